@@ -1,0 +1,54 @@
+package canon
+
+import (
+	"strings"
+	"unsafe"
+)
+
+// Base resolves the links of one page. Make one per page; it is immutable and may be
+// shared by goroutines.
+type Base struct {
+	url    URL
+	scheme string // "http" or "https"
+	root   int    // url[:root] is scheme://host[:port], url[root] the path's first "/"
+	dir    int    // url[:dir] ends in the path's last "/"
+	path   int    // url[:path] ends before "?"
+}
+
+// NewBase prepares a page's URL for resolving its links.
+func NewBase(u URL) *Base {
+	root := u.pathStart()
+	path := len(u)
+	if q := strings.IndexByte(string(u[root:]), '?'); q >= 0 {
+		path = root + q
+	}
+	dir := strings.LastIndexByte(string(u[:path]), '/') + 1
+	return &Base{url: u, scheme: u.Scheme(), root: root, dir: dir, path: path}
+}
+
+// Rebase returns the base that a <base href> on the page sets. When href is no http or
+// https URL it returns b itself with the error, so a page with a broken <base> keeps
+// its own address, as in browsers.
+func (b *Base) Rebase(href string) (*Base, error) {
+	u, err := b.Join(href)
+	if err != nil {
+		return b, err
+	}
+	return NewBase(u), nil
+}
+
+// URL returns the URL that links are resolved against.
+func (b *Base) URL() URL { return b.url }
+
+// Join resolves one link as written in the page and returns its canonical spelling, or
+// an error of Parse. An empty link is the page itself. The result shares no memory
+// with ref, so keeping it does not keep the page.
+func (b *Base) Join(ref string) (URL, error) {
+	return resolve(b, ref)
+}
+
+// JoinBytes is Join for a link still in a tokenizer's buffer; ref is not kept.
+func (b *Base) JoinBytes(ref []byte) (URL, error) {
+	// Join copies whatever it returns, so the view of ref does not outlive this call.
+	return b.Join(unsafe.String(unsafe.SliceData(ref), len(ref)))
+}

@@ -1,0 +1,82 @@
+package canon
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// Origin is what robots.txt files, cookies and connections belong to. It is comparable.
+type Origin struct {
+	Scheme string // "http" or "https"
+	Host   Host
+	Port   int // explicit: 80 or 443 by default; 0 is read as the scheme's default
+}
+
+// String returns scheme://host, with :port when it is not the scheme's default.
+func (o Origin) String() string {
+	s := o.Scheme + "://" + string(o.Host)
+	if o.Port != 0 && o.Port != defaultPort(o.Scheme) {
+		s += ":" + strconv.Itoa(o.Port)
+	}
+	return s
+}
+
+// URL returns the URL of a path and query, such as "/p?q", on the origin. One that
+// does not begin with "/" is ErrSyntax; other errors are Parse's.
+func (o Origin) URL(pathQuery string) (URL, error) {
+	if !strings.HasPrefix(pathQuery, "/") {
+		return "", ErrSyntax
+	}
+	return Parse(o.String() + pathQuery)
+}
+
+// FromParts makes a URL of its parts; port 0 is the scheme's default. Errors are those
+// of Origin.URL.
+func FromParts(scheme string, host Host, port int, pathQuery string) (URL, error) {
+	return Origin{scheme, host, port}.URL(pathQuery)
+}
+
+// Host is a lower-case A-label or an IP literal (IPv6 in brackets), without a port.
+type Host string
+
+// String returns the host as text.
+func (h Host) String() string { return string(h) }
+
+// IsIP reports whether the host is an IPv4 or IPv6 literal.
+func (h Host) IsIP() bool {
+	if strings.HasPrefix(string(h), "[") {
+		return true
+	}
+	// Canonical names never end in a number; those that did became IPv4 addresses.
+	return endsInNumber(string(h))
+}
+
+// Addr returns the address of an IP literal.
+func (h Host) Addr() (addr netip.Addr, ok bool) {
+	if !h.IsIP() {
+		return netip.Addr{}, false
+	}
+	s := strings.TrimSuffix(strings.TrimPrefix(string(h), "["), "]")
+	addr, err := netip.ParseAddr(s)
+	return addr, err == nil
+}
+
+// Registered returns the registered domain by the public suffix list, private section
+// included: example.co.uk for www.example.co.uk, me.github.io for me.github.io. An IP
+// literal, a single label and a public suffix are their own registered domain. It
+// allocates nothing.
+func (h Host) Registered() string {
+	s := string(h)
+	if h.IsIP() {
+		return s
+	}
+	suffix, _ := publicsuffix.PublicSuffix(s)
+	cut := len(s) - len(suffix) - 1 // the dot before the suffix
+	if cut <= 0 {
+		return s
+	}
+	return s[1+strings.LastIndexByte(s[:cut], '.'):]
+}
