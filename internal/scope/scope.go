@@ -1,0 +1,237 @@
+// Package scope decides which URLs belong to a crawl.
+//
+// A Scope is made of the crawl's seeds and a kind:
+//
+//	page    exactly the seeds
+//	prefix  the seed's origin, in or below the seed's directory (up to the last "/")
+//	host    the seed's host, whatever the scheme and port
+//	domain  the seed's registered domain with all its hosts (the default)
+//	any     every http and https host
+//
+// Rules narrow it: Exclude always wins; when there are Include rules a URL must match
+// one, except the seeds themselves. Redirects of seeds and budgets are the caller's
+// affair. Trap is asked apart, so that endless sites get a reason of their own.
+package scope
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Spec describes a scope in the words of the configuration.
+type Spec struct {
+	Kind  string      // page, prefix, host, domain or any; "" is domain
+	Seeds []canon.URL // may be empty: then nothing is inside (but for any) until Add
+
+	// Include and Exclude are regular expressions in Go's syntax (RE2, linear time),
+	// matched anywhere in the whole canonical URL; anchor them with ^ and $ as needed.
+	Include, Exclude []string
+}
+
+// Decision is the answer for one URL.
+type Decision struct {
+	In   bool
+	Rule string // why, for people: "domain example.org", `exclude: \.pdf$`
+}
+
+// Scope answers for one crawl. What it answers never changes, and goroutines may share
+// it.
+type Scope struct {
+	kind             string
+	seeds            map[canon.URL]struct{}
+	names            map[string]string      // host or domain → its rule
+	dirs             map[canon.URL][]dir    // root → directories, for kind prefix
+	outside          string                 // the rule for everything else
+	include, exclude []rule
+	hosts            *hostCache
+}
+
+// dir is a seed's directory, as "https://example.org/docs/".
+type dir struct{ url, rule string }
+
+// rule is a compiled include or exclude expression and what Decision says of it.
+type rule struct {
+	re   *regexp.Regexp
+	text string
+}
+
+// New checks and compiles a Spec. Its errors name the key, the value, and a value that
+// works.
+func New(spec Spec) (*Scope, error) {
+	s := &Scope{
+		kind:  spec.Kind,
+		seeds: make(map[canon.URL]struct{}),
+		names: make(map[string]string),
+		dirs:  make(map[canon.URL][]dir),
+	}
+	switch s.kind {
+	case "":
+		s.kind = "domain"
+	case "page", "prefix", "host", "domain", "any":
+	default:
+		return nil, fmt.Errorf("scope %q is not known; use page, prefix, host, domain or any", spec.Kind)
+	}
+	var err error
+	if s.include, err = compile("include", spec.Include); err != nil {
+		return nil, err
+	}
+	if s.exclude, err = compile("exclude", spec.Exclude); err != nil {
+		return nil, err
+	}
+	for _, seed := range spec.Seeds {
+		if seed.Host() == "" {
+			return nil, fmt.Errorf("seed %q is no URL; use one such as https://example.org/", seed)
+		}
+	}
+	s.add(spec.Seeds)
+	return s, nil
+}
+
+func compile(key string, patterns []string) ([]rule, error) {
+	var rules []rule
+	for _, p := range patterns {
+		if p == "" {
+			return nil, fmt.Errorf(`%s "" matches every URL; leave it out, or write for example "/docs/"`, key)
+		}
+		re, err := regexp.Compile(p)
+		if err != nil {
+			// regexp repeats the expression and its own prefix; ours names both already.
+			why := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+			return nil, fmt.Errorf(`%s %q is no regular expression (%w); write for example '/docs/' or '\.pdf$'`,
+				key, p, errors.New(why))
+		}
+		rules = append(rules, rule{re, key + ": " + p})
+	}
+	return rules, nil
+}
+
+// Add returns a scope that holds these seeds too; s stays as it is. Zero URLs are
+// ignored.
+func (s *Scope) Add(seeds ...canon.URL) *Scope {
+	c := *s
+	c.seeds = maps.Clone(s.seeds)
+	c.names = maps.Clone(s.names)
+	c.dirs = make(map[canon.URL][]dir, len(s.dirs))
+	for root, dirs := range s.dirs {
+		c.dirs[root] = dirs[:len(dirs):len(dirs)] // appending copies
+	}
+	c.add(seeds)
+	return &c
+}
+
+// add is for a scope nobody else sees yet.
+func (s *Scope) add(seeds []canon.URL) {
+	for _, seed := range seeds {
+		if seed.Host() == "" {
+			continue
+		}
+		s.seeds[seed] = struct{}{}
+		switch s.kind {
+		case "prefix":
+			s.addDir(seed)
+		case "host":
+			s.names[seed.Host().String()] = "host " + seed.Host().String()
+		case "domain":
+			domain := seed.Host().Registered()
+			s.names[domain] = "domain " + domain
+		}
+	}
+	s.outside = s.describeOutside()
+	s.hosts = new(hostCache) // its answers came from the old seeds
+}
+
+// addDir notes a seed's directory, unless one above it is there already.
+func (s *Scope) addDir(seed canon.URL) {
+	root, path := seed.Root(), seed.Path()
+	url := string(root) + path[1:1+strings.LastIndexByte(path, '/')]
+	for _, have := range s.dirs[root] {
+		if strings.HasPrefix(url, have.url) {
+			return
+		}
+	}
+	s.dirs[root] = append(s.dirs[root], dir{url, "prefix " + url})
+}
+
+// describeOutside returns the rule of URLs outside every seed's part of the web.
+func (s *Scope) describeOutside() string {
+	var names []string
+	switch s.kind {
+	case "page":
+		for u := range s.seeds {
+			names = append(names, string(u))
+		}
+	case "prefix":
+		for _, dirs := range s.dirs {
+			for _, d := range dirs {
+				names = append(names, d.url)
+			}
+		}
+	case "host", "domain":
+		for name := range s.names {
+			names = append(names, name)
+		}
+	}
+	switch {
+	case s.kind == "any":
+		return "no URL" // the zero URL; every other is inside
+	case len(names) == 0:
+		return "outside: there is no seed"
+	case len(names) == 1:
+		return "outside " + s.kind + " " + names[0]
+	}
+	return fmt.Sprintf("outside the %d %s scopes of the seeds", len(names), s.kind)
+}
+
+// Decide says whether u belongs to the crawl, and by which rule. It costs a few tens of
+// nanoseconds and allocates nothing for hosts met before, plus a match for each
+// include and exclude rule.
+func (s *Scope) Decide(u canon.URL) Decision {
+	why, in := s.within(u)
+	if !in {
+		return Decision{false, s.outside}
+	}
+	for i := range s.exclude {
+		if s.exclude[i].re.MatchString(string(u)) {
+			return Decision{false, s.exclude[i].text}
+		}
+	}
+	if len(s.include) == 0 {
+		return Decision{true, why}
+	}
+	for i := range s.include {
+		if s.include[i].re.MatchString(string(u)) {
+			return Decision{true, s.include[i].text}
+		}
+	}
+	if _, seed := s.seeds[u]; seed {
+		return Decision{true, "seed"}
+	}
+	return Decision{false, "matches no include rule"}
+}
+
+// within applies the kind alone; every seed is within its own scope.
+func (s *Scope) within(u canon.URL) (why string, in bool) {
+	switch s.kind {
+	case "any":
+		return "any", u != ""
+	case "page":
+		_, in = s.seeds[u]
+		return "seed", in
+	case "prefix":
+		for _, d := range s.dirs[u.Root()] {
+			if strings.HasPrefix(string(u), d.url) {
+				return d.rule, true
+			}
+		}
+		return "", false
+	case "host":
+		why, in = s.names[u.Host().String()]
+		return why, in
+	}
+	return s.hosts.lookup(u.Host(), s.names)
+}
