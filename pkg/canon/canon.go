@@ -58,5 +58,8 @@ type URL string
 // and all tabs and newlines are ignored, as in browsers. The result may share memory
 // with raw: a canonical raw costs no allocation.
 func Parse(raw string) (URL, error) {
+	if u, ok, err := parseFast(raw); ok {
+		return u, err
+	}
 	return resolve(nil, raw)
 }

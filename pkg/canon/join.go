@@ -15,7 +15,8 @@ type Base struct {
 	path   int    // url[:path] ends before "?"
 }
 
-// NewBase prepares a page's URL for resolving its links.
+// NewBase prepares a page's URL for resolving its links. The zero URL makes a base that
+// resolves absolute links only.
 func NewBase(u URL) *Base {
 	root := u.pathStart()
 	path := len(u)
@@ -44,6 +45,9 @@ func (b *Base) URL() URL { return b.url }
 // an error of Parse. An empty link is the page itself. The result shares no memory
 // with ref, so keeping it does not keep the page.
 func (b *Base) Join(ref string) (URL, error) {
+	if u, ok, err := b.joinFast(ref); ok {
+		return u, err
+	}
 	return resolve(b, ref)
 }
 

@@ -1,6 +1,7 @@
 package canon
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -9,6 +10,9 @@ import (
 // by state; b is nil for an absolute URL. It handles every input and defines what the
 // answer is.
 func resolve(b *Base, ref string) (URL, error) {
+	if b != nil && b.scheme == "" {
+		b = nil // the base of the zero URL
+	}
 	ref = trim(ref)
 	long := len(ref) > maxRaw
 	if long {
@@ -126,7 +130,7 @@ func appendPath(buf []byte, root int, path string) []byte {
 		case "..":
 			buf = buf[:start]
 			if start-1 > root { // else it is the root already
-				buf = buf[:strings.LastIndexByte(string(buf[:start-1]), '/')+1]
+				buf = buf[:bytes.LastIndexByte(buf[:start-1], '/')+1]
 			}
 		default:
 			if slash {
