@@ -1,0 +1,168 @@
+package robotstag
+
+import "golang.org/x/net/html/atom"
+
+// Head tells, during one pass of an html.Tokenizer over a page, which meta
+// elements an HTML parser with scripting off would put into the head element
+// (4.3). Only those count: what stands in the body may be a visitor's comment.
+//
+// Feed it every start tag (self-closing ones too), end tag and text from the
+// beginning of the page, in order, until Closed; comments and doctypes need
+// not be told. The zero value stands at the beginning of a page.
+//
+// The page must be UTF-8, and the tokenizer must be told after each noscript
+// start tag that no raw text follows, as a parser without scripting does:
+//
+//	if tag == atom.Noscript {
+//		z.NextIsNotRawText()
+//	}
+//
+// Otherwise the markup inside arrives as text, which a head cannot hold.
+// Set.ScanHTML is such a loop in full.
+//
+// Once body content has begun, nothing reopens the head: callers need one test
+// of Closed per token and may stop feeding. A Head never allocates. It may be
+// used by one goroutine at a time.
+type Head struct {
+	mode      headMode
+	started   bool // any event was seen
+	rawText   bool // inside script, style, title or noframes: text is no content
+	inexact   bool
+	templates int // open template elements; what is in them is not in head
+}
+
+// headMode follows the insertion modes of the HTML standard, 13.2.6.4.1 to .6.
+// The three before the head differ in nothing we need.
+type headMode uint8
+
+const (
+	modeBeforeHead headMode = iota
+	modeInHead
+	modeNoscript
+	modeAfterHead
+	modeClosed
+)
+
+// Closed reports whether body content (or a frameset) has begun, after which
+// no meta element counts.
+func (h *Head) Closed() bool { return h.mode == modeClosed }
+
+// Exact reports whether the answers so far are surely a parser's. They are not
+// once SVG or MathML stands inside a template inside the head: which end tag
+// closes that template then depends on the whole tree, which Head does not
+// keep. A caller who has the page in hand can ask FromHTML instead.
+func (h *Head) Exact() bool { return !h.inexact }
+
+// Start takes a start tag and reports whether a meta element here is in head;
+// for other tags the answer means nothing.
+func (h *Head) Start(tag atom.Atom) (inHead bool) {
+	if h.mode == modeClosed {
+		return false
+	}
+	h.started = true
+	if h.templates > 0 {
+		h.startInTemplate(tag)
+		return false
+	}
+	if h.mode == modeNoscript {
+		switch tag {
+		case atom.Html, atom.Head, atom.Noscript, atom.Basefont, atom.Bgsound, atom.Link, atom.Meta, atom.Noframes, atom.Style:
+		default: // not allowed there: the noscript element ends
+			h.mode = modeInHead
+		}
+	}
+	return h.startInHead(tag)
+}
+
+func (h *Head) startInHead(tag atom.Atom) bool {
+	switch tag {
+	case atom.Html:
+		return false // its attributes join those of the html element
+	case atom.Head:
+		if h.mode == modeBeforeHead {
+			h.mode = modeInHead
+		}
+		return false
+	case atom.Base, atom.Basefont, atom.Bgsound, atom.Link, atom.Meta:
+	case atom.Script, atom.Style, atom.Title, atom.Noframes:
+		h.rawText = true
+	case atom.Template:
+		h.templates = 1
+	case atom.Noscript:
+		switch h.mode {
+		case modeBeforeHead, modeInHead:
+			h.mode = modeNoscript
+		case modeAfterHead:
+			h.mode = modeClosed
+		}
+		return false
+	default: // body, frameset, and whatever else implies a body
+		h.mode = modeClosed
+		return false
+	}
+	if h.mode == modeBeforeHead {
+		h.mode = modeInHead
+	}
+	return tag == atom.Meta
+}
+
+func (h *Head) startInTemplate(tag atom.Atom) {
+	switch tag {
+	case atom.Template:
+		h.templates++
+	case atom.Svg, atom.Math:
+		h.inexact = true
+	}
+}
+
+// End takes an end tag.
+func (h *Head) End(tag atom.Atom) {
+	if h.mode == modeClosed {
+		return
+	}
+	h.started = true
+	h.rawText = false
+	if h.templates > 0 {
+		if tag == atom.Template {
+			h.templates--
+		}
+		return
+	}
+	switch tag {
+	case atom.Noscript:
+		if h.mode == modeNoscript {
+			h.mode = modeInHead
+		}
+	case atom.Head:
+		if h.mode != modeNoscript { // where it is ignored
+			h.mode = modeAfterHead
+		}
+	case atom.Body, atom.Html:
+		if h.mode != modeNoscript {
+			h.mode = modeClosed
+		}
+	case atom.Br: // the one end tag that makes an element
+		h.mode = modeClosed
+	}
+}
+
+// Text takes text with its character references decoded, as Tokenizer.Text
+// returns it. All but white space opens the body, unless it is the content of
+// an element such as title.
+func (h *Head) Text(b []byte) {
+	if h.mode == modeClosed || h.rawText || h.templates > 0 {
+		return
+	}
+	if !h.started && len(b) >= 3 && string(b[:3]) == "\uFEFF" {
+		b = b[3:] // a byte order mark is no content, see TestLenient_HeadByteOrderMark
+	}
+	h.started = true
+	for _, c := range b {
+		switch c {
+		case ' ', '\t', '\n', '\r', '\f':
+		default:
+			h.mode = modeClosed
+			return
+		}
+	}
+}

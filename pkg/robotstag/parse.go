@@ -1,0 +1,224 @@
+package robotstag
+
+import (
+	"strings"
+	"time"
+)
+
+// blanks separate words. A header holds only the first two; the content of a
+// meta element may run over several lines.
+const blanks = " \t\r\n\f"
+
+// wordEnd are the bytes that end a word: blanks, the item separator, and the
+// two that follow a scope or introduce a value.
+const wordEnd = blanks + ",=:"
+
+// parser reads one value. It walks each part once from left to right; only
+// looking for a date may look at the same few bytes again.
+type parser struct {
+	set   *Set
+	where string
+	line  int
+	own   bool // the current scope is our token
+	other bool // the current scope is somebody else's token
+	cut   bool // the end of the value is not the end of its last item
+	rules []Rule
+}
+
+// headerValue reads a field value: parts between semicolons, each of which
+// starts out addressing everybody (4.1).
+func (p *parser) headerValue(value string) {
+	for more := true; more; {
+		var part string
+		part, value, more = strings.Cut(value, ";")
+		p.own, p.other = false, false
+		p.part(part, p.cut && !more)
+	}
+}
+
+// part reads the items of one part. Commas need no splitting beforehand: no
+// word contains one, and only a date may reach over one.
+func (p *parser) part(s string, cut bool) {
+	for {
+		s = strings.TrimLeft(s, blanks+",")
+		if s == "" {
+			return
+		}
+		switch s[0] {
+		case '*':
+			p.own, p.other = false, false
+			s, _ = cutSeparator(s[1:])
+			continue
+		case '=': // an empty token
+			p.own, p.other = false, false
+			s = s[1:]
+			continue
+		case ':':
+			p.diagnose(":", "stray colon")
+			s = s[1:]
+			continue
+		}
+		word, rest := cutWord(s, wordEnd)
+		rest, value := cutSeparator(rest)
+		switch name, kind := lookup(word); {
+		case kind == valueRule && value:
+			s = p.value(name, rest, cut)
+		case kind == noRule && value:
+			p.scope(word)
+			s = rest
+		default: // a rule, whatever value it may pretend to have
+			p.rule(word)
+			s = rest
+		}
+	}
+}
+
+// metaValue reads a content attribute: rules only, separated by commas or
+// semicolons, all in the scope the element's name gave (4.3).
+func (p *parser) metaValue(s string) {
+	if star, ok := strings.CutPrefix(strings.TrimLeft(s, blanks), "*"); ok {
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(star, blanks), "="); ok {
+			s = rest
+		}
+	}
+	for more := true; more; {
+		var part string
+		part, s, more = strings.Cut(s, ";")
+		p.metaPart(part, p.cut && !more)
+	}
+}
+
+func (p *parser) metaPart(s string, cut bool) {
+	for {
+		s = strings.TrimLeft(s, blanks+",")
+		if s == "" {
+			return
+		}
+		word, rest := cutWord(s, wordEnd)
+		if name, kind := lookup(word); kind == valueRule {
+			if rest, ok := cutSeparator(rest); ok {
+				s = p.value(name, rest, cut)
+				continue
+			}
+		}
+		// Without scopes, "=" and ":" have no meaning: they are letters of
+		// a word that nobody knows.
+		word, s = cutWord(s, blanks+",")
+		p.rule(word)
+	}
+}
+
+// scope makes the rules that follow address the agent named by word.
+func (p *parser) scope(word string) {
+	everybody, own := addressee(word, p.set.token)
+	p.own = own && !everybody
+	p.other = !own && !everybody
+}
+
+// rule applies a rule that stands for itself.
+func (p *parser) rule(word string) {
+	switch name, kind := lookup(word); name {
+	case "noindex":
+		p.ask("noindex")
+	case "nosnippet":
+		p.ask("nosnippet")
+	case "nofollow":
+		p.ask("nofollow")
+	case "noarchive":
+		p.ask("noarchive")
+	case "none":
+		p.ask("noindex")
+		p.ask("nofollow")
+	case "":
+		p.diagnose(word, "unknown rule")
+	default:
+		// What is left is known and asks nothing of us: "all", "index" and
+		// "follow" cancel no rule, the others concern what we do not do.
+		if kind == valueRule {
+			p.diagnose(word, "rule without its value")
+		}
+	}
+}
+
+// value applies a rule that takes a value and returns what follows it.
+func (p *parser) value(name, s string, cut bool) (rest string) {
+	s = strings.TrimLeft(s, blanks)
+	if name == "unavailable_after" {
+		return p.unavailable(s, cut)
+	}
+	v, rest := cutWord(s, blanks+",")
+	if name == "max-snippet" && v != "" && strings.Trim(v, "0") == "" {
+		p.ask("nosnippet") // an excerpt of no characters is none
+	}
+	return rest
+}
+
+// unavailable reads the date of unavailable_after at the start of s. It may
+// hold one comma, after the weekday. Words after a readable date are left for
+// the caller as rules of their own; without a readable date the item is lost.
+func (p *parser) unavailable(s string, cut bool) (rest string) {
+	end := commaOrEnd(s, 0)
+	if end < len(s) && isWeekday(strings.Trim(s[:end], blanks)) {
+		end = commaOrEnd(s, end+1)
+	}
+	item, rest := s[:end], s[end:]
+	if cut && rest == "" {
+		p.diagnose(item, "date cut at the size limit")
+		return ""
+	}
+	t, n := leadingDate(item)
+	if n == 0 {
+		p.diagnose(item, "unreadable date")
+		return rest
+	}
+	p.askUntil("unavailable_after", t)
+	return s[n:]
+}
+
+// commaOrEnd returns the index of the first comma at or after from, or len(s).
+func commaOrEnd(s string, from int) int {
+	if i := strings.IndexByte(s[from:], ','); i >= 0 {
+		return from + i
+	}
+	return len(s)
+}
+
+func (p *parser) ask(name string) { p.askUntil(name, time.Time{}) }
+
+// askUntil records a rule if its scope concerns us, once per name and scope;
+// of two dates the earlier stays.
+func (p *parser) askUntil(name string, t time.Time) {
+	if p.other {
+		return
+	}
+	for i := range p.rules {
+		if r := &p.rules[i]; r.Name == name && r.Own == p.own {
+			r.Until = earlier(r.Until, t)
+			return
+		}
+	}
+	p.rules = append(p.rules, Rule{Name: name, Own: p.own, Until: t})
+}
+
+func (p *parser) diagnose(text, reason string) {
+	if len(p.set.diags) < maxDiagnostics {
+		p.set.diags = append(p.set.diags, Diagnostic{Where: p.where, Line: p.line, Text: text, Reason: reason})
+	}
+}
+
+// cutWord splits s before the first byte of ends.
+func cutWord(s, ends string) (word, rest string) {
+	if i := strings.IndexAny(s, ends); i >= 0 {
+		return s[:i], s[i:]
+	}
+	return s, ""
+}
+
+// cutSeparator drops a leading "=" or ":", blanks before it included.
+func cutSeparator(s string) (rest string, found bool) {
+	t := strings.TrimLeft(s, blanks)
+	if t != "" && (t[0] == '=' || t[0] == ':') {
+		return t[1:], true
+	}
+	return s, false
+}

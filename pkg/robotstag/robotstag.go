@@ -1,0 +1,77 @@
+// Package robotstag reads what a page asks of those who index it: the
+// Robots-Tag and X-Robots-Tag response headers and <meta name="robots">
+// elements (draft-illyes-repext-00 and the practice around it).
+//
+// A [Set] gathers the header lines and meta elements of one response for one
+// product token (the name a crawler goes by in robots.txt) and answers with
+// [Directives]:
+//
+//	s := robotstag.New("ExampleBot")
+//	s.AddHeaders(resp.Header)
+//	s.AddMeta("robots", "noindex")
+//	if s.Directives().At(now).NoIndex { … }
+//
+// Rules only ever add up. What is said to everybody and what is said to our
+// token hold together, over all header lines and all meta elements, and
+// nothing takes a rule away: no "all", no empty list for our token. This is
+// the opposite of how robots.txt picks one group.
+//
+// Only meta elements in a page's head count. A crawler that makes one
+// tokenizer pass over a page asks a [Head] about each meta it passes;
+// [Set.ScanHTML] is that loop for those who have none of their own, and
+// [FromHTML] gives the answer of a full HTML parser, slowly.
+//
+// Nothing here returns an error or panics: whatever cannot be read is skipped
+// and reported by [Set.Diagnostics]. Nothing reads a clock. The clauses cited
+// as "4.1" and so on are those of the project's protocol guide.
+package robotstag
+
+import "time"
+
+// Directives is what is asked of one agent, everybody's rules and its own
+// taken together (4.2). The zero value asks nothing.
+type Directives struct {
+	// NoIndex: the fetched data stays out of the public index, and leaves it
+	// if it is there. Links may still be followed.
+	NoIndex bool
+	// NoSnippet: stored text is never shown as an excerpt.
+	NoSnippet bool
+	// NoFollow: no link of the page is taken as a lead.
+	NoFollow bool
+	// NoArchive: no cached copy is shown.
+	NoArchive bool
+	// UnavailableAfter is the instant from which NoIndex holds too; see At.
+	// Zero means no such instant was given; of several, the earliest is kept.
+	UnavailableAfter time.Time
+}
+
+// Merge returns the strictest of both: a rule of either one holds, and the
+// earlier of two UnavailableAfter is kept.
+func (d Directives) Merge(o Directives) Directives {
+	d.NoIndex = d.NoIndex || o.NoIndex
+	d.NoSnippet = d.NoSnippet || o.NoSnippet
+	d.NoFollow = d.NoFollow || o.NoFollow
+	d.NoArchive = d.NoArchive || o.NoArchive
+	d.UnavailableAfter = earlier(d.UnavailableAfter, o.UnavailableAfter)
+	return d
+}
+
+// At returns the directives in force at now: NoIndex is set from the instant
+// UnavailableAfter on (4.1.4).
+func (d Directives) At(now time.Time) Directives {
+	if !d.UnavailableAfter.IsZero() && !now.Before(d.UnavailableAfter) {
+		d.NoIndex = true
+	}
+	return d
+}
+
+// IsZero reports whether nothing at all is asked.
+func (d Directives) IsZero() bool { return d == Directives{} }
+
+// earlier returns the earlier of two instants, where zero means none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
