@@ -1,0 +1,175 @@
+package robots
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Times of §1.1. All decisions about them are functions of the time they are given.
+const (
+	MaxAge       = 24 * time.Hour      // a copy is used no longer without being renewed (RFC 9309 §2.4)
+	MinFresh     = 10 * time.Minute    // nor is it asked for more often, whatever its headers say
+	FirstRetry   = 5 * time.Minute     // wait after a first failure; doubles with each further one
+	MaxRetry     = 6 * time.Hour       // up to this
+	GoneAfter    = 30 * 24 * time.Hour // a server answering nothing but errors this long is held to have no robots.txt
+	MaxRedirects = 5                   // hops followed on the way to robots.txt (RFC 9309 §2.3.1.2)
+)
+
+// State is what an answer to GET /robots.txt amounts to (§1.1). The zero State is the cautious one.
+type State int
+
+const (
+	Unreachable State = iota // nothing may be fetched
+	Parsed                   // the body's rules hold; after 304, those of the copy
+	Unavailable              // there is no robots.txt: everything may be fetched
+	Redirect                 // look at Location
+)
+
+// String returns the state's name in lower case.
+func (s State) String() string {
+	switch s {
+	case Parsed:
+		return "parsed"
+	case Unavailable:
+		return "unavailable"
+	case Redirect:
+		return "redirect"
+	}
+	return "unreachable"
+}
+
+// Detail is something about an answer that its status code does not tell.
+type Detail int
+
+const (
+	BodyCut         Detail = iota + 1 // the body broke off by a network error; our reading no further than MaxBytes is none
+	RedirectLost                      // more than MaxRedirects hops, a loop, no or a bad Location, or neither http nor https
+	RedirectRefused                   // we may not go where the redirect points, as into a private network
+	CopyStored                        // we have a copy that a 304 can renew
+)
+
+// StateOf applies the table of §1.1 to the status code of an answer and what else is known of it. Code 0 stands for no
+// answer: a failure of DNS, connect or TLS, a timeout, a reset.
+func StateOf(status int, details ...Detail) State {
+	var cut, lost, refused, stored bool
+	for _, d := range details {
+		cut = cut || d == BodyCut
+		lost = lost || d == RedirectLost
+		refused = refused || d == RedirectRefused
+		stored = stored || d == CopyStored
+	}
+	switch {
+	case 200 <= status && status <= 299 && !cut:
+		return Parsed
+	case status == 304 && stored:
+		return Parsed
+	case status == 304 || refused:
+		return Unreachable // there may be rules, and we have not read them
+	case 300 <= status && status <= 399 && lost:
+		return Unavailable
+	case 300 <= status && status <= 399:
+		return Redirect
+	case 400 <= status && status <= 499 && status != 429:
+		return Unavailable
+	default:
+		return Unreachable
+	}
+}
+
+// FreshFor returns how long after fetched a copy may be used without asking again, from its response header (an
+// [net/http.Header] will do): 24 h, or less if Cache-Control or Expires say so, but not under 10 min (§1.1). A lifetime
+// that is there but unreadable counts as none, so 10 min.
+func FreshFor(header map[string][]string, fetched time.Time) time.Duration {
+	var lifetime time.Duration
+	if d, ok := cacheControlLifetime(values(header, "Cache-Control")); ok {
+		lifetime = d - age(header)
+	} else if v := values(header, "Expires"); len(v) > 0 {
+		expires, ok := parseHTTPTime(v[0])
+		if date := values(header, "Date"); len(date) > 0 {
+			if t, ok := parseHTTPTime(date[0]); ok {
+				fetched = t
+			}
+		}
+		if ok {
+			lifetime = expires.Sub(fetched) - age(header)
+		}
+	} else {
+		return MaxAge
+	}
+	return min(max(lifetime, MinFresh), MaxAge)
+}
+
+// cacheControlLifetime returns the shortest lifetime the directives give, if they give one.
+func cacheControlLifetime(fields []string) (d time.Duration, ok bool) {
+	for _, field := range fields {
+		for _, directive := range strings.Split(field, ",") {
+			name, value, _ := strings.Cut(trim(directive), "=")
+			var this time.Duration
+			switch lower(trim(name)) {
+			case "no-store", "no-cache":
+			case "max-age":
+				this = seconds(strings.Trim(trim(value), `"`))
+			default:
+				continue
+			}
+			if !ok || this < d {
+				d, ok = this, true
+			}
+		}
+	}
+	return d, ok
+}
+
+// age is how long a cache on the way has kept the answer already.
+func age(header map[string][]string) time.Duration {
+	if v := values(header, "Age"); len(v) > 0 {
+		return seconds(trim(v[0]))
+	}
+	return 0
+}
+
+// seconds reads a number of seconds, 0 if it is none; MaxAge is as good as any longer time.
+func seconds(s string) time.Duration {
+	if s == "" || !allDigits(s) {
+		return 0
+	}
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil {
+		return MaxAge
+	}
+	return time.Duration(n) * time.Second
+}
+
+// values returns a field's values however its name is cased.
+func values(header map[string][]string, name string) []string {
+	if v, ok := header[name]; ok {
+		return v
+	}
+	for k, v := range header {
+		if equalFold(k, name) {
+			return v
+		}
+	}
+	return nil
+}
+
+// parseHTTPTime reads the three forms of RFC 9110 §5.6.7.
+func parseHTTPTime(s string) (time.Time, bool) {
+	for _, layout := range []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC} {
+		if t, err := time.Parse(layout, trim(s)); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// NextRetry returns how long to wait after so many failures in a row before asking for robots.txt again: 5 min after the
+// first, doubling up to 6 h (§1.1).
+func NextRetry(failures int) time.Duration {
+	d := FirstRetry
+	for i := 1; i < failures && d < MaxRetry; i++ {
+		d *= 2
+	}
+	return min(d, MaxRetry)
+}

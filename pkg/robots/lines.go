@@ -1,0 +1,95 @@
+package robots
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// decode returns the text of body: cut at MaxBytes, its byte order mark dropped, UTF-16 turned into UTF-8 (§0). Bad UTF-8
+// stays as it is, since only the line it stands in is concerned. cut tells whether anything was left out.
+func decode(body []byte) (text string, cut bool) {
+	var more []byte
+	if len(body) > MaxBytes {
+		body, more, cut = body[:MaxBytes], body[MaxBytes:], true
+	}
+	var whole bool // the limit falls on the end of a line, so that no line crosses it
+	switch {
+	case len(body) >= 3 && string(body[:3]) == "\xef\xbb\xbf":
+		text = string(body[3:])
+		whole = cut && isEOL(more[0])
+	case len(body) >= 2 && body[0] == 0xff && body[1] == 0xfe:
+		text = decodeUTF16(body[2:], binary.LittleEndian)
+		whole = len(more) >= 2 && more[1] == 0 && isEOL(more[0])
+	case len(body) >= 2 && body[0] == 0xfe && body[1] == 0xff:
+		text = decodeUTF16(body[2:], binary.BigEndian)
+		whole = len(more) >= 2 && more[0] == 0 && isEOL(more[1])
+	default:
+		text = string(body)
+		whole = cut && isEOL(more[0])
+	}
+	if cut && !whole {
+		// Half a line can say more than the whole one: of "Allow: /a", "Allow: /" would be left.
+		text = text[:strings.LastIndexAny(text, "\r\n")+1]
+	}
+	return text, cut
+}
+
+// decodeUTF16 drops half a unit at the end: a lost last byte should not spoil the last rule.
+func decodeUTF16(b []byte, order binary.ByteOrder) string {
+	out := make([]byte, 0, len(b))
+	for ; len(b) >= 2; b = b[2:] {
+		r := rune(order.Uint16(b))
+		if utf16.IsSurrogate(r) {
+			var low rune
+			if len(b) >= 4 {
+				low = rune(order.Uint16(b[2:]))
+			}
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				b = b[2:]
+			}
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return string(out)
+}
+
+// lines walks through a text line by line. LF, CR and CRLF end a line, in any mix; nothing else does (§0).
+type lines struct {
+	text string
+	line string // the current line, without its end
+	num  int    // its number, from 1
+
+	pos    int
+	lf, cr int // where the next of each stands at or after pos; each is searched for once, so the walk stays linear
+}
+
+func newLines(text string) *lines { return &lines{text: text, lf: -1, cr: -1} }
+
+func (l *lines) next() bool {
+	if l.pos >= len(l.text) {
+		return false
+	}
+	if l.lf < l.pos {
+		l.lf = l.find('\n')
+	}
+	if l.cr < l.pos {
+		l.cr = l.find('\r')
+	}
+	end := min(l.lf, l.cr)
+	l.line = l.text[l.pos:end]
+	l.num++
+	l.pos = end + 1
+	if l.cr < l.lf && l.lf == l.pos {
+		l.pos++ // CRLF
+	}
+	return true
+}
+
+func (l *lines) find(c byte) int {
+	if i := strings.IndexByte(l.text[l.pos:], c); i >= 0 {
+		return l.pos + i
+	}
+	return len(l.text)
+}

@@ -1,0 +1,128 @@
+package robots
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Match says whether a URL may be fetched: the rule whose pattern has the most octets decides, allow wins a tie, and
+// without a matching rule the URL is allowed (RFC 9309 §2.2.2, §1.4 here). /robots.txt itself always is.
+//
+// pathAndQuery is the path of the canonical URL with "?" and query, if it has one; an empty path counts as "/", and a
+// fragment is dropped. Match does not allocate if that is ASCII and in percent normal form, as canonical URLs mostly are.
+func (r *Rules) Match(pathAndQuery string) Verdict {
+	v, _ := r.match(subject(pathAndQuery))
+	return v
+}
+
+// subject brings what is matched into normal form.
+func subject(s string) string {
+	if i := strings.IndexByte(s, '#'); i >= 0 {
+		s = s[:i]
+	}
+	if s == "" {
+		return "/"
+	}
+	if s[0] != '/' {
+		s = "/" + s
+	}
+	return normalize(s, false)
+}
+
+// match also counts the comparisons a byte-by-byte matcher would need at most.
+func (r *Rules) match(s string) (v Verdict, steps int) {
+	if s == "/robots.txt" {
+		return Verdict{Allowed: true}, 0
+	}
+	if r.denyAll {
+		return Verdict{}, 0
+	}
+	best, steps := r.plain.longest(s)
+	for i := range r.globs {
+		g := &r.globs[i]
+		if best != nil && !stronger(g, best) {
+			break // nor is any after it
+		}
+		ok, n := glob(g.pattern, g.anchored, s)
+		steps += n
+		if ok {
+			best = g
+			break
+		}
+	}
+	if best == nil {
+		return Verdict{Allowed: true}, steps
+	}
+	return Verdict{Allowed: best.allow, Line: int(best.line), Rule: best.text}, steps
+}
+
+// stronger reports whether a decides where both match. Of equals, either may: the first in the file is named.
+func stronger(a, b *rule) bool { return compareStrength(a, b) < 0 }
+
+func compareStrength(a, b *rule) int {
+	if c := cmp.Compare(b.octets(), a.octets()); c != 0 {
+		return c
+	}
+	if a.allow != b.allow {
+		if a.allow {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a.line, b.line)
+}
+
+// index prepares rules for matching. It reorders them.
+func index(rules []rule) (prefixes, []rule) {
+	// Plain patterns to the front. Order within each part does not matter yet.
+	n := 0
+	for i := range rules {
+		if !rules[i].wild && !rules[i].anchored {
+			rules[n], rules[i] = rules[i], rules[n]
+			n++
+		}
+	}
+	globs := rules[n:]
+	slices.SortFunc(globs, func(a, b rule) int { return compareStrength(&a, &b) })
+	return newPrefixes(rules[:n:n]), globs
+}
+
+// glob reports whether pattern, in which "*" stands for any octets, matches the start of s, or all of it if anchored.
+//
+// Each piece between two "*" is looked for after the one before, leftmost first; a later place would only leave less for
+// the rest, so nothing is ever tried again. steps is what that costs at most, a search for m octets among n counting m·n;
+// it stays below (len(pattern)+1)·(len(s)+1).
+func glob(pattern string, anchored bool, s string) (ok bool, steps int) {
+	star := strings.IndexByte(pattern, '*')
+	if star < 0 {
+		if anchored {
+			return s == pattern, min(len(s), len(pattern))
+		}
+		return strings.HasPrefix(s, pattern), min(len(s), len(pattern))
+	}
+	steps = min(len(s), star)
+	if !strings.HasPrefix(s, pattern[:star]) {
+		return false, steps
+	}
+	s, pattern = s[star:], pattern[star+1:]
+	for {
+		star = strings.IndexByte(pattern, '*')
+		if star < 0 {
+			break
+		}
+		if star > 0 { // "**" is "*"
+			i := strings.Index(s, pattern[:star])
+			if i < 0 {
+				return false, steps + len(s)*star
+			}
+			steps += (i + 1) * star
+			s = s[i+star:]
+		}
+		pattern = pattern[star+1:]
+	}
+	if anchored {
+		return strings.HasSuffix(s, pattern), steps + min(len(s), len(pattern))
+	}
+	return strings.Contains(s, pattern), steps + len(s)*len(pattern)
+}

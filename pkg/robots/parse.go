@@ -1,0 +1,145 @@
+package robots
+
+import (
+	"strings"
+)
+
+// Parse reads a robots.txt. It never fails: a line that makes no sense is skipped and reported in Diagnostics, and an HTML
+// page yields a File without rules. Parse keeps no reference to body.
+func Parse(body []byte) *File {
+	text, cut := decode(body)
+	p := &parser{file: &File{text: text}, group: -1}
+	l := newLines(text)
+	for l.next() {
+		line := l.line
+		if i := strings.IndexByte(line, '#'); i >= 0 {
+			line = line[:i]
+		}
+		// A blank line and a comment mean nothing, not even the end of a group (§1.2.2).
+		if line = trim(line); line != "" {
+			p.line, p.text = l.num, line
+			p.record()
+		}
+	}
+	if cut {
+		p.line, p.text = l.num+1, ""
+		p.odd("longer than 512000 bytes: from here on not read")
+	}
+	p.finish()
+	return p.file
+}
+
+// parser holds where Parse stands.
+type parser struct {
+	file *File
+	line int    // number of the current line
+	text string // the current line, without comment and outer blanks
+
+	group    int32               // index of the open group, -1 before the first
+	naming   bool                // no rule has come since the last user-agent line, so another one joins the group (§1.2.3)
+	sitemaps map[string]struct{} // those seen, once there are some
+}
+
+func (p *parser) odd(reason string) {
+	f := p.file
+	f.Odd++
+	if len(f.Diagnostics) < MaxDiagnostics {
+		f.Diagnostics = append(f.Diagnostics, Diagnostic{Line: p.line, Reason: reason, Text: p.text[:min(len(p.text), 200)]})
+	}
+}
+
+func (p *parser) record() {
+	kind, value := splitRecord(p.text)
+	switch kind {
+	case userAgent:
+		p.userAgent(value)
+	case allow, disallow:
+		p.rule(kind == allow, value)
+	case sitemap:
+		p.sitemap(value)
+	case crawlDelay:
+		p.crawlDelay(value)
+	case host:
+		p.host(value)
+	case cleanParam:
+		p.cleanParam(value)
+	case mobileAgentServer:
+		p.agentServer(value)
+	default:
+		if strings.IndexByte(p.text, ':') < 0 {
+			p.odd("no colon: skipped")
+		} else {
+			p.odd("record of a kind not known here: skipped")
+		}
+	}
+}
+
+func (p *parser) userAgent(value string) {
+	f := p.file
+	if !p.naming {
+		n, r := int32(len(f.agents)), int32(len(f.rules))
+		f.groups = append(f.groups, group{n, n, r, r})
+		p.group++
+		p.naming = true
+	}
+	agent := agentName(value)
+	if agent == "" {
+		p.odd("user-agent that names no robot: the group is nobody's, unless other lines name one")
+	}
+	f.agents = append(f.agents, agent)
+	f.groups[p.group].agentsTo++
+}
+
+func (p *parser) rule(allow bool, value string) {
+	if p.group < 0 {
+		p.odd("rule before the first user-agent line: skipped")
+		return
+	}
+	p.naming = false // an empty rule, too, ends the naming (§1.2.4)
+	if value == "" {
+		return
+	}
+	if value[0] != '/' && value[0] != '*' {
+		p.odd("pattern that starts neither with / nor with *: it matches nothing")
+		return
+	}
+	r := rule{text: p.text, line: int32(p.line), allow: allow}
+	if last := len(value) - 1; value[last] == '$' {
+		value, r.anchored = value[:last], true
+	}
+	r.pattern = normalize(value, true)
+	if r.octets() > maxPattern {
+		p.odd("pattern longer than 8 KiB: skipped")
+		return
+	}
+	r.wild = strings.IndexByte(r.pattern, '*') >= 0
+	p.file.rules = append(p.file.rules, r)
+	p.file.groups[p.group].rulesTo++
+}
+
+// scope returns to whom a record on this line belongs.
+func (p *parser) scope() scope { return scope{p.group, int32(len(p.file.agents))} }
+
+// finish does what needs the whole file.
+func (p *parser) finish() {
+	p.file.indexCleanParams()
+}
+
+// productToken returns the run of letters, "_" and "-" with which s starts (§1.3).
+func productToken(s string) string {
+	for i := range len(s) {
+		if c := s[i]; !isLetter(c) && c != '_' && c != '-' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// agentName reduces the value of a user-agent line to what it is compared by: a product token, "*" for the global group,
+// or "" when it names nobody.
+func agentName(value string) string {
+	if word, _ := cutWord(value); word == "*" {
+		return "*"
+	}
+	return productToken(value)
+}

@@ -1,0 +1,70 @@
+package robots
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// prefixes finds the longest of many plain patterns that a path starts with, in time that grows with the logarithm of
+// their number: files with tens of thousands of lines exist, and each URL of such a site asks.
+type prefixes struct {
+	rules []rule  // by pattern, in octet order, no pattern twice
+	up    []int32 // for each rule, the index of the longest other pattern that it starts with, or -1
+}
+
+// newPrefixes takes rules over.
+func newPrefixes(rules []rule) prefixes {
+	slices.SortFunc(rules, func(a, b rule) int {
+		if c := cmp.Compare(a.pattern, b.pattern); c != 0 {
+			return c
+		}
+		return compareStrength(&a, &b)
+	})
+	rules = slices.CompactFunc(rules, func(a, b rule) bool { return a.pattern == b.pattern }) // keeps the strongest
+	up := make([]int32, len(rules))
+	for i := range rules {
+		// All patterns that rule i starts with stand before it, each starting with the next shorter one.
+		j := int32(i) - 1
+		for j >= 0 && !strings.HasPrefix(rules[i].pattern, rules[j].pattern) {
+			j = up[j]
+		}
+		up[i] = j
+	}
+	return prefixes{rules, up}
+}
+
+// longest returns nil if s starts with none of the patterns.
+func (p prefixes) longest(s string) (best *rule, steps int) {
+	lo, hi := 0, len(p.rules)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		pattern := p.rules[mid].pattern
+		steps += min(len(pattern), len(s))
+		if pattern <= s {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	// Whatever s starts with sorts no later than s. Between the longest such pattern and s, everything starts with that
+	// pattern too; so it is the last one not after s, or one that this one starts with.
+	if lo == 0 {
+		return nil, steps
+	}
+	i := int32(lo - 1)
+	last := p.rules[i].pattern
+	common := 0
+	for common < len(last) && common < len(s) && last[common] == s[common] {
+		common++
+	}
+	steps += common
+	for i >= 0 && len(p.rules[i].pattern) > common {
+		i = p.up[i]
+		steps++
+	}
+	if i < 0 {
+		return nil, steps
+	}
+	return &p.rules[i], steps
+}

@@ -1,0 +1,103 @@
+// Package robots reads robots.txt files and answers what they ask of a crawler.
+//
+// It follows RFC 9309 and reads four kinds of record besides: Crawl-delay, Sitemap, Clean-param, Host (A. Melkov's
+// proposal of 2003 for naming a site's main mirror) and Mobile-agent-server (draft-giudici-web-robots-cntrl-00).
+// Bytes go in, answers come out: the package opens no connection, reads no clock, and imports only the standard library.
+//
+// Most callers need three names. [ForStatus] turns the answer to GET /robots.txt into a [File] ([Parse], when there is
+// just a body); [File.Rules] picks what concerns one robot on one origin; [Rules.Match] says whether a URL may be fetched
+// and which line says so.
+//
+//	file := robots.ForStatus(resp.StatusCode, body)
+//	rules := file.Rules("examplebot", origin)
+//	if v := rules.Match("/shop?id=7"); !v.Allowed {
+//		log.Printf("line %d keeps us out: %s", v.Line, v.Rule)
+//	}
+//
+// How long a copy may be used, and what holds while a server does not answer, are pure functions of status, age and the
+// time given: [StateOf], [FreshFor], [NextRetry], [History].
+//
+// Parsing never fails. A line that makes no sense is skipped, costs nothing but itself, and is reported in
+// [File.Diagnostics]. Work and memory are bounded: at most [MaxBytes] bytes are read, and a pattern full of wildcards
+// takes time linear in the path for each of its pieces.
+//
+// A File and a Rules may be used by several goroutines at once, as long as nobody changes the File's fields.
+//
+// Clause numbers in comments without a name are those of docs/formats.md, the project's reading of these texts.
+package robots
+
+// MaxBytes is how much of a robots.txt is read, in bytes after content decoding and before character decoding (§0, §1.1;
+// RFC 9309 §2.5 asks for at least this much). The line that crosses the limit is dropped whole, and what follows is
+// ignored. To let Parse see that a body was longer, hand it at least two bytes more than MaxBytes.
+const MaxBytes = 512000
+
+// MaxDiagnostics is how many entries [File.Diagnostics] holds at most; [File.Odd] counts on.
+const MaxDiagnostics = 1000
+
+// File is a robots.txt as read. The zero File has no rules and allows everything.
+//
+// A File made by Parse holds one copy of the text, at most MaxBytes long (half as much again if it was UTF-16).
+type File struct {
+	// Sitemaps has the values of the Sitemap lines, as written, in file order, each once (§1.5). Relative ones are
+	// still relative: see SitemapURLs.
+	Sitemaps []string
+
+	// HostHint is the argument, as written, of the first correct Host line in the file, whatever its group; "" if there
+	// is none (§2.4). It is a hint about mirrors, not about access, and not proof of anything: see Claim.
+	HostHint string
+
+	// CleanParams has the Clean-param lines in file order (§1.5). It is for reading; CleanURL applies them.
+	CleanParams []CleanParam
+
+	// Diagnostics reports odd lines in file order: those skipped, those without effect, those read leniently.
+	Diagnostics []Diagnostic
+
+	// Odd counts all odd lines, also those that found no room in Diagnostics.
+	Odd int
+
+	denyAll bool // the file was unreachable: nothing may be fetched (§1.1)
+
+	text   string   // what was parsed; the strings below mostly point into it
+	agents []string // product tokens of the user-agent lines, "*", or "" for a value that names nobody
+	groups []group
+	rules  []rule
+	delays []delayRecord
+	hosts  []hostRecord
+
+	agentServers []AgentServer
+	clean        map[string][]string // parameter → path patterns on which it is dropped
+}
+
+// Diagnostic is one odd line.
+type Diagnostic struct {
+	Line   int    // counted from 1
+	Reason string // what is odd, and what became of the line, in words
+	Text   string // the line without comment, at most 200 bytes of it
+}
+
+// group is a run of user-agent lines with the rules after it: half-open ranges of File.agents and File.rules.
+type group struct {
+	agentsFrom, agentsTo int32
+	rulesFrom, rulesTo   int32
+}
+
+// scope says to whom a record that is neither rule nor user-agent line belongs: the agents of the group that were named
+// above it (§1.2.6). Group -1 is the top of the file, before any user-agent line.
+type scope struct {
+	group    int32
+	agentsTo int32
+}
+
+// ForStatus returns the rules that follow from an answer to GET /robots.txt, redirects already followed (§1.1): a 2xx body
+// is parsed; 400–499 except 429 allows everything; 429, 5xx and any other code, 0 for no answer at all too, allow nothing
+// but /robots.txt itself. A body that a network error cut short is no 2xx: pass code 0 for it, as [StateOf] would.
+func ForStatus(code int, body []byte) *File {
+	switch StateOf(code) {
+	case Parsed:
+		return Parse(body)
+	case Unavailable:
+		return &File{}
+	default:
+		return &File{denyAll: true}
+	}
+}

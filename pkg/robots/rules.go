@@ -1,0 +1,145 @@
+package robots
+
+import (
+	"strings"
+	"time"
+)
+
+// rule is one allow or disallow line.
+type rule struct {
+	pattern  string // in normal form, without the end anchor
+	text     string // the line as written
+	line     int32
+	allow    bool
+	anchored bool // ends in "$"
+	wild     bool // has a "*"
+}
+
+// octets is what decides between rules: the length of the pattern, the anchor included (§1.4).
+func (r *rule) octets() int {
+	if r.anchored {
+		return len(r.pattern) + 1
+	}
+	return len(r.pattern)
+}
+
+// Rules is what a robots.txt says to one robot on one origin. It does not change, and is safe for concurrent use. The
+// zero Rules allows everything.
+type Rules struct {
+	denyAll bool
+	plain   prefixes
+	globs   []rule // patterns with "*" or "$", the strongest first
+
+	delay    time.Duration
+	hasDelay bool
+
+	agentServers []AgentServer
+}
+
+// Verdict is the answer to whether a URL may be fetched.
+type Verdict struct {
+	Allowed bool
+	Line    int    // line of the rule that decided, from 1; 0 if none did
+	Rule    string // that line as written, without comment; "" if none did. The implied rule of §2.3 shows its Host line
+}
+
+// Rules returns what the file says to the robot with the given product token on origin, which is where robots.txt was
+// asked for, before any redirect. It is never nil.
+//
+// The groups naming the token are merged; if there is none, the groups for "*" are (RFC 9309 §2.2.1, §1.3 here). Of a
+// longer token, such as "examplebot/2.1", the leading letters, "_" and "-" count. Where the group's Host lines name other
+// origins only, a rule "Disallow: /" is added to it (§2.3); the zero Origin leaves them aside.
+func (f *File) Rules(token string, origin Origin) *Rules {
+	r := &Rules{denyAll: f.denyAll, agentServers: f.agentServers}
+	if f.denyAll || len(f.groups) == 0 && len(f.delays) == 0 {
+		return r
+	}
+	var buf [64]int32
+	chosen := f.choose(productToken(token), buf[:0])
+	own := f.merge(chosen)
+	if implied, ok := f.impliedRule(chosen, origin); ok {
+		own = append(own, implied)
+	}
+	if textSize(own) < len(f.text)/4 {
+		// Rules are kept longer than files. Few rules should not keep a big file in memory.
+		for i := range own {
+			own[i].text, own[i].pattern = strings.Clone(own[i].text), strings.Clone(own[i].pattern)
+		}
+	}
+	r.delay, r.hasDelay = f.delayFor(chosen)
+	r.plain, r.globs = index(own)
+	return r
+}
+
+// choose returns, for each group, the index of the first agent in it that is meant by token, or -1 if the group does not
+// count. If no agent is called token, the global groups count.
+func (f *File) choose(token string, chosen []int32) []int32 {
+	named, found := token, false
+	for {
+		for _, g := range f.groups {
+			first := int32(-1)
+			for i := g.agentsFrom; i < g.agentsTo; i++ {
+				if named != "" && equalFold(f.agents[i], named) {
+					first, found = i, true
+					break
+				}
+			}
+			chosen = append(chosen, first)
+		}
+		if found || named == "*" {
+			return chosen
+		}
+		named, chosen = "*", chosen[:0]
+	}
+}
+
+// covers reports whether a record of this scope was written under a user-agent line that is ours.
+func (s scope) covers(chosen []int32) bool {
+	return s.group >= 0 && chosen[s.group] >= 0 && chosen[s.group] < s.agentsTo
+}
+
+func (f *File) merge(chosen []int32) []rule {
+	n := 0
+	for i, g := range f.groups {
+		if chosen[i] >= 0 {
+			n += int(g.rulesTo - g.rulesFrom)
+		}
+	}
+	own := make([]rule, 0, n+1) // room for an implied rule
+	for i, g := range f.groups {
+		if chosen[i] >= 0 {
+			own = append(own, f.rules[g.rulesFrom:g.rulesTo]...)
+		}
+	}
+	return own
+}
+
+func textSize(rules []rule) (n int) {
+	for i := range rules {
+		n += len(rules[i].text)
+	}
+	return n
+}
+
+// delayFor returns the largest Crawl-delay for us, or, if we have none, the largest at the top of the file. A group of
+// our own without one inherits nothing from "*" (§1.5).
+func (f *File) delayFor(chosen []int32) (d time.Duration, ok bool) {
+	var top time.Duration
+	var hasTop bool
+	for _, r := range f.delays {
+		switch {
+		case r.covers(chosen):
+			d, ok = max(d, r.delay), true
+		case r.group < 0:
+			top, hasTop = max(top, r.delay), true
+		}
+	}
+	if ok {
+		return d, true
+	}
+	return top, hasTop
+}
+
+// CrawlDelay returns how long the robot is asked to wait between two requests, exactly as the file says, and whether it
+// says so at all (§1.5). Of several values it is the largest. Capping it is the caller's affair.
+func (r *Rules) CrawlDelay() (d time.Duration, ok bool) { return r.delay, r.hasDelay }

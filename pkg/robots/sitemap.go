@@ -1,0 +1,74 @@
+package robots
+
+import (
+	"net/url"
+	"strings"
+)
+
+func (p *parser) sitemap(value string) {
+	if value == "" {
+		p.odd("Sitemap without a URL: skipped")
+		return
+	}
+	switch lower(schemeOf(value)) {
+	case "", "http", "https":
+	default:
+		p.odd("Sitemap that is neither http nor https: skipped")
+		return
+	}
+	if _, seen := p.sitemaps[value]; seen {
+		return
+	}
+	if p.sitemaps == nil {
+		p.sitemaps = make(map[string]struct{})
+	}
+	p.sitemaps[value] = struct{}{}
+	p.file.Sitemaps = append(p.file.Sitemaps, value)
+}
+
+// schemeOf returns the scheme of an absolute URL, "" for a relative one.
+func schemeOf(ref string) string {
+	for i := range len(ref) {
+		switch c := ref[i]; {
+		case isLetter(c):
+		case i > 0 && (isDigit(c) || c == '+' || c == '-' || c == '.'):
+		case i > 0 && c == ':':
+			return ref[:i]
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// SitemapURLs returns the sitemaps as absolute http or https URLs, in file order, each once (§1.5). Relative ones are
+// resolved against robotsURL, the address the file was asked for at; those that cannot be are left out. A sitemap may
+// stand on another host: the robots.txt that names it vouches for it.
+func (f *File) SitemapURLs(robotsURL string) []string {
+	base, err := url.Parse(robotsURL)
+	if err != nil {
+		base = new(url.URL)
+	}
+	var urls []string
+	seen := make(map[string]struct{}, len(f.Sitemaps))
+	for _, s := range f.Sitemaps {
+		ref, err := url.Parse(s)
+		if err != nil {
+			continue
+		}
+		u := base.ResolveReference(ref)
+		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			continue
+		}
+		u.Fragment = ""
+		abs := u.String()
+		if strings.HasPrefix(s, "http") && ref.IsAbs() && u.Path == ref.Path {
+			abs = s // keep the author's spelling of a URL that needed no resolving
+		}
+		if _, dup := seen[abs]; !dup {
+			seen[abs] = struct{}{}
+			urls = append(urls, abs)
+		}
+	}
+	return urls
+}
