@@ -1,0 +1,174 @@
+package config
+
+import (
+	"errors"
+	"net"
+	"strconv"
+	"time"
+)
+
+// defaultDir is where a crawl keeps its data unless told otherwise.
+const defaultDir = "./curtsy-data"
+
+// Admin is the port on which a process shows itself to its operator.
+type Admin struct {
+	Listen string `key:"listen" usage:"serve status, /metrics, /livez, /readyz and /debug/pprof on ‹ADDR›, or off" example:"127.0.0.1:8080"`
+}
+
+func newAdmin() Admin { return Admin{Listen: "127.0.0.1:8080"} }
+
+func (a Admin) check(src *Source) error {
+	if a.Listen == "off" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(a.Listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return src.Refuse("listen", "is no address with a port; use for example 127.0.0.1:8080, or off")
+	}
+	return nil
+}
+
+// Fetch is how hard one fetcher works and how much it takes from a site.
+type Fetch struct {
+	Visits  int  `key:"visits" usage:"hosts visited at once by this process: ‹N›" example:"64"`
+	MaxBody Size `key:"max-body" usage:"keep at most this ‹size› of a page" example:"10MiB"`
+}
+
+func newFetch() Fetch { return Fetch{Visits: 64, MaxBody: 10 << 20} }
+
+func (f Fetch) check(src *Source) error {
+	switch {
+	case f.Visits < 1 || f.Visits > 10000:
+		return src.Refuse("visits", "must be 1 to 10000; use for example 64")
+	case f.MaxBody < 1<<10:
+		return src.Refuse("max-body", "is under 1KiB; use for example 10MiB")
+	}
+	return nil
+}
+
+// Crawl is what `curtsy crawl` goes by.
+type Crawl struct {
+	Common  `key:",squash"`
+	NATS    `key:",squash"`
+	Plan    `key:",squash"`
+	Admin   `key:",squash"`
+	Fetch   `key:",squash"`
+	Dir     string        `key:"dir" usage:"keep the crawl in ‹DIR›; the same again resumes it" example:"./curtsy-data"`
+	Seeds   string        `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
+	MaxTime time.Duration `key:"max-time" usage:"stop this run after this ‹time› (0s: no limit)" example:"2h"`
+}
+
+// NewCrawl has the defaults of `curtsy crawl`.
+func NewCrawl() *Crawl {
+	return &Crawl{Common: newCommon(), NATS: newNATS(), Plan: newPlan(), Fetch: newFetch(),
+		Admin: newAdmin(), Dir: defaultDir}
+}
+
+func (c *Crawl) check(src *Source) error {
+	if c.MaxTime < 0 {
+		return src.Refuse("max-time", "is negative; use for example 2h, or 0s for no limit")
+	}
+	if c.Dir == "" {
+		return src.Refuse("dir", "is empty; use for example "+defaultDir)
+	}
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Fetch.check(src))
+}
+
+// Seed is what `curtsy seed` goes by: a crawl that others carry out.
+type Seed struct {
+	Common `key:",squash"`
+	NATS   `key:",squash"`
+	Plan   `key:",squash"`
+	Seeds  string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
+}
+
+// NewSeed has the defaults of `curtsy seed`.
+func NewSeed() *Seed { return &Seed{Common: newCommon(), NATS: newNATS(), Plan: newPlan()} }
+
+func (c *Seed) check(src *Source) error {
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src))
+}
+
+// Reader is what the commands go by that ask a crawl something, or tell it to stop.
+type Reader struct {
+	Common `key:",squash"`
+	NATS   `key:",squash"`
+	Dir    string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
+}
+
+// NewReader has the defaults of the reading commands.
+func NewReader() *Reader { return &Reader{Common: newCommon(), NATS: newNATS(), Dir: defaultDir} }
+
+func (c *Reader) check(src *Source) error { return errors.Join(c.Common.check(src), c.NATS.check(src)) }
+
+// Demo is what `curtsy demo` goes by.
+type Demo struct {
+	Common `key:",squash"`
+	Admin  `key:",squash"`
+	Dir    string `key:"dir" usage:"keep the crawl in ‹DIR› instead of a temporary one" example:"./curtsy-data"`
+}
+
+// NewDemo has the defaults of `curtsy demo`.
+func NewDemo() *Demo {
+	d := &Demo{Common: newCommon(), Admin: newAdmin()}
+	d.LogLevel = "warn" // the demo shows a crawl, not its log
+	return d
+}
+
+func (c *Demo) check(src *Source) error { return errors.Join(c.Common.check(src), c.Admin.check(src)) }
+
+// Daemon is what all daemons take.
+type Daemon struct {
+	Common   `key:",squash"`
+	NATS     `key:",squash"`
+	Admin    `key:",squash"`
+	Instance string `key:"instance" usage:"‹NAME› of this process among its kind (default: the host's name and the process's number)" example:"frontier-1"`
+}
+
+func newDaemon() Daemon {
+	return Daemon{Common: newCommon(), NATS: newNATS(), Admin: newAdmin()}
+}
+
+func (c *Daemon) check(src *Source) error {
+	if c.URL == "" {
+		return src.Refuse("nats", "is empty; a daemon needs a server, use for example --nats nats://127.0.0.1:4222")
+	}
+	if c.Instance != "" && crawlName(c.Instance) != nil {
+		return src.Refuse("instance", "cannot name a process; use 1 to 32 letters, digits, '-' or '_', for example frontier-1")
+	}
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Admin.check(src))
+}
+
+// Frontier is what cmd/frontier goes by.
+type Frontier struct {
+	Daemon `key:",squash"`
+	Dir    string `key:"dir" usage:"keep the shards in ‹DIR›" example:"/var/lib/curtsy"`
+}
+
+// NewFrontier has the defaults of cmd/frontier.
+func NewFrontier() *Frontier { return &Frontier{Daemon: newDaemon(), Dir: defaultDir} }
+
+// Fetcher is what cmd/fetcher goes by.
+type Fetcher struct {
+	Daemon `key:",squash"`
+	Fetch  `key:",squash"`
+}
+
+// NewFetcher has the defaults of cmd/fetcher.
+func NewFetcher() *Fetcher { return &Fetcher{Daemon: newDaemon(), Fetch: newFetch()} }
+
+func (c *Fetcher) check(src *Source) error {
+	return errors.Join(c.Daemon.check(src), c.Fetch.check(src))
+}
+
+// Indexer is what cmd/indexer goes by.
+type Indexer struct {
+	Daemon `key:",squash"`
+	Dir    string `key:"dir" usage:"keep pages and search index in ‹DIR›" example:"/var/lib/curtsy"`
+}
+
+// NewIndexer has the defaults of cmd/indexer.
+func NewIndexer() *Indexer { return &Indexer{Daemon: newDaemon(), Dir: defaultDir} }

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+)
+
+// Common is what every command takes.
+type Common struct {
+	Config    string `key:"config" usage:"read settings from ‹FILE› (YAML)" example:"curtsy.yaml"`
+	LogLevel  string `key:"log-level" usage:"least ‹LEVEL› logged on standard error: debug, info, warn, error" example:"info"`
+	LogFormat string `key:"log-format" usage:"‹FORM› of the log: json, text, or auto (text on a terminal)" example:"json"`
+}
+
+func newCommon() Common { return Common{LogLevel: "info", LogFormat: "auto"} }
+
+func (c Common) check(src *Source) error {
+	var l slog.Level
+	if l.UnmarshalText([]byte(c.LogLevel)) != nil {
+		return src.Refuse("log-level", "is not a level; use debug, info, warn or error")
+	}
+	switch c.LogFormat {
+	case "auto", "json", "text":
+		return nil
+	}
+	return src.Refuse("log-format", "is not a form; use auto, json or text")
+}
+
+// Logger is the log of the process: JSON, or text where a person looks.
+func (c Common) Logger(stderr io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		level = slog.LevelInfo // refused by check; a caller that did not check gets the default
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "text" || c.LogFormat == "auto" && Terminal(stderr) {
+		return slog.New(slog.NewTextHandler(stderr, opts))
+	}
+	return slog.New(slog.NewJSONHandler(stderr, opts))
+}
+
+// Terminal reports whether w shows on a terminal.
+func Terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
+// NATS says which server to use, and which crawl on it.
+type NATS struct {
+	URL          string `key:"nats" usage:"use the NATS server or cluster at ‹URL› (several: comma-separated)" example:"nats://127.0.0.1:4222"`
+	Crawl        string `key:"crawl" usage:"‹NAME› of the crawl on that server" example:"docs"`
+	Replicas     int    `key:"nats-replicas" usage:"keep streams on ‹N› servers of a cluster" example:"3"`
+	User         string `key:"nats-user" usage:"‹USER› to connect to NATS as" example:"curtsy"`
+	Password     Secret `key:"nats-password" flag:"-"`
+	PasswordFile string `key:"nats-password-file" usage:"‹FILE› with the NATS password" example:"/run/secrets/nats"`
+	Creds        string `key:"nats-creds" usage:"NATS credentials ‹FILE›" example:"/run/secrets/curtsy.creds"`
+	NKey         string `key:"nats-nkey" usage:"NATS nkey seed ‹FILE›" example:"/run/secrets/curtsy.nk"`
+	CA           string `key:"nats-ca" usage:"‹FILE› with the certificates to trust for NATS" example:"ca.pem"`
+	Cert         string `key:"nats-cert" usage:"our certificate for NATS, a PEM ‹FILE›" example:"curtsy.pem"`
+	Key          string `key:"nats-key" usage:"the certificate's key, a PEM ‹FILE›" example:"curtsy-key.pem"`
+}
+
+func newNATS() NATS { return NATS{Crawl: crawlDefault, Replicas: 1} }
+
+func (n *NATS) check(src *Source) error {
+	if err := crawlName(n.Crawl); err != nil {
+		return src.Refuse("crawl", "cannot name a crawl; use 1 to 32 letters, digits, '-' or '_', for example docs")
+	}
+	if n.Replicas < 1 || n.Replicas > 5 {
+		return src.Refuse("nats-replicas", "must be 1 to 5; use 3 on a cluster of three servers")
+	}
+	if n.PasswordFile != "" {
+		body, err := os.ReadFile(n.PasswordFile)
+		if err != nil {
+			return src.Refuse("nats-password-file", "cannot be read: "+err.Error())
+		}
+		n.Password = Secret(strings.TrimRight(string(body), "\r\n"))
+	}
+	if (n.Cert == "") != (n.Key == "") {
+		return src.Refuse("nats-cert", "needs nats-key beside it, and nats-key it")
+	}
+	return nil
+}

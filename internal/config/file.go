@@ -1,0 +1,99 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// file is a configuration file that has been read: one flat mapping.
+type file struct {
+	name   string
+	values map[string]any
+	lines  map[string]int // where each key stands
+}
+
+// readFile reads a configuration file and refuses keys that no command knows. The YAML is read here and not by viper,
+// which forgets lines and spelling.
+func readFile(name string) (*file, error) {
+	body, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{name: name, values: map[string]any{}, lines: map[string]int{}}
+	var doc yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(body))
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return f, nil // empty, or comments only
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	top := doc.Content[0]
+	if top.Kind == yaml.ScalarNode && top.Tag == "!!null" {
+		return f, nil
+	}
+	if top.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("%s line %d: expected lines like \"delay: 1s\"", name, top.Line)
+	}
+	known := Keys()
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		k, val := top.Content[i], top.Content[i+1]
+		if err := f.add(k, val, known); err != nil {
+			return nil, fmt.Errorf("%s line %d: %w", name, k.Line, err)
+		}
+	}
+	return f, nil
+}
+
+func (f *file) add(k, val *yaml.Node, known []string) error {
+	key := k.Value
+	if !slices.Contains(known, key) {
+		if n := nearest(key, known); n != "" {
+			return fmt.Errorf("unknown key %q; did you mean %s?", key, n)
+		}
+		return fmt.Errorf("unknown key %q; deploy/curtsy.example.yaml lists every key", key)
+	}
+	if key == "config" {
+		return errors.New("a file cannot name another file; use --config or CURTSY_CONFIG")
+	}
+	if line, twice := f.lines[key]; twice {
+		return fmt.Errorf("%s is set twice, first in line %d", key, line)
+	}
+	var v any
+	if err := val.Decode(&v); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	if _, nested := v.(map[string]any); nested {
+		return fmt.Errorf("%s: expected a value or a list, found a mapping", key)
+	}
+	if v == nil {
+		return nil // "key:" alone says nothing
+	}
+	if val.Kind == yaml.ScalarNode {
+		v = val.Value // as written: 010, yes and 1e3 stay what they look like
+	}
+	f.lines[key], f.values[key] = k.Line, v
+	return nil
+}
+
+// settings are the values that a command with these fields takes from the file.
+func (f *file) settings(fields []field) map[string]any {
+	m := map[string]any{}
+	for _, fd := range fields {
+		v, ok := f.values[fd.key]
+		if !ok {
+			continue
+		}
+		if one, ok := v.(string); ok && fd.value.Type() == reflect.TypeFor[[]string]() {
+			v = []any{one} // a list of one, which may hold blanks
+		}
+		m[fd.key] = v
+	}
+	return m
+}

@@ -1,0 +1,89 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// textFlag is a flag that keeps what was typed, once that is known to be readable: the struct itself is filled
+// from all sources at once, by Load.
+type textFlag struct {
+	text  string
+	kind  string
+	check func(string) error
+}
+
+func (t *textFlag) String() string { return t.text }
+func (t *textFlag) Type() string   { return t.kind }
+func (t *textFlag) Set(s string) error {
+	if err := t.check(s); err != nil {
+		return err
+	}
+	t.text = s
+	return nil
+}
+
+// register adds the flag of f to flags. A word in ‹› within the usage names its value.
+func register(flags *pflag.FlagSet, f field) {
+	usage := strings.NewReplacer("‹", "`", "›", "`").Replace(f.usage)
+	switch v := f.value.Interface().(type) {
+	case bool:
+		flags.Bool(f.key, v, usage)
+	case []string:
+		flags.StringArray(f.key, v, usage)
+	default:
+		flags.Var(&textFlag{text: f.text(), kind: f.value.Type().Name(), check: f.readable}, f.key, usage)
+	}
+}
+
+// readable says whether text can be a value of f, and if not, what could.
+func (f field) readable(text string) error {
+	var err error
+	switch v := reflect.New(f.value.Type()).Interface().(type) {
+	case *time.Duration:
+		*v, err = parseDuration(text)
+	case *Size:
+		err = v.UnmarshalText([]byte(text))
+	case *int, *int64:
+		if _, e := strconv.ParseInt(text, 10, 64); e != nil {
+			err = errors.New("is not a whole number")
+		}
+	case *bool:
+		if _, e := strconv.ParseBool(text); e != nil {
+			err = errors.New("is neither true nor false")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w; use for example %s", err, f.try())
+	}
+	return nil
+}
+
+// try is a value that works.
+func (f field) try() string {
+	if f.example != "" {
+		return f.example
+	}
+	if t := f.text(); t != "" {
+		return t
+	}
+	return `""`
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(strings.TrimSpace(text))
+	switch {
+	case err == nil:
+		return d, nil
+	case strings.Contains(err.Error(), "missing unit"):
+		return 0, errors.New("has no unit (ms, s, m, h)")
+	default:
+		return 0, errors.New("is not a duration")
+	}
+}

@@ -1,0 +1,130 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// field is one setting of a command: a struct field and what its tags say.
+//
+//	MaxPages int64 `key:"max-pages" usage:"stop after ‹N› pages are stored (0: no limit)" example:"500"`
+//
+// `flag:"-"` keeps a setting off the command line.
+type field struct {
+	key, usage, example string
+	noFlag              bool
+	value               reflect.Value // of the struct to fill
+}
+
+// tagName is the struct tag that names a setting; `key:",squash"` takes in the settings of an embedded struct.
+const tagName = "key"
+
+// fieldsOf lists the settings of the struct that into points to, embedded ones included.
+func fieldsOf(into any) []field {
+	return appendFields(nil, reflect.ValueOf(into).Elem())
+}
+
+func appendFields(fs []field, v reflect.Value) []field {
+	for i := range v.NumField() {
+		sf := v.Type().Field(i)
+		key := sf.Tag.Get(tagName)
+		switch key {
+		case ",squash":
+			fs = appendFields(fs, v.Field(i))
+		case "", "-":
+			panic(fmt.Sprintf("config: %s.%s has no key", v.Type(), sf.Name))
+		default:
+			fs = append(fs, field{
+				key:     key,
+				usage:   sf.Tag.Get("usage"),
+				example: sf.Tag.Get("example"),
+				noFlag:  sf.Tag.Get("flag") == "-",
+				value:   v.Field(i),
+			})
+		}
+	}
+	return fs
+}
+
+// commands are all the structs a file or an environment may be meant for.
+func commands() []any {
+	return []any{NewCrawl(), NewSeed(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer()}
+}
+
+// Keys lists the settings of all commands, sorted.
+func Keys() []string {
+	var keys []string
+	for _, c := range commands() {
+		for _, f := range fieldsOf(c) {
+			keys = append(keys, f.key)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// envName is the variable that sets key.
+func envName(key string) string {
+	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
+}
+
+// text is a setting's value as a person would write it.
+func (f field) text() string {
+	switch v := f.value.Interface().(type) {
+	case time.Duration:
+		return shortDuration(v)
+	case []string:
+		return strings.Join(v, " ")
+	case Size:
+		return strings.ReplaceAll(v.String(), ",", "")
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// shortDuration drops the "0s" that time.Duration.String leaves at the end of whole minutes and hours.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// nearest is the candidate most like name, or "" when none is like it.
+func nearest(name string, candidates []string) string {
+	best, least := "", len(name)/3+2
+	for _, c := range candidates {
+		if d := distance(name, c); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, delete or replace to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,145 @@
+package config
+
+import (
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Plan is what becomes the crawl's Spec: what to crawl, as whom, and how fast.
+type Plan struct {
+	Contact         string        `key:"contact" usage:"how a webmaster reaches you: a mail address or a ‹URL› (it goes into the User-Agent)" example:"me@example.org"`
+	Agent           string        `key:"agent" usage:"product ‹TOKEN› that robots.txt knows us by" example:"curtsy"`
+	Delay           time.Duration `key:"delay" usage:"least ‹time› between a response of a host and the next request to it" example:"1s"`
+	Hurry           []string      `key:"hurry" usage:"‹HOST› of your own, for which a delay under 1s holds as well (repeatable)" example:"docs.example.org"`
+	Scope           string        `key:"scope" usage:"how far from the seeds to go: page, prefix, host, domain or any (a ‹word›)" example:"domain"`
+	Include         []string      `key:"include" usage:"crawl only URLs that match one of these ‹RE› (repeatable)" example:"/docs/"`
+	Exclude         []string      `key:"exclude" usage:"crawl no URL that matches one of these ‹RE› (repeatable)" example:"[?&]print="`
+	MaxPages        int64         `key:"max-pages" usage:"stop when ‹N› pages are stored (0: no limit)" example:"500"`
+	MaxBytes        Size          `key:"max-bytes" usage:"stop when this ‹size› of page bodies was read (0: no limit)" example:"1GiB"`
+	MaxDepth        int           `key:"max-depth" usage:"follow at most ‹N› links from a seed (-1: no limit)" example:"3"`
+	MaxPagesPerHost int64         `key:"max-pages-per-host" usage:"store at most ‹N› pages of a host (0: no limit)" example:"1000"`
+	HoldMax         time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹time›" example:"10m"`
+	AllowPrivate    bool          `key:"allow-private" usage:"dial private and loopback addresses as well"`
+	Resolve         []string      `key:"resolve" usage:"dial ADDR for HOST: ‹HOST=ADDR›, *.suffix allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
+	Search          bool          `key:"search" usage:"index the text of pages for curtsy search"`
+	Shards          int           `key:"shards" usage:"number of shards, fixed when the crawl is created (0: 4 embedded, 16 with --nats): ‹N›" example:"16"`
+}
+
+const crawlDefault = crawl.DefaultName
+
+func crawlName(name string) error { return crawl.CheckName(name) }
+
+func newPlan() Plan {
+	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Minute, Search: true}
+}
+
+// Scopes are the words --scope takes, narrowest first.
+var Scopes = []string{"page", "prefix", "host", "domain", "any"}
+
+var tokenRE = regexp.MustCompile(`^[A-Za-z_-]+$`)
+
+func (p Plan) check(src *Source) error {
+	switch {
+	case p.Delay < 0:
+		return src.Refuse("delay", "is negative; use for example 1s, or 0s for none")
+	case p.HoldMax < 0:
+		return src.Refuse("hold-max", "is negative; use for example 10m")
+	case !tokenRE.MatchString(p.Agent):
+		return src.Refuse("agent", "is no product token; use letters, '-' and '_' only, for example curtsy")
+	case p.Contact != "" && !contactable(p.Contact):
+		return src.Refuse("contact", "is neither a mail address nor a URL; use for example me@example.org or https://example.org/bot")
+	case !slices.Contains(Scopes, p.Scope):
+		hint := ""
+		if n := nearest(p.Scope, Scopes); n != "" {
+			hint = " (did you mean " + n + "?)"
+		}
+		return src.Refuse("scope", "is no scope; use page, prefix, host, domain or any"+hint)
+	case p.MaxPages < 0:
+		return src.Refuse("max-pages", "is negative; use for example 500, or 0 for no limit")
+	case p.MaxPagesPerHost < 0:
+		return src.Refuse("max-pages-per-host", "is negative; use for example 1000, or 0 for no limit")
+	case p.MaxDepth < -1:
+		return src.Refuse("max-depth", "is below -1; use for example 3, or -1 for no limit")
+	case p.Shards < 0 || p.Shards > crawl.MaxShards:
+		return src.Refuse("shards", "must be 1 to 256, or 0 for the default; use for example 16")
+	}
+	for key, list := range map[string][]string{"include": p.Include, "exclude": p.Exclude} {
+		for _, re := range list {
+			if _, err := regexp.Compile(re); err != nil {
+				return src.Refuse(key, "is no regular expression: "+err.Error()+`; use for example /docs/ or [.]html$`)
+			}
+		}
+	}
+	for _, r := range p.Resolve {
+		if !resolvable(r) {
+			return src.Refuse("resolve", "holds "+strconv.Quote(r)+"; use HOST=ADDR, for example docs.test=127.0.0.1:8080 or *.test=127.0.0.1")
+		}
+	}
+	for _, h := range p.Hurry {
+		if _, err := canon.Parse("http://" + h + "/"); err != nil {
+			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is no host name; use for example docs.example.org")
+		}
+	}
+	return nil
+}
+
+// contactable tells a contact someone could use from a slip of the fingers.
+func contactable(s string) bool {
+	if u, err := url.Parse(s); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		return u.Host != ""
+	}
+	a, err := mail.ParseAddress(strings.TrimPrefix(s, "mailto:"))
+	return err == nil && a.Name == "" && strings.Contains(a.Address, "@")
+}
+
+// resolvable reports whether r is HOST=ADDR, ADDR with or without a port.
+func resolvable(r string) bool {
+	host, addr, ok := strings.Cut(r, "=")
+	if !ok || host == "" || strings.ContainsAny(host, "/ :") && !strings.HasPrefix(host, "[") {
+		return false
+	}
+	if _, err := netip.ParseAddr(strings.Trim(addr, "[]")); err == nil {
+		return true
+	}
+	_, err := netip.ParseAddrPort(addr)
+	return err == nil
+}
+
+// Spec is the crawl that the plan describes. With old, the crawl that is there already, only what given reports as set
+// replaces what old says; name and number of shards stay whatever is given.
+func (p Plan) Spec(old *crawl.Spec, given func(key string) bool) crawl.Spec {
+	var s crawl.Spec
+	if old != nil {
+		s = *old
+	}
+	set := func(key string, assign func()) {
+		if old == nil || given(key) {
+			assign()
+		}
+	}
+	set("contact", func() { s.Contact = p.Contact })
+	set("agent", func() { s.Agent = p.Agent })
+	set("delay", func() { s.Delay = p.Delay })
+	set("hurry", func() { s.Hurry = p.Hurry })
+	set("scope", func() { s.Scope = p.Scope })
+	set("include", func() { s.Include = p.Include })
+	set("exclude", func() { s.Exclude = p.Exclude })
+	set("max-pages", func() { s.MaxPages = p.MaxPages })
+	set("max-bytes", func() { s.MaxBytes = int64(p.MaxBytes) })
+	set("max-depth", func() { s.MaxDepth = p.MaxDepth })
+	set("max-pages-per-host", func() { s.MaxPagesPerHost = p.MaxPagesPerHost })
+	set("hold-max", func() { s.HoldMax = p.HoldMax })
+	set("allow-private", func() { s.AllowPrivate = p.AllowPrivate })
+	set("resolve", func() { s.Resolve = p.Resolve })
+	set("search", func() { s.Search = p.Search })
+	return s
+}

@@ -1,0 +1,192 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// envPrefix begins the name of every variable that is meant for us.
+const envPrefix = "CURTSY"
+
+// Error is an error in what the operator wrote; commands exit with 2 for it.
+type Error struct{ text string }
+
+// Error says what is wrong, where it came from, and what would do.
+func (e *Error) Error() string { return e.text }
+
+func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+
+// checker is a struct that knows which of its values make no sense.
+type checker interface{ check(*Source) error }
+
+// Source is where one command's settings come from.
+type Source struct {
+	flags  *pflag.FlagSet
+	into   any
+	fields []field
+	file   *file // nil: none was named
+}
+
+// Bind registers a flag for every setting of the struct that into points to, with the values it has now as defaults.
+// Load then fills it.
+func Bind(flags *pflag.FlagSet, into any) *Source {
+	s := &Source{flags: flags, into: into, fields: fieldsOf(into)}
+	for _, f := range s.fields {
+		if !f.noFlag {
+			register(flags, f)
+		}
+	}
+	return s
+}
+
+// Load fills the struct given to Bind from the parsed flags, the environment, the file and the defaults, and checks it.
+func (s *Source) Load() error {
+	if err := checkEnviron(os.Environ()); err != nil {
+		return err
+	}
+	v := viper.NewWithOptions(
+		// Keys hold dots nowhere yet, but a key that names a host would; "::" cannot stand in one.
+		viper.KeyDelimiter("::"),
+		viper.EnvKeyReplacer(strings.NewReplacer("::", "_", "-", "_")),
+		viper.ExperimentalBindStruct(), // so that keys without flag or default are looked up in the environment too
+	)
+	v.SetEnvPrefix(envPrefix)
+	v.AutomaticEnv()
+	for _, f := range s.fields {
+		v.SetDefault(f.key, f.value.Interface())
+		if fl := s.flags.Lookup(f.key); fl != nil && !f.noFlag {
+			if err := v.BindPFlag(f.key, fl); err != nil {
+				return err
+			}
+		}
+	}
+	if name := v.GetString("config"); name != "" {
+		f, err := readFile(name)
+		if err != nil {
+			return refuse("%v", err)
+		}
+		s.file = f
+		if err := v.MergeConfigMap(f.settings(s.fields)); err != nil {
+			return err
+		}
+	}
+	if err := s.decode(v); err != nil {
+		return err
+	}
+	if c, ok := s.into.(checker); ok {
+		return c.check(s)
+	}
+	return nil
+}
+
+// decode fills the struct. Should that fail, the fields are tried one by one to find the one to name.
+func (s *Source) decode(v *viper.Viper) error {
+	options := func(c *mapstructure.DecoderConfig) { c.TagName = tagName }
+	err := v.UnmarshalExact(s.into, viper.DecodeHook(hooks), options)
+	if err == nil {
+		return nil
+	}
+	for _, f := range s.fields {
+		raw := v.Get(f.key)
+		one := mapstructure.DecoderConfig{Result: reflect.New(f.value.Type()).Interface(), WeaklyTypedInput: true, DecodeHook: hooks}
+		dec, e := mapstructure.NewDecoder(&one)
+		if e != nil {
+			return e
+		}
+		if dec.Decode(raw) == nil {
+			continue
+		}
+		why := f.readable(fmt.Sprint(raw))
+		if why == nil {
+			why = fmt.Errorf("is not a %s; use for example %s", f.value.Type().Name(), f.try())
+		}
+		return refuse("%s: %q (%s) %v", f.key, s.show(f, raw), s.Origin(f.key), why)
+	}
+	return refuse("%v", err)
+}
+
+func (s *Source) show(f field, raw any) string {
+	if f.value.Type() == reflect.TypeFor[Secret]() {
+		return masked
+	}
+	return fmt.Sprint(raw)
+}
+
+// hooks turns what viper found into what a field holds.
+var hooks = mapstructure.ComposeDecodeHookFunc(
+	func(from, to reflect.Type, data any) (any, error) {
+		switch {
+		case to == reflect.TypeFor[time.Duration]() && from != to:
+			// A bare number in YAML would silently be nanoseconds: text goes through the same reading, and only 0 needs no unit.
+			return parseDuration(fmt.Sprint(data))
+		case to == reflect.TypeFor[Size]() && from != to:
+			var size Size
+			err := size.UnmarshalText([]byte(fmt.Sprint(data)))
+			return size, err
+		case to == reflect.TypeFor[[]string]() && from.Kind() == reflect.String:
+			return strings.Fields(data.(string)), nil // the environment: words
+		case to.Kind() == reflect.Bool && from.Kind() != reflect.Bool && from.Kind() != reflect.String:
+			return nil, errors.New("is neither true nor false")
+		}
+		return data, nil
+	},
+)
+
+// Given reports whether key was set by anyone: a flag, the environment or the file.
+func (s *Source) Given(key string) bool { return s.Origin(key) != "default" }
+
+// Origin says where the value of key came from, for errors.
+func (s *Source) Origin(key string) string {
+	if f := s.flags.Lookup(key); f != nil && f.Changed {
+		return "from --" + key
+	}
+	if os.Getenv(envName(key)) != "" {
+		return "from " + envName(key)
+	}
+	if s.file != nil {
+		if line, ok := s.file.lines[key]; ok {
+			return fmt.Sprintf("from %s line %d", s.file.name, line)
+		}
+	}
+	return "default"
+}
+
+// Refuse makes an error about the value of key: what is wrong with it, and what would do.
+func (s *Source) Refuse(key, problem string) error {
+	for _, f := range s.fields {
+		if f.key == key {
+			return refuse("%s: %q (%s) %s", key, f.text(), s.Origin(key), problem)
+		}
+	}
+	return refuse("%s: %s", key, problem)
+}
+
+// checkEnviron refuses variables that carry our prefix and mean nothing.
+func checkEnviron(environ []string) error {
+	known := map[string]bool{}
+	var names []string
+	for _, k := range Keys() {
+		known[envName(k)] = true
+		names = append(names, envName(k))
+	}
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(name, envPrefix+"_") || known[name] {
+			continue
+		}
+		hint := "unset it"
+		if n := nearest(name, names); n != "" {
+			hint = "did you mean " + n + "?"
+		}
+		return refuse("%s (in the environment) is no setting of Curtsy; %s", name, hint)
+	}
+	return nil
+}
