@@ -1,0 +1,244 @@
+package simweb
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The rules a log is checked against.
+const (
+	RuleConcurrent  = "concurrent"         // a request began while another to the same host was being answered
+	RuleDelay       = "delay"              // a request began too soon after the answer before it ended
+	RuleRetryAfter  = "retry-after"        // a request began before the time a Retry-After had asked for
+	RuleForbidden   = "forbidden"          // robots.txt forbids the URL to this product token
+	RuleNofollow    = "nofollow"           // only nofollow links lead to the URL
+	RuleRobotsFirst = "robots-first"       // a page was requested before its origin's robots.txt was answered
+	RuleUnreachable = "robots-unreachable" // a page was requested though robots.txt was never answered usefully
+	RuleStale       = "robots-stale"       // the last usable robots.txt was too old
+	RuleUserAgent   = "user-agent"         // the User-Agent is missing or not of the promised form
+)
+
+// CheckOptions say what the crawler promised. The zero value checks everything but a delay of its own: Crawl-delay
+// counts in any case, because the log knows it.
+type CheckOptions struct {
+	Delay          func(host string) time.Duration     // least gap from the end of an answer to the next start; nil is none
+	Tolerance      time.Duration                       // 0 means 1 ms; the log errs on the crawler's side, so little is needed
+	AbortTolerance time.Duration                       // after an aborted answer, whose close may be noticed late; 0 means 50 ms
+	Token          string                              // the product token User-Agents must have; "" means any
+	UserAgent      func(agent string) bool             // whether a User-Agent is right; nil means token/version (+contact)
+	Forbidden      func(host, path, agent string) bool // forbidden URLs that the web does not know about; nil is none
+	RobotsMaxAge   time.Duration                       // 0 means 24 h
+}
+
+// Violation is one broken promise.
+type Violation struct {
+	Rule     string
+	Request  Request
+	Previous Request // the request it came too close to, if that is the matter
+	Detail   string
+}
+
+// String says what happened in one line.
+func (v Violation) String() string {
+	return fmt.Sprintf("%s: %s http://%s%s at %s: %s", v.Rule, v.Request.Method, v.Request.Origin, v.Request.Path,
+		v.Request.Start.Format("15:04:05.000000"), v.Detail)
+}
+
+var politeAgent = regexp.MustCompile(`^[A-Za-z_-]+/[^ ()]+ \(\+[^ ()][^()]*\)$`)
+
+func (o CheckOptions) withDefaults() CheckOptions {
+	if o.Delay == nil {
+		o.Delay = func(string) time.Duration { return 0 }
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = time.Millisecond
+	}
+	if o.AbortTolerance == 0 {
+		o.AbortTolerance = 50 * time.Millisecond
+	}
+	if o.UserAgent == nil {
+		o.UserAgent = func(agent string) bool {
+			return politeAgent.MatchString(agent) && (o.Token == "" || productToken(agent) == o.Token)
+		}
+	}
+	if o.Forbidden == nil {
+		o.Forbidden = func(string, string, string) bool { return false }
+	}
+	if o.RobotsMaxAge == 0 {
+		o.RobotsMaxAge = 24 * time.Hour
+	}
+	return o
+}
+
+// Check finds every broken promise in a log, in the order of the requests. The log need not be sorted.
+func Check(log []Request, opts CheckOptions) []Violation {
+	opts = opts.withDefaults()
+	log = slices.Clone(log)
+	slices.SortStableFunc(log, func(a, b Request) int { return a.Start.Compare(b.Start) })
+	hosts := make(map[string]*hostState)
+	origins := make(map[string]*originState)
+	var out []Violation
+	for i := range log {
+		r := &log[i]
+		h := hosts[r.Host]
+		if h == nil {
+			h = &hostState{}
+			hosts[r.Host] = h
+		}
+		o := origins[r.Origin]
+		if o == nil {
+			o = &originState{}
+			origins[r.Origin] = o
+		}
+		report := func(rule string, prev *Request, format string, args ...any) {
+			v := Violation{Rule: rule, Request: *r, Detail: fmt.Sprintf(format, args...)}
+			if prev != nil {
+				v.Previous = *prev
+			}
+			out = append(out, v)
+		}
+		h.check(r, &opts, report)
+		o.check(r, &opts, report)
+		if r.Forbidden || opts.Forbidden(r.Host, r.Path, r.UserAgent) {
+			report(RuleForbidden, nil, "robots.txt forbids it to %q", productToken(r.UserAgent))
+		}
+		if r.Hidden {
+			report(RuleNofollow, nil, "only nofollow links lead here")
+		}
+		if !opts.UserAgent(r.UserAgent) {
+			report(RuleUserAgent, nil, "the User-Agent is %q", r.UserAgent)
+		}
+	}
+	return out
+}
+
+type reporter func(rule string, prev *Request, format string, args ...any)
+
+// hostState is what spacing is judged by.
+type hostState struct {
+	last      *Request // the request whose answer ended last so far, or is still open
+	patience  time.Time
+	asker     *Request // the answer that asked for patience
+	pagesSeen bool     // a page was requested, so the crawler had read the Crawl-delay
+}
+
+func (h *hostState) check(r *Request, o *CheckOptions, report reporter) {
+	if p := h.last; p != nil {
+		tolerance := o.Tolerance
+		if p.Aborted {
+			tolerance = o.AbortTolerance
+		}
+		need := o.Delay(r.Host)
+		if !r.Robots || h.pagesSeen {
+			need = max(need, r.CrawlDelay)
+		}
+		gap := r.Start.Sub(p.End)
+		switch {
+		case p.End.IsZero():
+			report(RuleConcurrent, p, "%s had begun %v before and is still being answered", p.Path, r.Start.Sub(p.Start))
+		case gap < -tolerance:
+			report(RuleConcurrent, p, "%s was still being answered for %v", p.Path, -gap)
+		case gap+tolerance < need:
+			report(RuleDelay, p, "%v after the answer to %s, want %v", gap, p.Path, need)
+		}
+	}
+	if h.asker != nil && r.Start.Before(h.patience) {
+		report(RuleRetryAfter, h.asker, "%v before the Retry-After of %s ends", h.patience.Sub(r.Start), h.asker.Path)
+	}
+	if r.RetryAfter > 0 {
+		if until := r.End.Add(r.RetryAfter - o.Tolerance); until.After(h.patience) {
+			h.patience, h.asker = until, r
+		}
+	}
+	if h.last == nil || !h.last.End.IsZero() && (r.End.IsZero() || r.End.After(h.last.End)) {
+		h.last = r
+	}
+	h.pagesSeen = h.pagesSeen || !r.Robots
+}
+
+// originState is what is known of an origin's robots.txt.
+type originState struct {
+	asked bool
+	good  []time.Time // when usable answers ended
+}
+
+func (s *originState) check(r *Request, o *CheckOptions, report reporter) {
+	if r.Path == "/robots.txt" {
+		s.asked = true
+		if r.Status >= 200 && r.Status < 500 && r.Status != 429 && !r.End.IsZero() {
+			s.good = append(s.good, r.End)
+		}
+		return
+	}
+	if r.Robots { // a hop on the way to some robots.txt
+		return
+	}
+	var newest time.Time
+	for _, t := range s.good {
+		if !t.After(r.Start.Add(o.Tolerance)) && t.After(newest) {
+			newest = t
+		}
+	}
+	switch {
+	case !s.asked:
+		report(RuleRobotsFirst, nil, "its robots.txt was not requested before")
+	case len(s.good) == 0:
+		report(RuleUnreachable, nil, "its robots.txt never had a usable answer")
+	case newest.IsZero():
+		report(RuleRobotsFirst, nil, "its robots.txt was not answered yet")
+	case r.Start.Sub(newest) > o.RobotsMaxAge:
+		report(RuleStale, nil, "its robots.txt was read %v before", r.Start.Sub(newest).Round(time.Second))
+	}
+	if n := len(s.good); n > 2 { // the older ones decide nothing any more
+		s.good = append(s.good[:0], s.good[n-2:]...)
+	}
+}
+
+// ReadLog reads a file of JSON lines that a web wrote. A last line cut short by a crash is left out.
+func ReadLog(path string) ([]Request, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []Request
+	br := bufio.NewReaderSize(f, 64<<10)
+	for n := 1; ; n++ {
+		text, err := br.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read request log %s: %w", path, err)
+		}
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		var l line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			return nil, fmt.Errorf("read request log %s, line %d: %w", path, n, err)
+		}
+		out = append(out, l.request())
+	}
+}
+
+// CheckFile is Check on a log file, which may span any number of runs of the crawler. A log without a request is an
+// error: it proves nothing.
+func CheckFile(path string, opts CheckOptions) ([]Violation, error) {
+	log, err := ReadLog(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(log) == 0 {
+		return nil, fmt.Errorf("request log %s: no request in it", path)
+	}
+	return Check(log, opts), nil
+}

@@ -1,0 +1,92 @@
+package simweb
+
+import "time"
+
+// Config describes a simulated web. The zero value is a small web of plain sites and all the variants of [DefaultMix].
+type Config struct {
+	Seed         int64   // everything follows from it; 0 is a seed like any other
+	Hosts        int     // number of hosts; 0 means 12
+	PagesPerHost int     // numbered pages of each host; 0 means 20
+	PageBytes    int     // size of a numbered page, about; 0 means 4 KiB
+	PageSpread   float64 // sizes vary by up to this fraction of PageBytes, 0 to 1
+	LinksPerPage int     // links on a numbered page, those to other hosts included; 0 means 12
+	CrossLinks   int     // links to other hosts on each numbered page; homes link to further hosts in any case
+	Domain       string  // hosts are h0000.<Domain>, h0001.<Domain>, …; "" means sim.test
+	Agent        string  // product token that agent-specific groups and tags name; "" means curtsy
+
+	Mix       func(host int) Behavior // what each host does; nil means DefaultMix
+	Behaviors map[int]Behavior        // hosts that differ from Mix
+
+	Addr     string // where Start listens; "" means 127.0.0.1:0
+	LogLimit int    // requests kept in memory: 0 means 1<<20, negative none; further ones are only counted
+	LogFile  string // requests are appended to this file as JSON lines; "" means no file
+}
+
+// Behavior is what one host does. The zero value is a plain site without a robots.txt.
+type Behavior struct {
+	Robots     Robots
+	CrawlDelay time.Duration // adds a Crawl-delay line to whatever rules the robots.txt has
+	Peer       int           // the other host of RobotsRedirect and RobotsMirror
+	Extra      []string      // lines at the end of robots.txt: Host, Mobile-agent-server, Sitemap, …
+
+	RobotsText string                        // the file of RobotsCustom
+	Disallow   func(path, token string) bool // what RobotsText forbids, with the query; nil means nothing
+
+	Features []Feature // corners of the site besides its numbered pages
+
+	Pages   int           // overrides Config.PagesPerHost; negative means the home page alone
+	Latency time.Duration // wait before each answer
+	Jitter  time.Duration // up to this much more, fixed for each URL
+
+	Fails      int           // how often flapping answers fail before they succeed; 0 means 1
+	RetryAfter time.Duration // what 429 and 503 answers ask for, in whole seconds; 0 means 1 s
+	Stall      time.Duration // how long slow answers take, before or between pieces; 0 means 1 s
+	DropReused bool          // the first request for a URL is closed unanswered if its connection was used before
+}
+
+func (c Config) withDefaults() Config {
+	def := func(p *int, v int) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	def(&c.Hosts, 12)
+	def(&c.PagesPerHost, 20)
+	def(&c.PageBytes, 4<<10)
+	def(&c.LinksPerPage, 12)
+	if c.CrossLinks < 0 || c.Hosts == 1 {
+		c.CrossLinks = 0
+	}
+	c.CrossLinks = min(c.CrossLinks, c.LinksPerPage)
+	c.PageSpread = min(max(c.PageSpread, 0), 1)
+	if c.Domain == "" {
+		c.Domain = "sim.test"
+	}
+	if c.Agent == "" {
+		c.Agent = "curtsy"
+	}
+	if c.Mix == nil {
+		c.Mix = DefaultMix
+	}
+	if c.Addr == "" {
+		c.Addr = "127.0.0.1:0"
+	}
+	if c.LogLimit == 0 {
+		c.LogLimit = 1 << 20
+	}
+	return c
+}
+
+func (b Behavior) withDefaults() Behavior {
+	if b.Fails <= 0 {
+		b.Fails = 1
+	}
+	if b.RetryAfter <= 0 {
+		b.RetryAfter = time.Second
+	}
+	b.RetryAfter = b.RetryAfter.Round(time.Second)
+	if b.Stall <= 0 {
+		b.Stall = time.Second
+	}
+	return b
+}

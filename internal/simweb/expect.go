@@ -1,0 +1,178 @@
+package simweb
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Class is the kind of end a URL finds.
+type Class string
+
+// The classes of outcomes.
+const (
+	Stored     Class = "stored"     // fetched and kept
+	Redirected Class = "redirected" // answered by a redirect
+	Refused    Class = "refused"    // a rule, a tag or a limit says no
+	Failed     Class = "failed"     // asked for, and no use
+	Held       Class = "held"       // stays queued: its host cannot be asked for now
+)
+
+// Reasons of outcomes that are not Stored or Redirected, spelled as the crawler's own outcomes spell them.
+const (
+	ReasonRobots      = "robots"             // forbidden by robots.txt
+	ReasonMirror      = "mirror"             // closed by a Host line that names another host
+	ReasonUnreachable = "robots-unreachable" // Held: robots.txt could not be read
+	ReasonCrawlDelay  = "crawl-delay"        // Held: the host asks for more patience than a crawl has
+	ReasonNoindex     = "noindex"            // fetched, not kept
+	ReasonScope       = "scope"              // outside the web
+	ReasonAddress     = "address"            // loopback, private or link-local
+	ReasonTooLong     = "too-long"           // URL over 2,048 bytes
+	ReasonType        = "type"               // not text
+	ReasonRedirects   = "redirects"          // a loop, or more hops than anyone follows
+	ReasonLocation    = "location"           // a redirect to nowhere
+	ReasonHTTP4xx     = "http-4xx"           // 404, 410 and the like
+	ReasonHTTP5xx     = "http-5xx"           // 500, again and again
+	ReasonNetwork     = "network"            // reset, closed, cut short
+	ReasonProtocol    = "protocol"           // not HTTP
+	ReasonTimeout     = "timeout"            // no answer
+	ReasonSlow        = "slow"               // an answer, byte by byte
+	ReasonHeaders     = "headers"            // more header than anyone reads
+	ReasonEncoding    = "encoding"           // body is not what Content-Encoding says
+)
+
+// Expectation is what an obedient crawler makes of a URL.
+type Expectation struct {
+	Class    Class
+	Reason   string
+	Location string // target of a redirect
+
+	NoSnippet, NoArchive bool   // what tags ask of a stored page
+	Truncated            bool   // stored up to the size limit only
+	Contains             string // a word a reader of the page must be able to find
+
+	Also     []Class // other classes that are as right, where obedient crawlers differ
+	Optional bool    // may be missing: dropped as a link, followed as a hop of another URL, or met only through a sitemap
+}
+
+// Expect follows the web as an obedient crawler with this product token would, from the seeds, and tells what becomes of
+// every URL it can reach. URLs inside spider traps are left out, but for their entries; see [Web.Trap].
+func (w *Web) Expect(token string) map[string]Expectation {
+	out := make(map[string]Expectation)
+	queue := w.Seeds()
+	var refs []ref
+	for len(queue) > 0 {
+		u := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if _, ok := out[u]; ok || w.Trap(u) {
+			continue
+		}
+		want, links, page := w.judge(u, token)
+		out[u] = want
+		if want.Location != "" {
+			queue = append(queue, want.Location)
+		}
+		for _, a := range links {
+			if a.followed() {
+				queue = append(queue, a.target)
+			}
+		}
+		if page.site != nil {
+			refs = page.site.refs(refs[:0], page.page)
+			for _, r := range refs {
+				queue = append(queue, r.site.url(r.site.path(r.page)))
+			}
+		}
+	}
+	for _, s := range w.sites { // what only a sitemap knows
+		for _, u := range s.robots.sitemapURLs {
+			if _, ok := out[u]; !ok && s.held == "" {
+				want, _, _ := w.judge(u, token)
+				want.Optional = true
+				out[u] = want
+			}
+		}
+	}
+	return out
+}
+
+// judge tells what becomes of one URL, and what it links to: special links, or the links of a numbered page.
+func (w *Web) judge(u, token string) (Expectation, []anchor, ref) {
+	dropped := func(reason string) (Expectation, []anchor, ref) {
+		return Expectation{Class: Refused, Reason: reason, Optional: true}, nil, ref{}
+	}
+	if len(u) > 2048 {
+		return dropped(ReasonTooLong)
+	}
+	host, path, ok := w.split(u)
+	if !ok {
+		return dropped(ReasonScope)
+	}
+	s := w.byName[host]
+	if s == nil {
+		if strings.HasSuffix("."+host, "."+w.cfg.Domain) {
+			return Expectation{Class: Failed, Reason: ReasonHTTP4xx}, nil, ref{}
+		}
+		if isInner(u) {
+			return dropped(ReasonAddress)
+		}
+		return dropped(ReasonScope)
+	}
+	if s.held != "" {
+		return Expectation{Class: Held, Reason: s.held}, nil, ref{}
+	}
+	if s.forbidden(path, token) {
+		if s.mirror != nil {
+			return Expectation{Class: Refused, Reason: ReasonMirror}, nil, ref{}
+		}
+		return Expectation{Class: Refused, Reason: ReasonRobots}, nil, ref{}
+	}
+	page, res, ok := s.lookup(path)
+	switch {
+	case !ok:
+		return Expectation{Class: Failed, Reason: ReasonHTTP4xx}, nil, ref{}
+	case res == nil && page == 0:
+		return Expectation{Class: Stored}, s.entries, ref{s, page}
+	case res == nil:
+		return Expectation{Class: Stored}, nil, ref{s, page}
+	case res.agentWant != nil:
+		return res.agentWant(token), res.links, ref{}
+	}
+	return res.want, res.links, ref{}
+}
+
+// isInner tells whether the URL's host is one no crawler should be lured to.
+func isInner(u string) bool {
+	parsed, err := url.Parse(u)
+	if err != nil {
+		return false
+	}
+	a, err := netip.ParseAddr(parsed.Hostname())
+	return parsed.Hostname() == "localhost" ||
+		err == nil && (a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified())
+}
+
+// Diff compares what a crawler with this product token made of the web with Expect, and says in sentences, sorted, where
+// they differ. Reasons are not compared, since every crawler has its own words for them.
+func (w *Web) Diff(token string, got map[string]Class) []string {
+	var out []string
+	want := w.Expect(token)
+	for u, e := range want {
+		switch g, ok := got[u]; {
+		case !ok && !e.Optional:
+			out = append(out, fmt.Sprintf("%s: missing, want %s %s", u, e.Class, e.Reason))
+		case ok && g != e.Class && !slices.Contains(e.Also, g):
+			out = append(out, fmt.Sprintf("%s: %s, want %s %s", u, g, e.Class, e.Reason))
+		}
+	}
+	for u := range maps.Keys(got) {
+		if _, ok := want[u]; !ok && !w.Trap(u) {
+			out = append(out, fmt.Sprintf("%s: %s, want nobody to know it", u, got[u]))
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,71 @@
+package simweb
+
+import (
+	"bufio"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ServeHTTP answers by the Host header under net/http, for tests that have a server of their own. Answers that break
+// the protocol take the connection over; where that is impossible they panic with http.ErrAbortHandler.
+func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
+	start := time.Now()
+	q := request{
+		method: hr.Method, host: hr.Host, path: hr.URL.RequestURI(), agent: hr.UserAgent(),
+		accepts: hr.Header.Get("Accept-Encoding"), ifNoneMatch: hr.Header.Get("If-None-Match"),
+		byteRange: hr.Header.Get("Range"), ifRange: hr.Header.Get("If-Range"),
+	}
+	s := w.byName[normalHost(q.host)]
+	entry := w.log.begin(w.facts(s, &q, start))
+	end, status, asks, sent, gone := start, 0, time.Duration(0), int64(0), false
+	defer func() { w.log.end(entry, end, status, asks, sent, gone) }()
+	buf := getBuffer()
+	defer putBuffer(buf)
+
+	r := w.respond(s, &q, buf)
+	status, asks = r.status, r.asks
+	if r.script != nil {
+		conn, rest, err := http.NewResponseController(rw).Hijack()
+		if err != nil {
+			end = time.Now()
+			panic(http.ErrAbortHandler)
+		}
+		defer conn.Close()
+		c := &wire{conn: conn, br: hijacked(rest), last: start}
+		if c.sleep(r.wait) {
+			r.script(c)
+		}
+		end, sent, gone = c.last, c.sent, c.gone
+		return
+	}
+	if r.wait > 0 {
+		select {
+		case <-time.After(r.wait):
+		case <-hr.Context().Done():
+			end, gone = time.Now(), true
+			return
+		}
+	}
+	for line := range strings.SplitSeq(r.header, "\r\n") {
+		if name, value, ok := strings.Cut(line, ":"); ok {
+			rw.Header().Add(name, strings.TrimSpace(value))
+		}
+	}
+	if r.ctype != "" {
+		rw.Header().Set("Content-Type", r.ctype)
+	} else {
+		rw.Header()["Content-Type"] = nil // or net/http would guess one
+	}
+	rw.WriteHeader(r.status)
+	end = time.Now()
+	if q.method != "HEAD" && len(r.body) > 0 {
+		n, err := rw.Write(r.body)
+		sent, gone = int64(n), err != nil
+		if gone {
+			end = time.Now()
+		}
+	}
+}
+
+func hijacked(rest *bufio.ReadWriter) *bufio.Reader { return rest.Reader }

@@ -1,0 +1,201 @@
+package simweb
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Robots says what a host's robots.txt is like.
+type Robots string
+
+// The kinds of robots.txt. Those that hold a host are marked: nothing else may be requested there.
+const (
+	RobotsNone          Robots = ""               // 404: allow all
+	RobotsAllowAll      Robots = "allow-all"      // an empty Disallow
+	RobotsClosed        Robots = "closed"         // Disallow: /
+	RobotsSubtree       Robots = "subtree"        // a closed subtree with a longer Allow inside
+	RobotsWildcard      Robots = "wildcard"       // *, $ and query patterns
+	RobotsAgent         Robots = "agent"          // closed to all but Config.Agent, which has a group of its own
+	RobotsOdd           Robots = "odd"            // BOM, CRLF and lone CR, comments, unknown records, rules before any group
+	RobotsServerError   Robots = "server-error"   // always 500 (held)
+	RobotsTimeout       Robots = "timeout"        // never answers (held)
+	RobotsReset         Robots = "reset"          // the connection is reset (held)
+	RobotsTruncated     Robots = "truncated"      // 200, but cut short by the network (held)
+	RobotsTooMany       Robots = "too-many"       // always 429 with Retry-After (held)
+	RobotsFlapping      Robots = "flapping"       // 503 Fails times, then like subtree
+	RobotsUnauthorized  Robots = "unauthorized"   // 401: allow all
+	RobotsForbidden     Robots = "forbidden"      // 403: allow all
+	RobotsGone          Robots = "gone"           // 410: allow all
+	RobotsPage          Robots = "html-page"      // an HTML error page with status 200: allow all
+	RobotsSlow          Robots = "slow"           // like subtree, after Stall
+	RobotsHuge          Robots = "huge"           // over 512,000 bytes; what stands behind the limit does not count
+	RobotsRedirect      Robots = "redirect"       // to Peer's file, whose rules then hold here
+	RobotsRedirectChain Robots = "redirect-chain" // five hops, then like subtree
+	RobotsRedirectLong  Robots = "redirect-long"  // six hops: allow all
+	RobotsRedirectLoop  Robots = "redirect-loop"  // allow all
+	RobotsMirror        Robots = "mirror"         // Peer's site and file, whose Host line names Peer: closed here
+	RobotsHostSelf      Robots = "host-self"      // like subtree, and a Host line naming this host: open
+	RobotsSitemap       Robots = "sitemap"        // names sitemaps, which know pages no link leads to
+	RobotsPatient       Robots = "patient"        // a Crawl-delay of an hour (held)
+	RobotsCustom        Robots = "custom"         // Behavior.RobotsText
+)
+
+// robotsLimit is how much of a robots.txt counts.
+const robotsLimit = 512000
+
+// robotsFile is a site's robots.txt and, by construction, what it means.
+type robotsFile struct {
+	text        string                            // the file, where there is one
+	allows      func(path, token string) bool     // its Allow and Disallow rules; nil allows all
+	opens       func(path string) bool            // what an explicit Allow longer than one octet opens; nil is nothing
+	delay       func(token string) time.Duration  // its Crawl-delay; nil is none
+	answer      func(q *request, b *buffer) reply // how it is served; nil means as text
+	sitemapURLs []string                          // pages only its sitemaps name
+}
+
+func (s *site) isAgent(token string) bool { return strings.EqualFold(token, s.web.cfg.Agent) }
+
+// allowed is what the rules of the file in force say, the implied rule of a Host line included.
+func (s *site) allowed(path, token string) bool {
+	if strings.HasPrefix(path, "/robots.txt") && len(path) == len("/robots.txt") {
+		return true
+	}
+	file, host := &s.robots, s.hostLine
+	if s.mirror != nil {
+		file, host = &s.mirror.robots, s.mirror.hostLine
+	} else if s.b.Robots == RobotsRedirect {
+		file, host = &s.peer().robots, s.peer().hostLine
+	}
+	if file.allows != nil && !file.allows(path, token) {
+		return false
+	}
+	return host == "" || host == s.name || file.opens != nil && file.opens(path)
+}
+
+func (s *site) forbidden(path, token string) bool {
+	if path == "/robots.txt" {
+		return false
+	}
+	if res := s.special[path]; res != nil && res.robots {
+		return false
+	}
+	return s.held != "" && s.held != ReasonCrawlDelay || !s.allowed(path, token)
+}
+
+func (s *site) crawlDelay(token string) time.Duration {
+	file := &s.robots
+	if s.mirror != nil {
+		file = &s.mirror.robots
+	} else if s.b.Robots == RobotsRedirect {
+		file = &s.peer().robots
+	}
+	if file.delay == nil {
+		return 0
+	}
+	return file.delay(token)
+}
+
+// subtree is the rule most variants share: /private/ is closed, /private/open/ is not.
+func subtree(path, _ string) bool {
+	return !strings.HasPrefix(path, "/private/") || subtreeOpens(path)
+}
+
+func subtreeOpens(path string) bool { return strings.HasPrefix(path, "/private/open/") }
+
+const subtreeRules = "Disallow: /private/\nAllow: /private/open/\n"
+
+// subtreePages are what the subtree rules decide about.
+func (s *site) subtreePages() {
+	for _, p := range []string{"/private/secret-1.html", "/private/secret-2.html", "/private/open/door.html", "/privately.html"} {
+		s.enter(s.page(p, doc{text: "This page stands near a fence."}))
+	}
+}
+
+func delayLine(d time.Duration) string {
+	return "Crawl-delay: " + strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "\n"
+}
+
+// rulesText is a file with one group for everybody, the site's Crawl-delay, and its extra lines.
+func (s *site) rulesText(rules string) string {
+	text := "# robots.txt of " + s.name + "\nUser-agent: *\n" + rules
+	return text + s.tailLines()
+}
+
+func (s *site) tailLines() string {
+	var text string
+	if s.b.CrawlDelay > 0 {
+		text += delayLine(s.b.CrawlDelay)
+	}
+	if s.hostLine != "" {
+		text += "Host: " + s.hostLine + "\n"
+	}
+	for _, line := range s.b.Extra {
+		text += line + "\n"
+	}
+	return text
+}
+
+// buildRobots sets up the file, its pages and its hops.
+func (s *site) buildRobots() {
+	f := &s.robots
+	if s.b.CrawlDelay > 0 {
+		d := s.b.CrawlDelay
+		f.delay = func(string) time.Duration { return d }
+		if d > 10*time.Minute {
+			s.held = ReasonCrawlDelay
+		}
+	}
+	kind := s.b.Robots
+	if kind == RobotsNone && (s.b.CrawlDelay > 0 || len(s.b.Extra) > 0) {
+		kind = RobotsAllowAll
+	}
+	useSubtree := func() {
+		f.allows, f.opens = subtree, subtreeOpens
+		f.text = s.rulesText(subtreeRules)
+		s.subtreePages()
+	}
+	switch kind {
+	case RobotsAllowAll:
+		f.text = s.rulesText("Disallow:\n")
+	case RobotsClosed:
+		f.text = s.rulesText("Disallow: /\n")
+		f.allows = func(string, string) bool { return false }
+	case RobotsSubtree, RobotsFlapping, RobotsSlow:
+		useSubtree()
+	case RobotsHostSelf:
+		s.hostLine = s.name
+		useSubtree()
+	case RobotsWildcard:
+		s.wildcardRobots()
+	case RobotsAgent:
+		s.agentRobots()
+	case RobotsOdd:
+		s.oddRobots()
+	case RobotsHuge:
+		s.hugeRobots()
+	case RobotsSitemap:
+		s.sitemapRobots()
+	case RobotsPatient:
+		s.b.CrawlDelay = time.Hour
+		s.held = ReasonCrawlDelay
+		f.delay = func(string) time.Duration { return time.Hour }
+		useSubtree()
+	case RobotsRedirectChain:
+		useSubtree()
+		s.robotsHops(5)
+	case RobotsRedirectLong:
+		f.text = s.rulesText("Disallow: /\n")
+		f.delay = nil
+		s.robotsHops(6)
+	case RobotsServerError, RobotsTimeout, RobotsReset, RobotsTruncated, RobotsTooMany:
+		f.text = s.rulesText("Disallow:\n")
+		f.delay = nil
+		s.held = ReasonUnreachable
+	case RobotsCustom:
+		f.text, f.allows = s.b.RobotsText, func(path, token string) bool { return s.b.Disallow == nil || !s.b.Disallow(path, token) }
+	case RobotsNone, RobotsUnauthorized, RobotsForbidden, RobotsGone, RobotsPage, RobotsRedirectLoop:
+		f.delay = nil
+	}
+	f.answer = s.robotsAnswer(kind)
+}

@@ -1,0 +1,194 @@
+package simweb
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Web is a simulated web: its sites, the state of those that change their mind, and the log of requests. Its methods may
+// be called concurrently.
+type Web struct {
+	cfg    Config
+	sites  []*site
+	byName map[string]*site
+	text   []string // the pool of sentences
+	log    logbook
+
+	mu     sync.Mutex     // guards counts
+	counts map[string]int // how often a flapping URL was asked for, by host and path
+}
+
+// New builds the web. Nothing is served and no file is opened until Start.
+func New(cfg Config) *Web {
+	cfg = cfg.withDefaults()
+	w := &Web{
+		cfg:    cfg,
+		byName: make(map[string]*site, cfg.Hosts),
+		text:   sentences(cfg.Seed),
+		counts: make(map[string]int),
+	}
+	w.log.limit = cfg.LogLimit
+	w.log.on = cfg.LogLimit > 0
+	for i := range cfg.Hosts {
+		b, ok := cfg.Behaviors[i]
+		if !ok {
+			b = cfg.Mix(i)
+		}
+		s := newSite(w, i, b.withDefaults())
+		w.sites = append(w.sites, s)
+		w.byName[s.name] = s
+	}
+	w.pairMirrors()
+	for _, s := range w.sites {
+		s.buildRobots()
+		for _, f := range s.b.Features {
+			s.buildFeature(f)
+		}
+	}
+	w.growTree()
+	return w
+}
+
+// pairMirrors makes each mirror's peer claim to be the main host and both the same size, before robots files are built.
+func (w *Web) pairMirrors() {
+	for _, s := range w.sites {
+		if s.b.Robots != RobotsMirror {
+			continue
+		}
+		peer := s.peer()
+		s.mirror, s.pages = peer, peer.pages
+		if peer.hostLine == "" {
+			peer.hostLine = peer.name
+		}
+		if peer.b.Robots == RobotsNone {
+			peer.b.Robots = RobotsAllowAll
+		}
+	}
+}
+
+// growTree lets the homes of open hosts link to the homes of all others, so that every host can be found from the first.
+func (w *Web) growTree() {
+	const fan = 16
+	var open, rest []*site
+	for _, s := range w.sites {
+		if s.index == 0 || s.mirror == nil && s.held == "" && s.allowed("/", w.cfg.Agent) && s.allowed("/", "") {
+			open = append(open, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	for rank, s := range append(open, rest...) {
+		if rank == 0 {
+			continue
+		}
+		parent := (rank - 1) / fan
+		if parent >= len(open) {
+			parent = rank % len(open)
+		}
+		open[parent].children = append(open[parent].children, s)
+	}
+}
+
+// Seeds are the URLs from which everything is reachable: the home of the first host.
+func (w *Web) Seeds() []string { return []string{w.sites[0].url("/")} }
+
+// Hosts are the names of all hosts, in order.
+func (w *Web) Hosts() []string {
+	names := make([]string, len(w.sites))
+	for i, s := range w.sites {
+		names[i] = s.name
+	}
+	return names
+}
+
+// Pages is the number of numbered pages on all hosts; special corners and mirrors come on top.
+func (w *Web) Pages() int {
+	n := 0
+	for _, s := range w.sites {
+		if s.mirror == nil {
+			n += s.pages
+		}
+	}
+	return n
+}
+
+// RareWords are words that stand on a few pages each, with the URLs of those pages.
+func (w *Web) RareWords() map[string][]string {
+	out := make(map[string][]string, len(w.sites))
+	for _, s := range w.sites {
+		if s.mirror != nil {
+			continue
+		}
+		for _, p := range s.rarePages {
+			u := s.url(s.path(p))
+			if list := out[s.rare]; len(list) == 0 || list[len(list)-1] != u {
+				out[s.rare] = append(list, u)
+			}
+		}
+	}
+	return out
+}
+
+// Forbidden tells whether the robots.txt of the URL's host keeps the product token from it. On a host whose robots.txt
+// cannot be read everything is forbidden; robots.txt itself never is. It knows nothing of hosts outside the web.
+func (w *Web) Forbidden(rawURL, token string) bool {
+	host, path, ok := w.split(rawURL)
+	if !ok {
+		return false
+	}
+	s := w.byName[host]
+	return s != nil && s.forbidden(path, token)
+}
+
+// CrawlDelay is what the host's robots.txt asks of the product token, 0 if it asks nothing.
+func (w *Web) CrawlDelay(host, token string) time.Duration {
+	if s := w.byName[normalHost(host)]; s != nil {
+		return s.crawlDelay(token)
+	}
+	return 0
+}
+
+// split takes an http URL apart: the host's name, and its path with the query.
+func (w *Web) split(rawURL string) (host, path string, ok bool) {
+	u, err := url.Parse(rawURL)
+	if err != nil || !strings.EqualFold(u.Scheme, "http") || u.Host == "" {
+		return "", "", false
+	}
+	path = u.EscapedPath()
+	if path == "" {
+		path = "/"
+	}
+	if u.RawQuery != "" {
+		path += "?" + u.RawQuery
+	}
+	return normalHost(u.Host), path, true
+}
+
+// normalHost is a Host header's name in lower case, without a port or a final dot.
+func normalHost(h string) string {
+	if i := strings.LastIndexByte(h, ':'); i >= 0 && !strings.HasSuffix(h, "]") {
+		h = h[:i]
+	}
+	return strings.ToLower(strings.TrimSuffix(h, "."))
+}
+
+// failsYet counts one request for a flapping URL and tells whether it is to fail.
+func (w *Web) failsYet(s *site, path string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := s.name + path
+	w.counts[key]++
+	return w.counts[key] <= s.b.Fails
+}
+
+// Reset makes flapping URLs fail again, as if nothing had been requested so far. The log is left alone.
+func (w *Web) Reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.counts)
+}
+
+func hostName(i int, domain string) string { return fmt.Sprintf("h%04d.%s", i, domain) }

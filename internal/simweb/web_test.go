@@ -1,0 +1,135 @@
+package simweb
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const testAgent = "curtsy/0.1 (+mailto:test@example.org)"
+
+// start serves a web for one test and returns a client that finds its hosts, follows nothing and repeats nothing.
+func start(t testing.TB, cfg Config) (*Server, *http.Client) {
+	t.Helper()
+	srv, err := Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := srv.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return srv, clientFor(t, srv.Addr())
+}
+
+func clientFor(t testing.TB, addr string) *http.Client {
+	tr := &http.Transport{
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, addr)
+		},
+		ResponseHeaderTimeout:  700 * time.Millisecond,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{
+		Transport:     tr,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// get fetches a URL as the test agent; the body may be cut by an error, which is returned.
+func get(t testing.TB, c *http.Client, url string, header ...string) (*http.Response, string, error) {
+	t.Helper()
+	req, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("User-Agent", testAgent)
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := c.Do(req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 10<<20))
+	return res, string(body), err
+}
+
+func mustGet(t testing.TB, c *http.Client, url string, header ...string) (*http.Response, string) {
+	t.Helper()
+	res, body, err := get(t, c, url, header...)
+	if err != nil {
+		t.Fatalf("GET %s: %v", url, err)
+	}
+	return res, body
+}
+
+// one is a config of a single host with this behaviour.
+func one(b Behavior) Config {
+	return Config{Hosts: 1, PagesPerHost: 5, Behaviors: map[int]Behavior{0: b}}
+}
+
+func TestPagesAreDeterministic(t *testing.T) {
+	cfg := Config{Seed: 7, Hosts: 3, PagesPerHost: 30, PageBytes: 8000, CrossLinks: 3}
+	_, c1 := start(t, cfg)
+	_, c2 := start(t, cfg)
+	cfg.Seed = 8
+	_, c3 := start(t, cfg)
+	for _, u := range []string{"http://h0001.sim.test/", "http://h0002.sim.test/notes/p17.html"} {
+		r1, a := mustGet(t, c1, u)
+		_, b := mustGet(t, c2, u)
+		_, other := mustGet(t, c3, u)
+		if a != b {
+			t.Errorf("%s differs between two webs of one seed", u)
+		}
+		if a == other {
+			t.Errorf("%s is the same for two seeds", u)
+		}
+		if len(a) < 7000 || len(a) > 9000 || r1.StatusCode != 200 {
+			t.Errorf("%s: status %d, %d bytes, want about 8000", u, r1.StatusCode, len(a))
+		}
+		if res, _ := mustGet(t, c1, u, "If-None-Match", r1.Header.Get("ETag")); res.StatusCode != 304 {
+			t.Errorf("%s: status %d when nothing changed, want 304", u, res.StatusCode)
+		}
+	}
+}
+
+func TestUnknownPlacesAreNotFound(t *testing.T) {
+	_, c := start(t, Config{Hosts: 2, PagesPerHost: 5})
+	for _, u := range []string{
+		"http://h0000.sim.test/none", "http://h0000.sim.test/guide/p0.html", "http://h0000.sim.test/guide/p1.html",
+		"http://h0000.sim.test/notes/p01.html", "http://h0000.sim.test/notes/p9.html", "http://h0002.sim.test/", "http://else.test/",
+	} {
+		if res, _ := mustGet(t, c, u); res.StatusCode != 404 {
+			t.Errorf("%s: status %d, want 404", u, res.StatusCode)
+		}
+	}
+	if res, _ := mustGet(t, c, "http://H0001.Sim.Test:80/notes/p1.html?"); res.StatusCode != 404 {
+		t.Errorf("an empty query: status %d, want 404", res.StatusCode)
+	}
+	if res, _ := mustGet(t, c, "http://H0001.Sim.Test:80/notes/p1.html"); res.StatusCode != 200 {
+		t.Errorf("upper-case host with port: status %d, want 200", res.StatusCode)
+	}
+}
+
+func TestRareWordsStandWhereTheyShould(t *testing.T) {
+	srv, c := start(t, Config{Hosts: 4, PagesPerHost: 12})
+	rare := srv.RareWords()
+	if len(rare) != 4 {
+		t.Fatalf("%d rare words, want one for each of 4 hosts", len(rare))
+	}
+	for word, urls := range rare {
+		for _, u := range urls {
+			if _, body := mustGet(t, c, u); strings.Count(body, word) != 1 {
+				t.Errorf("%s: %q stands there %d times, want once", u, word, strings.Count(body, word))
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package simweb
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"os"
+	"time"
+)
+
+// wire is the client's end of one exchange: replies are written to it, and it knows when the client left. Its methods
+// are for the goroutine that answers.
+type wire struct {
+	conn net.Conn
+	br   *bufio.Reader
+	last time.Time // just before the last write, or when the client was seen to have left
+	sent int64
+	gone bool // the client left while the answer was being written or waited for
+}
+
+// chunk is how much is written at a time, so that last is close to the end of a long answer.
+const chunk = 64 << 10
+
+// Write sends p and remembers when its last piece was handed over.
+func (c *wire) Write(p []byte) (int, error) {
+	n := 0
+	for len(p) > 0 {
+		piece := p[:min(len(p), chunk)]
+		c.last = time.Now()
+		k, err := c.conn.Write(piece)
+		n += k
+		c.sent += int64(k)
+		if err != nil {
+			c.leave()
+			return n, err
+		}
+		p = p[len(piece):]
+	}
+	return n, nil
+}
+
+// sleep waits, and returns false as soon as the client leaves. A client that has sent more meanwhile is taken to stay.
+func (c *wire) sleep(d time.Duration) bool {
+	if d <= 0 || c.gone {
+		return !c.gone
+	}
+	until := time.Now().Add(d)
+	if c.br.Buffered() == 0 {
+		c.conn.SetReadDeadline(until)
+		_, err := c.br.Peek(1)
+		c.conn.SetReadDeadline(time.Time{})
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			c.leave()
+			return false
+		}
+	}
+	time.Sleep(time.Until(until))
+	return true
+}
+
+func (c *wire) leave() {
+	if !c.gone {
+		c.gone, c.last = true, time.Now()
+	}
+}
+
+// send writes an ordinary reply in one go; head is scratch space.
+func (c *wire) send(r *reply, closing, bodyless bool, head []byte) error {
+	head = appendHead(head, r, closing)
+	if bodyless || len(r.body) == 0 {
+		_, err := c.Write(head)
+		return err
+	}
+	first := r.body[:min(len(r.body), chunk)]
+	c.last = time.Now()
+	n, err := (&net.Buffers{head, first}).WriteTo(c.conn)
+	c.sent += n
+	if err != nil {
+		c.leave()
+		return err
+	}
+	if rest := r.body[len(first):]; len(rest) > 0 {
+		_, err = c.Write(rest)
+	}
+	return err
+}
+
+// reset makes the close that follows an RST.
+func (c *wire) reset() {
+	if tcp, ok := c.conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	c.last = time.Now()
+}
+
+// hang answers nothing until the client gives up.
+func hang(c *wire) { c.sleep(time.Hour) }
+
+func resetAtOnce(c *wire) { c.reset() }
+
+// truncated promises twice as much as it sends, and closes.
+func truncated(ctype, text string) func(*wire) {
+	return func(c *wire) {
+		r := reply{status: 200, ctype: ctype, body: make([]byte, 2*len(text))}
+		if _, err := c.Write(appendHead(nil, &r, false)); err == nil {
+			c.Write([]byte(text))
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package simweb
+
+import "strings"
+
+// The vocabulary: common enough that a language detector says English and a stemmer has work to do.
+var (
+	adjectives = strings.Fields(`quiet copper narrow ancient bright careful distant early faithful gentle hidden idle jolly
+		keen lively modest northern open patient quick restless silver tender useful vivid wooden young broken coastal dusty
+		eager foggy golden humble inner joint kindly local mellow noble orderly plain rough simple tidy urban weary`)
+	nouns = strings.Fields(`harbor lantern garden river bridge market kitchen library mountain meadow workshop letter station
+		orchard village teacher sailor baker painter window ladder engine compass map basket candle forest island journey
+		kettle lesson mirror needle ocean pocket quarry road school table umbrella valley wagon yard archive bell castle
+		doctor evening festival grain hill ink jacket keeper lake morning notebook owner piano question recipe season tower`)
+	verbs = strings.Fields(`follows carries watches repairs remembers crosses opens measures paints gathers describes visits
+		guards collects borrows answers builds chooses draws enters finds greets helps imagines joins keeps learns mends
+		names offers plants reaches shares teaches understands wins`)
+	closings = []string{
+		"before the rain begins", "when the evening comes", "without any hurry", "as it has done for years",
+		"and nobody asks why", "at the end of the season", "on the first day of the week", "with great care",
+		"because there is time enough", "until the work is finished", "in the shade of the old wall", "just as we had hoped",
+	}
+	openings = []string{"The", "Every", "Our", "That", "Another", "This", "Her", "His", "One", "Some"}
+	sections = []string{"guide", "notes", "archive", "garden", "atlas", "letters", "workshop", "history"}
+)
+
+// rnd is splitmix64: a stream of numbers, or with mix a hash of a few.
+type rnd uint64
+
+func (r *rnd) next() uint64 {
+	*r += 0x9e3779b97f4a7c15
+	z := uint64(*r)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// intn is a number below n.
+func (r *rnd) intn(n int) int { return int(r.next() >> 1 % uint64(n)) }
+
+func (r *rnd) word(list []string) string { return list[r.intn(len(list))] }
+
+// mix seeds a stream by a few numbers, so that anything can be drawn again without drawing what came before.
+func mix(parts ...uint64) rnd {
+	var r rnd
+	for _, p := range parts {
+		r ^= rnd(p)
+		r = rnd(r.next())
+	}
+	return r
+}
+
+const sentencePool = 1024
+
+// sentences makes the pool all pages of a web are put together from: copying is much cheaper than composing.
+func sentences(seed int64) []string {
+	r := mix(uint64(seed), 'w')
+	pool := make([]string, sentencePool)
+	for i := range pool {
+		var b strings.Builder
+		b.WriteString(r.word(openings))
+		for _, part := range []string{r.word(adjectives), r.word(nouns), r.word(verbs), "the", r.word(adjectives), r.word(nouns)} {
+			b.WriteByte(' ')
+			b.WriteString(part)
+		}
+		if r.intn(2) == 0 {
+			b.WriteString(" and the ")
+			b.WriteString(r.word(nouns))
+		}
+		b.WriteByte(' ')
+		b.WriteString(r.word(closings))
+		b.WriteString(". ")
+		pool[i] = b.String()
+	}
+	return pool
+}
+
+// rareWord makes a word that stands nowhere else: it can be said aloud, but is not English.
+func rareWord(seed int64, host int) string {
+	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
+	r := mix(uint64(seed), 'r', uint64(host))
+	w := []byte("qu")
+	for range 3 {
+		w = append(w, vowels[r.intn(len(vowels))], consonants[r.intn(len(consonants))])
+	}
+	for n := host; ; n /= len(consonants) { // the host spelled in consonants and a: no two words are equal
+		w = append(w, 'a', consonants[n%len(consonants)])
+		if n < len(consonants) {
+			return string(w)
+		}
+	}
+}
