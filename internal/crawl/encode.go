@@ -1,0 +1,242 @@
+package crawl
+
+import "github.com/curtsy/curtsy/pkg/canon"
+
+// The Append functions add the encoding of their argument to b and return the longer slice; they keep nothing of it.
+
+// AppendTake encodes a Take.
+func AppendTake(b []byte, t Take) []byte {
+	e := enc{b}
+	e.str(1, t.Fetcher)
+	e.int(2, t.Max)
+	e.bool(3, t.Downloads)
+	return e.b
+}
+
+// AppendGrants encodes Grants.
+func AppendGrants(b []byte, g Grants) []byte {
+	e := enc{b}
+	e.uint(1, Version)
+	for i := range g.Visits {
+		e.msg(2, func() { e.visit(&g.Visits[i]) })
+	}
+	e.dur(3, g.Wait)
+	return e.b
+}
+
+func (e *enc) visitID(field int, v VisitID) {
+	if !v.IsZero() {
+		e.msg(field, func() { e.uint(1, v.Epoch); e.uint(2, v.N) })
+	}
+}
+
+func (e *enc) visit(v *Visit) {
+	e.visitID(1, v.ID)
+	e.int(2, v.Shard)
+	e.str(3, string(v.Host))
+	for i := range v.URLs {
+		u := &v.URLs[i]
+		e.msg(4, func() {
+			e.str(1, string(u.URL))
+			e.str(2, string(u.FoundOn))
+			e.int(3, u.Depth)
+			e.int(4, u.Hops)
+			e.int(5, u.Attempts)
+		})
+	}
+	for i := range v.Robots {
+		e.msg(5, func() { e.robots(&v.Robots[i]) })
+	}
+	for i := range v.Errands {
+		e.msg(6, func() { e.errand(&v.Errands[i]) })
+	}
+	e.dur(7, v.Delay)
+	e.dur(8, v.NotBefore)
+	e.dur(9, v.Lease)
+	e.bool(10, v.Hurried)
+}
+
+// AppendRenew encodes a Renew.
+func AppendRenew(b []byte, r Renew) []byte {
+	e := enc{b}
+	e.str(1, r.Fetcher)
+	for _, v := range r.Visits {
+		e.visitID(2, v)
+	}
+	return e.b
+}
+
+// AppendRenewed encodes a Renewed.
+func AppendRenewed(b []byte, r Renewed) []byte {
+	e := enc{b}
+	for _, v := range r.Lost {
+		e.visitID(1, v)
+	}
+	e.dur(2, r.Lease)
+	return e.b
+}
+
+func origin(o canon.Origin) string {
+	if o == (canon.Origin{}) {
+		return ""
+	}
+	return o.String()
+}
+
+func (e *enc) robots(r *Robots) {
+	e.str(1, origin(r.Origin))
+	e.uint(2, uint64(r.State))
+	e.int(3, r.Status)
+	e.bytes(4, r.Body)
+	e.bytes(5, r.Digest)
+	e.dur(6, r.Age)
+	e.dur(7, r.Fresh)
+	e.dur(8, r.CrawlDelay)
+	e.str(9, r.ETag)
+	e.str(10, r.LastModified)
+	e.str(11, r.Reason)
+	e.str(12, r.Location)
+	e.dur(13, r.RetryAfter)
+	e.bool(14, r.HasCrawlDelay)
+	e.bool(15, r.Answered)
+	e.bool(16, r.Renewed)
+	e.int(17, r.Hops)
+}
+
+func (e *enc) errand(r *Errand) {
+	e.uint(1, uint64(r.Kind))
+	e.str(2, string(r.URL))
+	e.str(3, origin(r.Origin))
+	e.int(4, r.Hop)
+	e.int(5, r.ReplyShard)
+}
+
+// AppendErrand encodes one Errand, for storing it.
+func AppendErrand(b []byte, r Errand) []byte {
+	e := enc{b}
+	e.errand(&r)
+	return e.b
+}
+
+// AppendRobots encodes one Robots fact, for storing it.
+func AppendRobots(b []byte, r Robots) []byte {
+	e := enc{b}
+	e.robots(&r)
+	return e.b
+}
+
+// AppendEvent encodes an Event.
+func AppendEvent(b []byte, ev *Event) []byte {
+	e := enc{b}
+	e.uint(1, Version)
+	e.visitID(2, ev.Visit)
+	for i := range ev.Links {
+		l := &ev.Links[i]
+		e.msg(3, func() {
+			e.str(1, string(l.FoundOn))
+			e.int(2, l.Depth)
+			e.int(3, l.Hops)
+			for _, u := range l.URLs {
+				e.elem(4, string(u))
+			}
+			e.bool(5, l.Seed)
+		})
+	}
+	for i := range ev.Robots {
+		e.msg(4, func() { e.robots(&ev.Robots[i]) })
+	}
+	if ev.Outcome != nil {
+		e.msg(5, func() { e.outcome(ev.Outcome) })
+	}
+	for i := range ev.Errands {
+		e.msg(6, func() { e.errand(&ev.Errands[i]) })
+	}
+	for i := range ev.Answers {
+		e.msg(7, func() {
+			e.msg(1, func() { e.errand(&ev.Answers[i].Errand) })
+			e.msg(2, func() { e.robots(&ev.Answers[i].Robots) })
+		})
+	}
+	for _, u := range ev.StoreFailed {
+		e.elem(8, u)
+	}
+	e.str(9, ev.Fetcher)
+	return e.b
+}
+
+func (e *enc) outcome(o *Outcome) {
+	e.str(1, string(o.Host))
+	for i := range o.Results {
+		e.msg(2, func() { e.result(&o.Results[i]) })
+	}
+	e.dur(3, o.Delay)
+	e.dur(4, o.SinceEnd)
+	e.dur(5, o.RetryAfter)
+	e.int(6, o.Requests)
+	e.int(7, o.Overloads)
+	e.int(8, o.Timeouts)
+	for i := range o.Done {
+		e.msg(9, func() { e.errand(&o.Done[i]) })
+	}
+	e.bool(10, o.Private)
+	e.uint(11, uint64(max(o.Bytes, 0)))
+	e.bool(12, o.Partial)
+}
+
+func (e *enc) result(r *Result) {
+	e.str(1, string(r.URL))
+	e.uint(2, uint64(r.Class))
+	e.str(3, string(r.Reason))
+	e.int(4, r.Status)
+	e.int(5, r.Line)
+	e.str(6, r.Rule)
+	e.str(7, r.Location)
+	e.uint(8, uint64(max(r.Bytes, 0)))
+	e.dur(9, r.Took)
+	e.bool(10, r.NoSnippet)
+	e.stamp(11, r.FetchedAt)
+}
+
+// AppendPages encodes a batch of pages.
+func AppendPages(b []byte, pages []Page) []byte {
+	b = AppendPagesHeader(b)
+	for i := range pages {
+		b = AppendPage(b, &pages[i])
+	}
+	return b
+}
+
+// AppendPagesHeader begins a batch of pages that AppendPage continues, for senders that batch as they go.
+func AppendPagesHeader(b []byte) []byte {
+	e := enc{b}
+	e.uint(1, Version)
+	return e.b
+}
+
+// AppendPage adds one page to a batch begun with AppendPagesHeader.
+func AppendPage(b []byte, p *Page) []byte {
+	e := enc{b}
+	e.msg(2, func() {
+		e.str(1, string(p.URL))
+		e.visitID(2, p.Visit)
+		e.int(4, p.Status)
+		e.stamp(5, p.FetchedAt)
+		e.str(6, p.ContentType)
+		e.str(7, p.Charset)
+		e.uint(8, uint64(p.Directives))
+		e.stamp(9, p.UnavailableAfter)
+		e.uint(10, uint64(max(p.Size, 0)))
+		if p.SHA256 != [32]byte{} {
+			e.bytes(11, p.SHA256[:])
+		}
+		e.int(12, p.Depth)
+		e.str(13, string(p.FoundOn))
+		e.str(14, p.ETag)
+		e.str(15, p.LastModified)
+		e.uint(16, uint64(p.Encoding))
+		e.bytes(17, p.Body)
+		e.str(18, string(p.Deleted))
+		e.bool(19, p.Truncated)
+	})
+	return e.b
+}

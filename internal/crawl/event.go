@@ -1,0 +1,129 @@
+package crawl
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Version is the version of the wire schema. A reader refuses a message with a greater one.
+const Version = 1
+
+// Event is one message of a shard's event log: all that one visit (or one submission of seeds, or one indexer) has to
+// tell that shard. Applying an event twice changes nothing.
+type Event struct {
+	Visit       VisitID  // the visit it comes from; zero when from none
+	Fetcher     string   // who sent it, for people
+	Links       []Links  // by page
+	Robots      []Robots // facts just fetched
+	Outcome     *Outcome // the end of the visit (or a part of it, when Partial)
+	Errands     []Errand // for hosts of this shard
+	Answers     []Answer // to errands of this shard
+	StoreFailed []string // URLs the indexer gave up storing
+}
+
+// Links are the URLs one page leads to, in one shard.
+type Links struct {
+	FoundOn canon.URL
+	Depth   int // of the URLs, that is the page's depth + 1 (the page's own for a redirect)
+	Hops    int // redirects in a row that led to them; 0 for links proper
+	Seed    bool
+	URLs    []canon.URL
+}
+
+// Outcome ends a visit. It frees the host only if the visit is the outstanding one, and counts for a URL only if the
+// visit is newer than the one recorded for it.
+type Outcome struct {
+	Host    canon.Host
+	Results []Result
+	// Partial marks all but the last part of an outcome too large for one message: results count, the visit goes on.
+	Partial bool
+	Delay   time.Duration // the spacing that was in force at the end
+	// SinceEnd is how long before sending the last response (or its failure) ended; with Requests 0 it means nothing.
+	SinceEnd   time.Duration
+	RetryAfter time.Duration // the longest asked for by a 429 or 503, counted from the end of that response
+	Requests   int           // requests sent, probes included
+	Overloads  int           // 429 and 503 answers
+	Timeouts   int           // requests that ended in a timeout or a refused connection
+	Done       []Errand      // errands answered in this visit
+	Private    bool          // the address dialled was private
+	Bytes      int64         // body bytes read from the wire
+}
+
+// Class is where a URL stands. Each accepted URL is in exactly one class; InFlight is never stored (a URL stays
+// Queued until its outcome is applied).
+type Class uint8
+
+const (
+	Queued     Class = iota // known and due some time
+	InFlight                // in an outstanding visit
+	Stored                  // its page was handed to the indexer, durably
+	Redirected              // it led elsewhere
+	Refused                 // we may not or will not fetch or keep it; see Reason
+	Failed                  // it could not be had, after the last attempt
+	Retry                   // on the wire only: try again after a while
+	Returned                // on the wire only: not fetched in this visit
+)
+
+var classNames = [...]string{"queued", "in_flight", "stored", "redirected", "refused", "failed", "retry", "returned"}
+
+// String is the word used in JSON and on the command line.
+func (c Class) String() string {
+	if int(c) < len(classNames) {
+		return classNames[c]
+	}
+	return "unknown"
+}
+
+// Result is what became of one URL in a visit.
+type Result struct {
+	URL       canon.URL
+	Class     Class  // Stored, Redirected, Refused, Failed, Retry or Returned
+	Reason    Reason // why, for all but Stored
+	Status    int    // HTTP status, 0 without an answer
+	Line      int    // robots.txt line that decided, 0 if none
+	Rule      string // that rule, or the detail of the reason, for people
+	Location  string // with Redirected: where to
+	Bytes     int64  // body bytes read from the wire
+	Took      time.Duration
+	NoSnippet bool
+	FetchedAt time.Time // for people
+}
+
+// Reason is the documented code for why a URL is not stored.
+type Reason string
+
+// The reasons, by class. README.md lists them with what an operator can do.
+const (
+	// Refused.
+	ReasonRobots    Reason = "robots"     // its robots.txt forbids it
+	ReasonNoindex   Reason = "noindex"    // fetched, and the page asks not to be kept
+	ReasonScope     Reason = "scope"      // outside the crawl's scope (after the scope was narrowed)
+	ReasonDepth     Reason = "depth"      // deeper than --max-depth
+	ReasonHostLimit Reason = "host-limit" // --max-pages-per-host is reached
+	ReasonTrap      Reason = "trap"       // looks like an endless space of URLs
+	ReasonType      Reason = "type"       // neither HTML, XHTML nor plain text
+	ReasonAddress   Reason = "address"    // the address dialled may not be (private, link-local, …)
+	ReasonRedirects Reason = "redirects"  // too many redirects in a row
+	ReasonMirror    Reason = "mirror"     // its host is a mirror of another
+
+	// Redirected.
+	ReasonRedirect Reason = "redirect"
+
+	// Failed (and, with Retry, the reason of the last attempt).
+	ReasonHTTP4xx     Reason = "http-4xx"
+	ReasonHTTP5xx     Reason = "http-5xx"
+	ReasonHTTPOther   Reason = "http-other" // a status outside 200–599, or one we cannot use
+	ReasonOverload    Reason = "overload"   // 429 or 503
+	ReasonDNS         Reason = "dns"
+	ReasonConnect     Reason = "connect"
+	ReasonTLS         Reason = "tls"
+	ReasonTimeout     Reason = "timeout"
+	ReasonNetwork     Reason = "network"  // reset, closed early, truncated
+	ReasonProtocol    Reason = "protocol" // the answer was not HTTP, or broke it
+	ReasonTooSlow     Reason = "slow"     // under the minimum rate
+	ReasonHeaders     Reason = "headers"  // header block over the limit
+	ReasonEncoding    Reason = "encoding" // Content-Encoding unknown or broken
+	ReasonLocation    Reason = "location" // a redirect to nowhere usable
+	ReasonStoreFailed Reason = "store-failed"
+)

@@ -1,0 +1,48 @@
+package crawl
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Encoding says how Page.Body is packed.
+type Encoding uint8
+
+const (
+	EncodingNone Encoding = iota // as it is
+	EncodingS2                   // one S2 block (klauspost/compress/s2)
+)
+
+// DirectiveBits are the robots directives in force for a page, as effective for our product token when it was fetched.
+type DirectiveBits uint8
+
+const (
+	NoIndex DirectiveBits = 1 << iota
+	NoSnippet
+	NoFollow
+	NoArchive
+)
+
+// Page is what the fetcher hands to the indexer for one URL: the page, or the word that there is none (any more).
+// With NoIndex set, or Deleted, Body is empty: the fetcher hands over nothing that may not be kept.
+type Page struct {
+	URL              canon.URL
+	Visit            VisitID // the newest visit per URL wins
+	Status           int
+	FetchedAt        time.Time
+	ContentType      string // media type without parameters, lower case: text/html, application/xhtml+xml, text/plain
+	Charset          string // name for golang.org/x/net/html/charset; "utf-8" when known or assumed
+	Directives       DirectiveBits
+	UnavailableAfter time.Time // zero: none
+	Size             int64     // bytes of the body after content-decoding
+	SHA256           [32]byte  // of those bytes
+	Depth            int
+	FoundOn          canon.URL
+	ETag             string
+	LastModified     string
+	Encoding         Encoding
+	Body             []byte // content-decoded, not character-decoded, then packed as Encoding says
+	Deleted          Reason // non-empty: forget the copy you have; the reason why
+	Truncated        bool   // the body is the first part only (over the size limit)
+}

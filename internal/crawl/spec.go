@@ -1,0 +1,31 @@
+package crawl
+
+import "time"
+
+// Spec is what a crawl is: kept in the crawl's KV bucket, read by every service, written by `curtsy crawl` and
+// `curtsy seed`. Shards is fixed when the crawl is created; all else may change between runs.
+type Spec struct {
+	Name    string    `json:"name"`
+	Shards  int       `json:"shards"`
+	Created time.Time `json:"created"`
+
+	Seeds   []string `json:"seeds"` // canonical
+	Scope   string   `json:"scope"` // page, prefix, host, domain, any
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+
+	MaxPages        int64         `json:"max_pages,omitempty"`          // pages stored in all; 0 = no limit
+	MaxBytes        int64         `json:"max_bytes,omitempty"`          // body bytes read in all; 0 = no limit
+	MaxDepth        int           `json:"max_depth"`                    // links from a seed; -1 = no limit
+	MaxPagesPerHost int64         `json:"max_pages_per_host,omitempty"` // 0 = no limit
+	HoldMax         time.Duration `json:"hold_max"`                     // URLs not due within this do not keep a crawl from being done
+
+	Agent        string        `json:"agent"`             // product token
+	Contact      string        `json:"contact,omitempty"` // mail address or URL; without one only private addresses are dialled
+	Delay        time.Duration `json:"delay"`             // configured delay; 0 = none, for the hosts that may be hurried
+	Hurry        []string      `json:"hurry,omitempty"`   // hosts the operator lists as his own: a delay under 1 s holds for them
+	AllowPrivate bool          `json:"allow_private,omitempty"`
+	Resolve      []string      `json:"resolve,omitempty"` // HOST=ADDR, *.suffix=ADDR
+	Paused       bool          `json:"paused,omitempty"`
+	Search       bool          `json:"search"`
+}

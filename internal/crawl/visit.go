@@ -1,0 +1,152 @@
+package crawl
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// VisitID numbers a visit. Epoch is the shard's ownership epoch, N counts within it; a later visit compares greater,
+// which is how a replayed or late outcome is told from the one that counts. The zero VisitID belongs to no visit.
+type VisitID struct {
+	Epoch, N uint64
+}
+
+// Compare orders visits: negative when v was granted before o.
+func (v VisitID) Compare(o VisitID) int {
+	return cmp.Or(cmp.Compare(v.Epoch, o.Epoch), cmp.Compare(v.N, o.N))
+}
+
+// IsZero reports whether v belongs to no visit.
+func (v VisitID) IsZero() bool { return v == VisitID{} }
+
+// String is the form logs and the crawl log use: epoch-counter.
+func (v VisitID) String() string { return fmt.Sprintf("%d-%d", v.Epoch, v.N) }
+
+// Take asks a frontier for up to Max visits.
+type Take struct {
+	Fetcher   string // the fetcher's name, for logs and for the frontier's view of who holds what
+	Max       int    // visits wanted, at least 1
+	Downloads bool   // take only dataset downloads (later); false: everything else
+}
+
+// Grants is a frontier's answer to Take: the visits granted, possibly none.
+type Grants struct {
+	Visits []Visit
+	Wait   time.Duration // with no visits: ask again after this long at the earliest; 0 = at once
+}
+
+// Visit is the right to send requests to one host, and the work to do under it. At most one visit per host is
+// outstanding at any moment: that is what keeps the crawl polite however many fetchers there are.
+type Visit struct {
+	ID      VisitID
+	Shard   int
+	Host    canon.Host
+	URLs    []VisitURL
+	Robots  []Robots      // what the frontier knows of each origin the URLs need
+	Errands []Errand      // requests other parts need under this host's visit; done before the URLs
+	Delay   time.Duration // least time from the end of a response to the next start, already the maximum of all that asks
+	// NotBefore is how long after the grant the first request may start; 0 = at once.
+	NotBefore time.Duration
+	// Lease is how long requests may be started, counted by the fetcher from the moment it *sent* its Take, by the
+	// frontier from its answer and 2 % longer.
+	Lease time.Duration
+	// Hurried says that a configured delay under one second may be used whatever the address is: a host of the seeds, or one
+	// the operator listed. Otherwise the fetcher keeps at least a second unless the address dialled is private.
+	Hurried bool
+}
+
+// VisitURL is one URL to fetch in a visit.
+type VisitURL struct {
+	URL      canon.URL
+	FoundOn  canon.URL // the page that first led here; empty for a seed
+	Depth    int       // links from a seed
+	Hops     int       // redirects in a row that led here
+	Attempts int       // attempts that failed before this one
+}
+
+// Renew asks the shard's owner to prolong visits.
+type Renew struct {
+	Fetcher string
+	Visits  []VisitID
+}
+
+// Renewed answers Renew: visits in Lost are over, all others have Lease again, counted from when Renew was sent.
+type Renewed struct {
+	Lost  []VisitID
+	Lease time.Duration
+}
+
+// RobotsState says what may be done with an origin (RFC 9309 §2.3.1).
+type RobotsState uint8
+
+const (
+	RobotsUnknown     RobotsState = iota // never fetched: the visit begins with it
+	RobotsParsed                         // 2xx: follow the rules in Body
+	RobotsUnavailable                    // 4xx but 429, or no end of redirects: everything is allowed
+	RobotsUnreachable                    // 429, 5xx, network: nothing is allowed
+	RobotsPending                        // a redirect led to another host; an errand is on its way
+)
+
+// String is the word `curtsy hosts` shows.
+func (s RobotsState) String() string {
+	switch s {
+	case RobotsParsed:
+		return "parsed"
+	case RobotsUnavailable:
+		return "unavailable"
+	case RobotsUnreachable:
+		return "unreachable"
+	case RobotsPending:
+		return "pending"
+	}
+	return "unknown"
+}
+
+// Robots is what is known of an origin's robots.txt. It travels both ways: fetcher → frontier as a fact just fetched,
+// frontier → fetcher as what to go by. Age and Fresh are relative to the moment of sending.
+type Robots struct {
+	Origin        canon.Origin
+	State         RobotsState
+	Status        int           // HTTP status of the last answer, 0 if there was none
+	Body          []byte        // at most robots.MaxBytes, content-decoded; empty in a visit when large (then ask by Digest)
+	Digest        []byte        // SHA-256 of the body, 32 bytes; empty when there is none
+	Age           time.Duration // since it was fetched
+	Fresh         time.Duration // how much longer it may be used without asking again; ≤ 0: refresh first
+	CrawlDelay    time.Duration // for our product token
+	HasCrawlDelay bool
+	ETag          string
+	LastModified  string
+	Reason        string        // for people: "dns: no such host", "HTTP 503"
+	Location      string        // with RobotsPending: the URL on another host to ask
+	RetryAfter    time.Duration // what a 429 or 503 asked for
+	Answered      bool          // some HTTP answer came back, so the host is there (30-day rule)
+	Renewed       bool          // a 304: Body is empty and the stored copy lives on
+	Hops          int           // redirects followed so far
+}
+
+// ErrandKind says what an errand is for.
+type ErrandKind uint8
+
+const (
+	// ErrandRobots fetches the next hop of another origin's robots.txt redirect.
+	ErrandRobots ErrandKind = 1
+)
+
+// Errand is a request that another part needs under this host's visit. It is answered by an event to ReplyShard.
+// (Kind, URL, Origin) identifies it: asked twice, it is done once.
+type Errand struct {
+	Kind       ErrandKind
+	URL        canon.URL
+	Origin     canon.Origin // on whose behalf
+	Hop        int          // which redirect in a row this is, from 1
+	ReplyShard int
+}
+
+// Answer is what came of an errand.
+type Answer struct {
+	Errand Errand
+	Robots Robots // ErrandRobots: the state for Errand.Origin; RobotsPending: Location says where the next hop leads
+}
