@@ -1,0 +1,102 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/nats-io/nats.go"
+)
+
+// Words on a crawl's control subject. Each process that runs answers with a Process.
+const (
+	WordPing = "ping" // who is there
+	WordStop = "stop" // finish what is under way, release what is held, end
+)
+
+// Process is how a running process answers on the control subject.
+type Process struct {
+	Kind     string `json:"kind"` // crawl, frontier, fetcher, indexer
+	Instance string `json:"instance"`
+	PID      int    `json:"pid"`
+}
+
+// String names the process for people.
+func (p Process) String() string { return fmt.Sprintf("%s %s (pid %d)", p.Kind, p.Instance, p.PID) }
+
+// Obey answers the control words of a crawl in p's name until the connection closes; stop is called for WordStop, maybe
+// more than once.
+func Obey(nc *nats.Conn, names crawl.Names, p Process, stop func()) error {
+	answer, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	_, err = nc.Subscribe(names.Control(), func(m *nats.Msg) {
+		if m.Reply != "" {
+			// Nobody to tell if this fails: who asked will see silence, as from a process that is gone.
+			_ = m.Respond(answer)
+		}
+		if string(m.Data) == WordStop {
+			_ = nc.Flush() // the answer should be out before the process is
+			stop()
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", names.Control(), err)
+	}
+	return nil
+}
+
+// Tell says word to all processes of a crawl and returns those that answered within wait.
+func Tell(ctx context.Context, nc *nats.Conn, names crawl.Names, word string, wait time.Duration) ([]Process, error) {
+	sub, err := nc.SubscribeSync(nc.NewInbox())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := nc.PublishRequest(names.Control(), sub.Subject, []byte(word)); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	var ps []Process
+	for {
+		m, err := sub.NextMsgWithContext(ctx)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrNoResponders):
+			return ps, nil
+		case err != nil:
+			return ps, err
+		case len(m.Data) == 0 && m.Header.Get("Status") == "503": // nobody listens
+			return ps, nil
+		}
+		var p Process
+		if json.Unmarshal(m.Data, &p) == nil {
+			ps = append(ps, p)
+		}
+	}
+}
+
+// Stop tells all processes of a crawl to stop and waits until none of them answers any more.
+func Stop(ctx context.Context, nc *nats.Conn, names crawl.Names) ([]Process, error) {
+	ps, err := Tell(ctx, nc, names, WordStop, time.Second)
+	if err != nil || len(ps) == 0 {
+		return ps, err
+	}
+	for {
+		left, err := Tell(ctx, nc, names, WordPing, 500*time.Millisecond)
+		switch {
+		case ctx.Err() != nil:
+			return ps, fmt.Errorf("told to stop, but still there: %v", left)
+		case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrConnectionReconnecting):
+			return ps, nil // the embedded server went with its crawl
+		case err != nil:
+			return ps, err
+		case len(left) == 0:
+			return ps, nil
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Lock is the right of one process to a directory. It goes with the process, however that ends.
+type Lock struct{ file *os.File }
+
+// LockedError says who holds a directory.
+type LockedError struct {
+	Dir string
+	PID int // 0: unknown
+}
+
+// Error names the directory and the process.
+func (e *LockedError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("%s is in use by another process", e.Dir)
+	}
+	return fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
+}
+
+// LockDir takes dir, creating it when missing, through the file name in it. The error is a *LockedError when another
+// process has it.
+func LockDir(dir, name string) (*Lock, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer f.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+		return nil, &LockedError{Dir: dir, PID: readPID(f.Name())}
+	}
+	// The number is for people and for the message above; the lock itself is the kernel's.
+	if err := f.Truncate(0); err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	return &Lock{f}, nil
+}
+
+// Unlock gives the directory up. The file stays: removing it would let two processes lock two files of one name.
+func (l *Lock) Unlock() error { return l.file.Close() }
+
+func readPID(name string) int {
+	body, err := os.ReadFile(name)
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(body)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}

@@ -1,0 +1,89 @@
+package service
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+//go:embed page.html
+var pageHTML string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+
+// pageData is what page.html shows.
+type pageData struct {
+	Title   string
+	Now     time.Time
+	Ready   string
+	Status  *crawl.Status
+	ETA     string
+	Reasons []Count
+	Problem string
+}
+
+// Count is how many URLs ended for one reason.
+type Count struct {
+	Reason string
+	N      int64
+}
+
+// Reasons lists the reasons of a status, the most frequent first.
+func Reasons(s crawl.Status) []Count {
+	var cs []Count
+	for r, n := range s.ByReason {
+		if n != 0 {
+			cs = append(cs, Count{r, n})
+		}
+	}
+	slices.SortFunc(cs, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Reason, b.Reason))
+	})
+	return cs
+}
+
+// ETA says in words how long the queue will take.
+func ETA(s crawl.Status) string {
+	switch {
+	case s.Queued+s.InFlight == 0:
+		return "nothing left"
+	case s.ETA == nil:
+		return "unknown"
+	}
+	d := time.Duration(*s.ETA * float64(time.Second))
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()+0.5))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%.1f days", d.Hours()/24)
+}
+
+func (a *Admin) page(w http.ResponseWriter, r *http.Request) {
+	d := pageData{Title: a.o.Title, Now: time.Now(), Ready: "ready"}
+	if err := a.o.Ready(r.Context()); err != nil {
+		d.Ready = err.Error()
+	}
+	if a.o.Status != nil {
+		s, err := a.o.Status(r.Context())
+		if err != nil {
+			d.Problem = err.Error()
+		} else {
+			d.Status, d.ETA, d.Reasons = &s, ETA(s), Reasons(s)
+		}
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	if err := pageTemplate.Execute(w, d); err != nil {
+		a.o.Log.Debug("status page", "err", err)
+	}
+}

@@ -1,0 +1,126 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// specKey is where the spec stands in the crawl's bucket.
+const specKey = "spec"
+
+// ErrNoSpec says that the bucket has no spec: nobody has created the crawl yet.
+var ErrNoSpec = errors.New("there is no such crawl yet")
+
+// ReadSpec is the spec as it is now.
+func ReadSpec(ctx context.Context, kv jetstream.KeyValue) (crawl.Spec, error) {
+	spec, _, err := readSpec(ctx, kv)
+	return spec, err
+}
+
+func readSpec(ctx context.Context, kv jetstream.KeyValue) (spec crawl.Spec, revision uint64, err error) {
+	e, err := kv.Get(ctx, specKey)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return spec, 0, ErrNoSpec
+	}
+	if err != nil {
+		return spec, 0, fmt.Errorf("read the crawl's spec: %w", err)
+	}
+	if err := json.Unmarshal(e.Value(), &spec); err != nil {
+		return spec, 0, fmt.Errorf("read the crawl's spec: %w", err)
+	}
+	return spec, e.Revision(), nil
+}
+
+// ChangeSpec replaces the spec by what change makes of it and returns the new one. With no crawl yet, change gets nil. It is
+// called again when someone else was faster. An error of change is returned as it is, and nothing is changed.
+func ChangeSpec(ctx context.Context, kv jetstream.KeyValue, change func(old *crawl.Spec) (crawl.Spec, error)) (crawl.Spec, error) {
+	for {
+		spec, revision, err := readSpec(ctx, kv)
+		old := &spec
+		if errors.Is(err, ErrNoSpec) {
+			old = nil
+		} else if err != nil {
+			return spec, err
+		}
+		next, err := change(old)
+		if err != nil {
+			return spec, err
+		}
+		value, err := json.Marshal(next)
+		if err != nil {
+			return spec, err
+		}
+		if old == nil {
+			_, err = kv.Create(ctx, specKey, value)
+		} else {
+			_, err = kv.Update(ctx, specKey, value, revision)
+		}
+		var api *jetstream.APIError
+		switch {
+		case err == nil:
+			return next, nil
+		case errors.Is(err, jetstream.ErrKeyExists),
+			errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
+			continue
+		default:
+			return spec, fmt.Errorf("write the crawl's spec: %w", err)
+		}
+	}
+}
+
+// WatchSpec calls each with the spec as it is now and with every later one, until ctx ends; then it returns nil.
+func WatchSpec(ctx context.Context, kv jetstream.KeyValue, each func(crawl.Spec)) error {
+	w, err := kv.Watch(ctx, specKey, jetstream.IgnoreDeletes())
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("watch the crawl's spec: %w", err)
+	}
+	defer func() { _ = w.Stop() }() // the watcher goes with the connection anyway
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e, open := <-w.Updates():
+			if !open {
+				return fmt.Errorf("watch the crawl's spec: %w", errors.New("the watcher was closed"))
+			}
+			if e == nil {
+				continue // the marker between what was there and what is new
+			}
+			var spec crawl.Spec
+			if err := json.Unmarshal(e.Value(), &spec); err != nil {
+				return fmt.Errorf("watch the crawl's spec: %w", err)
+			}
+			each(spec)
+		}
+	}
+}
+
+// AwaitSpec is the spec as soon as there is one. While there is none it says so in the log, now and then.
+func AwaitSpec(ctx context.Context, kv jetstream.KeyValue, name string, log *slog.Logger) (crawl.Spec, error) {
+	said := time.Time{}
+	for {
+		spec, err := ReadSpec(ctx, kv)
+		if !errors.Is(err, ErrNoSpec) {
+			return spec, err
+		}
+		if time.Since(said) > time.Minute {
+			log.Info("waiting for the crawl to be created", "crawl", name, "hint", "curtsy seed --nats URL --crawl "+name+" https://example.org/")
+			said = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return spec, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
