@@ -42,50 +42,74 @@ func leadingDate(s string) (t time.Time, n int) {
 // Layouts by family, without weekday and zone, which are read apart. Go reads
 // "2" as one or two digits and a fraction after the seconds without being told.
 var (
-	dateLayouts = []string{
-		"2 Jan 2006 15:04:05", "2 Jan 2006 15:04", "2 Jan 2006", // RFC 1123, RFC 822
+	asctime = []string{"Jan 2 15:04:05 2006"}
+	rfc1123 = []string{ // RFC 822 is the same with two digits of year
+		"2 Jan 2006 15:04:05", "2 Jan 2006 15:04", "2 Jan 2006",
 		"2 Jan 06 15:04:05", "2 Jan 06 15:04", "2 Jan 06",
-		"2-Jan-06 15:04:05", "2-Jan-06 15:04", "2-Jan-06", // RFC 850
-		"2-Jan-2006 15:04:05", "2-Jan-2006 15:04", "2-Jan-2006",
-		"Jan 2 15:04:05 2006",                                   // asctime
-		"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", // ISO 8601
-		"2006-01-02T15:04:05", "2006-01-02T15:04", "20060102T150405", "20060102T1504", "20060102",
 	}
-	isoLayouts = []string{ // with a zone that touches the time
-		"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07",
-		"2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700", "2006-01-02T15:04Z07",
-		"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05Z07",
-		"2006-01-02 15:04Z07:00", "2006-01-02 15:04Z0700", "2006-01-02 15:04Z07",
-		"20060102T150405Z07:00", "20060102T150405Z0700", "20060102T150405Z07",
+	rfc850 = []string{
+		"2-Jan-06 15:04:05", "2-Jan-06 15:04", "2-Jan-06",
+		"2-Jan-2006 15:04:05", "2-Jan-2006 15:04", "2-Jan-2006",
+	}
+	iso8601 = []string{
+		"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02",
+		"20060102T150405", "20060102T1504", "20060102",
 	}
 )
+
+// layouts returns those that a date in these words can have. One pass of all
+// would do as well, but a hostile value holds thousands of almost-dates.
+func layouts(words []string) []string {
+	first := words[0]
+	switch {
+	case len(words) > 4:
+		return nil
+	case first[0] < '0' || first[0] > '9':
+		return asctime
+	case len(words) > 2:
+		return rfc1123
+	case len(first) >= 8 && first[1] != '-' && first[2] != '-':
+		return iso8601
+	}
+	return rfc850
+}
 
 // parseDate reads all of s as a date in one of the forms of 4.1.4. Without a
 // zone it is UTC.
 func parseDate(s string) (time.Time, bool) {
-	words := strings.Fields(s)
-	if len(words) > 0 && isWeekday(strings.TrimSuffix(words[0], ",")) {
-		words = words[1:]
+	s = strings.TrimLeft(s, blanks)
+	if day, rest := cutWord(s, blanks+","); isWeekday(day) {
+		s = strings.TrimPrefix(strings.TrimLeft(rest, blanks), ",")
 	}
+	words := strings.Fields(strings.ToUpper(s)) // Go knows months in any case, "t" and "z" not
 	if len(words) == 0 {
 		return time.Time{}, false
 	}
 	zone := time.UTC
-	if z, ok := zoneOf(words[len(words)-1]); ok && len(words) > 1 {
+	last := &words[len(words)-1]
+	if z, ok := zoneOf(*last); ok && len(words) > 1 {
 		zone, words = z, words[:len(words)-1]
+	} else if clock, z, ok := cutZone(*last); ok {
+		zone, *last = z, clock
 	}
-	s = strings.ToUpper(strings.Join(words, " ")) // Go knows months in any case, "t" and "z" not
-	for _, layout := range dateLayouts {
+	s = strings.Join(words, " ")
+	for _, layout := range layouts(words) {
 		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
 			return some(t), true
 		}
 	}
-	for _, layout := range isoLayouts {
-		if t, err := time.Parse(layout, s); err == nil {
-			return some(t), true
-		}
-	}
 	return time.Time{}, false
+}
+
+// cutZone splits off the zone that ISO 8601 lets touch the time. A "-" within
+// a date stands before its ninth byte and behind no colon.
+func cutZone(word string) (clock string, zone *time.Location, ok bool) {
+	i := strings.LastIndexAny(word, "Z+-")
+	if i < 0 || i <= 8 && strings.IndexByte(word[:i], ':') < 0 {
+		return "", nil, false
+	}
+	zone, ok = zoneOf(word[i:])
+	return word[:i], zone, ok
 }
 
 // some keeps a date that was given from being taken for none: the first
@@ -97,12 +121,12 @@ func some(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// zoneOf reads a zone standing as a word of its own: the names of RFC 822, or
-// a numeric offset. Other names are refused: the same letters mean different
-// zones in different places.
+// zoneOf reads a zone in upper case: the names of RFC 822, or a numeric offset.
+// Other names are refused: the same letters mean different zones in different
+// places.
 func zoneOf(s string) (*time.Location, bool) {
 	const hour = 60 * 60
-	switch strings.ToUpper(s) {
+	switch s {
 	case "GMT", "UTC", "UT", "Z":
 		return time.UTC, true
 	case "EDT":
@@ -116,7 +140,7 @@ func zoneOf(s string) (*time.Location, bool) {
 	case "PST":
 		return time.FixedZone(s, -8*hour), true
 	}
-	for _, layout := range []string{"-0700", "-07:00"} {
+	for _, layout := range []string{"-0700", "-07:00", "-07"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			_, offset := t.Zone()
 			return time.FixedZone(s, offset), true

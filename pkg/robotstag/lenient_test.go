@@ -1,0 +1,109 @@
+package robotstag
+
+import "testing"
+
+// What follows is our reading where the guide says nothing. The rule behind
+// it: to lose a noindex is worse than to obey one too many.
+
+func TestLenient_WordsAfterADate(t *testing.T) {
+	checkHeaders(t, []row{
+		{"unavailable_after: 2025-12-03 noindex", "unavailable_after=2025-12-03T00:00:00Z noindex", ""},
+		{"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT nofollow noindex", "unavailable_after=2025-12-03T13:09:53Z nofollow noindex", ""},
+		// The longest date wins over a shorter one that would leave a time lying about.
+		{"unavailable_after: 03 Dec 2025 13:09 nofollow", "unavailable_after=2025-12-03T13:09:00Z nofollow", ""},
+		// No date at all: the item is lost, whatever its words.
+		{"unavailable_after: noindex", "", ""},
+	})
+}
+
+func TestLenient_WordsAfterAValue(t *testing.T) {
+	checkHeaders(t, []row{
+		{"max-snippet:0 noindex", "nosnippet noindex", ""},
+		{"max-snippet:20 noindex", "noindex", ""},
+		{"max-image-preview: noindex", "", ""}, // a value
+	})
+}
+
+// The value that a rule without values was given may be a rule itself.
+func TestLenient_RuleAsValue(t *testing.T) {
+	checkHeaders(t, []row{
+		{"noindex: nofollow", "noindex nofollow", ""},
+		{"noindex=nofollow", "noindex nofollow", ""},
+		{"index=noindex", "noindex", ""},
+	})
+}
+
+// Rules of other crawlers are no tokens either, so they take no rule of ours
+// along; names that nobody knows are.
+func TestLenient_ForeignRulesAreNoTokens(t *testing.T) {
+	checkHeaders(t, []row{
+		{"noimageindex: 1, noindex", "noindex", ""},
+		{"notranslate=yes, noindex", "noindex", ""},
+		{"revisit-after: 7, noindex", "", ""},
+	})
+}
+
+// Agents named outside the grammar are still somebody else.
+func TestLenient_OddTokens(t *testing.T) {
+	checkHeaders(t, []row{
+		{"360Spider: noindex", "", ""},
+		{"Mail.RU_Bot: noindex", "", ""},
+		{"ExampleBot2: noindex", "", "noindex"}, // as in robots.txt
+	})
+}
+
+func TestLenient_StrayColons(t *testing.T) {
+	checkHeaders(t, []row{
+		{":noindex", "noindex", ""},
+		{"::noindex:", "noindex", ""},
+		{"ExampleBot::noindex", "", "noindex"},
+		{"**==noindex", "noindex", ""},
+	})
+}
+
+// Names fold ASCII letters only: U+017F would otherwise be an "s", U+212A a "k".
+func TestLenient_OnlyASCIIFolds(t *testing.T) {
+	checkHeaders(t, []row{{"no\u017fnippet", "", ""}})
+	s := New(bot)
+	s.AddMeta("robot\u017f", "noindex")
+	if !s.Directives().IsZero() {
+		t.Error("robot\u017f is read as robots")
+	}
+}
+
+// Many pages begin with a byte order mark, and not every reader drops it. Head
+// lets it pass as the very first text, also behind a doctype or comment, which
+// it is not told about; there a parser would open the body.
+func TestLenient_HeadByteOrderMark(t *testing.T) {
+	var h Head
+	h.Text([]byte("\uFEFF \n"))
+	if h.Closed() {
+		t.Error("a leading byte order mark opens the body")
+	}
+	h.Text([]byte("\uFEFF"))
+	if !h.Closed() {
+		t.Error("a second one does not")
+	}
+	for _, page := range []string{
+		"\uFEFF<meta name=robots content=noindex>",
+		"\uFEFF<!doctype html><meta name=robots content=noindex>",
+	} {
+		if !FromHTML(bot, []byte(page)).Directives().NoIndex || !scan(page).Directives().NoIndex {
+			t.Errorf("%q: no noindex", page)
+		}
+	}
+	if page := "<!doctype html>\uFEFF<meta name=robots content=noindex>"; !scan(page).Directives().NoIndex {
+		t.Errorf("%q: no noindex", page)
+	}
+}
+
+// The full parser refuses to nest beyond 512 elements; the head is read anyway.
+func TestLenient_DeepPages(t *testing.T) {
+	page := []byte("<meta name=robots content=noindex>")
+	for range 2000 {
+		page = append(page, "<div>"...)
+	}
+	if !FromHTML(bot, page).Directives().NoIndex {
+		t.Error("a deeply nested page loses its noindex")
+	}
+}

@@ -1,0 +1,355 @@
+package robotstag
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const bot = "ExampleBot"
+
+// askedBy names the rules of all sources, everybody's and our own apart.
+func askedBy(s *Set) (everybody, own string) {
+	var all, ours []string
+	for _, src := range s.Sources() {
+		for _, r := range src.Rules {
+			text := r.Name
+			if r.Name == "unavailable_after" {
+				text += "=" + r.Until.Format("2006-01-02T15:04:05Z07:00")
+			}
+			if r.Own {
+				ours = append(ours, text)
+			} else {
+				all = append(all, text)
+			}
+		}
+	}
+	return strings.Join(all, " "), strings.Join(ours, " ")
+}
+
+func fromHeader(values ...string) *Set {
+	s := New(bot)
+	for _, v := range values {
+		s.AddHeader("Robots-Tag", v)
+	}
+	return s
+}
+
+func fromMeta(contents ...string) *Set {
+	s := New(bot)
+	for _, c := range contents {
+		s.AddMeta("robots", c)
+	}
+	return s
+}
+
+// row is one header value and what it must mean.
+type row struct{ value, everybody, own string }
+
+func checkHeaders(t *testing.T, rows []row) {
+	t.Helper()
+	for _, r := range rows {
+		all, own := askedBy(fromHeader(r.value))
+		if all != r.everybody || own != r.own {
+			t.Errorf("%q: everybody %q, own %q; want %q, %q", r.value, all, own, r.everybody, r.own)
+		}
+	}
+}
+
+// The table at the end of 4.1, complete.
+func TestProtocols_4_1_HeaderTable(t *testing.T) {
+	checkHeaders(t, []row{
+		{"*=noindex, nosnippet; ExampleBot=;", "noindex nosnippet", ""},
+		{"noindex, nosnippet; ExampleBot=;", "noindex nosnippet", ""},
+		{"ExampleBot=noindex; nosnippet", "nosnippet", "noindex"},
+		{"ExampleBot: noindex, nofollow", "", "noindex nofollow"},
+		{"*;nosnippet, ExampleBot;noindex", "nosnippet noindex", ""},
+		{"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nosnippet", "unavailable_after=2025-12-03T13:09:53Z nosnippet", ""},
+	})
+}
+
+// The two examples of the draft's section 2.1.1 say the same.
+func TestDraft_2_1_1_Examples(t *testing.T) {
+	want := Directives{NoIndex: true, NoSnippet: true}
+	for _, value := range []string{"*=noindex, nosnippet; ExampleBot=;", "noindex, nosnippet; ExampleBot=;"} {
+		if got := fromHeader(value).Directives(); got != want {
+			t.Errorf("%q = %+v, want %+v", value, got, want)
+		}
+	}
+}
+
+// The two elements of the draft's section 2.1.2 add up for examplebot.
+func TestDraft_2_1_2_Examples(t *testing.T) {
+	s := New(bot)
+	s.AddMeta("robots", "noindex")
+	s.AddMeta("examplebot", "nosnippet")
+	if all, own := askedBy(s); all != "noindex" || own != "nosnippet" {
+		t.Errorf("everybody %q, own %q", all, own)
+	}
+}
+
+func TestProtocols_4_1_FieldNames(t *testing.T) {
+	for name, read := range map[string]bool{
+		"Robots-Tag": true, "robots-tag": true, "X-Robots-Tag": true, "x-ROBOTS-tag": true,
+		"XX-Robots-Tag": false, "Robots": false, "Robots-Tags": false, "": false,
+	} {
+		s := New(bot)
+		s.AddHeader(name, "noindex")
+		if s.Directives().NoIndex != read {
+			t.Errorf("field %q read = %v, want %v", name, !read, read)
+		}
+	}
+}
+
+// Lines are not joined first: a scope at the end of one does not reach the next.
+func TestProtocols_4_1_EachLineOnItsOwn(t *testing.T) {
+	h := http.Header{}
+	h.Add("Robots-Tag", "OtherBot=noindex")
+	h.Add("Robots-Tag", "nosnippet")
+	h.Add("X-Robots-Tag", "ExampleBot: noarchive")
+	h.Add("X-Robots-Tag", "nofollow")
+	s := New(bot)
+	s.AddHeaders(h)
+	if all, own := askedBy(s); all != "nosnippet nofollow" || own != "noarchive" {
+		t.Errorf("everybody %q, own %q", all, own)
+	}
+	if !Carries(h) || Carries(http.Header{"Server": {"x"}}) {
+		t.Error("Carries is wrong")
+	}
+}
+
+func TestProtocols_4_1_1_ScopesWithinParts(t *testing.T) {
+	checkHeaders(t, []row{
+		{"noindex, ExampleBot=nosnippet", "noindex", "nosnippet"},
+		{"noindex, ABot=nosnippet", "noindex", ""},
+		{"ABot=nosnippet, noindex", "", ""}, // still ABot's
+		{"ABot=nosnippet; noindex", "noindex", ""},
+		{"ABot=noindex, ExampleBot=nosnippet, *=nofollow", "nofollow", "nosnippet"},
+		{"ExampleBot = noindex , nosnippet", "", "noindex nosnippet"},
+		{"  ExampleBot\t:\tnoindex  ", "", "noindex"},
+		{" * = noindex ", "noindex", ""},
+		{";;noindex;;", "noindex", ""},
+		{",,noindex,,", "noindex", ""},
+		{"", "", ""},
+		{";", "", ""},
+	})
+}
+
+func TestProtocols_4_1_2_Everybody(t *testing.T) {
+	checkHeaders(t, []row{
+		{"*noindex", "noindex", ""},
+		{"*:noindex", "noindex", ""},
+		{"=noindex", "noindex", ""},
+		{" = noindex", "noindex", ""},
+		{"robots=noindex", "noindex", ""},
+		{"ROBOTS: noindex", "noindex", ""},
+		{"ABot=nofollow, *=noindex", "noindex", ""},
+		{"ABot=nofollow, robots=noindex", "noindex", ""},
+		{"ABot=nofollow, =noindex", "noindex", ""},
+	})
+}
+
+// 1.3: the longest leading run of token characters decides, in any case.
+func TestProtocols_4_1_2_TokenComparison(t *testing.T) {
+	for value, ours := range map[string]bool{
+		"ExampleBot=noindex": true, "examplebot=noindex": true, "EXAMPLEBOT/2.1=noindex": true, "ExampleBot/=noindex": true,
+		"Example=noindex": false, "ExampleBot-News=noindex": false, "ExampleBot_=noindex": false, "MyExampleBot=noindex": false,
+		"2ExampleBot=noindex": false, "Mozilla/5.0(ExampleBot)=noindex": false,
+	} {
+		if all, own := askedBy(fromHeader(value)); all != "" || (own == "noindex") != ours {
+			t.Errorf("%q: everybody %q, own %q; ours = %v", value, all, own, ours)
+		}
+	}
+	// Our own token, too, is only its leading run; and none is nobody's.
+	s := New("ExampleBot/3.0")
+	s.AddHeader("Robots-Tag", "examplebot=noindex")
+	if !s.Directives().NoIndex {
+		t.Error("a version in our own token must not matter")
+	}
+	var nobody Set
+	nobody.AddHeader("Robots-Tag", "ExampleBot=noindex, 7=nofollow, *=nosnippet")
+	if got := nobody.Directives(); got != (Directives{NoSnippet: true}) {
+		t.Errorf("the zero Set hears %+v, want what is said to everybody", got)
+	}
+}
+
+func TestProtocols_4_1_3_RuleNamesAreNoTokens(t *testing.T) {
+	checkHeaders(t, []row{
+		{"noindex:", "noindex", ""},
+		{"noindex=1", "noindex", ""},
+		{"noindex = true, nofollow", "noindex nofollow", ""},
+		{"ExampleBot: noindex=1, nosnippet", "", "noindex nosnippet"},
+		{"max-snippet: 20, noindex", "noindex", ""},
+		{"max-image-preview:large, noindex", "noindex", ""},
+		{"max-video-preview=-1, noindex", "noindex", ""},
+		{"unavailable_after=2025-12-03, noindex", "unavailable_after=2025-12-03T00:00:00Z noindex", ""},
+		{"all:1, noindex", "noindex", ""},
+		{"ExampleBot: max-snippet:20, unavailable_after: 2025-12-03, nosnippet", "", "unavailable_after=2025-12-03T00:00:00Z nosnippet"},
+	})
+}
+
+func TestProtocols_4_1_4_UnavailableAfter(t *testing.T) {
+	checkHeaders(t, []row{
+		{"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT", "unavailable_after=2025-12-03T13:09:53Z", ""},
+		{"unavailable_after: 03 Dec 2025 13:09:53 GMT, noindex", "unavailable_after=2025-12-03T13:09:53Z noindex", ""},
+		{"Unavailable_After : wednesday , 03-Dec-25 13:09:53 GMT , noindex", "unavailable_after=2025-12-03T13:09:53Z noindex", ""},
+		{"unavailable_after: Wed, noindex", "", ""}, // the next item belongs to it, and is no date
+		{"unavailable_after: someday, noindex", "noindex", ""},
+		{"unavailable_after:, noindex", "noindex", ""},
+		{"unavailable_after, noindex", "noindex", ""},
+		{"unavailable_after: 2026-01-01, unavailable_after: 2025-01-01", "unavailable_after=2025-01-01T00:00:00Z", ""},
+		{"OtherBot: unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, noindex", "", ""},
+	})
+}
+
+// From the instant on it acts as noindex; of several the earliest counts.
+func TestProtocols_4_1_4_ActsAsNoindex(t *testing.T) {
+	d := fromHeader("unavailable_after: 2025-12-03T13:09:53Z", "unavailable_after: 2026-12-03T13:09:53Z").Directives()
+	then := time.Date(2025, 12, 3, 13, 9, 53, 0, time.UTC)
+	if d.NoIndex || !d.UnavailableAfter.Equal(then) {
+		t.Fatalf("Directives = %+v", d)
+	}
+	for _, c := range []struct {
+		now  time.Time
+		want bool
+	}{{then.Add(-time.Nanosecond), false}, {then, true}, {then.Add(time.Hour), true}} {
+		if got := d.At(c.now).NoIndex; got != c.want {
+			t.Errorf("At(%v).NoIndex = %v, want %v", c.now, got, c.want)
+		}
+	}
+	if (Directives{}).At(then).NoIndex {
+		t.Error("no date acts as noindex")
+	}
+	// A date that happens to be Go's zero time was given nevertheless.
+	if !fromHeader("unavailable_after: 0001-01-01").Directives().At(then).NoIndex {
+		t.Error("the first day of the year 1 is taken for no date")
+	}
+}
+
+func TestProtocols_4_1_5_BlanksSplitItems(t *testing.T) {
+	checkHeaders(t, []row{
+		{"noindex nofollow", "noindex nofollow", ""},
+		{"noindex\tnofollow  nosnippet", "noindex nofollow nosnippet", ""},
+		{"ExampleBot=noindex nosnippet", "", "noindex nosnippet"},
+		{"FooBot noindex", "noindex", ""}, // a token holds no blanks: an unknown word
+	})
+}
+
+func TestProtocols_4_1_6_Rules(t *testing.T) {
+	checkHeaders(t, []row{
+		{"NOINDEX, NoSnippet, nofollow, noArchive", "noindex nosnippet nofollow noarchive", ""},
+		{"none", "noindex nofollow", ""},
+		{"all, index, follow", "", ""},
+		{"noindex, all, index, follow", "noindex", ""},
+		{"all, none", "noindex nofollow", ""},
+		{"max-snippet:0", "nosnippet", ""},
+		{"max-snippet = 0", "nosnippet", ""},
+		{"max-snippet : 0, noindex", "nosnippet noindex", ""},
+		{"max-snippet:-1", "", ""},
+		{"max-snippet:50", "", ""},
+		{"max-snippet:0.5", "", ""},
+		{"max-snippet:", "", ""},
+		{"max-image-preview:none", "", ""},
+		{"max-image-preview:0, max-video-preview:0", "", ""},
+		{"noimageindex, notranslate, whatever, no-index", "", ""},
+	})
+}
+
+func TestProtocols_4_1_7_Duplicates(t *testing.T) {
+	s := fromHeader("ExampleBot=noindex; ExampleBot=nosnippet, noindex", "noindex, noindex")
+	s.AddHeader("X-Robots-Tag", "examplebot: noarchive")
+	all, own := askedBy(s)
+	if all != "noindex" || own != "noindex nosnippet noarchive" {
+		t.Errorf("everybody %q, own %q", all, own)
+	}
+	if got := s.Directives(); got != (Directives{NoIndex: true, NoSnippet: true, NoArchive: true}) {
+		t.Errorf("Directives = %+v", got)
+	}
+}
+
+// Everybody's and our own rules add up over both kinds of source; our own
+// token can not opt out.
+func TestProtocols_4_2_WhatBindsUs(t *testing.T) {
+	s := New(bot)
+	s.AddHeader("Robots-Tag", "noindex; ExampleBot=")
+	s.AddHeader("X-Robots-Tag", "ExampleBot: all, index, follow")
+	s.AddMeta("ExampleBot", "nosnippet")
+	s.AddMeta("robots", "noarchive")
+	s.AddMeta("otherbot", "nofollow")
+	if got, want := s.Directives(), (Directives{NoIndex: true, NoSnippet: true, NoArchive: true}); got != want {
+		t.Errorf("Directives = %+v, want %+v", got, want)
+	}
+	if got := s.HeaderDirectives(); got != (Directives{NoIndex: true}) {
+		t.Errorf("HeaderDirectives = %+v", got)
+	}
+	if got := s.MetaDirectives(); got != (Directives{NoSnippet: true, NoArchive: true}) {
+		t.Errorf("MetaDirectives = %+v", got)
+	}
+	s.Reset(bot)
+	if !s.Directives().IsZero() || len(s.Sources()) != 0 || len(s.Diagnostics()) != 0 {
+		t.Error("Reset leaves something behind")
+	}
+}
+
+func TestProtocols_4_2_Merge(t *testing.T) {
+	early, late := time.Unix(1, 0), time.Unix(2, 0)
+	a := Directives{NoIndex: true, UnavailableAfter: late}
+	b := Directives{NoFollow: true, NoArchive: true, UnavailableAfter: early}
+	want := Directives{NoIndex: true, NoFollow: true, NoArchive: true, UnavailableAfter: early}
+	if a.Merge(b) != want || b.Merge(a) != want {
+		t.Errorf("Merge = %+v, %+v", a.Merge(b), b.Merge(a))
+	}
+	if got := a.Merge(Directives{}); got != a {
+		t.Errorf("Merge with nothing = %+v", got)
+	}
+	if got := (Directives{}).Merge(a); got != a {
+		t.Errorf("nothing merged with it = %+v", got)
+	}
+}
+
+func TestProtocols_4_3_MetaNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"robots": "all", " Robots\n": "all", "ROBOTS": "all",
+		"examplebot": "own", "ExampleBot": "own", " examplebot/2 ": "own",
+		"robotss": "", "robots.txt": "", "googlebot": "", "examplebot-news": "", "": "", "*": "", "description": "",
+	} {
+		s := New(bot)
+		s.AddMeta(name, "noindex")
+		all, own := askedBy(s)
+		if (all != "") != (want == "all") || (own != "") != (want == "own") {
+			t.Errorf("name %q: everybody %q, own %q; want %q", name, all, own, want)
+		}
+		if got := s.WantsMeta([]byte(name)); got != (want != "") {
+			t.Errorf("WantsMeta(%q) = %v", name, got)
+		}
+	}
+}
+
+func TestProtocols_4_3_MetaContent(t *testing.T) {
+	for _, r := range []row{
+		{value: "noindex, nofollow", everybody: "noindex nofollow"},
+		{value: "noindex; nofollow", everybody: "noindex nofollow"},
+		{value: "noindex nofollow", everybody: "noindex nofollow"},
+		{value: "noindex,\n\t nofollow\r\n", everybody: "noindex nofollow"},
+		{value: "NONE", everybody: "noindex nofollow"},
+		{value: "*=noindex, nosnippet", everybody: "noindex nosnippet"},
+		{value: " * = noindex", everybody: "noindex"},
+		{value: "nosnippet, *=noindex", everybody: "nosnippet"}, // not leading
+		{value: "*, noindex", everybody: "noindex"},
+		{value: "otherbot=noindex, nosnippet", everybody: "nosnippet"},
+		{value: "otherbot:noindex nosnippet", everybody: "nosnippet"},
+		{value: "examplebot: noindex", everybody: "noindex"}, // an unknown word, then a rule
+		{value: "noindex=1, noindex:", everybody: ""},
+		{value: "max-snippet : 0", everybody: "nosnippet"},
+		{value: "max-snippet=0;noindex", everybody: "nosnippet noindex"},
+		{value: "unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT; nosnippet", everybody: "unavailable_after=2025-12-03T13:09:53Z nosnippet"},
+		{value: "unavailable_after=25-Aug-2007 15:00:00 EST", everybody: "unavailable_after=2007-08-25T20:00:00Z"},
+		{value: "all, index, follow", everybody: ""},
+		{value: "", everybody: ""},
+	} {
+		if all, own := askedBy(fromMeta(r.value)); all != r.everybody || own != "" {
+			t.Errorf("%q: everybody %q, own %q; want %q", r.value, all, own, r.everybody)
+		}
+	}
+}
