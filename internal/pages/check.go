@@ -1,0 +1,98 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Check walks the whole file and returns every way in which its buckets contradict one another, joined: for tests and
+// for whoever suspects a disk. It reads all keys, so it takes a while on a large store.
+func (s *Store) Check() error {
+	var wrong []error
+	report := func(format string, args ...any) {
+		if len(wrong) < 100 {
+			wrong = append(wrong, fmt.Errorf(format, args...))
+		}
+	}
+	err := s.db.View(func(tx *bolt.Tx) error {
+		for err := range tx.Check() {
+			report("bbolt: %w", err)
+		}
+		meta, bodies, changes := tx.Bucket(bucketMeta), tx.Bucket(bucketBodies), tx.Bucket(bucketChanges)
+		digests, expires := tx.Bucket(bucketDigests), tx.Bucket(bucketExpires)
+		var c counters
+		var journal, dated int
+		err := meta.ForEach(func(k, v []byte) error {
+			u := parseKey(k)
+			p, err := parseRecord(u, v)
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(appendKey(nil, u), k) {
+				report("%q is not the key of %s", k, u)
+			}
+			c.LastID, c.LastSeq = max(c.LastID, p.ID), max(c.LastSeq, p.Seq)
+			if p.Seq != 0 {
+				journal++
+				if !bytes.Equal(changes.Get(be64(p.Seq)), k) {
+					report("%s: journal entry %d is not its", u, p.Seq)
+				}
+			}
+			body := bodies.Get(be64(p.ID))
+			if p.Deleted != "" {
+				c.Tombstones++
+				if body != nil {
+					report("%s: body of a tombstone", u)
+				}
+				return nil
+			}
+			c.Pages, c.Bytes, c.Packed = c.Pages+1, c.Bytes+p.Size, c.Packed+int64(p.Packed)
+			if body == nil || len(body) != p.Packed {
+				report("%s: body of %d bytes, want %d", u, len(body), p.Packed)
+			}
+			if !bytes.Equal(digests.Get(digestKey(p.SHA256, p.ID)), k) {
+				report("%s: not found by its digest", u)
+			}
+			if !p.UnavailableAfter.IsZero() {
+				dated++
+				if !bytes.Equal(expires.Get(expiryKey(millis(p.UnavailableAfter), p.ID)), k) {
+					report("%s: unavailable_after is not scheduled", u)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, b := range []struct {
+			name   string
+			bucket *bolt.Bucket
+			want   int
+		}{{"bodies", bodies, int(c.Pages)}, {"changes", changes, journal}, {"digests", digests, int(c.Pages)},
+			{"expires", expires, dated}} {
+			if n := b.bucket.Stats().KeyN; n != b.want {
+				report("%s: %d keys, want %d", b.name, n, b.want)
+			}
+		}
+		kept, err := getCounters(tx.Bucket(bucketAbout))
+		if err != nil {
+			return err
+		}
+		if kept.LastID < c.LastID || kept.LastSeq < c.LastSeq || kept.Pages != c.Pages || kept.Bytes != c.Bytes ||
+			kept.Packed != c.Packed || kept.Tombstones != c.Tombstones {
+			report("counters say %+v, counted %+v", *kept, c)
+		}
+		if last, _ := changes.Cursor().Last(); last != nil && binary.BigEndian.Uint64(last) > kept.LastSeq {
+			report("journal goes past %d", kept.LastSeq)
+		}
+		return nil
+	})
+	if err != nil {
+		wrong = append(wrong, err)
+	}
+	return errors.Join(wrong...)
+}

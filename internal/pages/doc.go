@@ -1,0 +1,24 @@
+// Package pages is the page store: the latest copy of every page of one shard, in one bbolt file that one process
+// owns.
+//
+// The life of a copy: the indexer hands Put a batch; for each URL the newest visit wins, so a replay or a page that
+// comes late changes nothing. A page that asks not to be indexed, or is gone, leaves a tombstone that remembers the
+// visit: an older copy arriving later cannot bring it back. Every change gets a number in the change journal, which
+// holds one entry per URL, the latest; search follows the journal from its own cursor, and starting again at 0 reads
+// every page once. A page fetched again and found the same gets its new date and no journal entry, so a re-crawl costs
+// what changed.
+//
+// The file's buckets, and why they are so:
+//
+//	meta     host, scheme, path → what is known of the page, or its tombstone. Keys begin with the host because a crawl
+//	         brings pages of a host together: a commit touches a few leaves instead of one per page
+//	bodies   page number → the body as it came (an S2 block). Apart from meta, so that listing reads no body; numbered in
+//	         order of arrival, so that new bodies are appended to full leaves
+//	changes  journal number → page key, one per URL
+//	digests  first 8 bytes of the body's SHA-256, page number → page key
+//	expires  unavailable_after, page number → page key
+//	about    format, canonicaliser version, identity, counters
+//
+// A Store may be used by many goroutines; writers wait for one another. Readers hold no transaction while their
+// callback runs, so a slow reader neither blocks writing nor makes the file grow.
+package pages

@@ -1,0 +1,225 @@
+package pages
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// maxDecoded bounds what unpacking a body may allocate. The fetcher stops at 10 MiB; this leaves room for a larger limit.
+const maxDecoded = 64 << 20
+
+// ErrBody is returned for a body that cannot be unpacked.
+var ErrBody = errors.New("pages: stored body cannot be unpacked")
+
+// Page is a page as the store keeps it: what the fetcher handed over, and what the indexer read in it. From a listing
+// it comes without Body. Deleted is set only on what Changes returns for a URL that is no longer held.
+type Page struct {
+	crawl.Page
+	Title  string // <title>, else the first h1; UTF-8, whitespace folded
+	Lang   string // what <html lang> says, lower case, without region; may be empty
+	ID     uint64 // number of the page in this store: the same as long as the URL is known, deletions included
+	Seq    uint64 // its latest number in the change journal
+	Packed int    // bytes of Body as stored
+}
+
+// SnippetAllowed reports whether stored text of the page may be shown as an excerpt.
+func (p *Page) SnippetAllowed() bool { return p.Directives&crawl.NoSnippet == 0 }
+
+// Expired reports whether the page asked not to be available any more at t.
+func (p *Page) Expired(t time.Time) bool {
+	return !p.UnavailableAfter.IsZero() && !t.Before(p.UnavailableAfter)
+}
+
+// Info is the page as `curtsy pages` lists it.
+func (p *Page) Info() crawl.PageInfo {
+	info := crawl.PageInfo{
+		URL: string(p.URL), Status: p.Status, FetchedAt: p.FetchedAt, ContentType: p.ContentType, Title: p.Title,
+		Size: p.Size, SHA256: hex.EncodeToString(p.SHA256[:]), SnippetAllowed: p.SnippetAllowed(), Depth: p.Depth,
+		Truncated: p.Truncated,
+	}
+	if p.FoundOn != "" {
+		f := string(p.FoundOn)
+		info.FoundOn = &f
+	}
+	return info
+}
+
+// Unpack returns the body content-decoded, in the page's own charset. The result may be Body itself; dst is used when
+// it is large enough. The error wraps ErrBody.
+func (p *Page) Unpack(dst []byte) ([]byte, error) { return Unpack(dst, p.Encoding, p.Body) }
+
+// Unpack undoes an encoding. The result may be body itself, or use the room of dst.
+func Unpack(dst []byte, enc crawl.Encoding, body []byte) ([]byte, error) {
+	switch enc {
+	case crawl.EncodingNone:
+		return body, nil
+	case crawl.EncodingS2:
+		if len(body) == 0 {
+			return nil, nil
+		}
+		n, err := s2.DecodedLen(body)
+		if err != nil || n > maxDecoded {
+			return nil, fmt.Errorf("%w: %d bytes, S2, said to hold %d: %v", ErrBody, len(body), n, err)
+		}
+		out, err := s2.Decode(dst[:cap(dst)], body)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %v", ErrBody, err)
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("%w: encoding %d is unknown to this version", ErrBody, enc)
+}
+
+// sameContent reports whether q says what p says: then only dates differ and nobody who follows the journal need look.
+func (p *Page) sameContent(q *Page) bool {
+	return p.SHA256 == q.SHA256 && p.Size == q.Size && p.Directives == q.Directives && p.ContentType == q.ContentType &&
+		p.Charset == q.Charset && p.UnavailableAfter.Equal(q.UnavailableAfter) && p.Truncated == q.Truncated &&
+		p.Title == q.Title && p.Lang == q.Lang
+}
+
+// A record begins with its kind. Integers are varints, strings and the digest carry no padding: a record is about
+// 150 bytes and is read by walking it once.
+const (
+	kindPage      = 'P'
+	kindTombstone = 'T'
+)
+
+// appendRecord encodes p. A tombstone keeps the visit, the date and the reason, nothing of the page.
+func appendRecord(dst []byte, p *Page) []byte {
+	kind := byte(kindPage)
+	if p.Deleted != "" {
+		kind = kindTombstone
+	}
+	dst = append(dst, kind)
+	for _, v := range [...]uint64{p.ID, p.Seq, p.Visit.Epoch, p.Visit.N} {
+		dst = binary.AppendUvarint(dst, v)
+	}
+	dst = binary.AppendVarint(dst, millis(p.FetchedAt))
+	if kind == kindTombstone {
+		return appendString(dst, string(p.Deleted))
+	}
+	dst = append(dst, byte(p.Directives), byte(p.Encoding), bit(p.Truncated))
+	for _, v := range [...]int64{int64(p.Status), millis(p.UnavailableAfter), p.Size, int64(p.Depth), int64(p.Packed)} {
+		dst = binary.AppendVarint(dst, v)
+	}
+	dst = append(dst, p.SHA256[:]...)
+	for _, s := range [...]string{p.ContentType, p.Charset, string(p.FoundOn), p.ETag, p.LastModified, p.Title, p.Lang} {
+		dst = appendString(dst, s)
+	}
+	return dst
+}
+
+// parseRecord is the reverse. It copies what it keeps, so b may lie in the mapped file.
+func parseRecord(u canon.URL, b []byte) (Page, error) {
+	r := reader{b: b}
+	p := Page{}
+	p.URL = u
+	kind := r.byte()
+	p.ID, p.Seq, p.Visit.Epoch, p.Visit.N = r.uvarint(), r.uvarint(), r.uvarint(), r.uvarint()
+	p.FetchedAt = fromMillis(r.varint())
+	switch kind {
+	case kindTombstone:
+		p.Deleted = crawl.Reason(r.string())
+	case kindPage:
+		p.Directives, p.Encoding, p.Truncated = crawl.DirectiveBits(r.byte()), crawl.Encoding(r.byte()), r.byte() != 0
+		p.Status, p.UnavailableAfter = int(r.varint()), fromMillis(r.varint())
+		p.Size, p.Depth, p.Packed = r.varint(), int(r.varint()), int(r.varint())
+		copy(p.SHA256[:], r.take(32))
+		p.ContentType, p.Charset, p.FoundOn = r.string(), r.string(), canon.URL(r.string())
+		p.ETag, p.LastModified, p.Title, p.Lang = r.string(), r.string(), r.string(), r.string()
+	default:
+		r.bad = true
+	}
+	if r.bad {
+		return Page{}, fmt.Errorf("pages: record of %s cannot be read", u)
+	}
+	return p, nil
+}
+
+// reader walks a record; past a mistake it returns zero values and stays bad.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) take(n int) []byte {
+	if n < 0 || n > len(r.b) {
+		r.bad, r.b = true, nil
+		return nil
+	}
+	v := r.b[:n]
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) byte() byte {
+	if v := r.take(1); v != nil {
+		return v[0]
+	}
+	return 0
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) string() string {
+	n := r.uvarint()
+	if n > uint64(len(r.b)) {
+		r.bad = true
+		return ""
+	}
+	return string(r.take(int(n)))
+}
+
+func appendString(dst []byte, s string) []byte {
+	dst = binary.AppendUvarint(slices.Grow(dst, len(s)+3), uint64(len(s)))
+	return append(dst, s...)
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// millis is 0 for the zero time, which no page was fetched at.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

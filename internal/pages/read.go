@@ -1,0 +1,175 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// One read transaction covers at most this many pages and about this many bytes of bodies: while it is open the file
+// cannot use the room of pages replaced meanwhile.
+const (
+	chunkPages = 512
+	chunkBytes = 4 << 20
+)
+
+// Get returns the page held for u with its body, which the caller may keep. ok is false when none is held.
+func (s *Store) Get(u canon.URL) (p Page, ok bool, err error) { return s.get(u, true) }
+
+// Lookup is Get without the body.
+func (s *Store) Lookup(u canon.URL) (p Page, ok bool, err error) { return s.get(u, false) }
+
+func (s *Store) get(u canon.URL, body bool) (p Page, ok bool, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketMeta).Get(appendKey(nil, u))
+		if b == nil || b[0] != kindPage {
+			return nil
+		}
+		if p, err = parseRecord(u, b); err != nil {
+			return err
+		}
+		ok = true
+		if body {
+			p.Body = bytes.Clone(tx.Bucket(bucketBodies).Get(be64(p.ID)))
+		}
+		return nil
+	})
+	return p, ok && err == nil, err
+}
+
+// Each calls fn for every page held, without its body, by host and within a host by origin and path. Pages stored
+// meanwhile may or may not be among them; none comes twice. No transaction is open while fn runs. An error of fn ends
+// the walk and is returned.
+func (s *Store) Each(fn func(Page) error) error { return s.each("", false, fn) }
+
+// EachWithBody is Each with bodies. fn may keep them.
+func (s *Store) EachWithBody(fn func(Page) error) error { return s.each("", true, fn) }
+
+// EachOfHost is Each for one host.
+func (s *Store) EachOfHost(h canon.Host, fn func(Page) error) error { return s.each(h, false, fn) }
+
+func (s *Store) each(h canon.Host, bodies bool, fn func(Page) error) error {
+	var prefix []byte
+	if h != "" {
+		prefix = hostPrefix(h)
+	}
+	after := prefix
+	for {
+		chunk, last, err := s.chunk(after, prefix, bodies)
+		if err != nil {
+			return err
+		}
+		for _, p := range chunk {
+			if err := fn(p); err != nil {
+				return err
+			}
+		}
+		if last == nil {
+			return nil
+		}
+		after = last
+	}
+}
+
+// chunk reads pages whose keys come after `after`; last is nil at the end.
+func (s *Store) chunk(after, prefix []byte, bodies bool) (chunk []Page, last []byte, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		cur, held, size, seen := tx.Bucket(bucketMeta).Cursor(), tx.Bucket(bucketBodies), 0, 0
+		for k, v := cur.Seek(after); k != nil && bytes.HasPrefix(k, prefix); k, v = cur.Next() {
+			if bytes.Equal(k, after) {
+				continue
+			}
+			if seen++; seen > 4*chunkPages || len(chunk) == chunkPages || size > chunkBytes {
+				return nil // last names where to go on
+			}
+			last = append(last[:0], k...)
+			if v[0] != kindPage {
+				continue
+			}
+			p, err := parseRecord(parseKey(k), v)
+			if err != nil {
+				return err
+			}
+			if bodies {
+				p.Body = bytes.Clone(held.Get(be64(p.ID)))
+			}
+			size += len(p.Body)
+			chunk = append(chunk, p)
+		}
+		last = nil
+		return nil
+	})
+	return chunk, last, err
+}
+
+// ByDigest returns the pages whose body has this SHA-256, without bodies, at most limit of them.
+func (s *Store) ByDigest(sum [32]byte, limit int) (found []Page, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		meta, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketDigests).Cursor()
+		for k, v := cur.Seek(sum[:8]); k != nil && bytes.HasPrefix(k, sum[:8]) && len(found) < limit; k, v = cur.Next() {
+			p, err := parseRecord(parseKey(v), meta.Get(v))
+			if err != nil {
+				return err
+			}
+			if p.SHA256 == sum {
+				found = append(found, p)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Changes returns what changed after journal number after, oldest first, at most n pages and a few megabytes, with
+// bodies. Each is the latest state of its URL: Deleted is set where no page is held any more. The last one's Seq is
+// where to go on; an empty answer means there is nothing more.
+func (s *Store) Changes(after uint64, n int) (found []Page, err error) {
+	size := 0
+	err = s.db.View(func(tx *bolt.Tx) error {
+		meta, bodies, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketBodies), tx.Bucket(bucketChanges).Cursor()
+		for k, v := cur.Seek(be64(after + 1)); k != nil && len(found) < n && size < chunkBytes; k, v = cur.Next() {
+			p, err := parseRecord(parseKey(v), meta.Get(v))
+			if err != nil {
+				return err
+			}
+			if seq := binary.BigEndian.Uint64(k); p.Seq != seq {
+				return fmt.Errorf("pages: journal entry %d of %s is at %d in its record", seq, p.URL, p.Seq)
+			}
+			if p.Deleted == "" {
+				p.Body = bytes.Clone(bodies.Get(be64(p.ID)))
+			}
+			size += len(p.Body)
+			found = append(found, p)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// behindExact is how many journal entries Behind counts one by one.
+const behindExact = 10_000
+
+// Behind returns how many changes come after journal number after. Beyond ten thousand it is an upper bound: numbers
+// of replaced entries are counted too.
+func (s *Store) Behind(after uint64) int64 {
+	c := s.counters.Load()
+	if after >= c.LastSeq {
+		return 0
+	}
+	n := int64(0)
+	s.db.View(func(tx *bolt.Tx) error {
+		cur := tx.Bucket(bucketChanges).Cursor()
+		for k, _ := cur.Seek(be64(after + 1)); k != nil && n < behindExact; k, _ = cur.Next() {
+			n++
+		}
+		return nil
+	})
+	if n < behindExact {
+		return n
+	}
+	return min(int64(c.LastSeq-after), c.Pages+c.Tombstones)
+}

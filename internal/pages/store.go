@@ -1,0 +1,241 @@
+package pages
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Format numbers the layout described in doc.go.
+const Format = 1
+
+// Errors of Open, for callers that decide on them. What is returned wraps them and says what to do.
+var (
+	ErrInUse  = errors.New("in use by another process")
+	ErrFormat = errors.New("not a page store this version reads")
+)
+
+// lockTimeout is how long Open waits for another process to let go of the file.
+const lockTimeout = time.Second
+
+var (
+	bucketMeta    = []byte("meta")
+	bucketBodies  = []byte("bodies")
+	bucketChanges = []byte("changes")
+	bucketDigests = []byte("digests")
+	bucketExpires = []byte("expires")
+	bucketAbout   = []byte("about")
+	keyFormat     = []byte("format")
+	keyCounters   = []byte("counters")
+)
+
+// Options of Open. The zero value is what a crawl uses.
+type Options struct {
+	// MaxSize is the size in bytes past which the file does not grow: Put then fails as on a full disk and what is held
+	// stays held. 0 means no limit.
+	MaxSize int
+	// Mmap is how much of the address space is set aside for the file when it is opened; a file that outgrows it is
+	// mapped anew, for which writing waits until no read is under way. 0 means 256 MiB.
+	Mmap int
+}
+
+// Store is an open page store. Its methods may be called from many goroutines.
+type Store struct {
+	db       *bolt.DB
+	path     string
+	identity string
+	owner    string // path of the owner note, "" when read-only
+	readOnly bool
+	counters atomic.Pointer[counters] // as of the last commit
+
+	writing sync.Mutex    // held by writers from reading the counters to publishing the new ones
+	mu      sync.Mutex    // guards changed
+	changed chan struct{} // closed by the next commit that adds to the journal
+}
+
+// counters are kept in the file, in the transaction that changes them.
+type counters struct {
+	LastID, LastSeq                  uint64
+	Pages, Bytes, Packed, Tombstones int64
+}
+
+// Stats says what a store holds.
+type Stats struct {
+	Pages      int64  // held
+	Bytes      int64  // of them, decoded
+	Packed     int64  // of them, as stored
+	Tombstones int64  // URLs known to be gone or not to be kept
+	LastSeq    uint64 // latest number of the change journal
+	FileBytes  int64
+}
+
+// Open opens or creates the page store at path, for writing; its directory must exist. One process can hold it: the
+// error wraps ErrInUse when another does, and names it; ErrFormat when the file is of another format.
+func Open(path string, o Options) (*Store, error) { return open(path, o, false) }
+
+// OpenReadOnly opens an existing page store for reading: also one left by a process that was killed. Several readers
+// may hold a file, none beside a writer. It writes nothing.
+func OpenReadOnly(path string) (*Store, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open page store: %w", err)
+	} else if info.Size() == 0 {
+		return nil, fmt.Errorf("open page store %s: empty file: %w", path, ErrFormat)
+	}
+	return open(path, Options{}, true)
+}
+
+func open(path string, o Options, readOnly bool) (*Store, error) {
+	if o.Mmap == 0 {
+		o.Mmap = 256 << 20
+	}
+	db, err := bolt.Open(path, 0o644, &bolt.Options{
+		Timeout:  lockTimeout,
+		ReadOnly: readOnly,
+		// Pages are freed only where a page is replaced, so the free list is short and writing it costs little (m: no
+		// difference in Put); a list not written would be rebuilt at every start by walking the whole file.
+		FreelistType:    bolt.FreelistMapType,
+		InitialMmapSize: o.Mmap,
+		MaxSize:         o.MaxSize,
+		NoStatistics:    true,
+	})
+	switch {
+	case errors.Is(err, berrors.ErrTimeout):
+		return nil, fmt.Errorf("open page store %s: %w: %s", path, ErrInUse, readOwner(path))
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
+		return nil, fmt.Errorf("open page store %s: %w (%v): move the file away and its pages are crawled again", path, ErrFormat, err)
+	case err != nil:
+		return nil, fmt.Errorf("open page store: %w", err)
+	}
+	s := &Store{db: db, path: path, readOnly: readOnly, changed: make(chan struct{})}
+	if !readOnly {
+		err = db.Update(initialise)
+	}
+	if err == nil {
+		err = db.View(s.load)
+	}
+	if err != nil {
+		db.Close()
+		return nil, fmt.Errorf("open page store %s: %w", path, err)
+	}
+	if !readOnly {
+		s.owner = writeOwner(path)
+	}
+	return s, nil
+}
+
+// initialise gives a new file its buckets and its identity. It leaves a file that has a format alone.
+func initialise(tx *bolt.Tx) error {
+	if about := tx.Bucket(bucketAbout); about != nil && about.Get(keyFormat) != nil {
+		return nil
+	}
+	for _, name := range [][]byte{bucketMeta, bucketBodies, bucketChanges, bucketDigests, bucketExpires, bucketAbout} {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
+	}
+	var id [16]byte
+	rand.Read(id[:])
+	about := tx.Bucket(bucketAbout)
+	if err := about.Put(keyFormat, append([]byte{Format, canon.Version}, id[:]...)); err != nil {
+		return err
+	}
+	return putCounters(about, &counters{})
+}
+
+// load checks the format and reads identity and counters.
+func (s *Store) load(tx *bolt.Tx) error {
+	about := tx.Bucket(bucketAbout)
+	if about == nil {
+		return fmt.Errorf("%w: it is a bbolt file of something else", ErrFormat)
+	}
+	f := about.Get(keyFormat)
+	switch {
+	case len(f) != 18:
+		return fmt.Errorf("%w: no format number in it", ErrFormat)
+	case f[0] != Format:
+		return fmt.Errorf("%w: format %d, this version knows %d: use the version that wrote it, or move the file away and its pages are crawled again",
+			ErrFormat, f[0], Format)
+	case f[1] != canon.Version:
+		return fmt.Errorf("%w: URLs spelled by canonicaliser %d, this version spells as %d: move the file away and its pages are crawled again",
+			ErrFormat, f[1], canon.Version)
+	}
+	s.identity = hex.EncodeToString(f[2:])
+	c, err := getCounters(about)
+	if err != nil {
+		return err
+	}
+	s.counters.Store(c)
+	return nil
+}
+
+// Identity names this store: what follows its journal keeps it, to notice that the file was replaced.
+func (s *Store) Identity() string { return s.identity }
+
+// Path is the file's path.
+func (s *Store) Path() string { return s.path }
+
+// Stats returns what the store holds as of the last commit. It costs no read of the file but its size.
+func (s *Store) Stats() Stats {
+	c := s.counters.Load()
+	st := Stats{Pages: c.Pages, Bytes: c.Bytes, Packed: c.Packed, Tombstones: c.Tombstones, LastSeq: c.LastSeq}
+	if info, err := os.Stat(s.path); err == nil {
+		st.FileBytes = info.Size()
+	}
+	return st
+}
+
+// Changed returns a channel that is closed by the next commit that adds to the change journal. Take it before reading
+// the journal, so that no change falls between.
+func (s *Store) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+func (s *Store) announce() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Close waits for transactions under way and lets go of the file.
+func (s *Store) Close() error {
+	if s.owner != "" {
+		os.Remove(s.owner) // while the file is still ours, or we might remove the note of whoever comes next
+	}
+	if err := s.db.Close(); err != nil {
+		return fmt.Errorf("close page store %s: %w", filepath.Base(s.path), err)
+	}
+	return nil
+}
+
+func putCounters(about *bolt.Bucket, c *counters) error {
+	var b []byte
+	for _, v := range [...]uint64{c.LastID, c.LastSeq, uint64(c.Pages), uint64(c.Bytes), uint64(c.Packed), uint64(c.Tombstones)} {
+		b = binary.BigEndian.AppendUint64(b, v)
+	}
+	return about.Put(keyCounters, b)
+}
+
+func getCounters(about *bolt.Bucket) (*counters, error) {
+	b := about.Get(keyCounters)
+	if len(b) != 48 {
+		return nil, fmt.Errorf("%w: its counters are missing", ErrFormat)
+	}
+	at := func(i int) uint64 { return binary.BigEndian.Uint64(b[8*i:]) }
+	return &counters{LastID: at(0), LastSeq: at(1), Pages: int64(at(2)), Bytes: int64(at(3)), Packed: int64(at(4)),
+		Tombstones: int64(at(5))}, nil
+}
