@@ -39,12 +39,16 @@ const (
 	maxRaw = 8 * MaxLen
 )
 
-// What Parse and Join refuse. They are returned as they are, without allocation,
-// because a page full of mailto: links meets them often; callers add the subject.
+// Why Parse and Join refuse. They are returned as they are, without allocation, since
+// pages are full of mailto: links; callers add the subject.
 var (
-	ErrScheme  = errors.New("canon: not an absolute http or https URL")
-	ErrHost    = errors.New("canon: host missing or impossible")
-	ErrSyntax  = errors.New("canon: port is not a number from 1 to 65535")
+	// ErrScheme: mailto:, ftp: and the like, or no scheme and no base to take one from.
+	ErrScheme = errors.New("canon: not an absolute http or https URL")
+	// ErrHost: no host, or one that DNS cannot carry and that is no IP address.
+	ErrHost = errors.New("canon: host missing or impossible")
+	// ErrSyntax: a port that is no number from 1 to 65535, or a path without its "/".
+	ErrSyntax = errors.New("canon: malformed port or path")
+	// ErrTooLong: more than MaxLen bytes, or a raw spelling beyond all measure.
 	ErrTooLong = errors.New("canon: URL longer than 2048 bytes")
 )
 

@@ -47,22 +47,19 @@ func (b *Base) joinFast(ref string) (u URL, ok bool, err error) {
 		return b.url, true, nil
 	case ref[0] == '?':
 		keep = b.path
-	case ref[0] == '/':
-		if len(ref) > 1 && isSlash(ref[1]) {
-			host, end, ok := plainAuthority(ref, len("//"), b.scheme)
-			if !ok {
-				return "", false, nil
-			}
-			u, err = assemble(b.scheme, ref[:host], ref[host:end])
-			return u, true, err
+	case strings.HasPrefix(ref, "//"):
+		host, end, ok := plainAuthority(ref, len("//"), b.scheme)
+		if !ok {
+			return "", false, nil
 		}
+		u, err = assemble(b.scheme, ref[:host], ref[host:end])
+		return u, true, err
+	case ref[0] == '/':
 		keep = b.root
 	case ref[0] == '.':
 		if keep, start = b.climb(ref); start < 0 {
 			return "", false, nil
 		}
-	case ref[0] == '\\':
-		return "", false, nil
 	}
 	end, ok := plainTail(ref, start)
 	if !ok {

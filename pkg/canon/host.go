@@ -14,15 +14,19 @@ const (
 	maxLabel = 63
 )
 
-// names maps and validates internationalised names as the URL standard asks
-// (non-transitional, hyphens unchecked); lengths are checked by checkName.
+// otherDots are what IDNA reads as dots between labels.
+const otherDots = "\u3002\uff0e\uff61"
+
+// names maps and validates internationalised names as the URL standard asks; signs and
+// lengths are validName's affair. CheckHyphens stands after ValidateLabels, which would
+// set it.
 var names = idna.New(
 	idna.MapForLookup(),
 	idna.BidiRule(),
-	idna.CheckJoiners(true),
-	idna.CheckHyphens(false),
 	idna.ValidateLabels(true),
-	idna.StrictDomainName(true),
+	idna.CheckHyphens(false),
+	idna.CheckJoiners(true),
+	idna.StrictDomainName(false),
 	idna.VerifyDNSLength(false),
 	idna.Transitional(false),
 )
@@ -105,11 +109,20 @@ func toASCII(s string) (string, error) {
 	if err != nil {
 		return "", ErrHost
 	}
-	// A mapping that does not settle would give a URL two spellings.
+	// A label that maps to nothing ("xn--") must not pass for a final dot, and a mapping
+	// that does not settle would give a URL two spellings.
+	if strings.HasSuffix(a, ".") && !strings.HasSuffix(s, ".") && !strings.ContainsRune(otherDots, lastRune(s)) {
+		return "", ErrHost
+	}
 	if again, err := names.ToASCII(a); err != nil || again != a {
 		return "", ErrHost
 	}
 	return a, nil
+}
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
 }
 
 // validName reports whether DNS can carry a name: labels of 1 to 63 letters, digits,

@@ -25,12 +25,20 @@ func (o Origin) String() string {
 }
 
 // URL returns the URL of a path and query, such as "/p?q", on the origin. One that
-// does not begin with "/" is ErrSyntax; other errors are Parse's.
+// does not begin with "/" is ErrSyntax, a host that is not canonical ErrHost; other
+// errors are Parse's.
 func (o Origin) URL(pathQuery string) (URL, error) {
 	if !strings.HasPrefix(pathQuery, "/") {
 		return "", ErrSyntax
 	}
-	return Parse(o.String() + pathQuery)
+	u, err := Parse(o.String() + pathQuery)
+	if err != nil {
+		return "", err
+	}
+	if u.Host() != o.Host {
+		return "", ErrHost // such as "", "a/b" or "me@a"
+	}
+	return u, nil
 }
 
 // FromParts makes a URL of its parts; port 0 is the scheme's default. Errors are those
@@ -66,8 +74,8 @@ func (h Host) Addr() (addr netip.Addr, ok bool) {
 
 // Registered returns the registered domain by the public suffix list, private section
 // included: example.co.uk for www.example.co.uk, me.github.io for me.github.io. An IP
-// literal, a single label and a public suffix are their own registered domain. It
-// allocates nothing.
+// literal, a single label and a public suffix are their own registered domain. It takes
+// some 100 ns and an allocation, so loops over links remember the answer.
 func (h Host) Registered() string {
 	s := string(h)
 	if h.IsIP() {

@@ -10,41 +10,40 @@ func (u URL) String() string { return string(u) }
 
 // Scheme returns "http" or "https".
 func (u URL) Scheme() string {
-	switch {
-	case strings.HasPrefix(string(u), "https://"):
-		return "https"
-	case strings.HasPrefix(string(u), "http://"):
+	switch u.hostStart() {
+	case len("http://"):
 		return "http"
+	case len("https://"):
+		return "https"
 	}
 	return ""
 }
 
 // Host returns the host without its port.
 func (u URL) Host() Host {
-	h, _ := u.hostPort()
-	return Host(h)
+	host, _ := u.hostPort()
+	return Host(host)
 }
 
 // Port returns the port number, 80 or 443 when the URL names none.
 func (u URL) Port() int {
-	if _, p := u.hostPort(); p != "" {
-		n, _ := strconv.Atoi(p) // canonical: digits only, at most 65535
-		return n
-	}
-	return defaultPort(u.Scheme())
+	_, port := u.hostPort()
+	return portNumber(port, u.Scheme())
 }
 
 // Origin returns scheme, host and explicit port.
 func (u URL) Origin() Origin {
-	return Origin{Scheme: u.Scheme(), Host: u.Host(), Port: u.Port()}
+	scheme := u.Scheme()
+	host, port := u.hostPort()
+	return Origin{Scheme: scheme, Host: Host(host), Port: portNumber(port, scheme)}
 }
 
 // Root returns the URL of the origin's root, such as https://example.org/.
 func (u URL) Root() URL {
-	if u == "" {
-		return ""
+	if i := u.pathStart(); i < len(u) {
+		return u[:i+1]
 	}
-	return u[:u.pathStart()+1]
+	return u
 }
 
 // PathQuery returns path and query as they are sent in a request and matched by
@@ -53,40 +52,55 @@ func (u URL) PathQuery() string { return string(u[u.pathStart():]) }
 
 // Path returns the path, which begins with "/".
 func (u URL) Path() string {
-	p, _, _ := strings.Cut(u.PathQuery(), "?")
-	return p
+	path, _, _ := strings.Cut(u.PathQuery(), "?")
+	return path
 }
 
 // Query returns the query without its "?", or "".
 func (u URL) Query() string {
-	_, q, _ := strings.Cut(u.PathQuery(), "?")
-	return q
+	_, query, _ := strings.Cut(u.PathQuery(), "?")
+	return query
 }
 
-// authority returns where the host begins.
-func (u URL) authority() int {
-	if s := u.Scheme(); s != "" {
-		return len(s) + len("://")
+// hostStart returns where the host begins, 0 in a string that is no URL.
+func (u URL) hostStart() int {
+	switch {
+	case strings.HasPrefix(string(u), "https://"):
+		return len("https://")
+	case strings.HasPrefix(string(u), "http://"):
+		return len("http://")
 	}
 	return 0
 }
 
-// pathStart returns the index of the path's first "/", or len(u) in a URL that is none.
+// pathStart returns where the path begins, len(u) in a string that is no URL.
 func (u URL) pathStart() int {
-	a := u.authority()
-	if i := strings.IndexByte(string(u[a:]), '/'); i >= 0 {
-		return a + i
+	start := u.hostStart()
+	if i := strings.IndexByte(string(u[start:]), '/'); i >= 0 {
+		return start + i
 	}
 	return len(u)
 }
 
 func (u URL) hostPort() (host, port string) {
-	s := string(u[u.authority():u.pathStart()])
-	// A colon inside brackets belongs to an IPv6 address.
-	if i := strings.LastIndexByte(s, ':'); i > strings.LastIndexByte(s, ']') {
-		return s[:i], s[i+1:]
+	s := string(u[u.hostStart():])
+	if i := strings.IndexByte(s, '/'); i >= 0 {
+		s = s[:i]
 	}
-	return s, ""
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 || s[len(s)-1] == ']' {
+		return s, "" // colons inside brackets belong to an IPv6 address
+	}
+	return s[:i], s[i+1:]
+}
+
+// portNumber reads a canonical port: digits only, at most 65535.
+func portNumber(port, scheme string) int {
+	if port == "" {
+		return defaultPort(scheme)
+	}
+	n, _ := strconv.Atoi(port)
+	return n
 }
 
 func defaultPort(scheme string) int {
