@@ -1,0 +1,89 @@
+// Package ask carries questions from commands and dashboards to the services of a crawl, and their answers back, over
+// NATS. Every instance that holds shards answers for them: the asker gathers the parts until each shard is answered
+// for. Answers are lists of JSON objects of any length.
+//
+// The wire: a question is a request on crawl.Names.Query(question), its data the request in JSON. Each instance sends
+// to the reply subject any number of parts: messages of JSON objects, one a line, with a reply subject that the asker
+// acknowledges each part on, so that no more than a window of them is under way however slow the asker is; while its
+// handler is silent, a sign of life each second; and one final part, whose headers name the shards it answered for, or
+// the error its handler ended with.
+package ask
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Headers of an answer's messages.
+const (
+	headerKind   = "Ask-Kind"   // part, alive or final
+	headerFrom   = "Ask-From"   // role and instance
+	headerShards = "Ask-Shards" // of the final part: comma-separated
+	headerError  = "Ask-Error"  // of the final part, when the handler failed
+)
+
+const (
+	kindPart  = "part"
+	kindAlive = "alive"
+	kindFinal = "final"
+
+	stopWord = "stop" // acknowledges a part and wants no more
+)
+
+const (
+	partBytes = 256 << 10        // a part is sent when it has grown to this
+	window    = 4                // parts under way, not acknowledged, from one instance
+	ackWithin = 30 * time.Second // an asker silent for so long has gone
+	signEvery = time.Second      // signs of life while a handler works
+	quiet     = 4 * time.Second  // nothing heard for so long: no more will come
+)
+
+// ErrNobody: no service of the crawl answers this question at all.
+var ErrNobody = errors.New("nobody answers")
+
+// ErrIncomplete: some shards were not answered for. What came is valid. IncompleteError has the list.
+var ErrIncomplete = errors.New("the answer is incomplete")
+
+// IncompleteError names the shards that were not answered for. It is an ErrIncomplete.
+type IncompleteError struct {
+	Question string
+	Missing  []int
+	Shards   int   // in all
+	Cause    error // why waiting ended early, such as the context's error; nil: nothing came for a while
+}
+
+// Error lists the missing shards.
+func (e *IncompleteError) Error() string {
+	s := fmt.Sprintf("%s: no answer for %d of %d shards (%s)", e.Question, len(e.Missing), e.Shards, ranges(e.Missing))
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+// Is makes it an ErrIncomplete.
+func (e *IncompleteError) Is(target error) bool { return target == ErrIncomplete }
+
+// Unwrap is the cause.
+func (e *IncompleteError) Unwrap() error { return e.Cause }
+
+// ranges writes sorted numbers as in 0-3, 7.
+func ranges(n []int) string {
+	s := ""
+	for i := 0; i < len(n); {
+		j := i
+		for j+1 < len(n) && n[j+1] == n[j]+1 {
+			j++
+		}
+		if s != "" {
+			s += ", "
+		}
+		s += fmt.Sprint(n[i])
+		if j > i {
+			s += fmt.Sprintf("-%d", n[j])
+		}
+		i = j + 1
+	}
+	return s
+}

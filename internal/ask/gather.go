@@ -1,0 +1,122 @@
+package ask
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// Gather asks question of every service of the crawl and calls each, in the caller's goroutine, for every object of
+// their answers, in no particular order between instances. raw is each's only until it returns.
+//
+// It returns nil when every shard from 0 to shards-1 was answered for. When nothing more comes (4 s of silence) or ctx
+// ends before that, the error is an IncompleteError and what came stays valid; a shard that changes hands meanwhile may
+// be answered for twice, or not at all. With shards 0, all who answer within that time are heard. An error of each ends
+// it and is returned as it is; errors of handlers come joined, once all have answered; ErrNobody means that no service
+// listens.
+func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question string, req any, shards int, each func(raw json.RawMessage) error) error {
+	data, err := json.Marshal(req)
+	if err != nil {
+		return fmt.Errorf("ask %q: %w", question, err)
+	}
+	sub, err := nc.SubscribeSync(nc.NewInbox())
+	if err != nil {
+		return fmt.Errorf("ask %q: %w", question, err)
+	}
+	defer sub.Unsubscribe()
+	_ = sub.SetPendingLimits(-1, -1) // bounded by each sender's window
+	if err := nc.PublishRequest(name.Query(question), sub.Subject, data); err != nil {
+		return fmt.Errorf("ask %q: %w", question, err)
+	}
+	g := &gathering{nc: nc, question: question, each: each, missing: map[int]bool{}, shards: shards}
+	for k := range shards {
+		g.missing[k] = true
+	}
+	for shards == 0 || len(g.missing) > 0 {
+		m, err := next(ctx, sub)
+		if err != nil {
+			return g.ended(ctx, err)
+		}
+		if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
+			return fmt.Errorf("%w: no service of crawl %q knows the question %q: is the crawl running?", ErrNobody, name, question)
+		}
+		if err := g.take(m); err != nil {
+			return err
+		}
+	}
+	return errors.Join(g.errs...)
+}
+
+type gathering struct {
+	nc       *nats.Conn
+	question string
+	each     func(json.RawMessage) error
+	missing  map[int]bool
+	shards   int
+	errs     []error
+}
+
+// next waits for a message, not longer than the quiet time.
+func next(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
+	qctx, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	return sub.NextMsgWithContext(qctx)
+}
+
+func (g *gathering) take(m *nats.Msg) error {
+	switch m.Header.Get(headerKind) {
+	case kindPart:
+		if err := g.part(m.Data); err != nil {
+			_ = g.nc.Publish(m.Reply, []byte(stopWord))
+			return err
+		}
+		_ = g.nc.Publish(m.Reply, nil)
+	case kindFinal:
+		if text := m.Header.Get(headerError); text != "" {
+			g.errs = append(g.errs, fmt.Errorf("%s: %s: %s", g.question, m.Header.Get(headerFrom), text))
+		}
+		for k := range strings.SplitSeq(m.Header.Get(headerShards), ",") {
+			if n, err := strconv.Atoi(k); err == nil {
+				delete(g.missing, n)
+			}
+		}
+	}
+	return nil
+}
+
+func (g *gathering) part(data []byte) error {
+	for len(data) > 0 {
+		line, rest, _ := bytes.Cut(data, []byte{'\n'})
+		if err := g.each(line); err != nil {
+			return err
+		}
+		data = rest
+	}
+	return nil
+}
+
+// ended makes the error of an answer that stopped short.
+func (g *gathering) ended(ctx context.Context, err error) error {
+	cause := ctx.Err()
+	if cause == nil && !errors.Is(err, context.DeadlineExceeded) {
+		cause = err // the connection's
+	}
+	if g.shards == 0 && cause == nil {
+		return errors.Join(g.errs...)
+	}
+	e := &IncompleteError{Question: g.question, Shards: g.shards, Cause: cause}
+	for k := range g.shards {
+		if g.missing[k] {
+			e.Missing = append(e.Missing, k)
+		}
+	}
+	return errors.Join(append(g.errs, e)...)
+}

@@ -1,0 +1,118 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// maxAnswers bounds the answers one instance works on at a time; more questions wait.
+const maxAnswers = 32
+
+// Handler answers one question. It calls send for every object of the answer, from one goroutine; send's error means
+// that the asker has gone, and should be returned. ctx ends when the asker goes or the service stops.
+type Handler func(ctx context.Context, req []byte, send func(v any) error) error
+
+// Service is one instance's end: what questions it answers. `nats micro` lists it with its statistics.
+type Service struct {
+	nc   *nats.Conn
+	name crawl.Names
+	from string
+	svc  micro.Service
+
+	ctx    context.Context // ends with Stop
+	cancel context.CancelFunc
+	slots  chan struct{} // holds a token per answer under way
+	wg     sync.WaitGroup
+}
+
+var (
+	notInName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+	semver    = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$`)
+)
+
+// NewService announces an instance of role ("frontier", "indexer") in a crawl. version is for people; one that is no
+// plain semantic version is shown as 0.0.0 with the word itself beside it.
+func NewService(nc *nats.Conn, name crawl.Names, role, instance, version string) (*Service, error) {
+	v := strings.TrimPrefix(version, "v")
+	if !semver.MatchString(v) {
+		v = "0.0.0"
+	}
+	s := &Service{nc: nc, name: name, from: role + " " + instance, slots: make(chan struct{}, maxAnswers)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	var err error
+	s.svc, err = micro.AddService(nc, micro.Config{
+		Name:               notInName.ReplaceAllString(string(name)+"-"+role, "_"),
+		Version:            v,
+		Description:        "Curtsy " + role + " of crawl " + string(name),
+		Metadata:           map[string]string{"crawl": string(name), "role": role, "instance": instance, "version": version},
+		QueueGroupDisabled: true, // every instance answers, each for its own shards
+	})
+	if err != nil {
+		s.cancel()
+		return nil, fmt.Errorf("announce %s: %w", s.from, err)
+	}
+	return s, nil
+}
+
+// Handle answers question from now on. shards tells which shards the instance holds; the answer counts for those held
+// both before and after h ran. h runs in a goroutine of its own for every question.
+func (s *Service) Handle(question string, shards func() []int, h Handler) error {
+	err := s.svc.AddEndpoint(notInName.ReplaceAllString(question, "_"), micro.HandlerFunc(func(r micro.Request) {
+		select {
+		case s.slots <- struct{}{}:
+		case <-s.ctx.Done():
+			return
+		}
+		s.wg.Add(1)
+		go func() {
+			defer func() { <-s.slots; s.wg.Done() }()
+			s.answer(r, shards, h)
+		}()
+	}), micro.WithEndpointSubject(s.name.Query(question)), micro.WithEndpointQueueGroupDisabled())
+	if err != nil {
+		return fmt.Errorf("answer %q: %w", question, err)
+	}
+	return nil
+}
+
+// Stop takes no more questions, ends the answers under way and waits for their handlers.
+func (s *Service) Stop() error {
+	err := s.svc.Stop()
+	s.cancel()
+	s.wg.Wait()
+	return err
+}
+
+func (s *Service) answer(r micro.Request, shards func() []int, h Handler) {
+	w, err := newWriter(s, r.Reply())
+	if err != nil {
+		return
+	}
+	defer w.close()
+	before := shards()
+	err = h(w.ctx, r.Data(), w.send)
+	after := shards()
+	both := slices.DeleteFunc(slices.Clone(before), func(k int) bool { return !slices.Contains(after, k) })
+	w.finish(both, err)
+}
+
+func joinShards(shards []int) string {
+	var b strings.Builder
+	for i, k := range shards {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(k))
+	}
+	return b.String()
+}

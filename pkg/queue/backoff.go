@@ -1,0 +1,29 @@
+package queue
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// backoff spaces tries: doubling from least to most, each taken between half of it and all of it.
+type backoff struct {
+	least, most time.Duration
+	next        time.Duration
+}
+
+func (b *backoff) reset() { b.next = 0 }
+
+// wait sleeps the next delay. It returns early when wake is closed (nil: never), and ctx's error once that ends.
+func (b *backoff) wait(ctx context.Context, wake <-chan struct{}) error {
+	b.next = min(max(2*b.next, b.least), b.most)
+	t := time.NewTimer(b.next/2 + rand.N(b.next/2+1))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wake:
+	case <-t.C:
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,213 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// MaxDeliver is the delivery at which a message that still fails is given up.
+	MaxDeliver = 5
+
+	ackWait      = 30 * time.Second // unless we say every third of it that a message is still in hand
+	handlerGrace = 10 * time.Second // what a handler under way is given when Consume's context ends
+	retryMost    = 30               // × ConsumeOptions.Retry: the longest delay
+)
+
+// Message is one message of a hand-off. Data must not be changed.
+type Message struct {
+	Data       []byte
+	Deliveries int    // 1 for the first; after a crash of the broker it may begin at 1 again
+	Seq        uint64 // in the stream
+}
+
+// BatchHandler handles the messages waiting, in order. nil settles them all. After any other error each message is
+// handed over again on its own, and its own error counts: ErrDrop wrapped settles the message for good, others bring it
+// back after a delay. The slice is the handler's only until it returns. The context outlives Consume's by a few
+// seconds, so that what is under way can be finished.
+type BatchHandler func(ctx context.Context, batch []Message) error
+
+// ConsumeOptions bound the batches of Consume. The zero value is usable.
+type ConsumeOptions struct {
+	MaxMessages int           // in one batch; 0: 64
+	MaxBytes    int           // in one batch, which always has a message; 0: 8 MiB
+	Linger      time.Duration // wait so long for a batch to fill; 0: hand over what is there
+	Retry       time.Duration // delay before a failed message comes back, doubled each time up to 30 times itself; 0: 1 s
+	// GiveUp is told of a message whose handler failed at delivery MaxDeliver, just before it is settled for good.
+	GiveUp func(Message, error)
+}
+
+// Consume hands the messages of subject to h until ctx ends, and then returns nil. It works on the durable consumer
+// <durable>-<epoch>, after deleting those of earlier epochs: that fences whoever held them, whose Consume ends with
+// ErrFenced, as this one does when a later epoch turns up.
+func (w *Work) Consume(ctx context.Context, subject, durable string, epoch uint64, o ConsumeOptions, h BatchHandler) error {
+	o.MaxMessages = cmp.Or(o.MaxMessages, 64)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 8<<20)
+	o.Retry = cmp.Or(o.Retry, time.Second)
+	b := backoff{least: 20 * time.Millisecond, most: 2 * time.Second}
+	said, made := false, ""
+	for ctx.Err() == nil {
+		name := made
+		var err error
+		if name == "" {
+			name, err = w.fence(ctx, subject, durable, epoch)
+		}
+		if err == nil {
+			made = name
+			s := &consumption{w: w, o: o, h: h, held: map[uint64]*nats.Msg{}}
+			err = s.run(ctx, name)
+			if s.handled {
+				b.reset()
+				said = false
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errConsumerGone), errors.Is(err, jetstream.ErrConsumerNotFound):
+			return fmt.Errorf("consume %s as %s: %w", subject, name, ErrFenced)
+		case errors.Is(err, ErrFenced), errors.Is(err, nats.ErrConnectionClosed):
+			return fmt.Errorf("consume %s: %w", subject, err)
+		}
+		if !said {
+			w.c.log.Info("consuming again", "subject", subject, "because", err)
+			said = true
+		}
+		var wake <-chan struct{}
+		if !w.c.NC.IsConnected() {
+			wake = w.c.watch()
+		}
+		_ = b.wait(ctx, wake)
+	}
+	return nil
+}
+
+// consumption is one session of consuming.
+type consumption struct {
+	w       *Work
+	o       ConsumeOptions
+	h       BatchHandler
+	handled bool
+
+	mu   sync.Mutex
+	held map[uint64]*nats.Msg // in the handler's hands; guarded by mu
+}
+
+func (s *consumption) run(ctx context.Context, name string) error {
+	// A silent server does not say that a consumer is gone, so ask before each session.
+	actx, cancel := context.WithTimeout(ctx, apiWithin)
+	_, err := s.w.c.JS.Consumer(actx, s.w.cfg.Stream, name)
+	cancel()
+	if err != nil {
+		return err
+	}
+	p, err := s.w.c.openPull(s.w.cfg.Stream, name, 2*s.o.MaxMessages, s.o.MaxBytes)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+
+	hctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	var grace *time.Timer
+	stop := context.AfterFunc(ctx, func() { grace = time.AfterFunc(handlerGrace, cancel) })
+	defer func() {
+		if !stop() && grace != nil {
+			grace.Stop()
+		}
+	}()
+	done := make(chan struct{})
+	defer close(done)
+	go s.keep(p, done)
+	for {
+		msgs, err := p.take(ctx, s.o.MaxMessages, s.o.MaxBytes, s.o.Linger)
+		if err != nil {
+			return err
+		}
+		if err := s.batch(hctx, msgs); err != nil {
+			return err
+		}
+	}
+}
+
+// keep tells the server, well within ackWait, that what we hold is still being worked on.
+func (s *consumption) keep(p *pull, done <-chan struct{}) {
+	t := time.NewTicker(ackWait / 3)
+	defer t.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-t.C:
+		}
+		s.mu.Lock()
+		for _, m := range s.held {
+			_ = m.InProgress()
+		}
+		s.mu.Unlock()
+		p.mu.Lock()
+		for _, m := range p.queue {
+			_ = m.InProgress()
+		}
+		p.mu.Unlock()
+	}
+}
+
+func (s *consumption) batch(ctx context.Context, msgs []*nats.Msg) error {
+	batch := make([]Message, len(msgs))
+	s.mu.Lock()
+	for i, m := range msgs {
+		d, err := parseDelivery(m)
+		if err != nil {
+			s.mu.Unlock()
+			return err
+		}
+		batch[i] = Message{Data: m.Data, Deliveries: d.deliveries, Seq: d.seq}
+		s.held[d.seq] = m
+	}
+	s.mu.Unlock()
+	s.handled = true
+	err := s.h(ctx, batch)
+	if err == nil || len(batch) == 1 {
+		for i, m := range msgs {
+			s.settle(m, batch[i], err)
+		}
+		return nil
+	}
+	for i, m := range msgs {
+		s.settle(m, batch[i], s.h(ctx, batch[i:i+1:i+1]))
+	}
+	return nil
+}
+
+// settle acknowledges a message or sends it round again. Nothing hangs on the acknowledgement arriving: a message
+// whose one was lost comes again.
+func (s *consumption) settle(m *nats.Msg, msg Message, err error) {
+	s.mu.Lock()
+	delete(s.held, msg.Seq)
+	s.mu.Unlock()
+	switch {
+	case err == nil:
+		_ = m.Ack()
+	case errors.Is(err, ErrDrop):
+		s.w.c.log.Warn("message dropped", "subject", m.Subject, "seq", msg.Seq, "err", err)
+		_ = m.Ack()
+	case msg.Deliveries >= MaxDeliver:
+		s.w.c.log.Error("message given up", "subject", m.Subject, "seq", msg.Seq, "deliveries", msg.Deliveries, "err", err)
+		if s.o.GiveUp != nil {
+			s.o.GiveUp(msg, err)
+		}
+		_ = m.Ack()
+	default:
+		delay := min(s.o.Retry<<max(msg.Deliveries-1, 0), retryMost*s.o.Retry)
+		s.w.c.log.Warn("message comes again", "subject", m.Subject, "seq", msg.Seq, "deliveries", msg.Deliveries, "after", delay, "err", err)
+		_ = m.NakWithDelay(delay)
+	}
+}

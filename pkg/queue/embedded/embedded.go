@@ -1,0 +1,207 @@
+// Package embedded runs a NATS server with JetStream inside the process, its file store under a directory.
+//
+//	s, err := embedded.Start(embedded.Options{Dir: "data/nats", Log: log})
+//	…
+//	defer s.Shutdown()
+//	q, err := queue.Dial(ctx, queue.Options{InProcess: s.InProcess(), User: s.User(), Password: s.Password()}, log)
+//
+// One process at a time may have a directory open; a second one gets ErrLocked. The server installs no signal
+// handlers and writes no log file: what it has to say goes to Options.Log. Room for streams is counted when they are
+// created (Options.MaxStore, Budget), so that a full disk is met as a refusal and not as a broken stream.
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+)
+
+var (
+	// ErrLocked says that another process has the directory open.
+	ErrLocked = errors.New("another process has it open")
+	// ErrCorrupt says that a stream in the directory could not be read back.
+	ErrCorrupt = errors.New("the store is damaged")
+	// ErrNoSpace says that the file system has less room than the server needs at the least (MinStore).
+	ErrNoSpace = errors.New("not enough free space")
+)
+
+// readyWithin bounds how long Start waits; replaying a large store takes seconds, not minutes.
+const readyWithin = 2 * time.Minute
+
+// Options says where the server keeps its files and whether it listens. Dir is required.
+type Options struct {
+	Dir      string // created when missing; holds the store, a lock file and a marker
+	Listen   string // host:port of a TCP listener, port 0 for any; empty: in-process connections only
+	User     string // required from every client when set; a random one when empty and Listen is set
+	Password string // as User
+	// SyncInterval is how much of the latest writes a power cut may take. 0: 1 s. Acknowledged is not synced.
+	SyncInterval time.Duration
+	// MaxStore is how many bytes all streams together may reserve. 0: what the file system has free, less a floor of
+	// max(1 GiB, 5 %); on a small disk, half of what is free.
+	MaxStore int64
+	Log      *slog.Logger // nil: slog.Default()
+}
+
+// Server is a running server. Its methods may be called from any goroutine.
+type Server struct {
+	ns       *server.Server
+	opts     Options
+	lock     *os.File
+	bootID   string
+	clean    bool
+	shutdown sync.Once
+}
+
+// Start opens the store (about 30 ms when it is small) and returns when clients may connect. It fails with ErrLocked,
+// ErrNoSpace or ErrCorrupt, wrapped with the directory and what can be done, when that is why.
+func Start(o Options) (*Server, error) {
+	if o.Dir == "" {
+		return nil, errors.New("embedded NATS: Options.Dir is empty")
+	}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.SyncInterval = cmp.Or(o.SyncInterval, time.Second)
+	if o.Listen != "" && o.User == "" && o.Password == "" {
+		o.User, o.Password = "curtsy-"+nuid.Next()[:8], nuid.Next()
+	}
+	host, port, err := splitListen(o.Listen)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("embedded NATS: %w", err)
+	}
+	lock, err := lockFile(filepath.Join(o.Dir, "lock"))
+	if err != nil {
+		return nil, fmt.Errorf("embedded NATS in %s: %w: stop it first, or use another data directory", o.Dir, err)
+	}
+	s := &Server{opts: o, lock: lock}
+	if err := s.start(host, port); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("embedded NATS in %s: %w", o.Dir, err)
+	}
+	return s, nil
+}
+
+func (s *Server) start(host string, port int) (err error) {
+	o := &s.opts
+	if o.MaxStore == 0 {
+		if o.MaxStore, err = roomFor(o.Dir); err != nil {
+			return err
+		}
+	}
+	if s.bootID, s.clean, err = markRunning(o.Dir); err != nil {
+		return err
+	}
+	s.ns, err = server.NewServer(&server.Options{
+		ServerName:         "curtsy-embedded",
+		Host:               host,
+		Port:               port,
+		DontListen:         o.Listen == "",
+		Username:           o.User,
+		Password:           o.Password,
+		JetStream:          true,
+		StoreDir:           o.Dir,
+		JetStreamMaxStore:  o.MaxStore,
+		JetStreamMaxMemory: 64 << 20, // for consumers that are cheap to make again
+		SyncInterval:       o.SyncInterval,
+		NoSigs:             true,
+		NoLog:              true,
+	})
+	if err != nil {
+		return err
+	}
+	out := &logger{log: o.Log.With("part", "nats"), fatal: make(chan string, 1)}
+	s.ns.SetLoggerV2(out, o.Log.Enabled(context.Background(), slog.LevelDebug), false, false)
+	started := make(chan struct{})
+	go func() { // Start returns when the store is open, or never after a fatal error
+		s.ns.Start()
+		close(started)
+	}()
+	ready := make(chan bool, 1)
+	go func() { ready <- s.ns.ReadyForConnections(readyWithin) }()
+	select {
+	case what := <-out.fatal:
+		err = errors.New(what)
+	case ok := <-ready:
+		if !ok {
+			err = fmt.Errorf("not ready after %v", readyWithin)
+		} else {
+			err = s.checkStore(out)
+		}
+	}
+	out.settled()
+	if err != nil {
+		s.ns.Shutdown()
+		s.ns.WaitForShutdown()
+		<-started
+	}
+	return err
+}
+
+// InProcess is what queue.Options.InProcess takes. Such a connection needs User and Password too.
+func (s *Server) InProcess() nats.InProcessConnProvider { return s.ns }
+
+// User is what clients must present; empty when they need nothing.
+func (s *Server) User() string { return s.opts.User }
+
+// Password belongs to User.
+func (s *Server) Password() string { return s.opts.Password }
+
+// ClientURL is where the listener can be reached, without the credentials; empty without a listener.
+func (s *Server) ClientURL() string {
+	if s.opts.Listen == "" {
+		return ""
+	}
+	return s.ns.ClientURL()
+}
+
+// MaxStore is how many bytes all streams together may reserve; what Budget wants to know.
+func (s *Server) MaxStore() int64 { return s.opts.MaxStore }
+
+// BootID names this run of the server; no two runs share one.
+func (s *Server) BootID() string { return s.bootID }
+
+// WasClean reports whether the run before this one ended with Shutdown, or there was none. After an unclean end the
+// last SyncInterval of acknowledged messages may be missing.
+func (s *Server) WasClean() bool { return s.clean }
+
+// Shutdown stops the server, waits until its files are closed and lets the directory go. Calling it again does nothing.
+func (s *Server) Shutdown() {
+	s.shutdown.Do(func() {
+		s.ns.Shutdown()
+		s.ns.WaitForShutdown()
+		if err := markStopped(s.opts.Dir); err != nil {
+			s.opts.Log.Warn("the next start will look like one after a crash", "err", err)
+		}
+		s.lock.Close()
+	})
+}
+
+func splitListen(listen string) (host string, port int, err error) {
+	if listen == "" {
+		return "", 0, nil
+	}
+	host, p, err := net.SplitHostPort(listen)
+	if err == nil {
+		port, err = strconv.Atoi(p)
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("embedded NATS: listen address %q: use host:port, for example 127.0.0.1:4222", listen)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	return host, port, nil
+}

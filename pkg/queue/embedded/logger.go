@@ -1,0 +1,59 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+)
+
+// logger passes what the server says on to slog, and keeps what it says while it starts: the server goes on without a
+// stream it cannot read and only mentions it.
+type logger struct {
+	log   *slog.Logger
+	fatal chan string // the first fatal message; holds one
+
+	mu       sync.Mutex // guards what follows
+	started  bool
+	troubles []string // warnings and errors of the start
+}
+
+func (l *logger) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l *logger) Debugf(format string, v ...any)  { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l *logger) Tracef(format string, v ...any)  {}
+
+func (l *logger) Warnf(format string, v ...any) { l.trouble(slog.LevelWarn, fmt.Sprintf(format, v...)) }
+func (l *logger) Errorf(format string, v ...any) {
+	l.trouble(slog.LevelError, fmt.Sprintf(format, v...))
+}
+
+func (l *logger) Fatalf(format string, v ...any) {
+	what := fmt.Sprintf(format, v...)
+	l.trouble(slog.LevelError, what)
+	select {
+	case l.fatal <- what:
+	default:
+	}
+}
+
+func (l *logger) trouble(level slog.Level, what string) {
+	l.mu.Lock()
+	if !l.started && len(l.troubles) < 100 {
+		l.troubles = append(l.troubles, what)
+	}
+	l.mu.Unlock()
+	l.log.Log(context.Background(), level, what)
+}
+
+// settled ends the start.
+func (l *logger) settled() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.started, l.troubles = true, nil
+}
+
+func (l *logger) startTroubles() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.troubles...)
+}

@@ -1,0 +1,67 @@
+package embedded
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+)
+
+const (
+	mib = 1 << 20
+	gib = 1 << 30
+
+	// MinStore is the least room a server starts with, in bytes.
+	MinStore = 64 * mib
+
+	bucketShare = 32 * mib // for key-value buckets and whatever else is small
+)
+
+// roomFor derives MaxStore from the file system dir is on. What the store already holds counts as room: it is
+// reserved again by the streams that hold it.
+func roomFor(dir string) (int64, error) {
+	free, total, err := diskSpace(dir)
+	if err != nil {
+		return 0, fmt.Errorf("free space of %s: %w", dir, err)
+	}
+	return room(free, total, dirSize(dir), dir)
+}
+
+func room(free, total, used int64, dir string) (int64, error) {
+	have := free + used
+	floor := max(gib, total/20)
+	// The floor keeps the machine alive; on a disk too small for it, half must do.
+	store := max(have-floor, have/2)
+	if store < MinStore {
+		return 0, fmt.Errorf("%w: %s has %d MiB free, at least %d MiB are needed: free some, or use another data directory",
+			ErrNoSpace, dir, free/mib, 2*MinStore/mib)
+	}
+	return store, nil
+}
+
+func dirSize(dir string) (n int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if fi, err := d.Info(); err == nil {
+				n += fi.Size()
+			}
+		}
+		return nil // a file that vanishes meanwhile is no matter
+	})
+	return n
+}
+
+// Budget splits maxStore bytes (Server.MaxStore) between the streams of a crawl with so many shards: what each event
+// log, and the page queue, may hold in bytes, so that creating all of them and a few small buckets never fails for
+// lack of room. At most 256 MiB a log and 1 GiB of pages; at least 16 and 32 MiB while that fits, less when it does
+// not.
+func Budget(maxStore int64, shards int) (events, pages int64) {
+	n := int64(max(shards, 1))
+	left := maxStore - min(bucketShare, maxStore/4)
+	pages = min(max(left/3, 32*mib), gib)
+	events = min(max((left-pages)/n, 16*mib), 256*mib)
+	if events*n+pages > left {
+		pages = left / 3
+		events = (left - pages) / n
+	}
+	return events, pages
+}

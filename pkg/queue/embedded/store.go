@@ -1,0 +1,79 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nuid"
+)
+
+// markRunning leaves a marker that only an orderly Shutdown takes away, and reports whether the last one did.
+func markRunning(dir string) (bootID string, clean bool, err error) {
+	bootID = nuid.Next()
+	name := filepath.Join(dir, "running")
+	_, err = os.Stat(name)
+	clean = errors.Is(err, os.ErrNotExist)
+	if err != nil && !clean {
+		return "", false, err
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return "", false, err
+	}
+	_, err = fmt.Fprintln(f, bootID)
+	if err == nil {
+		err = f.Sync()
+	}
+	return bootID, clean, errors.Join(err, f.Close(), syncDir(dir))
+}
+
+func markStopped(dir string) error {
+	if err := os.Remove(filepath.Join(dir, "running")); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes a created or removed name in dir last. File systems that cannot are forgiven.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	_ = d.Sync()
+	return nil
+}
+
+// checkStore compares the streams on disk with the ones the server brought up: it skips a stream it cannot read,
+// and whoever asked for that stream next would silently get an empty one.
+func (s *Server) checkStore(out *logger) error {
+	streams := filepath.Join(s.opts.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
+	onDisk, err := os.ReadDir(streams)
+	if err != nil {
+		return nil // nothing stored yet
+	}
+	info, err := s.ns.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
+	if err != nil {
+		return fmt.Errorf("read back the streams: %w", err)
+	}
+	up := map[string]bool{}
+	for _, a := range info.AccountDetails {
+		for _, st := range a.Streams {
+			up[st.Name] = true
+		}
+	}
+	for _, d := range onDisk {
+		if !d.IsDir() || up[d.Name()] || strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
+		dir := filepath.Join(streams, d.Name())
+		return fmt.Errorf("%w: stream %s cannot be read (%s): move %s away to go on without what it holds",
+			ErrCorrupt, d.Name(), strings.Join(out.startTroubles(), "; "), dir)
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Limits of one batch of Follow.
+const (
+	followMsgs  = 256
+	followBytes = 4 << 20
+)
+
+// Follow hands the messages after from to apply, in order and without gaps, in batches of whatever is there (at most
+// 256 messages or 4 MiB, but always one). It blocks until ctx ends, and then returns nil; apply's error ends it too
+// and is returned as it is. The same batch is never handed over twice by one call.
+//
+// Whenever it starts to read, and after every reconnect, it compares the message at the position applied last with
+// the position. When that message is another one, or is gone while older ones are there, or messages after it are
+// missing, the error wraps ErrAnchor.
+func (l *Log) Follow(ctx context.Context, from Position, apply func(batch []Entry) error) error {
+	b := backoff{least: 20 * time.Millisecond, most: 2 * time.Second}
+	said := false
+	for ctx.Err() == nil {
+		f := &follower{l: l, at: from, apply: apply}
+		err := f.run(ctx)
+		if f.at != from || f.applied {
+			b.reset()
+			said = false
+		}
+		from = f.at
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrAnchor), f.failed:
+			return err
+		case errors.Is(err, nats.ErrConnectionClosed):
+			return fmt.Errorf("follow %s: %w", l.cfg.Stream, err)
+		}
+		if !said {
+			l.c.log.Info("following the log again", "stream", l.cfg.Stream, "after", from.Seq, "because", err)
+			said = true
+		}
+		var wake <-chan struct{}
+		if !l.c.NC.IsConnected() {
+			wake = l.c.watch()
+		}
+		_ = b.wait(ctx, wake)
+	}
+	return nil
+}
+
+// follower is one session of following: one consumer, read until something is wrong with it.
+type follower struct {
+	l           *Log
+	at          Position
+	apply       func([]Entry) error
+	applied     bool   // apply was called
+	failed      bool   // apply said no
+	anchored    bool   // at was found in the log
+	consumerSeq uint64 // of the last delivery
+	entries     []Entry
+}
+
+func (f *follower) run(ctx context.Context) error {
+	l := f.l
+	consumer, err := l.c.JS.CreateOrUpdateConsumer(ctx, l.cfg.Stream, jetstream.ConsumerConfig{
+		AckPolicy:     jetstream.AckNonePolicy,
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+		// The message at the anchor comes first, so it is compared in the very sequence it is continued in.
+		OptStartSeq:       max(f.at.Seq, 1),
+		InactiveThreshold: time.Minute,
+		MemoryStorage:     true,
+		Replicas:          1,
+		MaxWaiting:        16,
+	})
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", l.cfg.Stream, err)
+	}
+	name := consumer.CachedInfo().Name
+	defer func() {
+		dctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		_ = l.c.JS.DeleteConsumer(dctx, l.cfg.Stream, name) // else it goes by itself
+		cancel()
+	}()
+	if err := f.check(ctx); err != nil {
+		return err
+	}
+	p, err := l.c.openPull(l.cfg.Stream, name, 2*followMsgs, followBytes)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	for {
+		msgs, err := p.take(ctx, followMsgs, followBytes, 0)
+		if err != nil {
+			return err
+		}
+		if err := f.batch(msgs); err != nil {
+			return err
+		}
+	}
+}
+
+// check compares the position with the bounds of the log.
+func (f *follower) check(ctx context.Context) error {
+	st, err := f.l.state(ctx)
+	if err == nil && st.LastSeq < f.at.Seq && f.l.c.replicas > 1 {
+		// A leader just elected may still be reading its own log.
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-ctx.Done():
+		}
+		st, err = f.l.state(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	first := max(st.FirstSeq, 1)
+	switch {
+	case st.LastSeq < f.at.Seq:
+		return f.anchorError("it ends at %d", st.LastSeq)
+	case first > f.at.Seq+1:
+		return f.anchorError("it begins at %d", first)
+	}
+	f.anchored = first == f.at.Seq+1
+	return nil
+}
+
+func (f *follower) batch(msgs []*nats.Msg) error {
+	f.entries = f.entries[:0]
+	at := f.at
+	for _, m := range msgs {
+		d, err := parseDelivery(m)
+		if err != nil {
+			return err
+		}
+		if d.consumerSeq != f.consumerSeq+1 {
+			return fmt.Errorf("%w: delivery %d came after %d", errSession, d.consumerSeq, f.consumerSeq)
+		}
+		f.consumerSeq = d.consumerSeq
+		if !f.anchored && d.seq == at.Seq {
+			if d.time.UnixNano() != at.Time.UnixNano() {
+				return f.anchorError("message %d is of %s now", d.seq, d.time.Format(time.RFC3339Nano))
+			}
+			f.anchored = true
+			continue
+		}
+		if d.seq != at.Seq+1 && !f.hole(at, d.seq) {
+			return f.anchorError("after %d comes %d", at.Seq, d.seq)
+		}
+		f.anchored = true
+		at = Position{Seq: d.seq, Time: d.time}
+		f.entries = append(f.entries, Entry{Position: at, Data: m.Data})
+	}
+	if len(f.entries) == 0 {
+		return nil
+	}
+	f.applied = true
+	if err := f.apply(f.entries); err != nil {
+		f.failed = true
+		return err
+	}
+	f.at = at
+	return nil
+}
+
+// hole reports whether the messages between at and next may be passed over: Rewind has owned up to their loss.
+func (f *follower) hole(at Position, next uint64) bool {
+	f.l.mu.Lock()
+	known := next <= f.l.rewound
+	f.l.mu.Unlock()
+	if known {
+		f.l.c.log.Warn("messages of the log are lost", "stream", f.l.cfg.Stream, "first", at.Seq+1, "last", next-1)
+	}
+	return known
+}
+
+func (f *follower) anchorError(format string, args ...any) error {
+	return fmt.Errorf("stream %s, applied up to %d of %s: %s: %w", f.l.cfg.Stream, f.at.Seq,
+		f.at.Time.Format(time.RFC3339Nano), fmt.Sprintf(format, args...), ErrAnchor)
+}

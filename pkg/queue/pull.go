@@ -1,0 +1,179 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	pullExpires   = 30 * time.Second
+	pullHeartbeat = 2 * time.Second
+	pullSilence   = 3 * pullHeartbeat // no heartbeat for so long: the consumer is gone or its server is
+)
+
+// errConsumerGone ends a session whose consumer was deleted.
+var errConsumerGone = errors.New("consumer deleted")
+
+// pull is one session of pulling from a consumer: a subscription, and at most maxMsgs and about 2 maxBytes asked for
+// or waiting to be taken. Anything odd (a reconnect, a silence, a change of leader) ends it with errSession, and the
+// caller starts another from what it has settled; that keeps the bookkeeping here trivial.
+type pull struct {
+	c        *Conn
+	next     string // API subject of requests
+	sub      *nats.Subscription
+	maxMsgs  int
+	maxBytes int
+	changed  <-chan struct{}
+	wake     chan struct{} // holds one
+
+	mu    sync.Mutex // guards what follows
+	queue []*nats.Msg
+	bytes int // of the queue
+	asked int // messages asked for that have not come
+	heard time.Time
+	err   error
+}
+
+func (c *Conn) openPull(stream, consumer string, maxMsgs, maxBytes int) (*pull, error) {
+	p := &pull{
+		c: c, next: "$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer,
+		maxMsgs: maxMsgs, maxBytes: maxBytes,
+		changed: c.watch(), wake: make(chan struct{}, 1), heard: time.Now(),
+	}
+	var err error
+	if p.sub, err = c.NC.Subscribe(c.NC.NewInbox(), p.arrived); err != nil {
+		return nil, fmt.Errorf("%w: %w", errSession, err)
+	}
+	_ = p.sub.SetPendingLimits(-1, -1) // what can come is what was asked for
+	p.mu.Lock()
+	p.ask()
+	p.mu.Unlock()
+	return p, nil
+}
+
+func (p *pull) close() { _ = p.sub.Unsubscribe() }
+
+// arrived takes a message or a status in; it runs in the subscription's goroutine.
+func (p *pull) arrived(m *nats.Msg) {
+	p.mu.Lock()
+	p.heard = time.Now()
+	if len(m.Data) == 0 && len(m.Header) > 0 && m.Header.Get("Status") != "" {
+		p.status(m)
+	} else {
+		p.queue = append(p.queue, m)
+		p.bytes += len(m.Data)
+		p.asked--
+		p.ask()
+	}
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// status reads what a request came to. mu is held.
+func (p *pull) status(m *nats.Msg) {
+	switch code, text := m.Header.Get("Status"), m.Header.Get("Description"); {
+	case code == "100": // heartbeat
+	case code == "408" || code == "404" || text == "Batch Completed" || text == "Message Size Exceeds MaxBytes":
+		left, _ := strconv.Atoi(m.Header.Get("Nats-Pending-Messages"))
+		p.asked = max(p.asked-left, 0)
+		p.ask()
+	case text == "Consumer Deleted":
+		p.err = errConsumerGone
+	default:
+		p.err = fmt.Errorf("%w: %s %s", errSession, code, text)
+	}
+}
+
+// ask asks for more when half of what may be under way has come and been taken. mu is held.
+func (p *pull) ask() {
+	if p.err != nil || p.asked+len(p.queue) > p.maxMsgs/2 || p.bytes > p.maxBytes {
+		return
+	}
+	n := p.maxMsgs - p.asked - len(p.queue)
+	req, _ := json.Marshal(struct {
+		Expires   time.Duration `json:"expires"`
+		Batch     int           `json:"batch"`
+		MaxBytes  int           `json:"max_bytes"`
+		Heartbeat time.Duration `json:"idle_heartbeat"`
+	}{pullExpires, n, p.maxBytes, pullHeartbeat})
+	if err := p.c.NC.PublishRequest(p.next, p.sub.Subject, req); err != nil {
+		p.err = fmt.Errorf("%w: %w", errSession, err)
+		return
+	}
+	p.asked += n
+}
+
+// take waits for messages and returns those that are there, at least one, up to n of them and limit bytes (but always
+// one), in order of arrival. With linger it waits that long for the batch to fill.
+func (p *pull) take(ctx context.Context, n, limit int, linger time.Duration) ([]*nats.Msg, error) {
+	var full <-chan time.Time
+	for {
+		p.mu.Lock()
+		if len(p.queue) > 0 && (linger == 0 || len(p.queue) >= n || p.bytes >= limit || p.err != nil) {
+			batch := p.cut(n, limit)
+			p.ask()
+			p.mu.Unlock()
+			return batch, nil
+		}
+		some, err := len(p.queue) > 0, p.err
+		p.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		if some && full == nil {
+			full = time.After(linger)
+		}
+		if err := p.pause(ctx, full); err != nil {
+			return nil, err
+		}
+		select {
+		case <-full:
+			linger = 0
+		default:
+		}
+	}
+}
+
+// cut removes the batch from the queue. mu is held.
+func (p *pull) cut(n, limit int) []*nats.Msg {
+	size, k := 0, 0
+	for k < len(p.queue) && k < n && (k == 0 || size+len(p.queue[k].Data) <= limit) {
+		size += len(p.queue[k].Data)
+		k++
+	}
+	batch := p.queue[:k:k]
+	p.queue = p.queue[k:]
+	p.bytes -= size
+	return batch
+}
+
+// pause waits until something may have changed.
+func (p *pull) pause(ctx context.Context, full <-chan time.Time) error {
+	t := time.NewTimer(pullSilence)
+	defer t.Stop()
+	select {
+	case <-p.wake:
+	case <-full:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.changed:
+		return fmt.Errorf("%w: the connection changed", errSession)
+	case <-t.C:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if time.Since(p.heard) >= pullSilence {
+			return fmt.Errorf("%w: nothing heard for %v", errSession, pullSilence)
+		}
+	}
+	return nil
+}

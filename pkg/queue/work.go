@@ -1,0 +1,138 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// WorkConfig names a hand-off. Give each shard its own subject; one wildcard over them will do.
+type WorkConfig struct {
+	Stream            string
+	Subjects          []string
+	MaxBytes          int64 // room reserved for all subjects together. An existing stream is never made smaller
+	MaxMsgsPerSubject int64 // a subject holding so many refuses more, its neighbours go on; 0: no such limit
+	Replicas          int   // 0: what Options.Replicas said
+}
+
+// Work hands each message to the one consumer of its subject until it is settled there. Its methods may be called from
+// any goroutine.
+type Work struct {
+	c   *Conn
+	cfg WorkConfig
+}
+
+// OpenWork creates the stream, or brings an existing one to cfg.
+func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
+	err := c.openStream(ctx, jetstream.StreamConfig{
+		Name:                 cfg.Stream,
+		Subjects:             cfg.Subjects,
+		Retention:            jetstream.WorkQueuePolicy,
+		Discard:              jetstream.DiscardNew,
+		DiscardNewPerSubject: cfg.MaxMsgsPerSubject > 0,
+		MaxBytes:             cfg.MaxBytes,
+		MaxMsgsPerSubject:    cfg.MaxMsgsPerSubject,
+		Replicas:             cfg.Replicas,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Work{c: c, cfg: cfg}, nil
+}
+
+// Send hands data over and returns once it is stored. While the subject or the stream is full, or the broker is away,
+// it waits and tries again until ctx ends; so a message may be handed over twice, and data over the server's limit
+// fails at once.
+func (w *Work) Send(ctx context.Context, subject string, data []byte) error {
+	_, err := w.c.acks.publish(ctx, subject, data)
+	return err
+}
+
+// Pending is how many messages of subject are not settled yet, those in a handler's hands included.
+func (w *Work) Pending(ctx context.Context, subject string) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiWithin)
+	defer cancel()
+	var n uint64
+	s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
+	if err == nil {
+		var info *jetstream.StreamInfo
+		if info, err = s.Info(ctx, jetstream.WithSubjectFilter(subject)); err == nil {
+			for _, k := range info.State.Subjects {
+				n += k
+			}
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("stream %s: %w", w.cfg.Stream, err)
+	}
+	return int64(n), nil
+}
+
+const codeNotUnique = 10100 // a work queue has one consumer a subject
+
+// fence deletes the durables of earlier epochs and makes the one of this epoch, or finds it. A consumer of a later
+// epoch means that we are the one to be fenced.
+func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64) (name string, err error) {
+	name = durable + "-" + strconv.FormatUint(epoch, 10)
+	ctx, cancel := context.WithTimeout(ctx, apiWithin)
+	defer cancel()
+	b := backoff{least: ackWithin / 500, most: ackWithin / 10}
+	for {
+		if err = w.deleteOlder(ctx, durable, epoch); err != nil {
+			return "", err
+		}
+		_, err = w.c.JS.CreateOrUpdateConsumer(ctx, w.cfg.Stream, jetstream.ConsumerConfig{
+			Durable:       name,
+			FilterSubject: subject,
+			AckPolicy:     jetstream.AckExplicitPolicy,
+			AckWait:       ackWait,
+			MaxDeliver:    -1, // we count ourselves: at the last one the page is reported, not forgotten
+			MaxAckPending: 4096,
+			MaxWaiting:    64,
+		})
+		var api *jetstream.APIError
+		if err == nil || !errors.As(err, &api) || api.ErrorCode != codeNotUnique {
+			break
+		}
+		// Someone made another one in between: look again who it is.
+		if b.wait(ctx, nil) != nil {
+			break
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("consumer %s of stream %s: %w", name, w.cfg.Stream, err)
+	}
+	return name, nil
+}
+
+func (w *Work) deleteOlder(ctx context.Context, durable string, epoch uint64) error {
+	s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", w.cfg.Stream, err)
+	}
+	names := s.ConsumerNames(ctx)
+	for name := range names.Name() {
+		rest, ok := strings.CutPrefix(name, durable+"-")
+		if !ok {
+			continue
+		}
+		other, err := strconv.ParseUint(rest, 10, 64)
+		switch {
+		case err != nil || other == epoch:
+		case other > epoch:
+			return fmt.Errorf("consumer %s of stream %s has a later epoch than %d: %w", name, w.cfg.Stream, epoch, ErrFenced)
+		default:
+			if err := s.DeleteConsumer(ctx, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+				return fmt.Errorf("delete consumer %s of stream %s: %w", name, w.cfg.Stream, err)
+			}
+		}
+	}
+	if err := names.Err(); err != nil {
+		return fmt.Errorf("consumers of stream %s: %w", w.cfg.Stream, err)
+	}
+	return nil
+}
