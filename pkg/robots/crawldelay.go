@@ -42,10 +42,10 @@ func parseDelay(s string) (time.Duration, bool) {
 
 	var d time.Duration
 	for i := range len(whole) {
-		if d > (math.MaxInt64/time.Second-9)/10 {
+		d = d*10 + time.Duration(whole[i]-'0')
+		if d >= math.MaxInt64/time.Second { // leaves room for a fraction
 			return math.MaxInt64, true
 		}
-		d = d*10 + time.Duration(whole[i]-'0')
 	}
 	d *= time.Second
 	unitOf := time.Second / 10

@@ -197,6 +197,17 @@ const (
 	ClaimTarget                  // it names another origin
 )
 
+// String returns "none", "self" or "target".
+func (k ClaimKind) String() string {
+	switch k {
+	case ClaimSelf:
+		return "self"
+	case ClaimTarget:
+		return "target"
+	}
+	return "none"
+}
+
 // Claim is what a robots.txt says about the main mirror of the origin it came from (§2.4). It is that origin's word only,
 // and binds no other.
 type Claim struct {

@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -49,28 +50,25 @@ func (p *parser) odd(reason string) {
 }
 
 func (p *parser) record() {
-	kind, value := splitRecord(p.text)
+	kind, value, oddity := splitRecord(p.text)
+	if oddity != "" {
+		p.odd(oddity)
+	}
 	switch kind {
-	case userAgent:
+	case kindUserAgent:
 		p.userAgent(value)
-	case allow, disallow:
-		p.rule(kind == allow, value)
-	case sitemap:
+	case kindAllow, kindDisallow:
+		p.rule(kind == kindAllow, value)
+	case kindSitemap:
 		p.sitemap(value)
-	case crawlDelay:
+	case kindCrawlDelay:
 		p.crawlDelay(value)
-	case host:
+	case kindHost:
 		p.host(value)
-	case cleanParam:
+	case kindCleanParam:
 		p.cleanParam(value)
-	case mobileAgentServer:
+	case kindMobileAgentServer:
 		p.agentServer(value)
-	default:
-		if strings.IndexByte(p.text, ':') < 0 {
-			p.odd("no colon: skipped")
-		} else {
-			p.odd("record of a kind not known here: skipped")
-		}
 	}
 }
 
@@ -113,6 +111,9 @@ func (p *parser) rule(allow bool, value string) {
 		return
 	}
 	r.wild = strings.IndexByte(r.pattern, '*') >= 0
+	if rules := p.file.rules; len(rules) == cap(rules) {
+		p.file.rules = slices.Grow(rules, len(rules)+8) // append alone would copy a long list many times
+	}
 	p.file.rules = append(p.file.rules, r)
 	p.file.groups[p.group].rulesTo++
 }

@@ -6,76 +6,85 @@ import "strings"
 type recordKind uint8
 
 const (
-	unknown recordKind = iota
-	userAgent
-	allow
-	disallow
-	sitemap
-	crawlDelay
-	host
-	cleanParam
-	mobileAgentServer
+	kindUnknown recordKind = iota
+	kindUserAgent
+	kindAllow
+	kindDisallow
+	kindSitemap
+	kindCrawlDelay
+	kindHost
+	kindCleanParam
+	kindMobileAgentServer
 )
 
-// splitRecord splits a line, freed of comment and outer blanks, into its kind and value. A missing colon is overlooked
-// when the line has exactly two words and the first is a name we know (§1.2.7); that the second may have a colon in it,
-// as in "sitemap https://example.org/s.xml", does not make it the missing one.
-func splitRecord(line string) (recordKind, string) {
-	if i := strings.IndexByte(line, ':'); i >= 0 {
-		if kind := kindOf(trim(line[:i])); kind != unknown {
-			return kind, trim(line[i+1:])
-		}
-	}
-	if name, value := cutWord(line); value != "" {
-		if _, more := cutWord(value); more == "" {
-			return kindOf(name), value
-		}
-	}
-	return unknown, ""
+// spelling is one way to write a record name.
+type spelling struct {
+	name string
+	kind recordKind
+	odd  bool // not as it should be, but widely used parsers take it (§1.2.7)
 }
 
-// kindOf looks a record name up, ignoring ASCII case. The misspellings are those that widely used parsers accept; there is
-// none for allow, since reading too much into a line may only ever close a site, not open it (§1.2.7).
-func kindOf(name string) recordKind {
-	// By length first: nearly all lines are settled with one comparison.
-	switch len(name) {
-	case 4:
-		return pick(name, host, "host")
-	case 5:
-		return pick(name, allow, "allow")
-	case 7:
-		if lowerByte(name[0]) == 's' {
-			return pick(name, sitemap, "sitemap")
-		}
-		return pick(name, disallow, "disalow")
-	case 8:
-		if lowerByte(name[0]) == 's' {
-			return pick(name, sitemap, "site-map")
-		}
-		return pick(name, disallow, "disallow", "dissalow", "diasllow", "disallaw")
-	case 9:
-		if lowerByte(name[0]) == 'u' {
-			return pick(name, userAgent, "useragent")
-		}
-		return pick(name, disallow, "dissallow")
-	case 10:
-		return pick(name, userAgent, "user-agent", "user agent")
-	case 11:
-		if lowerByte(name[1]) == 'r' {
-			return pick(name, crawlDelay, "crawl-delay")
-		}
-		return pick(name, cleanParam, "clean-param")
-	case 19:
-		return pick(name, mobileAgentServer, "mobile-agent-server")
+// spellings has all names by their length, so that nearly every line is settled with one comparison. Allow has no
+// misspellings: reading much into a line may close part of a site, but not open it.
+var spellings = func() (t [20][]spelling) {
+	for _, s := range []spelling{
+		{"user-agent", kindUserAgent, false},
+		{"useragent", kindUserAgent, true},
+		{"user agent", kindUserAgent, true},
+		{"allow", kindAllow, false},
+		{"disallow", kindDisallow, false},
+		{"dissallow", kindDisallow, true},
+		{"dissalow", kindDisallow, true},
+		{"disalow", kindDisallow, true},
+		{"diasllow", kindDisallow, true},
+		{"disallaw", kindDisallow, true},
+		{"sitemap", kindSitemap, false},
+		{"site-map", kindSitemap, true},
+		{"crawl-delay", kindCrawlDelay, false},
+		{"host", kindHost, false},
+		{"clean-param", kindCleanParam, false},
+		{"mobile-agent-server", kindMobileAgentServer, false},
+	} {
+		t[len(s.name)] = append(t[len(s.name)], s)
 	}
-	return unknown
+	return t
+}()
+
+// kindOf looks a record name up, whole and ignoring ASCII case.
+func kindOf(name string) (kind recordKind, odd bool) {
+	if len(name) < len(spellings) {
+		for _, s := range spellings[len(name)] {
+			if equalFold(name, s.name) {
+				return s.kind, s.odd
+			}
+		}
+	}
+	return kindUnknown, false
 }
 
-func pick(name string, kind recordKind, spellings ...string) recordKind {
-	for _, s := range spellings {
-		if equalFold(name, s) {
-			return kind
+// splitRecord splits a line, freed of comment and outer blanks, into its kind and value, and says what is odd about it.
+//
+// A missing colon is overlooked when the line has exactly two words and the first is a name we know (§1.2.7); that the
+// second has a colon in it, as in "sitemap https://example.org/s.xml", does not make it the missing one.
+func splitRecord(line string) (kind recordKind, value, oddity string) {
+	colon := strings.IndexByte(line, ':')
+	if colon >= 0 {
+		if kind, odd := kindOf(trim(line[:colon])); kind != kindUnknown {
+			if odd {
+				oddity = "misspelt name: read as it was meant"
+			}
+			return kind, trim(line[colon+1:]), oddity
 		}
 	}
-	return unknown
+	if name, rest := cutWord(line); rest != "" {
+		if value, more := cutWord(rest); more == "" {
+			if kind, _ := kindOf(name); kind != kindUnknown {
+				return kind, value, "no colon after the name: read as if there were one"
+			}
+		}
+	}
+	if colon < 0 {
+		return kindUnknown, "", "no colon: skipped"
+	}
+	return kindUnknown, "", "record of a kind without effect here: skipped"
 }

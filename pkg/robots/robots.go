@@ -1,6 +1,6 @@
 // Package robots reads robots.txt files and answers what they ask of a crawler.
 //
-// It follows RFC 9309 and reads four kinds of record besides: Crawl-delay, Sitemap, Clean-param, Host (A. Melkov's
+// It follows RFC 9309 and reads five kinds of record besides: Crawl-delay, Sitemap, Clean-param, Host (A. Melkov's
 // proposal of 2003 for naming a site's main mirror) and Mobile-agent-server (draft-giudici-web-robots-cntrl-00).
 // Bytes go in, answers come out: the package opens no connection, reads no clock, and imports only the standard library.
 //
@@ -52,7 +52,7 @@ type File struct {
 	// Diagnostics reports odd lines in file order: those skipped, those without effect, those read leniently.
 	Diagnostics []Diagnostic
 
-	// Odd counts all odd lines, also those that found no room in Diagnostics.
+	// Odd counts all diagnostics, also those that found no room in the list.
 	Odd int
 
 	denyAll bool // the file was unreachable: nothing may be fetched (§1.1)

@@ -10,9 +10,7 @@ func (p *parser) sitemap(value string) {
 		p.odd("Sitemap without a URL: skipped")
 		return
 	}
-	switch lower(schemeOf(value)) {
-	case "", "http", "https":
-	default:
+	if scheme := lower(schemeOf(value)); scheme != "" && defaultPort(scheme) == 0 {
 		p.odd("Sitemap that is neither http nor https: skipped")
 		return
 	}
@@ -41,9 +39,9 @@ func schemeOf(ref string) string {
 	return ""
 }
 
-// SitemapURLs returns the sitemaps as absolute http or https URLs, in file order, each once (§1.5). Relative ones are
-// resolved against robotsURL, the address the file was asked for at; those that cannot be are left out. A sitemap may
-// stand on another host: the robots.txt that names it vouches for it.
+// SitemapURLs returns the sitemaps as absolute http or https URLs, in file order, each once (§1.5). Absolute ones stay as
+// written. Relative ones are resolved against robotsURL, the address the file was asked for at; those that cannot be are
+// left out. A sitemap may stand on another host: the robots.txt that names it vouches for it.
 func (f *File) SitemapURLs(robotsURL string) []string {
 	base, err := url.Parse(robotsURL)
 	if err != nil {
@@ -52,22 +50,22 @@ func (f *File) SitemapURLs(robotsURL string) []string {
 	var urls []string
 	seen := make(map[string]struct{}, len(f.Sitemaps))
 	for _, s := range f.Sitemaps {
-		ref, err := url.Parse(s)
-		if err != nil {
+		if scheme := schemeOf(s); scheme == "" {
+			ref, err := url.Parse(s)
+			if err != nil {
+				continue
+			}
+			u := base.ResolveReference(ref)
+			if defaultPort(u.Scheme) == 0 || u.Host == "" {
+				continue
+			}
+			s = u.String()
+		} else if rest := s[len(scheme):]; !strings.HasPrefix(rest, "://") || len(rest) == len("://") {
 			continue
 		}
-		u := base.ResolveReference(ref)
-		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			continue
-		}
-		u.Fragment = ""
-		abs := u.String()
-		if strings.HasPrefix(s, "http") && ref.IsAbs() && u.Path == ref.Path {
-			abs = s // keep the author's spelling of a URL that needed no resolving
-		}
-		if _, dup := seen[abs]; !dup {
-			seen[abs] = struct{}{}
-			urls = append(urls, abs)
+		if _, dup := seen[s]; !dup {
+			seen[s] = struct{}{}
+			urls = append(urls, s)
 		}
 	}
 	return urls

@@ -1,0 +1,111 @@
+package robots_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/curtsy/curtsy/pkg/robots"
+)
+
+// §0: LF, CR and CRLF end a line, in any mix; the last line needs no end; nothing else ends one.
+func TestProtocols_0_LineEndings(t *testing.T) {
+	for _, text := range []string{
+		"User-agent: *\nDisallow: /a\nDisallow: /b",
+		"User-agent: *\rDisallow: /a\rDisallow: /b",
+		"User-agent: *\r\nDisallow: /a\r\nDisallow: /b\r\n",
+		"User-agent: *\rDisallow: /a\nDisallow: /b\r\n",
+		"\r\n\n\rUser-agent: *\n\n\n\r\r\nDisallow: /a\n\rDisallow: /b\r",
+	} {
+		check(t, rulesOf(t, text, "anybot"), "!/a", "!/b", "/c")
+	}
+	for _, sep := range []string{"\u0085", "\u2028", "\u2029", "\v", "\f", "\x00"} {
+		check(t, rulesOf(t, "User-agent: *\nDisallow: /a"+sep+"Disallow: /b\n", "anybot"), "/a", "/b")
+	}
+}
+
+func TestProtocols_0_LineNumbers(t *testing.T) {
+	for text, want := range map[string]int{
+		"User-agent: *\nDisallow: /":          2,
+		"User-agent: *\rDisallow: /":          2,
+		"User-agent: *\r\nDisallow: /":        2,
+		"User-agent: *\n\rDisallow: /":        3,
+		"User-agent: *\r\r\nDisallow: /":      3,
+		"\r\n\r\nUser-agent: *\n\nDisallow:/": 5,
+	} {
+		if got := rulesOf(t, text, "anybot").Match("/x").Line; got != want {
+			t.Errorf("%q: line %d, want %d", text, got, want)
+		}
+	}
+}
+
+// §0: one UTF-8 BOM at the very start is dropped; elsewhere it is part of its line.
+func TestProtocols_0_BOM(t *testing.T) {
+	const bom = "\ufeff"
+	check(t, rulesOf(t, bom+"User-agent: *\nDisallow: /a\n", "anybot"), "!/a")
+	check(t, rulesOf(t, bom+bom+"User-agent: *\nDisallow: /a\n", "anybot"), "/a")
+	check(t, rulesOf(t, " "+bom+"User-agent: *\nDisallow: /a\n", "anybot"), "/a")
+	check(t, rulesOf(t, "User-agent: *\n"+bom+"Disallow: /a\nDisallow: /b\n", "anybot"), "/a", "!/b")
+	check(t, rulesOf(t, bom, "anybot"), "/")
+	check(t, rulesOf(t, bom[:2]+"User-agent: *\nDisallow: /a\n", "anybot"), "/a")
+}
+
+// §0: UTF-16 is decoded where its BOM is there.
+func TestProtocols_0_UTF16(t *testing.T) {
+	const text = "User-agent: *\r\nDisallow: /a\rDisallow: /ü\nDisallow: /😀\n"
+	for _, bigEndian := range []bool{false, true} {
+		b := encodeUTF16(text, bigEndian)
+		want := []string{"!/a", "!/ü", "!/%F0%9F%98%80", "/b"}
+		check(t, robots.Parse(b).Rules("anybot", origin), want...)
+		// Half a unit at the end is dropped; half a pair spoils its line only.
+		check(t, robots.Parse(append(b, 'x')).Rules("anybot", origin), want...)
+		check(t, robots.Parse(b[:len(b)-4]).Rules("anybot", origin), "!/a", "!/ü", "/%F0%9F%98%80")
+		check(t, robots.Parse(b[2:]).Rules("anybot", origin), "/a")
+	}
+	check(t, robots.Parse([]byte("\xff\xfe")).Rules("anybot", origin), "/")
+	check(t, robots.Parse([]byte("\xfe\xff\x00")).Rules("anybot", origin), "/")
+}
+
+// §1.1: the limit is counted before character decoding.
+func TestProtocols_1_1_LimitUTF16(t *testing.T) {
+	const start, last = "User-agent: *\n", "Disallow: /last"
+	for _, bigEndian := range []bool{false, true} {
+		for _, tt := range []struct {
+			name   string
+			pad    int // units more than fit
+			after  string
+			counts bool
+		}{
+			{"fits", 0, "", true},
+			{"line end past the limit", 0, "\n", true},
+			{"line across the limit", 1, "", false},
+			{"line goes on past the limit", 0, "x", false},
+			{"line goes on with U+0A00", 0, "\u0a00", false},
+			{"line goes on with U+000A's other half", 0, "\u0aff", false},
+		} {
+			units := robots.MaxBytes/2 - 1 - len(start) - len(last) - 1 + tt.pad // less the BOM and a line end
+			text := start + strings.Repeat("#", units) + "\n" + last + tt.after
+			r := robots.Parse(encodeUTF16(text, bigEndian)).Rules("anybot", origin)
+			if got := !r.Match("/last").Allowed; got != tt.counts {
+				t.Errorf("%s, big endian %v: last rule counts %v, want %v", tt.name, bigEndian, got, tt.counts)
+			}
+		}
+	}
+}
+
+// §0: a bad byte concerns its own line only, and in a rule it is an octet like another.
+func TestProtocols_0_BadBytes(t *testing.T) {
+	r := rulesOf(t, "User-agent: *\nDisallow: /\xff\n\xfe\xfd\nDisallow: /b\x00\nDisallow: /c\n", "anybot")
+	check(t, r, "!/%FF", "!/\xff", "!/b%00", "!/c", "/b", "/")
+}
+
+// §0: names ignore ASCII case, and SP and HT are trimmed round name, colon and value; no other blank is.
+func TestProtocols_0_NamesAndBlanks(t *testing.T) {
+	for _, line := range []string{
+		"Disallow:/x", "DISALLOW: /x", "dIsAlLoW:\t/x", " \tDisallow \t: \t /x \t ", "Disallow:/x#c", "Disallow: /x #c", "Disallow:/x\t#",
+	} {
+		check(t, rulesOf(t, "uSER-aGENT\t:\t* \n"+line+"\n", "anybot"), "!/x", "!/x/y", "/y")
+	}
+	for _, line := range []string{"\u00a0Disallow: /x", "Diſallow: /x", "Disallow:\v/x", "Dis allow: /x", "Disallow-x: /x", "xDisallow: /x", "Disallo: /x"} {
+		check(t, rulesOf(t, "User-agent: *\n"+line+"\n", "anybot"), "/x")
+	}
+}
