@@ -87,39 +87,44 @@ func (n *naive) fetch(u string, base *url.URL) (class Class, again bool) {
 		if err != nil || res.Header.Get("Location") == "" {
 			return Failed, false
 		}
-		n.queue = append(n.queue, target.String())
+		n.add(target)
 		return Redirected, false
 	case code >= 500 || code == 429:
 		return Failed, true
 	case code != 200:
 		return Failed, false
 	}
-	timer := time.AfterFunc(2*time.Second, func() { res.Body.Close() })
-	defer timer.Stop()
-	body, err := io.ReadAll(io.LimitReader(res.Body, 10<<20))
-	if err != nil {
-		return Failed, true
+	if coding := res.Header.Get("Content-Encoding"); coding != "" {
+		return Failed, false
+	}
+	timer := time.AfterFunc(time.Second, func() { res.Body.Close() })
+	body, err := io.ReadAll(io.LimitReader(res.Body, pageLimit))
+	if inTime := timer.Stop(); err != nil {
+		return Failed, inTime
 	}
 	return n.read(res, string(body), base), false
 }
 
 // read follows the links of a page and tells whether it may be kept.
 func (n *naive) read(res *http.Response, body string, base *url.URL) Class {
-	ctype := res.Header.Get("Content-Type")
+	ctype := strings.ToLower(res.Header.Get("Content-Type"))
 	if ctype == "" {
 		ctype = http.DetectContentType([]byte(body))
 	}
+	tags := strings.ToLower(strings.Join(append(res.Header.Values("X-Robots-Tag"), res.Header.Values("Robots-Tag")...), ";"))
+	noindex, nofollow := ours(tags, "noindex"), ours(tags, "nofollow")
 	if !strings.Contains(ctype, "html") {
+		if noindex {
+			return Refused
+		}
 		if strings.HasPrefix(ctype, "text/plain") {
 			return Stored
 		}
 		return Refused
 	}
-	tags := strings.ToLower(strings.Join(append(res.Header.Values("X-Robots-Tag"), res.Header.Values("Robots-Tag")...), ";"))
-	noindex, nofollow := ours(tags, "noindex"), ours(tags, "nofollow")
 	var links []string
 	inHead := true
-	z := html.NewTokenizer(strings.NewReader(body))
+	z := html.NewTokenizer(strings.NewReader(strings.NewReplacer("<noscript>", "", "</noscript>", "").Replace(body)))
 	for z.Next() != html.ErrorToken {
 		tok := z.Token()
 		if tok.Type != html.StartTagToken && tok.Type != html.SelfClosingTagToken {
@@ -141,7 +146,7 @@ func (n *naive) read(res *http.Response, body string, base *url.URL) Class {
 		case tok.Data == "meta" && strings.EqualFold(at["http-equiv"], "refresh"):
 			_, target, _ := strings.Cut(at["content"], "=")
 			links = append(links, target)
-		case strings.Contains(at["rel"], "nofollow"):
+		case strings.Contains(strings.ToLower(at["rel"]), "nofollow"):
 		case tok.Data == "a" || tok.Data == "area":
 			links = append(links, at["href"])
 		case tok.Data == "frame" || tok.Data == "iframe":
@@ -149,18 +154,24 @@ func (n *naive) read(res *http.Response, body string, base *url.URL) Class {
 		}
 	}
 	for _, l := range links {
+		l = strings.NewReplacer("\n", "", "\t", "").Replace(l)
 		if to, err := base.Parse(l); err == nil && l != "" && !nofollow {
-			to.Fragment, to.Host = "", strings.ToLower(to.Host)
-			if to.Path == "" {
-				to.Path = "/"
-			}
-			n.queue = append(n.queue, to.String())
+			n.add(to)
 		}
 	}
 	if noindex {
 		return Refused
 	}
 	return Stored
+}
+
+// add queues a URL in canonical spelling, as far as this web's links go.
+func (n *naive) add(u *url.URL) {
+	u.Fragment, u.Host = "", strings.TrimSuffix(strings.ToLower(u.Host), ":80")
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	n.queue = append(n.queue, u.String())
 }
 
 // ours tells whether a tag header's value has the rule for everybody or for curtsy, as far as this web's headers go.

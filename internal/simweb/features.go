@@ -1,27 +1,102 @@
 package simweb
 
-// Feature is a corner a site can have besides its numbered pages.
+import "fmt"
+
+// Feature is a corner a site can have besides its numbered pages. Its pages are linked from the home.
 type Feature string
 
+// The features.
+const (
+	FeatureMarkup       Feature = "markup"        // frames, area, iframe, base, meta refresh, odd spellings of links
+	FeatureNofollow     Feature = "nofollow"      // links and pages that say nofollow; what they alone lead to is Hidden
+	FeatureTags         Feature = "tags"          // noindex, nosnippet, noarchive by header and meta, for all and for one agent
+	FeatureStatuses     Feature = "statuses"      // 404, 410, 403, 204
+	FeatureServerErrors Feature = "server-errors" // 500 for ever
+	FeatureFlapping     Feature = "flapping"      // 500 and 502 Fails times, then fine
+	FeatureRetryAfter   Feature = "retry-after"   // 429 and 503 with Retry-After, in seconds and as a date, Fails times, then fine
+	FeatureRedirects    Feature = "redirects"     // every status, chains, loops, to other hosts, to forbidden and inner places
+	FeatureBroken       Feature = "broken"        // reset, closed, cut short, not HTTP
+	FeatureSlow         Feature = "slow"          // late, never, byte by byte
+	FeatureEndless      Feature = "endless"       // a body that never ends
+	FeatureBombs        Feature = "bombs"         // header bomb, gzip bomb, a page over 10 MiB
+	FeatureEncodings    Feature = "encodings"     // gzip, br, zstd, deflate, chunked, HTTP/1.0, and lies
+	FeatureCharsets     Feature = "charsets"      // latin1 by header and meta, UTF-16, windows-1252, KOI8-R
+	FeatureTypes        Feature = "types"         // pdf, png, zip, text, XHTML, none, and others
+	FeatureTrapPath     Feature = "trap-path"     // ever deeper paths
+	FeatureTrapCalendar Feature = "trap-calendar" // endless queries
+	FeatureManyLinks    Feature = "many-links"    // a page with 50,000 links
+	FeatureHostile      Feature = "hostile"       // long URLs, inner addresses, markup made to hurt a parser
+	FeatureDataYAML     Feature = "data-yaml"     // a /data.txt in YAML, with datasets
+	FeatureDataRecords  Feature = "data-records"  // one in records, at /survey/data.txt if there is a YAML one too
+	FeatureSitemap      Feature = "sitemap"       // as RobotsSitemap, beside any other robots.txt
+)
+
+// Features lists all of them, in the order above.
+func Features() []Feature {
+	return []Feature{
+		FeatureMarkup, FeatureNofollow, FeatureTags, FeatureStatuses, FeatureServerErrors, FeatureFlapping, FeatureRetryAfter,
+		FeatureRedirects, FeatureBroken, FeatureSlow, FeatureEndless, FeatureBombs, FeatureEncodings, FeatureCharsets, FeatureTypes,
+		FeatureTrapPath, FeatureTrapCalendar, FeatureManyLinks, FeatureHostile, FeatureDataYAML, FeatureDataRecords, FeatureSitemap,
+	}
+}
+
+// buildFeature adds a feature's pages; an unknown one is a mistake in the caller's code.
 func (s *site) buildFeature(f Feature) {
 	if s.mirror != nil {
 		return
 	}
-	build, ok := featureBuilders[f]
-	if !ok {
-		panic("simweb: no feature " + string(f))
+	switch f {
+	case FeatureMarkup:
+		s.markup()
+	case FeatureNofollow:
+		s.nofollow()
+	case FeatureTags:
+		s.tags()
+	case FeatureStatuses:
+		s.statuses()
+	case FeatureServerErrors:
+		s.enter(&resource{path: "/status/500.html", want: failed(ReasonHTTP5xx), answer: always(plain(500, "always broken\n"))})
+	case FeatureFlapping:
+		s.flapping()
+	case FeatureRetryAfter:
+		s.busy()
+	case FeatureRedirects:
+		s.redirects()
+	case FeatureBroken:
+		s.broken()
+	case FeatureSlow:
+		s.slow()
+	case FeatureEndless:
+		s.endless()
+	case FeatureBombs:
+		s.bombs()
+	case FeatureEncodings:
+		s.encodings()
+	case FeatureCharsets:
+		s.charsets()
+	case FeatureTypes:
+		s.types()
+	case FeatureTrapPath:
+		s.enter(s.page("/trap/", doc{text: "It goes on below.", anchors: []anchor{s.to("/trap/a/")}}))
+	case FeatureTrapCalendar:
+		s.enter(s.page("/calendar/", doc{text: "Days without end.", anchors: []anchor{s.to("/calendar/day?date=2026-03-01&view=week")}}))
+	case FeatureManyLinks:
+		s.manyLinks()
+	case FeatureHostile:
+		s.hostile()
+	case FeatureDataYAML:
+		s.dataYAML()
+	case FeatureDataRecords:
+		s.dataRecords()
+	case FeatureSitemap: // robots.txt has it already
+	default:
+		panic(fmt.Sprintf("simweb: no feature %q", f))
 	}
-	build(s)
 }
 
-var featureBuilders = map[Feature]func(*site){}
+func always(r reply) func(*request, *buffer) reply {
+	return func(*request, *buffer) reply { return r }
+}
 
-// DefaultMix is the variety Config.Mix stands for when nil.
-func DefaultMix(host int) Behavior { return Behavior{Robots: RobotsAllowAll} }
-
-// Trap tells whether a URL lies inside a spider trap: an endless space of pages, of which a crawler may see any number.
-func (w *Web) Trap(rawURL string) bool { return false }
-
-func (s *site) trapAt(string) *resource { return nil }
-
-func (s *site) sitemapRobots() {}
+func failed(reason string) Expectation  { return Expectation{Class: Failed, Reason: reason} }
+func refused(reason string) Expectation { return Expectation{Class: Refused, Reason: reason} }

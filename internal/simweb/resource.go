@@ -21,7 +21,9 @@ type anchor struct {
 	markup string // the element, with % for href; "" means an <a>
 }
 
-func (a anchor) followed() bool { return a.target != "" && !strings.Contains(a.rel, "nofollow") }
+func (a anchor) followed() bool {
+	return a.target != "" && !strings.Contains(strings.ToLower(a.rel), "nofollow")
+}
 
 func appendAnchors(b []byte, list []anchor) []byte {
 	for _, a := range list {

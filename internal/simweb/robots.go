@@ -41,6 +41,16 @@ const (
 	RobotsCustom        Robots = "custom"         // Behavior.RobotsText
 )
 
+// steady tells whether a host with this kind of file can lend it to others.
+func (k Robots) steady() bool {
+	switch k {
+	case RobotsServerError, RobotsTimeout, RobotsReset, RobotsTruncated, RobotsTooMany, RobotsFlapping, RobotsPatient,
+		RobotsRedirect, RobotsRedirectChain, RobotsRedirectLong, RobotsRedirectLoop, RobotsMirror:
+		return false
+	}
+	return true
+}
+
 // robotsLimit is how much of a robots.txt counts.
 const robotsLimit = 512000
 
@@ -64,8 +74,8 @@ func (s *site) allowed(path, token string) bool {
 	file, host := &s.robots, s.hostLine
 	if s.mirror != nil {
 		file, host = &s.mirror.robots, s.mirror.hostLine
-	} else if s.b.Robots == RobotsRedirect {
-		file, host = &s.peer().robots, s.peer().hostLine
+	} else if s.lender != nil {
+		file, host = &s.lender.robots, s.lender.hostLine
 	}
 	if file.allows != nil && !file.allows(path, token) {
 		return false
@@ -87,8 +97,8 @@ func (s *site) crawlDelay(token string) time.Duration {
 	file := &s.robots
 	if s.mirror != nil {
 		file = &s.mirror.robots
-	} else if s.b.Robots == RobotsRedirect {
-		file = &s.peer().robots
+	} else if s.lender != nil {
+		file = &s.lender.robots
 	}
 	if file.delay == nil {
 		return 0
@@ -130,6 +140,9 @@ func (s *site) tailLines() string {
 	if s.hostLine != "" {
 		text += "Host: " + s.hostLine + "\n"
 	}
+	if s.hasSitemap() {
+		text += "Sitemap: " + s.url("/sitemap-index.xml") + "\nSitemap: /sitemap.txt\n"
+	}
 	for _, line := range s.b.Extra {
 		text += line + "\n"
 	}
@@ -147,8 +160,11 @@ func (s *site) buildRobots() {
 		}
 	}
 	kind := s.b.Robots
-	if kind == RobotsNone && (s.b.CrawlDelay > 0 || len(s.b.Extra) > 0) {
+	if kind == RobotsNone && (s.b.CrawlDelay > 0 || len(s.b.Extra) > 0 || s.hasSitemap()) {
 		kind = RobotsAllowAll
+	}
+	if s.hasSitemap() {
+		s.buildSitemaps()
 	}
 	useSubtree := func() {
 		f.allows, f.opens = subtree, subtreeOpens
@@ -156,7 +172,7 @@ func (s *site) buildRobots() {
 		s.subtreePages()
 	}
 	switch kind {
-	case RobotsAllowAll:
+	case RobotsAllowAll, RobotsSitemap:
 		f.text = s.rulesText("Disallow:\n")
 	case RobotsClosed:
 		f.text = s.rulesText("Disallow: /\n")
@@ -174,8 +190,6 @@ func (s *site) buildRobots() {
 		s.oddRobots()
 	case RobotsHuge:
 		s.hugeRobots()
-	case RobotsSitemap:
-		s.sitemapRobots()
 	case RobotsPatient:
 		s.b.CrawlDelay = time.Hour
 		s.held = ReasonCrawlDelay
@@ -194,7 +208,7 @@ func (s *site) buildRobots() {
 		s.held = ReasonUnreachable
 	case RobotsCustom:
 		f.text, f.allows = s.b.RobotsText, func(path, token string) bool { return s.b.Disallow == nil || !s.b.Disallow(path, token) }
-	case RobotsNone, RobotsUnauthorized, RobotsForbidden, RobotsGone, RobotsPage, RobotsRedirectLoop:
+	default: // no file, or none that says anything: allow all
 		f.delay = nil
 	}
 	f.answer = s.robotsAnswer(kind)

@@ -160,7 +160,7 @@ func (s *site) robotsAnswer(kind Robots) func(*request, *buffer) reply {
 	case RobotsSlow:
 		return give(func() reply { r := plain(200, f.text); r.wait = s.b.Stall; return r })
 	case RobotsRedirect:
-		return give(func() reply { return redirect(302, s.peer().url("/robots.txt")) })
+		return give(func() reply { return redirect(302, s.lender.url("/robots.txt")) })
 	case RobotsRedirectChain, RobotsRedirectLong:
 		return give(func() reply { return redirect(301, "/robots-hop-1.txt") })
 	case RobotsRedirectLoop:

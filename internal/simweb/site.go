@@ -15,6 +15,7 @@ type site struct {
 	pages  int   // numbered pages; page 0 is the home
 	fan    int   // tree links of each page
 	mirror *site // the host whose content this one serves, if any
+	lender *site // the host whose robots.txt this one redirects to, if any
 
 	rare      string // a word only a few of its pages know
 	rarePages [3]int
@@ -26,6 +27,7 @@ type site struct {
 	children []*site              // hosts whose homes this home links to
 	entries  []anchor             // special pages this home links to
 	special  map[string]*resource // by path and query
+	datasets []Dataset
 }
 
 func newSite(w *Web, i int, b Behavior) *site {
@@ -49,14 +51,16 @@ func newSite(w *Web, i int, b Behavior) *site {
 	return s
 }
 
-// peer is the other host of a redirected robots.txt or a mirror: never the host itself.
+// peer is the other host of a redirected robots.txt or a mirror: Behavior.Peer, or the next one with a file to lend. It is
+// nil if there is none.
 func (s *site) peer() *site {
 	n := len(s.web.sites)
-	p := s.web.sites[(s.b.Peer%n+n)%n]
-	if p == s {
-		p = s.web.sites[(s.index+1)%n]
+	for i := range n {
+		if p := s.web.sites[((s.b.Peer+i)%n+n)%n]; p != s && p.b.Robots.steady() {
+			return p
+		}
 	}
-	return p
+	return nil
 }
 
 func (s *site) url(path string) string { return "http://" + s.name + path }

@@ -41,7 +41,7 @@ func New(cfg Config) *Web {
 		w.sites = append(w.sites, s)
 		w.byName[s.name] = s
 	}
-	w.pairMirrors()
+	w.pair()
 	for _, s := range w.sites {
 		s.buildRobots()
 		for _, f := range s.b.Features {
@@ -52,19 +52,26 @@ func New(cfg Config) *Web {
 	return w
 }
 
-// pairMirrors makes each mirror's peer claim to be the main host and both the same size, before robots files are built.
-func (w *Web) pairMirrors() {
+// pair finds the peers of mirrors and redirected robots files, before any file is built: a mirror's peer claims to be the
+// main host, and both are the same size.
+func (w *Web) pair() {
 	for _, s := range w.sites {
-		if s.b.Robots != RobotsMirror {
+		kind := s.b.Robots
+		if kind != RobotsMirror && kind != RobotsRedirect {
 			continue
 		}
 		peer := s.peer()
-		s.mirror, s.pages = peer, peer.pages
-		if peer.hostLine == "" {
+		switch {
+		case peer == nil:
+			s.b.Robots = RobotsAllowAll
+		case kind == RobotsRedirect:
+			s.lender = peer
+		default:
+			s.mirror, s.pages = peer, peer.pages
 			peer.hostLine = peer.name
-		}
-		if peer.b.Robots == RobotsNone {
-			peer.b.Robots = RobotsAllowAll
+			if peer.b.Robots == RobotsNone {
+				peer.b.Robots = RobotsAllowAll
+			}
 		}
 	}
 }

@@ -1,0 +1,120 @@
+package simweb
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Dataset is a file that some data.txt of the web describes.
+type Dataset struct {
+	URL, Name, Title, License string
+	Form                      string // "yaml" or "records"
+	Rows, Bytes               int
+	SHA256                    string // of the file, in hexadecimal
+	Forbidden                 bool   // the data.txt itself closes it
+}
+
+// Datasets are those of all hosts, in the order of the hosts and files. No page links to them.
+func (w *Web) Datasets() []Dataset {
+	var out []Dataset
+	for _, s := range w.sites {
+		out = append(out, s.datasets...)
+	}
+	return out
+}
+
+// dataset adds a CSV file with this many rows.
+func (s *site) dataset(path string, rows int, d Dataset) Dataset {
+	r := mix(uint64(s.web.cfg.Seed), 'D', uint64(s.index), uint64(rows))
+	b := []byte("id,place,quality,amount\n")
+	for i := range rows {
+		b = fmt.Appendf(b, "%d,%s,%s,%d\n", i+1, r.word(nouns), r.word(adjectives), r.intn(10_000))
+	}
+	sum := sha256.Sum256(b)
+	d.URL, d.Rows, d.Bytes, d.SHA256 = s.url(path), rows, len(b), hex.EncodeToString(sum[:])
+	s.datasets = append(s.datasets, d)
+	s.add(s.file(path, "text/csv", b))
+	return d
+}
+
+// file is a resource that can be read in pieces.
+func (s *site) file(path, ctype string, body []byte) *resource {
+	sum := sha256.Sum256(body)
+	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	return &resource{path: path, want: refused(ReasonType), answer: func(q *request, _ *buffer) reply {
+		r := reply{status: 200, ctype: ctype, body: body, header: "ETag: " + tag + "\r\nAccept-Ranges: bytes\r\n"}
+		if q.ifNoneMatch == tag {
+			r.status, r.body = 304, nil
+			return r
+		}
+		if q.byteRange == "" || q.ifRange != "" && q.ifRange != tag {
+			return r
+		}
+		from, to, ok := parseRange(q.byteRange, len(body))
+		if !ok {
+			r.status, r.body = 416, nil
+			r.header += fmt.Sprintf("Content-Range: bytes */%d\r\n", len(body))
+			return r
+		}
+		r.status, r.body = 206, body[from:to]
+		r.header += fmt.Sprintf("Content-Range: bytes %d-%d/%d\r\n", from, to-1, len(body))
+		return r
+	}}
+}
+
+// parseRange reads a single range of bytes: from-to, from-, or -last.
+func parseRange(v string, size int) (from, to int, ok bool) {
+	spec, isBytes := strings.CutPrefix(v, "bytes=")
+	first, last, dash := strings.Cut(spec, "-")
+	if !isBytes || !dash {
+		return 0, 0, false
+	}
+	if first == "" {
+		n, err := strconv.Atoi(last)
+		return max(size-n, 0), size, err == nil && n > 0
+	}
+	from, err := strconv.Atoi(first)
+	if err != nil || from < 0 || from >= size {
+		return 0, 0, false
+	}
+	to = size
+	if last != "" {
+		n, err := strconv.Atoi(last)
+		if err != nil || n < from {
+			return 0, 0, false
+		}
+		to = min(n+1, size)
+	}
+	return from, to, true
+}
+
+// dataYAML describes datasets the way the pins package does, and a directory with a data.txt of its own.
+func (s *site) dataYAML() {
+	iris := s.dataset("/data/iris.csv", 150, Dataset{Name: "iris.csv", Title: "Irises of the old garden", License: "CC0-1.0", Form: "yaml"})
+	rivers := s.dataset("/data/rivers.csv", 2_000, Dataset{Name: "rivers", Title: "Rivers and their bridges", License: "CC-BY-4.0", Form: "yaml"})
+	text := "# data.txt of " + s.name + "\n" +
+		"- path: data/iris.csv\n  title: " + iris.Title + "\n  license: " + iris.License + "\n  rows: " + strconv.Itoa(iris.Rows) + "\n" +
+		"- name: rivers\n  path:\n    - " + rivers.URL + "\n  title: \"" + rivers.Title + "\"\n  license: " + rivers.License +
+		"\n  description: >\n    Measured in the northern valley,\n    every season.\n  type: table\n  rows: \"" + strconv.Itoa(rivers.Rows) +
+		"\"\n  cols: 4\n  columns:\n    id: number\n    place: text\n" +
+		"- title: an entry without a path\n" +
+		"- path: survey/\n  title: The survey\n"
+	s.add(s.file("/data.txt", "text/plain; charset=utf-8", []byte(text)))
+}
+
+// dataRecords describes datasets in the records of the 1996 text.
+func (s *site) dataRecords() {
+	dir := "/"
+	if s.has(FeatureDataYAML) {
+		dir = "/survey/"
+	}
+	harvest := s.dataset(dir+"data/harvest.csv", 500, Dataset{Name: "harvest", Title: "Harvest of the orchards", License: "ODbL-1.0", Form: "records"})
+	s.dataset(dir+"data/closed.csv", 10, Dataset{Name: "closed.csv", Form: "records", Forbidden: true})
+	text := "# records\nUser-agent: unhipbot\nDisallow: /\n\nUser-agent: *\nDisallow: " + dir + "data/closed.csv\n" +
+		"Allow: " + dir + "data/harvest.csv\nName: harvest\nTitle: " + harvest.Title + "\nLicense: " + harvest.License +
+		"\nRows: " + strconv.Itoa(harvest.Rows) + "\nAllow: " + dir + "data/\n"
+	s.add(s.file(dir+"data.txt", "text/plain", []byte(text)))
+}
