@@ -1,0 +1,25 @@
+// Package frontier decides which URL is due, and when. It owns the crawl's state: which URLs are known, what became of
+// each, what every host is owed.
+//
+// # The life of a URL
+//
+// Unknown → seen: a link arrives in the event log of its host's shard. The shard that owns the log drops it when it is
+// out of scope or known; otherwise it writes a record and puts the URL into its host's queue (applyLinks).
+//
+// Seen → due: a host with work and without a visit stands in the schedule at the time its delay, its Retry-After and
+// its robots.txt allow (reschedule).
+//
+// Due → in flight: a fetcher asks; the shard grants it a visit, which is one host, up to 64 of its URLs, and a lease
+// (grant). A host never has two. Granting is not logged and nothing is written: the URLs stay queued.
+//
+// In flight → done, or queued again: the visit's outcome arrives in the log (applyOutcome). Each result counts if its
+// visit is newer than the one recorded; the host is freed if the visit is the outstanding one. A visit that is not
+// answered within its lease is over, and one full delay is waited (expire).
+//
+// # What a crash does
+//
+// State, accounting, outbox and the applied log sequence change in one bbolt transaction, committed every quarter of a
+// second. A crash loses what was applied since, and the log replays it. Replaying is harmless: links are known,
+// results are not newer than their record. Visits granted are forgotten; until every one of them is in the log or its
+// lease is over, nothing is granted (quiet), and after that every host counts as just visited.
+package frontier

@@ -1,0 +1,145 @@
+package frontier
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
+)
+
+// host is what a shard keeps in memory of one host: about 300 bytes and its origins. Its URLs are on disk.
+// The exported fields are its record in the file.
+type host struct {
+	ID   hostID     `json:"id"`
+	Name canon.Host `json:"name"`
+
+	Origins []origin `json:"origins,omitempty"`
+	Queued  int64    `json:"queued,omitempty"`  // URLs in class Queued, those that wait for another attempt included
+	Later   int64    `json:"later,omitempty"`   // of them, those that wait
+	Stored  int64    `json:"stored,omitempty"`  // pages stored, for --max-pages-per-host
+	Fetched int64    `json:"fetched,omitempty"` // requests sent, probes included
+
+	// Due is the earliest start of the next request, durably: the delay after the last response, or what
+	// Retry-After asked.
+	Due       time.Time     `json:"due,omitzero"`
+	DueReason string        `json:"due_reason,omitempty"` // "retry-after" while that is what Due stands for
+	Delay     time.Duration `json:"delay,omitempty"`      // in force at the end of the last visit
+	Backoff   int           `json:"backoff,omitempty"`    // how often the adaptive delay has doubled
+	Private   bool          `json:"private,omitempty"`    // the address dialled last was private
+	Response  time.Duration `json:"response,omitempty"`   // smoothed time per request, for the ETA
+
+	errands []crawl.Errand // wanted under this host's visit
+	visit   *visit         // the outstanding one, or nil
+	at      int            // index in the schedule's heap, -1 when not in it
+	when    time.Time      // the time it is scheduled for
+	dirty   bool           // differs from its record
+}
+
+// origin is what is kept per (scheme, port) of a host: its robots.txt and its share of the queue.
+type origin struct {
+	Origin canon.Origin `json:"origin"`
+	Ready  int64        `json:"ready,omitempty"` // URLs in the queue bucket
+
+	// History is when robots.txt was had, or not; Copy what the last success was (Parsed: Digest names the stored body).
+	History    robots.History    `json:"history,omitzero"`
+	Copy       crawl.RobotsState `json:"copy,omitempty"`
+	Digest     []byte            `json:"digest,omitempty"`
+	Status     int               `json:"status,omitempty"` // of the last answer
+	Reason     string            `json:"reason,omitempty"` // of the last failure, for people
+	CrawlDelay time.Duration     `json:"crawl_delay,omitempty"`
+	HasDelay   bool              `json:"has_delay,omitempty"`
+	ETag       string            `json:"etag,omitempty"`
+	LastMod    string            `json:"last_modified,omitempty"`
+
+	PendingOn string    `json:"pending_on,omitempty"` // robots-pending: the URL asked on another host
+	PendingAt time.Time `json:"pending_at,omitzero"`
+	Hops      int       `json:"hops,omitempty"`
+}
+
+// state is what holds for the origin at a moment, and when its robots.txt is to be asked for next.
+func (o *origin) state(now time.Time) (crawl.RobotsState, time.Time) {
+	if o.PendingOn != "" {
+		return crawl.RobotsPending, time.Time{}
+	}
+	d := o.History.Decide(now)
+	switch {
+	case d.Use == robots.UseCopy:
+		return o.Copy, d.Ask
+	case d.Use == robots.UseAllowAll:
+		return crawl.RobotsUnavailable, d.Ask
+	case o.History.Failures > 0:
+		return crawl.RobotsUnreachable, d.Ask
+	}
+	return crawl.RobotsUnknown, time.Time{}
+}
+
+// from is when pages of the origin may be asked for at the earliest, or ok = false when nobody can say: while another
+// host owes us its robots.txt.
+func (o *origin) from(now time.Time) (t time.Time, ok bool) {
+	switch state, ask := o.state(now); {
+	case state == crawl.RobotsPending:
+		return t, false
+	case state == crawl.RobotsUnreachable:
+		return ask, true
+	case o.slow():
+		return ask, true // only to see whether its robots.txt has changed
+	}
+	return t, true
+}
+
+// slow reports that the origin asks for a longer delay than we can keep: it is held, never hurried.
+func (o *origin) slow() bool {
+	return o.HasDelay && o.Copy == crawl.RobotsParsed && o.CrawlDelay > crawlDelayCap
+}
+
+// originOf returns the index of o among h's origins, adding it when new. A host has at most 256; past that the URL
+// is refused by the caller.
+func (h *host) originOf(o canon.Origin) (uint8, bool) {
+	for i := range h.Origins {
+		if h.Origins[i].Origin == o {
+			return uint8(i), true
+		}
+	}
+	if len(h.Origins) >= maxOrigins {
+		return 0, false
+	}
+	h.Origins = append(h.Origins, origin{Origin: o})
+	h.dirty = true
+	return uint8(len(h.Origins) - 1), true
+}
+
+// maxOrigins bounds the ports of one host that are looked at: a page may name 65,535.
+const maxOrigins = 64
+
+func (h *host) save(tx *bolt.Tx) error {
+	v, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(bucketHosts).Put(h.ID.append(nil), v)
+}
+
+// loadHosts reads every host record of a file.
+func loadHosts(tx *bolt.Tx, each func(*host) error) error {
+	return tx.Bucket(bucketHosts).ForEach(func(k, v []byte) error {
+		h := &host{at: -1}
+		if err := json.Unmarshal(v, h); err != nil {
+			return fmt.Errorf("host %x: %w", k, err)
+		}
+		return each(h)
+	})
+}
+
+func robotsKey(id hostID, o canon.Origin) []byte {
+	return append(id.append(nil), o.String()...)
+}
+
+// robotsCopy returns the stored robots.txt of an origin, a slice of the transaction's memory, or nil.
+func robotsCopy(tx *bolt.Tx, id hostID, o canon.Origin) []byte {
+	return tx.Bucket(bucketRobots).Get(robotsKey(id, o))
+}

@@ -1,0 +1,202 @@
+package frontier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// maxHops is how many redirects in a row are followed for a page (design §8).
+const maxHops = 10
+
+// judge holds what decides whether a URL belongs to the crawl: the spec, its scope, the hosts that may be hurried.
+// It is replaced as a whole when the spec changes.
+type judge struct {
+	spec  crawl.Spec
+	scope *scope.Scope
+	hurry map[canon.Host]bool
+}
+
+func newJudge(spec crawl.Spec) (judge, error) {
+	j := judge{spec: spec, hurry: map[canon.Host]bool{}}
+	var seeds []canon.URL
+	for _, raw := range spec.Seeds {
+		u, err := canon.Parse(raw)
+		if err != nil {
+			return j, fmt.Errorf("seed %q: %w", raw, err)
+		}
+		seeds = append(seeds, u)
+		j.hurry[u.Host()] = true
+	}
+	for _, raw := range spec.Hurry {
+		u, err := canon.Parse("http://" + strings.TrimSpace(raw) + "/")
+		if err != nil {
+			return j, fmt.Errorf("hurry %q: %w: give a host name, for example docs.example.org", raw, err)
+		}
+		j.hurry[u.Host()] = true
+	}
+	var err error
+	j.scope, err = scope.New(scope.Spec{Kind: spec.Scope, Seeds: seeds, Include: spec.Include, Exclude: spec.Exclude})
+	return j, err
+}
+
+// judge says what a URL in scope is to be: Queued, or Refused with the reason.
+func (j *judge) judge(r *record, h *host) (crawl.Class, crawl.Reason, string) {
+	if reason, trapped := scope.Trap(r.URL); trapped {
+		return crawl.Refused, crawl.ReasonTrap, reason
+	}
+	if j.spec.MaxDepth >= 0 && r.Depth > j.spec.MaxDepth {
+		return crawl.Refused, crawl.ReasonDepth, fmt.Sprintf("depth %d, --max-depth %d", r.Depth, j.spec.MaxDepth)
+	}
+	if r.Hops > maxHops {
+		return crawl.Refused, crawl.ReasonRedirects, fmt.Sprintf("%d redirects in a row", r.Hops)
+	}
+	if n := j.spec.MaxPagesPerHost; n > 0 && h.Stored >= n {
+		return crawl.Refused, crawl.ReasonHostLimit, fmt.Sprintf("--max-pages-per-host %d", n)
+	}
+	return crawl.Queued, "", ""
+}
+
+// fingerprint changes when URLs judged earlier might be judged otherwise now.
+func (j *judge) fingerprint() string {
+	seeds := slices.Sorted(slices.Values(j.spec.Seeds))
+	return fmt.Sprintf("%s|%q|%q|%q|%d|%d", j.spec.Scope, seeds, j.spec.Include, j.spec.Exclude, j.spec.MaxDepth, j.spec.MaxPagesPerHost)
+}
+
+// judgeAnew goes through all URLs when the spec has changed since they were judged: what is out of scope now is
+// refused, what a limit refused and no longer does is let in again. One pass over the file, and only then.
+func (s *shard) judgeAnew() error {
+	fp := s.j.fingerprint()
+	if s.m.Spec == fp {
+		return nil
+	}
+	first := s.m.Spec == ""
+	s.m.Spec = fp
+	s.changes++
+	if first {
+		return nil
+	}
+	now := time.Now()
+	s.recent = recent{}
+	return s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
+		switch {
+		case r.Class == crawl.Queued && !s.j.scope.Decide(r.URL).In:
+			if err := s.dequeue(h, r); err != nil {
+				return false, err
+			}
+			r.Class, r.Reason, r.Detail, r.Due = crawl.Refused, crawl.ReasonScope, s.j.scope.Decide(r.URL).Rule, time.Time{}
+			s.count(r, +1)
+		case r.Class == crawl.Queued:
+			class, reason, detail := s.j.judge(r, h)
+			if class == crawl.Queued {
+				return false, nil
+			}
+			if err := s.dequeue(h, r); err != nil {
+				return false, err
+			}
+			r.Class, r.Reason, r.Detail, r.Due = class, reason, detail, time.Time{}
+			s.count(r, +1)
+		case r.Class == crawl.Refused && reopenable(r.Reason):
+			class, reason, detail := crawl.Refused, crawl.ReasonScope, ""
+			if d := s.j.scope.Decide(r.URL); d.In {
+				class, reason, detail = s.j.judge(r, h)
+			} else {
+				detail = d.Rule
+			}
+			if class == crawl.Refused && reason == r.Reason {
+				return false, nil
+			}
+			s.count(r, -1)
+			r.Class, r.Reason, r.Detail = class, reason, detail
+			if class != crawl.Queued {
+				s.count(r, +1)
+				break
+			}
+			if err := s.enqueue(h, k, r); err != nil {
+				return false, err
+			}
+		default:
+			return false, nil
+		}
+		s.reschedule(h, now)
+		return true, nil
+	})
+}
+
+// reopenable reasons are those of the spec, not of the site.
+func reopenable(r crawl.Reason) bool {
+	return r == crawl.ReasonScope || r == crawl.ReasonDepth || r == crawl.ReasonHostLimit || r == crawl.ReasonTrap
+}
+
+// requeueSince puts every URL with an answer since t back into its queue: its page may be gone from the hand-off.
+func (s *shard) requeueSince(t time.Time) error {
+	now := time.Now()
+	return s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
+		if r.Class == crawl.Queued || r.FetchedAt < t.UnixMilli() {
+			return false, nil
+		}
+		if r.Class == crawl.Stored {
+			h.Stored--
+		}
+		s.count(r, -1)
+		r.Class, r.Reason, r.Detail, r.Due, r.Attempts = crawl.Queued, "", "", time.Time{}, 0
+		if err := s.enqueue(h, k, r); err != nil {
+			return false, err
+		}
+		s.reschedule(h, now)
+		return true, nil
+	})
+}
+
+// eachRecord calls f for every URL; f returns whether it changed the record, which is then written. bbolt forbids
+// changing a bucket under its own cursor, so changes are written after each stretch of keys.
+func (s *shard) eachRecord(f func(h *host, key []byte, r *record) (bool, error)) error {
+	const stretch = 1000
+	b := s.tx.Bucket(bucketURLs)
+	var from []byte
+	for {
+		type change struct{ k, v []byte }
+		var changed []change
+		c := b.Cursor()
+		k, v := c.Seek(from)
+		n := 0
+		var recs []record
+		var keys [][]byte
+		for ; k != nil && n < stretch; k, v = c.Next() {
+			r, err := decodeRecord(v)
+			if err != nil {
+				return fmt.Errorf("key %x: %w", k, err)
+			}
+			recs, keys = append(recs, r), append(keys, slices.Clone(k))
+			n++
+		}
+		from = slices.Clone(k)
+		for i := range recs {
+			h := s.byID[keyHost(keys[i])]
+			if h == nil {
+				return fmt.Errorf("key %x: no such host: %w", keys[i], errRecord)
+			}
+			ok, err := f(h, keys[i], &recs[i])
+			if err != nil {
+				return err
+			}
+			if ok {
+				changed = append(changed, change{keys[i], recs[i].append(nil)})
+			}
+		}
+		for _, ch := range changed {
+			s.changes++
+			if err := b.Put(ch.k, ch.v); err != nil {
+				return err
+			}
+		}
+		if from == nil {
+			return nil
+		}
+	}
+}

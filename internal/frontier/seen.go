@@ -1,0 +1,252 @@
+package frontier
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// recent remembers URLs that were offered lately and at which depth they are known, so that the repeats, which most
+// links are, never reach the store. It compares whole texts: what it says is certain, what it does not know is asked
+// of the store. The table is bounded whatever the number of URLs.
+type recent struct {
+	slots []recentSlot
+}
+
+type recentSlot struct {
+	url   canon.URL
+	depth int
+}
+
+const recentSlots = 1 << 14 // a few MiB a shard when full
+
+var recentSeed = maphash.MakeSeed()
+
+func (r *recent) slot(u canon.URL) *recentSlot {
+	if r.slots == nil {
+		r.slots = make([]recentSlot, recentSlots)
+	}
+	return &r.slots[maphash.String(recentSeed, string(u))%recentSlots]
+}
+
+// known reports whether u was accepted, or refused for good, at this depth or a smaller one.
+func (r *recent) known(u canon.URL, depth int) bool {
+	s := r.slot(u)
+	return s.url == u && s.depth <= depth
+}
+
+func (r *recent) add(u canon.URL, depth int) {
+	s := r.slot(u)
+	if s.url != u {
+		*s = recentSlot{canon.URL(strings.Clone(string(u))), depth}
+	} else {
+		s.depth = min(s.depth, depth)
+	}
+}
+
+// offer is one link on its way into the seen set.
+type offer struct {
+	url   canon.URL
+	key   [12]byte
+	host  *host
+	order uint64
+}
+
+// applyLinks takes in what one page leads to: out of scope is dropped, known is dropped unless it was found nearer to a
+// seed now, the rest joins its host's queue. Replaying it changes nothing.
+func (s *shard) applyLinks(l *crawl.Links, now time.Time) error {
+	s.met.links.Add(float64(len(l.URLs)))
+	offers := make([]offer, 0, len(l.URLs))
+	var h *host
+	for _, u := range l.URLs {
+		if s.recent.known(u, l.Depth) {
+			continue
+		}
+		name := u.Host()
+		if crawl.ShardOf(name, s.j.spec.Shards) != s.id {
+			s.log.Error("a link of another shard in this log", "url", u)
+			continue
+		}
+		if !s.j.scope.Decide(u).In {
+			continue
+		}
+		if h == nil || h.Name != name {
+			var err error
+			if h, err = s.hostOf(name); err != nil {
+				return err
+			}
+		}
+		s.m.Order++
+		o := offer{url: u, host: h, order: s.m.Order}
+		urlKey(o.key[:0], h.ID, u)
+		offers = append(offers, o)
+	}
+	// In key order the store is read and written from left to right; the order of arrival is in offer.order.
+	slices.SortStableFunc(offers, func(a, b offer) int { return bytes.Compare(a.key[:], b.key[:]) })
+	for i := range offers {
+		if err := s.accept(&offers[i], l, now); err != nil {
+			return err
+		}
+		s.recent.add(offers[i].url, l.Depth)
+	}
+	return nil
+}
+
+// hostOf returns the host of that name, creating it when it is new.
+func (s *shard) hostOf(name canon.Host) (*host, error) {
+	if h := s.hosts[name]; h != nil {
+		return h, nil
+	}
+	name = canon.Host(strings.Clone(string(name)))
+	s.m.NextHost++
+	h := &host{ID: hostID(s.m.NextHost), Name: name, at: -1}
+	if err := s.tx.Bucket(bucketNames).Put([]byte(name), h.ID.append(nil)); err != nil {
+		return nil, err
+	}
+	s.hosts[name], s.byID[h.ID] = h, h
+	s.touch(h)
+	return h, nil
+}
+
+// find returns the key and the record of u, or the key under which it would be new (value nil). Should another URL
+// have the same hash, a probe number is added to the key; no URL is ever taken for another.
+func (s *shard) find(key []byte, u canon.URL) (k, v []byte) {
+	b := s.tx.Bucket(bucketURLs)
+	for probe := 0; ; probe++ {
+		k = key
+		if probe > 0 {
+			k = binary.BigEndian.AppendUint16(slices.Clone(key), uint16(probe))
+		}
+		v = b.Get(k)
+		if v == nil {
+			return k, nil
+		}
+		if same, _, _, _ := peek(v, u); same {
+			return k, v
+		}
+	}
+}
+
+func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
+	k, v := s.find(o.key[:], o.url)
+	if v != nil {
+		if _, depth, class, refused := peek(v, o.url); depth <= l.Depth || class != crawl.Queued && !refused {
+			return nil
+		}
+		return s.nearer(o.host, k, v, l, now)
+	}
+	oi, ok := o.host.originOf(o.url.Origin())
+	r := record{
+		URL: o.url, Class: crawl.Queued, Origin: oi, Depth: l.Depth, Hops: l.Hops, Order: o.order, FoundOn: l.FoundOn,
+	}
+	if !ok {
+		r.Class, r.Reason, r.Detail = crawl.Refused, crawl.ReasonTrap, "more ports of this host than anyone needs"
+	} else {
+		r.Class, r.Reason, r.Detail = s.j.judge(&r, o.host)
+	}
+	s.changes++
+	s.met.accepted.Inc()
+	if r.Class == crawl.Queued {
+		if err := s.enqueue(o.host, k, &r); err != nil {
+			return err
+		}
+		s.reschedule(o.host, now)
+	} else {
+		s.count(&r, +1)
+		s.logLine(&r, nil)
+	}
+	return s.tx.Bucket(bucketURLs).Put(k, r.append(nil))
+}
+
+// nearer notes that a known URL was found at a smaller depth: it moves up its queue, or is let in again if its depth
+// was what refused it.
+func (s *shard) nearer(h *host, k, v []byte, l *crawl.Links, now time.Time) error {
+	r, err := decodeRecord(v)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.Class == crawl.Queued:
+		if r.Due.IsZero() {
+			if err := s.dequeue(h, &r); err != nil {
+				return err
+			}
+			r.Depth, r.FoundOn = l.Depth, l.FoundOn
+			if err := s.enqueue(h, k, &r); err != nil {
+				return err
+			}
+		} else {
+			r.Depth, r.FoundOn = l.Depth, l.FoundOn
+		}
+	case r.Class == crawl.Refused && r.Reason == crawl.ReasonDepth:
+		s.count(&r, -1)
+		r.Class, r.Reason, r.Detail = crawl.Queued, "", ""
+		r.Depth, r.FoundOn = l.Depth, l.FoundOn
+		if r.Class, r.Reason, r.Detail = s.j.judge(&r, h); r.Class == crawl.Queued {
+			if err := s.enqueue(h, k, &r); err != nil {
+				return err
+			}
+			s.reschedule(h, now)
+		} else {
+			s.count(&r, +1)
+		}
+	default:
+		r.Depth = l.Depth
+	}
+	s.changes++
+	return s.tx.Bucket(bucketURLs).Put(k, r.append(nil))
+}
+
+// enqueue puts r, already Queued and without Due, into its host's queue and counts it.
+func (s *shard) enqueue(h *host, key []byte, r *record) error {
+	qk := queueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Order)
+	if err := s.tx.Bucket(bucketQueue).Put(qk, key[4:]); err != nil {
+		return err
+	}
+	h.Origins[r.Origin].Ready++
+	h.Queued++
+	s.m.Counts.Queued++
+	s.touch(h)
+	return nil
+}
+
+// dequeue takes a Queued r out of its host's queue, or out of those that wait, and uncounts it.
+func (s *shard) dequeue(h *host, r *record) error {
+	h.Queued--
+	s.m.Counts.Queued--
+	s.touch(h)
+	if !r.Due.IsZero() {
+		h.Later--
+		s.m.Counts.Later--
+		k, _ := s.find(urlKey(nil, h.ID, r.URL), r.URL)
+		return s.tx.Bucket(bucketLater).Delete(laterKey(nil, r.Due, k))
+	}
+	h.Origins[r.Origin].Ready--
+	return s.tx.Bucket(bucketQueue).Delete(queueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Order))
+}
+
+// count adds a record that is not Queued to the accounting, or (n = -1) takes it out.
+func (s *shard) count(r *record, n int64) {
+	c := &s.m.Counts
+	switch r.Class {
+	case crawl.Stored:
+		c.Stored += n
+	case crawl.Redirected:
+		c.Redirected += n
+	case crawl.Refused:
+		c.Refused += n
+	case crawl.Failed:
+		c.Failed += n
+	}
+	if r.Reason != "" {
+		if c.ByReason[string(r.Reason)] += n; c.ByReason[string(r.Reason)] == 0 {
+			delete(c.ByReason, string(r.Reason))
+		}
+	}
+}

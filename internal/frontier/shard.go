@@ -1,0 +1,388 @@
+package frontier
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// When a shard's changes are committed: whichever comes first. Nothing waits for a commit, since granting does not.
+const (
+	commitEvery   = 250 * time.Millisecond
+	commitChanges = 4000
+)
+
+// shard is one shard of the frontier: its file, its hosts, its outstanding visits. All methods expect mu held unless
+// they say otherwise.
+//
+// Between two commits one writable transaction stays open and everything is read and written through it. A crash
+// therefore loses exactly what the log still holds: the events after the applied sequence.
+type shard struct {
+	id    int
+	names crawl.Names
+	path  string
+	log   *slog.Logger
+	out   io.Writer // the crawl log, or nil
+	epoch uint64
+	valid func() bool // may we act as the owner now
+
+	mu      sync.Mutex // guards everything below
+	budget  *budget
+	j       judge // what URLs are judged by
+	db      *bolt.DB
+	tx      *bolt.Tx
+	m       meta
+	changes int   // since the last commit
+	broken  error // set when a transaction failed: memory and file differ, the shard must be opened anew
+
+	hosts  map[canon.Host]*host
+	byID   map[hostID]*host
+	dirty  []*host
+	due    schedule
+	later  time.Time // when the first waiting URL is due; zero = none
+	recent recent
+
+	visits   map[uint64]*visit
+	visitN   uint64
+	inFlight int64     // URLs in outstanding visits
+	quiet    time.Time // no visit before this
+	caughtUp bool      // the log as it was when we began has been applied
+
+	outbox      []outMessage // not yet sent, in order
+	committedTo uint64       // outbox number up to which the commit is done
+	sent        []uint64     // sent, to be deleted with the next commit
+	digests     map[string]robotsRef
+	lines       []byte // crawl log lines of this transaction
+	rate        rate
+
+	met    *metrics      // nil in a Reader
+	notify chan struct{} // signalled (not closed) when something may be due earlier than thought; nil in a Reader
+	outbnd chan struct{} // signalled when the outbox has something committed to send
+}
+
+type robotsRef struct {
+	id     hostID
+	origin canon.Origin
+}
+
+// openShard opens the file of a shard, creating it when there is none, and loads its hosts.
+func openShard(dir string, id int, names crawl.Names, j judge, epoch uint64, owner string, valid func() bool, log *slog.Logger) (*shard, error) {
+	s := &shard{
+		id: id, names: names, path: filepath.Join(dir, fileName(id)), log: log.With("shard", id), epoch: epoch,
+		valid: valid, j: j,
+		hosts: map[canon.Host]*host{}, byID: map[hostID]*host{}, visits: map[uint64]*visit{},
+		digests: map[string]robotsRef{},
+		outbnd:  make(chan struct{}, 1),
+	}
+	db, err := openDB(s.path, false)
+	if err != nil {
+		return nil, err
+	}
+	s.db = db
+	if err := s.load(owner); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *shard) load(owner string) error {
+	tx, err := s.db.Begin(true)
+	if err != nil {
+		return err
+	}
+	s.tx = tx
+	if s.m, err = loadMeta(tx); err != nil {
+		return err
+	}
+	now := time.Now()
+	err = loadHosts(tx, func(h *host) error {
+		s.hosts[h.Name] = h
+		s.byID[h.ID] = h
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = tx.Bucket(bucketErrands).ForEach(func(k, _ []byte) error {
+		e, err := crawl.DecodeErrand(k[4:])
+		if err != nil {
+			return err
+		}
+		if h := s.byID[hostID(binary.BigEndian.Uint32(k))]; h != nil {
+			h.errands = append(h.errands, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = tx.Bucket(bucketOutbox).ForEach(func(k, v []byte) error {
+		s.outbox = append(s.outbox, outMessage{n: binary.BigEndian.Uint64(k), shard: int(binary.BigEndian.Uint16(v)), data: append([]byte(nil), v[2:]...)})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.committedTo = s.m.Outbox
+	s.loadLater()
+	if boot := bootID(); s.m.BootID != boot {
+		if s.m.BootID != "" && !s.m.Clean {
+			// The machine went down under us: what was acknowledged in the last seconds may never have reached a disk.
+			s.log.Warn("the machine was restarted without a clean stop: fetching the last seconds' pages again")
+			if err := s.requeueSince(time.UnixMilli(s.m.Written).Add(-10 * time.Second)); err != nil {
+				return err
+			}
+		}
+		s.m.BootID = boot
+	}
+	if err := s.judgeAnew(); err != nil {
+		return err
+	}
+	s.m.Epoch, s.m.Owner = s.epoch, owner
+	for _, h := range s.hosts {
+		s.reschedule(h, now)
+	}
+	return nil
+}
+
+// justVisited treats every host as visited this instant: what a new owner must do when it cannot know better.
+func (s *shard) justVisited(now time.Time) {
+	for _, h := range s.hosts {
+		d := h.Delay
+		if h.Fetched == 0 || d == 0 && !h.Private {
+			d = s.baseDelay(h)
+		}
+		if t := now.Add(d); h.Due.Before(t) {
+			h.Due, h.DueReason = t, ""
+		}
+		s.reschedule(h, now)
+	}
+}
+
+// close commits what there is and closes the file. clean says that the caller knows of no outstanding visit.
+func (s *shard) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return nil
+	}
+	s.m.Clean = len(s.visits) == 0 && s.broken == nil
+	err := s.commit(false)
+	if s.tx != nil {
+		s.tx.Rollback()
+		s.tx = nil
+	}
+	err = errors.Join(err, s.db.Close())
+	s.db = nil
+	return err
+}
+
+// fail marks the shard broken: its transaction is in doubt, and only opening the file anew puts memory and disk in
+// step again.
+func (s *shard) fail(err error) error {
+	if s.broken == nil {
+		s.broken = fmt.Errorf("shard %d (%s): %w", s.id, s.path, err)
+	}
+	return s.broken
+}
+
+// commit writes changed hosts and the shard's state, and ends the transaction; with again it begins the next.
+func (s *shard) commit(again bool) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	if s.changes == 0 && again {
+		return nil
+	}
+	for _, h := range s.dirty {
+		h.dirty = false
+		if err := h.save(s.tx); err != nil {
+			return s.fail(err)
+		}
+	}
+	s.dirty = s.dirty[:0]
+	ob := s.tx.Bucket(bucketOutbox)
+	for _, n := range s.sent {
+		if err := ob.Delete(binary.BigEndian.AppendUint64(nil, n)); err != nil {
+			return s.fail(err)
+		}
+	}
+	s.sent = s.sent[:0]
+	s.m.Written = time.Now().UnixMilli()
+	if err := s.m.save(s.tx); err != nil {
+		return s.fail(err)
+	}
+	// The crawl log is written before the commit: after a crash a line may stand there twice (its visit tells), but
+	// none is missing.
+	if len(s.lines) > 0 && s.out != nil {
+		if _, err := s.out.Write(s.lines); err != nil {
+			s.log.Warn("crawl log: lines lost", "error", err)
+		}
+		s.lines = s.lines[:0]
+	}
+	began := time.Now()
+	if err := s.tx.Commit(); err != nil {
+		s.tx.Rollback()
+		s.tx = nil
+		return s.fail(err)
+	}
+	s.met.commit.Observe(time.Since(began).Seconds())
+	s.tx, s.changes = nil, 0
+	s.committedTo = s.m.Outbox
+	s.m.Clean = false
+	signal(s.outbnd)
+	if !again {
+		return nil
+	}
+	tx, err := s.db.Begin(true)
+	if err != nil {
+		return s.fail(err)
+	}
+	s.tx = tx
+	return nil
+}
+
+// touch marks a host's record as changed.
+func (s *shard) touch(h *host) {
+	s.changes++
+	if !h.dirty {
+		h.dirty = true
+		s.dirty = append(s.dirty, h)
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// apply applies a batch of the shard's log in order. It takes the lock itself. An event that cannot be decoded can
+// never succeed: it is reported and passed over.
+func (s *shard) apply(batch []queue.Entry) error {
+	for _, e := range batch {
+		s.mu.Lock()
+		err := s.applyOne(e)
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *shard) applyOne(e queue.Entry) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	if s.tx == nil {
+		return errClosed
+	}
+	ev, err := crawl.DecodeEvent(e.Data)
+	if err != nil {
+		if errors.Is(err, crawl.ErrVersion) {
+			return err
+		}
+		s.log.Error("event passed over", "seq", e.Seq, "error", err)
+	} else if err := s.applyEvent(&ev, e.Time); err != nil {
+		return s.fail(err)
+	}
+	s.m.Seq, s.m.SeqTime = e.Seq, e.Time.UnixNano()
+	s.changes++
+	if s.changes >= commitChanges {
+		return s.commit(true)
+	}
+	return nil
+}
+
+var errClosed = errors.New("frontier: shard is closed")
+
+// applyEvent applies one event. sent is the server's time of it.
+func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
+	now := time.Now()
+	at := sent // for how long facts stay fresh: never later than now, whatever the clocks say
+	if at.IsZero() || at.After(now) {
+		at = now
+	}
+	for i := range ev.Robots {
+		if err := s.applyRobots(&ev.Robots[i], at, now); err != nil {
+			return err
+		}
+	}
+	for i := range ev.Answers {
+		if err := s.applyAnswer(&ev.Answers[i], at, now); err != nil {
+			return err
+		}
+	}
+	for i := range ev.Links {
+		if err := s.applyLinks(&ev.Links[i], now); err != nil {
+			return err
+		}
+	}
+	for i := range ev.Errands {
+		if err := s.addErrand(ev.Errands[i], now); err != nil {
+			return err
+		}
+	}
+	for _, u := range ev.StoreFailed {
+		if err := s.applyStoreFailed(canon.URL(u)); err != nil {
+			return err
+		}
+	}
+	if ev.Outcome != nil {
+		return s.applyOutcome(ev, now)
+	}
+	return nil
+}
+
+// position is where the log was applied to.
+func (s *shard) position() queue.Position {
+	if s.m.Seq == 0 {
+		return queue.Position{}
+	}
+	return queue.Position{Seq: s.m.Seq, Time: time.Unix(0, s.m.SeqTime)}
+}
+
+// keepCommitted commits at intervals until ctx ends, drops visits whose lease is over, and wakes takers when
+// something falls due. It takes the lock itself.
+func (s *shard) keepCommitted(ctx context.Context) error {
+	t := time.NewTicker(commitEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+		s.mu.Lock()
+		now := time.Now()
+		s.expire(now)
+		err := s.commit(true)
+		spare := s.caughtUp && len(s.visits) == 0 && len(s.due) == 0 && s.budget.idle(s.id) > 0
+		stored := s.m.Counts.Stored
+		s.mu.Unlock()
+		if spare && err == nil {
+			// Slots of --max-pages this shard has no use for; nothing is outstanding that could use them.
+			if err := s.budget.settle(s.id, stored); err != nil {
+				s.log.Error("page budget", "error", err)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package frontier
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// maxHeld bounds the held hosts that a status lists; the count of URLs is exact all the same.
+const maxHeld = 100
+
+// status is the shard's part of the crawl's accounting.
+func (s *shard) status(now, since time.Time) crawl.Status {
+	c := &s.m.Counts
+	st := crawl.Status{
+		Queued: c.Queued - s.inFlight, InFlight: s.inFlight, Stored: c.Stored, Redirected: c.Redirected,
+		Refused: c.Refused, Failed: c.Failed, ByReason: maps.Clone(c.ByReason), Bytes: c.Bytes,
+		Hosts: int64(len(s.hosts)), State: "running",
+	}
+	st.Discovered = st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed
+	if s.j.spec.Paused {
+		st.State = "paused"
+	}
+	if st.ByReason == nil {
+		st.ByReason = map[string]int64{}
+	}
+	st.Rate = s.rate.perSecond(now, since)
+	var dueSoon int64
+	var eta time.Duration
+	for _, h := range s.hosts {
+		if h.Queued == 0 {
+			continue
+		}
+		held, reason, until := s.held(h, now)
+		if held {
+			st.Held = append(st.Held, crawl.HeldHost{Host: string(h.Name), Queued: h.Queued, Reason: reason, Until: until})
+			continue
+		}
+		dueSoon += h.Queued
+		d := time.Duration(h.Queued) * (s.delayOf(h).d + h.Response)
+		if wait := h.Due.Sub(now); wait > 0 {
+			d += wait
+		}
+		eta = max(eta, d)
+	}
+	slices.SortFunc(st.Held, func(a, b crawl.HeldHost) int {
+		return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Host, b.Host))
+	})
+	if len(st.Held) > maxHeld {
+		st.Held = st.Held[:maxHeld]
+	}
+	if st.Rate > 0 || dueSoon == 0 {
+		// The slowest host bounds the crawl from below; so does the whole queue at the present rate.
+		if st.Rate > 0 {
+			eta = max(eta, time.Duration(float64(dueSoon)/st.Rate*float64(time.Second)))
+		}
+		secs := eta.Seconds()
+		st.ETA = &secs
+	}
+	st.Shards = []crawl.ShardStatus{{
+		Shard: s.id, Epoch: s.epoch, Owner: s.m.Owner, Applied: s.m.Seq, Outstanding: len(s.visits), Outbox: len(s.outbox),
+		Errands: s.pendingErrands(now, s.patience()), DueSoon: dueSoon,
+	}}
+	return st
+}
+
+// patience is how long a URL may still have to wait without keeping the crawl from being done.
+func (s *shard) patience() time.Duration {
+	if s.j.spec.HoldMax > 0 {
+		return s.j.spec.HoldMax
+	}
+	return 10 * time.Minute
+}
+
+// held reports that nothing of h will be asked for within hold-max, why, and until when.
+func (s *shard) held(h *host, now time.Time) (held bool, reason string, until time.Time) {
+	if h.visit != nil {
+		return false, "", until
+	}
+	limit := now.Add(s.patience())
+	if h.Due.After(limit) {
+		reason = "delay"
+		if h.DueReason != "" {
+			reason = h.DueReason
+		}
+		return true, reason, h.Due
+	}
+	if h.Later > 0 {
+		return false, "", until // another attempt, soon
+	}
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		if o.Ready == 0 {
+			continue
+		}
+		t, can := o.from(now)
+		switch {
+		case !can:
+			if now.Sub(o.PendingAt) < s.patience() {
+				return false, "", until
+			}
+			reason = "robots.txt waits for " + o.PendingOn
+		case !t.After(limit) && !o.slow():
+			return false, "", until
+		case o.slow():
+			reason = "crawl-delay " + o.CrawlDelay.String() + " is over the cap of " + crawlDelayCap.String()
+			until = t
+		default:
+			reason = "robots.txt unreachable"
+			if o.Reason != "" {
+				reason += ": " + o.Reason
+			}
+			until = t
+		}
+	}
+	return reason != "", reason, until
+}
+
+// AddStatus adds the parts of a crawl's status up.
+func AddStatus(a, b crawl.Status) crawl.Status {
+	if a.ByReason == nil {
+		a.ByReason = map[string]int64{}
+	}
+	for k, n := range b.ByReason {
+		a.ByReason[k] += n
+	}
+	a.Discovered += b.Discovered
+	a.Queued += b.Queued
+	a.InFlight += b.InFlight
+	a.Stored += b.Stored
+	a.Redirected += b.Redirected
+	a.Refused += b.Refused
+	a.Failed += b.Failed
+	a.Bytes += b.Bytes
+	a.Hosts += b.Hosts
+	a.Rate += b.Rate
+	a.Held = append(a.Held, b.Held...)
+	a.Shards = append(a.Shards, b.Shards...)
+	switch {
+	case len(a.Shards) == len(b.Shards): // the first part
+		a.ETA = b.ETA
+	case a.ETA == nil || b.ETA == nil:
+		// A part that cannot tell makes the whole unknown, unless it has nothing left to do.
+		a.ETA = nil
+	case *b.ETA > *a.ETA:
+		a.ETA = b.ETA
+	}
+	if a.State == "" || b.State == "paused" {
+		a.State = b.State
+	}
+	if a.Limit == "" {
+		a.Limit = b.Limit
+	}
+	return a
+}
+
+func (s *shard) sortedHosts() []*host {
+	return slices.SortedFunc(maps.Values(s.hosts), func(a, b *host) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// hostInfo is what `curtsy hosts` says of h.
+func (s *shard) hostInfo(h *host, now time.Time) crawl.HostInfo {
+	sp := s.delayOf(h)
+	hi := crawl.HostInfo{
+		Host: string(h.Name), DelayS: sp.d.Seconds(), DelaySource: sp.source, Queued: h.Queued, Fetched: h.Fetched,
+		Shard: s.id, AgentServers: []crawl.AgentInfo{}, Robots: []crawl.RobotsInfo{},
+	}
+	if h.DueReason == "retry-after" && h.Due.After(now) {
+		hi.DelaySource = "retry-after"
+	}
+	main := -1
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		f := s.robotsFile(h, o)
+		ri := o.info(now)
+		ri.HostHint = f.HostHint
+		hi.Robots = append(hi.Robots, ri)
+		if main < 0 || o.Ready > h.Origins[main].Ready || !o.History.Fetched.IsZero() && h.Origins[main].History.Fetched.IsZero() {
+			main = i
+		}
+		for _, a := range f.AgentServers() {
+			target := a.Target
+			if target == "" {
+				target = "none"
+			}
+			hi.AgentServers = append(hi.AgentServers, crawl.AgentInfo{Path: a.Path, Target: target, Line: a.Line})
+		}
+		if d := o; d.slow() {
+			hi.DelayS, hi.DelaySource = o.CrawlDelay.Seconds(), "crawl-delay"
+		}
+	}
+	if main >= 0 {
+		r := hi.Robots[main]
+		hi.Robot = &r
+	}
+	hi.State, hi.Reason, hi.NextDue = s.hostState(h, now)
+	return hi
+}
+
+func (s *shard) hostState(h *host, now time.Time) (state, reason string, next *time.Time) {
+	if h.visit != nil {
+		return "visiting", "", nil
+	}
+	if h.Queued == 0 && len(h.errands) == 0 {
+		return "idle", "", nil
+	}
+	for i := range h.Origins {
+		if o := &h.Origins[i]; o.PendingOn != "" && o.Ready > 0 {
+			return "robots-pending", "its robots.txt leads to " + o.PendingOn, nil
+		}
+	}
+	if held, why, until := s.held(h, now); held {
+		return "held", why, &until
+	}
+	when := h.Due
+	from, ok := ready(h, now)
+	if from.After(when) {
+		when = from
+	}
+	switch {
+	case !ok:
+		return "waiting", "another attempt", nil
+	case when.After(now):
+		return "waiting", "", &when
+	}
+	return "due", "", nil
+}
+
+// info is what can be said of an origin's robots.txt without reading it.
+func (o *origin) info(now time.Time) crawl.RobotsInfo {
+	state, _ := o.state(now)
+	ri := crawl.RobotsInfo{Origin: o.Origin.String(), State: state.String(), Status: o.Status, Reason: o.Reason}
+	if t := o.History.Fetched; !t.IsZero() {
+		t = t.UTC()
+		ri.FetchedAt = &t
+	}
+	return ri
+}

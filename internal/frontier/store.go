@@ -1,0 +1,181 @@
+package frontier
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// formatVersion is the layout of frontier-<shard>.db described below. A file of another version is refused.
+const formatVersion = 1
+
+// The buckets of a shard's file. Every key that grows with the crawl begins with the four bytes of a host id, so that
+// what is touched together lies together: random keys cost a bbolt file dearly.
+var (
+	bucketMeta    = []byte("meta")    // see meta.go
+	bucketNames   = []byte("names")   // host name → host id
+	bucketHosts   = []byte("hosts")   // host id → host record (hosts.go)
+	bucketRobots  = []byte("robots")  // host id, origin → robots.txt, the last good copy
+	bucketURLs    = []byte("urls")    // host id, hash of the rest of the URL (, probe) → URL record (record.go): the seen set
+	bucketQueue   = []byte("queue")   // host id, origin index, depth, order → key in urls after the host id
+	bucketLater   = []byte("later")   // due (Unix ms), key in urls → nothing: URLs that wait for another attempt
+	bucketErrands = []byte("errands") // host id, errand → nothing
+	bucketOutbox  = []byte("outbox")  // number → target shard, event: sent after the commit that holds it
+
+	allBuckets = [][]byte{bucketMeta, bucketNames, bucketHosts, bucketRobots, bucketURLs, bucketQueue, bucketLater,
+		bucketErrands, bucketOutbox}
+)
+
+// ErrFormat says that a file was written by another version of Curtsy.
+var ErrFormat = errors.New("another format")
+
+// fileName is the frontier's file of one shard.
+func fileName(shard int) string { return fmt.Sprintf("frontier-%d.db", shard) }
+
+// openDB opens or creates a shard's file. It waits at most a second for another process to let go of it.
+func openDB(path string, readOnly bool) (*bolt.DB, error) {
+	db, err := bolt.Open(path, 0o600, &bolt.Options{
+		Timeout:        time.Second,
+		ReadOnly:       readOnly,
+		FreelistType:   bolt.FreelistMapType,
+		NoFreelistSync: true, // the free list is rebuilt on opening; commits write less
+	})
+	if errors.Is(err, berrors.ErrTimeout) {
+		return nil, fmt.Errorf("open %s: another process holds it (see the pid in the lock file beside it): stop it with `curtsy stop`, or ask it with --nats: %w", path, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	if readOnly {
+		err = db.View(func(tx *bolt.Tx) error { return checkFormat(tx, path) })
+	} else {
+		err = db.Update(func(tx *bolt.Tx) error { return initFormat(tx, path) })
+	}
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+var keyFormat = []byte("format")
+
+func checkFormat(tx *bolt.Tx, path string) error {
+	b := tx.Bucket(bucketMeta)
+	if b == nil {
+		return fmt.Errorf("open %s: not a frontier file: %w", path, ErrFormat)
+	}
+	var format, version int
+	if _, err := fmt.Sscanf(string(b.Get(keyFormat)), "frontier %d canon %d", &format, &version); err != nil ||
+		format != formatVersion || version != canon.Version {
+		return fmt.Errorf("open %s: it says %q, this program writes \"frontier %d canon %d\": use the version that wrote it, or begin anew with another --dir: %w",
+			path, b.Get(keyFormat), formatVersion, canon.Version, ErrFormat)
+	}
+	return nil
+}
+
+func initFormat(tx *bolt.Tx, path string) error {
+	if tx.Bucket(bucketMeta) != nil {
+		return checkFormat(tx, path)
+	}
+	for _, name := range allBuckets {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return fmt.Errorf("create %s: %w", path, err)
+		}
+	}
+	return tx.Bucket(bucketMeta).Put(keyFormat, fmt.Appendf(nil, "frontier %d canon %d", formatVersion, canon.Version))
+}
+
+// hostID is a host's short number within its shard; 0 is none.
+type hostID uint32
+
+func (id hostID) append(b []byte) []byte { return binary.BigEndian.AppendUint32(b, uint32(id)) }
+
+// urlKey appends the key of a URL: host id and hash of what follows the host name (scheme and port, path, query).
+// Two URLs may share a hash; the record holds the text, and find (seen.go) probes on.
+func urlKey(b []byte, id hostID, u canon.URL) []byte {
+	b = id.append(b)
+	return binary.BigEndian.AppendUint64(b, xxhash.Sum64String(string(u)))
+}
+
+// queueKey appends a URL's place in its host's queue: lowest depth first, then first come.
+func queueKey(b []byte, id hostID, origin uint8, depth int, order uint64) []byte {
+	b = id.append(b)
+	b = append(b, origin)
+	b = binary.BigEndian.AppendUint16(b, uint16(min(depth, 0xffff)))
+	return binary.BigEndian.AppendUint64(b, order)
+}
+
+func laterKey(b []byte, due time.Time, urlKey []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(max(due.UnixMilli(), 0)))
+	return append(b, urlKey...)
+}
+
+// meta is what a shard's file says about itself, beside its format. It changes in the same transaction as the state
+// it describes.
+type meta struct {
+	Seq      uint64 `json:"seq"`  // log sequence applied last
+	SeqTime  int64  `json:"time"` // its server timestamp, Unix ns: with Seq the anchor
+	Epoch    uint64 `json:"epoch"`
+	Owner    string `json:"owner"`
+	Order    uint64 `json:"order"` // last acceptance number
+	NextHost uint32 `json:"next_host"`
+	Counts   counts `json:"counts"`
+	Spec     string `json:"spec"`    // fingerprint of what the URLs were judged by (reopen.go)
+	BootID   string `json:"boot_id"` // of the machine that wrote last
+	Clean    bool   `json:"clean"`   // closed with nothing outstanding
+	Written  int64  `json:"written"` // Unix ms
+	Outbox   uint64 `json:"outbox"`  // last outbox number
+}
+
+// counts is the accounting of a shard's URLs by class. In-flight URLs are among the queued.
+type counts struct {
+	Queued     int64            `json:"queued"`
+	Stored     int64            `json:"stored"`
+	Redirected int64            `json:"redirected"`
+	Refused    int64            `json:"refused"`
+	Failed     int64            `json:"failed"`
+	Later      int64            `json:"later"` // of the queued, those that wait for another attempt
+	Bytes      int64            `json:"bytes"`
+	ByReason   map[string]int64 `json:"by_reason"`
+}
+
+var keyMeta = []byte("state")
+
+func loadMeta(tx *bolt.Tx) (m meta, err error) {
+	if v := tx.Bucket(bucketMeta).Get(keyMeta); v != nil {
+		if err := json.Unmarshal(v, &m); err != nil {
+			return m, fmt.Errorf("read the shard's state: %w", err)
+		}
+	}
+	if m.Counts.ByReason == nil {
+		m.Counts.ByReason = map[string]int64{}
+	}
+	return m, nil
+}
+
+func (m *meta) save(tx *bolt.Tx) error {
+	v, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(bucketMeta).Put(keyMeta, v)
+}
+
+// bootID tells one boot of the machine from the next; empty where the system has no such thing.
+func bootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
