@@ -1,0 +1,35 @@
+# What CI runs, a developer runs: `make check` before a commit, `make ci` before a push.
+GO ?= go
+
+.PHONY: check test race external fuzz bench real ci cover
+
+check: ## gofmt, vet, tidy, tests
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run: gofmt -w .'; exit 1; }
+	$(GO) vet ./...
+	$(GO) mod tidy -diff
+	$(GO) test ./...
+
+test:
+	$(GO) test ./...
+
+race:
+	$(GO) test -race ./...
+
+external: ## needs nginx, Docker and docker-compose: there a missing tool is a failure
+	$(GO) test -tags external -count=1 -timeout 15m ./...
+
+FUZZTIME ?= 30s
+fuzz: ## every fuzz target for FUZZTIME
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+	  done; done
+
+bench: ## what a page costs, by stage, and beside the peers
+	cd bench && $(GO) test -run '^$$' -bench . -benchmem ./...
+
+real: ## the PostgreSQL and Python manuals through nginx (Debian, root)
+	bench/real/run
+
+ci:
+	.ci/run
