@@ -1,0 +1,144 @@
+package crawl
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+var (
+	testOrigin  = canon.Origin{Scheme: "https", Host: "a.example", Port: 8443}
+	testRobots  = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, true, 5}
+	testErrand  = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3}
+	testVisitID = VisitID{1 << 40, 77}
+	testResult  = Result{"http://a.example/x", Failed, ReasonHTTP5xx, 503, 4, "Disallow: /", "http://a.example/y", 99, time.Second, true, time.UnixMilli(1_700_000_000_001)}
+)
+
+// Every field set, so that a field forgotten in one direction shows. filled checks that the test itself forgets none.
+func filled(t *testing.T, v reflect.Value, path string) {
+	t.Helper()
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			filled(t, v.Field(i), path+"."+v.Type().Field(i).Name)
+		}
+	case reflect.Slice:
+		if v.Len() == 0 {
+			t.Errorf("%s is empty in the test", path)
+		} else if v.Type().Elem().Kind() != reflect.Uint8 {
+			filled(t, v.Index(0), path+"[0]")
+		}
+	case reflect.Pointer:
+		filled(t, v.Elem(), path)
+	default:
+		if v.IsZero() {
+			t.Errorf("%s is zero in the test", path)
+		}
+	}
+}
+
+func roundTrip[T any](t *testing.T, want T, got T, err error) {
+	t.Helper()
+	filled(t, reflect.ValueOf(want), reflect.TypeFor[T]().Name())
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("decoded\n%+v (%v), want\n%+v", got, err, want)
+	}
+}
+
+func TestWireRoundTrip(t *testing.T) {
+	take := Take{"f1", 16, true}
+	gotTake, err := DecodeTake(AppendTake(nil, take))
+	roundTrip(t, take, gotTake, err)
+
+	grants := Grants{Wait: time.Second, Visits: []Visit{{
+		ID: testVisitID, Shard: 3, Host: "a.example", URLs: []VisitURL{{"http://a.example/", "http://b.example/", 1, 2, 3}},
+		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Delay: 5, NotBefore: 6, Lease: 7, Hurried: true,
+	}}}
+	gotGrants, err := DecodeGrants(AppendGrants(nil, grants))
+	roundTrip(t, grants, gotGrants, err)
+
+	renew := Renew{"f1", []VisitID{testVisitID}}
+	gotRenew, err := DecodeRenew(AppendRenew(nil, renew))
+	roundTrip(t, renew, gotRenew, err)
+
+	renewed := Renewed{[]VisitID{testVisitID}, time.Second}
+	gotRenewed, err := DecodeRenewed(AppendRenewed(nil, renewed))
+	roundTrip(t, renewed, gotRenewed, err)
+
+	gotErrand, err := DecodeErrand(AppendErrand(nil, testErrand))
+	roundTrip(t, testErrand, gotErrand, err)
+	gotRobots, err := DecodeRobots(AppendRobots(nil, testRobots))
+	roundTrip(t, testRobots, gotRobots, err)
+
+	ev := Event{
+		Visit: testVisitID, Fetcher: "f1", Links: []Links{{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}}},
+		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Answers: []Answer{{testErrand, testRobots}}, StoreFailed: []string{"u"},
+		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []Errand{testErrand}, true, 7},
+	}
+	gotEvent, err := DecodeEvent(AppendEvent(nil, &ev))
+	roundTrip(t, ev, gotEvent, err)
+
+	pages := []Page{{
+		"http://a.example/", testVisitID, 200, time.UnixMilli(1), "text/html", "utf-8", NoSnippet, time.UnixMilli(2), 3, [32]byte{1}, 4,
+		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true,
+	}}
+	gotPages, err := DecodePages(AppendPages(nil, pages))
+	roundTrip(t, pages[0], gotPages[0], err)
+}
+
+func TestWireRefusesNewerVersions(t *testing.T) {
+	e := enc{}
+	e.uint(1, Version+1)
+	if _, err := DecodeEvent(e.b); !errors.Is(err, ErrVersion) {
+		t.Errorf("event of a newer version: %v", err)
+	}
+	if _, err := DecodePages(e.b); !errors.Is(err, ErrVersion) {
+		t.Errorf("pages of a newer version: %v", err)
+	}
+	e = enc{b: AppendEvent(nil, &Event{Fetcher: "f"})}
+	e.str(99, "a field of the future")
+	if ev, err := DecodeEvent(e.b); err != nil || ev.Fetcher != "f" {
+		t.Errorf("an unknown field: %+v, %v", ev, err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(AppendEvent(nil, &Event{Visit: testVisitID, Robots: []Robots{testRobots}, Outcome: &Outcome{Host: "h", Results: []Result{testResult}}}))
+	f.Add(AppendGrants(nil, Grants{Visits: []Visit{{ID: testVisitID, URLs: []VisitURL{{URL: "u"}}}}}))
+	f.Add(AppendPages(nil, []Page{{URL: "u", Body: []byte("b")}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		DecodeTake(b)
+		DecodeGrants(b)
+		DecodeRenew(b)
+		DecodeRenewed(b)
+		DecodeErrand(b)
+		DecodeRobots(b)
+		DecodePages(b)
+		if ev, err := DecodeEvent(b); err == nil {
+			if _, err := DecodeEvent(AppendEvent(nil, &ev)); err != nil {
+				t.Errorf("what was decoded does not decode again: %v", err)
+			}
+		}
+	})
+}
+
+func TestShardOfSpreads(t *testing.T) {
+	for _, n := range []int{1, 4, 16, 256} {
+		count := make([]int, n)
+		for i := range 100 * n {
+			count[ShardOf(canon.Host("h"+string(rune('a'+i%26))+time.Duration(i).String()+".example"), n)]++
+		}
+		for s, c := range count {
+			if c < 40 || c > 200 {
+				t.Errorf("%d shards: shard %d got %d of 100 expected hosts", n, s, c)
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package frontier
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// TestCrashesLoseNothing drives a shard with random links, visits, outcomes (late ones and repeated ones too), commits
+// and crashes, and holds it against what a fetcher saw: every URL is accounted for exactly once, no host is ever granted
+// twice at a time or before its delay, and after the last crash the work still ends.
+func TestCrashesLoseNothing(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { crashRun(t, seed) })
+		})
+	}
+}
+
+func crashRun(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	spec := testSpec("http://h0.example/")
+	b := newBench(t, spec)
+	known := map[canon.URL]bool{}
+	type out struct {
+		v   crawl.Visit
+		end time.Time // of its last request; zero = none sent yet
+	}
+	var outstanding, late []out
+	lastEnd := map[canon.Host]time.Time{}
+	url := func() canon.URL {
+		return mustParse(t, fmt.Sprintf("http://h%d.example/%d", rng.IntN(6), rng.IntN(40)))
+	}
+	work := func(steps int) {
+		for range steps {
+			switch p := rng.IntN(100); {
+			case p < 25:
+				l := crawl.Links{Depth: rng.IntN(4)}
+				for range 1 + rng.IntN(6) {
+					u := url()
+					known[u] = true
+					l.URLs = append(l.URLs, u)
+				}
+				b.event(crawl.Event{Links: []crawl.Links{l}})
+			case p < 55:
+				for _, v := range b.grant(1 + rng.IntN(3)) {
+					for _, o := range outstanding {
+						if o.v.Host == v.Host {
+							t.Fatalf("%s granted twice at once", v.Host)
+						}
+					}
+					if since := time.Since(lastEnd[v.Host]); !lastEnd[v.Host].IsZero() && since < v.Delay {
+						t.Fatalf("%s granted %v after its last response, delay %v", v.Host, since, v.Delay)
+					}
+					outstanding = append(outstanding, out{v: v})
+				}
+			case p < 80 && len(outstanding) > 0:
+				i := rng.IntN(len(outstanding))
+				o := outstanding[i]
+				outstanding = append(outstanding[:i], outstanding[i+1:]...)
+				lastEnd[o.v.Host] = time.Now()
+				class, reason := crawl.Stored, crawl.Reason("")
+				switch rng.IntN(6) {
+				case 0:
+					class, reason = crawl.Failed, crawl.ReasonHTTP4xx
+				case 1:
+					class, reason = crawl.Redirected, crawl.ReasonRedirect
+				case 2:
+					class, reason = crawl.Returned, ""
+				}
+				b.finish(o.v, class, reason)
+				if rng.IntN(3) == 0 { // the publish was retried
+					last := b.log[len(b.log)-1]
+					last.Seq++
+					b.log = append(b.log, last)
+					if err := b.s.apply(b.log[len(b.log)-1:]); err != nil {
+						t.Fatal(err)
+					}
+				}
+			case p < 88:
+				b.commit()
+			case p < 92:
+				// The process dies, with its fetchers; their outcomes may already be on their way.
+				b.crash()
+				for _, o := range outstanding {
+					lastEnd[o.v.Host] = time.Now()
+					if rng.IntN(2) == 0 {
+						late = append(late, o)
+					}
+				}
+				outstanding = nil
+				b.open()
+			case p < 94 && len(late) > 0:
+				b.finish(late[0].v, crawl.Stored, "")
+				late = late[1:]
+			default:
+				time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
+			}
+			if st := b.status(); int(st.Discovered) != len(known) {
+				t.Fatalf("discovered %d, offered %d", st.Discovered, len(known))
+			}
+		}
+	}
+	work(400)
+	for _, o := range outstanding {
+		b.finish(o.v, crawl.Stored, "")
+	}
+	outstanding = nil
+	for i := 0; b.status().Queued > 0; i++ {
+		if i > 10000 {
+			t.Fatalf("the work does not end: %+v", b.status())
+		}
+		for _, v := range b.grant(4) {
+			b.finish(v, crawl.Stored, "")
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	st := b.status()
+	if int(st.Discovered) != len(known) || st.InFlight != 0 {
+		t.Fatalf("at the end %+v, offered %d", st, len(known))
+	}
+	b.verify()
+}
+
+// verify holds counters and queues against the records they count.
+func (b *bench) verify() {
+	b.t.Helper()
+	var c counts
+	queued := map[hostID]int64{}
+	err := b.s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
+		switch r.Class {
+		case crawl.Queued:
+			c.Queued++
+			queued[h.ID]++
+		case crawl.Stored:
+			c.Stored++
+		case crawl.Redirected:
+			c.Redirected++
+		case crawl.Refused:
+			c.Refused++
+		case crawl.Failed:
+			c.Failed++
+		default:
+			b.t.Errorf("%s has class %v", r.URL, r.Class)
+		}
+		return false, nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	got := b.s.m.Counts
+	if got.Queued != c.Queued || got.Stored != c.Stored || got.Redirected != c.Redirected || got.Refused != c.Refused || got.Failed != c.Failed {
+		b.t.Errorf("counters %+v, records say %+v", got, c)
+	}
+	var entries int64
+	cur := b.s.tx.Bucket(bucketQueue).Cursor() // not Stats, which looks at committed pages only
+	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
+		entries++
+	}
+	if entries+got.Later != c.Queued {
+		b.t.Errorf("%d queue entries + %d waiting, %d records queued", entries, got.Later, c.Queued)
+	}
+	for id, n := range queued {
+		if b.s.byID[id].Queued != n {
+			b.t.Errorf("%s says %d queued, records say %d", b.s.byID[id].Name, b.s.byID[id].Queued, n)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package frontier
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+func TestRecordRoundTrip(t *testing.T) {
+	for _, r := range []record{
+		{URL: "http://a.example/"},
+		{URL: "http://a.example/x?y", Class: crawl.Failed, Origin: 3, Depth: 7, Hops: 2, Attempts: 3, Order: 1 << 40,
+			Visit: crawl.VisitID{Epoch: 1 << 33, N: 9}, Status: 503, Line: 12, Reason: crawl.ReasonHTTP5xx,
+			Detail: "gone", FoundOn: "http://a.example/", FetchedAt: 1_700_000_000_000},
+		{URL: "http://a.example/q", Class: crawl.Queued, Due: time.UnixMilli(1_700_000_000_123), FoundOn: "https://b.example/q", NoSnippet: true},
+	} {
+		got, err := decodeRecord(r.append(nil))
+		if err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("decoded %+v (%v), want %+v", got, err, r)
+		}
+		same, depth, class, _ := peek(r.append(nil), r.URL)
+		if !same || depth != r.Depth || class != r.Class {
+			t.Errorf("peek = %v %d %v for %+v", same, depth, class, r)
+		}
+		if same, _, _, _ := peek(r.append(nil), r.URL+"x"); same {
+			t.Errorf("peek takes %s for %s", r.URL+"x", r.URL)
+		}
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	r := record{URL: "http://a.example/x", FoundOn: "http://a.example/", Reason: "trap"}
+	f.Add(r.append(nil))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, v []byte) {
+		r, err := decodeRecord(v)
+		peek(v, "http://a.example/x")
+		if err != nil {
+			return
+		}
+		again, err := decodeRecord(r.append(nil))
+		if err != nil || again.URL != r.URL || again.FoundOn != r.FoundOn || again.Visit != r.Visit {
+			t.Errorf("%+v became %+v (%v)", r, again, err)
+		}
+	})
+}
+
+// Two URLs of one hash must stay two URLs: find goes on to the next probe.
+func TestHashCollisionKeepsBoth(t *testing.T) {
+	b := newBench(t, testSpec("http://a.example/"))
+	b.links(0, "", "http://a.example/one")
+	h := b.s.hosts["a.example"]
+	key := urlKey(nil, h.ID, "http://a.example/one")
+	k, v := b.s.find(key, canon.URL("http://a.example/two")) // as if it had the same hash
+	if v != nil || len(k) != len(key)+2 {
+		t.Errorf("find = %x, %v: want a fresh probe key", k, v)
+	}
+	if k, v := b.s.find(key, "http://a.example/one"); v == nil || string(k) != string(key) {
+		t.Error("the first URL is not found under its own key")
+	}
+}
