@@ -14,7 +14,6 @@
 package scope
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -31,6 +30,8 @@ type Spec struct {
 	// Include and Exclude are regular expressions in Go's syntax (RE2, linear time),
 	// matched anywhere in the whole canonical URL; anchor them with ^ and $ as needed.
 	Include, Exclude []string
+
+	Limits Limits // for Scope.Trap
 }
 
 // Decision is the answer for one URL.
@@ -44,15 +45,12 @@ type Decision struct {
 type Scope struct {
 	kind             string
 	seeds            map[canon.URL]struct{}
-	names            map[string]string      // host or domain → its rule
-	dirs             map[canon.URL][]dir    // root → directories, for kind prefix
-	outside          string                 // the rule for everything else
+	names            map[string]string // what the kind compares → its rule
+	outside          string            // the rule for everything else
 	include, exclude []rule
+	limits           Limits
 	hosts            *hostCache
 }
-
-// dir is a seed's directory, as "https://example.org/docs/".
-type dir struct{ url, rule string }
 
 // rule is a compiled include or exclude expression and what Decision says of it.
 type rule struct {
@@ -64,10 +62,10 @@ type rule struct {
 // works.
 func New(spec Spec) (*Scope, error) {
 	s := &Scope{
-		kind:  spec.Kind,
-		seeds: make(map[canon.URL]struct{}),
-		names: make(map[string]string),
-		dirs:  make(map[canon.URL][]dir),
+		kind:   spec.Kind,
+		seeds:  make(map[canon.URL]struct{}),
+		names:  make(map[string]string),
+		limits: spec.Limits.effective(),
 	}
 	switch s.kind {
 	case "":
@@ -102,8 +100,8 @@ func compile(key string, patterns []string) ([]rule, error) {
 		if err != nil {
 			// regexp repeats the expression and its own prefix; ours names both already.
 			why := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-			return nil, fmt.Errorf(`%s %q is no regular expression (%w); write for example '/docs/' or '\.pdf$'`,
-				key, p, errors.New(why))
+			return nil, fmt.Errorf(`%s %q is no regular expression (%s); write for example '/docs/' or '\.pdf$'`,
+				key, p, why)
 		}
 		rules = append(rules, rule{re, key + ": " + p})
 	}
@@ -116,10 +114,6 @@ func (s *Scope) Add(seeds ...canon.URL) *Scope {
 	c := *s
 	c.seeds = maps.Clone(s.seeds)
 	c.names = maps.Clone(s.names)
-	c.dirs = make(map[canon.URL][]dir, len(s.dirs))
-	for root, dirs := range s.dirs {
-		c.dirs[root] = dirs[:len(dirs):len(dirs)] // appending copies
-	}
 	c.add(seeds)
 	return &c
 }
@@ -131,60 +125,46 @@ func (s *Scope) add(seeds []canon.URL) {
 			continue
 		}
 		s.seeds[seed] = struct{}{}
-		switch s.kind {
-		case "prefix":
-			s.addDir(seed)
-		case "host":
-			s.names[seed.Host().String()] = "host " + seed.Host().String()
-		case "domain":
-			domain := seed.Host().Registered()
-			s.names[domain] = "domain " + domain
+		if name := s.name(seed); name != "" {
+			s.names[name] = s.kind + " " + name
 		}
 	}
 	s.outside = s.describeOutside()
 	s.hosts = new(hostCache) // its answers came from the old seeds
 }
 
-// addDir notes a seed's directory, unless one above it is there already.
-func (s *Scope) addDir(seed canon.URL) {
-	root, path := seed.Root(), seed.Path()
-	url := string(root) + path[1:1+strings.LastIndexByte(path, '/')]
-	for _, have := range s.dirs[root] {
-		if strings.HasPrefix(url, have.url) {
-			return
-		}
+// name returns what the seed contributes to names: for host "example.org", for prefix
+// "https://example.org/docs/".
+func (s *Scope) name(seed canon.URL) string {
+	switch s.kind {
+	case "page":
+		return seed.String()
+	case "prefix":
+		path := seed.Path()
+		return seed.Origin().String() + path[:strings.LastIndexByte(path, '/')+1]
+	case "host":
+		return seed.Host().String()
+	case "domain":
+		return seed.Host().Registered()
 	}
-	s.dirs[root] = append(s.dirs[root], dir{url, "prefix " + url})
+	return ""
 }
 
 // describeOutside returns the rule of URLs outside every seed's part of the web.
 func (s *Scope) describeOutside() string {
-	var names []string
-	switch s.kind {
-	case "page":
-		for u := range s.seeds {
-			names = append(names, string(u))
-		}
-	case "prefix":
-		for _, dirs := range s.dirs {
-			for _, d := range dirs {
-				names = append(names, d.url)
-			}
-		}
-	case "host", "domain":
-		for name := range s.names {
-			names = append(names, name)
-		}
-	}
 	switch {
 	case s.kind == "any":
 		return "no URL" // the zero URL; every other is inside
-	case len(names) == 0:
-		return "outside: there is no seed"
-	case len(names) == 1:
-		return "outside " + s.kind + " " + names[0]
+	case len(s.names) == 0:
+		return "outside: there is no seed yet"
+	case len(s.names) > 1:
+		plural := map[string]string{"page": "pages", "prefix": "prefixes", "host": "hosts", "domain": "domains"}
+		return fmt.Sprintf("outside the %d %s of the seeds", len(s.names), plural[s.kind])
 	}
-	return fmt.Sprintf("outside the %d %s scopes of the seeds", len(names), s.kind)
+	var only string
+	for only = range s.names {
+	}
+	return "outside " + s.kind + " " + only
 }
 
 // Decide says whether u belongs to the crawl, and by which rule. It costs a few tens of
@@ -223,15 +203,25 @@ func (s *Scope) within(u canon.URL) (why string, in bool) {
 		_, in = s.seeds[u]
 		return "seed", in
 	case "prefix":
-		for _, d := range s.dirs[u.Root()] {
-			if strings.HasPrefix(string(u), d.url) {
-				return d.rule, true
-			}
-		}
-		return "", false
+		return s.withinPrefix(u)
 	case "host":
 		why, in = s.names[u.Host().String()]
 		return why, in
 	}
 	return s.hosts.lookup(u.Host(), s.names)
+}
+
+// withinPrefix looks for the directories u lies in, from the root down: a few lookups,
+// however many seeds there are.
+func (s *Scope) withinPrefix(u canon.URL) (why string, in bool) {
+	path := u.Path()
+	start := len(u) - len(u.PathQuery())
+	for i, n := 0, 0; ; i += n + 1 {
+		if n = strings.IndexByte(path[i:], '/'); n < 0 {
+			return "", false
+		}
+		if why, in = s.names[string(u[:start+i+n+1])]; in {
+			return why, true
+		}
+	}
 }

@@ -1,106 +1,166 @@
 package scope
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Limits of Trap. They lie well above what the deepest manuals, package mirrors and
-// catalogue pages use (trap_test.go keeps examples) and well below what a page that
-// links to a longer copy of its own address reaches before it costs anyone much.
-const (
-	MaxSegments  = 40   // parts of a path
-	MaxInARow    = 4    // times one to three parts may follow themselves, less one
-	MaxSamePart  = 8    // times one part may appear in a path
-	MaxQuery     = 1024 // bytes of a query
-	MaxParams    = 32   // parameters of a query
-	MaxSameParam = 8    // times one parameter's name may appear
-)
+// Limits say where Trap begins. In each, 0 means the default and a negative number no
+// limit. The defaults lie well above what the deepest manuals, package mirrors and
+// catalogues use (trap_test.go keeps examples), and low enough to stop a page that
+// links to a longer copy of its own address after a few copies.
+type Limits struct {
+	URLBytes   int // of a URL; 2048, the most that canon makes
+	Parts      int // of a path; 40
+	InARow     int // copies of one part, or of two or three, right after one another; 3
+	SamePart   int // appearances of one part anywhere in a path; 8
+	QueryBytes int // of a query; 1024
+	Params     int // of a query; 32
+	SameParam  int // parameters of the same name; 8
+}
 
-// Trap reports whether a URL looks like one of endlessly many that a site makes up:
-// the same parts over and over, or a query that keeps growing. The reason is for
-// people and begins with "trap: ". Ordinary URLs cost well under 200 ns and no
-// allocation.
+var defaults = Limits{
+	URLBytes: canon.MaxLen, Parts: 40, InARow: 3, SamePart: 8, QueryBytes: 1024, Params: 32, SameParam: 8,
+}
+
+// effective replaces zeros and negative numbers.
+func (l Limits) effective() Limits {
+	set := func(field *int, byDefault int) {
+		switch {
+		case *field == 0:
+			*field = byDefault
+		case *field < 0:
+			*field = math.MaxInt32
+		}
+	}
+	set(&l.URLBytes, defaults.URLBytes)
+	set(&l.Parts, defaults.Parts)
+	set(&l.InARow, defaults.InARow)
+	set(&l.SamePart, defaults.SamePart)
+	set(&l.QueryBytes, defaults.QueryBytes)
+	set(&l.Params, defaults.Params)
+	set(&l.SameParam, defaults.SameParam)
+	return l
+}
+
+// Trap reports whether a URL looks like one of the endlessly many that some sites make
+// up: the same parts over and over, or a query that keeps growing, by the default
+// limits. The reason is for people and begins with "trap: ". Ordinary URLs cost some
+// tens of nanoseconds and no allocation.
 func Trap(u canon.URL) (reason string, trapped bool) {
+	return defaults.trap(u)
+}
+
+// Trap is the function Trap by the limits of the Spec. It asks nothing else of the
+// scope: seeds may be traps, and whether that stops them is the caller's affair.
+func (s *Scope) Trap(u canon.URL) (reason string, trapped bool) {
+	return s.limits.trap(u)
+}
+
+func (l *Limits) trap(u canon.URL) (reason string, trapped bool) {
+	if len(u) > l.URLBytes {
+		return more("URL bytes", l.URLBytes), true
+	}
 	path, query, _ := strings.Cut(u.PathQuery(), "?")
-	if reason = trapPath(path); reason == "" {
-		reason = trapQuery(query)
+	if reason = l.path(path); reason == "" && query != "" {
+		reason = l.query(query)
 	}
 	return reason, reason != ""
 }
 
-func trapPath(path string) string {
-	var parts [MaxSegments]string
-	n := 0
-	for rest := strings.TrimPrefix(path, "/"); rest != ""; n++ {
-		if n == MaxSegments {
-			return "trap: path of more than " + strconv.Itoa(MaxSegments) + " parts"
-		}
-		parts[n], rest, _ = strings.Cut(rest, "/")
+func (l *Limits) path(path string) string {
+	slashes := strings.Count(path, "/")
+	switch {
+	case slashes <= min(l.InARow, l.SamePart, l.Parts):
+		return "" // too short for anything below
+	case slashes > l.Parts+1: // the first slash and a last one bound no further part
+		return more("path parts", l.Parts)
 	}
-	for i := range n {
-		if repeated(parts[:i+1]) {
-			return "trap: path part repeated " + strconv.Itoa(MaxInARow) + " times"
-		}
-		same := 0
-		for _, p := range parts[:i+1] {
-			if p == parts[i] {
-				same++
+	var last [3]string // the parts before this one, by number modulo 3
+	var equal [3]int   // for periods 1 to 3: how many parts equalled the one a period before
+	n := 0
+	for rest := path[1:]; rest != ""; n++ {
+		var part string
+		part, rest, _ = strings.Cut(rest, "/")
+		for period := 1; period <= min(3, n); period++ {
+			if part != last[(n-period)%3] {
+				equal[period-1] = 0
+				continue
+			}
+			if equal[period-1]++; equal[period-1] == period*l.InARow {
+				for back := 1; back < period; back++ {
+					part = last[(n-back)%3] + "/" + part
+				}
+				return "trap: path repeats " + strconv.Quote(part) + " " + strconv.Itoa(l.InARow+1) + " times"
 			}
 		}
-		if same > MaxSamePart {
-			return "trap: path part " + strconv.Quote(parts[i]) + " appears more than " + strconv.Itoa(MaxSamePart) + " times"
+		last[n%3] = part
+	}
+	if n > l.Parts {
+		return more("path parts", l.Parts)
+	}
+	if n > l.SamePart {
+		var list [40]string // more, if so configured, go to the heap
+		parts := list[:0]
+		for rest := path[1:]; rest != ""; {
+			var part string
+			part, rest, _ = strings.Cut(rest, "/")
+			parts = append(parts, part)
 		}
+		return tooOften("path parts", parts, l.SamePart)
 	}
 	return ""
 }
 
-// repeated reports whether parts end in MaxInARow copies of the same one, two or three
-// parts.
-func repeated(parts []string) bool {
-	for period := 1; period <= 3; period++ {
-		need := (MaxInARow - 1) * period
-		if len(parts) < need+period {
-			return false
-		}
-		run := 0
-		for i := len(parts) - 1; i >= period && run < need && parts[i] == parts[i-period]; i-- {
-			run++
-		}
-		if run == need {
-			return true
-		}
+func (l *Limits) query(query string) string {
+	if len(query) > l.QueryBytes {
+		return more("query bytes", l.QueryBytes)
 	}
-	return false
+	n := 1 + strings.Count(query, "&") + strings.Count(query, ";")
+	if n > l.Params {
+		return more("query parameters", l.Params)
+	}
+	if n > l.SameParam {
+		var list [32]string
+		names := list[:0]
+		for rest := query; rest != ""; {
+			var param string
+			param, rest = cutParam(rest)
+			name, _, _ := strings.Cut(param, "=")
+			names = append(names, name)
+		}
+		return tooOften("query parameters", names, l.SameParam)
+	}
+	return ""
 }
 
-func trapQuery(query string) string {
-	if len(query) > MaxQuery {
-		return "trap: query longer than " + strconv.Itoa(MaxQuery) + " bytes"
+// cutParam splits a query after its first parameter; ";" separates as "&" does.
+func cutParam(query string) (param, rest string) {
+	if i := strings.IndexAny(query, "&;"); i >= 0 {
+		return query[:i], query[i+1:]
 	}
-	var names [MaxParams]string
-	n := 0
-	for rest := query; rest != ""; n++ {
-		if n == MaxParams {
-			return "trap: more than " + strconv.Itoa(MaxParams) + " parameters"
-		}
-		param := rest
-		if i := strings.IndexAny(rest, "&;"); i >= 0 {
-			param, rest = rest[:i], rest[i+1:]
-		} else {
-			rest = ""
-		}
-		names[n], _, _ = strings.Cut(param, "=")
+	return query, ""
+}
+
+func more(what string, than int) string {
+	return "trap: more than " + strconv.Itoa(than) + " " + what
+}
+
+// tooOften returns a reason when a string is in list more than limit times. The lists
+// are short, so comparing all is cheaper than a map.
+func tooOften(what string, list []string, limit int) string {
+	for i := limit; i < len(list); i++ {
 		same := 0
-		for _, name := range names[:n+1] {
-			if name == names[n] {
+		for _, s := range list[:i+1] {
+			if s == list[i] {
 				same++
 			}
 		}
-		if same > MaxSameParam {
-			return "trap: parameter " + strconv.Quote(names[n]) + " more than " + strconv.Itoa(MaxSameParam) + " times"
+		if same > limit {
+			return more(what+" "+strconv.Quote(list[i]), limit)
 		}
 	}
 	return ""
