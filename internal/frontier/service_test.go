@@ -1,0 +1,234 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
+)
+
+// broker starts an embedded server and connects to it; both end with the test.
+func broker(t testing.TB) *queue.Conn {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), Log: log, MaxStore: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Shutdown)
+	q, err := queue.Dial(t.Context(), queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Close() })
+	return q
+}
+
+// start runs a frontier until stop is called.
+func start(t *testing.T, q *queue.Conn, spec crawl.Spec, dir string) (stop func()) {
+	t.Helper()
+	f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+	}
+	t.Cleanup(stop)
+	if err := WaitReady(t.Context(), q, spec); err != nil {
+		t.Fatal(err)
+	}
+	return stop
+}
+
+// take asks for visits as a fetcher does.
+func take(t *testing.T, q *queue.Conn, n int) []crawl.Visit {
+	t.Helper()
+	m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: n}), 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := crawl.DecodeGrants(m.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Visits
+}
+
+func answer(t *testing.T, q *queue.Conn, v crawl.Visit, class crawl.Class) {
+	t.Helper()
+	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.URLs), Private: true}
+	for _, u := range v.URLs {
+		o.Results = append(o.Results, crawl.Result{URL: u.URL, Class: class})
+	}
+	ev := crawl.Event{Visit: v.ID, Outcome: o}
+	for _, r := range v.Robots {
+		ev.Robots = append(ev.Robots, crawl.Robots{Origin: r.Origin, State: crawl.RobotsUnavailable, Fresh: time.Hour, Status: 404})
+	}
+	l, err := q.OpenLog(t.Context(), queue.LogConfig{Stream: crawl.Names("t").EventsStream(v.Shard), Subject: crawl.Names("t").EventsSubject(v.Shard)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), crawl.AppendEvent(nil, &ev)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestServiceOverNATS(t *testing.T) {
+	q := broker(t)
+	spec := testSpec("http://h0.example/")
+	spec.Shards, spec.Delay = 4, 20*time.Millisecond
+	var seeds []canon.URL
+	for i := range 40 {
+		seeds = append(seeds, mustParse(t, fmt.Sprintf("http://h%d.example/", i)))
+		spec.Seeds = append(spec.Seeds, string(seeds[i]))
+	}
+	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	stop := start(t, q, spec, dir)
+	if err := Seed(t.Context(), q, spec, seeds); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < 20; {
+		for _, v := range take(t, q, 3) {
+			answer(t, q, v, crawl.Stored)
+			n += len(v.URLs)
+		}
+	}
+	waitFor(t, func() bool {
+		st, err := Ask(t.Context(), q, spec)
+		return err == nil && st.Stored >= 20 && st.InFlight == 0
+	})
+	held := take(t, q, 5) // a fetcher that dies with these
+	stop()
+	noGoroutines(t)
+
+	r, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := r.Status()
+	if err != nil || st.Discovered != 40 || st.InFlight != 0 || st.State != "stopped" {
+		t.Errorf("files say %+v (%v), want 40 discovered", st, err)
+	}
+	n := 0
+	r.Hosts(func(crawl.HostInfo) error { n++; return nil })
+	if n != 40 {
+		t.Errorf("%d hosts in the files, want 40", n)
+	}
+	x, err := r.Explain("HTTP://h0.example")
+	if err != nil || !x.Seen || x.Canonical != "http://h0.example/" {
+		t.Errorf("explain: %+v (%v)", x, err)
+	}
+	r.Close()
+
+	start(t, q, spec, dir)
+	for {
+		st, err := Ask(t.Context(), q, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Stored == 40 {
+			break
+		}
+		for _, v := range take(t, q, 8) {
+			answer(t, q, v, crawl.Stored)
+		}
+	}
+	for _, v := range held {
+		answer(t, q, v, crawl.Failed) // much too late: later visits have spoken
+	}
+	waitFor(t, func() bool {
+		st, err := Ask(t.Context(), q, spec)
+		return err == nil && st.Stored == 40 && st.InFlight == 0 && st.Failed == 0
+	})
+}
+
+// noGoroutines fails when a goroutine of this package's services is left. The broker's, in the same process, may stay.
+func noGoroutines(t *testing.T) {
+	t.Helper()
+	buf := make([]byte, 1<<20)
+	waitFor(t, func() bool {
+		all := string(buf[:runtime.Stack(buf, true)])
+		return !strings.Contains(all, "frontier.(*Frontier)") && !strings.Contains(all, "frontier.(*shard)")
+	})
+}
+
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); {
+		if time.Now().After(end) {
+			t.Fatal("waited 10 s in vain")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestPageBudgetIsNeverExceeded(t *testing.T) {
+	q := broker(t)
+	spec := testSpec("http://h0.example/")
+	spec.Shards, spec.Delay, spec.MaxPages = 4, time.Millisecond, 50
+	var seeds []canon.URL
+	for i := range 200 {
+		seeds = append(seeds, mustParse(t, fmt.Sprintf("http://h%d.example/%d", i%20, i)))
+		spec.Seeds = append(spec.Seeds, string(seeds[i]))
+	}
+	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	stop := start(t, q, spec, dir)
+	if err := Seed(t.Context(), q, spec, seeds); err != nil {
+		t.Fatal(err)
+	}
+	// A third of what is fetched is no page: its slots must come back.
+	class, n := crawl.Stored, 0
+	for range 400 {
+		vs := take(t, q, 3)
+		for _, v := range vs {
+			if n++; n%3 == 0 {
+				class = crawl.Failed
+			} else {
+				class = crawl.Stored
+			}
+			answer(t, q, v, class)
+		}
+		if n == 30 {
+			stop()
+			stop = start(t, q, spec, dir)
+		}
+		st, err := Ask(t.Context(), q, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Stored > 50 {
+			t.Fatalf("%d pages, --max-pages 50", st.Stored)
+		}
+		if st.Stored == 50 && st.InFlight == 0 {
+			return
+		}
+	}
+	st, _ := Ask(t.Context(), q, spec)
+	t.Errorf("%+v: the limit was never reached", st)
+}
