@@ -51,11 +51,11 @@ func ExampleFile_Claim() {
 	for _, url := range []string{"http://www.myhost.example", "http://alias.example"} {
 		origin, _ := robots.ParseOrigin(url)
 		claim := file.Claim(origin)
-		fmt.Println(origin, file.Rules("examplebot", origin).Match("/").Allowed, claim.Kind, claim.Target)
+		fmt.Println(origin, file.Rules("examplebot", origin).Match("/").Allowed, claim.Kind)
 	}
 	// Output:
-	// http://www.myhost.example true self ://
-	// http://alias.example false target http://www.myhost.example
+	// http://www.myhost.example true self
+	// http://alias.example false target
 }
 
 func ExampleFile_AgentServer() {

@@ -186,6 +186,9 @@ func TestHost_2_3_FormalAction(t *testing.T) {
 	// Without an origin there is nothing to compare with.
 	f := robots.Parse([]byte("User-agent: *\nHost: a.example\n"))
 	check(t, f.Rules("anybot", robots.Origin{}), "/")
+	if got, reason := robots.CheckHost("a.example", robots.Origin{}); got != robots.HostIgnored || reason == "" {
+		t.Errorf("CheckHost without an origin: %v, %q", got, reason)
+	}
 	if c := f.Claim(robots.Origin{}); c.Kind != robots.ClaimNone {
 		t.Errorf("claim of no origin: %+v", c)
 	}
@@ -241,6 +244,37 @@ func TestHost_2_4_Hint(t *testing.T) {
 		if got := robots.Parse([]byte(text)).HostHint; got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// §2.4, step 3: files are equal when their lines are.
+func TestHost_2_4_SameText(t *testing.T) {
+	const text = "User-agent: *\nDisallow: /ü\n\nHost: a.example\n"
+	for _, tt := range []struct {
+		other string
+		same  bool
+	}{
+		{text, true},
+		{strings.ReplaceAll(text, "\n", "\r\n"), true},
+		{strings.ReplaceAll(text, "\n", "\r"), true},
+		{text[:len(text)-1], true},
+		{"\ufeff" + text, true},
+		{string(encodeUTF16(text, true)), true},
+		{text + "\n", false},
+		{text + "#", false},
+		{text[1:], false},
+		{"", false},
+		{strings.ToLower(text), false},
+		{strings.Replace(text, "\n\n", "\n", 1), false},
+	} {
+		for _, pair := range [][2]string{{text, tt.other}, {tt.other, text}} {
+			if got := robots.SameText([]byte(pair[0]), []byte(pair[1])); got != tt.same {
+				t.Errorf("SameText(%q, %q) = %v", pair[0], pair[1], got)
+			}
+		}
+	}
+	if !robots.SameText(nil, nil) {
+		t.Error("two empty files differ")
 	}
 }
 

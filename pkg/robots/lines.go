@@ -93,3 +93,17 @@ func (l *lines) find(c byte) int {
 	}
 	return len(l.text)
 }
+
+// SameText reports whether two robots.txt files have the same lines, however those end and the text is encoded. Of files
+// from two origins it is evidence that one server answers for both (§2.4).
+func SameText(a, b []byte) bool {
+	textA, cutA := decode(a)
+	textB, cutB := decode(b)
+	x, y := newLines(textA), newLines(textB)
+	for x.next() {
+		if !y.next() || x.line != y.line {
+			return false
+		}
+	}
+	return !y.next() && cutA == cutB
+}

@@ -42,8 +42,11 @@ func ParseOrigin(raw string) (Origin, error) {
 }
 
 // String returns the origin as the start of a URL, without a default port: https://www.example.org, http://[::1]:8080.
-// ParseOrigin reads it back.
+// ParseOrigin reads it back. Of the zero Origin it is "".
 func (o Origin) String() string {
+	if o == (Origin{}) {
+		return ""
+	}
 	host := o.Host
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"

@@ -90,9 +90,13 @@ type scope struct {
 
 // ForStatus returns the rules that follow from an answer to GET /robots.txt, redirects already followed (§1.1): a 2xx body
 // is parsed; 400–499 except 429 allows everything; 429, 5xx and any other code, 0 for no answer at all too, allow nothing
-// but /robots.txt itself. A body that a network error cut short is no 2xx: pass code 0 for it, as [StateOf] would.
-func ForStatus(code int, body []byte) *File {
-	switch StateOf(code) {
+// but /robots.txt itself. For answers with more to tell than a code, such as a body cut short by a network error, use
+// StateOf and ForState.
+func ForStatus(code int, body []byte) *File { return ForState(StateOf(code), body) }
+
+// ForState returns the rules for a state (§1.1). body counts for Parsed only; a Redirect not followed allows nothing.
+func ForState(state State, body []byte) *File {
+	switch state {
 	case Parsed:
 		return Parse(body)
 	case Unavailable:

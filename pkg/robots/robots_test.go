@@ -2,6 +2,7 @@ package robots_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,32 @@ func TestForStatus(t *testing.T) {
 	}
 	if v := robots.ForStatus(503, nil).Rules("anybot", origin).Match("/"); v != (robots.Verdict{}) {
 		t.Errorf("unreachable: %+v, want no rule named", v)
+	}
+}
+
+func TestForState(t *testing.T) {
+	body := []byte("User-agent: *\nDisallow: /private\n")
+	for state, paths := range map[robots.State][]string{
+		robots.Parsed:      {"/", "!/private"},
+		robots.Unavailable: {"/", "/private"},
+		robots.Unreachable: {"!/", "!/private"},
+		robots.Redirect:    {"!/", "!/private"},
+	} {
+		check(t, robots.ForState(state, body).Rules("anybot", origin), paths...)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for got, want := range map[fmt.Stringer]string{
+		robots.Parsed: "parsed", robots.Unavailable: "unavailable", robots.Unreachable: "unreachable", robots.Redirect: "redirect",
+		robots.UseCopy: "copy", robots.UseNothing: "nothing", robots.UseAllowAll: "allow all",
+		robots.HostMatch: "match", robots.HostNoMatch: "nomatch", robots.HostIgnored: "ignored",
+		robots.ClaimNone: "none", robots.ClaimSelf: "self", robots.ClaimTarget: "target",
+		robots.Origin{}: "", origin: "https://www.example.org",
+	} {
+		if got.String() != want {
+			t.Errorf("%#v: %q, want %q", got, got, want)
+		}
 	}
 }
 
