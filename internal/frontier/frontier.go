@@ -32,6 +32,9 @@ type Options struct {
 	CrawlLog io.Writer             // one JSON line per URL fetched or refused; must be safe for concurrent use; nil: none
 	Shards   []int                 // which to own; nil: all
 	Term     time.Duration         // of shard ownership (T of design §3.1); 0: 10 s
+	// StopGrace is how long a shard goes on applying its log after Run is told to stop, so that the outcomes of visits that
+	// end now are committed instead of replayed; 0: 6 s, a second more than fetchers take.
+	StopGrace time.Duration
 }
 
 // Frontier is the service. Make it with New; Run it once.
@@ -73,6 +76,9 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 		for i := range spec.Shards {
 			o.Shards = append(o.Shards, i)
 		}
+	}
+	if o.StopGrace == 0 {
+		o.StopGrace = 6 * time.Second
 	}
 	f := &Frontier{
 		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, shards: map[int]*shard{}, since: time.Now(),
@@ -206,10 +212,6 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 	}
 }
 
-// stopGrace is how long a shard goes on applying its log after the frontier is told to stop, so that the outcomes of
-// visits that end now are committed instead of replayed.
-const stopGrace = 6 * time.Second
-
 // serveShard opens a shard's file and follows its log until ctx ends or something fails.
 func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership) error {
 	f.mu.Lock()
@@ -244,7 +246,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	select {
 	case <-gctx.Done():
 	case <-ctx.Done():
-		s.drain(gctx, stopGrace)
+		s.drain(gctx, f.opt.StopGrace)
 	}
 	f.mu.Lock()
 	delete(f.shards, id)

@@ -37,7 +37,7 @@ func broker(t testing.TB) *queue.Conn {
 // start runs a frontier until stop is called.
 func start(t *testing.T, q *queue.Conn, spec crawl.Spec, dir string) (stop func()) {
 	t.Helper()
-	f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, StopGrace: 50 * time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
