@@ -35,7 +35,7 @@ type Conn struct {
 
 	log      *slog.Logger
 	replicas int
-	acks     *acks
+	pub      *publisher
 
 	mu      sync.Mutex
 	changed chan struct{} // guarded by mu; closed and replaced at every disconnect and reconnect
@@ -64,7 +64,7 @@ func Dial(ctx context.Context, o Options, log *slog.Logger) (*Conn, error) {
 		err = jetStreamError(c.where(o, url), err)
 	}
 	if err == nil {
-		c.acks, err = newAcks(c)
+		c.pub, err = newPublisher(c)
 	}
 	if err != nil {
 		c.NC.Close()

@@ -112,7 +112,11 @@ func (s *consumption) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer func() {
+		for _, m := range p.close() {
+			_ = m.Nak() // for whoever comes next; without it they wait for ackWait to pass
+		}
+	}()
 
 	hctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

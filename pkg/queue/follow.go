@@ -18,7 +18,8 @@ const (
 
 // Follow hands the messages after from to apply, in order and without gaps, in batches of whatever is there (at most
 // 256 messages or 4 MiB, but always one). It blocks until ctx ends, and then returns nil; apply's error ends it too
-// and is returned as it is. The same batch is never handed over twice by one call.
+// and is returned as it is. No message is handed over twice by one call. The slice is apply's only until it returns, the
+// Data in it for good.
 //
 // Whenever it starts to read, and after every reconnect, it compares the message at the position applied last with
 // the position. When that message is another one, or is gone while older ones are there, or messages after it are
@@ -35,10 +36,10 @@ func (l *Log) Follow(ctx context.Context, from Position, apply func(batch []Entr
 		}
 		from = f.at
 		switch {
+		case f.failed && !(ctx.Err() != nil && errors.Is(err, ctx.Err())), errors.Is(err, ErrAnchor):
+			return err
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, ErrAnchor), f.failed:
-			return err
 		case errors.Is(err, nats.ErrConnectionClosed):
 			return fmt.Errorf("follow %s: %w", l.cfg.Stream, err)
 		}

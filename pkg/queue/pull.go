@@ -27,6 +27,7 @@ var errConsumerGone = errors.New("consumer deleted")
 type pull struct {
 	c        *Conn
 	next     string // API subject of requests
+	most     int    // bytes one request asks for at most
 	sub      *nats.Subscription
 	maxMsgs  int
 	maxBytes int
@@ -45,6 +46,8 @@ func (c *Conn) openPull(stream, consumer string, maxMsgs, maxBytes int) (*pull, 
 	p := &pull{
 		c: c, next: "$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer,
 		maxMsgs: maxMsgs, maxBytes: maxBytes,
+		// A request with room for less than the next message ends empty, and would be asked again at once for ever.
+		most:    max(maxBytes, int(c.NC.MaxPayload())+64<<10),
 		changed: c.watch(), wake: make(chan struct{}, 1), heard: time.Now(),
 	}
 	var err error
@@ -58,7 +61,15 @@ func (c *Conn) openPull(stream, consumer string, maxMsgs, maxBytes int) (*pull, 
 	return p, nil
 }
 
-func (p *pull) close() { _ = p.sub.Unsubscribe() }
+// close ends the session and returns what was not taken.
+func (p *pull) close() []*nats.Msg {
+	_ = p.sub.Unsubscribe()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := p.queue
+	p.queue, p.err = nil, errSession
+	return left
+}
 
 // arrived takes a message or a status in; it runs in the subscription's goroutine.
 func (p *pull) arrived(m *nats.Msg) {
@@ -66,7 +77,7 @@ func (p *pull) arrived(m *nats.Msg) {
 	p.heard = time.Now()
 	if len(m.Data) == 0 && len(m.Header) > 0 && m.Header.Get("Status") != "" {
 		p.status(m)
-	} else {
+	} else if p.err == nil {
 		p.queue = append(p.queue, m)
 		p.bytes += len(m.Data)
 		p.asked--
@@ -105,7 +116,7 @@ func (p *pull) ask() {
 		Batch     int           `json:"batch"`
 		MaxBytes  int           `json:"max_bytes"`
 		Heartbeat time.Duration `json:"idle_heartbeat"`
-	}{pullExpires, n, p.maxBytes, pullHeartbeat})
+	}{pullExpires, n, p.most, pullHeartbeat})
 	if err := p.c.NC.PublishRequest(p.next, p.sub.Subject, req); err != nil {
 		p.err = fmt.Errorf("%w: %w", errSession, err)
 		return
@@ -118,7 +129,16 @@ func (p *pull) ask() {
 func (p *pull) take(ctx context.Context, n, limit int, linger time.Duration) ([]*nats.Msg, error) {
 	var full <-chan time.Time
 	for {
+		select {
+		case <-p.changed: // what waits in the queue may be of before, and is not lost
+			return nil, fmt.Errorf("%w: the connection changed", errSession)
+		default:
+		}
 		p.mu.Lock()
+		if errors.Is(p.err, errConsumerGone) { // what it delivered is another's now
+			p.mu.Unlock()
+			return nil, errConsumerGone
+		}
 		if len(p.queue) > 0 && (linger == 0 || len(p.queue) >= n || p.bytes >= limit || p.err != nil) {
 			batch := p.cut(n, limit)
 			p.ask()
@@ -167,7 +187,6 @@ func (p *pull) pause(ctx context.Context, full <-chan time.Time) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-p.changed:
-		return fmt.Errorf("%w: the connection changed", errSession)
 	case <-t.C:
 		p.mu.Lock()
 		defer p.mu.Unlock()

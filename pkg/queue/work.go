@@ -48,7 +48,7 @@ func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
 // it waits and tries again until ctx ends; so a message may be handed over twice, and data over the server's limit
 // fails at once.
 func (w *Work) Send(ctx context.Context, subject string, data []byte) error {
-	_, err := w.c.acks.publish(ctx, subject, data)
+	_, err := w.c.pub.publish(ctx, subject, data)
 	return err
 }
 

@@ -56,12 +56,14 @@ type Options struct {
 
 // Server is a running server. Its methods may be called from any goroutine.
 type Server struct {
-	ns       *server.Server
-	opts     Options
-	lock     *os.File
-	bootID   string
-	clean    bool
-	shutdown sync.Once
+	opts   Options
+	lock   *os.File
+	bootID string
+	clean  bool
+
+	mu      sync.Mutex     // guards what follows; held over a restart and the shutdown
+	ns      *server.Server // replaced by Restart
+	stopped bool
 }
 
 // Start opens the store (about 30 ms when it is small) and returns when clients may connect. It fails with ErrLocked,
@@ -75,8 +77,7 @@ func Start(o Options) (*Server, error) {
 	if o.Listen != "" && o.User == "" && o.Password == "" {
 		o.User, o.Password = "curtsy-"+nuid.Next()[:8], nuid.Next()
 	}
-	host, port, err := splitListen(o.Listen)
-	if err != nil {
+	if _, _, err := splitListen(o.Listen); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
@@ -87,24 +88,33 @@ func Start(o Options) (*Server, error) {
 		return nil, fmt.Errorf("embedded NATS in %s: %w: stop it first, or use another data directory", o.Dir, err)
 	}
 	s := &Server{opts: o, lock: lock}
-	if err := s.start(host, port); err != nil {
+	if s.opts.MaxStore == 0 {
+		s.opts.MaxStore, err = roomFor(o.Dir)
+	}
+	if err == nil {
+		s.bootID, s.clean, err = markRunning(o.Dir)
+	}
+	if err == nil {
+		s.ns, err = s.run()
+	}
+	if err != nil {
+		if s.clean { // nothing was written that could be missing
+			_ = markStopped(o.Dir)
+		}
 		lock.Close()
 		return nil, fmt.Errorf("embedded NATS in %s: %w", o.Dir, err)
 	}
 	return s, nil
 }
 
-func (s *Server) start(host string, port int) (err error) {
+// run starts a server and waits until it is ready.
+func (s *Server) run() (*server.Server, error) {
 	o := &s.opts
-	if o.MaxStore == 0 {
-		if o.MaxStore, err = roomFor(o.Dir); err != nil {
-			return err
-		}
+	host, port, err := splitListen(o.Listen)
+	if err != nil {
+		return nil, err
 	}
-	if s.bootID, s.clean, err = markRunning(o.Dir); err != nil {
-		return err
-	}
-	s.ns, err = server.NewServer(&server.Options{
+	ns, err := server.NewServer(&server.Options{
 		ServerName:         "curtsy-embedded",
 		Host:               host,
 		Port:               port,
@@ -120,38 +130,63 @@ func (s *Server) start(host string, port int) (err error) {
 		NoLog:              true,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := &logger{log: o.Log.With("part", "nats"), fatal: make(chan string, 1)}
-	s.ns.SetLoggerV2(out, o.Log.Enabled(context.Background(), slog.LevelDebug), false, false)
+	ns.SetLoggerV2(out, o.Log.Enabled(context.Background(), slog.LevelDebug), false, false)
 	started := make(chan struct{})
-	go func() { // Start returns when the store is open, or never after a fatal error
-		s.ns.Start()
+	go func() {
+		ns.Start() // returns when the store is open, or after a fatal error
 		close(started)
 	}()
-	ready := make(chan bool, 1)
-	go func() { ready <- s.ns.ReadyForConnections(readyWithin) }()
-	select {
-	case what := <-out.fatal:
-		err = errors.New(what)
-	case ok := <-ready:
-		if !ok {
-			err = fmt.Errorf("not ready after %v", readyWithin)
-		} else {
-			err = s.checkStore(out)
-		}
+	if err = waitReady(ns, out.fatal); err == nil {
+		err = checkStore(o.Dir, ns, out)
 	}
 	out.settled()
 	if err != nil {
-		s.ns.Shutdown()
-		s.ns.WaitForShutdown()
+		ns.Shutdown()
+		ns.WaitForShutdown()
 		<-started
+		return nil, err
 	}
-	return err
+	return ns, nil
 }
 
-// InProcess is what queue.Options.InProcess takes. Such a connection needs User and Password too.
-func (s *Server) InProcess() nats.InProcessConnProvider { return s.ns }
+func waitReady(ns *server.Server, fatal <-chan string) error {
+	for end := time.Now().Add(readyWithin); time.Now().Before(end); {
+		if ns.ReadyForConnections(time.Millisecond) {
+			return nil
+		}
+		select {
+		case what := <-fatal:
+			return errors.New(what)
+		default:
+		}
+	}
+	return fmt.Errorf("not ready after %v", readyWithin)
+}
+
+// InProcess is what queue.Options.InProcess takes. Such a connection needs User and Password too, and finds the server
+// again after Restart.
+func (s *Server) InProcess() nats.InProcessConnProvider { return inProcess{s} }
+
+type inProcess struct{ s *Server }
+
+// InProcessConn opens a connection to the server that runs now.
+func (p inProcess) InProcessConn() (net.Conn, error) {
+	ns := p.s.current()
+	if ns == nil {
+		return nil, errors.New("the embedded NATS server is stopped")
+	}
+	return ns.InProcessConn()
+}
+
+// current is the server that runs; nil after Shutdown or a Restart that failed.
+func (s *Server) current() *server.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ns
+}
 
 // User is what clients must present; empty when they need nothing.
 func (s *Server) User() string { return s.opts.User }
@@ -161,10 +196,11 @@ func (s *Server) Password() string { return s.opts.Password }
 
 // ClientURL is where the listener can be reached, without the credentials; empty without a listener.
 func (s *Server) ClientURL() string {
-	if s.opts.Listen == "" {
+	ns := s.current()
+	if s.opts.Listen == "" || ns == nil {
 		return ""
 	}
-	return s.ns.ClientURL()
+	return ns.ClientURL()
 }
 
 // MaxStore is how many bytes all streams together may reserve; what Budget wants to know.
@@ -179,14 +215,48 @@ func (s *Server) WasClean() bool { return s.clean }
 
 // Shutdown stops the server, waits until its files are closed and lets the directory go. Calling it again does nothing.
 func (s *Server) Shutdown() {
-	s.shutdown.Do(func() {
-		s.ns.Shutdown()
-		s.ns.WaitForShutdown()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return
+	}
+	s.stopped = true
+	if s.ns != nil {
+		s.stop()
 		if err := markStopped(s.opts.Dir); err != nil {
 			s.opts.Log.Warn("the next start will look like one after a crash", "err", err)
 		}
-		s.lock.Close()
-	})
+	}
+	s.lock.Close()
+}
+
+// stop ends the server that runs. mu is held.
+func (s *Server) stop() {
+	s.ns.Shutdown()
+	s.ns.WaitForShutdown()
+	s.ns = nil
+}
+
+// Restart stops the server and starts it again on the same directory and port: what brings streams back to life whose
+// disk was full for a while. Clients reconnect by themselves. After an error Restart may be tried again.
+func (s *Server) Restart() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return errors.New("embedded NATS: restart after Shutdown")
+	}
+	if s.ns != nil {
+		if a, ok := s.ns.Addr().(*net.TCPAddr); ok && s.opts.Listen != "" {
+			s.opts.Listen = a.String() // the port that was found stays
+		}
+		s.stop()
+	}
+	ns, err := s.run()
+	if err != nil {
+		return fmt.Errorf("restart embedded NATS in %s: %w", s.opts.Dir, err)
+	}
+	s.ns = ns
+	return nil
 }
 
 func splitListen(listen string) (host string, port int, err error) {

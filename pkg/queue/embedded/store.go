@@ -51,13 +51,13 @@ func syncDir(dir string) error {
 
 // checkStore compares the streams on disk with the ones the server brought up: it skips a stream it cannot read,
 // and whoever asked for that stream next would silently get an empty one.
-func (s *Server) checkStore(out *logger) error {
-	streams := filepath.Join(s.opts.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
+func checkStore(dir string, ns *server.Server, out *logger) error {
+	streams := filepath.Join(dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
 	onDisk, err := os.ReadDir(streams)
 	if err != nil {
 		return nil // nothing stored yet
 	}
-	info, err := s.ns.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
+	info, err := ns.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
 	if err != nil {
 		return fmt.Errorf("read back the streams: %w", err)
 	}
@@ -71,9 +71,8 @@ func (s *Server) checkStore(out *logger) error {
 		if !d.IsDir() || up[d.Name()] || strings.HasPrefix(d.Name(), ".") {
 			continue
 		}
-		dir := filepath.Join(streams, d.Name())
 		return fmt.Errorf("%w: stream %s cannot be read (%s): move %s away to go on without what it holds",
-			ErrCorrupt, d.Name(), strings.Join(out.startTroubles(), "; "), dir)
+			ErrCorrupt, d.Name(), strings.Join(out.startTroubles(), "; "), filepath.Join(streams, d.Name()))
 	}
 	return nil
 }

@@ -1,0 +1,230 @@
+package embedded
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
+)
+
+const dirOfChild = "EMBEDDED_TEST_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(dirOfChild); dir != "" {
+		child(dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func start(t testing.TB, o Options) *Server {
+	t.Helper()
+	if o.MaxStore == 0 {
+		o.MaxStore = gib
+	}
+	o.Log = slog.New(slog.DiscardHandler)
+	s, err := Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Shutdown)
+	return s
+}
+
+func connect(t testing.TB, s *Server, opts ...nats.Option) nats.JetStreamContext {
+	t.Helper()
+	opts = append(opts, nats.UserInfo(s.User(), s.Password()))
+	url := s.ClientURL()
+	if url == "" {
+		opts = append(opts, nats.InProcessServer(s.InProcess()))
+	}
+	nc, err := nats.Connect(url, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := nc.JetStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+func TestListenerWantsCredentials(t *testing.T) {
+	s := start(t, Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if s.User() == "" || s.Password() == "" || strings.Contains(s.ClientURL(), s.Password()) {
+		t.Fatalf("user %q, URL %s", s.User(), s.ClientURL())
+	}
+	if _, err := nats.Connect(s.ClientURL()); !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("without credentials over TCP: %v", err)
+	}
+	connect(t, s)
+	nc, err := nats.Connect("", nats.InProcessServer(s.InProcess()), nats.UserInfo(s.User(), s.Password()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc.Close()
+}
+
+func TestInProcessOnly(t *testing.T) {
+	s := start(t, Options{Dir: t.TempDir()})
+	if s.ClientURL() != "" || s.User() != "" {
+		t.Errorf("URL %q, user %q", s.ClientURL(), s.User())
+	}
+	connect(t, s)
+}
+
+func TestBadListen(t *testing.T) {
+	_, err := Start(Options{Dir: t.TempDir(), Listen: "4222"})
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:4222") {
+		t.Errorf("%v", err)
+	}
+	dir := t.TempDir()
+	first := start(t, Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	taken := strings.TrimPrefix(first.ClientURL(), "nats://")
+	if _, err := Start(Options{Dir: dir, Listen: taken, MaxStore: gib, Log: slog.New(slog.DiscardHandler)}); err == nil ||
+		!strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("a taken port: %v", err)
+	}
+	if s := start(t, Options{Dir: dir}); !s.WasClean() {
+		t.Error("a start that failed counts as a crash")
+	}
+}
+
+func TestLocked(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, Options{Dir: dir})
+	_, err := Start(Options{Dir: dir})
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("second server: %v", err)
+	}
+	s.Shutdown()
+	start(t, Options{Dir: dir})
+}
+
+func TestCleanAndNot(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, Options{Dir: dir})
+	first := s.BootID()
+	if !s.WasClean() {
+		t.Error("the first run ever was not clean")
+	}
+	s.Shutdown()
+	s.Shutdown()
+	s = start(t, Options{Dir: dir})
+	if !s.WasClean() || s.BootID() == first {
+		t.Errorf("after Shutdown: clean %v, boot %s, before %s", s.WasClean(), s.BootID(), first)
+	}
+	s.Shutdown()
+
+	kill(t, dir)
+	s = start(t, Options{Dir: dir})
+	if s.WasClean() {
+		t.Error("clean after a SIGKILL")
+	}
+	m, err := connect(t, s).GetMsg("S", 3)
+	if err != nil || string(m.Data) != "3" {
+		t.Errorf("acknowledged before the SIGKILL, now: %v, %v", m, err)
+	}
+}
+
+// child stores three messages and waits to be killed.
+func child(dir string) {
+	s, err := Start(Options{Dir: dir, MaxStore: gib, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		panic(err)
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(s.InProcess()))
+	if err != nil {
+		panic(err)
+	}
+	js, _ := nc.JetStream()
+	if _, err := js.AddStream(&nats.StreamConfig{Name: "S", Subjects: []string{"s"}, MaxBytes: 16 * mib}); err != nil {
+		panic(err)
+	}
+	for i := range 3 {
+		if _, err := js.Publish("s", fmt.Append(nil, i+1)); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println("stored")
+	time.Sleep(time.Minute)
+}
+
+func kill(t *testing.T, dir string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), dirOfChild+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if line != "stored\n" {
+		t.Fatalf("the child said %q", line)
+	}
+}
+
+func TestCorruptStream(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, Options{Dir: dir})
+	js := connect(t, s)
+	if _, err := js.AddStream(&nats.StreamConfig{Name: "S", Subjects: []string{"s"}, MaxBytes: 16 * mib}); err != nil {
+		t.Fatal(err)
+	}
+	s.Shutdown()
+	meta := filepath.Join(dir, "jetstream", "$G", "streams", "S", "meta.inf")
+	if err := os.WriteFile(meta, []byte("{broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Start(Options{Dir: dir, MaxStore: gib, Log: slog.New(slog.DiscardHandler)})
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), filepath.Dir(meta)) {
+		t.Fatalf("%v", err)
+	}
+	t.Log(err)
+	if err := os.Rename(filepath.Dir(meta), filepath.Join(dir, "aside")); err != nil {
+		t.Fatal(err)
+	}
+	start(t, Options{Dir: dir})
+}
+
+func TestRestartKeepsPortAndClients(t *testing.T) {
+	for _, listen := range []string{"", "127.0.0.1:0"} {
+		s := start(t, Options{Dir: t.TempDir(), Listen: listen})
+		back := make(chan bool, 1)
+		js := connect(t, s, nats.ReconnectWait(20*time.Millisecond), nats.MaxReconnects(-1),
+			nats.ReconnectHandler(func(*nats.Conn) { back <- true }))
+		if _, err := js.AddStream(&nats.StreamConfig{Name: "S", Subjects: []string{"s"}, MaxBytes: 16 * mib}); err != nil {
+			t.Fatal(err)
+		}
+		url := s.ClientURL()
+		if err := s.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		if s.ClientURL() != url {
+			t.Errorf("URL %s after the restart, %s before", s.ClientURL(), url)
+		}
+		select {
+		case <-back:
+		case <-time.After(10 * time.Second):
+			t.Fatal("no reconnect")
+		}
+		if _, err := js.Publish("s", nil); err != nil {
+			t.Error(err)
+		}
+	}
+}

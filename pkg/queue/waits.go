@@ -1,0 +1,106 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Error codes of the server that say what to do about a refused publish.
+const (
+	codeStoreFailed    = 10077 // full, or the disk is
+	codeMessageTooBig  = 10054
+	codeHeaderTooBig   = 10097
+	codeStreamSealed   = 10109
+	codeStreamMismatch = 10060
+)
+
+// whyNot tells what waiting is for, or that waiting is hopeless.
+func whyNot(err error) (why string, hopeless bool) {
+	var api *jetstream.APIError
+	switch {
+	case errors.Is(err, nats.ErrMaxPayload), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrBadSubject):
+		return "", true
+	case errors.As(err, &api):
+		switch api.ErrorCode {
+		case codeMessageTooBig, codeHeaderTooBig, codeStreamSealed, codeStreamMismatch:
+			return "", true
+		case codeStoreFailed:
+			return "the stream is full or cannot store: waiting for room", false
+		}
+		return "the stream refuses messages: waiting", false
+	case errors.Is(err, nats.ErrNoResponders):
+		return "no stream answers for this subject: waiting for it", false
+	}
+	return "NATS does not answer: waiting for it", false
+}
+
+func hopelessError(err error) error {
+	var api *jetstream.APIError
+	if errors.Is(err, nats.ErrMaxPayload) || errors.As(err, &api) && api.ErrorCode == codeMessageTooBig {
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	return err
+}
+
+// waits keeps what publishers wait for, by subject, so that it is said once however many of them there are.
+type waits struct {
+	mu sync.Mutex
+	by map[string]*wait // guarded by mu
+}
+
+type wait struct {
+	n   int    // publishers waiting
+	why string // as last said
+}
+
+func (w *waits) enter(subject string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.by == nil {
+		w.by = map[string]*wait{}
+	}
+	if w.by[subject] == nil {
+		w.by[subject] = new(wait)
+	}
+	w.by[subject].n++
+}
+
+func (w *waits) say(subject, why string, err error, log *slog.Logger) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.by[subject]; s.why != why {
+		s.why = why
+		log.Warn(why, "subject", subject, "err", err)
+	}
+}
+
+func (w *waits) leave(subject string, log *slog.Logger) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.by[subject]
+	if s.n--; s.n == 0 {
+		delete(w.by, subject)
+		if s.why != "" {
+			log.Info("publishing goes on", "subject", subject)
+		}
+	}
+}
+
+// Waiting tells which subjects Append and Send wait for at this moment, and why.
+func (c *Conn) Waiting() map[string]string {
+	w := &c.pub.waits
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := map[string]string{}
+	for subject, s := range w.by {
+		if s.why != "" {
+			m[subject] = s.why
+		}
+	}
+	return m
+}
