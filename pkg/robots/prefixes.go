@@ -1,7 +1,6 @@
 package robots
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -16,7 +15,7 @@ type prefixes struct {
 // newPrefixes takes rules over.
 func newPrefixes(rules []rule) prefixes {
 	slices.SortFunc(rules, func(a, b rule) int {
-		if c := cmp.Compare(a.pattern, b.pattern); c != 0 {
+		if c := strings.Compare(a.pattern, b.pattern); c != 0 {
 			return c
 		}
 		return compareStrength(&a, &b)
