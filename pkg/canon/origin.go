@@ -50,6 +50,13 @@ func FromParts(scheme string, host Host, port int, pathQuery string) (URL, error
 // Host is a lower-case A-label or an IP literal (IPv6 in brackets), without a port.
 type Host string
 
+// ParseHost returns the canonical spelling of a host as people write one, such as
+// "Bücher.example" or "[::1]", without scheme and port; or ErrHost.
+func ParseHost(raw string) (Host, error) {
+	h, err := parseHost(raw)
+	return Host(h), err
+}
+
 // String returns the host as text.
 func (h Host) String() string { return string(h) }
 

@@ -51,6 +51,21 @@ func TestFromParts(t *testing.T) {
 	}
 }
 
+func TestParseHost(t *testing.T) {
+	for raw, want := range map[string]Host{
+		"Example.ORG.": "example.org", "Bücher.example": "xn--bcher-kva.example", "0x7f.1": "127.0.0.1", "[::0]": "[::]",
+	} {
+		if got, err := ParseHost(raw); got != want || err != nil {
+			t.Errorf("ParseHost(%q) = %q, %v, want %q", raw, got, err, want)
+		}
+	}
+	for _, raw := range []string{"", ".", "a:80", "a/b", "me@a", "http://a/", "a b", "::1", "[::1]:80", "*", "a?b", "a#b", " a"} {
+		if got, err := ParseHost(raw); err != ErrHost || got != "" {
+			t.Errorf("ParseHost(%q) = %q, %v, want ErrHost", raw, got, err)
+		}
+	}
+}
+
 func TestHostRegistered(t *testing.T) {
 	for host, want := range map[Host]string{
 		"example.org":           "example.org",
