@@ -1,0 +1,69 @@
+package search
+
+import (
+	"unicode/utf8"
+
+	"github.com/abadojack/whatlanggo"
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/arabic"
+	"github.com/blevesearch/snowballstem/danish"
+	"github.com/blevesearch/snowballstem/dutch"
+	"github.com/blevesearch/snowballstem/english"
+	"github.com/blevesearch/snowballstem/finnish"
+	"github.com/blevesearch/snowballstem/french"
+	"github.com/blevesearch/snowballstem/german"
+	"github.com/blevesearch/snowballstem/hungarian"
+	"github.com/blevesearch/snowballstem/irish"
+	"github.com/blevesearch/snowballstem/italian"
+	"github.com/blevesearch/snowballstem/norwegian"
+	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/romanian"
+	"github.com/blevesearch/snowballstem/russian"
+	"github.com/blevesearch/snowballstem/spanish"
+	"github.com/blevesearch/snowballstem/swedish"
+	"github.com/blevesearch/snowballstem/tamil"
+	"github.com/blevesearch/snowballstem/turkish"
+)
+
+// stemmers by ISO 639-1 code. Languages without one are indexed word by word as written.
+var stemmers = map[string]func(*snowballstem.Env) bool{
+	"ar": arabic.Stem, "da": danish.Stem, "de": german.Stem, "en": english.Stem, "es": spanish.Stem, "fi": finnish.Stem,
+	"fr": french.Stem, "ga": irish.Stem, "hu": hungarian.Stem, "it": italian.Stem, "nb": norwegian.Stem,
+	"nl": dutch.Stem, "nn": norwegian.Stem, "no": norwegian.Stem, "pt": portuguese.Stem, "ro": romanian.Stem,
+	"ru": russian.Stem, "sv": swedish.Stem, "ta": tamil.Stem, "tr": turkish.Stem,
+}
+
+// detectable are the languages told apart by their letters: those that have a stemmer. Others would be guessed at for
+// nothing, and make the guess among these worse.
+var detectable = whatlanggo.Options{Whitelist: map[whatlanggo.Lang]bool{
+	whatlanggo.Arb: true, whatlanggo.Dan: true, whatlanggo.Deu: true, whatlanggo.Eng: true, whatlanggo.Spa: true,
+	whatlanggo.Fin: true, whatlanggo.Fra: true, whatlanggo.Hun: true, whatlanggo.Ita: true, whatlanggo.Nob: true,
+	whatlanggo.Nld: true, whatlanggo.Por: true, whatlanggo.Ron: true, whatlanggo.Rus: true, whatlanggo.Swe: true,
+	whatlanggo.Tam: true, whatlanggo.Tur: true,
+}}
+
+const (
+	detectSample = 600 // bytes looked at: enough to tell these languages apart, and 60 µs at most (m)
+	detectLeast  = 60  // less than this is too little to tell
+)
+
+// language decides by which rules a text is stemmed: what the page says of itself, else what it looks like, else "".
+func language(declared string, text []byte) string {
+	if declared != "" {
+		return declared
+	}
+	if len(text) < detectLeast {
+		return ""
+	}
+	// The beginning of a page is navigation; prose is in its middle.
+	from := max(0, len(text)/2-detectSample/2)
+	sample := text[from:min(len(text), from+detectSample)]
+	for len(sample) > 0 && !utf8.RuneStart(sample[0]) {
+		sample = sample[1:]
+	}
+	info := whatlanggo.DetectWithOptions(string(sample), detectable)
+	if info.Lang < 0 || !info.IsReliable() {
+		return ""
+	}
+	return info.Lang.Iso6391()
+}

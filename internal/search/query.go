@@ -1,0 +1,247 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+const (
+	defaultLimit = 10
+	maxLimit     = 1000
+	// candidates is how many more hits are weighed by their titles than are asked for.
+	candidates = 4
+)
+
+// found is a hit on its way.
+type found struct {
+	url   canon.URL
+	lang  string
+	score float64
+	page  pages.Page
+}
+
+// Search answers a query with the best hits, greatest score first, at most limit (0: ten; never more than a thousand).
+// No query is an error; one without words finds nothing. Only the file can fail, or ctx end.
+func (x *Index) Search(ctx context.Context, query string, limit int) (crawl.SearchAnswer, error) {
+	answer := crawl.SearchAnswer{Hits: []crawl.Hit{}, Behind: x.Behind()}
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	limit = min(limit, maxLimit)
+	if x.r == nil {
+		return answer, nil
+	}
+	a := x.analyzers.Get().(*analyzer)
+	defer x.analyzers.Put(a)
+	p := parse(query)
+	langs := *x.langs.Load()
+	if p.lang != "" {
+		langs = []string{p.lang}
+	}
+	groups := make([][]variant, len(p.clauses))
+	for i, c := range p.clauses {
+		groups[i] = a.variants(c, langs)
+	}
+	var hits []found
+	// All words; else any of them; else words that begin like them: an answer that is a bit off beats none.
+	for _, attempt := range []string{match(groups, p.clauses, " AND "), match(groups, p.clauses, " OR "),
+		match(loosen(groups, p.clauses), p.clauses, " OR ")} {
+		if attempt == "" {
+			return answer, nil
+		}
+		var err error
+		if hits, err = x.candidates(ctx, attempt, p, limit*candidates+16); err != nil {
+			return answer, fmt.Errorf("search %q: %w", query, err)
+		}
+		if len(hits) > 0 {
+			break
+		}
+	}
+	x.weigh(a, hits, p, groups)
+	for _, h := range hits {
+		if len(answer.Hits) == limit {
+			break
+		}
+		hit, ok, err := x.show(a, h, p.clauses, groups)
+		if err != nil {
+			return answer, fmt.Errorf("search %q: %w", query, err)
+		}
+		if ok {
+			answer.Hits = append(answer.Hits, hit)
+		}
+	}
+	return answer, nil
+}
+
+// loosen turns words into beginnings of words, and words joined by signs into the words by themselves. What was asked
+// for in quotes or to be left out stays as it is.
+func loosen(groups [][]variant, clauses []clause) [][]variant {
+	out := make([][]variant, len(groups))
+	for i, vs := range groups {
+		out[i] = vs
+		if clauses[i].not || clauses[i].phrase {
+			continue
+		}
+		out[i] = slices.Clone(vs)
+		for _, v := range vs {
+			for _, t := range v.terms {
+				if len(t) >= 3 {
+					out[i] = append(out[i], variant{[]string{t}, true})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// candidates asks FTS5 for the best n.
+func (x *Index) candidates(ctx context.Context, expr string, p parsed, n int) ([]found, error) {
+	var where strings.Builder
+	args := []any{expr, x.o.Now().UnixMilli()}
+	if p.site != "" {
+		where.WriteString(" AND (d.host = ? OR substr(d.host, -length(?)) = ?)")
+		sub := "." + strings.TrimPrefix(p.site, ".")
+		args = append(args, p.site, sub, sub)
+	}
+	if p.lang != "" {
+		where.WriteString(" AND d.lang = ?")
+		args = append(args, p.lang)
+	}
+	if p.ctype != "" {
+		where.WriteString(" AND (d.type = ? OR d.type LIKE '%/' || ?)")
+		args = append(args, p.ctype, strings.NewReplacer("%", "", "_", "").Replace(p.ctype))
+	}
+	args = append(args, n)
+	rows, err := x.r.QueryContext(ctx, "SELECT d.url, d.lang, f.rank FROM fts f JOIN docs d ON d.id = f.rowid"+
+		" WHERE f.fts MATCH ? AND (d.expires = 0 OR d.expires > ?)"+where.String()+" ORDER BY f.rank LIMIT ?", args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []found
+	for rows.Next() {
+		var f found
+		var rank float64
+		if err := rows.Scan(&f.url, &f.lang, &rank); err != nil {
+			return nil, err
+		}
+		f.score = -rank
+		out = append(out, f)
+	}
+	return out, rows.Err()
+}
+
+// weigh raises pages whose title has all the words asked for, the more the less else is in it, and sorts.
+func (x *Index) weigh(a *analyzer, hits []found, p parsed, groups [][]variant) {
+	for i := range hits {
+		h := &hits[i]
+		page, ok, err := x.store.Lookup(h.url)
+		if !ok || err != nil {
+			continue // show drops it, or meets the error again
+		}
+		h.page = page
+		var title []string
+		a.tokens(h.lang, []byte(page.Title), func(t token) bool {
+			title = append(title, t.term)
+			return len(title) < 64
+		})
+		if covered := inTitle(title, p.clauses, groups); covered > 0 {
+			h.score *= 1.5 + 0.5*float64(covered)/float64(len(title))
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b found) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(len(a.url), len(b.url)), cmp.Compare(a.url, b.url))
+	})
+}
+
+// inTitle returns how many words of the title the clauses ask for, 0 unless it has them all.
+func inTitle(title []string, clauses []clause, groups [][]variant) int {
+	covered := 0
+	for i, vs := range groups {
+		if clauses[i].not || len(vs) == 0 {
+			continue
+		}
+		best := 0
+		for _, v := range vs {
+			if slices.ContainsFunc(windows(title, len(v.terms)), func(w []string) bool { return v.matches(w) }) {
+				best = max(best, len(v.terms))
+			}
+		}
+		if best == 0 {
+			return 0
+		}
+		covered += best
+	}
+	return min(covered, len(title))
+}
+
+// windows are the runs of n terms.
+func windows(terms []string, n int) (out [][]string) {
+	for i := 0; n > 0 && i+n <= len(terms); i++ {
+		out = append(out, terms[i:i+n])
+	}
+	return out
+}
+
+func (v variant) matches(w []string) bool {
+	for i, t := range v.terms {
+		if w[i] != t && !(v.prefix && i == len(v.terms)-1 && strings.HasPrefix(w[i], t)) {
+			return false
+		}
+	}
+	return true
+}
+
+// show makes a hit of what the store holds now. ok is false when the page is gone or may not be shown any more.
+func (x *Index) show(a *analyzer, h found, clauses []clause, groups [][]variant) (hit crawl.Hit, ok bool, err error) {
+	page := h.page
+	if page.URL == "" {
+		return hit, false, nil
+	}
+	hit = crawl.Hit{URL: string(h.url), Title: page.Title, Score: h.score}
+	if page.SnippetAllowed() {
+		// Read with its body and asked again: it may have changed since its title was read.
+		page, ok, err = x.store.Get(h.url)
+		if !ok || err != nil {
+			return hit, false, err
+		}
+		hit.Title = page.Title
+	}
+	if page.Expired(x.o.Now()) {
+		return hit, false, nil
+	}
+	if page.SnippetAllowed() {
+		if s := snippet(a, &page, h.lang, clauses, groups); s != "" {
+			hit.Snippet = &s
+		}
+	}
+	return hit, true, nil
+}
+
+// Merge joins the answers of several parts: their hits by score, at most limit (0: ten), with no URL twice.
+func Merge(answers []crawl.SearchAnswer, limit int) []crawl.Hit {
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	hits := []crawl.Hit{}
+	for _, a := range answers {
+		hits = append(hits, a.Hits...)
+	}
+	slices.SortStableFunc(hits, func(a, b crawl.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(len(a.URL), len(b.URL)), cmp.Compare(a.URL, b.URL))
+	})
+	seen := make(map[string]bool, len(hits))
+	hits = slices.DeleteFunc(hits, func(h crawl.Hit) bool {
+		again := seen[h.URL]
+		seen[h.URL] = true
+		return again
+	})
+	return hits[:min(limit, len(hits))]
+}
