@@ -22,17 +22,16 @@ const maxTitle = 1024
 
 // Extractor reads the text of pages, one after another, and keeps its buffers. It is for one goroutine.
 //
-// It walks the tokens of a page instead of building its tree, at a third of the cost (m: 18 KB, see bench_test.go):
-// what it needs (title, headings, block boundaries) does not hang on how a parser repairs nesting.
+// It walks the tags of a page instead of building its tree: what it needs (title, headings, block boundaries) does not
+// hang on how a parser repairs nesting, and a tree costs ten times as much (m: see bench_test.go).
 type Extractor struct {
 	title, heads, body, scratch []byte
 	lang                        string
-	gap                         byte // what separates the next word from the last: 0, ' ' or '\n'
-	skip                        int  // depth of <template>
-	svg                         int
-	heading, firstH1            int // where in body the open heading began, -1 for none; end of the first h1's text
-	h1                          []byte
-	open                        byte // level of the open heading
+	gap                         byte   // what separates the next word from the last: 0, ' ' or '\n'
+	skip, svg                   int    // depth of <template> and <svg>
+	heading                     int    // where in body the open heading began, -1 for none
+	open                        byte   // its level
+	h1                          []byte // the first one
 }
 
 // Text returns what is visible of a body that is content-decoded but in its own charset. Anything may be passed.
@@ -88,62 +87,43 @@ func toUTF8(body []byte, name string) []byte {
 
 func (x *Extractor) plain(body []byte) {
 	for line := range bytes.Lines(body) {
-		x.body = x.words(x.body, line)
+		x.words(line)
 		x.breakLine()
 	}
 }
 
-// html walks the tokens. titleOnly stops at the title, or without one at the end of the first h1.
+// html walks the pieces of a page. titleOnly stops at the title, or without one at the end of the first h1.
 func (x *Extractor) html(body []byte, xml, titleOnly bool) {
-	z := html.NewTokenizer(bytes.NewReader(body))
-	inTitle := false
+	s := scanner{src: body}
 	for {
-		kind := z.Next()
+		kind, val, attrs := s.next()
 		switch kind {
-		case html.ErrorToken: // the end: a tokenizer over bytes in memory knows no other error
+		case atEnd:
 			x.closeHeading()
 			return
-		case html.TextToken:
-			switch {
-			case inTitle:
-				if x.svg == 0 && len(x.title) == 0 {
-					x.title = fold(x.title, z.Text())
-				}
-			case x.skip == 0:
-				x.body = x.words(x.body, z.Text())
+		case text:
+			if x.skip == 0 {
+				x.words(val)
 			}
-		case html.StartTagToken, html.SelfClosingTagToken:
-			name, attrs := z.TagName()
-			if xml && kind == html.SelfClosingTagToken {
-				// <script/> is complete in XHTML; in HTML the slash means nothing.
-				z.NextIsNotRawText()
-				x.startTag(name, z, attrs, true)
-				continue
-			}
-			switch string(name) {
-			case "title":
-				inTitle = true
-			case "script", "style", "noscript", "iframe", "noembed", "noframes", "textarea", "xmp":
-				// Their content is one raw text token.
-				if string(name) != "xmp" && z.Next() == html.ErrorToken {
-					x.closeHeading()
-					return
+		case startTag:
+			// <script/> is complete in XHTML; in HTML the slash means nothing.
+			closed := xml && len(attrs) > 0 && attrs[len(attrs)-1] == '/'
+			x.startTag(val, attrs, closed)
+			if raw := rawElement(val); raw != "" && !closed {
+				s.raw = raw
+				kind, val, _ := s.next()
+				if kind == rawText && raw == "title" && x.svg == 0 && x.skip == 0 && len(x.title) == 0 {
+					x.title = fold(x.title, unescape(val))
 				}
-				if string(name) == "textarea" || string(name) == "iframe" {
-					x.space()
-				}
-			default:
-				x.startTag(name, z, attrs, false)
-			}
-		case html.EndTagToken:
-			name, _ := z.TagName()
-			if string(name) == "title" {
-				inTitle = false
-				if titleOnly && len(x.title) > 0 {
-					return
+				if kind == rawText && raw == "xmp" && x.skip == 0 {
+					x.words(val)
 				}
 			}
-			x.endTag(name)
+			if titleOnly && len(x.title) > 0 {
+				return
+			}
+		case endTag:
+			x.endTag(val)
 			if titleOnly && len(x.h1) > 0 {
 				return
 			}
@@ -151,14 +131,36 @@ func (x *Extractor) html(body []byte, xml, titleOnly bool) {
 	}
 }
 
-func (x *Extractor) startTag(name []byte, z *html.Tokenizer, attrs, closed bool) {
+// rawElement returns the name of an element that holds no markup, "" for all others.
+func rawElement(name []byte) string {
+	switch string(name) {
+	case "title":
+		return "title"
+	case "script":
+		return "script"
+	case "style":
+		return "style"
+	case "noscript":
+		return "noscript"
+	case "iframe":
+		return "iframe"
+	case "textarea":
+		return "textarea"
+	case "noembed":
+		return "noembed"
+	case "noframes":
+		return "noframes"
+	case "xmp":
+		return "xmp"
+	}
+	return ""
+}
+
+func (x *Extractor) startTag(name, attrs []byte, closed bool) {
 	switch string(name) {
 	case "html":
-		for attrs && x.lang == "" {
-			var k, v []byte
-			if k, v, attrs = z.TagAttr(); string(k) == "lang" || string(k) == "xml:lang" {
-				x.lang = primaryLang(v)
-			}
+		if x.lang == "" {
+			x.lang = primaryLang(attr(attrs, "lang", "xml:lang"))
 		}
 	case "template":
 		if !closed {
@@ -175,12 +177,8 @@ func (x *Extractor) startTag(name []byte, z *html.Tokenizer, attrs, closed bool)
 		if !closed && x.skip == 0 {
 			x.heading, x.open = len(x.body), name[1]
 		}
-	case "td", "th", "option", "img", "input", "button", "label", "select":
-		x.space()
 	default:
-		if isBlock(name) {
-			x.breakLine()
-		}
+		x.separate(name)
 	}
 }
 
@@ -194,7 +192,15 @@ func (x *Extractor) endTag(name []byte) {
 	case "h1", "h2", "h3":
 		x.closeHeading()
 		x.breakLine()
-	case "td", "th", "option", "button", "label", "select":
+	default:
+		x.separate(name)
+	}
+}
+
+// separate ends the word at tags that stand between words, and the line at those of blocks.
+func (x *Extractor) separate(name []byte) {
+	switch string(name) {
+	case "td", "th", "option", "img", "input", "button", "label", "select", "textarea", "iframe":
 		x.space()
 	default:
 		if isBlock(name) {
@@ -208,7 +214,7 @@ func (x *Extractor) closeHeading() {
 	if x.heading < 0 {
 		return
 	}
-	x.scratch = fold(x.scratch[:0], x.body[min(x.heading, len(x.body)):])
+	x.scratch = fold(x.scratch[:0], x.body[x.heading:])
 	if len(x.scratch) > 0 {
 		if x.open == '1' && len(x.h1) == 0 {
 			x.h1 = append(x.h1, x.scratch...)
@@ -240,33 +246,41 @@ func (x *Extractor) space() {
 
 func (x *Extractor) breakLine() { x.gap = '\n' }
 
-// words appends text with its whitespace folded: inside a block every run of blanks is one space.
-func (x *Extractor) words(dst, text []byte) []byte {
-	for len(text) > 0 {
-		if n := blank(text); n > 0 {
+// words appends text to the body with its whitespace folded: inside a block every run of blanks is one space.
+func (x *Extractor) words(val []byte) {
+	val = unescape(val)
+	for len(val) > 0 {
+		if n := blank(val); n > 0 {
 			x.space()
-			text = text[n:]
+			val = val[n:]
 			continue
 		}
-		if x.gap != 0 && len(dst) > 0 {
-			dst = append(dst, x.gap)
-		}
-		x.gap = 0
 		n := 1
-		for n < len(text) && blank(text[n:]) == 0 {
+		for n < len(val) && (val[n] > ' ' && val[n] != 0xC2 || blank(val[n:]) == 0) {
 			n++
 		}
-		dst, text = append(dst, text[:n]...), text[n:]
+		if x.gap != 0 && len(x.body) > 0 {
+			x.body = append(x.body, x.gap)
+		}
+		x.gap = 0
+		x.body, val = append(x.body, val[:n]...), val[n:]
 	}
-	return dst
 }
 
-// blank returns the length of the whitespace text begins with, 0 if none: ASCII's, and the no-break space.
-func blank(text []byte) int {
-	switch c := text[0]; {
-	case c == ' ', c <= '\r' && c >= '\t', c == 0:
+// unescape resolves character references.
+func unescape(val []byte) []byte {
+	if bytes.IndexByte(val, '&') < 0 {
+		return val
+	}
+	return []byte(html.UnescapeString(string(val)))
+}
+
+// blank returns the length of the whitespace val begins with, 0 if none: ASCII's, and the no-break space.
+func blank(val []byte) int {
+	switch c := val[0]; {
+	case isBlank(c), c == 0:
 		return 1
-	case c == 0xC2 && len(text) > 1 && text[1] == 0xA0:
+	case c == 0xC2 && len(val) > 1 && val[1] == 0xA0:
 		return 2
 	}
 	return 0
