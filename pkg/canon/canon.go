@@ -21,7 +21,7 @@
 // Bytes that are not UTF-8 are escaped as they stand instead of becoming U+FFFD, which
 // no server would recognise.
 //
-// The module in reference/ holds all this against whatwg-url, another implementation of
+// reference_test.go holds all this against whatwg-url, another implementation of
 // the standard, by fuzzing.
 //
 // All functions are safe for concurrent use; none does any I/O.

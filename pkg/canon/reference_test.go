@@ -1,7 +1,7 @@
-// Package reference compares canon with an independent reading of the URL standard,
-// github.com/nlnwa/whatwg-url, with canon's own rules applied on top. It holds tests
-// only, in a module of its own: canon does not need the library, nor do its users.
-package reference
+// The tests in this file compare canon with an independent reading of the URL standard, github.com/nlnwa/whatwg-url, with
+// canon's own rules applied on top. The library is needed by tests only.
+
+package canon_test
 
 import (
 	"net/url"
