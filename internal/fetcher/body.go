@@ -1,0 +1,189 @@
+package fetcher
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+const (
+	// drainBytes is how much of a body nobody wants is read, when the answer says it is that short: less work for both
+	// sides than a new connection.
+	drainBytes = 8 << 10
+	// sniffBytes is how much of a body http.DetectContentType looks at.
+	sniffBytes = 512
+	// keepBuffer is the largest body buffer kept from one visit to the next.
+	keepBuffer = 1 << 20
+)
+
+// wanted says what is wanted of an answer's body, from its head.
+type wanted struct {
+	limit  int64             // decoded bytes; 0 = nothing
+	decide func([]byte) bool // asked once, with the first bytes; false: nothing more is wanted. nil: all is
+}
+
+// answer is what came back for one request.
+type answer struct {
+	status    int
+	header    http.Header
+	body      []byte // holds until the next fetch
+	truncated bool   // there was more than the limit
+	unwanted  bool   // decide said no
+	wire      int64  // body bytes read from the wire
+	at        time.Time
+	took      time.Duration
+}
+
+// fetch sends one GET and reads its answer. Without an error the answer is complete, as far as it was wanted; with one,
+// its status is set if a head came. In every case the request is over and the gate knows.
+//
+// A connection kept from earlier that the server closed without a word before our request arrived tells nothing about
+// the URL: the request is sent once more, after the delay like any other.
+func (h *hold) fetch(u canon.URL, extra http.Header, want func(status int, header http.Header) wanted) (answer, error) {
+	for again := 0; ; again++ {
+		a, err := h.exchange(u, extra, want)
+		if err == nil || again >= 2 || !h.closedSilently(a) || h.waiting.Err() != nil {
+			return a, err
+		}
+	}
+}
+
+// closedSilently reports whether the last request failed on a connection that had served before, without a byte of answer
+// and for no reason of ours.
+func (h *hold) closedSilently(a answer) bool {
+	if h.conn == nil || !h.used || !h.reused || a.status != 0 || h.conn.fault.Load() != nil {
+		return false
+	}
+	return !h.started.Load() || h.conn.got.Load() == 0
+}
+
+func (h *hold) exchange(u canon.URL, extra http.Header, want func(int, http.Header) wanted) (a answer, err error) {
+	resp, err := h.send(u, extra)
+	a.at = time.Now()
+	if resp == nil {
+		return a, err
+	}
+	a.status, a.header = resp.StatusCode, resp.Header
+	complete, err := h.read(resp, want(resp.StatusCode, resp.Header), &a)
+	if !complete {
+		h.conn.Close() // before Body.Close, which would leave it to another goroutine
+	}
+	resp.Body.Close()
+	h.done(complete)
+	if h.conn != nil {
+		a.took = time.Since(processStart) - time.Duration(h.conn.sent.Load())
+	}
+	return a, err
+}
+
+// read reads a body into h.buf, decoded, up to what is wanted. It reports whether the answer was read to its end, so
+// that its connection can serve again.
+func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, err error) {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return false, nil // what follows is no HTTP
+	}
+	wire := &wireReader{r: resp.Body}
+	defer func() { a.wire = wire.n }()
+	if w.limit <= 0 {
+		if n := resp.ContentLength; n < 0 || n > drainBytes {
+			return n == 0, nil
+		}
+		return wire.drain(), nil // that it may be cut short does not matter: nobody wants it
+	}
+	encoding := resp.Header.Get("Content-Encoding")
+	r, put, err := decoder(wire, encoding)
+	if err != nil {
+		return false, wire.blame(err)
+	}
+	defer put()
+	// Compressed bytes without effect (empty blocks, empty members) must not go on for ever either.
+	wire.limit = w.limit + w.limit/8 + 1<<16
+	h.buf = h.buf[:0]
+	if n := resp.ContentLength; n > 0 && n <= w.limit && encoding == "" && int64(cap(h.buf)) <= n {
+		h.buf = make([]byte, 0, n+1)
+	}
+	asked := w.decide == nil
+	for {
+		if int64(len(h.buf)) > w.limit {
+			h.buf = h.buf[:w.limit]
+			a.truncated = true
+			break
+		}
+		if len(h.buf) == cap(h.buf) {
+			h.buf = append(h.buf, make([]byte, max(8<<10, cap(h.buf)))...)[:len(h.buf)]
+		}
+		n, err := r.Read(h.buf[len(h.buf):min(int64(cap(h.buf)), w.limit+1)])
+		h.buf = h.buf[:len(h.buf)+n]
+		if !asked && (len(h.buf) >= sniffBytes || err != nil) {
+			asked = true
+			if !w.decide(h.buf[:min(len(h.buf), sniffBytes)]) {
+				a.unwanted = true
+				return false, nil
+			}
+		}
+		switch {
+		case err == io.EOF:
+			a.body = h.buf
+			return wire.drain(), nil
+		case errors.Is(err, errWireLimit):
+			a.body, a.truncated = h.buf, true
+			return false, nil
+		case err != nil:
+			a.body = h.buf
+			return false, wire.blame(fmt.Errorf("%w: %w", errEncoding, err))
+		}
+	}
+	a.body = h.buf
+	return false, nil
+}
+
+var errWireLimit = errors.New("more compressed bytes than a page may have")
+
+// wireReader reads a body as it comes over the wire, counts, and remembers why it ended.
+type wireReader struct {
+	r     io.Reader
+	n     int64
+	limit int64 // 0: none
+	err   error
+}
+
+func (w *wireReader) Read(p []byte) (int, error) {
+	if w.limit > 0 && w.n >= w.limit {
+		return 0, errWireLimit
+	}
+	n, err := w.r.Read(p)
+	w.n += int64(n)
+	if err != nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// blame returns what really went wrong: a decoder that runs out of input only passes on that the wire broke.
+func (w *wireReader) blame(err error) error {
+	if w.err != nil && w.err != io.EOF {
+		return w.err
+	}
+	return err
+}
+
+// drain reads what little may be left of a body and reports whether that was all of it.
+func (w *wireReader) drain() bool {
+	if w.err != nil {
+		return w.err == io.EOF
+	}
+	var buf [1024]byte
+	for read := 0; read <= drainBytes; {
+		n, err := w.r.Read(buf[:])
+		read += n
+		w.n += int64(n)
+		if err != nil {
+			return err == io.EOF
+		}
+	}
+	return false
+}

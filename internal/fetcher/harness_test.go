@@ -1,0 +1,321 @@
+package fetcher
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
+)
+
+// desk is a frontier small enough to see through: it grants the visits a test puts on it, and keeps what comes back.
+type desk struct {
+	t    testing.TB
+	q    *queue.Conn
+	kv   jetstream.KeyValue
+	name crawl.Names
+
+	mu      sync.Mutex
+	pending []crawl.Visit
+	n       uint64
+	events  []crawl.Event
+	shards  []int // of events
+	pages   []crawl.Page
+	renews  int
+	lose    bool                            // answer renewals with Lost
+	bodies  map[string][]byte               // robots.txt by digest
+	seen    func(shard int, e *crawl.Event) // told of each event, in the reading goroutine
+	takes   int
+}
+
+const deskOwner = "desk"
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func newDesk(t testing.TB, shards int) *desk {
+	t.Helper()
+	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 1 << 30, Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Shutdown)
+	q, err := queue.Dial(context.Background(), queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Close() })
+	d := &desk{t: t, q: q, name: "t", bodies: make(map[string][]byte)}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	if d.kv, err = q.OpenBucket(ctx, d.name.Bucket(), 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range shards {
+		l, err := q.OpenLog(ctx, queue.LogConfig{Stream: d.name.EventsStream(i), Subject: d.name.EventsSubject(i), MaxBytes: 32 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			l.Follow(ctx, queue.Position{}, func(batch []queue.Entry) error {
+				for _, e := range batch {
+					d.event(i, e.Data)
+				}
+				return nil
+			})
+		})
+		d.subscribe(d.name.Renew(i), d.renew)
+		d.subscribe(d.name.Robots(i), func(m *nats.Msg) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			m.Respond(d.bodies[string(m.Data)])
+		})
+	}
+	_, err = q.OpenWork(ctx, queue.WorkConfig{Stream: d.name.PagesStream(), Subjects: []string{string(d.name) + ".pages.*"}, MaxBytes: 256 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := q.JS.CreateConsumer(ctx, d.name.PagesStream(), jetstream.ConsumerConfig{AckPolicy: jetstream.AckExplicitPolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reading, err := pages.Consume(func(m jetstream.Msg) { d.page(m.Data()); m.Ack() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { reading.Stop(); <-reading.Closed() })
+	d.subscribe(d.name.Take(deskOwner), d.take)
+	rec, _ := json.Marshal(queue.Record{Epoch: 1, Owner: deskOwner})
+	if _, err := d.kv.Put(ctx, "frontier.0", rec); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d *desk) subscribe(subject string, f func(*nats.Msg)) {
+	s, err := d.q.NC.Subscribe(subject, f)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { s.Unsubscribe() })
+}
+
+func (d *desk) take(m *nats.Msg) {
+	t, err := crawl.DecodeTake(m.Data)
+	if err != nil {
+		d.t.Error(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.takes++
+	var g crawl.Grants
+	for len(d.pending) > 0 && len(g.Visits) < t.Max {
+		g.Visits = append(g.Visits, d.pending[0])
+		d.pending = d.pending[1:]
+	}
+	if len(g.Visits) == 0 {
+		g.Wait = 5 * time.Millisecond
+	}
+	m.Respond(crawl.AppendGrants(nil, g))
+}
+
+func (d *desk) renew(m *nats.Msg) {
+	r, err := crawl.DecodeRenew(m.Data)
+	if err != nil {
+		d.t.Error(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.renews++
+	ans := crawl.Renewed{Lease: 10 * time.Second}
+	if d.lose {
+		ans.Lost = r.Visits
+	}
+	m.Respond(crawl.AppendRenewed(nil, ans))
+}
+
+func (d *desk) event(shard int, data []byte) {
+	e, err := crawl.DecodeEvent(data)
+	if err != nil {
+		d.t.Error(err)
+		return
+	}
+	if d.seen != nil {
+		d.seen(shard, &e)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events, d.shards = append(d.events, e), append(d.shards, shard)
+}
+
+func (d *desk) page(data []byte) {
+	pages, err := crawl.DecodePages(data)
+	if err != nil {
+		d.t.Error(err)
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range pages {
+		p.Body = append([]byte(nil), p.Body...)
+		d.pages = append(d.pages, p)
+	}
+}
+
+// grant puts a visit on the desk and returns its number.
+func (d *desk) grant(v crawl.Visit) crawl.VisitID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.n++
+	v.ID = crawl.VisitID{Epoch: 1, N: d.n}
+	if v.Lease == 0 {
+		v.Lease = 10 * time.Second
+	}
+	d.pending = append(d.pending, v)
+	return v.ID
+}
+
+// outcome waits for the end of a visit; its results are those of all parts.
+func (d *desk) outcome(id crawl.VisitID) crawl.Outcome {
+	d.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		d.mu.Lock()
+		var results []crawl.Result
+		for _, e := range d.events {
+			if e.Visit == id && e.Outcome != nil {
+				results = append(results, e.Outcome.Results...)
+				if !e.Outcome.Partial {
+					out := *e.Outcome
+					out.Results = results
+					d.mu.Unlock()
+					return out
+				}
+			}
+		}
+		d.mu.Unlock()
+	}
+	d.t.Fatalf("no outcome of visit %v", id)
+	return crawl.Outcome{}
+}
+
+func (d *desk) facts() (all []crawl.Robots) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.events {
+		all = append(all, e.Robots...)
+	}
+	return all
+}
+
+func (d *desk) links() map[canon.URL]crawl.Links {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make(map[canon.URL]crawl.Links)
+	for _, e := range d.events {
+		for _, l := range e.Links {
+			for _, u := range l.URLs {
+				all[u] = l
+			}
+		}
+	}
+	return all
+}
+
+// pageOf waits for the page of a URL.
+func (d *desk) pageOf(u canon.URL) crawl.Page {
+	d.t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		d.mu.Lock()
+		for _, p := range d.pages {
+			if p.URL == u {
+				d.mu.Unlock()
+				return p
+			}
+		}
+		d.mu.Unlock()
+	}
+	d.t.Fatalf("no page of %s", u)
+	return crawl.Page{}
+}
+
+func unpack(t testing.TB, p crawl.Page) []byte {
+	t.Helper()
+	if p.Encoding == crawl.EncodingNone {
+		return p.Body
+	}
+	b, err := s2.Decode(nil, p.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// testSpec is a crawl of anything at private addresses, where every name leads to addr.
+func testSpec(shards int, addr string) crawl.Spec {
+	s := crawl.Spec{Name: "t", Shards: shards, Scope: "any", MaxDepth: -1, Agent: "curtsy", AllowPrivate: true}
+	if addr != "" {
+		s.Resolve = []string{"*=" + addr}
+	}
+	return s
+}
+
+// startFetcher runs a fetcher until the test ends, or stop is called.
+func startFetcher(t testing.TB, d *desk, spec crawl.Spec, opt Options) (f *Fetcher, stop func()) {
+	t.Helper()
+	if opt.Log == nil {
+		opt.Log = quiet()
+	}
+	f, err := New(d.q, spec, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("Run: %v", err)
+			}
+			if n := f.Violations(); n != 0 {
+				t.Errorf("%d requests had to be stopped at the last moment", n)
+			}
+		})
+	}
+	t.Cleanup(stop)
+	return f, stop
+}
+
+func mustURL(t testing.TB, s string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// visitTo is a visit of the given URLs, all of one host.
+func visitTo(t testing.TB, urls ...string) crawl.Visit {
+	t.Helper()
+	var v crawl.Visit
+	for _, s := range urls {
+		u := mustURL(t, s)
+		v.Host = u.Host()
+		v.URLs = append(v.URLs, crawl.VisitURL{URL: u})
+	}
+	return v
+}

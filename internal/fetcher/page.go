@@ -1,0 +1,174 @@
+package fetcher
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// wantFunc says from the head of an answer what is wanted of its body.
+type wantFunc = func(status int, header http.Header) wanted
+
+// page fetches one URL that robots.txt allows.
+func (v *visit) page(u *crawl.VisitURL) crawl.Result {
+	var kind string // media type, declared or sniffed
+	a, err := v.ask(u.URL, nil, func(status int, header http.Header) wanted {
+		if status < 200 || status > 299 || status == http.StatusPartialContent {
+			return wanted{}
+		}
+		declared := header.Get("Content-Type")
+		if declared == "" {
+			return wanted{v.f.opt.MaxBody, func(first []byte) bool {
+				kind = mediaType(http.DetectContentType(first))
+				return storable(kind)
+			}}
+		}
+		if kind = mediaType(declared); !storable(kind) {
+			return wanted{}
+		}
+		return wanted{limit: v.f.opt.MaxBody}
+	})
+	r := crawl.Result{URL: u.URL, Status: a.status, Bytes: a.wire, Took: a.took, FetchedAt: a.at}
+	if err != nil {
+		fail := v.hold.failureOf(err)
+		r.Reason, r.Rule = fail.reason, fail.detail
+		switch {
+		case fail.unsent:
+			return crawl.Result{URL: u.URL, Class: crawl.Returned}
+		case fail.reason == crawl.ReasonAddress:
+			r.Class = crawl.Refused
+		case fail.final:
+			r.Class = crawl.Failed
+		default:
+			r.Class = crawl.Retry
+		}
+		return r
+	}
+	switch status := a.status; {
+	case status == http.StatusPartialContent || status < 200 || status > 599 || status == http.StatusNotModified:
+		// A part nobody asked for, a protocol nobody wanted, news about a copy nobody mentioned.
+		r.Class, r.Reason = crawl.Failed, crawl.ReasonHTTPOther
+	case status <= 299 && !storable(kind):
+		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonType, kind
+		v.forget(u, crawl.ReasonType)
+	case status <= 299:
+		v.keep(u, &a, kind, &r)
+	case status <= 399:
+		v.redirect(u, &a, &r)
+	case overloaded(status):
+		v.overload(a)
+		r.Class, r.Reason = crawl.Retry, crawl.ReasonOverload
+	case status <= 499:
+		r.Class, r.Reason = crawl.Failed, crawl.ReasonHTTP4xx
+		v.forget(u, crawl.ReasonHTTP4xx)
+	default:
+		r.Class, r.Reason = crawl.Retry, crawl.ReasonHTTP5xx
+	}
+	return r
+}
+
+// redirect makes a link of where a redirect leads, also on the same host: the seen set decides whether it is fetched, so
+// nothing is fetched twice. What the answer's robots tags say is about this URL, not about the target.
+func (v *visit) redirect(u *crawl.VisitURL, a *answer, r *crawl.Result) {
+	location := a.header.Get("Location")
+	target, err := canon.NewBase(u.URL).Join(location)
+	switch {
+	case location == "" || err != nil:
+		r.Class, r.Reason, r.Rule = crawl.Failed, crawl.ReasonLocation, detailText(location)
+		return
+	case target == u.URL || u.Hops >= maxHops:
+		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonRedirects, detailText(location)
+		v.forget(u, crawl.ReasonRedirects)
+		return
+	}
+	r.Class, r.Reason, r.Location = crawl.Redirected, crawl.ReasonRedirect, string(target)
+	v.forget(u, crawl.ReasonRedirect)
+	v.offer(u.URL, u.Depth, u.Hops+1, []canon.URL{target})
+}
+
+// keep hands a page over: to the indexer what may be kept, to the frontiers where it leads.
+func (v *visit) keep(u *crawl.VisitURL, a *answer, kind string, r *crawl.Result) {
+	start := time.Now()
+	scan := v.hand.scanner.Scan(htmlscan.Page{
+		URL: u.URL, Body: a.body, ContentType: a.header.Get("Content-Type"), HTML: kind != typeText,
+		Header: a.header, Token: v.cfg.spec.Agent,
+	})
+	v.offer(u.URL, u.Depth+1, 0, scan.Links)
+	v.f.met.stage(stageScan, start)
+
+	d := scan.Directives.At(a.at)
+	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
+	p := crawl.Page{
+		URL: u.URL, Visit: v.job.ID, Status: a.status, FetchedAt: a.at, ContentType: kind, Charset: scan.Charset,
+		UnavailableAfter: d.UnavailableAfter, Depth: u.Depth, FoundOn: u.FoundOn,
+		ETag: headerText(a.header, "Etag"), LastModified: headerText(a.header, "Last-Modified"),
+		Truncated: a.truncated,
+	}
+	for _, b := range [...]struct {
+		on  bool
+		bit crawl.DirectiveBits
+	}{{d.NoIndex, crawl.NoIndex}, {d.NoSnippet, crawl.NoSnippet}, {d.NoFollow, crawl.NoFollow}, {d.NoArchive, crawl.NoArchive}} {
+		if b.on {
+			p.Directives |= b.bit
+		}
+	}
+	if d.NoIndex {
+		r.Class, r.Reason = crawl.Refused, crawl.ReasonNoindex
+		v.handOver(&p)
+		return
+	}
+	start = time.Now()
+	v.pack(&p, a.body)
+	v.f.met.stage(stagePack, start)
+	v.handOver(&p)
+}
+
+// forget tells the indexer that there is no page under this URL, or none that may be kept, in case it holds one from
+// an earlier visit.
+func (v *visit) forget(u *crawl.VisitURL, why crawl.Reason) {
+	v.handOver(&crawl.Page{URL: u.URL, Visit: v.job.ID, FetchedAt: time.Now(), Depth: u.Depth, FoundOn: u.FoundOn, Deleted: why})
+}
+
+// maxPacked is the largest compressed page: with its other fields it must fit into one message.
+const maxPacked = 900 << 10
+
+// pack compresses a page into v.hand.packed and takes its digest. One that stays too large for a message is compressed
+// harder, and if that does not do, cut until it fits.
+func (v *visit) pack(p *crawl.Page, body []byte) {
+	h := v.hand
+	if need := s2.MaxEncodedLen(len(body)); cap(h.packed) < need {
+		h.packed = make([]byte, need)
+	}
+	packed := s2.Encode(h.packed[:cap(h.packed)], body)
+	if len(packed) > maxPacked {
+		packed = s2.EncodeBest(h.packed[:cap(h.packed)], body)
+	}
+	for len(packed) > maxPacked {
+		p.Truncated = true
+		body = body[:int(float64(len(body))*0.97*maxPacked/float64(len(packed)))]
+		packed = s2.EncodeBest(h.packed[:cap(h.packed)], body)
+	}
+	p.Body, p.Encoding = packed, crawl.EncodingS2
+	p.Size, p.SHA256 = int64(len(body)), sha256.Sum256(body)
+}
+
+// offer gathers links for the frontiers.
+func (v *visit) offer(from canon.URL, depth, hops int, links []canon.URL) {
+	if full := v.hand.links.add(v.cfg, from, depth, hops, links); full >= 0 {
+		v.flushLinks(full)
+	}
+}
+
+func detailText(s string) string {
+	if len(s) > 200 {
+		s = s[:200]
+	}
+	return strconv.QuoteToASCII(s)
+}

@@ -1,0 +1,178 @@
+package fetcher
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// What a visit found is published in an order that makes each step safe to lose what follows: pages first, then the links
+// on them, then the outcome that says it is all there. Each is acknowledged before the next is sent.
+
+// handOver adds a page to the batch for the indexer, sending the batch first when the page would not fit.
+func (v *visit) handOver(p *crawl.Page) {
+	if v.f.opt.DiscardPages {
+		return
+	}
+	h := v.hand
+	if h.pages > 0 && len(h.batch)+len(p.Body) > crawl.MaxEventBytes {
+		v.flushPages()
+	}
+	if h.pages == 0 {
+		h.batch = crawl.AppendPagesHeader(h.batch[:0])
+	}
+	h.batch = crawl.AppendPage(h.batch, p)
+	h.pages++
+}
+
+// flushPages sends the pages gathered so far.
+func (v *visit) flushPages() {
+	h := v.hand
+	if h.pages == 0 || v.lost.Load() {
+		return
+	}
+	start := time.Now()
+	err := v.f.sendPages(v.pubCtx, v.job.Shard, h.batch)
+	v.f.met.stage(stagePublish, start)
+	h.pages = 0
+	if err != nil {
+		v.fail("pages", v.job.Shard, err)
+	}
+}
+
+// flushLinks sends a shard's links before the visit is over, because they fill a message.
+func (v *visit) flushLinks(shard int) {
+	v.flushPages() // a link is told only once the page it is on is safe
+	v.sendLinks(shard)
+}
+
+// sendLinks publishes a shard's links, in as many messages as they need.
+func (v *visit) sendLinks(shard int) {
+	s := &v.hand.links.shards[shard]
+	if len(s.links) == 0 || v.lost.Load() {
+		return
+	}
+	splitLinks(s.links, crawl.MaxEventBytes, func(part []crawl.Links) bool {
+		return v.publish(shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.f.opt.Name, Links: part})
+	})
+	v.hand.links.drop(shard)
+}
+
+// splitLinks calls yield with parts of links that take at most about limit bytes each, until it returns false.
+func splitLinks(links []crawl.Links, limit int, yield func([]crawl.Links) bool) {
+	var part []crawl.Links
+	room := limit
+	for _, l := range links {
+		rest := l.URLs
+		for len(rest) > 0 {
+			n := 0
+			room -= len(l.FoundOn) + linkOverhead
+			for n < len(rest) && (room > 0 || n == 0 && len(part) == 0) {
+				room -= len(rest[n]) + linkOverhead
+				n++
+			}
+			if n > 0 {
+				l.URLs, rest = rest[:n], rest[n:]
+				part = append(part, l)
+			}
+			if room <= 0 {
+				if !yield(part) {
+					return
+				}
+				part, room = nil, limit
+			}
+		}
+	}
+	if len(part) > 0 {
+		yield(part)
+	}
+}
+
+// publishFacts tells the visit's shard what was learnt of robots.txt files.
+func (v *visit) publishFacts(facts ...crawl.Robots) bool {
+	return v.publish(v.job.Shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.f.opt.Name, Robots: facts})
+}
+
+// publish appends an event to a shard's log and reports whether it is there. A full log, or a broker that is away, is
+// waited out; only the end of the fetcher's grace makes it fail.
+func (v *visit) publish(shard int, ev *crawl.Event) bool {
+	if v.lost.Load() {
+		return false
+	}
+	start := time.Now()
+	buf := messages.Get().(*[]byte)
+	*buf = crawl.AppendEvent((*buf)[:0], ev)
+	err := v.f.appendEvent(v.pubCtx, shard, *buf)
+	if cap(*buf) <= crawl.MaxPayloadBytes {
+		messages.Put(buf)
+	}
+	v.f.met.stage(stagePublish, start)
+	if err != nil {
+		v.fail("events", shard, err)
+		return false
+	}
+	return true
+}
+
+var messages = sync.Pool{New: func() any { return new([]byte) }}
+
+// fail gives the visit up: what it has cannot be told. After its lease the frontier grants the same URLs again.
+func (v *visit) fail(what string, shard int, err error) {
+	if v.lost.Swap(true) {
+		return
+	}
+	v.f.met.dropped.Inc()
+	v.log.Error("visit dropped: "+what+" not published; its URLs are granted again after the lease", "shard", shard,
+		"urls", len(v.job.URLs), "err", err)
+}
+
+// finish publishes all that is left of the visit: pages, links of other shards, links of its own with the outcome.
+func (v *visit) finish() {
+	v.flushPages()
+	own := v.job.Shard
+	var others sync.WaitGroup
+	for _, shard := range v.hand.links.used {
+		if shard != own {
+			others.Go(func() { v.sendLinks(shard) })
+		}
+	}
+	others.Wait()
+	links := v.hand.links.shards[own].links
+	if v.hand.links.shards[own].bytes > crawl.MaxEventBytes/2 {
+		v.sendLinks(own)
+		links = nil
+	}
+	if v.hold.abandoned {
+		// The origin must have seen the end of the last request before anybody may send the next.
+		_ = sleep(context.Background(), afterAbandon-time.Since(v.lastEnd))
+	}
+	v.out.Delay, v.out.Private = v.hold.delay(), v.hold.private()
+	v.publishOutcome(links)
+}
+
+// publishOutcome ends the visit, in several parts when its results are many and long.
+func (v *visit) publishOutcome(links []crawl.Links) {
+	results := v.hand.results
+	for {
+		n, room := 0, crawl.MaxEventBytes/2
+		for n < len(results) && (room > 0 || n == 0) {
+			r := &results[n]
+			room -= len(r.URL) + len(r.Rule) + len(r.Location) + 64
+			n++
+		}
+		out := v.out
+		out.Results = results[:n]
+		if results = results[n:]; len(results) > 0 {
+			out = crawl.Outcome{Host: out.Host, Results: out.Results, Partial: true}
+		} else if out.Requests > 0 {
+			out.SinceEnd = time.Since(v.lastEnd)
+		}
+		ev := crawl.Event{Visit: v.job.ID, Fetcher: v.f.opt.Name, Links: links, Outcome: &out}
+		if !v.publish(v.job.Shard, &ev) || len(results) == 0 {
+			return
+		}
+		links = nil
+	}
+}

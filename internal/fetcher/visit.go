@@ -1,0 +1,171 @@
+package fetcher
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// visit is one visit being carried out, by one goroutine.
+type visit struct {
+	f    *Fetcher
+	cfg  *config
+	job  *crawl.Visit
+	hold *hold
+	hand *hand
+	log  *slog.Logger
+
+	began     time.Time // when the grant arrived
+	sites     []*site
+	refreshed map[canon.Origin]bool // origins asked for their robots.txt in this visit
+	ended     bool                  // no more requests; why is in reason
+	reason    string
+	silent    int         // requests in a row that the host did not answer
+	lastEnd   time.Time   // the end of the last response, or its failure
+	lost      atomic.Bool // something could not be published: nothing more is
+
+	pubCtx context.Context // outlives the lease, and the fetcher's stop by its grace
+
+	out crawl.Outcome
+}
+
+// hand is what a visit works with and leaves to the next: buffers, and nothing that means anything.
+type hand struct {
+	scanner htmlscan.Scanner
+	links   outlinks
+	body    []byte // an answer
+	packed  []byte // a page, compressed
+	batch   []byte // pages on their way to the indexer
+	pages   int    // in batch
+	msg     []byte // an event
+	results []crawl.Result
+}
+
+// run carries the visit out, up to the last request. What it leaves to publish is in v.hand and v.out.
+func (v *visit) run() {
+	v.out.Host = v.job.Host
+	if v.job.NotBefore > 0 && sleep(v.hold.waiting, v.job.NotBefore-time.Since(v.began)) != nil {
+		v.end("stopped")
+	}
+	if !v.over() {
+		v.errands()
+	}
+	for _, u := range v.inOrder() {
+		v.hand.results = append(v.hand.results, v.one(u))
+	}
+}
+
+// inOrder returns the URLs to fetch, those of an origin together: the host's one connection leads to one origin at a time.
+func (v *visit) inOrder() []*crawl.VisitURL {
+	urls := make([]*crawl.VisitURL, 0, len(v.job.URLs))
+	done := make(map[canon.URL]bool) // roots
+	for i := range v.job.URLs {
+		root := v.job.URLs[i].URL.Root()
+		if i > 0 && done[root] {
+			continue
+		}
+		done[root] = true
+		for j := i; j < len(v.job.URLs); j++ {
+			if v.job.URLs[j].URL.Root() == root {
+				urls = append(urls, &v.job.URLs[j])
+			}
+		}
+	}
+	return urls
+}
+
+// one makes a result of one URL.
+func (v *visit) one(u *crawl.VisitURL) crawl.Result {
+	returned := crawl.Result{URL: u.URL, Class: crawl.Returned}
+	if v.over() || u.URL.Host() != v.job.Host { // the grant is for one host, whatever a frontier may have mixed up
+		return returned
+	}
+	s := v.site(u.URL.Origin())
+	switch {
+	case s == nil || v.over() && s.hint == "":
+		return returned
+	case s.hint != "":
+		return crawl.Result{URL: u.URL, Class: crawl.Refused, Reason: crawl.ReasonAddress, Rule: s.hint}
+	case s.closed:
+		return returned
+	}
+	if verdict := s.rules.Match(u.URL.PathQuery()); !verdict.Allowed {
+		v.forget(u, crawl.ReasonRobots)
+		return crawl.Result{URL: u.URL, Class: crawl.Refused, Reason: crawl.ReasonRobots, Line: verdict.Line, Rule: verdict.Rule}
+	}
+	return v.page(u)
+}
+
+// over reports whether no further request may be sent in this visit.
+func (v *visit) over() bool {
+	if !v.ended && (v.hold.waiting.Err() != nil || !v.hold.lease.alive() || v.lost.Load()) {
+		v.end("lease over, stopped, or nobody to tell")
+	}
+	return v.ended
+}
+
+// end says that no further request is sent in this visit; the first reason counts.
+func (v *visit) end(reason string) {
+	if !v.ended {
+		v.ended, v.reason = true, reason
+	}
+}
+
+// overload notes a 429 or 503, which ends the visit, and returns what it asks for.
+func (v *visit) overload(a answer) time.Duration {
+	v.out.Overloads++
+	v.backOff()
+	wait := retryAfter(a.header.Get("Retry-After"), time.Now())
+	v.out.RetryAfter = max(v.out.RetryAfter, wait)
+	v.end("the host has too much to do")
+	return wait
+}
+
+const (
+	leastBackOff = 100 * time.Millisecond
+	mostBackOff  = time.Minute
+)
+
+// backOff doubles the delay for the rest of the visit; the frontier keeps its own account beyond that.
+func (v *visit) backOff() {
+	d := max(v.hold.delay(), leastBackOff)
+	v.hold.owed = max(v.hold.owed, min(2*d, mostBackOff))
+}
+
+// ask sends a request and keeps the visit's account of it.
+func (v *visit) ask(u canon.URL, extra map[string][]string, want wantFunc) (answer, error) {
+	start := time.Now()
+	before := v.hold.requests
+	a, err := v.hold.fetch(u, extra, want)
+	if sent := v.hold.requests - before; sent > 0 {
+		v.lastEnd = time.Now()
+		v.out.Requests += sent
+		v.f.met.requests.Add(float64(sent))
+	}
+	v.out.Bytes += a.wire
+	v.f.met.bytes.Add(float64(a.wire))
+	v.f.met.stage(stageFetch, start)
+	if err == nil {
+		v.silent = 0
+		return a, nil
+	}
+	fail := v.hold.failureOf(err)
+	if fail.timeout {
+		v.out.Timeouts++
+		v.backOff()
+	}
+	if fail.unsent {
+		v.end(fail.detail)
+	}
+	if !fail.silent {
+		v.silent = 0
+	} else if v.silent++; v.silent >= 2 {
+		v.end("the host does not answer")
+	}
+	return a, err
+}
