@@ -1,0 +1,103 @@
+package datatxt
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func yamlList(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "- path: sets/%d/data.csv\n  title: Data set number %d\n  rows: %d\n  license: CC0\n", i, i, i)
+	}
+	return b.String()
+}
+
+func recordList(n int) string {
+	var b strings.Builder
+	b.WriteString("User-agent: *\nLicense: CC0\n")
+	for i := range n {
+		fmt.Fprintf(&b, "Allow: /sets/%d/data.csv\nTitle: Data set number %d\nRows: %d\n", i, i, i)
+	}
+	b.WriteString("Disallow: /\n")
+	return b.String()
+}
+
+func benchmarkParse(b *testing.B, body string) {
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse([]byte(body), root, bot); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkParseYAML(b *testing.B)    { benchmarkParse(b, yamlList(1000)) }
+func BenchmarkParseRecords(b *testing.B) { benchmarkParse(b, recordList(1000)) }
+
+func BenchmarkAllowed(b *testing.B) {
+	f, err := Parse([]byte(recordList(9000)), root, bot)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		f.Allowed("/sets/4711/data.csv")
+	}
+}
+
+// hostile are bodies of full size meant to take more than linear time.
+func hostile() map[string]string {
+	fill := func(head, unit string) string {
+		return head + strings.Repeat(unit, (MaxSize-len(head))/len(unit))
+	}
+	nested := "User-agent: *\n" // every rule a prefix of the next
+	for i := 1; len(nested)+i+20 < MaxSize*9/10; i++ {
+		nested += "Disallow: /" + strings.Repeat("a", i) + "\n"
+	}
+	return map[string]string{
+		"open brackets":     fill("", "["),
+		"open braces":       fill("", "{a: "),
+		"dashes":            fill("", "- "),
+		"question marks":    fill("- ", "? "),
+		"list of paths":     fill("- path: [", "a,"),
+		"empty entries":     fill("", "-\n"),
+		"comments":          fill("- path: a\n", "#\n"),
+		"comment per entry": fill("", "- a #b\n#c\n\n"),
+		"columns":           fill("- path: a\n  columns: [", "a,"),
+		"keys":              fill("path: a\n", "k: v\n"),
+		"shielded":          fill("- path: a\n  title: ", "\u2028"),
+		"tag handles":       fill("- path: a\n", "- !h!x a\n"),
+		"bad bytes":         fill("- path: a\n  title: ", "\xff\n   "),
+		"markers":           fill("", "---\n"),
+		"agents":            fill("", "User-agent: a\n"),
+		"records":           fill("", "User-agent: *\nA: b\n\n"),
+		"datasets":          fill("User-agent: *\n", "Path: a\n"),
+		"defaults":          fill("User-agent: *\n"+strings.Repeat("A: b\n", 50_000), "Path: a\n"),
+		"rules":             fill("User-agent: *\n"+strings.Repeat("Path: /aaaaaaaa\n", 9_000), "Disallow: /aaaaaaab\n"),
+		"prefixes":          nested + strings.Repeat("Path: /"+strings.Repeat("a", 9)+"\n", 3_000),
+	}
+}
+
+// No body takes time out of proportion. The bound is generous, for slow and
+// busy machines; quadratic work on a megabyte would take minutes.
+func TestHostileBodies(t *testing.T) {
+	for name, body := range hostile() {
+		start := time.Now()
+		f, err := Parse([]byte(body), root, bot)
+		if f != nil {
+			f.Nested(0)
+			if len(f.Datasets) > 0 {
+				Fill(f.Datasets[0], f)
+			}
+		}
+		if d := time.Since(start); d > 10*time.Second {
+			t.Errorf("%s took %v", name, d)
+		} else {
+			t.Logf("%-18s %8d bytes %8v  %v", name, len(body), d.Round(time.Millisecond), err)
+		}
+	}
+}

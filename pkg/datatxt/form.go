@@ -1,0 +1,71 @@
+package datatxt
+
+import (
+	"regexp"
+	"strings"
+)
+
+// position is where the first significant line stands.
+type position struct {
+	offset int // of the line, or of what follows "---" on it
+	line   int // from 1
+}
+
+// detect tells which form a text has, or "" (5.2), and where its first
+// significant line is.
+func detect(text string) (Form, position) {
+	first, pos := firstSignificant(text)
+	switch {
+	case first == "":
+		return "", pos
+	case first == "-", strings.HasPrefix(first, "- "), strings.HasPrefix(first, "-\t"), first[0] == '[', first[0] == '{':
+		return YAML, pos
+	case hasAgentLine(text):
+		return Records, pos
+	case mappingLine.MatchString(first):
+		return YAML, pos
+	}
+	return "", pos
+}
+
+// mappingLine is what looks like "name: value", the name quoted or not. A
+// name of several words is prose more often than a key.
+var mappingLine = regexp.MustCompile(`^(?:"[^"]+"|'[^']+'|[A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?:[ \t]|$)`)
+
+// firstSignificant skips blank lines, comments, directives and document
+// markers, and returns the next line without the blanks around it.
+func firstSignificant(text string) (string, position) {
+	offset := 0
+	for n, line := range lines(text) {
+		rest := line
+		if isMarker(line, "---") {
+			rest = line[3:]
+		}
+		if trimmed := strings.Trim(rest, blanks); trimmed != "" && trimmed[0] != '#' && line[0] != '%' {
+			return trimmed, position{offset + len(line) - len(rest), n}
+		}
+		offset += len(line) + 1
+		if offset < len(text) && text[offset-1] == '\r' && text[offset] == '\n' {
+			offset++
+		}
+	}
+	return "", position{}
+}
+
+// isMarker reports whether a line is a YAML document marker, "---" or "...".
+func isMarker(line, marker string) bool {
+	rest, ok := strings.CutPrefix(line, marker)
+	return ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t')
+}
+
+// hasAgentLine reports whether any line is a user-agent line at column 0.
+func hasAgentLine(text string) bool {
+	const name = "user-agent"
+	for _, line := range lines(text) {
+		if len(line) > len(name) && lower(line[:len(name)]) == name &&
+			strings.HasPrefix(strings.TrimLeft(line[len(name):], blanks), ":") {
+			return true
+		}
+	}
+	return false
+}

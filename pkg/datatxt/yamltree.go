@@ -1,0 +1,72 @@
+package datatxt
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// readTree reads one document. Every line number in its error is moved by shift.
+func readTree(text string, shift int) (root *yaml.Node, err error) {
+	root, problem := unmarshal(text)
+	if problem == nil {
+		return root, nil
+	}
+	if strings.Contains(problem.Error(), "undefined tag handle") {
+		prologue, n := tagPrologue(text)
+		if root, problem = unmarshal(prologue + text); problem == nil {
+			renumber(root, -n)
+			return root, nil
+		}
+		shift -= n
+	}
+	return nil, refusal(problem.Error(), shift)
+}
+
+// refusal makes our error of the reader's message.
+func refusal(message string, shift int) *Error {
+	e := &Error{Err: ErrSyntax, Detail: unshield(strings.TrimPrefix(message, "yaml: "))}
+	if rest, ok := strings.CutPrefix(e.Detail, "line "); ok {
+		number, detail, _ := strings.Cut(rest, ": ")
+		if n, err := strconv.Atoi(number); err == nil {
+			if parserMessage.MatchString(detail) {
+				n++ // these the reader counts from 0
+			}
+			e.Line, e.Detail = max(0, n+shift), detail
+		}
+	}
+	e.Detail = brief(e.Detail)
+	if anchorMessage.MatchString(e.Detail) {
+		e.Err = ErrAnchor
+	}
+	return e
+}
+
+// What go.yaml.in/yaml says when it gives up: over the order of tokens, and
+// over an alias that names no anchor or no name at all.
+var (
+	parserMessage = regexp.MustCompile(`^did not find expected (key|'-'|',' or|node content|<)|^found undefined tag handle`)
+	anchorMessage = regexp.MustCompile(`^unknown anchor|^did not find expected alphabetic or numeric`)
+)
+
+// unmarshal returns the root node of a document.
+func unmarshal(text string) (root *yaml.Node, err error) {
+	// The file is a stranger's and the reader is not ours: should it ever
+	// panic, only this file is lost.
+	defer func() {
+		if r := recover(); r != nil {
+			root, err = nil, fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return nil, err
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		return nil, fmt.Errorf("yaml: no document")
+	}
+	return doc.Content[0], nil
+}
