@@ -38,8 +38,9 @@ type Conn struct {
 	pub      *publisher
 
 	mu      sync.Mutex
-	changed chan struct{} // guarded by mu; closed and replaced at every disconnect and reconnect
-	hooks   []func()      // guarded by mu
+	session context.Context // guarded by mu; ends, and is replaced, at every disconnect and reconnect
+	end     func()          // guarded by mu; ends session
+	hooks   []func()        // guarded by mu
 }
 
 // Dial connects and checks that JetStream answers. A nil log means slog.Default().
@@ -47,8 +48,8 @@ func Dial(ctx context.Context, o Options, log *slog.Logger) (*Conn, error) {
 	c := &Conn{
 		log:      cmp.Or(log, slog.Default()),
 		replicas: max(o.Replicas, 1),
-		changed:  make(chan struct{}),
 	}
+	c.session, c.end = context.WithCancel(context.Background())
 	opts, err := o.options(c)
 	if err != nil {
 		return nil, err
@@ -183,14 +184,32 @@ func (c *Conn) OnReconnect(f func()) {
 func (c *Conn) change() []func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	close(c.changed)
-	c.changed = make(chan struct{})
+	c.end()
+	c.session, c.end = context.WithCancel(context.Background())
 	return append([]func(){}, c.hooks...)
 }
 
 // watch is closed at the next disconnect or reconnect.
-func (c *Conn) watch() <-chan struct{} {
+func (c *Conn) watch() <-chan struct{} { return c.current().Done() }
+
+func (c *Conn) current() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.changed
+	return c.session
+}
+
+// apiWithin bounds one call of the JetStream API.
+const apiWithin = 10 * time.Second
+
+// api bounds a call of the JetStream API: in time, and by the connection it began on, since no answer comes over
+// another one.
+func (c *Conn) api(ctx context.Context, call func(ctx context.Context) error) error {
+	actx, cancel := context.WithTimeout(ctx, apiWithin)
+	defer cancel()
+	defer context.AfterFunc(c.current(), cancel)()
+	err := call(actx)
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.Canceled) {
+		return nats.ErrDisconnected
+	}
+	return err
 }

@@ -102,9 +102,10 @@ type consumption struct {
 
 func (s *consumption) run(ctx context.Context, name string) error {
 	// A silent server does not say that a consumer is gone, so ask before each session.
-	actx, cancel := context.WithTimeout(ctx, apiWithin)
-	_, err := s.w.c.JS.Consumer(actx, s.w.cfg.Stream, name)
-	cancel()
+	err := s.w.c.api(ctx, func(ctx context.Context) error {
+		_, err := s.w.c.JS.Consumer(ctx, s.w.cfg.Stream, name)
+		return err
+	})
 	if err != nil {
 		return err
 	}

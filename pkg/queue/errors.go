@@ -8,7 +8,7 @@ var (
 	// anew, or was purged further than we had read. See Log.Rewind.
 	ErrAnchor = errors.New("the log does not continue what was applied")
 	// ErrFenced: another owner consumes this subject now.
-	ErrFenced = errors.New("fenced: a newer owner consumes this")
+	ErrFenced = errors.New("a newer owner consumes this")
 	// ErrLost: another owner holds the shard now.
 	ErrLost = errors.New("ownership lost")
 	// ErrDrop, wrapped by a BatchHandler, says that a message can never be handled: it is acknowledged and dropped.

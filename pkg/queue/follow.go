@@ -70,20 +70,26 @@ type follower struct {
 
 func (f *follower) run(ctx context.Context) error {
 	l := f.l
-	consumer, err := l.c.JS.CreateOrUpdateConsumer(ctx, l.cfg.Stream, jetstream.ConsumerConfig{
-		AckPolicy:     jetstream.AckNonePolicy,
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-		// The message at the anchor comes first, so it is compared in the very sequence it is continued in.
-		OptStartSeq:       max(f.at.Seq, 1),
-		InactiveThreshold: time.Minute,
-		MemoryStorage:     true,
-		Replicas:          1,
-		MaxWaiting:        16,
+	var name string
+	err := l.c.api(ctx, func(ctx context.Context) error {
+		consumer, err := l.c.JS.CreateOrUpdateConsumer(ctx, l.cfg.Stream, jetstream.ConsumerConfig{
+			AckPolicy:     jetstream.AckNonePolicy,
+			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+			// The message at the anchor comes first, so it is compared in the very sequence it is continued in.
+			OptStartSeq:       max(f.at.Seq, 1),
+			InactiveThreshold: time.Minute,
+			MemoryStorage:     true,
+			Replicas:          1,
+			MaxWaiting:        16,
+		})
+		if err == nil {
+			name = consumer.CachedInfo().Name
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", l.cfg.Stream, err)
 	}
-	name := consumer.CachedInfo().Name
 	defer func() {
 		dctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		_ = l.c.JS.DeleteConsumer(dctx, l.cfg.Stream, name) // else it goes by itself

@@ -26,13 +26,14 @@ type Record struct {
 
 // OpenBucket opens a key-value bucket of at most 8 MiB that keeps one value a key, and creates it when missing.
 // replicas 0 means what Options.Replicas said.
-func (c *Conn) OpenBucket(ctx context.Context, name string, replicas int) (jetstream.KeyValue, error) {
-	ctx, cancel := context.WithTimeout(ctx, apiWithin)
-	defer cancel()
-	kv, err := c.JS.KeyValue(ctx, name)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		if replicas == 0 {
-			replicas = c.replicas
+func (c *Conn) OpenBucket(ctx context.Context, name string, replicas int) (kv jetstream.KeyValue, err error) {
+	if replicas == 0 {
+		replicas = c.replicas
+	}
+	err = c.api(ctx, func(ctx context.Context) (err error) {
+		kv, err = c.JS.KeyValue(ctx, name)
+		if !errors.Is(err, jetstream.ErrBucketNotFound) {
+			return err
 		}
 		kv, err = c.JS.CreateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket: name, History: 1, MaxBytes: bucketBytes, Storage: jetstream.FileStorage, Replicas: replicas,
@@ -40,7 +41,8 @@ func (c *Conn) OpenBucket(ctx context.Context, name string, replicas int) (jetst
 		if errors.Is(err, jetstream.ErrBucketExists) { // another process was quicker
 			kv, err = c.JS.KeyValue(ctx, name)
 		}
-	}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", name, err)
 	}

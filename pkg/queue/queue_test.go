@@ -4,19 +4,74 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// testLog shows only with -v, and only what matters.
-func testLog(t testing.TB) *slog.Logger {
-	level := slog.LevelError + 1
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// within bounds what should take milliseconds.
+const within = 10 * time.Second
+
+// testLog shows with -v and QUEUE_LOG=1.
+func testLog(testing.TB) *slog.Logger {
 	if testing.Verbose() && os.Getenv("QUEUE_LOG") != "" {
-		level = slog.LevelInfo
+		return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	}
-	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.DiscardHandler)
+}
+
+// lines is a logger that keeps its messages.
+type lines struct {
+	slog.Handler
+	mu   sync.Mutex
+	said []string
+}
+
+func newLines() *lines { return &lines{Handler: slog.DiscardHandler} }
+
+func (l *lines) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l *lines) Handle(_ context.Context, r slog.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.said = append(l.said, r.Message)
+	return nil
+}
+
+func (l *lines) count(part string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.said {
+		if strings.Contains(s, part) {
+			n++
+		}
+	}
+	return n
+}
+
+// eventually waits for cond.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within %v", what, within)
+		}
+	}
+}
+
+// cancelled is a context that ends with the test or when cancel is called, at the latest after within.
+func cancelled(t testing.TB) (context.Context, context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	t.Cleanup(cancel)
+	return ctx, cancel
 }
 
 func startServer(t testing.TB, o embedded.Options) *embedded.Server {
@@ -36,9 +91,11 @@ func startServer(t testing.TB, o embedded.Options) *embedded.Server {
 	return s
 }
 
-func dial(t testing.TB, s *embedded.Server) *Conn {
+func dial(t testing.TB, s *embedded.Server) *Conn { return dialLog(t, s, testLog(t)) }
+
+func dialLog(t testing.TB, s *embedded.Server, log *slog.Logger) *Conn {
 	t.Helper()
-	c, err := Dial(t.Context(), Options{InProcess: s.InProcess(), User: s.User(), Password: s.Password()}, testLog(t))
+	c, err := Dial(t.Context(), Options{InProcess: s.InProcess(), User: s.User(), Password: s.Password()}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,85 +110,4 @@ func openLog(t testing.TB, c *Conn) *Log {
 		t.Fatal(err)
 	}
 	return l
-}
-
-func TestLogInOrder(t *testing.T) {
-	c := dial(t, startServer(t, embedded.Options{}))
-	l := openLog(t, c)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	const n = 1000
-	for i := range n {
-		seq, err := l.Append(ctx, []byte{byte(i)})
-		if err != nil || seq != uint64(i+1) {
-			t.Fatalf("Append %d = %d, %v", i, seq, err)
-		}
-	}
-	var at Position
-	var got uint64
-	err := l.Follow(ctx, Position{}, func(batch []Entry) error {
-		for _, e := range batch {
-			got++
-			if e.Seq != got || e.Data[0] != byte(got-1) {
-				t.Errorf("entry %d has sequence %d and data %d", got, e.Seq, e.Data[0])
-			}
-			at = e.Position
-		}
-		if got == n/2 || got == n {
-			cancel()
-		}
-		return nil
-	})
-	if err != nil || got != n {
-		t.Fatalf("Follow = %v after %d entries", err, got)
-	}
-	if last, err := l.Last(t.Context()); last != n || err != nil {
-		t.Errorf("Last = %d, %v", last, err)
-	}
-	_ = at
-}
-
-func TestWorkHandsOver(t *testing.T) {
-	c := dial(t, startServer(t, embedded.Options{}))
-	w, err := c.OpenWork(t.Context(), WorkConfig{Stream: "x-PAGES", Subjects: []string{"x.pages.*"}, MaxBytes: 1 << 30, MaxMsgsPerSubject: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for i := range 50 {
-		if err := w.Send(ctx, "x.pages.0", []byte{byte(i)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n, err := w.Pending(ctx, "x.pages.0"); n != 50 || err != nil {
-		t.Fatalf("Pending = %d, %v", n, err)
-	}
-	got := 0
-	err = w.Consume(ctx, "x.pages.0", "indexer-0", 7, ConsumeOptions{}, func(_ context.Context, batch []Message) error {
-		for _, m := range batch {
-			if m.Data[0] != byte(got) {
-				t.Errorf("message %d came as number %d", m.Data[0], got)
-			}
-			got++
-		}
-		if got == 50 {
-			cancel()
-		}
-		return nil
-	})
-	if err != nil || got != 50 {
-		t.Fatalf("Consume = %v after %d", err, got)
-	}
-	for range 100 {
-		n, err := w.Pending(t.Context(), "x.pages.0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n == 0 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("messages handled are still pending")
 }

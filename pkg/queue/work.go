@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -28,15 +29,17 @@ type Work struct {
 
 // OpenWork creates the stream, or brings an existing one to cfg.
 func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
-	err := c.openStream(ctx, jetstream.StreamConfig{
-		Name:                 cfg.Stream,
-		Subjects:             cfg.Subjects,
-		Retention:            jetstream.WorkQueuePolicy,
-		Discard:              jetstream.DiscardNew,
-		DiscardNewPerSubject: cfg.MaxMsgsPerSubject > 0,
-		MaxBytes:             cfg.MaxBytes,
-		MaxMsgsPerSubject:    cfg.MaxMsgsPerSubject,
-		Replicas:             cfg.Replicas,
+	err := c.api(ctx, func(ctx context.Context) error {
+		return c.openStream(ctx, jetstream.StreamConfig{
+			Name:                 cfg.Stream,
+			Subjects:             cfg.Subjects,
+			Retention:            jetstream.WorkQueuePolicy,
+			Discard:              jetstream.DiscardNew,
+			DiscardNewPerSubject: cfg.MaxMsgsPerSubject > 0,
+			MaxBytes:             cfg.MaxBytes,
+			MaxMsgsPerSubject:    cfg.MaxMsgsPerSubject,
+			Replicas:             cfg.Replicas,
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -54,18 +57,21 @@ func (w *Work) Send(ctx context.Context, subject string, data []byte) error {
 
 // Pending is how many messages of subject are not settled yet, those in a handler's hands included.
 func (w *Work) Pending(ctx context.Context, subject string) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, apiWithin)
-	defer cancel()
 	var n uint64
-	s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
-	if err == nil {
-		var info *jetstream.StreamInfo
-		if info, err = s.Info(ctx, jetstream.WithSubjectFilter(subject)); err == nil {
-			for _, k := range info.State.Subjects {
-				n += k
-			}
+	err := w.c.api(ctx, func(ctx context.Context) error {
+		s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
+		if err != nil {
+			return err
 		}
-	}
+		info, err := s.Info(ctx, jetstream.WithSubjectFilter(subject))
+		if err != nil {
+			return err
+		}
+		for _, k := range info.State.Subjects {
+			n += k
+		}
+		return nil
+	})
 	if err != nil {
 		return 0, fmt.Errorf("stream %s: %w", w.cfg.Stream, err)
 	}
@@ -78,31 +84,31 @@ const codeNotUnique = 10100 // a work queue has one consumer a subject
 // epoch means that we are the one to be fenced.
 func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64) (name string, err error) {
 	name = durable + "-" + strconv.FormatUint(epoch, 10)
-	ctx, cancel := context.WithTimeout(ctx, apiWithin)
-	defer cancel()
-	b := backoff{least: ackWithin / 500, most: ackWithin / 10}
-	for {
-		if err = w.deleteOlder(ctx, durable, epoch); err != nil {
-			return "", err
+	err = w.c.api(ctx, func(ctx context.Context) error {
+		b := backoff{least: 10 * time.Millisecond, most: 500 * time.Millisecond}
+		for {
+			if err := w.deleteOlder(ctx, durable, epoch); err != nil {
+				return err
+			}
+			_, err := w.c.JS.CreateOrUpdateConsumer(ctx, w.cfg.Stream, jetstream.ConsumerConfig{
+				Durable:       name,
+				FilterSubject: subject,
+				AckPolicy:     jetstream.AckExplicitPolicy,
+				AckWait:       ackWait,
+				MaxDeliver:    -1, // we count ourselves: at the last one the page is reported, not forgotten
+				MaxAckPending: 4096,
+				MaxWaiting:    64,
+			})
+			var api *jetstream.APIError
+			if !errors.As(err, &api) || api.ErrorCode != codeNotUnique {
+				return err
+			}
+			// Someone made another one in between: look again who it is.
+			if werr := b.wait(ctx, nil); werr != nil {
+				return err
+			}
 		}
-		_, err = w.c.JS.CreateOrUpdateConsumer(ctx, w.cfg.Stream, jetstream.ConsumerConfig{
-			Durable:       name,
-			FilterSubject: subject,
-			AckPolicy:     jetstream.AckExplicitPolicy,
-			AckWait:       ackWait,
-			MaxDeliver:    -1, // we count ourselves: at the last one the page is reported, not forgotten
-			MaxAckPending: 4096,
-			MaxWaiting:    64,
-		})
-		var api *jetstream.APIError
-		if err == nil || !errors.As(err, &api) || api.ErrorCode != codeNotUnique {
-			break
-		}
-		// Someone made another one in between: look again who it is.
-		if b.wait(ctx, nil) != nil {
-			break
-		}
-	}
+	})
 	if err != nil {
 		return "", fmt.Errorf("consumer %s of stream %s: %w", name, w.cfg.Stream, err)
 	}
@@ -112,7 +118,7 @@ func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64)
 func (w *Work) deleteOlder(ctx context.Context, durable string, epoch uint64) error {
 	s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
 	if err != nil {
-		return fmt.Errorf("stream %s: %w", w.cfg.Stream, err)
+		return err
 	}
 	names := s.ConsumerNames(ctx)
 	for name := range names.Name() {
@@ -124,15 +130,12 @@ func (w *Work) deleteOlder(ctx context.Context, durable string, epoch uint64) er
 		switch {
 		case err != nil || other == epoch:
 		case other > epoch:
-			return fmt.Errorf("consumer %s of stream %s has a later epoch than %d: %w", name, w.cfg.Stream, epoch, ErrFenced)
+			return fmt.Errorf("%w: %s has a later epoch", ErrFenced, name)
 		default:
 			if err := s.DeleteConsumer(ctx, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-				return fmt.Errorf("delete consumer %s of stream %s: %w", name, w.cfg.Stream, err)
+				return fmt.Errorf("delete %s: %w", name, err)
 			}
 		}
 	}
-	if err := names.Err(); err != nil {
-		return fmt.Errorf("consumers of stream %s: %w", w.cfg.Stream, err)
-	}
-	return nil
+	return names.Err()
 }

@@ -1,0 +1,274 @@
+package queue
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
+)
+
+// cable is a TCP proxy that can be cut without either end hearing of it.
+type cable struct {
+	ln   net.Listener
+	to   string
+	wg   sync.WaitGroup
+	mu   sync.Mutex
+	ends []net.Conn // guarded by mu
+	cut  bool       // guarded by mu; bytes go nowhere
+}
+
+func newCable(t testing.TB, url string) *cable {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{ln: ln, to: strings.TrimPrefix(url, "nats://")}
+	c.wg.Go(func() {
+		for {
+			a, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			b, err := net.Dial("tcp", c.to)
+			if err != nil {
+				a.Close()
+				continue
+			}
+			c.mu.Lock()
+			c.ends = append(c.ends, a, b)
+			c.mu.Unlock()
+			c.wg.Go(func() { c.pump(a, b) })
+			c.wg.Go(func() { c.pump(b, a) })
+		}
+	})
+	t.Cleanup(func() {
+		ln.Close()
+		c.hangUp()
+		c.wg.Wait()
+	})
+	return c
+}
+
+func (c *cable) pump(dst io.WriteCloser, src io.Reader) {
+	defer dst.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := src.Read(buf)
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		cut := c.cut
+		c.mu.Unlock()
+		if !cut {
+			if _, err := dst.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// setCut makes the cable swallow everything, or mends it.
+func (c *cable) setCut(cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = cut
+}
+
+// hangUp closes all connections.
+func (c *cable) hangUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.ends {
+		e.Close()
+	}
+	c.ends = nil
+}
+
+func dialURL(t testing.TB, url string, s *embedded.Server, log *slog.Logger) *Conn {
+	t.Helper()
+	c, err := Dial(t.Context(), Options{URL: url, User: s.User(), Password: s.Password()}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestDialErrorsSayWhatToDo(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "nats://" + ln.Addr().String()
+	ln.Close()
+	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
+	plain, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain.Start()
+	t.Cleanup(func() { plain.Shutdown(); plain.WaitForShutdown() })
+	tests := []struct {
+		o     Options
+		words string
+	}{
+		{Options{URL: nobody}, "nothing answers at " + nobody + ": start one with `nats-server -js`, or leave out --nats"},
+		{Options{URL: s.ClientURL()}, "refuses the credentials"},
+		{Options{URL: s.ClientURL(), User: s.User(), Password: "x"}, "refuses the credentials"},
+		{Options{URL: plain.ClientURL()}, "has no JetStream: start it with `nats-server -js`"},
+		{Options{URL: s.ClientURL(), CertFile: "c.pem"}, "both its certificate file and its key file"},
+		{Options{URL: s.ClientURL(), NKeyFile: "/no/such/file"}, "/no/such/file"},
+		{Options{URL: s.ClientURL(), CredsFile: "/no/such/creds"}, "/no/such/creds"},
+		{Options{URL: "nats://no such host:4222"}, "no such host"},
+	}
+	for _, x := range tests {
+		c, err := Dial(t.Context(), x.o, testLog(t))
+		if err == nil {
+			c.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), x.words) {
+			t.Errorf("Dial(%+v) = %v, want %q in it", x.o, err, x.words)
+		}
+	}
+}
+
+// Everything goes on after the server was restarted on its directory.
+func TestServerRestart(t *testing.T) {
+	for _, listen := range []string{"", "127.0.0.1:0"} {
+		s := startServer(t, embedded.Options{Listen: listen})
+		said := newLines()
+		c := dialLog(t, s, slog.New(said))
+		if listen != "" {
+			c = dialURL(t, s.ClientURL(), s, slog.New(said))
+		}
+		l, w := openLog(t, c), openWork(t, c, 1000)
+		var hooks, worked atomic.Int64
+		c.OnReconnect(func() { hooks.Add(1) })
+		appendN(t, l, 10)
+		f := follow(t, l, Position{})
+		ctx, cancel := cancelled(t)
+		consumed := make(chan error, 1)
+		go func() {
+			consumed <- w.Consume(ctx, "x.pages.0", "i-0", 1, ConsumeOptions{}, countTo(&worked))
+		}()
+		sendN(t, w, "x.pages.0", 10)
+		eventually(t, "before the restart", func() bool { return f.pos().Seq == 10 && worked.Load() >= 10 })
+
+		var wg sync.WaitGroup
+		wg.Go(func() { // appends go on all the while
+			for range 200 {
+				if _, err := l.Append(ctx, nil); err != nil {
+					t.Errorf("Append during the restart: %v", err)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+		time.Sleep(20 * time.Millisecond)
+		if err := s.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		sendN(t, w, "x.pages.0", 10)
+		last, err := l.Last(ctx)
+		if err != nil || last < 210 {
+			t.Errorf("Last = %d, %v", last, err)
+		}
+		eventually(t, "after the restart", func() bool { return f.pos().Seq == last && worked.Load() >= 20 })
+		if hooks.Load() == 0 || said.count("is back") == 0 {
+			t.Errorf("%d reconnect hooks ran", hooks.Load())
+		}
+		f.stop()
+		cancel()
+		if err := errors.Join(f.wait(t), <-consumed); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A server that comes back without its store does not continue the log.
+func TestServerLosesItsStore(t *testing.T) {
+	dir := t.TempDir()
+	s := startServer(t, embedded.Options{Dir: dir, Listen: "127.0.0.1:0"})
+	addr := strings.TrimPrefix(s.ClientURL(), "nats://")
+	c := dialURL(t, s.ClientURL(), s, testLog(t))
+	l := openLog(t, c)
+	appendN(t, l, 10)
+	f := follow(t, l, Position{})
+	eventually(t, "ten messages", func() bool { return f.pos().Seq == 10 })
+	s.Shutdown()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	s2 := startServer(t, embedded.Options{Dir: dir, Listen: addr, User: s.User(), Password: s.Password()})
+	eventually(t, "reconnect", c.NC.IsConnected)
+	l2 := openLog(t, dial(t, s2))
+	appendN(t, l2, 10)
+	if err := f.wait(t); !errors.Is(err, ErrAnchor) {
+		t.Errorf("Follow = %v, want ErrAnchor", err)
+	}
+	at, err := l.Rewind(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readTo(t, l, at, 10); err != nil || len(got) != 10 {
+		t.Errorf("after Rewind: %d messages, %v", len(got), err)
+	}
+}
+
+// The connection breaks again and again; nothing is lost and nothing comes twice or out of order.
+func TestFlappingConnection(t *testing.T) {
+	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
+	wire := newCable(t, s.ClientURL())
+	c := dialURL(t, "nats://"+wire.ln.Addr().String(), s, testLog(t))
+	l := openLog(t, dial(t, s))
+	appendN(t, l, 20000)
+	near := &Log{c: c, cfg: l.cfg}
+	f := follow(t, near, Position{})
+	for range 5 {
+		time.Sleep(30 * time.Millisecond)
+		wire.hangUp()
+	}
+	if _, err := near.Append(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "all of them", func() bool { return f.pos().Seq == 20001 })
+	f.stop()
+	if err := f.wait(t); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClosedConnectionEndsEverything(t *testing.T) {
+	c := dial(t, startServer(t, embedded.Options{}))
+	l, w := openLog(t, c), openWork(t, c, 10)
+	f := follow(t, l, Position{})
+	ctx, _ := cancelled(t)
+	done := make(chan error, 1)
+	go func() { done <- w.Consume(ctx, "x.pages.0", "i-0", 1, ConsumeOptions{}, countTo(new(atomic.Int64))) }()
+	appendN(t, l, 1)
+	sendN(t, w, "x.pages.0", 1)
+	drained(t, w, "x.pages.0")
+	c.Close()
+	if err := f.wait(t); !errors.Is(err, nats.ErrConnectionClosed) {
+		t.Errorf("Follow = %v", err)
+	}
+	if err := <-done; !errors.Is(err, nats.ErrConnectionClosed) {
+		t.Errorf("Consume = %v", err)
+	}
+	if _, err := l.Append(ctx, nil); !errors.Is(err, nats.ErrConnectionClosed) {
+		t.Errorf("Append = %v", err)
+	}
+}
