@@ -35,11 +35,11 @@ func (s *shard) explain(raw string, u canon.URL, now time.Time) (crawl.Explanati
 			s.explainRobots(&x, h, o, u, now)
 		}
 	}
-	_, v := s.find(urlKey(nil, h.ID, u), u)
+	k, v := s.lookup(h, u)
 	if v == nil {
 		return x, nil
 	}
-	r, err := decodeRecord(v)
+	r, err := decodeRecord(k, v)
 	if err != nil {
 		return x, err
 	}

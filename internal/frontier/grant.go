@@ -108,7 +108,7 @@ func (s *shard) visitTo(h *host, now time.Time) (*crawl.Visit, error) {
 // pick chooses the first k URLs of h's queue: lowest depth first, then first come, over the origins that may be asked.
 func (s *shard) pick(h *host, k int, now time.Time, g *crawl.Visit) (used [maxOrigins]bool, err error) {
 	type head struct {
-		k, v   []byte
+		key    []byte
 		origin int
 	}
 	var heads []head
@@ -121,21 +121,17 @@ func (s *shard) pick(h *host, k int, now time.Time, g *crawl.Visit) (used [maxOr
 		prefix := append(h.ID.append(nil), byte(i))
 		c := queue.Cursor()
 		n := 0
-		for kk, vv := c.Seek(prefix); n < k && kk != nil && keyHost(kk) == h.ID && int(kk[4]) == i; kk, vv = c.Next() {
-			heads = append(heads, head{kk, vv, i})
+		for kk, _ := c.Seek(prefix); n < k && kk != nil && keyHost(kk) == h.ID && int(kk[4]) == i; kk, _ = c.Next() {
+			heads = append(heads, head{kk, i})
 			n++
 		}
 	}
 	// After host and origin a queue key is depth and order: comparing that part merges the origins.
-	slices.SortStableFunc(heads, func(a, b head) int { return slices.Compare(a.k[5:], b.k[5:]) })
+	slices.SortStableFunc(heads, func(a, b head) int { return slices.Compare(a.key[5:], b.key[5:]) })
 	urls := s.tx.Bucket(bucketURLs)
-	key := h.ID.append(make([]byte, 0, 14))
 	for _, e := range heads[:min(k, len(heads))] {
-		v := urls.Get(append(key[:4], e.v...))
-		if v == nil {
-			return used, errRecord
-		}
-		r, err := decodeRecord(v)
+		key := urlKey(make([]byte, 0, 12), h.ID, keyOrder(e.key))
+		r, err := decodeRecord(key, urls.Get(key))
 		if err != nil {
 			return used, err
 		}

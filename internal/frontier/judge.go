@@ -117,7 +117,7 @@ func (s *shard) judgeAnew() error {
 				s.count(r, +1)
 				break
 			}
-			if err := s.enqueue(h, k, r); err != nil {
+			if err := s.enqueue(h, r); err != nil {
 				return false, err
 			}
 		default:
@@ -145,7 +145,7 @@ func (s *shard) requeueSince(t time.Time) error {
 		}
 		s.count(r, -1)
 		r.Class, r.Reason, r.Detail, r.Due, r.Attempts = crawl.Queued, "", "", time.Time{}, 0
-		if err := s.enqueue(h, k, r); err != nil {
+		if err := s.enqueue(h, r); err != nil {
 			return false, err
 		}
 		s.reschedule(h, now)
@@ -168,7 +168,7 @@ func (s *shard) eachRecord(f func(h *host, key []byte, r *record) (bool, error))
 		var recs []record
 		var keys [][]byte
 		for ; k != nil && n < stretch; k, v = c.Next() {
-			r, err := decodeRecord(v)
+			r, err := decodeRecord(k, v)
 			if err != nil {
 				return fmt.Errorf("key %x: %w", k, err)
 			}

@@ -91,12 +91,12 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 	if res.Class == crawl.Returned {
 		return nil
 	}
-	k, v := s.find(urlKey(make([]byte, 0, 12), h.ID, res.URL), res.URL)
+	k, v := s.lookup(h, res.URL)
 	if v == nil {
 		s.log.Error("an outcome for a URL never accepted", "url", res.URL, "visit", id)
 		return nil
 	}
-	r, err := decodeRecord(v)
+	r, err := decodeRecord(k, v)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 	switch class {
 	case crawl.Queued:
 		r.Due = now.Add(max(s.retryIn(h, r.Attempts), o.RetryAfter))
-		if err := s.waitUntilDue(h, k, &r); err != nil {
+		if err := s.waitUntilDue(h, &r); err != nil {
 			return err
 		}
 	case crawl.Stored:
@@ -153,7 +153,7 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 }
 
 // waitUntilDue puts a Queued r with Due set among those that wait.
-func (s *shard) waitUntilDue(h *host, key []byte, r *record) error {
+func (s *shard) waitUntilDue(h *host, r *record) error {
 	h.Queued++
 	h.Later++
 	s.m.Counts.Queued++
@@ -162,7 +162,7 @@ func (s *shard) waitUntilDue(h *host, key []byte, r *record) error {
 	if s.later.IsZero() || r.Due.Before(s.later) {
 		s.later = r.Due
 	}
-	return s.tx.Bucket(bucketLater).Put(laterKey(nil, r.Due, key), []byte{})
+	return s.tx.Bucket(bucketLater).Put(laterKey(nil, r.Due, h.ID, r.Order), []byte{})
 }
 
 func (s *shard) loadLater() {
@@ -186,7 +186,7 @@ func (s *shard) wakeLater(now time.Time) error {
 		if v == nil || h == nil {
 			return errRecord
 		}
-		r, err := decodeRecord(v)
+		r, err := decodeRecord(key, v)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (s *shard) wakeLater(now time.Time) error {
 			return err
 		}
 		r.Due = time.Time{}
-		if err := s.enqueue(h, key, &r); err != nil {
+		if err := s.enqueue(h, &r); err != nil {
 			return err
 		}
 		if err := s.tx.Bucket(bucketURLs).Put(key, r.append(nil)); err != nil {
@@ -213,19 +213,14 @@ func (s *shard) refuseQueue(h *host) error {
 	if h.visit != nil {
 		return nil
 	}
-	type entry struct{ key []byte }
-	var entries []entry
-	prefix := h.ID.append(nil)
+	var orders []uint64
 	c := s.tx.Bucket(bucketQueue).Cursor()
-	for k, v := c.Seek(prefix); k != nil && keyHost(k) == h.ID; k, v = c.Next() {
-		entries = append(entries, entry{append(slices.Clone(prefix), v...)})
+	for k, _ := c.Seek(h.ID.append(nil)); k != nil && keyHost(k) == h.ID; k, _ = c.Next() {
+		orders = append(orders, keyOrder(k))
 	}
-	for _, e := range entries {
-		v := s.tx.Bucket(bucketURLs).Get(e.key)
-		if v == nil {
-			return errRecord
-		}
-		r, err := decodeRecord(v)
+	for _, order := range orders {
+		key := urlKey(nil, h.ID, order)
+		r, err := decodeRecord(key, s.tx.Bucket(bucketURLs).Get(key))
 		if err != nil {
 			return err
 		}
@@ -240,7 +235,7 @@ func (s *shard) refuseQueue(h *host) error {
 		s.count(&r, +1)
 		s.logLine(&r, nil)
 		s.changes++
-		if err := s.tx.Bucket(bucketURLs).Put(e.key, r.append(nil)); err != nil {
+		if err := s.tx.Bucket(bucketURLs).Put(key, r.append(nil)); err != nil {
 			return err
 		}
 	}
@@ -253,11 +248,11 @@ func (s *shard) applyStoreFailed(u canon.URL) error {
 	if h == nil {
 		return nil
 	}
-	k, v := s.find(urlKey(nil, h.ID, u), u)
+	k, v := s.lookup(h, u)
 	if v == nil {
 		return nil
 	}
-	r, err := decodeRecord(v)
+	r, err := decodeRecord(k, v)
 	if err != nil || r.Class != crawl.Stored {
 		return err
 	}

@@ -18,7 +18,7 @@ type record struct {
 	Depth     int
 	Hops      int
 	Attempts  int
-	Order     uint64
+	Order     uint64        // of acceptance; in the key, not in the record
 	Due       time.Time     // Queued and waiting for another attempt: when; else zero
 	Visit     crawl.VisitID // the newest visit that had a say
 	Status    int
@@ -34,7 +34,7 @@ var errRecord = errors.New("frontier: malformed URL record")
 
 const flagNoSnippet = 0x80
 
-// append encodes r: a class byte, eleven varints, then texts. What a page was found on shares a beginning with the
+// append encodes r: a class byte, the origin, nine varints, then texts. What a page was found on shares a beginning with the
 // page's own URL more often than not; only the rest is written.
 func (r *record) append(b []byte) []byte {
 	c := byte(r.Class)
@@ -45,7 +45,6 @@ func (r *record) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(r.Depth))
 	b = binary.AppendUvarint(b, uint64(r.Hops))
 	b = binary.AppendUvarint(b, uint64(r.Attempts))
-	b = binary.AppendUvarint(b, r.Order)
 	var due uint64
 	if !r.Due.IsZero() {
 		due = uint64(r.Due.UnixMilli())
@@ -99,11 +98,12 @@ func (s *scanner) text() []byte {
 	return t
 }
 
-// decodeRecord decodes a record; its texts are copies, since the store's bytes end with the transaction.
-func decodeRecord(v []byte) (r record, err error) {
-	if len(v) < 2 {
+// decodeRecord decodes the record with that key; its texts are copies, since the store's bytes end with the transaction.
+func decodeRecord(key, v []byte) (r record, err error) {
+	if len(v) < 2 || len(key) < 12 {
 		return r, errRecord
 	}
+	r.Order = keyOrder(key)
 	r.Class = crawl.Class(v[0] &^ flagNoSnippet)
 	r.NoSnippet = v[0]&flagNoSnippet != 0
 	r.Origin = v[1]
@@ -111,7 +111,6 @@ func decodeRecord(v []byte) (r record, err error) {
 	r.Depth = int(s.uint())
 	r.Hops = int(s.uint())
 	r.Attempts = int(s.uint())
-	r.Order = s.uint()
 	if due := s.uint(); due != 0 {
 		r.Due = time.UnixMilli(int64(due))
 	}
@@ -142,7 +141,7 @@ func peek(v []byte, u canon.URL) (same bool, depth int, class crawl.Class, reope
 	class = crawl.Class(v[0] &^ flagNoSnippet)
 	s := scanner{b: v[2:]}
 	depth = int(s.uint())
-	for range 9 {
+	for range 8 {
 		s.uint()
 	}
 	same = string(s.text()) == string(u)

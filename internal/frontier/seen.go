@@ -84,7 +84,7 @@ func (s *shard) applyLinks(l *crawl.Links, now time.Time) error {
 		}
 		s.m.Order++
 		o := offer{url: u, host: h, order: s.m.Order}
-		urlKey(o.key[:0], h.ID, u)
+		seenKey(o.key[:0], h.ID, u)
 		offers = append(offers, o)
 	}
 	// In key order the store is read and written from left to right; the order of arrival is in offer.order.
@@ -114,23 +114,32 @@ func (s *shard) hostOf(name canon.Host) (*host, error) {
 	return h, nil
 }
 
-// find returns the key and the record of u, or the key under which it would be new (value nil). Should another URL
-// have the same hash, a probe number is added to the key; no URL is ever taken for another.
-func (s *shard) find(key []byte, u canon.URL) (k, v []byte) {
-	b := s.tx.Bucket(bucketURLs)
+// find returns the key and the record of u, whose key in the seen set is seen; or, when u is new, no record and the key
+// under which the seen set would know it. Should another URL have the same hash, a probe number is added to that key; no
+// URL is ever taken for another.
+func (s *shard) find(seen []byte, u canon.URL) (k, v []byte) {
+	known, urls := s.tx.Bucket(bucketSeen), s.tx.Bucket(bucketURLs)
 	for probe := 0; ; probe++ {
-		k = key
+		k = seen
 		if probe > 0 {
-			k = binary.BigEndian.AppendUint16(slices.Clone(key), uint16(probe))
+			k = binary.BigEndian.AppendUint16(slices.Clone(seen), uint16(probe))
 		}
-		v = b.Get(k)
-		if v == nil {
+		order := known.Get(k)
+		if order == nil {
 			return k, nil
 		}
+		n, _ := binary.Uvarint(order)
+		key := urlKey(make([]byte, 0, 12), keyHost(seen), n)
+		v = urls.Get(key)
 		if same, _, _, _ := peek(v, u); same {
-			return k, v
+			return key, v
 		}
 	}
+}
+
+// lookup returns the key and the record of u, or nothing.
+func (s *shard) lookup(h *host, u canon.URL) (k, v []byte) {
+	return s.find(seenKey(make([]byte, 0, 12), h.ID, u), u)
 }
 
 func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
@@ -153,7 +162,7 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 	s.changes++
 	s.met.accepted.Inc()
 	if r.Class == crawl.Queued {
-		if err := s.enqueue(o.host, k, &r); err != nil {
+		if err := s.enqueue(o.host, &r); err != nil {
 			return err
 		}
 		s.reschedule(o.host, now)
@@ -161,13 +170,16 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 		s.count(&r, +1)
 		s.logLine(&r, nil)
 	}
-	return s.tx.Bucket(bucketURLs).Put(k, r.append(nil))
+	if err := s.tx.Bucket(bucketSeen).Put(k, binary.AppendUvarint(nil, r.Order)); err != nil {
+		return err
+	}
+	return s.tx.Bucket(bucketURLs).Put(urlKey(make([]byte, 0, 12), o.host.ID, r.Order), r.append(make([]byte, 0, 160)))
 }
 
 // nearer notes that a known URL was found at a smaller depth: it moves up its queue, or is let in again if its depth
 // was what refused it.
 func (s *shard) nearer(h *host, k, v []byte, l *crawl.Links, now time.Time) error {
-	r, err := decodeRecord(v)
+	r, err := decodeRecord(k, v)
 	if err != nil {
 		return err
 	}
@@ -178,7 +190,7 @@ func (s *shard) nearer(h *host, k, v []byte, l *crawl.Links, now time.Time) erro
 				return err
 			}
 			r.Depth, r.FoundOn = l.Depth, l.FoundOn
-			if err := s.enqueue(h, k, &r); err != nil {
+			if err := s.enqueue(h, &r); err != nil {
 				return err
 			}
 		} else {
@@ -189,7 +201,7 @@ func (s *shard) nearer(h *host, k, v []byte, l *crawl.Links, now time.Time) erro
 		r.Class, r.Reason, r.Detail = crawl.Queued, "", ""
 		r.Depth, r.FoundOn = l.Depth, l.FoundOn
 		if r.Class, r.Reason, r.Detail = s.j.judge(&r, h); r.Class == crawl.Queued {
-			if err := s.enqueue(h, k, &r); err != nil {
+			if err := s.enqueue(h, &r); err != nil {
 				return err
 			}
 			s.reschedule(h, now)
@@ -204,9 +216,9 @@ func (s *shard) nearer(h *host, k, v []byte, l *crawl.Links, now time.Time) erro
 }
 
 // enqueue puts r, already Queued and without Due, into its host's queue and counts it.
-func (s *shard) enqueue(h *host, key []byte, r *record) error {
+func (s *shard) enqueue(h *host, r *record) error {
 	qk := queueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Order)
-	if err := s.tx.Bucket(bucketQueue).Put(qk, key[4:]); err != nil {
+	if err := s.tx.Bucket(bucketQueue).Put(qk, []byte{}); err != nil {
 		return err
 	}
 	h.Origins[r.Origin].Ready++
@@ -224,8 +236,7 @@ func (s *shard) dequeue(h *host, r *record) error {
 	if !r.Due.IsZero() {
 		h.Later--
 		s.m.Counts.Later--
-		k, _ := s.find(urlKey(nil, h.ID, r.URL), r.URL)
-		return s.tx.Bucket(bucketLater).Delete(laterKey(nil, r.Due, k))
+		return s.tx.Bucket(bucketLater).Delete(laterKey(nil, r.Due, h.ID, r.Order))
 	}
 	h.Origins[r.Origin].Ready--
 	return s.tx.Bucket(bucketQueue).Delete(queueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Order))

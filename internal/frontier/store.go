@@ -25,13 +25,14 @@ var (
 	bucketNames   = []byte("names")   // host name → host id
 	bucketHosts   = []byte("hosts")   // host id → host record (hosts.go)
 	bucketRobots  = []byte("robots")  // host id, origin → robots.txt, the last good copy
-	bucketURLs    = []byte("urls")    // host id, hash of the rest of the URL (, probe) → URL record (record.go): the seen set
-	bucketQueue   = []byte("queue")   // host id, origin index, depth, order → key in urls after the host id
-	bucketLater   = []byte("later")   // due (Unix ms), key in urls → nothing: URLs that wait for another attempt
+	bucketSeen    = []byte("seen")    // host id, hash of the URL (, probe) → order: the seen set
+	bucketURLs    = []byte("urls")    // host id, order → URL record (record.go)
+	bucketQueue   = []byte("queue")   // host id, origin index, depth, order → nothing
+	bucketLater   = []byte("later")   // due (Unix ms), host id, order → nothing: URLs that wait for another attempt
 	bucketErrands = []byte("errands") // host id, errand → nothing
 	bucketOutbox  = []byte("outbox")  // number → target shard, event: sent after the commit that holds it
 
-	allBuckets = [][]byte{bucketMeta, bucketNames, bucketHosts, bucketRobots, bucketURLs, bucketQueue, bucketLater,
+	allBuckets = [][]byte{bucketMeta, bucketNames, bucketHosts, bucketRobots, bucketSeen, bucketURLs, bucketQueue, bucketLater,
 		bucketErrands, bucketOutbox}
 )
 
@@ -100,12 +101,21 @@ type hostID uint32
 
 func (id hostID) append(b []byte) []byte { return binary.BigEndian.AppendUint32(b, uint32(id)) }
 
-// urlKey appends the key of a URL: host id and hash of what follows the host name (scheme and port, path, query).
-// Two URLs may share a hash; the record holds the text, and find (seen.go) probes on.
-func urlKey(b []byte, id hostID, u canon.URL) []byte {
+// seenKey appends the key under which the seen set knows a URL. Two URLs may share a hash; the record holds the text, and
+// find (seen.go) probes on.
+func seenKey(b []byte, id hostID, u canon.URL) []byte {
 	b = id.append(b)
 	return binary.BigEndian.AppendUint64(b, xxhash.Sum64String(string(u)))
 }
+
+// urlKey appends the key of a URL's record. Records lie in the order of acceptance, which is about the order in which they
+// are visited: what a visit changes lies together, where the seen set's hashes would scatter it over the whole file.
+func urlKey(b []byte, id hostID, order uint64) []byte {
+	return binary.BigEndian.AppendUint64(id.append(b), order)
+}
+
+// keyOrder is the order in a key that ends with it.
+func keyOrder(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
 
 // queueKey appends a URL's place in its host's queue: lowest depth first, then first come.
 func queueKey(b []byte, id hostID, origin uint8, depth int, order uint64) []byte {
@@ -115,9 +125,9 @@ func queueKey(b []byte, id hostID, origin uint8, depth int, order uint64) []byte
 	return binary.BigEndian.AppendUint64(b, order)
 }
 
-func laterKey(b []byte, due time.Time, urlKey []byte) []byte {
+func laterKey(b []byte, due time.Time, id hostID, order uint64) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(max(due.UnixMilli(), 0)))
-	return append(b, urlKey...)
+	return urlKey(b, id, order)
 }
 
 // meta is what a shard's file says about itself, beside its format. It changes in the same transaction as the state
