@@ -1,35 +1,300 @@
 package queue
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-func TestOwnFreeAndRelease(t *testing.T) {
-	c := dial(t, startServer(t, embedded.Options{}))
+const term = 300 * time.Millisecond
+
+func openBucket(t testing.TB, c *Conn) jetstream.KeyValue {
+	t.Helper()
 	kv, err := c.OpenBucket(t.Context(), "x-CRAWL", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Own(t.Context(), kv, "frontier.0", OwnOptions{Owner: "a", Log: testLog(t)})
+	return kv
+}
+
+func ownOptions(t testing.TB, owner string) OwnOptions {
+	return OwnOptions{Owner: owner, Term: term, Log: testLog(t)}
+}
+
+func own(t testing.TB, kv jetstream.KeyValue, o OwnOptions) *Ownership {
+	t.Helper()
+	ctx, _ := cancelled(t)
+	s, err := Own(ctx, kv, "frontier.0", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Valid() || !s.Clean() || s.TookOver() {
-		t.Errorf("a free shard: valid %v, clean %v, took over %v", s.Valid(), s.Clean(), s.TookOver())
+	return s
+}
+
+// run keeps s renewed until the function it returns is called, which hands out what Run returned.
+func run(t testing.TB, s *Ownership) (stop func() error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	stop = sync.OnceValue(func() error { cancel(); return <-done })
+	t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+func TestOwnFreeThenCleanRelease(t *testing.T) {
+	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
+	a := own(t, kv, ownOptions(t, "a"))
+	if !a.Valid() || !a.Clean() || a.TookOver() || a.Predecessor() != (Record{}) {
+		t.Errorf("a free shard: valid %v, clean %v, took over %v", a.Valid(), a.Clean(), a.TookOver())
 	}
-	if err := s.Release(t.Context(), "cp-1"); err != nil {
+	if now := uint64(time.Now().Unix()); a.Epoch() > now || a.Epoch() < now-5 {
+		t.Errorf("epoch %d, it is %d", a.Epoch(), now)
+	}
+	stop := run(t, a)
+	if err := a.Update(t.Context(), func(r *Record) { r.Checkpoint, r.Epoch, r.Owner = "cp-1", 1, "z" }); err != nil {
 		t.Fatal(err)
 	}
-	if s.Valid() {
+	time.Sleep(2 * term)
+	if !a.Valid() {
+		t.Error("not valid while Run renews")
+	}
+	if err := a.Release(t.Context(), "cp-2"); err != nil {
+		t.Fatal(err)
+	}
+	if a.Valid() {
 		t.Error("valid after Release")
 	}
-	n, err := Own(t.Context(), kv, "frontier.0", OwnOptions{Owner: "b", Log: testLog(t)})
+	if err := a.Update(t.Context(), nil); err == nil {
+		t.Error("Update after Release went through")
+	}
+	time.Sleep(term / 2)
+	if err := stop(); err != nil {
+		t.Errorf("Run = %v after Release", err)
+	}
+
+	start := time.Now()
+	b := own(t, kv, ownOptions(t, "b"))
+	if d := time.Since(start); d > term {
+		t.Errorf("taking a shard let go of took %v", d)
+	}
+	want := Record{Epoch: b.Epoch(), Owner: "b", Checkpoint: "cp-2", Previous: "cp-1"}
+	if !b.Clean() || !b.TookOver() || b.Epoch() <= a.Epoch() || b.Record() != want {
+		t.Errorf("after a clean release: %+v, want %+v", b.Record(), want)
+	}
+	if p := b.Predecessor(); p.Owner != "a" || !p.Clean || p.Epoch != a.Epoch() {
+		t.Errorf("predecessor %+v", p)
+	}
+}
+
+func TestOwnTakesOverFromSilentOwner(t *testing.T) {
+	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
+	a := own(t, kv, ownOptions(t, "a"))
+	stop := run(t, a)
+	got := make(chan *Ownership, 1)
+	go func() { got <- own(t, kv, ownOptions(t, "b")) }()
+	select {
+	case <-got:
+		t.Fatal("took a shard whose owner renews")
+	case <-time.After(3 * term):
+	}
+	if err := stop(); err != nil { // a falls silent
+		t.Fatal(err)
+	}
+	silent := time.Now()
+	b := <-got
+	if d := time.Since(silent); d < term || d > 4*term {
+		t.Errorf("taken after %v of silence, a term is %v", d, term)
+	}
+	if a.Valid() {
+		t.Error("two owners may act")
+	}
+	if b.Clean() || !b.TookOver() || b.Epoch() <= a.Epoch() {
+		t.Errorf("clean %v, took over %v, epoch %d after %d", b.Clean(), b.TookOver(), b.Epoch(), a.Epoch())
+	}
+	if err := a.Update(t.Context(), nil); !errors.Is(err, ErrLost) {
+		t.Errorf("the old owner's Update = %v, want ErrLost", err)
+	}
+	if err := a.Run(t.Context()); !errors.Is(err, ErrLost) {
+		t.Errorf("the old owner's Run = %v, want ErrLost", err)
+	}
+	if err := a.Release(t.Context(), ""); !errors.Is(err, ErrLost) {
+		t.Errorf("the old owner's Release = %v, want ErrLost", err)
+	}
+	if !b.Valid() || b.Update(t.Context(), nil) != nil {
+		t.Error("the new owner was disturbed")
+	}
+}
+
+func TestOwnSameDirectory(t *testing.T) {
+	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
+	a := own(t, kv, ownOptions(t, "a"))
+	o := ownOptions(t, "a")
+	o.Term = time.Minute // any waiting would be noticed
+	o.SameDir = true
+	again := own(t, kv, o)
+	if again.Clean() || again.TookOver() || again.Epoch() <= a.Epoch() {
+		t.Errorf("clean %v, took over %v, epoch %d after %d", again.Clean(), again.TookOver(), again.Epoch(), a.Epoch())
+	}
+	o.Owner = "b" // the lock on b's directory says nothing of a
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Own(ctx, kv, "frontier.0", o); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Own = %v, want the context's end", err)
+	}
+	o.Owner = ""
+	if _, err := Own(ctx, kv, "frontier.0", o); err == nil {
+		t.Error("Own without an owner")
+	}
+}
+
+// Many want one shard: one gets it.
+func TestOwnRace(t *testing.T) {
+	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
+	ctx, cancel := context.WithTimeout(t.Context(), term)
+	defer cancel()
+	var mu sync.Mutex
+	var won []*Ownership
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			if s, err := Own(ctx, kv, "frontier.0", ownOptions(t, fmt.Sprint(i))); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				won = append(won, s)
+			}
+		})
+	}
+	wg.Wait()
+	if len(won) != 1 {
+		t.Errorf("%d owners", len(won))
+	}
+}
+
+// An owner cut off from the broker stops by itself before a rival may begin, and learns of it when it is back.
+func TestOwnerCutOff(t *testing.T) {
+	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
+	wire := newCable(t, s.ClientURL())
+	far := openBucket(t, dialURL(t, "nats://"+wire.ln.Addr().String(), s, testLog(t)))
+	near := openBucket(t, dial(t, s))
+	a := own(t, far, ownOptions(t, "a"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lost := make(chan error, 1)
+	go func() { lost <- a.Run(ctx) }()
+	time.Sleep(term / 2)
+
+	overlap := false
+	got := make(chan *Ownership, 1)
+	go func() {
+		b := own(t, near, ownOptions(t, "b"))
+		overlap = a.Valid()
+		got <- b
+	}()
+	time.Sleep(term)
+	wire.setCut(true)
+	cut := time.Now()
+	eventually(t, "the owner noticing", func() bool { return !a.Valid() })
+	if d := time.Since(cut); d < term/3 || d > term*3/2 {
+		t.Errorf("stopped %v after the cut, a term is %v", d, term)
+	}
+	b := <-got
+	if overlap {
+		t.Error("two owners may act")
+	}
+	if b.Clean() {
+		t.Error("a take-over from an owner cut off counts as clean")
+	}
+	wire.setCut(false)
+	wire.hangUp()
+	select {
+	case err := <-lost:
+		if !errors.Is(err, ErrLost) {
+			t.Errorf("Run = %v, want ErrLost", err)
+		}
+	case <-time.After(within):
+		t.Error("Run goes on")
+	}
+	if a.Valid() {
+		t.Error("valid again after the shard was lost")
+	}
+}
+
+// A renewal whose answer is lost was made all the same; the next one goes on from it.
+func TestRenewalAfterLostAnswer(t *testing.T) {
+	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
+	wire := newCable(t, s.ClientURL())
+	far := openBucket(t, dialURL(t, "nats://"+wire.ln.Addr().String(), s, testLog(t)))
+	near := openBucket(t, dial(t, s))
+	a := own(t, far, ownOptions(t, "a"))
+	// What the owner wrote, as the server has it, with a revision the owner has not heard of.
+	e, err := near.Get(t.Context(), "frontier.0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !n.Clean() || !n.TookOver() || n.Epoch() <= s.Epoch() || n.Record().Checkpoint != "cp-1" {
-		t.Errorf("after a clean release: %+v", n.Record())
+	if _, err := near.Update(t.Context(), "frontier.0", e.Value(), e.Revision()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Update(t.Context(), nil); err != nil || !a.Valid() {
+		t.Errorf("Update = %v", err)
+	}
+	// The broker away for a while does not end an ownership nobody else took.
+	stop := run(t, a)
+	wire.hangUp()
+	wire.setCut(true)
+	eventually(t, "out of term", func() bool { return !a.Valid() })
+	wire.setCut(false)
+	wire.hangUp()
+	eventually(t, "renewed", a.Valid)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWatchOwners(t *testing.T) {
+	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
+	a := own(t, kv, ownOptions(t, "a"))
+	ctx, cancel := cancelled(t)
+	calls := make(chan map[string]Record, 100)
+	done := make(chan error, 1)
+	go func() { done <- WatchOwners(ctx, kv, "frontier", func(m map[string]Record) { calls <- m }) }()
+	if m := <-calls; len(m) != 1 || m["frontier.0"].Owner != "a" {
+		t.Errorf("at the start: %v", m)
+	}
+	for range 3 { // renewals are no news
+		if err := a.Update(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Own(ctx, kv, "indexer.0", ownOptions(t, "a")); err != nil { // nor are others' shards
+		t.Fatal(err)
+	}
+	if _, err := Own(ctx, kv, "frontier.1", ownOptions(t, "b")); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-calls; len(m) != 2 || m["frontier.1"].Owner != "b" {
+		t.Errorf("after another shard was taken: %v", m)
+	}
+	if err := a.Release(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-calls; !m["frontier.0"].Clean {
+		t.Errorf("after a release: %v", m)
+	}
+	if err := kv.Delete(ctx, "frontier.0"); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-calls; len(m) != 1 {
+		t.Errorf("after a deletion: %v", m)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
