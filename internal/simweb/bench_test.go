@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -23,6 +24,16 @@ func TestMain(m *testing.M) {
 	cfg := Bench(100, 1000, 4)
 	if mode == "log" {
 		cfg.LogLimit = 0
+	}
+	if mode == "nethttp" {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(ln.Addr())
+		go http.Serve(ln, New(cfg))
+		io.Copy(io.Discard, os.Stdin)
+		return
 	}
 	srv, err := Start(cfg)
 	if err != nil {
@@ -50,7 +61,7 @@ func BenchmarkRender(b *testing.B) {
 
 // BenchmarkServerCPU is what one page costs the process that serves it, its kernel time included.
 func BenchmarkServerCPU(b *testing.B) {
-	for _, mode := range []string{"nolog", "log"} {
+	for _, mode := range []string{"nolog", "log", "nethttp"} {
 		b.Run(mode, func(b *testing.B) { benchServer(b, mode) })
 	}
 }

@@ -45,7 +45,7 @@ func (s *site) broken() {
 }
 
 func chunkedHead() []byte {
-	return []byte("HTTP/1.1 200 OK\r\nContent-Type: " + htmlType + "\r\nTransfer-Encoding: chunked\r\n\r\n")
+	return []byte("HTTP/1.1 200 OK\r\nContent-Type: " + htmlType + "\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
 }
 
 func writeChunk(c *wire, text string) error {
@@ -97,8 +97,8 @@ func (s *site) bombs() {
 	truncated := Expectation{Class: Stored, Truncated: true, Also: []Class{Failed, Refused}}
 	s.script("/bomb/header.html", failed(ReasonHeaders), 200, func(c *wire) {
 		c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: " + htmlType + "\r\n"))
-		text := "X-Filler: " + strings.Repeat("x", 1000) + "\r\n"
-		for range 2000 {
+		text := strings.Repeat("X-Filler: "+strings.Repeat("x", 1000)+"\r\n", 64)
+		for range 256 { // 16 MiB, more than a connection's buffers hold
 			if _, err := c.Write([]byte(text)); err != nil {
 				return
 			}

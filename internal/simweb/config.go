@@ -38,6 +38,7 @@ type Behavior struct {
 	Latency time.Duration // wait before each answer
 	Jitter  time.Duration // up to this much more, fixed for each URL
 
+	FlapRate   float64       // this part of the numbered pages, 0 to 1, is flapping: 500 at first
 	Fails      int           // how often flapping answers fail before they succeed; 0 means 1
 	RetryAfter time.Duration // what 429 and 503 answers ask for, in whole seconds; 0 means 1 s
 	Stall      time.Duration // how long slow answers take, before or between pieces; 0 means 1 s

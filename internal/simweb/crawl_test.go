@@ -73,7 +73,7 @@ func (n *naive) robots(host string) {
 }
 
 func (n *naive) fetch(u string, base *url.URL) (class Class, again bool) {
-	req, _ := http.NewRequest("GET", u, nil)
+	req, _ := http.NewRequest("GET", u, io.NopCloser(strings.NewReader("")))
 	req.Header.Set("User-Agent", testAgent)
 	res, err := n.c.Do(req)
 	if err != nil {

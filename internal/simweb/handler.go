@@ -1,8 +1,8 @@
 package simweb
 
 import (
-	"bufio"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -19,7 +19,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 	s := w.byName[normalHost(q.host)]
 	entry := w.log.begin(w.facts(s, &q, start))
 	end, status, asks, sent, gone := start, 0, time.Duration(0), int64(0), false
-	defer func() { w.log.end(entry, end, status, asks, sent, gone) }()
+	defer func() { w.log.end(&entry, end, status, asks, sent, gone) }()
 	buf := getBuffer()
 	defer putBuffer(buf)
 
@@ -28,22 +28,25 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 	if r.script != nil {
 		conn, rest, err := http.NewResponseController(rw).Hijack()
 		if err != nil {
-			end = time.Now()
+			end, status, asks = time.Now(), 0, 0
 			panic(http.ErrAbortHandler)
 		}
 		defer conn.Close()
-		c := &wire{conn: conn, br: hijacked(rest), last: start}
+		c := &wire{conn: conn, br: rest.Reader, last: start}
 		if c.sleep(r.wait) {
 			r.script(c)
 		}
 		end, sent, gone = c.last, c.sent, c.gone
+		if sent == 0 {
+			status, asks = 0, 0
+		}
 		return
 	}
 	if r.wait > 0 {
 		select {
 		case <-time.After(r.wait):
 		case <-hr.Context().Done():
-			end, gone = time.Now(), true
+			end, gone, status, asks = time.Now(), true, 0, 0
 			return
 		}
 	}
@@ -57,15 +60,24 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 	} else {
 		rw.Header()["Content-Type"] = nil // or net/http would guess one
 	}
+	if r.status != http.StatusNotModified {
+		rw.Header().Set("Content-Length", strconv.Itoa(len(r.body)))
+	}
 	rw.WriteHeader(r.status)
+	body := r.body
+	if q.method == "HEAD" {
+		body = nil
+	}
 	end = time.Now()
-	if q.method != "HEAD" && len(r.body) > 0 {
-		n, err := rw.Write(r.body)
-		sent, gone = int64(n), err != nil
-		if gone {
-			end = time.Now()
+	if len(body) <= chunk {
+		w.log.settle(&entry, r.status, r.asks, len(body)) // net/http sends a small answer only after we return
+	}
+	for len(body) > 0 && !gone {
+		end = time.Now()
+		n, err := rw.Write(body[:min(len(body), chunk)])
+		body, sent = body[n:], sent+int64(n)
+		if err != nil {
+			end, gone = time.Now(), true
 		}
 	}
 }
-
-func hijacked(rest *bufio.ReadWriter) *bufio.Reader { return rest.Reader }

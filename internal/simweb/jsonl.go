@@ -39,7 +39,7 @@ func (l *logbook) open(path string) error {
 	lf.timer.Stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.file = lf
+	l.file, l.toFile = lf, true
 	return nil
 }
 
@@ -60,7 +60,8 @@ func (l *logbook) close() error {
 	return lf.f.Close()
 }
 
-// FlushLog writes what the log file's buffer holds. Lines reach the file by themselves within 100 ms.
+// FlushLog writes what the log file's buffer holds. Lines are buffered right after their answers and reach the file by
+// themselves within 100 ms.
 func (w *Web) FlushLog() error {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()

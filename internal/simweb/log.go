@@ -13,7 +13,7 @@ type Request struct {
 	Method     string
 	Path       string // with the query
 	Status     int    // 0 if no answer was given
-	Bytes      int64  // sent, head included
+	Bytes      int64  // sent, head included; under ServeHTTP without it
 	Aborted    bool   // the client closed before the answer was complete
 	UserAgent  string
 
@@ -33,13 +33,15 @@ type logbook struct {
 	dropped int64
 	round   int // counts resets, so that answers under way then are not mixed up
 	file    *logFile
+	toFile  bool // there is a file; set before anything is served
 }
 
 // entry is a request under way.
 type entry struct {
-	r     Request
-	index int // in kept, or -1
-	round int
+	r       Request
+	index   int // in kept, or -1
+	round   int
+	settled bool
 }
 
 func (l *logbook) begin(r Request) entry {
@@ -58,19 +60,41 @@ func (l *logbook) begin(r Request) entry {
 	return e
 }
 
-func (l *logbook) end(e entry, end time.Time, status int, asks time.Duration, sent int64, gone bool) {
-	e.r.End, e.r.Status, e.r.RetryAfter, e.r.Bytes, e.r.Aborted = end, status, asks, sent, gone
+// settle logs an answer that is about to be written in one go as complete, so that a client that has it finds it logged.
+func (l *logbook) settle(e *entry, status int, asks time.Duration, size int) {
+	e.settled = true
+	e.r.End, e.r.Status, e.r.RetryAfter, e.r.Bytes = time.Now(), status, asks, int64(size)
+	l.keep(e)
+}
+
+func (l *logbook) keep(e *entry) {
+	if e.index < 0 {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.index >= 0 && e.round == l.round {
+	if e.round == l.round {
 		l.kept[e.index] = e.r
-	}
-	if l.file != nil {
-		l.file.add(&e.r)
 	}
 }
 
-// Log is a copy of the requests kept in memory, in the order they began.
+// end logs what became of the answer; after settle that is news only if the client left meanwhile.
+func (l *logbook) end(e *entry, end time.Time, status int, asks time.Duration, sent int64, gone bool) {
+	if !e.settled || gone {
+		e.r.End, e.r.Status, e.r.RetryAfter, e.r.Bytes, e.r.Aborted = end, status, asks, sent, gone
+		l.keep(e)
+	}
+	if l.toFile {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.file != nil {
+			l.file.add(&e.r)
+		}
+	}
+}
+
+// Log is a copy of the requests kept in memory, in the order they began. An answer that was more than one write may still
+// be logged as under way when its client has just had the end of it.
 func (w *Web) Log() []Request {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()

@@ -2,7 +2,6 @@ package simweb
 
 import (
 	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -33,7 +32,7 @@ func (s *site) appendTitle(b []byte, page int) []byte {
 	b = append(append(b, ' '), r.word(nouns)...)
 	b = append(append(b, " and the "...), r.word(adjectives)...)
 	b = append(append(b, ' '), r.word(nouns)...)
-	b = append(append(b, ", page "...), strconv.Itoa(page)...)
+	b = strconv.AppendInt(append(b, ", page "...), int64(page), 10)
 	return append(append(b, " of "...), s.name...)
 }
 
@@ -73,57 +72,59 @@ func (s *site) renderPage(buf *buffer, page int) {
 			b = append(append(b, r.word(nouns)...), "</h2>\n"...)
 		}
 		b = append(b, "<p>"...)
-		for k := range 5 {
-			if next < len(refs) && k%2 == 1 {
+		for range 2 {
+			if next < len(refs) {
 				b = s.appendLink(b, page, refs[next], &r)
 				next++
 			}
-			if next == len(refs) && len(b) >= size-16 {
-				break
+			if left := size - 16 - len(b); left > 0 || next < len(refs) {
+				b = append(b, firstWords(s.web.text[r.next()%passagePool], left)...)
 			}
-			b = append(b, s.web.text[r.next()%sentencePool]...)
 		}
 		b = append(b, "</p>\n"...)
 	}
 	buf.b = append(b, "</body></html>\n"...)
 }
 
+// firstWords cuts a passage that is longer than left behind a word, but keeps a few in any case.
+func firstWords(passage string, left int) string {
+	if len(passage) <= left {
+		return passage
+	}
+	i := max(left, 40)
+	for i < len(passage) && passage[i] != ' ' {
+		i++
+	}
+	return passage[:i]
+}
+
 // appendLink writes a link in one of the spellings real pages use; all of them mean the same URL.
 func (s *site) appendLink(b []byte, from int, to ref, r *rnd) []byte {
 	b = append(b, `<a href="`...)
-	style := r.intn(10)
+	style, away := r.intn(10), to.site != s
 	switch {
-	case to.site != s && style == 0:
-		b = append(append(append(b, "HTTP://"...), strings.ToUpper(to.site.name)...), pathPart(to)...)
-	case to.site != s && style == 1:
-		b = append(append(append(b, "//"...), to.site.name...), pathPart(to)...)
-	case to.site != s || style == 0:
+	case away && style == 0:
+		b = append(append(b, "HTTP://"...), to.site.upper...)
+	case away && style == 1:
+		b = append(append(b, "//"...), to.site.name...)
+	case away || style == 0:
 		b = append(append(b, "http://"...), to.site.name...)
-		b = appendEscapedPath(b, to.page)
-	case style == 1: // relative to the page's directory
-		if from != 0 && to.page != 0 && section(from) == section(to.page) {
-			p := pathPart(to)
-			b = append(b, p[strings.LastIndexByte(p, '/')+1:]...)
-		} else if from != 0 {
-			b = append(append(b, ".."...), pathPart(to)...)
-		} else {
-			b = append(append(b, "./"...), pathPart(to)[1:]...)
-		}
-	case style == 2:
-		b = append(appendEscapedPath(b, to.page), "#part-2"...)
-	default:
-		b = appendEscapedPath(b, to.page)
+	case style == 1 && from == 0:
+		b = append(b, '.')
+	case style == 1 && (to.page == 0 || section(from) != section(to.page)):
+		b = append(b, ".."...)
+	}
+	start := len(b)
+	b = appendPath(b, to.page)
+	if !away && style == 1 && from != 0 && to.page != 0 && section(from) == section(to.page) { // the bare name will do
+		b = append(b[:start], b[start+len(section(to.page))+2:]...)
+	}
+	if hasQuery(to.page) {
+		b = append(b[:len(b)-len(pageQuery)], "?lang=en&amp;view=full"...)
+	}
+	if !away && style == 2 {
+		b = append(b, "#part-2"...)
 	}
 	b = append(append(append(b, `">`...), r.word(adjectives)...), ' ')
 	return append(append(b, r.word(nouns)...), "</a> "...)
-}
-
-func pathPart(to ref) string { return string(appendEscapedPath(nil, to.page)) }
-
-func appendEscapedPath(b []byte, page int) []byte {
-	if hasQuery(page) && page != 0 {
-		b = appendPath(b, page)
-		return append(b[:len(b)-len(pageQuery)], "?lang=en&amp;view=full"...)
-	}
-	return appendPath(b, page)
 }

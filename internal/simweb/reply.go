@@ -60,12 +60,24 @@ func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 	if s.mirror != nil {
 		s = s.mirror
 	}
+	if s.flaps(page) && w.failsYet(s, q.path) {
+		return plain(500, "try again\n")
+	}
 	tag := s.etag(page)
 	if q.ifNoneMatch == tag {
 		return reply{status: 304, header: "ETag: " + tag + "\r\n"}
 	}
 	s.renderPage(buf, page)
 	return reply{status: 200, ctype: htmlType, header: "ETag: " + tag + "\r\n", body: buf.b}
+}
+
+// flaps tells whether a numbered page fails at first.
+func (s *site) flaps(page int) bool {
+	if s.b.FlapRate <= 0 {
+		return false
+	}
+	r := mix(uint64(s.web.cfg.Seed), 'f', uint64(s.index), uint64(page))
+	return float64(r.next()>>11)/(1<<53) < s.b.FlapRate
 }
 
 // etag names a numbered page's content.

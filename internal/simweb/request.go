@@ -83,6 +83,8 @@ func readRequest(br *bufio.Reader, q *request) error {
 			accepts = true
 		case isHeader(name, "connection"):
 			q.close = q.close || bytes.EqualFold(value, []byte("close"))
+		case isHeader(name, "transfer-encoding"):
+			q.close = true // nobody reads the body
 		case isHeader(name, "content-length"):
 			if q.length, err = strconv.ParseInt(string(value), 10, 64); err != nil || q.length < 0 {
 				return errHead

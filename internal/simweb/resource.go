@@ -100,8 +100,8 @@ func (s *site) renderDoc(buf *buffer, path string, d doc) {
 	b = append(append(b, "</title></head>\n<body>"...), d.top...)
 	b = append(append(append(b, "<h1>"...), name...), "</h1>\n<p>"...)
 	b = append(append(b, d.text...), ' ')
-	for range 6 {
-		b = append(b, s.web.text[r.next()%sentencePool]...)
+	for range 3 {
+		b = append(b, s.web.text[r.next()%passagePool]...)
 	}
 	b = appendAnchors(append(b, "</p>\n"...), d.anchors)
 	buf.b = append(b, "</body></html>\n"...)

@@ -132,10 +132,20 @@ func (w *Web) exchange(c *wire, q *request, head []byte) bool {
 	case r.script != nil:
 		r.script(c)
 	default:
-		ok = c.send(&r, q.close, q.method == "HEAD", head) == nil && !q.close
+		head, body := appendHead(head, &r, q.close), r.body
+		if q.method == "HEAD" {
+			body = nil
+		}
+		if len(body) <= chunk {
+			w.log.settle(&entry, r.status, r.asks, len(head)+len(body))
+		}
+		ok = c.send(head, body) == nil && !q.close
 	}
 	putBuffer(buf)
-	w.log.end(entry, c.last, r.status, r.asks, c.sent, c.gone)
+	if c.sent == 0 {
+		r.status, r.asks = 0, 0
+	}
+	w.log.end(&entry, c.last, r.status, r.asks, c.sent, c.gone)
 	return ok
 }
 

@@ -11,6 +11,7 @@ type site struct {
 	web    *Web
 	index  int
 	name   string
+	upper  string // the name in capitals, as some links spell it
 	b      Behavior
 	pages  int   // numbered pages; page 0 is the home
 	fan    int   // tree links of each page
@@ -32,6 +33,7 @@ type site struct {
 
 func newSite(w *Web, i int, b Behavior) *site {
 	s := &site{web: w, index: i, name: hostName(i, w.cfg.Domain), b: b, pages: w.cfg.PagesPerHost, special: map[string]*resource{}}
+	s.upper = strings.ToUpper(s.name)
 	if b.Pages != 0 {
 		s.pages = max(b.Pages, 1)
 	}
@@ -68,7 +70,7 @@ func (s *site) url(path string) string { return "http://" + s.name + path }
 func section(page int) string { return sections[page%len(sections)] }
 
 // hasQuery: some pages are the same path's only query, so that links carry an escaped ampersand.
-func hasQuery(page int) bool { return page%17 == 3 }
+func hasQuery(page int) bool { return page%17 == 3 } // never the home
 
 const pageQuery = "?lang=en&view=full"
 

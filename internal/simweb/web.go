@@ -14,7 +14,7 @@ type Web struct {
 	cfg    Config
 	sites  []*site
 	byName map[string]*site
-	text   []string // the pool of sentences
+	text   []string // the pool of passages
 	log    logbook
 
 	mu     sync.Mutex     // guards counts
@@ -27,7 +27,7 @@ func New(cfg Config) *Web {
 	w := &Web{
 		cfg:    cfg,
 		byName: make(map[string]*site, cfg.Hosts),
-		text:   sentences(cfg.Seed),
+		text:   passages(cfg.Seed),
 		counts: make(map[string]int),
 	}
 	w.log.limit = cfg.LogLimit

@@ -25,6 +25,9 @@ const chunk = 64 << 10
 func (c *wire) Write(p []byte) (int, error) {
 	n := 0
 	for len(p) > 0 {
+		if c.gone {
+			return n, net.ErrClosed
+		}
 		piece := p[:min(len(p), chunk)]
 		c.last = time.Now()
 		k, err := c.conn.Write(piece)
@@ -45,7 +48,15 @@ func (c *wire) sleep(d time.Duration) bool {
 		return !c.gone
 	}
 	until := time.Now().Add(d)
-	if c.br.Buffered() == 0 {
+	for left := d; left > 0; left = time.Until(until) {
+		if c.br.Buffered() > 0 { // it cannot be seen leaving then, but we can be closed
+			time.Sleep(min(left, 20*time.Millisecond))
+			if c.conn.SetReadDeadline(time.Time{}) != nil {
+				c.leave()
+				return false
+			}
+			continue
+		}
 		c.conn.SetReadDeadline(until)
 		_, err := c.br.Peek(1)
 		c.conn.SetReadDeadline(time.Time{})
@@ -54,7 +65,6 @@ func (c *wire) sleep(d time.Duration) bool {
 			return false
 		}
 	}
-	time.Sleep(time.Until(until))
 	return true
 }
 
@@ -64,14 +74,13 @@ func (c *wire) leave() {
 	}
 }
 
-// send writes an ordinary reply in one go; head is scratch space.
-func (c *wire) send(r *reply, closing, bodyless bool, head []byte) error {
-	head = appendHead(head, r, closing)
-	if bodyless || len(r.body) == 0 {
+// send writes an ordinary reply, its head and the first piece of its body in one go.
+func (c *wire) send(head, body []byte) error {
+	if len(body) == 0 {
 		_, err := c.Write(head)
 		return err
 	}
-	first := r.body[:min(len(r.body), chunk)]
+	first := body[:min(len(body), chunk)]
 	c.last = time.Now()
 	n, err := (&net.Buffers{head, first}).WriteTo(c.conn)
 	c.sent += n
@@ -79,7 +88,7 @@ func (c *wire) send(r *reply, closing, bodyless bool, head []byte) error {
 		c.leave()
 		return err
 	}
-	if rest := r.body[len(first):]; len(rest) > 0 {
+	if rest := body[len(first):]; len(rest) > 0 {
 		_, err = c.Write(rest)
 	}
 	return err

@@ -49,29 +49,36 @@ func mix(parts ...uint64) rnd {
 	return r
 }
 
-const sentencePool = 1024
+const passagePool = 512 // small enough for a processor's second cache
 
-// sentences makes the pool all pages of a web are put together from: copying is much cheaper than composing.
-func sentences(seed int64) []string {
+// passages makes the pool all pages of a web are put together from, two or three sentences each: copying is much cheaper
+// than composing.
+func passages(seed int64) []string {
 	r := mix(uint64(seed), 'w')
-	pool := make([]string, sentencePool)
+	pool := make([]string, passagePool)
 	for i := range pool {
 		var b strings.Builder
-		b.WriteString(r.word(openings))
-		for _, part := range []string{r.word(adjectives), r.word(nouns), r.word(verbs), "the", r.word(adjectives), r.word(nouns)} {
-			b.WriteByte(' ')
-			b.WriteString(part)
+		for range 2 + i%2 {
+			sentence(&b, &r)
 		}
-		if r.intn(2) == 0 {
-			b.WriteString(" and the ")
-			b.WriteString(r.word(nouns))
-		}
-		b.WriteByte(' ')
-		b.WriteString(r.word(closings))
-		b.WriteString(". ")
 		pool[i] = b.String()
 	}
 	return pool
+}
+
+func sentence(b *strings.Builder, r *rnd) {
+	b.WriteString(r.word(openings))
+	for _, part := range []string{r.word(adjectives), r.word(nouns), r.word(verbs), "the", r.word(adjectives), r.word(nouns)} {
+		b.WriteByte(' ')
+		b.WriteString(part)
+	}
+	if r.intn(2) == 0 {
+		b.WriteString(" and the ")
+		b.WriteString(r.word(nouns))
+	}
+	b.WriteByte(' ')
+	b.WriteString(r.word(closings))
+	b.WriteString(". ")
 }
 
 // rareWord makes a word that stands nowhere else: it can be said aloud, but is not English.
