@@ -82,11 +82,14 @@ type Seed struct {
 	Common `key:",squash"`
 	NATS   `key:",squash"`
 	Plan   `key:",squash"`
+	Dir    string `key:"dir" usage:"without --nats: submit to the crawl that runs in ‹DIR›" example:"./curtsy-data"`
 	Seeds  string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
 }
 
 // NewSeed has the defaults of `curtsy seed`.
-func NewSeed() *Seed { return &Seed{Common: newCommon(), NATS: newNATS(), Plan: newPlan()} }
+func NewSeed() *Seed {
+	return &Seed{Common: newCommon(), NATS: newNATS(), Plan: newPlan(), Dir: defaultDir}
+}
 
 func (c *Seed) check(src *Source) error {
 	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src))

@@ -54,7 +54,7 @@ func readFile(name string) (*file, error) {
 func (f *file) add(k, val *yaml.Node, known []string) error {
 	key := k.Value
 	if !slices.Contains(known, key) {
-		if n := nearest(key, known); n != "" {
+		if n := Nearest(key, known); n != "" {
 			return fmt.Errorf("unknown key %q; did you mean %s?", key, n)
 		}
 		return fmt.Errorf("unknown key %q; deploy/curtsy.example.yaml lists every key", key)

@@ -97,8 +97,8 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-// nearest is the candidate most like name, or "" when none is like it.
-func nearest(name string, candidates []string) string {
+// Nearest is the candidate most like name, or "" when none is like it.
+func Nearest(name string, candidates []string) string {
 	best, least := "", len(name)/3+2
 	for _, c := range candidates {
 		if d := distance(name, c); d < least {

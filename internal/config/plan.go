@@ -59,7 +59,7 @@ func (p Plan) check(src *Source) error {
 		return src.Refuse("contact", "is neither a mail address nor a URL; use for example me@example.org or https://example.org/bot")
 	case !slices.Contains(Scopes, p.Scope):
 		hint := ""
-		if n := nearest(p.Scope, Scopes); n != "" {
+		if n := Nearest(p.Scope, Scopes); n != "" {
 			hint = " (did you mean " + n + "?)"
 		}
 		return src.Refuse("scope", "is no scope; use page, prefix, host, domain or any"+hint)
@@ -85,15 +85,19 @@ func (p Plan) check(src *Source) error {
 		}
 	}
 	for _, h := range p.Hurry {
-		if _, err := canon.Parse("http://" + h + "/"); err != nil {
+		if _, err := canon.ParseHost(h); err != nil {
 			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is no host name; use for example docs.example.org")
 		}
 	}
 	return nil
 }
 
-// contactable tells a contact someone could use from a slip of the fingers.
+// contactable tells a contact someone could use from a slip of the fingers. It goes into a comment of the User-Agent, which
+// blanks and parentheses would break.
 func contactable(s string) bool {
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '(' || r == ')' }) {
+		return false
+	}
 	if u, err := url.Parse(s); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		return u.Host != ""
 	}

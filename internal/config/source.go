@@ -178,12 +178,12 @@ func checkEnviron(environ []string) error {
 		names = append(names, envName(k))
 	}
 	for _, e := range environ {
-		name, _, _ := strings.Cut(e, "=")
-		if !strings.HasPrefix(name, envPrefix+"_") || known[name] {
-			continue
+		name, value, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(name, envPrefix+"_") || known[name] || value == "" {
+			continue // set to nothing is not set, as everywhere here
 		}
 		hint := "unset it"
-		if n := nearest(name, names); n != "" {
+		if n := Nearest(name, names); n != "" {
 			hint = "did you mean " + n + "?"
 		}
 		return refuse("%s (in the environment) is no setting of Curtsy; %s", name, hint)

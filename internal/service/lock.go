@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Lock is the right of one process to a directory. It goes with the process, however that ends.
@@ -37,7 +38,15 @@ func LockDir(dir, name string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for range 5 {
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond) // perhaps only someone looking, in Locked
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
 		defer f.Close()
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
@@ -57,6 +66,16 @@ func LockDir(dir, name string) (*Lock, error) {
 
 // Unlock gives the directory up. The file stays: removing it would let two processes lock two files of one name.
 func (l *Lock) Unlock() error { return l.file.Close() }
+
+// Locked reports whether a process has dir. The answer may be old when it arrives.
+func Locked(dir, name string) bool {
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return false
+	}
+	defer f.Close() // and the lock with it
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
 
 func readPID(name string) int {
 	body, err := os.ReadFile(name)

@@ -1,0 +1,54 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/spf13/pflag"
+)
+
+// Options says what a daemon of a kind that keeps its state in dir ("" for none) is to do.
+func (c *Daemon) Options(kind, dir string, stderr io.Writer) service.DaemonOptions {
+	return service.DaemonOptions{
+		Kind: kind, Instance: cmp.Or(c.Instance, service.InstanceName(kind, dir)), Crawl: c.Crawl,
+		Queue: c.NATS.Queue("curtsy " + kind), Listen: c.Listen, Log: c.Logger(stderr).With("kind", kind),
+	}
+}
+
+// Parse fills the struct that into points to for a command without subcommands. Asked for help, it prints that and returns
+// pflag.ErrHelp.
+func Parse(name string, into any, args []string, stderr io.Writer) error {
+	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.Usage = func() {
+		fmt.Fprintf(stderr, "Usage: %s --nats URL --crawl NAME [flags]\n\nEvery flag is also a key of --config FILE and a variable such as %s.\n\n%s",
+			name, envName("nats"), flags.FlagUsages())
+	}
+	src := Bind(flags, into)
+	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return refuse("%v", err)
+	}
+	if flags.NArg() > 0 {
+		return refuse("%s takes no arguments, got %q; name the crawl with --crawl", name, flags.Arg(0))
+	}
+	return src.Load()
+}
+
+// Exit prints what ended a daemon and returns its exit code: 0 for a clean end, 1 for a failure, 2 for what the operator
+// should write otherwise.
+func Exit(name string, err error, stderr io.Writer) int {
+	if err == nil || errors.Is(err, pflag.ErrHelp) {
+		return 0
+	}
+	fmt.Fprintln(stderr, name+":", err)
+	var bad *Error
+	if errors.As(err, &bad) {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,141 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sync/errgroup"
+)
+
+// DaemonOptions says which crawl a daemon works for, and how it shows itself. All are required.
+type DaemonOptions struct {
+	Kind     string // frontier, fetcher, indexer
+	Instance string
+	Crawl    string
+	Queue    queue.Options
+	Listen   string // admin port; "off" for none
+	Log      *slog.Logger
+}
+
+// Runner is a service as a daemon runs it.
+type Runner interface {
+	Run(context.Context) error
+	SetSpec(crawl.Spec) error
+}
+
+// Parts is what a Runner is made of.
+type Parts struct {
+	Queue    *queue.Conn
+	Spec     crawl.Spec
+	Registry *prometheus.Registry
+}
+
+// Daemon runs one service until ctx ends or the crawl is told to stop: it connects (waiting for the server if need be), waits
+// for the crawl to be created, makes the service, and hands it every change of the spec.
+func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner, error)) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	var state atomic.Value // of readiness: string
+	state.Store("connecting to NATS")
+	g, ctx := errgroup.WithContext(ctx)
+	if o.Listen != "off" {
+		adm, err := NewAdmin(AdminOptions{
+			Listen: o.Listen, Title: o.Kind + " " + o.Instance + " of crawl " + o.Crawl, Registry: reg, Log: o.Log,
+			Ready: func(context.Context) error {
+				if s := state.Load().(string); s != "" {
+					return errors.New(s)
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			return err
+		}
+		o.Log.Info("admin port open", "url", adm.URL())
+		g.Go(func() error { return adm.Run(ctx) })
+	}
+	g.Go(func() error {
+		defer stop() // the admin port has nothing to show any more
+		err := o.work(ctx, stop, reg, construct, func(s string) { state.Store(s) })
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil // stopped while it waited
+		}
+		return err
+	})
+	return g.Wait()
+}
+
+func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Registry, construct func(Parts) (Runner, error), state func(string)) error {
+	q, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	names := crawl.Names(o.Crawl)
+	me := Process{Kind: o.Kind, Instance: o.Instance, PID: os.Getpid()}
+	if err := Obey(q.NC, names, me, stop); err != nil {
+		return err
+	}
+	kv, err := q.OpenBucket(ctx, names.Bucket(), 0)
+	if err != nil {
+		return err
+	}
+	state("waiting for crawl " + o.Crawl + " to be created")
+	spec, err := AwaitSpec(ctx, kv, o.Crawl, o.Log)
+	if err != nil {
+		return err
+	}
+	r, err := construct(Parts{q, spec, reg})
+	if err != nil {
+		return err
+	}
+	state("")
+	o.Log.Info("at work", "instance", o.Instance, "crawl", o.Crawl, "shards", spec.Shards)
+	return o.run(ctx, stop, kv, r)
+}
+
+// run runs the service and, as long, the watch on the spec.
+func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyValue, r Runner) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer stop()
+		return r.Run(ctx)
+	})
+	g.Go(func() error {
+		return WatchSpec(ctx, kv, func(spec crawl.Spec) {
+			if err := r.SetSpec(spec); err != nil {
+				o.Log.Error("the changed spec is not followed", "err", err)
+			}
+		})
+	})
+	return g.Wait()
+}
+
+// dial connects, waiting for a server that is not there yet: daemons and servers are started together.
+func (o DaemonOptions) dial(ctx context.Context) (*queue.Conn, error) {
+	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		q, err := queue.Dial(ctx, o.Queue, o.Log)
+		if err == nil || ctx.Err() != nil || errors.Is(err, nats.ErrAuthorization) {
+			return q, err
+		}
+		o.Log.Warn("cannot connect to NATS yet, trying again", "err", err)
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("connect to NATS: %w", ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package service
+
+import (
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+var notInToken = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// InstanceName names a process of a kind: by machine and data directory, so that one that comes back is known as the one
+// that went; or, for a kind that keeps nothing (dir ""), by machine and process number.
+func InstanceName(kind, dir string) string {
+	machine, err := os.Hostname()
+	if err != nil {
+		machine = "unknown"
+	}
+	machine = notInToken.ReplaceAllString(machine, "_")
+	machine = machine[:min(len(machine), 12)]
+	if dir == "" {
+		return fmt.Sprintf("%s-%s-%d", kind, machine, os.Getpid())
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	h := fnv.New32a()
+	h.Write([]byte(dir)) // never fails
+	return fmt.Sprintf("%s-%s-%08x", kind, machine, h.Sum32())
+}
