@@ -53,6 +53,17 @@ func TestLenient_AwkwardCharacters(t *testing.T) {
 	}
 }
 
+// What a quoted escape spells out is taken as spelled, the disguise's own mark
+// included.
+func TestLenient_EscapedMarks(t *testing.T) {
+	for _, text := range []string{`\uF8FF`, `\uF8FFx`, `\uF8FF\uF8FFx`, `\uF8FF\uE200`, `a\uF8FF`, `\N\L\P`} {
+		want := strings.NewReplacer(`\uF8FF`, "\uF8FF", `\uE200`, "\uE200", `\N`, "\u0085", `\L`, "\u2028", `\P`, "\u2029").Replace(text)
+		if d := one(t, "- path: a\n  title: \""+text+"\""); d.Title != want {
+			t.Errorf("%s: %q, want %q", text, d.Title, want)
+		}
+	}
+}
+
 func TestLenient_KeysInAnyCase(t *testing.T) {
 	d := one(t, "- Path: a.csv\n  TITLE: x\n  Rows: 1\n  columns: [{Name: c, TYPE: int}]")
 	if d.Title != "x" || number(d.Rows) != "1" || len(d.Columns) != 1 || d.Columns[0] != (Column{"c", "int", ""}) {

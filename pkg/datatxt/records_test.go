@@ -133,6 +133,10 @@ func TestDatatxt_5_3_WhereRecordsEnd(t *testing.T) {
 		{"agent line after an extension", "User-agent: ExampleBot\nLicense: CC0\nUser-agent: other\nDisallow: /x", false},
 		{"rule before any agent", "Disallow: /x\nUser-agent: ExampleBot\nDisallow: /a", false},
 		{"bad line inside", "User-agent: ExampleBot\nwhat is this\nDisallow: /x", true},
+		{"name with a blank", "User-agent: ExampleBot\nthe Disallow: /a\nDisallow: /x", true},
+		{"name with a slash", "User-agent: ExampleBot\nhttp://x: /a\nDisallow: /x", true},
+		{"no name", "User-agent: ExampleBot\n: /a\nDisallow: /x", true},
+		{"name beyond ASCII", "User-agent: ExampleBot\nDisallöw: /a\nDisallow: /x", true},
 		{"unknown line inside", "User-agent: ExampleBot\nDisallow: /a\nCrawl-delay: 5\nDisallow: /x", true},
 		{"agents without rules are no record", "User-agent: *\nDisallow: /x\n\nUser-agent: ExampleBot\n", true},
 		{"continuation lines do not exist", "User-agent: ExampleBot\nDisallow: /a\n /x\nDisallow: /b", false},
@@ -261,13 +265,34 @@ func TestDatatxt_5_3_DatasetAllowed(t *testing.T) {
 	}
 }
 
-// One hundred default lines in ten thousand datasets: the file is small, what
-// it stands for must not be large.
+// A location that makes no URL costs its dataset, not the others, and no rule.
+func TestDatatxt_5_3_BadLocations(t *testing.T) {
+	f := parse(t, "User-agent: *\nPath: mailto:me@d.example\nTitle: x\nAllow: http:///y\nPath: good\nDisallow: /closed\n")
+	if urls(f) != "https://d.example/good" {
+		t.Errorf("%s", urls(f))
+	}
+	if want := `2: Path "mailto:me@d.example": neither http nor https; 4: Allow "http:///y": no host`; reasons(f) != want {
+		t.Errorf("%s", reasons(f))
+	}
+	if allowed, _ := f.Allowed("/closed"); allowed {
+		t.Error("a rule is lost")
+	}
+	// Without a base nothing resolves, but rules still hold.
+	f, err := Parse([]byte("User-agent: *\nAllow: /a\nDisallow: /"), nil, bot)
+	if err != nil || len(f.Datasets) != 0 {
+		t.Fatalf("%v, %v", f, err)
+	}
+	if allowed, line := f.Allowed("/b"); allowed || line != 3 {
+		t.Errorf("allowed = %v by line %d", allowed, line)
+	}
+}
+
+// One long default line in ten thousand datasets: the file is small, what it
+// stands for must not be large.
 func TestDefaultsDoNotMultiply(t *testing.T) {
-	body := "User-agent: *\nDescription: " + strings.Repeat("x", 100_000) + strings.Repeat("\nPath: a", 1)
 	var b strings.Builder
-	b.WriteString(body)
-	for i := range 9_000 {
+	b.WriteString("User-agent: *\nDescription: " + strings.Repeat("x", 100_000))
+	for i := range 9_001 {
 		b.WriteString("\nPath: f")
 		b.WriteString(number(new(int64(i))))
 	}

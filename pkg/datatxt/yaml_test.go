@@ -117,6 +117,10 @@ func TestDatatxt_5_4_RelativeToTheFinalURL(t *testing.T) {
 	if f.Datasets[0].Origin != "http://www.d.example:8080" {
 		t.Errorf("origin %s", f.Datasets[0].Origin)
 	}
+	f, err = Parse([]byte("- path: a.csv\n"), mustURL("http://[2001:DB8::1]/data.txt"), bot)
+	if err != nil || f.Datasets[0].Origin != "http://[2001:db8::1]:80" || f.Datasets[0].External {
+		t.Errorf("%+v, %v", f, err)
+	}
 	f, err = Parse([]byte("- path: a.csv\n- path: https://x.example/b.csv\n"), nil, bot)
 	if err != nil || len(f.Datasets) != 0 || len(f.Diagnostics) != 2 {
 		t.Errorf("without a base: %v, %v", f, err)

@@ -15,6 +15,7 @@ func readTree(text string, shift int) (root *yaml.Node, err error) {
 	if problem == nil {
 		return root, nil
 	}
+	last := shift + 1 + countLines(text)
 	if strings.Contains(problem.Error(), "undefined tag handle") {
 		prologue, n := tagPrologue(text)
 		if root, problem = unmarshal(prologue + text); problem == nil {
@@ -23,7 +24,9 @@ func readTree(text string, shift int) (root *yaml.Node, err error) {
 		}
 		shift -= n
 	}
-	return nil, refusal(problem.Error(), shift)
+	e := refusal(problem.Error(), shift)
+	e.Line = min(e.Line, last) // the reader puts the end of the file on a line of its own
+	return nil, e
 }
 
 // refusal makes our error of the reader's message.
