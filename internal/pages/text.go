@@ -37,7 +37,7 @@ type Extractor struct {
 // Text returns what is visible of a body that is content-decoded but in its own charset. Anything may be passed.
 func (x *Extractor) Text(contentType, charsetName string, body []byte) Text {
 	x.reset()
-	body = toUTF8(body, charsetName)
+	body = DecodeCharset(body, charsetName)
 	if contentType == "text/plain" {
 		x.plain(body)
 	} else {
@@ -53,7 +53,7 @@ func (x *Extractor) Title(contentType, charsetName string, body []byte) (title, 
 		return "", ""
 	}
 	x.reset()
-	x.html(toUTF8(body, charsetName), contentType == "application/xhtml+xml", true)
+	x.html(DecodeCharset(body, charsetName), contentType == "application/xhtml+xml", true)
 	return string(x.bestTitle()), x.lang
 }
 
@@ -69,8 +69,9 @@ func (x *Extractor) bestTitle() []byte {
 	return x.h1
 }
 
-// toUTF8 decodes a body; what cannot be decoded becomes U+FFFD, so the result is always UTF-8.
-func toUTF8(body []byte, name string) []byte {
+// DecodeCharset returns a body in UTF-8, without a byte order mark: body itself where that is what it is. What cannot be
+// decoded, in a charset nobody knows included, becomes U+FFFD.
+func DecodeCharset(body []byte, name string) []byte {
 	if name != "" && !strings.EqualFold(name, "utf-8") {
 		if enc, canonical := charset.Lookup(name); enc != nil && canonical != "utf-8" {
 			if out, err := enc.NewDecoder().Bytes(body); err == nil {

@@ -1,0 +1,131 @@
+package indexer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// request is what questions ask with; each reads what it needs.
+type request struct {
+	URL    string `json:"url"`    // page
+	Query  string `json:"query"`  // search
+	Limit  int    `json:"limit"`  // search
+	What   string `json:"what"`   // export: pages or links
+	Format string `json:"format"` // export
+	All    bool   `json:"all"`    // export: nosnippet pages with their text too
+}
+
+// handle announces the questions this indexer answers for the shards it holds:
+//
+//	pages           crawl.PageInfo, one for each page
+//	page            the Record of one URL, or nothing
+//	search          crawl.SearchAnswer, one for each shard
+//	export          what Export writes: strings to be written as they are, or objects to be written one a line
+//	indexer-status  crawl.IndexerStatus
+func (x *Indexer) handle(svc *ask.Service) error {
+	for question, h := range map[string]func(ctx context.Context, r request, send func(any) error) error{
+		"pages": func(ctx context.Context, _ request, send func(any) error) error {
+			return eachPage(x.parts(), func(p *pages.Page) error { return send(p.Info()) })
+		},
+		"page": func(ctx context.Context, r request, send func(any) error) error {
+			rec, ok, err := onePage(x.parts(), x.shardsInAll(), r.URL)
+			if !ok || err != nil {
+				return err
+			}
+			return send(rec)
+		},
+		"search": func(ctx context.Context, r request, send func(any) error) error {
+			for _, p := range x.parts() {
+				a, err := p.search(ctx, r.Query, r.Limit, x.o.Search)
+				if err != nil {
+					return err
+				}
+				if err := send(a); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"export": func(ctx context.Context, r request, send func(any) error) error {
+			return exportParts(ctx, x.parts(), r, maxSent, send)
+		},
+		"indexer-status": func(ctx context.Context, _ request, send func(any) error) error { return send(x.Status()) },
+	} {
+		err := svc.Handle(question, x.ids, func(ctx context.Context, req []byte, send func(any) error) error {
+			var r request
+			if len(req) > 0 {
+				if err := json.Unmarshal(req, &r); err != nil {
+					return fmt.Errorf("%s: %w", question, err)
+				}
+			}
+			return h(ctx, r, send)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts are the shards held now, to be read from.
+func (x *Indexer) parts() []part {
+	var all []part
+	for _, s := range x.held() {
+		all = append(all, s.part)
+	}
+	return all
+}
+
+// eachPage calls fn for every page that may be shown now, shard by shard, within one by host.
+func eachPage(parts []part, fn func(*pages.Page) error) error {
+	now := time.Now()
+	for _, p := range parts {
+		err := p.store.Each(func(page pages.Page) error {
+			if page.Expired(now) {
+				return nil
+			}
+			return fn(&page)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onePage finds the page of a URL, which need not be spelled canonically.
+func onePage(parts []part, shards int, raw string) (rec Record, ok bool, err error) {
+	u, err := canon.Parse(raw)
+	if err != nil {
+		return rec, false, fmt.Errorf("page %q: %w", raw, err)
+	}
+	for _, p := range parts {
+		if shards > 0 && crawl.ShardOf(u.Host(), shards) != p.id {
+			continue
+		}
+		page, ok, err := p.store.Get(u)
+		if err != nil {
+			return rec, false, err
+		}
+		if ok && !page.Expired(time.Now()) {
+			var e exporter
+			return e.record(&page, "html", true), true, nil
+		}
+	}
+	return rec, false, nil
+}
+
+// search asks the part's index.
+func (p part) search(ctx context.Context, query string, limit int, searching bool) (crawl.SearchAnswer, error) {
+	if index := p.index.Load(); index != nil {
+		return index.Search(ctx, query, limit)
+	}
+	return crawl.SearchAnswer{Hits: []crawl.Hit{}, Behind: p.behind(searching)}, nil
+}

@@ -1,0 +1,148 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/pages"
+)
+
+// maxSent bounds what is sent of one page over NATS, in bytes of its text: a message holds 1 MiB, and JSON may write a
+// character as six. A page that is longer is cut and says so; from the files it comes whole.
+const maxSent = 512 << 10
+
+// Record is a page as `curtsy export pages` writes it: what `curtsy pages` says of it, and its content.
+type Record struct {
+	crawl.PageInfo
+	Lang     string `json:"lang,omitempty"`
+	Charset  string `json:"charset,omitempty"`  // of the page as it was fetched; what follows is UTF-8
+	Text     string `json:"text,omitempty"`     // what is visible of it
+	HTML     string `json:"html,omitempty"`     // the page itself; only where asked for
+	Cut      bool   `json:"cut,omitempty"`      // Text or HTML is the beginning only
+	Withheld string `json:"withheld,omitempty"` // why there is no content: "nosnippet"
+}
+
+// Link is a line of `curtsy export links`.
+type Link struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// exporter makes records; it is for one goroutine.
+type exporter struct {
+	limit   int // bytes of content; 0: all
+	extract pages.Extractor
+	scan    htmlscan.Scanner
+	buf     []byte
+}
+
+// exportParts calls send with a string for everything to be written as it is, and with an object for every line of
+// JSON. Pages that ask not to be quoted come without their content, unless the asker takes that on himself: what he
+// shows of it then is his to answer for.
+func exportParts(ctx context.Context, parts []part, r request, limit int, send func(any) error) error {
+	e := exporter{limit: limit}
+	var one func(p *pages.Page) error
+	switch what, format := r.What, r.Format; {
+	case (what == "pages" || what == "") && (format == "jsonl" || format == ""):
+		one = func(p *pages.Page) error { return send(e.record(p, "text", r.All)) }
+	case (what == "pages" || what == "") && (format == "text" || format == "html"):
+		one = func(p *pages.Page) error {
+			rec := e.record(p, format, r.All)
+			if rec.Withheld != "" {
+				return nil
+			}
+			return send(rec.document(format))
+		}
+	case what == "links":
+		one = func(p *pages.Page) error { return e.links(p, send) }
+	default:
+		return fmt.Errorf("export %q as %q: use pages as jsonl, text or html, or links as jsonl", what, format)
+	}
+	now := time.Now()
+	for _, p := range parts {
+		err := p.store.EachWithBody(func(page pages.Page) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if page.Expired(now) {
+				return nil
+			}
+			return one(&page)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record makes the record of a page with its body; content is text or html. A body that cannot be read is left out.
+func (e *exporter) record(p *pages.Page, content string, all bool) Record {
+	rec := Record{PageInfo: p.Info(), Lang: p.Lang, Charset: p.Charset}
+	if !p.SnippetAllowed() && !all {
+		rec.Withheld = "nosnippet"
+		return rec
+	}
+	body, err := p.Unpack(e.buf)
+	if err != nil {
+		rec.Withheld = err.Error()
+		return rec
+	}
+	if p.Encoding != crawl.EncodingNone {
+		e.buf = body
+	}
+	if content == "html" {
+		rec.HTML = e.cut(pages.DecodeCharset(body, p.Charset), &rec.Cut)
+	} else {
+		rec.Text = e.cut(e.extract.Text(p.ContentType, p.Charset, body).Body, &rec.Cut)
+	}
+	return rec
+}
+
+// cut makes a string of b, of its beginning when it is over the limit.
+func (e *exporter) cut(b []byte, cut *bool) string {
+	if e.limit > 0 && len(b) > e.limit {
+		*cut = true
+		n := e.limit
+		for n > 0 && !utf8.RuneStart(b[n]) {
+			n--
+		}
+		b = b[:n]
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD")
+}
+
+// document writes a record as a part of one text: what it is, then the content.
+func (r *Record) document(format string) string {
+	if format == "html" {
+		// A canonical URL holds no ">", so it cannot end the comment.
+		return fmt.Sprintf("<!-- %s, fetched %s -->\n%s\n", r.URL, r.FetchedAt.Format(time.RFC3339), r.HTML)
+	}
+	return fmt.Sprintf("URL: %s\nTitle: %s\nFetched: %s\n\n%s\n\n\f\n", r.URL, r.Title, r.FetchedAt.Format(time.RFC3339), r.Text)
+}
+
+// links sends where a page leads, unless it asked for its links not to be followed.
+func (e *exporter) links(p *pages.Page, send func(any) error) error {
+	if p.ContentType == "text/plain" || p.Directives&crawl.NoFollow != 0 {
+		return nil
+	}
+	body, err := p.Unpack(e.buf)
+	if err != nil {
+		return nil
+	}
+	if p.Encoding != crawl.EncodingNone {
+		e.buf = body
+	}
+	res := e.scan.Scan(htmlscan.Page{URL: p.URL, Body: body, ContentType: p.ContentType + "; charset=" + p.Charset, HTML: true})
+	for _, u := range res.Links {
+		if err := send(Link{From: string(p.URL), To: string(u)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

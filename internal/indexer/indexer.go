@@ -1,0 +1,260 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// Options says how an indexer runs.
+type Options struct {
+	Dir      string // where the shards' files are, made when missing; its lock is the caller's to hold. Required
+	Instance string // this indexer's name, the same for a directory after a restart. Required
+	Shards   []int  // which to own; nil: all that have no other home
+	// Search keeps a full-text index. Without it stored pages are kept and listed, and a later run with it catches up.
+	Search   bool
+	Embedded bool                  // the only indexer of the crawl: it need not leave shards to others
+	Version  string                // of the program, for `nats micro`
+	Log      *slog.Logger          // nil: silent
+	Registry prometheus.Registerer // nil: no metrics
+	Term     time.Duration         // of shard ownership (T of design §3.1); 0: 10 s
+	// Linger is how long a batch waits to fill: a commit's fsync is shared by what comes in that time. 0: 125 ms.
+	Linger time.Duration
+	// Patience is how long a batch that cannot be stored is tried again before it counts as a failed delivery, of which
+	// there are five. 0: 30 s.
+	Patience time.Duration
+}
+
+// Indexer is the service. Make it with New, Run it once; Status may be asked at any time.
+type Indexer struct {
+	q     *queue.Conn
+	o     Options
+	names crawl.Names
+	log   *slog.Logger
+	met   *metrics
+	turns chan struct{} // a token per search index that may analyze at the same time
+	work  *queue.Work
+
+	claiming sync.Mutex // held over the claim of a shard that has no home yet
+	claimed  int        // such shards claimed; guarded by claiming
+
+	mu     sync.Mutex // guards what follows
+	spec   crawl.Spec
+	shards map[int]*shard // held now
+}
+
+// New checks spec and options. It touches neither disk nor network.
+func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
+	if o.Dir == "" || o.Instance == "" {
+		return nil, errors.New("indexer: Options.Dir and Options.Instance are required")
+	}
+	if err := crawl.CheckName(spec.Name); err != nil {
+		return nil, fmt.Errorf("indexer: %w", err)
+	}
+	if spec.Shards < 1 || spec.Shards > crawl.MaxShards {
+		return nil, fmt.Errorf("indexer: %d shards: use 1 to %d", spec.Shards, crawl.MaxShards)
+	}
+	if o.Shards == nil {
+		for i := range spec.Shards {
+			o.Shards = append(o.Shards, i)
+		}
+	}
+	for _, i := range o.Shards {
+		if i < 0 || i >= spec.Shards {
+			return nil, fmt.Errorf("indexer: shard %d: crawl %s has 0 to %d", i, spec.Name, spec.Shards-1)
+		}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Linger == 0 {
+		o.Linger = 125 * time.Millisecond
+	}
+	if o.Patience == 0 {
+		o.Patience = 30 * time.Second
+	}
+	x := &Indexer{
+		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, shards: make(map[int]*shard),
+		// Search may use half the processors: the other half is the crawl's.
+		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+	}
+	var err error
+	if x.met, err = newMetrics(o.Registry, x); err != nil {
+		return nil, fmt.Errorf("indexer metrics: %w", err)
+	}
+	return x, nil
+}
+
+// SetSpec takes a changed spec. What it says of scope and limits is others' concern; name and shards cannot change, and
+// search is switched on or off when the indexer starts.
+func (x *Indexer) SetSpec(spec crawl.Spec) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if spec.Name != x.spec.Name || spec.Shards != x.spec.Shards {
+		return fmt.Errorf("indexer: crawl %s with %d shards cannot become %s with %d", x.spec.Name, x.spec.Shards, spec.Name, spec.Shards)
+	}
+	if spec.Search != x.spec.Search {
+		x.log.Info("search is switched when the indexer starts next", "search", spec.Search)
+	}
+	x.spec = spec
+	return nil
+}
+
+// Run stores and indexes the pages of its shards and answers questions until ctx ends; then it finishes the batch in
+// hand, closes its files, lets go of its shards and returns nil. It waits for the crawl's streams to be made, and while
+// the broker is away; it fails only on what waiting cannot mend, such as a file of another format.
+func (x *Indexer) Run(ctx context.Context) error {
+	if err := os.MkdirAll(x.o.Dir, 0o755); err != nil {
+		return fmt.Errorf("indexer: %w", err)
+	}
+	kv, err := x.q.OpenBucket(ctx, x.names.Bucket(), 0)
+	if err != nil {
+		return fmt.Errorf("indexer: %w", err)
+	}
+	if err := x.openWork(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("indexer: %w", err)
+	}
+	svc, err := ask.NewService(x.q.NC, x.names, "indexer", x.o.Instance, x.o.Version)
+	if err != nil {
+		return fmt.Errorf("indexer: %w", err)
+	}
+	defer svc.Stop()
+	if err := x.handle(svc); err != nil {
+		return fmt.Errorf("indexer: %w", err)
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	for _, id := range x.o.Shards {
+		g.Go(func() error { return x.runShard(gctx, id, kv) })
+	}
+	return g.Wait()
+}
+
+// openWork opens the hand-off as whoever created it made it, and waits until somebody has.
+func (x *Indexer) openWork(ctx context.Context) error {
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		s, err := x.q.JS.Stream(ctx, x.names.PagesStream())
+		if err == nil {
+			c := s.CachedInfo().Config
+			x.work, err = x.q.OpenWork(ctx, queue.WorkConfig{Stream: c.Name, Subjects: c.Subjects, MaxBytes: c.MaxBytes,
+				MaxMsgsPerSubject: max(c.MaxMsgsPerSubject, 0), Replicas: c.Replicas})
+			return err
+		}
+		if wait == time.Second {
+			x.log.Info("waiting for the pages' stream", "stream", x.names.PagesStream(), "err", err)
+		}
+		if !sleep(ctx, wait) {
+			return err
+		}
+	}
+}
+
+// runShard holds one shard for as long as it can, again and again.
+func (x *Indexer) runShard(ctx context.Context, id int, kv jetstream.KeyValue) error {
+	log := x.log.With("shard", id)
+	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+		began := time.Now()
+		err := x.serveShard(ctx, id, kv, log)
+		if ctx.Err() != nil || fatal(err) {
+			return err
+		}
+		if time.Since(began) > time.Minute {
+			wait = time.Second
+		}
+		log.Error("shard stopped; trying again", "err", err, "wait", wait)
+		if !sleep(ctx, wait) {
+			return nil
+		}
+	}
+}
+
+// held returns the shards held now, by number.
+func (x *Indexer) held() []*shard {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	all := make([]*shard, 0, len(x.shards))
+	for _, s := range x.shards {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b *shard) int { return a.id - b.id })
+	return all
+}
+
+func (x *Indexer) hold(s *shard) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.shards[s.id] = s
+}
+
+func (x *Indexer) letGo(s *shard) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.shards, s.id)
+}
+
+// ids are the numbers of the shards held now.
+func (x *Indexer) ids() []int {
+	ids := []int{}
+	for _, s := range x.held() {
+		ids = append(ids, s.id)
+	}
+	return ids
+}
+
+// Status says what the indexer holds and how far behind it is. Pages handed over are counted by asking the broker;
+// while it does not answer there is at least one, so that nobody takes silence for an empty queue.
+func (x *Indexer) Status() crawl.IndexerStatus {
+	st := crawl.IndexerStatus{Shards: []int{}}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	for _, s := range x.held() {
+		stats := s.store.Stats()
+		st.Shards = append(st.Shards, s.id)
+		st.Pages += stats.Pages
+		st.Bytes += stats.Bytes
+		st.Behind += s.behind(x.o.Search)
+		n, err := x.work.Pending(ctx, x.names.PagesSubject(s.id))
+		if err != nil {
+			n = 1
+		}
+		st.Pending += n
+	}
+	return st
+}
+
+func pagesFile(dir string, shard int) string {
+	return filepath.Join(dir, fmt.Sprintf("pages-%d.db", shard))
+}
+
+func searchFile(dir string, shard int) string {
+	return filepath.Join(dir, fmt.Sprintf("search-%d.db", shard))
+}
+
+// sleep waits and reports whether ctx is still going on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,90 @@
+package indexer
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/curtsy/curtsy/internal/pages"
+)
+
+// metrics follow Prometheus' conventions. No label holds a host or a URL.
+type metrics struct {
+	pagesStored, unchanged, deleted, late, bytes, failed prometheus.Counter
+	commit                                               prometheus.Histogram
+}
+
+func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "curtsy", Subsystem: "indexer", Name: name, Help: help})
+	}
+	m := &metrics{
+		pagesStored: counter("pages_stored_total", "Pages stored that were new or had changed."),
+		unchanged:   counter("pages_unchanged_total", "Pages fetched again and found the same."),
+		deleted:     counter("pages_deleted_total", "Pages forgotten, or noted as not to be kept."),
+		late:        counter("pages_late_total", "Pages handed over that were not newer than what is held."),
+		bytes:       counter("bytes_total", "Bytes of the bodies stored, as packed."),
+		failed:      counter("pages_failed_total", "Pages given up because they could not be stored."),
+		commit: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "curtsy", Subsystem: "indexer", Name: "commit_seconds",
+			Help: "Time to store a batch of pages, its fsync included.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
+		}),
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.pagesStored, m.unchanged, m.deleted, m.late, m.bytes, m.failed, m.commit,
+		&collector{x}} {
+		if err := reg.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// stored counts a commit.
+func (m *metrics) stored(res pages.Result, batch []pages.Page, took time.Duration) {
+	m.pagesStored.Add(float64(res.Stored))
+	m.unchanged.Add(float64(res.Unchanged))
+	m.deleted.Add(float64(res.Deleted))
+	m.late.Add(float64(res.Late))
+	n := 0
+	for i := range batch {
+		n += len(batch[i].Body)
+	}
+	m.bytes.Add(float64(n))
+	m.commit.Observe(took.Seconds())
+}
+
+var (
+	pagesDesc  = prometheus.NewDesc("curtsy_indexer_pages", "Pages held.", nil, nil)
+	heldDesc   = prometheus.NewDesc("curtsy_indexer_pages_bytes", "Bytes of the pages held, decoded.", nil, nil)
+	fileDesc   = prometheus.NewDesc("curtsy_indexer_store_bytes", "Size of the page stores' files.", nil, nil)
+	shardsDesc = prometheus.NewDesc("curtsy_indexer_shards", "Shards held.", nil, nil)
+	behindDesc = prometheus.NewDesc("curtsy_indexer_search_behind_pages", "Page changes search has not seen.", nil, nil)
+)
+
+// collector reads what the stores say when it is asked.
+type collector struct{ x *Indexer }
+
+// Describe is for prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{pagesDesc, heldDesc, fileDesc, shardsDesc, behindDesc} {
+		ch <- d
+	}
+}
+
+// Collect is for prometheus.Collector.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	var n, bytes, file, behind int64
+	held := c.x.held()
+	for _, s := range held {
+		st := s.store.Stats()
+		n, bytes, file = n+st.Pages, bytes+st.Bytes, file+st.FileBytes
+		behind += s.behind(c.x.o.Search)
+	}
+	for d, v := range map[*prometheus.Desc]int64{pagesDesc: n, heldDesc: bytes, fileDesc: file, shardsDesc: int64(len(held)),
+		behindDesc: behind} {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v))
+	}
+}

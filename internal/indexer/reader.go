@@ -1,0 +1,179 @@
+package indexer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/search"
+)
+
+// Reader answers from the files of a crawl that does not run, however it ended, what an Indexer answers over NATS. Its
+// methods may be called from many goroutines.
+type Reader struct {
+	all []part
+}
+
+// OpenDir opens the page stores and search indexes below dir for reading. A directory in which nothing was stored yet
+// is a Reader of no pages. While a crawl runs there the error wraps pages.ErrInUse and names the process.
+func OpenDir(dir string) (*Reader, error) {
+	ids, err := shardsIn(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{}
+	for _, id := range ids {
+		store, err := pages.OpenReadOnly(pagesFile(dir, id))
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		p := part{id, store, new(atomic.Pointer[search.Index])}
+		r.all = append(r.all, p)
+		index, err := search.OpenReadOnly(searchFile(dir, id), store, search.Options{})
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		p.index.Store(index)
+	}
+	return r, nil
+}
+
+// shardsIn returns the shards whose page stores are in dir.
+func shardsIn(dir string) (ids []int, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open pages: %w", err)
+	}
+	for _, e := range entries {
+		name, ok := strings.CutPrefix(e.Name(), "pages-")
+		name, ok2 := strings.CutSuffix(name, ".db")
+		if id, err := strconv.Atoi(name); ok && ok2 && err == nil && id >= 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// Pages calls fn for every page, shard by shard, within one by host. An error of fn ends it and is returned.
+func (r *Reader) Pages(fn func(crawl.PageInfo) error) error {
+	return eachPage(r.all, func(p *pages.Page) error { return fn(p.Info()) })
+}
+
+// Page returns the page of a URL with its content as HTML; ok is false when none is held.
+func (r *Reader) Page(url string) (rec Record, ok bool, err error) {
+	return onePage(r.all, 0, url)
+}
+
+// Search answers a query from all shards: the best hits, at most limit (0: ten), and how many page changes the indexes
+// have not seen, which `curtsy reindex` mends.
+func (r *Reader) Search(query string, limit int) (crawl.SearchAnswer, error) {
+	var answers []crawl.SearchAnswer
+	all := crawl.SearchAnswer{}
+	for _, p := range r.all {
+		a, err := p.search(context.Background(), query, limit, true)
+		if err != nil {
+			return all, err
+		}
+		all.Behind += a.Behind
+		answers = append(answers, a)
+	}
+	all.Hits = search.Merge(answers, limit)
+	return all, nil
+}
+
+// Export writes pages as jsonl, text or html, or links as jsonl. Pages that say nosnippet come without their content.
+func (r *Reader) Export(what, format string, w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return exportParts(context.Background(), r.all, request{What: what, Format: format}, 0, func(v any) error {
+		if s, ok := v.(string); ok {
+			_, err := io.WriteString(w, s)
+			return err
+		}
+		return enc.Encode(v)
+	})
+}
+
+// Status says what is held and how far search is behind.
+func (r *Reader) Status() crawl.IndexerStatus {
+	st := crawl.IndexerStatus{Shards: []int{}}
+	for _, p := range r.all {
+		stats := p.store.Stats()
+		st.Shards = append(st.Shards, p.id)
+		st.Pages += stats.Pages
+		st.Bytes += stats.Bytes
+		st.Behind += p.behind(true)
+	}
+	return st
+}
+
+// Close closes the files.
+func (r *Reader) Close() error {
+	var errs []error
+	for _, p := range r.all {
+		if index := p.index.Load(); index != nil {
+			errs = append(errs, index.Close())
+		}
+		errs = append(errs, p.store.Close())
+	}
+	r.all = nil
+	return errors.Join(errs...)
+}
+
+// Reindex builds the search indexes of a crawl that does not run anew from its stored pages. progress, when not nil, is
+// told how many pages were indexed and how many are left in the shard at hand. When ctx ends it returns its error; what
+// is not indexed by then is when the crawl runs next.
+func Reindex(ctx context.Context, dir string, log *slog.Logger, progress func(done, left int64)) error {
+	ids, err := shardsIn(dir)
+	if err != nil {
+		return err
+	}
+	done := int64(0)
+	for _, id := range ids {
+		if err := reindexShard(ctx, dir, id, log, func(n int, left int64) {
+			done += int64(n)
+			if progress != nil {
+				progress(done, left)
+			}
+		}); err != nil {
+			return fmt.Errorf("reindex shard %d: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func reindexShard(ctx context.Context, dir string, id int, log *slog.Logger, progress func(n int, left int64)) (err error) {
+	store, err := pages.OpenReadOnly(pagesFile(dir, id)) // while a crawl runs, this says so
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	path := filepath.Clean(searchFile(dir, id))
+	if err := search.Remove(path); err != nil {
+		return err
+	}
+	index, err := search.Open(path, store, search.Options{Log: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, index.Close()) }()
+	for {
+		n, err := index.Step(ctx)
+		if err != nil || n == 0 {
+			return err
+		}
+		progress(n, index.Behind())
+	}
+}
