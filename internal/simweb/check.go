@@ -38,6 +38,11 @@ type CheckOptions struct {
 	RobotsMaxAge   time.Duration                       // 0 means 24 h
 }
 
+// Every is the same delay for every host.
+func Every(d time.Duration) func(host string) time.Duration {
+	return func(string) time.Duration { return d }
+}
+
 // Violation is one broken promise.
 type Violation struct {
 	Rule     string

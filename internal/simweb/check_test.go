@@ -94,7 +94,7 @@ var checkCases = []struct {
 
 func checkOptions() CheckOptions {
 	return CheckOptions{
-		Delay:     func(string) time.Duration { return 100 * time.Millisecond },
+		Delay:     Every(100 * time.Millisecond),
 		Token:     "curtsy",
 		Forbidden: func(_, path, _ string) bool { return path == "/own" },
 	}

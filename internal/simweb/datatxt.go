@@ -42,8 +42,7 @@ func (s *site) dataset(path string, rows int, d Dataset) Dataset {
 
 // file is a resource that can be read in pieces.
 func (s *site) file(path, ctype string, body []byte) *resource {
-	sum := sha256.Sum256(body)
-	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	tag := textTag(string(body))
 	return &resource{path: path, want: refused(ReasonType), answer: func(q *request, _ *buffer) reply {
 		r := reply{status: 200, ctype: ctype, body: body, header: "ETag: " + tag + "\r\nAccept-Ranges: bytes\r\n"}
 		if q.ifNoneMatch == tag {
@@ -63,6 +62,12 @@ func (s *site) file(path, ctype string, body []byte) *resource {
 		r.header += fmt.Sprintf("Content-Range: bytes %d-%d/%d\r\n", from, to-1, len(body))
 		return r
 	}}
+}
+
+// textTag is an ETag for a text.
+func textTag(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }
 
 // parseRange reads a single range of bytes: from-to, from-, or -last.

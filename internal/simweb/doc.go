@@ -3,7 +3,7 @@
 //
 //	srv, err := simweb.Start(simweb.Demo())
 //	// crawl srv.Seeds() with --resolve srv.Resolve(), then
-//	bad := simweb.Check(srv.Log(), simweb.CheckOptions{Delay: func(string) time.Duration { return 100 * time.Millisecond }})
+//	bad := simweb.Check(srv.Log(), simweb.CheckOptions{Delay: simweb.Every(100 * time.Millisecond)})
 //	diff := srv.Diff("curtsy", outcomes)
 //
 // Each host is a tree of numbered pages of English-looking text, with a robots.txt of some kind ([Robots]) and any number
@@ -11,6 +11,9 @@
 // without parsing anything which URLs a robots.txt forbids ([Web.Forbidden]) and what an obedient crawler makes of every URL
 // it can reach ([Web.Expect]). Because it is the origin, its request log ([Web.Log], or a file of JSON lines) is
 // evidence: [Check] and [CheckFile] find requests that came too early, at the same time, or where they were not allowed.
+//
+// Sites stand still, so that a crawl can be compared with what was expected. A test about change puts other answers in
+// their place with [Web.Override], of which Forbidden and Expect know nothing.
 //
 // # Time in the log
 //

@@ -12,13 +12,13 @@ import (
 // Class is the kind of end a URL finds.
 type Class string
 
-// The classes of outcomes.
+// The classes of outcomes, spelled as the crawler spells them.
 const (
 	Stored     Class = "stored"     // fetched and kept
 	Redirected Class = "redirected" // answered by a redirect
 	Refused    Class = "refused"    // a rule, a tag or a limit says no
 	Failed     Class = "failed"     // asked for, and no use
-	Held       Class = "held"       // stays queued: its host cannot be asked for now
+	Held       Class = "queued"     // stays queued: its host cannot be asked for now
 )
 
 // Reasons of outcomes that are not Stored or Redirected, spelled as the crawler's own outcomes spell them.

@@ -1,6 +1,7 @@
 package simweb
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -50,7 +51,7 @@ func TestDemoShowsEveryRefusalAndNoHold(t *testing.T) {
 		}
 	}
 	for kind := range seen {
-		if kind[:4] == "held" {
+		if strings.HasPrefix(kind, string(Held)) {
 			t.Errorf("the demo holds a host: %s", kind)
 		}
 	}

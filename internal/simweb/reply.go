@@ -47,6 +47,9 @@ func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 		r.header = "Allow: GET, HEAD\r\n"
 		return r
 	}
+	if r, ok := w.overrides.reply(s, q); ok {
+		return r
+	}
 	if q.path == "/robots.txt" {
 		return s.robots.answer(q, buf)
 	}

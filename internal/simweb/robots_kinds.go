@@ -169,5 +169,13 @@ func (s *site) robotsAnswer(kind Robots) func(*request, *buffer) reply {
 	case RobotsMirror:
 		return give(func() reply { return plain(200, s.mirror.robots.text) })
 	}
-	return give(func() reply { return plain(200, f.text) })
+	tag := textTag(f.text)
+	return func(q *request, _ *buffer) reply {
+		if q.ifNoneMatch == tag {
+			return reply{status: 304, header: "ETag: " + tag + "\r\n"}
+		}
+		r := plain(200, f.text)
+		r.header = "ETag: " + tag + "\r\n"
+		return r
+	}
 }

@@ -177,6 +177,14 @@ func TestRobotsThatChangeTheirMind(t *testing.T) {
 	}
 }
 
+func TestRobotsUnchanged(t *testing.T) {
+	_, c := start(t, one(Behavior{Robots: RobotsSubtree}))
+	res, _ := mustGet(t, c, home+"/robots.txt")
+	if res, _ = mustGet(t, c, home+"/robots.txt", "If-None-Match", res.Header.Get("ETag")); res.StatusCode != 304 {
+		t.Errorf("status %d, want 304", res.StatusCode)
+	}
+}
+
 func TestSlowRobots(t *testing.T) {
 	_, c := start(t, one(Behavior{Robots: RobotsSlow, Stall: 80 * time.Millisecond}))
 	begin := time.Now()

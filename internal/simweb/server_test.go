@@ -287,7 +287,7 @@ func TestMalformedLogLinesCannotComeFromStrangers(t *testing.T) {
 // A polite client leaves a log without violations; a rude one does not. The check judges what this server wrote.
 func TestCheckOnARealLog(t *testing.T) {
 	const delay = 20 * time.Millisecond
-	opts := CheckOptions{Delay: func(string) time.Duration { return delay }, Token: "curtsy"}
+	opts := CheckOptions{Delay: Every(delay), Token: "curtsy"}
 	srv, c := start(t, one(Behavior{Robots: RobotsSubtree, Jitter: 10 * time.Millisecond}))
 	for _, p := range []string{"/robots.txt", "/", "/notes/p1.html", "/archive/p2.html"} {
 		mustGet(t, c, home+p)

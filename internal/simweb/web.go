@@ -19,6 +19,8 @@ type Web struct {
 
 	mu     sync.Mutex     // guards counts
 	counts map[string]int // how often a flapping URL was asked for, by host and path
+
+	overrides overrides
 }
 
 // New builds the web. Nothing is served and no file is opened until Start.

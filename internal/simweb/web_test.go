@@ -133,3 +133,22 @@ func TestRareWordsStandWhereTheyShould(t *testing.T) {
 		}
 	}
 }
+
+func TestOverride(t *testing.T) {
+	srv, c := start(t, one(Behavior{Robots: RobotsAllowAll}))
+	for _, path := range []string{"/", "/robots.txt", "/new?x=1"} {
+		srv.Override(home+path, &Answer{Status: 203, ContentType: "text/x", Header: []string{"X-Robots-Tag: noindex", "A: b"}, Body: "changed"})
+		res, body := mustGet(t, c, home+path)
+		if res.StatusCode != 203 || body != "changed" || res.Header.Get("X-Robots-Tag") != "noindex" || res.Header.Get("A") != "b" {
+			t.Errorf("%s: status %d, header %v, body %q", path, res.StatusCode, res.Header, body)
+		}
+		srv.Override(home+path, nil)
+		if res, body = mustGet(t, c, home+path); body == "changed" {
+			t.Errorf("%s: still changed", path)
+		}
+	}
+	srv.Override(home+"/", &Answer{Body: "<p>just a body"})
+	if res, _ := mustGet(t, c, home+"/"); res.StatusCode != 200 || res.Header.Get("Content-Type") != htmlType {
+		t.Errorf("defaults: status %d, type %q", res.StatusCode, res.Header.Get("Content-Type"))
+	}
+}
