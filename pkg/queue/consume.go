@@ -16,7 +16,7 @@ const (
 	// MaxDeliver is the delivery at which a message that still fails is given up.
 	MaxDeliver = 5
 
-	ackWait      = 30 * time.Second // unless we say every third of it that a message is still in hand
+	ackWait      = 15 * time.Second // unless we say every third of it that a message is still in hand
 	handlerGrace = 10 * time.Second // what a handler under way is given when Consume's context ends
 	retryMost    = 30               // × ConsumeOptions.Retry: the longest delay
 )
@@ -45,8 +45,8 @@ type ConsumeOptions struct {
 }
 
 // Consume hands the messages of subject to h until ctx ends, and then returns nil. It works on the durable consumer
-// <durable>-<epoch>, after deleting those of earlier epochs: that fences whoever held them, whose Consume ends with
-// ErrFenced, as this one does when a later epoch turns up.
+// <durable>-<epoch>, made anew after deleting those of earlier epochs and of this one: that fences whoever held them,
+// whose Consume ends with ErrFenced, as this one does when another call with this epoch or a later one turns up.
 func (w *Work) Consume(ctx context.Context, subject, durable string, epoch uint64, o ConsumeOptions, h BatchHandler) error {
 	o.MaxMessages = cmp.Or(o.MaxMessages, 64)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 8<<20)
@@ -120,17 +120,11 @@ func (s *consumption) run(ctx context.Context, name string) error {
 	}()
 
 	hctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	defer cancel()
-	var grace *time.Timer
-	stop := context.AfterFunc(ctx, func() { grace = time.AfterFunc(handlerGrace, cancel) })
-	defer func() {
-		if !stop() && grace != nil {
-			grace.Stop()
-		}
-	}()
-	done := make(chan struct{})
-	defer close(done)
-	go s.keep(p, done)
+	wg.Go(func() { s.keep(hctx, p) })
+	wg.Go(func() { cancelAfter(ctx, hctx, cancel) })
 	for {
 		msgs, err := p.take(ctx, s.o.MaxMessages, s.o.MaxBytes, s.o.Linger)
 		if err != nil {
@@ -142,13 +136,29 @@ func (s *consumption) run(ctx context.Context, name string) error {
 	}
 }
 
+// cancelAfter gives a handler under way its grace once ctx has ended.
+func cancelAfter(ctx, handler context.Context, cancel func()) {
+	select {
+	case <-handler.Done():
+		return
+	case <-ctx.Done():
+	}
+	t := time.NewTimer(handlerGrace)
+	defer t.Stop()
+	select {
+	case <-handler.Done():
+	case <-t.C:
+		cancel()
+	}
+}
+
 // keep tells the server, well within ackWait, that what we hold is still being worked on.
-func (s *consumption) keep(p *pull, done <-chan struct{}) {
+func (s *consumption) keep(ctx context.Context, p *pull) {
 	t := time.NewTicker(ackWait / 3)
 	defer t.Stop()
 	for {
 		select {
-		case <-done:
+		case <-ctx.Done():
 			return
 		case <-t.C:
 		}

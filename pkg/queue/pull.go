@@ -134,6 +134,9 @@ func (p *pull) take(ctx context.Context, n, limit int, linger time.Duration) ([]
 			return nil, fmt.Errorf("%w: the connection changed", errSession)
 		default:
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		p.mu.Lock()
 		if errors.Is(p.err, errConsumerGone) { // what it delivered is another's now
 			p.mu.Unlock()

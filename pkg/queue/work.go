@@ -80,14 +80,14 @@ func (w *Work) Pending(ctx context.Context, subject string) (int64, error) {
 
 const codeNotUnique = 10100 // a work queue has one consumer a subject
 
-// fence deletes the durables of earlier epochs and makes the one of this epoch, or finds it. A consumer of a later
-// epoch means that we are the one to be fenced.
+// fence deletes the durables of earlier epochs and of this one, and makes the one of this epoch. A consumer of a later
+// epoch means that we are the one to be fenced. What the deleted ones had delivered and not settled is free at once.
 func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64) (name string, err error) {
 	name = durable + "-" + strconv.FormatUint(epoch, 10)
 	err = w.c.api(ctx, func(ctx context.Context) error {
 		b := backoff{least: 10 * time.Millisecond, most: 500 * time.Millisecond}
 		for {
-			if err := w.deleteOlder(ctx, durable, epoch); err != nil {
+			if err := w.deleteOthers(ctx, durable, epoch); err != nil {
 				return err
 			}
 			_, err := w.c.JS.CreateOrUpdateConsumer(ctx, w.cfg.Stream, jetstream.ConsumerConfig{
@@ -115,7 +115,7 @@ func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64)
 	return name, nil
 }
 
-func (w *Work) deleteOlder(ctx context.Context, durable string, epoch uint64) error {
+func (w *Work) deleteOthers(ctx context.Context, durable string, epoch uint64) error {
 	s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (w *Work) deleteOlder(ctx context.Context, durable string, epoch uint64) er
 		}
 		other, err := strconv.ParseUint(rest, 10, 64)
 		switch {
-		case err != nil || other == epoch:
+		case err != nil:
 		case other > epoch:
 			return fmt.Errorf("%w: %s has a later epoch", ErrFenced, name)
 		default:

@@ -185,27 +185,31 @@ func TestFencing(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	w := openWork(t, dial(t, startServer(t, embedded.Options{})), 1000)
 	sendN(t, w, "x.pages.0", 50)
-	seen := map[uint64]int{}
-	for epoch := range uint64(2) {
-		for range 2 { // a new epoch, and the same again
-			ctx, cancel := cancelled(t)
-			err := w.Consume(ctx, "x.pages.0", "i-0", epoch, ConsumeOptions{MaxMessages: 10}, func(_ context.Context, batch []Message) error {
-				for _, m := range batch {
-					seen[m.Seq]++
-				}
-				cancel()
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
+	seen := map[uint64]bool{}
+	for _, epoch := range []uint64{7, 7, 8, 8} { // the same again, and a new one
+		ctx, cancel := cancelled(t)
+		err := w.Consume(ctx, "x.pages.0", "i-0", epoch, ConsumeOptions{MaxMessages: 10}, func(_ context.Context, batch []Message) error {
+			if ctx.Err() != nil {
+				t.Error("a batch after the context ended")
 			}
+			for _, m := range batch {
+				seen[m.Seq] = true
+			}
+			cancel()
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
+	}
+	if len(seen) > 40 {
+		t.Fatalf("%d seen", len(seen))
 	}
 	ctx, cancel := cancelled(t)
 	start := time.Now()
-	err := w.Consume(ctx, "x.pages.0", "i-0", 2, ConsumeOptions{}, func(_ context.Context, batch []Message) error {
+	err := w.Consume(ctx, "x.pages.0", "i-0", 8, ConsumeOptions{}, func(_ context.Context, batch []Message) error {
 		for _, m := range batch {
-			seen[m.Seq]++
+			seen[m.Seq] = true
 		}
 		if len(seen) == 50 {
 			cancel()
