@@ -35,8 +35,11 @@ const (
 	partBytes = 256 << 10        // a part is sent when it has grown to this
 	window    = 4                // parts under way, not acknowledged, from one instance
 	ackWithin = 30 * time.Second // an asker silent for so long has gone
-	signEvery = time.Second      // signs of life while a handler works
-	quiet     = 4 * time.Second  // nothing heard for so long: no more will come
+)
+
+var ( // tests are in more of a hurry
+	signEvery = time.Second     // signs of life while a handler works
+	quiet     = 4 * time.Second // nothing heard for so long: no more will come
 )
 
 // ErrNobody: no service of the crawl answers this question at all.

@@ -23,8 +23,10 @@ import (
 // it and is returned as it is; errors of handlers come joined, once all have answered; ErrNobody means that no service
 // listens.
 func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question string, req any, shards int, each func(raw json.RawMessage) error) error {
-	data, err := json.Marshal(req)
-	if err != nil {
+	var data bytes.Buffer
+	enc := json.NewEncoder(&data)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(req); err != nil {
 		return fmt.Errorf("ask %q: %w", question, err)
 	}
 	sub, err := nc.SubscribeSync(nc.NewInbox())
@@ -33,7 +35,7 @@ func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question strin
 	}
 	defer sub.Unsubscribe()
 	_ = sub.SetPendingLimits(-1, -1) // bounded by each sender's window
-	if err := nc.PublishRequest(name.Query(question), sub.Subject, data); err != nil {
+	if err := nc.PublishRequest(name.Query(question), sub.Subject, bytes.TrimSpace(data.Bytes())); err != nil {
 		return fmt.Errorf("ask %q: %w", question, err)
 	}
 	g := &gathering{nc: nc, question: question, each: each, missing: map[int]bool{}, shards: shards}
@@ -42,11 +44,11 @@ func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question strin
 	}
 	for shards == 0 || len(g.missing) > 0 {
 		m, err := next(ctx, sub)
+		if errors.Is(err, nats.ErrNoResponders) {
+			return fmt.Errorf("%w: no service of crawl %q knows the question %q: is the crawl running?", ErrNobody, name, question)
+		}
 		if err != nil {
 			return g.ended(ctx, err)
-		}
-		if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
-			return fmt.Errorf("%w: no service of crawl %q knows the question %q: is the crawl running?", ErrNobody, name, question)
 		}
 		if err := g.take(m); err != nil {
 			return err

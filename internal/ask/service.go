@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -17,6 +18,8 @@ import (
 
 // maxAnswers bounds the answers one instance works on at a time; more questions wait.
 const maxAnswers = 32
+
+const flushWithin = 10 * time.Second
 
 // Handler answers one question. It calls send for every object of the answer, from one goroutine; send's error means
 // that the asker has gone, and should be returned. ctx ends when the asker goes or the service stops.
@@ -32,7 +35,10 @@ type Service struct {
 	ctx    context.Context // ends with Stop
 	cancel context.CancelFunc
 	slots  chan struct{} // holds a token per answer under way
-	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	stopped bool           // guarded by mu
+	wg      sync.WaitGroup // of answers; grows only while mu is held and stopped false
 }
 
 var (
@@ -73,12 +79,19 @@ func (s *Service) Handle(question string, shards func() []int, h Handler) error 
 		case <-s.ctx.Done():
 			return
 		}
-		s.wg.Add(1)
-		go func() {
-			defer func() { <-s.slots; s.wg.Done() }()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.stopped {
+			return
+		}
+		s.wg.Go(func() {
+			defer func() { <-s.slots }()
 			s.answer(r, shards, h)
-		}()
+		})
 	}), micro.WithEndpointSubject(s.name.Query(question)), micro.WithEndpointQueueGroupDisabled())
+	if err == nil {
+		err = s.nc.FlushTimeout(flushWithin) // when we return, the server knows
+	}
 	if err != nil {
 		return fmt.Errorf("answer %q: %w", question, err)
 	}
@@ -87,6 +100,9 @@ func (s *Service) Handle(question string, shards func() []int, h Handler) error 
 
 // Stop takes no more questions, ends the answers under way and waits for their handlers.
 func (s *Service) Stop() error {
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
 	err := s.svc.Stop()
 	s.cancel()
 	s.wg.Wait()
