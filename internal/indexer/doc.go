@@ -1,7 +1,7 @@
 // Package indexer stores the pages a crawl brings, keeps their full text searchable, and answers questions about them.
 //
 // A page's way here: fetchers hand it over on the queue of its host's shard (crawl.Names.PagesSubject). The indexer
-// takes what waits, up to a few megabytes or an eighth of a second, decides what may be kept (a page that says noindex,
+// takes what waits, up to a few megabytes and at most eight times a second, decides what may be kept (a page that says noindex,
 // or whose unavailable_after has passed, is forgotten and remembered as such), reads its title, and puts the batch into
 // the shard's page store with one fsync. Only then is it acknowledged: what a crash interrupts comes again and changes
 // nothing the second time. Search follows the store from its own cursor in its own goroutine; it lags rather than

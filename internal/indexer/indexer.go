@@ -33,8 +33,9 @@ type Options struct {
 	Log      *slog.Logger          // nil: silent
 	Registry prometheus.Registerer // nil: no metrics
 	Term     time.Duration         // of shard ownership (T of design §3.1); 0: 10 s
-	// Linger is how long a batch waits to fill: a commit's fsync is shared by what comes in that time. 0: 125 ms.
-	Linger time.Duration
+	// Pace is the least time between the beginnings of two commits of a shard: a commit's fsync is shared by what comes in
+	// that time. 0: 125 ms.
+	Pace time.Duration
 	// Patience is how long a batch that cannot be stored is tried again before it counts as a failed delivery, of which
 	// there are five. 0: 30 s.
 	Patience time.Duration
@@ -82,8 +83,8 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Linger == 0 {
-		o.Linger = 125 * time.Millisecond
+	if o.Pace == 0 {
+		o.Pace = 125 * time.Millisecond
 	}
 	if o.Patience == 0 {
 		o.Patience = 30 * time.Second

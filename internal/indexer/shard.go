@@ -31,6 +31,7 @@ type shard struct {
 	log      *slog.Logger
 	extract  pages.Extractor // used by the consumer only
 	unpacked []byte
+	began    time.Time                                // when the last commit began
 	failed   time.Time                                // when storing failed last
 	put      func([]pages.Page) (pages.Result, error) // store.Put; a test's hook
 	fatal    atomic.Pointer[error]
@@ -163,7 +164,7 @@ func (s *shard) expire(ctx context.Context) error {
 // consume stores what is handed over until ctx ends.
 func (s *shard) consume(ctx context.Context, epoch uint64) error {
 	return s.x.work.Consume(ctx, s.x.names.PagesSubject(s.id), fmt.Sprintf("indexer-%d", s.id), epoch, queue.ConsumeOptions{
-		MaxMessages: batchMessages, MaxBytes: batchBytes, Linger: s.x.o.Linger,
+		MaxMessages: batchMessages, MaxBytes: batchBytes,
 		GiveUp: func(m queue.Message, err error) { s.giveUp(ctx, m, err) },
 	}, s.handle)
 }
@@ -193,13 +194,27 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 			all = append(all, s.read(p, now))
 		}
 	}
+	s.pace(ctx, all)
 	began := time.Now()
+	s.began = began
 	res, err := s.keep(ctx, all)
 	if err != nil {
 		return err
 	}
 	s.x.met.stored(res, all, time.Since(began))
 	return nil
+}
+
+// pace leaves Options.Pace between the beginnings of two commits, unless this one is large: meanwhile more messages come
+// and share the next. The first after a silence waits for nothing.
+func (s *shard) pace(ctx context.Context, batch []pages.Page) {
+	size := 0
+	for i := range batch {
+		size += len(batch[i].Body)
+	}
+	if left := s.x.o.Pace - time.Since(s.began); left > 0 && size < batchBytes/2 {
+		sleep(ctx, left)
+	}
 }
 
 func (x *Indexer) shardsInAll() int {
