@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -29,10 +30,18 @@ func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question strin
 	if err := enc.Encode(req); err != nil {
 		return fmt.Errorf("ask %q: %w", question, err)
 	}
-	sub, err := nc.SubscribeSync(nc.NewInbox())
+	// A callback and not SubscribeSync, which makes room for 65,536 messages at once.
+	answers, ended := make(chan *nats.Msg), make(chan struct{})
+	sub, err := nc.Subscribe(nc.NewInbox(), func(m *nats.Msg) {
+		select {
+		case answers <- m:
+		case <-ended:
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("ask %q: %w", question, err)
 	}
+	defer close(ended)
 	defer sub.Unsubscribe()
 	_ = sub.SetPendingLimits(-1, -1) // bounded by each sender's window
 	if err := nc.PublishRequest(name.Query(question), sub.Subject, bytes.TrimSpace(data.Bytes())); err != nil {
@@ -43,12 +52,12 @@ func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question strin
 		g.missing[k] = true
 	}
 	for shards == 0 || len(g.missing) > 0 {
-		m, err := next(ctx, sub)
-		if errors.Is(err, nats.ErrNoResponders) {
-			return fmt.Errorf("%w: no service of crawl %q knows the question %q: is the crawl running?", ErrNobody, name, question)
-		}
+		m, err := next(ctx, answers)
 		if err != nil {
-			return g.ended(ctx, err)
+			return g.ended(err)
+		}
+		if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
+			return fmt.Errorf("%w: no service of crawl %q knows the question %q: is the crawl running?", ErrNobody, name, question)
 		}
 		if err := g.take(m); err != nil {
 			return err
@@ -66,11 +75,21 @@ type gathering struct {
 	errs     []error
 }
 
+// errQuiet: nothing came for a while.
+var errQuiet = errors.New("no answer")
+
 // next waits for a message, not longer than the quiet time.
-func next(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
-	qctx, cancel := context.WithTimeout(ctx, quiet)
-	defer cancel()
-	return sub.NextMsgWithContext(qctx)
+func next(ctx context.Context, answers <-chan *nats.Msg) (*nats.Msg, error) {
+	t := time.NewTimer(quiet)
+	defer t.Stop()
+	select {
+	case m := <-answers:
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-t.C:
+		return nil, errQuiet
+	}
 }
 
 func (g *gathering) take(m *nats.Msg) error {
@@ -106,10 +125,12 @@ func (g *gathering) part(data []byte) error {
 }
 
 // ended makes the error of an answer that stopped short.
-func (g *gathering) ended(ctx context.Context, err error) error {
-	cause := ctx.Err()
-	if cause == nil && !errors.Is(err, context.DeadlineExceeded) {
-		cause = err // the connection's
+func (g *gathering) ended(cause error) error {
+	if errors.Is(cause, errQuiet) {
+		cause = nil
+	}
+	if g.nc.IsClosed() {
+		cause = nats.ErrConnectionClosed
 	}
 	if g.shards == 0 && cause == nil {
 		return errors.Join(g.errs...)
