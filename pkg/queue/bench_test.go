@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sys/unix"
 
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
@@ -39,6 +40,7 @@ func BenchmarkAppend(b *testing.B) {
 				b.ReportAllocs()
 				b.SetBytes(int64(size))
 				b.ResetTimer()
+				defer reportCPU(b)()
 				spread(b.N, goroutines, func() {
 					if _, err := l.Append(b.Context(), data); err != nil {
 						b.Error(err)
@@ -77,6 +79,7 @@ func BenchmarkPublishPeers(b *testing.B) {
 				data := make([]byte, 200)
 				b.ReportAllocs()
 				b.ResetTimer()
+				defer reportCPU(b)()
 				spread(b.N, goroutines, func() {
 					if err := publish(b.Context(), c.JS, data); err != nil {
 						b.Error(err)
@@ -96,6 +99,7 @@ func BenchmarkFollow(b *testing.B) {
 			b.ReportAllocs()
 			ctx, cancel := context.WithCancel(b.Context())
 			b.ResetTimer()
+			defer reportCPU(b)()
 			n, batches := 0, 0
 			err := l.Follow(ctx, Position{}, func(batch []Entry) error {
 				batches++
@@ -129,6 +133,7 @@ func BenchmarkFollowPeers(b *testing.B) {
 		fill(b, openLog(b, c), 200)
 		b.ReportAllocs()
 		b.ResetTimer()
+		defer reportCPU(b)()
 		oc, err := c.JS.OrderedConsumer(b.Context(), "x-EVENTS-0", jetstream.OrderedConsumerConfig{})
 		if err != nil {
 			b.Fatal(err)
@@ -155,6 +160,7 @@ func BenchmarkFollowPeers(b *testing.B) {
 		fill(b, openLog(b, c), 200)
 		b.ReportAllocs()
 		b.ResetTimer()
+		defer reportCPU(b)()
 		cons, err := c.JS.CreateOrUpdateConsumer(b.Context(), "x-EVENTS-0", jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true})
 		if err != nil {
 			b.Fatal(err)
@@ -186,6 +192,7 @@ func BenchmarkFollowPeers(b *testing.B) {
 		b.ReportAllocs()
 		sub, _ := c.NC.SubscribeSync(c.NC.NewInbox())
 		b.ResetTimer()
+		defer reportCPU(b)()
 		for n := 0; n < b.N; {
 			c.NC.PublishRequest("$JS.API.DIRECT.GET.x-EVENTS-0", sub.Subject, fmt.Appendf(nil, `{"seq":%d,"batch":512,"next_by_subj":">"}`, n+1))
 			for {
@@ -216,6 +223,7 @@ func BenchmarkWork(b *testing.B) {
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			b.ResetTimer()
+			defer reportCPU(b)()
 			go spread(b.N, 8, func() { _ = w.Send(ctx, "x.pages.0", data) })
 			n := 0
 			err = w.Consume(ctx, "x.pages.0", "indexer-0", 1, ConsumeOptions{}, func(_ context.Context, batch []Message) error {
@@ -229,4 +237,18 @@ func BenchmarkWork(b *testing.B) {
 			}
 		})
 	}
+}
+
+// reportCPU adds the process's CPU time, all threads of server and clients, an operation.
+func reportCPU(b *testing.B) func() {
+	before := cpuTime(b)
+	return func() { b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op") }
+}
+
+func cpuTime(b *testing.B) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
