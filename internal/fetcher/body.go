@@ -108,11 +108,6 @@ func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, er
 	}
 	asked := w.decide == nil
 	for {
-		if int64(len(h.buf)) > w.limit {
-			h.buf = h.buf[:w.limit]
-			a.truncated = true
-			break
-		}
 		if len(h.buf) == cap(h.buf) {
 			h.buf = append(h.buf, make([]byte, max(8<<10, cap(h.buf)))...)[:len(h.buf)]
 		}
@@ -126,6 +121,9 @@ func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, er
 			}
 		}
 		switch {
+		case int64(len(h.buf)) > w.limit:
+			a.body, a.truncated = h.buf[:w.limit], true
+			return err == io.EOF && wire.drain(), nil
 		case err == io.EOF:
 			a.body = h.buf
 			return wire.drain(), nil
@@ -137,8 +135,6 @@ func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, er
 			return false, wire.blame(fmt.Errorf("%w: %w", errEncoding, err))
 		}
 	}
-	a.body = h.buf
-	return false, nil
 }
 
 var errWireLimit = errors.New("more compressed bytes than a page may have")

@@ -35,6 +35,7 @@ type conn struct {
 	sent  atomic.Int64         // when the request went out, in nanoseconds since processStart; 0: never
 	got   atomic.Int64         // bytes of its answer so far
 	fault atomic.Pointer[error]
+	ended atomic.Bool // the other side has ended the connection, and we have read up to there
 
 	// The rest belongs to whoever reads; net/http hands that from one goroutine to the other.
 	answering int64 // value of sent that the window is for
@@ -70,6 +71,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+			c.ended.Store(err != nil)
 			return n, err
 		}
 		if err := c.expired(); err != nil {

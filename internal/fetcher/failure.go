@@ -66,7 +66,7 @@ func (h *hold) failureOf(err error) failure {
 		return failure{reason: crawl.ReasonHeaders, detail: "the head of the answer is larger than anyone's should be", final: true}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return failure{reason: crawl.ReasonNetwork, detail: "the connection ended in the middle of the answer"}
-	case isProtocol(err, text):
+	case isProtocol(err, text) && !(h.conn != nil && h.used && h.conn.ended.Load()): // a head cut short looks malformed, too
 		return failure{reason: crawl.ReasonProtocol, detail: text, final: true}
 	}
 	return failure{reason: crawl.ReasonNetwork, detail: text}
@@ -79,7 +79,7 @@ func isProtocol(err error, text string) bool {
 		return true
 	}
 	for _, words := range [...]string{"malformed", "invalid", "unsupported transfer encoding", "too many transfer encodings",
-		"bad Content-Length", "too many 1xx", "unexpected"} {
+		"Content-Length", "too many 1xx", "unexpected"} {
 		if strings.Contains(text, words) {
 			return true
 		}

@@ -129,8 +129,8 @@ func (g *Gate) End(host canon.Host) time.Time {
 
 // sweep forgets hosts, now and then, that no delay can be pending for. Called with mu held.
 func (g *Gate) sweep(now time.Time) {
-	if g.calls++; g.calls < 1024 || g.calls < 2*len(g.hosts) {
-		return // each call pays for looking at half a host, at most
+	if g.calls++; g.calls < 1024 || g.calls < len(g.hosts)/2 {
+		return // each call pays for looking at two hosts, at most
 	}
 	g.calls = 0
 	for host, p := range g.hosts {

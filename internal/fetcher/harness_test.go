@@ -3,6 +3,7 @@ package fetcher
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -319,3 +320,5 @@ func visitTo(t testing.TB, urls ...string) crawl.Visit {
 	}
 	return v
 }
+
+func hostN(i int) canon.Host { return canon.Host(fmt.Sprintf("h%d.example", i)) }

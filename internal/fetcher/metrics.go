@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,16 +24,16 @@ var stageNames = [stages]string{"fetch", "scan", "pack", "publish"}
 
 // metrics are a fetcher's counters. No label ever names a host or a URL.
 type metrics struct {
-	stageSeconds [stages]prometheus.Counter
-	requests     prometheus.Counter
-	bytes        prometheus.Counter
-	visits       prometheus.Counter
-	errands      prometheus.Counter
-	dropped      prometheus.Counter
-	lost         prometheus.Counter
-	violations   prometheus.Counter
-	running      prometheus.Gauge
-	results      *prometheus.CounterVec
+	stageTime  [stages]nanos
+	requests   prometheus.Counter
+	bytes      prometheus.Counter
+	visits     prometheus.Counter
+	errands    prometheus.Counter
+	dropped    prometheus.Counter
+	lost       prometheus.Counter
+	violations prometheus.Counter
+	running    prometheus.Gauge
+	results    *prometheus.CounterVec
 }
 
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
@@ -43,11 +44,11 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		all = append(all, c)
 		return c
 	}
-	seconds := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "curtsy_fetcher_stage_seconds_total", Help: "Time spent on pages, by stage; fetch includes waiting.",
-	}, []string{"stage"})
-	for i := range m.stageSeconds {
-		m.stageSeconds[i] = seconds.WithLabelValues(stageNames[i])
+	for i := range m.stageTime {
+		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "curtsy_fetcher_stage_seconds_total", Help: "Time spent on pages, by stage; fetch includes waiting.",
+			ConstLabels: prometheus.Labels{"stage": stageNames[i]},
+		}, m.stageTime[i].seconds))
 	}
 	m.results = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "curtsy_fetcher_results_total", Help: "URLs by what became of them in a visit.",
@@ -55,7 +56,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m.running = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "curtsy_fetcher_visits_running", Help: "Visits being carried out.",
 	})
-	all = append(all, seconds, m.results, m.running)
+	all = append(all, m.results, m.running)
 	m.requests = counter("curtsy_fetcher_requests_total", "Requests sent to sites, robots.txt included.")
 	m.bytes = counter("curtsy_fetcher_body_bytes_total", "Body bytes read from the wire.")
 	m.visits = counter("curtsy_fetcher_visits_total", "Visits carried out.")
@@ -75,10 +76,25 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 }
 
 // stage adds the time since start to a stage.
-func (m *metrics) stage(s stage, start time.Time) { m.stageSeconds[s].Add(time.Since(start).Seconds()) }
+func (m *metrics) stage(s stage, start time.Time) { m.stageTime[s].Add(int64(time.Since(start))) }
 
 func (m *metrics) count(results []crawl.Result) {
 	for i := range results {
 		m.results.WithLabelValues(results[i].Class.String(), string(results[i].Reason)).Inc()
 	}
 }
+
+// StageSeconds is the time spent on pages so far, by stage ("fetch", which includes waiting, "scan", "pack", "publish").
+// It may be called at any time.
+func (f *Fetcher) StageSeconds() map[string]float64 {
+	out := make(map[string]float64, stages)
+	for i := range f.met.stageTime {
+		out[stageNames[i]] = f.met.stageTime[i].seconds()
+	}
+	return out
+}
+
+// nanos adds up durations.
+type nanos struct{ atomic.Int64 }
+
+func (n *nanos) seconds() float64 { return time.Duration(n.Load()).Seconds() }

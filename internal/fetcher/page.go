@@ -124,6 +124,9 @@ func (v *visit) keep(u *crawl.VisitURL, a *answer, kind string, r *crawl.Result)
 		v.handOver(&p)
 		return
 	}
+	if v.f.opt.DiscardPages {
+		return
+	}
 	start = time.Now()
 	v.pack(&p, a.body)
 	v.f.met.stage(stagePack, start)

@@ -31,13 +31,16 @@ func parseResolve(list []string) (resolveMap, error) {
 	m := resolveMap{exact: make(map[string]mapping)}
 	for _, s := range list {
 		host, target, ok := strings.Cut(s, "=")
-		host = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(host), "."))
+		host = strings.ToLower(strings.TrimSpace(host))
+		if host != "*." {
+			host = strings.TrimSuffix(host, ".")
+		}
 		to, err := parseMapping(strings.TrimSpace(target))
-		if !ok || host == "" || host == "*." || err != nil {
+		if !ok || host == "" || err != nil {
 			return m, fmt.Errorf("resolve %q: write HOST=ADDRESS, for example www.example.org=127.0.0.1:8080 or *.example.org=[::1]:8080", s)
 		}
 		if suffix, ok := strings.CutPrefix(host, "*"); ok {
-			if suffix != "" && suffix[0] != '.' { // "*" alone maps every name
+			if suffix == "." || suffix != "" && suffix[0] != '.' { // "*" alone maps every name
 				return m, fmt.Errorf("resolve %q: a * stands for whole labels, as in *.example.org", s)
 			}
 			m.suffixes = append(m.suffixes, suffixMapping{suffix, to})
