@@ -14,6 +14,10 @@ import (
 // maxHops is how many redirects in a row are followed for a page (design §8).
 const maxHops = 10
 
+// maxQueryDepth ends spaces of queries that lead from one to the next for ever, such as calendars: no URL of theirs looks
+// odd, but each is a link further away. Pages so far from every seed that have a query are hardly ever anything else.
+const maxQueryDepth = 64
+
 // judge holds what decides whether a URL belongs to the crawl: the spec, its scope, the hosts that may be hurried.
 // It is replaced as a whole when the spec changes.
 type judge struct {
@@ -49,6 +53,9 @@ func newJudge(spec crawl.Spec) (judge, error) {
 func (j *judge) judge(r *record, h *host) (crawl.Class, crawl.Reason, string) {
 	if reason, trapped := scope.Trap(r.URL); trapped {
 		return crawl.Refused, crawl.ReasonTrap, reason
+	}
+	if r.Depth > maxQueryDepth && strings.Contains(string(r.URL), "?") {
+		return crawl.Refused, crawl.ReasonTrap, fmt.Sprintf("a query %d links from the nearest seed: an endless calendar, most likely", r.Depth)
 	}
 	if j.spec.MaxDepth >= 0 && r.Depth > j.spec.MaxDepth {
 		return crawl.Refused, crawl.ReasonDepth, fmt.Sprintf("depth %d, --max-depth %d", r.Depth, j.spec.MaxDepth)

@@ -463,3 +463,12 @@ func TestRobotsRedirectBecomesAnErrand(t *testing.T) {
 		}
 	})
 }
+
+func TestEndlessQueriesEnd(t *testing.T) {
+	b := newBench(t, testSpec("http://a.example/"))
+	b.links(maxQueryDepth, "", "http://a.example/cal?day=1", "http://a.example/deep")
+	b.links(maxQueryDepth+1, "", "http://a.example/cal?day=2", "http://a.example/deeper")
+	if st := b.status(); st.Queued != 3 || st.ByReason["trap"] != 1 {
+		t.Errorf("%+v, want the query past the limit refused as a trap, and only that", st)
+	}
+}

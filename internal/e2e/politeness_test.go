@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// TestPoliteOnManyHosts crawls 200 hosts with mixed delays and holds the origin's own log against every promise: never two
+// requests at once to a host, never a gap below its delay, nothing forbidden, robots.txt first.
+func TestPoliteOnManyHosts(t *testing.T) {
+	hosts, pages := 200, 6
+	if testing.Short() {
+		hosts = 40
+	}
+	web, err := simweb.Start(simweb.Mixed(hosts, pages))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	spec := specFor(web)
+	spec.Delay = 20 * time.Millisecond
+	r := newRig(t, spec, fetcher.Options{})
+	r.seed()
+	st := r.wait(2 * time.Minute)
+	r.stop()
+	log := web.Log()
+	violations := simweb.Check(log, simweb.CheckOptions{Delay: func(string) time.Duration { return 20 * time.Millisecond }, Token: token})
+	for i, v := range violations {
+		if i < 10 {
+			t.Error(v)
+		}
+	}
+	if len(violations) > 0 {
+		t.Errorf("%d violations in %d requests", len(violations), len(log))
+	}
+	if len(log) < hosts*pages {
+		t.Errorf("only %d requests: the log proves little", len(log))
+	}
+	judge(t, r, web)
+	t.Logf("%d requests, %+v", len(log), st)
+}
+
+// judge holds what the crawl, stopped now, says of each URL against what the web knows of it by construction.
+// Hosts in skip are held for longer than the test waits.
+func judge(t *testing.T, r *rig, web *simweb.Server, skip ...string) {
+	t.Helper()
+	rd, err := frontier.OpenDir(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rd.Close()
+	want := web.Expect(token)
+	bad := 0
+	complain := func(format string, args ...any) {
+		if bad++; bad <= 25 {
+			t.Errorf(format, args...)
+		}
+	}
+	for u, e := range want {
+		if slices.ContainsFunc(skip, func(h string) bool { return strings.HasPrefix(u, "http://"+h) }) {
+			continue
+		}
+		x, err := rd.Explain(u)
+		if err != nil {
+			if !e.Optional {
+				complain("%s: %v, want %s %s", u, err, e.Class, e.Reason)
+			}
+			continue
+		}
+		if !x.Seen {
+			if !e.Optional {
+				complain("%s was never seen, want %s %s", u, e.Class, e.Reason)
+			}
+			continue
+		}
+		if !same(x, e) {
+			complain("%s is %s (%s: %s), want %s (%s), also %v", u, x.State, x.Reason, x.Detail, e.Class, e.Reason, e.Also)
+		}
+	}
+	if bad > 25 {
+		t.Errorf("and %d more", bad-25)
+	}
+	for _, l := range crawlLog(t, r.dir) {
+		if _, known := want[l.URL]; l.State == "stored" && !known && !web.Trap(l.URL) {
+			complain("%s is stored, and the web does not know it", l.URL)
+		}
+	}
+}
+
+// logLine is what the tests read of a line of DIR/crawl.jsonl.
+type logLine struct {
+	URL, State, Reason string
+}
+
+func crawlLog(t *testing.T, dir string) (lines []logLine) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "crawl.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for raw := range bytes.Lines(b) {
+		var l logLine
+		if err := json.Unmarshal(raw, &l); err != nil {
+			t.Fatalf("crawl log: %v: %s", err, raw)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// same reports whether an explanation is what the web expects, or one of what is as right.
+func same(x crawl.Explanation, e simweb.Expectation) bool {
+	state := x.State
+	if state == crawl.Queued.String() {
+		state = string(simweb.Held)
+	}
+	if state == string(e.Class) {
+		return true
+	}
+	for _, c := range e.Also {
+		if state == string(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestEverythingTheWebThrows crawls a web where every host has another corner: each kind of robots.txt, redirects, tags,
+// broken and hostile pages, traps, encodings. Every URL must end as the web knows it must.
+func TestEverythingTheWebThrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute of retries")
+	}
+	web, err := simweb.Start(simweb.Config{Seed: 3, Hosts: simweb.MixSize(), PagesPerHost: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	spec := specFor(web)
+	spec.MaxDepth = 12 // the traps are endless but for it
+	r := newRig(t, spec, fetcher.Options{FirstByte: 1500 * time.Millisecond, WholeResponse: 3 * time.Second, RateWindow: 400 * time.Millisecond})
+	r.seed()
+	st := r.wait(3 * time.Minute)
+	r.stop()
+	violations := simweb.Check(web.Log(), simweb.CheckOptions{Token: token})
+	for i, v := range violations {
+		if i < 10 {
+			t.Error(v)
+		}
+	}
+	// h0015 answers 503 for its robots.txt at first: it is asked again after five minutes, not before.
+	judge(t, r, web, "h0015.")
+	t.Logf("%d requests, %+v", len(web.Log()), st)
+}
