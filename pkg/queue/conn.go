@@ -197,19 +197,3 @@ func (c *Conn) current() context.Context {
 	defer c.mu.Unlock()
 	return c.session
 }
-
-// apiWithin bounds one call of the JetStream API.
-const apiWithin = 10 * time.Second
-
-// api bounds a call of the JetStream API: in time, and by the connection it began on, since no answer comes over
-// another one.
-func (c *Conn) api(ctx context.Context, call func(ctx context.Context) error) error {
-	actx, cancel := context.WithTimeout(ctx, apiWithin)
-	defer cancel()
-	defer context.AfterFunc(c.current(), cancel)()
-	err := call(actx)
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.Canceled) {
-		return nats.ErrDisconnected
-	}
-	return err
-}

@@ -154,7 +154,7 @@ func cancelAfter(ctx, handler context.Context, cancel func()) {
 
 // keep tells the server, well within ackWait, that what we hold is still being worked on.
 func (s *consumption) keep(ctx context.Context, p *pull) {
-	t := time.NewTicker(ackWait / 3)
+	t := time.NewTicker(s.w.ackWait / 3)
 	defer t.Stop()
 	for {
 		select {

@@ -23,8 +23,9 @@ type WorkConfig struct {
 // Work hands each message to the one consumer of its subject until it is settled there. Its methods may be called from
 // any goroutine.
 type Work struct {
-	c   *Conn
-	cfg WorkConfig
+	c       *Conn
+	cfg     WorkConfig
+	ackWait time.Duration // a message not heard of for so long is handed out again
 }
 
 // OpenWork creates the stream, or brings an existing one to cfg.
@@ -44,7 +45,7 @@ func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Work{c: c, cfg: cfg}, nil
+	return &Work{c: c, cfg: cfg, ackWait: ackWait}, nil
 }
 
 // Send hands data over and returns once it is stored. While the subject or the stream is full, or the broker is away,
@@ -94,7 +95,7 @@ func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64)
 				Durable:       name,
 				FilterSubject: subject,
 				AckPolicy:     jetstream.AckExplicitPolicy,
-				AckWait:       ackWait,
+				AckWait:       w.ackWait,
 				MaxDeliver:    -1, // we count ourselves: at the last one the page is reported, not forgotten
 				MaxAckPending: 4096,
 				MaxWaiting:    64,
