@@ -102,6 +102,38 @@ func TestHostileBodies(t *testing.T) {
 	}
 }
 
+// Twice the bytes must cost less than three times the work.
+func TestParseIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	work := func(body string) time.Duration {
+		best := time.Hour
+		for range 4 {
+			start := time.Now()
+			if f, _ := Parse([]byte(body), root, bot); f != nil {
+				f.Nested(0)
+				f.Allowed("/aaaaaaaa/x")
+			}
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	small, big := hostile(MaxSize/32), hostile(MaxSize/16)
+	for name := range small {
+		t.Run(name, func(t *testing.T) {
+			// The machine may be busy with other things; only a ratio that stays bad counts.
+			var one, two time.Duration
+			for range 5 {
+				if one, two = work(small[name]), work(big[name]); two < 3*one+time.Millisecond {
+					return
+				}
+			}
+			t.Errorf("%v for half, %v for all", one, two)
+		})
+	}
+}
+
 func BenchmarkHostile(b *testing.B) {
 	for name, body := range hostile(MaxSize) {
 		b.Run(name, func(b *testing.B) {

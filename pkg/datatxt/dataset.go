@@ -155,7 +155,7 @@ func (c *Column) set(fields []Field) {
 	}
 }
 
-// seen tells entries that repeat an earlier one: equal in path and name (5.4).
+// seen tells entries that repeat an earlier one: equal in path and name (§5.4).
 type seen struct {
 	file *File
 	keys map[string]int // line of the first

@@ -21,8 +21,8 @@
 // ([Fill]).
 //
 // The package opens no connection and reads no clock. A File is not changed
-// after Parse (Stamp excepted) and may then be shared. The clauses cited as
-// "5.1" and so on are those of the project's protocol guide.
+// after Parse (Stamp excepted) and may then be shared. Clause numbers in
+// comments without a name are those of docs/formats.md.
 package datatxt
 
 import (
@@ -32,7 +32,7 @@ import (
 	"time"
 )
 
-// Limits of one file (guide, 0 and 5.4).
+// Limits of one file (§0, §5.4).
 const (
 	// MaxSize is how many bytes of a body are read. A longer YAML file is
 	// refused; of longer records the lines that fit are read. A caller shows
@@ -51,9 +51,9 @@ const (
 )
 
 // Why a whole file is refused; Error wraps one of them. After all but
-// ErrNotDataTxt an earlier copy stays in use (5.4).
+// ErrNotDataTxt an earlier copy stays in use (§5.4).
 var (
-	// ErrNotDataTxt: neither form is recognised (5.2).
+	// ErrNotDataTxt: neither form is recognised (§5.2).
 	ErrNotDataTxt = errors.New("not a data.txt")
 	// ErrAnchor: the YAML holds an anchor, an alias or a merge key.
 	ErrAnchor = errors.New("YAML anchors, aliases and merge keys are not supported")
@@ -121,13 +121,13 @@ func (f *File) diagnose(line int, format string, args ...any) {
 	}
 }
 
-// Types a dataset has when its file names none (5.3, 5.4).
+// Types a dataset has when its file names none (§5.3, §5.4).
 const (
 	TypeFiles    = "files"    // the URLs are files
 	TypeLocation = "location" // the URL is a prefix under which datasets lie, and is not fetched as a file
 )
 
-// Dataset is one dataset record (5.4). Text that the file does not give is
+// Dataset is one dataset record (§5.4). Text that the file does not give is
 // empty; all text is valid UTF-8, and untrusted.
 type Dataset struct {
 	URLs        []string // absolute http or https URLs without fragment, at least one

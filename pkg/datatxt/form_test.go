@@ -64,7 +64,7 @@ func TestDatatxt_5_2_NotADataTxt(t *testing.T) {
 	}
 }
 
-// Guide, 0: one byte order mark is dropped, and UTF-16 is read when its mark
+// §0: one byte order mark is dropped, and UTF-16 is read when its mark
 // is there.
 func TestProtocols_0_ByteOrderMarks(t *testing.T) {
 	body := "- path: a.csv\n  title: Zürich 🚋\n"
@@ -82,4 +82,39 @@ func TestProtocols_0_ByteOrderMarks(t *testing.T) {
 	if d := one(t, string(append(le, 'x'))); d.Title != "Zürich 🚋" {
 		t.Errorf("odd length: title %q", d.Title)
 	}
+}
+
+// §0: a bad byte spoils its own line at most, although the YAML reader
+// would refuse the file for it.
+func TestProtocols_0_BadBytes(t *testing.T) {
+	f := parse(t, "- path: a.csv\n  title: caf\xe9\n- path: b\xff.csv\n- path: c.csv\n")
+	if got, want := urls(f), "https://d.example/a.csv https://d.example/b%EF%BF%BD.csv https://d.example/c.csv"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if f.Datasets[0].Title != "caf\uFFFD" || reasons(f) != "2: bytes that are no UTF-8; 3: bytes that are no UTF-8" {
+		t.Errorf("title %q; %s", f.Datasets[0].Title, reasons(f))
+	}
+	// In records a path is octets, so Latin-1 works as meant.
+	f = parse(t, "User-agent: *\nDisallow: /caf\xe9\nPath: /z\xfc.csv\nTitle: Z\xfcrich\n")
+	if allowed, _ := f.Allowed("/caf%E9"); allowed {
+		t.Error("a raw octet does not match its encoding")
+	}
+	if d := f.Datasets[0]; d.URLs[0] != "https://d.example/z%FC.csv" || d.Title != "Z\uFFFDrich" {
+		t.Errorf("%q, title %q", d.URLs, d.Title)
+	}
+}
+
+// §0: names ignore the case of ASCII letters, and of no others.
+func TestProtocols_0_NamesFoldASCIIOnly(t *testing.T) {
+	f := parse(t, "User-agent: *\nuSER-aGENT: x\nDISALLOW: /x\nDi\u017fallow: /y\nPATH: a.csv\n\u017fource: s\nSource: t\n")
+	if allowed, _ := f.Allowed("/x"); allowed {
+		t.Error("DISALLOW is not read")
+	}
+	if allowed, _ := f.Allowed("/y"); !allowed {
+		t.Error("Di\u017fallow is read as Disallow")
+	}
+	if len(f.Datasets) != 1 || f.Datasets[0].Source != "t" {
+		t.Errorf("%+v", f.Datasets)
+	}
+	refused(t, "U\u017fer-agent: *\nDisallow: /x\n", ErrNotDataTxt)
 }

@@ -1,8 +1,11 @@
 package datatxt
 
 import (
+	"bytes"
 	"errors"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -48,7 +51,48 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%s is closed", own)
 			}
 		}
+		insertBadLine(t, file, body)
 	})
+}
+
+// insertBadLine puts a line that means nothing somewhere into a file of records, and expects the same of everything else.
+func insertBadLine(t *testing.T, before *File, body []byte) {
+	ends := bytes.Count(body, []byte("\n"))
+	if before.Form != Records || ends == 0 || len(body) > 10_000 || bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
+		return // nothing to cut between, or not bytes
+	}
+	pos := 0
+	for range len(body)*31%ends + 1 {
+		pos += bytes.IndexByte(body[pos:], '\n') + 1
+	}
+	line := countLines(string(body[:pos]))
+	after, err := Parse([]byte(string(body[:pos])+"this line means nothing\n"+string(body[pos:])), root, bot)
+	if err != nil || after.Form != Records || after.Skipped != before.Skipped+1 || len(after.Datasets) != len(before.Datasets) {
+		t.Fatalf("a bad line after line %d: %+v, %v, before %+v", line, after, err, before)
+	}
+	shifted := func(n int) int {
+		if n > line {
+			return n + 1
+		}
+		return n
+	}
+	for i, d := range before.Datasets {
+		d.Line = shifted(d.Line)
+		d.Extra = slices.Clone(d.Extra)
+		for k := range d.Extra {
+			d.Extra[k].Line = shifted(d.Extra[k].Line)
+		}
+		if !reflect.DeepEqual(after.Datasets[i], d) {
+			t.Errorf("a bad line after line %d: %+v, want %+v", line, after.Datasets[i], d)
+		}
+	}
+	for _, path := range []string{"/", "/a", "/d/x", "/org/", "/p"} {
+		ok1, n1 := before.Allowed(path)
+		ok2, n2 := after.Allowed(path)
+		if ok1 != ok2 || shifted(n1) != n2 {
+			t.Errorf("a bad line after line %d: %s is %v by line %d, was %v by %d", line, path, ok2, n2, ok1, n1)
+		}
+	}
 }
 
 func checkDataset(t *testing.T, d Dataset) {

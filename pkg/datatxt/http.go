@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// State is what a response to GET /data.txt means for what we hold (5.1).
+// State is what a response to GET /data.txt means for what we hold (§5.1).
 type State int
 
 // The states. Redirects are the client's to follow; the base of the file is
@@ -56,7 +56,7 @@ func Usable(contentType string, body []byte) (ok bool, reason string) {
 	return true, ""
 }
 
-// How long a copy holds (5.1).
+// How long a copy holds (§5.1).
 const (
 	DefaultLifetime = 7 * 24 * time.Hour  // if the server says nothing
 	MinLifetime     = time.Hour           // whatever the server says

@@ -5,27 +5,7 @@ import (
 	"testing"
 )
 
-// What follows is our reading where guide and text say nothing.
-
-// A bad byte spoils its own line at most (guide, 0), although the YAML reader
-// would refuse the file for it.
-func TestLenient_BadBytes(t *testing.T) {
-	f := parse(t, "- path: a.csv\n  title: caf\xe9\n- path: b\xff.csv\n- path: c.csv\n")
-	if got, want := urls(f), "https://d.example/a.csv https://d.example/b%EF%BF%BD.csv https://d.example/c.csv"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if f.Datasets[0].Title != "caf\uFFFD" || reasons(f) != "2: bytes that are no UTF-8; 3: bytes that are no UTF-8" {
-		t.Errorf("title %q; %s", f.Datasets[0].Title, reasons(f))
-	}
-	// In records a path is octets, so Latin-1 works as meant.
-	f = parse(t, "User-agent: *\nDisallow: /caf\xe9\nPath: /z\xfc.csv\nTitle: Z\xfcrich\n")
-	if allowed, _ := f.Allowed("/caf%E9"); allowed {
-		t.Error("a raw octet does not match its encoding")
-	}
-	if d := f.Datasets[0]; d.URLs[0] != "https://d.example/z%FC.csv" || d.Title != "Z\uFFFDrich" {
-		t.Errorf("%q, title %q", d.URLs, d.Title)
-	}
-}
+// What follows is our reading where docs/formats.md says nothing.
 
 // Characters that the YAML reader refuses, swallows or takes for line ends
 // come through unharmed, in keys, values and comments.

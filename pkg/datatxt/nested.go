@@ -15,7 +15,7 @@ type Candidate struct {
 	Datasets []int // which of the file's datasets it may describe, in order
 }
 
-// Nested returns the nested files that the datasets of f suggest (5.4): for a
+// Nested returns the nested files that the datasets of f suggest (§5.4): for a
 // directory the data.txt in it, for a file the one beside it; only on the
 // file's own origin, only where its own rules allow, never the file itself or
 // the site's root file, each once. depth is how many steps f lies below the
@@ -76,7 +76,7 @@ func (f *File) beside(text string) (string, bool) {
 }
 
 // Fill returns parent with the fields it lacks taken from the nested file's
-// record of the same dataset; what parent has, it keeps (5.4). That record is
+// record of the same dataset; what parent has, it keeps (§5.4). That record is
 // the one with a URL of parent's; failing that, the only record of a data.txt
 // that lies in the directory parent names. filled is false if there is none.
 //

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The path table of 5.3, complete, from the text's section 3.2.2.
+// The path table of §5.3, complete, from the text's section 3.2.2.
 func TestDatatxt_5_3_PathTable(t *testing.T) {
 	for _, c := range []struct {
 		record, path string
@@ -55,7 +55,7 @@ Allow: /~mak
 Disallow: /
 `
 
-// The access matrix of 5.3, complete.
+// The access matrix of §5.3, complete.
 func TestDatatxt_5_3_AccessMatrix(t *testing.T) {
 	robots := []string{"UnhipBot", "WebCrawler", "Excite", "OtherBot"}
 	for path, want := range map[string][4]bool{
@@ -73,14 +73,40 @@ func TestDatatxt_5_3_AccessMatrix(t *testing.T) {
 		"/data.txt":           {true, true, true, true},
 	} {
 		for i, token := range robots {
-			f, err := Parse([]byte(fict), mustURL("http://www.fict.org/data.txt"), token)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, line := f.Allowed(path); got != want[i] {
-				t.Errorf("%s, %s: allowed = %v by line %d, want %v", token, path, got, line, want[i])
+			// Without the blank lines, as the text reached us, a user-agent line after a rule divides the records.
+			for _, body := range []string{fict, strings.ReplaceAll(fict, "\n\n", "\n")} {
+				f, err := Parse([]byte(body), mustURL("http://www.fict.org/data.txt"), token)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, line := f.Allowed(path); got != want[i] {
+					t.Errorf("%s, %s: allowed = %v by line %d, want %v", token, path, got, line, want[i])
+				}
 			}
 		}
+	}
+}
+
+// The smaller examples of the text's sections 3.2 and 3.2.1.
+func TestDatatxt_5_3_SmallExamples(t *testing.T) {
+	const record = "User-agent: webcrawler\nUser-agent: infoseek\nAllow: /tmp/ok.html\nDisallow: /tmp\nDisallow: /user/foo\n"
+	for _, token := range []string{"WebCrawler", "InfoSeek", "figtree"} {
+		f, err := Parse([]byte(record), root, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]bool{"/tmp/ok.html": true, "/tmp": false, "/tmp/x": false, "/user/foo": false, "/user": true} {
+			if got, _ := f.Allowed(path); got != (want || token == "figtree") {
+				t.Errorf("%s, %s: allowed = %v", token, path, got)
+			}
+		}
+	}
+	f, err := Parse([]byte("User-agent: figtree\nDisallow: /"), root, "FigTree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if allowed, _ := f.Allowed("/x"); allowed {
+		t.Error("FigTree is not figtree")
 	}
 }
 

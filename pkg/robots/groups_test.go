@@ -18,6 +18,18 @@ func TestProtocols_1_1_NothingParseable(t *testing.T) {
 	}
 }
 
+// §1.1: rules found behind redirects, also to another host, are those of the origin that was asked first. So it is this
+// origin that Host lines are held against, and its robots.txt that relative sitemaps start from.
+func TestProtocols_1_1_FirstOrigin(t *testing.T) {
+	first, last := mustOrigin(t, "http://a.example"), mustOrigin(t, "https://www.b.example")
+	f := robots.Parse([]byte("User-agent: *\nDisallow: /x\nHost: https://www.b.example\nSitemap: /s.xml\n")) // served by last
+	check(t, f.Rules("anybot", first), "!/", "!/x")
+	check(t, f.Rules("anybot", last), "/", "!/x")
+	if got := f.SitemapURLs(first.RobotsURL()); len(got) != 1 || got[0] != "http://a.example/s.xml" {
+		t.Errorf("sitemaps %q", got)
+	}
+}
+
 // §1.2.1: a comment starts at any "#"; a literal one is written %23.
 func TestProtocols_1_2_1_Comments(t *testing.T) {
 	r := rulesOf(t, "#c\nUser-agent: *#c\nDisallow: /a#b\nDisallow: /c%23d\nDisallow: # nothing\n#Disallow: /e\n", "anybot")
@@ -155,6 +167,12 @@ func TestProtocols_1_4_PatternStart(t *testing.T) {
 			t.Errorf("%s: diagnostics %+v", pattern, f.Diagnostics)
 		}
 	}
+}
+
+// §1.4: index.html is a file like another, and does not stand for its directory, as it does for one other crawler.
+func TestProtocols_1_4_NoDirectoryIndex(t *testing.T) {
+	check(t, rulesOf(t, "User-agent: *\nDisallow: /\nAllow: /a/index.html\n", "anybot"), "!/a/", "!/a", "/a/index.html")
+	check(t, rulesOf(t, "User-agent: *\nDisallow: /a/index.html\n", "anybot"), "/a/", "!/a/index.html")
 }
 
 // §1.4: octets are counted in the normal form, wildcard and anchor one each, "**" as written.

@@ -235,6 +235,47 @@ func TestHost_2_4_Claim(t *testing.T) {
 	}
 }
 
+// §2.4: the table of situations, as far as the files themselves decide: what each claims, and whether it is closed.
+func TestHost_2_4_Situations(t *testing.T) {
+	const a, b, c = "http://a.example", "http://b.example", "http://c.example"
+	host := func(names ...string) string {
+		return "User-agent: *\nDisallow:\nHost: " + strings.Join(names, "\nHost: ") + "\n"
+	}
+	none := "User-agent: *\nDisallow:\n"
+	for _, tt := range []struct {
+		name, text, origin string
+		claim              string // an origin, or "self", or "none"
+		closed             bool
+	}{
+		{"A: Host B; B: Host B, same file: A", host("b.example"), a, b, true},
+		{"A: Host B; B: Host B, same file: B", host("b.example"), b, "self", false},
+		{"A: Host B; B: no Host: B", none, b, "none", false},
+		{"A: Host B; B: Host A: A", host("b.example"), a, b, true},
+		{"A: Host B; B: Host A: B", host("a.example"), b, a, true},
+		{"A: Host B; B: Host C; C: Host C: B", host("c.example"), b, c, true},
+		{"A: Host B; B: Host C; C: Host C: C", host("c.example"), c, "self", false},
+		{"A: Host A and Host B", host("a.example", "b.example"), a, "self", false},
+		{"A: Host B and Host A", host("b.example", "a.example"), a, "self", false},
+		{"Host only for another agent", "User-agent: other\nHost: b.example\nDisallow:\nUser-agent: *\nDisallow:\n", a, b, false},
+		{"http://h: Host: https://h", host("https://a.example"), a, "https://a.example", true},
+		{"http://h: Host: https://h, seen from https", host("https://a.example"), "https://a.example", "self", false},
+	} {
+		o := mustOrigin(t, tt.origin)
+		f := robots.Parse([]byte(tt.text))
+		got := f.Claim(o).Kind.String()
+		if got == "target" {
+			got = f.Claim(o).Target.String()
+		}
+		if got != tt.claim {
+			t.Errorf("%s: claims %s, want %s", tt.name, got, tt.claim)
+		}
+		r := f.Rules("anybot", o)
+		if v := r.Match("/x"); v.Allowed == tt.closed || !r.Match("/robots.txt").Allowed {
+			t.Errorf("%s: %+v, want closed %v", tt.name, v, tt.closed)
+		}
+	}
+}
+
 // §2.4: the hint is the first correct argument in the file, in whatever group, as written.
 func TestHost_2_4_Hint(t *testing.T) {
 	for text, want := range map[string]string{

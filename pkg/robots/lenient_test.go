@@ -7,9 +7,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// What no standard asks for, but other parsers or plain sense do (§1.2.7).
+// What no standard asks for, but other parsers or plain sense do.
 
-func TestLenient_MisspeltNames(t *testing.T) {
+// §1.2.7: the names that are read as others.
+func TestLenient_1_2_7_MisspeltNames(t *testing.T) {
 	for _, agent := range []string{"user-agent", "useragent", "user agent", "UserAgent", "User Agent"} {
 		for _, disallow := range []string{"disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw", "DisAlow"} {
 			check(t, rulesOf(t, agent+": *\n"+disallow+": /x\n", "anybot"), "!/x", "/y")
@@ -29,10 +30,12 @@ func TestLenient_MisspeltNames(t *testing.T) {
 	}
 }
 
-func TestLenient_MissingColon(t *testing.T) {
+// §1.2.7: two words and no colon.
+func TestLenient_1_2_7_MissingColon(t *testing.T) {
 	check(t, rulesOf(t, "User-agent *\ndisallow /x\n", "anybot"), "!/x", "/y")
 	check(t, rulesOf(t, "User-agent\t*\n  dissallow \t /x  # c\n", "anybot"), "!/x", "/y")
 	check(t, rulesOf(t, "User-agent *\ndisallow /x:y\n", "anybot"), "!/x:y", "/x")
+	check(t, rulesOf(t, "User-agent *\nallow /x/y\nDisallow: /x\n", "anybot"), "/x/y", "!/x")
 	check(t, rulesOf(t, "User-agent: *\ndisallow /x /y\n", "anybot"), "/x", "/y")
 	check(t, rulesOf(t, "user agent *\ndisallow /x\n", "anybot"), "/x") // three words
 	check(t, rulesOf(t, "User-agent: *\ndisallow/x\n", "anybot"), "/x")
@@ -44,7 +47,8 @@ func TestLenient_MissingColon(t *testing.T) {
 	check(t, rulesOf(t, "User-agent: a\nDisallow\nUser-agent: b\nDisallow: /x\n", "a"), "!/x")
 }
 
-func TestLenient_IsReported(t *testing.T) {
+// §1.2.7: what was read leniently is reported.
+func TestLenient_1_2_7_IsReported(t *testing.T) {
 	f := robots.Parse([]byte("Useragent: *\nDisallow /x\nDisalow: /y\n"))
 	if len(f.Diagnostics) != 3 {
 		t.Errorf("diagnostics %+v", f.Diagnostics)

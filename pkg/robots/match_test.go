@@ -17,8 +17,8 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// The comparisons a pattern costs stay within the product of the lengths, however hostile the two are.
-func TestMatchIsBounded(t *testing.T) {
+// §1.4: the comparisons a pattern costs stay within the product of the lengths, however hostile the two are.
+func TestProtocols_1_4_MatchIsBounded(t *testing.T) {
 	const a = "a"
 	for _, pattern := range []string{
 		strings.Repeat("a*", 4000) + "b", strings.Repeat("*a", 4000) + "b$", strings.Repeat("*", 8000) + "b", strings.Repeat("*", 8000),

@@ -189,6 +189,8 @@ func TestRFC9309_2_2_3_SpecialCharacters(t *testing.T) {
 		{"/path/file-with-a-%2A.html", []string{"!/path/file-with-a-*.html", "/path/file-with-a-b.html"}},
 		{"/path/foo-%24", []string{"!/path/foo-$", "/path/foo-"}},
 		{"$", []string{"/", "/$"}},
+		{"/this/path/exactly$", []string{"!/this/path/exactly", "/this/path/exactly/", "/this/path/exactly?x"}},
+		{"/this/*/exactly", []string{"!/this/path/exactly", "!/this/a/b/exactly/x", "!/this//exactly", "/this/exactly"}},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			check(t, rulesOf(t, "User-agent: *\nDisallow: "+tt.rule+"\n", "anybot"), tt.paths...)

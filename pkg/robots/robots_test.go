@@ -113,7 +113,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestDiagnostics(t *testing.T) {
+// §0: a bad line is skipped, counted and reported by number and reason; the others stand.
+func TestProtocols_0_Diagnostics(t *testing.T) {
 	text := strings.Join([]string{
 		"Allow: /early",              // 1 before any group
 		"User-agent: *",              // 2
@@ -146,6 +147,7 @@ func TestDiagnostics(t *testing.T) {
 	if f.Odd != len(f.Diagnostics) {
 		t.Errorf("Odd = %d, want %d", f.Odd, len(f.Diagnostics))
 	}
+	check(t, f.Rules("anybot", origin), "/early", "/x", "/fine") // line 13 is in the group of line 11, which is nobody's
 }
 
 func contains(s []int, n int) bool {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Every form of date that 4.1.4 lists.
+// Every form of date that §4.1.4 lists.
 func TestProtocols_4_1_4_Dates(t *testing.T) {
 	at := time.Date(2025, 12, 3, 13, 9, 53, 0, time.UTC)
 	plus := func(h int) time.Time { return at.Add(time.Duration(h) * time.Hour) }

@@ -8,7 +8,7 @@ import (
 )
 
 // FromHTML returns the set of a page's meta elements for our token, as a full
-// HTML parser with scripting off sees them (4.3). It builds the whole tree, so
+// HTML parser with scripting off sees them (§4.3). It builds the whole tree, so
 // it is slow and exact; ScanHTML stops where the head ends. The page must be
 // UTF-8; a byte order mark is dropped.
 func FromHTML(token string, page []byte) *Set {

@@ -2,7 +2,7 @@ package robotstag
 
 import "testing"
 
-// What follows is our reading where the guide says nothing. The rule behind
+// What follows is our reading where docs/formats.md says nothing. The rule behind
 // it: to lose a noindex is worse than to obey one too many.
 
 func TestLenient_WordsAfterADate(t *testing.T) {
@@ -59,16 +59,6 @@ func TestLenient_StrayColons(t *testing.T) {
 		{"ExampleBot::noindex", "", "noindex"},
 		{"**==noindex", "noindex", ""},
 	})
-}
-
-// Names fold ASCII letters only: U+017F would otherwise be an "s", U+212A a "k".
-func TestLenient_OnlyASCIIFolds(t *testing.T) {
-	checkHeaders(t, []row{{"no\u017fnippet", "", ""}})
-	s := New(bot)
-	s.AddMeta("robot\u017f", "noindex")
-	if !s.Directives().IsZero() {
-		t.Error("robot\u017f is read as robots")
-	}
 }
 
 // Many pages begin with a byte order mark, and not every reader drops it. Head

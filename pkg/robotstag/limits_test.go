@@ -93,3 +93,45 @@ func TestDiagnosticsNameTheirLine(t *testing.T) {
 		t.Errorf("Diagnostics = %+v, want %+v", got, want)
 	}
 }
+
+// Twice the bytes must cost less than three times the work, also on input made
+// to provoke the opposite: header values, meta contents, and pages.
+func TestReadingIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	double := func(t *testing.T, unit string, size int, read func(text string)) {
+		work := func(text string) time.Duration {
+			best := time.Hour
+			for range 5 {
+				start := time.Now()
+				for range 10 {
+					read(text)
+				}
+				best = min(best, time.Since(start))
+			}
+			return best
+		}
+		small := strings.Repeat(unit, size/len(unit))
+		// The machine may be busy with other things; only a ratio that stays bad counts.
+		var one, two time.Duration
+		for range 5 {
+			if one, two = work(small), work(small+small); two < 3*one+time.Millisecond {
+				return
+			}
+		}
+		t.Errorf("%q: %v for half, %v for all", unit, one, two)
+	}
+	for _, unit := range []string{
+		"x", " ", ",", ";", "*", "=", ":", "a=", "a ", "a,", "noindex,", "Bot=noindex;", "unavailable_after:", "unavailable_after: Wed,",
+		"unavailable_after: 2025-12-03 ", "unavailable_after: 2025-12-03 13:09 x y z,", "2025-12-03 ", "max-snippet:0 ", "unavailable_after: x ",
+	} {
+		double(t, unit, MaxValue/2, func(text string) { fromHeader(text) })
+		double(t, unit, MaxValue/2, func(text string) { fromMeta(text) })
+	}
+	for _, unit := range []string{
+		a, "<", "<!--", "<meta ", "<meta name=robots ", "&", "<template>", "<noscript>", "</noscript>", "<script>", "<title>", "<link>", "<meta name=robots content='",
+	} {
+		double(t, unit, 1<<15, func(text string) { scan(text) })
+	}
+}

@@ -57,7 +57,7 @@ func checkHeaders(t *testing.T, rows []row) {
 	}
 }
 
-// The table at the end of 4.1, complete.
+// The table at the end of §4.1, complete.
 func TestProtocols_4_1_HeaderTable(t *testing.T) {
 	checkHeaders(t, []row{
 		{"*=noindex, nosnippet; ExampleBot=;", "noindex nosnippet", ""},
@@ -99,6 +99,16 @@ func TestProtocols_4_1_FieldNames(t *testing.T) {
 		if s.Directives().NoIndex != read {
 			t.Errorf("field %q read = %v, want %v", name, !read, read)
 		}
+	}
+}
+
+// §0: names fold ASCII letters only: U+017F would otherwise be an "s", U+212A a "k".
+func TestProtocols_0_NamesFoldASCIIOnly(t *testing.T) {
+	checkHeaders(t, []row{{"no\u017fnippet", "", ""}})
+	s := New(bot)
+	s.AddMeta("robot\u017f", "noindex")
+	if !s.Directives().IsZero() {
+		t.Error("robot\u017f is read as robots")
 	}
 }
 
@@ -150,7 +160,7 @@ func TestProtocols_4_1_2_Everybody(t *testing.T) {
 	})
 }
 
-// 1.3: the longest leading run of token characters decides, in any case.
+// §1.3: the longest leading run of token characters decides, in any case.
 func TestProtocols_4_1_2_TokenComparison(t *testing.T) {
 	for value, ours := range map[string]bool{
 		"ExampleBot=noindex": true, "examplebot=noindex": true, "EXAMPLEBOT/2.1=noindex": true, "ExampleBot/=noindex": true,

@@ -22,14 +22,14 @@
 // [FromHTML] gives the answer of a full HTML parser, slowly.
 //
 // Nothing here returns an error or panics: whatever cannot be read is skipped
-// and reported by [Set.Diagnostics]. Nothing reads a clock. The clauses cited
-// as "4.1" and so on are those of the project's protocol guide.
+// and reported by [Set.Diagnostics]. Nothing reads a clock. Clause numbers in
+// comments without a name are those of docs/formats.md.
 package robotstag
 
 import "time"
 
 // Directives is what is asked of one agent, everybody's rules and its own
-// taken together (4.2). The zero value asks nothing.
+// taken together (§4.2). The zero value asks nothing.
 type Directives struct {
 	// NoIndex: the fetched data stays out of the public index, and leaves it
 	// if it is there. Links may still be followed.
@@ -57,7 +57,7 @@ func (d Directives) Merge(o Directives) Directives {
 }
 
 // At returns the directives in force at now: NoIndex is set from the instant
-// UnavailableAfter on (4.1.4).
+// UnavailableAfter on (§4.1.4).
 func (d Directives) At(now time.Time) Directives {
 	if !d.UnavailableAfter.IsZero() && !now.Before(d.UnavailableAfter) {
 		d.NoIndex = true

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Limits. The draft demands at least 8 KiB of a field value (2.1.1); the rest
-// bounds what one response can make us do and keep.
+// Limits. draft-illyes-repext §2.1.1 demands at least 8 KiB of a field value;
+// the rest bounds what one response can make us do and keep.
 const (
 	// MaxValue is how many bytes of one header line, or of one meta element's
 	// content, are read. A rule that the cut halves is ignored.
@@ -106,7 +106,7 @@ func (s *Set) Reset(token string) {
 	*s = Set{token: leadingToken(token), sources: s.sources[:0], diags: s.diags[:0]}
 }
 
-// AddHeader reads one field line (4.1). Names other than Robots-Tag and
+// AddHeader reads one field line (§4.1). Names other than Robots-Tag and
 // X-Robots-Tag, in any case, are ignored. Lines must not be joined with commas
 // first: each is read on its own.
 func (s *Set) AddHeader(name, value string) {
@@ -126,7 +126,7 @@ func (s *Set) AddHeaders(h http.Header) {
 
 // Carries reports whether a response has any Robots-Tag or X-Robots-Tag line.
 // A 304 that carries one replaces what earlier headers said; one without keeps
-// it (4.2).
+// it (§4.2).
 func Carries(h http.Header) bool {
 	for _, name := range fields {
 		if len(h[name]) > 0 {
@@ -149,7 +149,7 @@ func isField(name string) bool {
 }
 
 // AddMeta reads one <meta name=… content=…> that stands in a page's head
-// (4.3); whether it does is for the caller to decide, see Head. Names that are
+// (§4.3); whether it does is for the caller to decide, see Head. Names that are
 // neither "robots" nor our token are ignored.
 func (s *Set) AddMeta(name, content string) {
 	if everybody, own := addressee(name, s.token); everybody || own {
@@ -168,7 +168,7 @@ func (s *Set) WantsMeta(name []byte) bool {
 func (s *Set) Directives() Directives { return s.header.Merge(s.meta) }
 
 // HeaderDirectives returns what the header lines alone ask: the part a 304
-// may replace (4.2).
+// may replace (§4.2).
 func (s *Set) HeaderDirectives() Directives { return s.header }
 
 // MetaDirectives returns what the meta elements alone ask.
