@@ -107,7 +107,8 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 		}),
 	}
 	if o.InProcess != nil {
-		opts = append(opts, nats.InProcessServer(o.InProcess))
+		opts = append(opts, nats.InProcessServer(o.InProcess),
+			nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0)) // it is here or it is not
 	}
 	if o.User != "" {
 		opts = append(opts, nats.UserInfo(o.User, o.Password))

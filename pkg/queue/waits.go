@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -12,7 +13,7 @@ import (
 
 // Error codes of the server that say what to do about a refused publish.
 const (
-	codeStoreFailed    = 10077 // full, or the disk is
+	codeStoreFailed    = 10077 // for several reasons, told apart by words only
 	codeMessageTooBig  = 10054
 	codeHeaderTooBig   = 10097
 	codeStreamSealed   = 10109
@@ -30,7 +31,10 @@ func whyNot(err error) (why string, hopeless bool) {
 		case codeMessageTooBig, codeHeaderTooBig, codeStreamSealed, codeStreamMismatch:
 			return "", true
 		case codeStoreFailed:
-			return "the stream is full or cannot store: waiting for room", false
+			if strings.Contains(api.Description, "maximum") {
+				return "the stream is full: waiting for room", false
+			}
+			return "the broker cannot store: waiting", false
 		}
 		return "the stream refuses messages: waiting", false
 	case errors.Is(err, nats.ErrNoResponders):

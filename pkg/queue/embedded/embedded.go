@@ -19,7 +19,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -60,6 +59,9 @@ type Server struct {
 	lock   *os.File
 	bootID string
 	clean  bool
+	broken chan struct{} // see heal; holds one
+	quit   context.CancelFunc
+	healer sync.WaitGroup
 
 	mu      sync.Mutex     // guards what follows; held over a restart and the shutdown
 	ns      *server.Server // replaced by Restart
@@ -87,7 +89,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded NATS in %s: %w: stop it first, or use another data directory", o.Dir, err)
 	}
-	s := &Server{opts: o, lock: lock}
+	s := &Server{opts: o, lock: lock, broken: make(chan struct{}, 1)}
 	if s.opts.MaxStore == 0 {
 		s.opts.MaxStore, err = roomFor(o.Dir)
 	}
@@ -104,6 +106,9 @@ func Start(o Options) (*Server, error) {
 		lock.Close()
 		return nil, fmt.Errorf("embedded NATS in %s: %w", o.Dir, err)
 	}
+	ctx, quit := context.WithCancel(context.Background())
+	s.quit = quit
+	s.healer.Go(func() { s.heal(ctx) })
 	return s, nil
 }
 
@@ -132,7 +137,7 @@ func (s *Server) run() (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &logger{log: o.Log.With("part", "nats"), fatal: make(chan string, 1)}
+	out := &logger{log: o.Log.With("part", "nats"), fatal: make(chan string, 1), broken: s.broken}
 	ns.SetLoggerV2(out, o.Log.Enabled(context.Background(), slog.LevelDebug), false, false)
 	started := make(chan struct{})
 	go func() {
@@ -215,6 +220,8 @@ func (s *Server) WasClean() bool { return s.clean }
 
 // Shutdown stops the server, waits until its files are closed and lets the directory go. Calling it again does nothing.
 func (s *Server) Shutdown() {
+	s.quit()
+	s.healer.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
@@ -237,8 +244,9 @@ func (s *Server) stop() {
 	s.ns = nil
 }
 
-// Restart stops the server and starts it again on the same directory and port: what brings streams back to life whose
-// disk was full for a while. Clients reconnect by themselves. After an error Restart may be tried again.
+// Restart stops the server and starts it again on the same directory and port. Clients reconnect by themselves. After
+// an error Restart may be tried again. The server calls it itself when a stream has died of a full disk that has room
+// again.
 func (s *Server) Restart() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,21 +265,4 @@ func (s *Server) Restart() error {
 	}
 	s.ns = ns
 	return nil
-}
-
-func splitListen(listen string) (host string, port int, err error) {
-	if listen == "" {
-		return "", 0, nil
-	}
-	host, p, err := net.SplitHostPort(listen)
-	if err == nil {
-		port, err = strconv.Atoi(p)
-	}
-	if err != nil {
-		return "", 0, fmt.Errorf("embedded NATS: listen address %q: use host:port, for example 127.0.0.1:4222", listen)
-	}
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
-	return host, port, nil
 }

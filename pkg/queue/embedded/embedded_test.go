@@ -202,6 +202,27 @@ func TestCorruptStream(t *testing.T) {
 	start(t, Options{Dir: dir})
 }
 
+// A stream that died of a failed write comes back when the disk has room.
+func TestHeals(t *testing.T) {
+	every := healEvery
+	healEvery = 20 * time.Millisecond
+	t.Cleanup(func() { healEvery = every })
+	s := start(t, Options{Dir: t.TempDir()})
+	back := make(chan bool, 1)
+	connect(t, s, nats.ReconnectWait(20*time.Millisecond), nats.ReconnectHandler(func(*nats.Conn) { back <- true }))
+	before := s.current()
+	// What the server says when it has met ENOSPC.
+	before.Errorf("JetStream stream '%s > %s' critical write error: %v", "$G", "S", "no space left on device")
+	select {
+	case <-back:
+	case <-time.After(10 * time.Second):
+		t.Fatal("no restart")
+	}
+	if s.current() == before {
+		t.Error("the same server as before")
+	}
+}
+
 func TestRestartKeepsPortAndClients(t *testing.T) {
 	for _, listen := range []string{"", "127.0.0.1:0"} {
 		s := start(t, Options{Dir: t.TempDir(), Listen: listen})

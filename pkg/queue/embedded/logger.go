@@ -11,8 +11,9 @@ import (
 // logger passes what the server says on to slog, and keeps what it says while it starts: the server goes on without a
 // stream it cannot read and only mentions it.
 type logger struct {
-	log   *slog.Logger
-	fatal chan string // the first fatal message; holds one
+	log    *slog.Logger
+	fatal  chan string   // the first fatal message; holds one
+	broken chan struct{} // told when a stream died of a failed write; holds one
 
 	mu       sync.Mutex // guards what follows
 	started  bool
@@ -50,6 +51,12 @@ func (l *logger) trouble(level slog.Level, what string) {
 		l.troubles = append(l.troubles, what)
 	}
 	l.mu.Unlock()
+	if strings.Contains(what, "critical write error") {
+		select {
+		case l.broken <- struct{}{}:
+		default:
+		}
+	}
 	l.log.Log(context.Background(), level, what)
 }
 

@@ -1,0 +1,41 @@
+package embedded
+
+import (
+	"context"
+	"time"
+)
+
+// healFree is how much must be free before a restart is worth trying.
+const healFree = 64 * mib
+
+// healEvery is how often to look whether there is room again.
+var healEvery = 2 * time.Second
+
+// heal restarts the server after a stream could not be written, once the disk has room again: until then the stream
+// answers nobody, not even with an error.
+func (s *Server) heal(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.broken:
+		}
+		s.opts.Log.Error("the disk refuses writes, nothing can be stored: free some space, and it goes on by itself", "dir", s.opts.Dir)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(healEvery):
+			}
+			if free, _, err := diskSpace(s.opts.Dir); err != nil || free < healFree {
+				continue
+			}
+			err := s.Restart()
+			if err == nil {
+				s.opts.Log.Info("the store is open again", "dir", s.opts.Dir)
+				break
+			}
+			s.opts.Log.Error("cannot open the store again", "err", err)
+		}
+	}
+}
