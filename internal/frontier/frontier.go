@@ -49,7 +49,8 @@ type Frontier struct {
 	wake  chan struct{}
 	since time.Time
 
-	mu     sync.Mutex // guards spec, j, shards
+	saving sync.Mutex // held while the copy of the spec is written
+	mu     sync.Mutex // guards j and shards
 	j      judge
 	shards map[int]*shard
 
@@ -133,6 +134,8 @@ func (f *Frontier) spec() crawl.Spec {
 
 // saveSpec keeps a copy beside the files, for reading them while nothing runs.
 func (f *Frontier) saveSpec() error {
+	f.saving.Lock()
+	defer f.saving.Unlock()
 	b, err := json.MarshalIndent(f.spec(), "", "  ")
 	if err != nil {
 		return err
