@@ -112,10 +112,10 @@ type addressError struct {
 
 func (e *addressError) Error() string { return fmt.Sprintf("address %s refused: %s", e.addr, e.hint) }
 
-// guard decides whether an address may be dialled. It is asked for the address a socket is about to connect to, so
-// redirects, --resolve and names that change their mind are all covered.
-func guard(a netip.Addr, allowPrivate, contact bool) (isPrivate bool, err error) {
-	switch reachOf(a) {
+// guard decides whether an address, which is of kind r, may be dialled. It is asked for the address a socket is about to
+// connect to, so redirects, --resolve and names that change their mind are all covered.
+func guard(a netip.Addr, r reach, allowPrivate, contact bool) (isPrivate bool, err error) {
+	switch r {
 	case public:
 		if !contact {
 			return false, &addressError{a, "public sites are crawled only with a contact, so that webmasters can reach you; add --contact you@example.org"}

@@ -46,7 +46,7 @@ func TestGuard(t *testing.T) {
 		{priv, false, true, false, "--allow-private"}, {priv, false, false, false, "--allow-private"},
 		{never, true, true, false, "never"}, {never, false, false, false, "never"},
 	} {
-		isPrivate, err := guard(tt.addr, tt.allow, tt.contact)
+		isPrivate, err := guard(tt.addr, reachOf(tt.addr), tt.allow, tt.contact)
 		if (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), tt.hint) {
 			t.Errorf("guard(%v, %v, %v): %v", tt.addr, tt.allow, tt.contact, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -34,6 +35,7 @@ type client struct {
 	opt       Options
 	transport *http.Transport
 	tls       *tls.Config
+	reach     func(netip.Addr) reach // reachOf; tests play the internet on loopback
 	gate      Gate
 	check     check
 	conns     connRecord
@@ -41,7 +43,7 @@ type client struct {
 }
 
 func newClient(opt Options) *client {
-	c := &client{opt: opt, ips: ipCap{limit: opt.MaxPerIP}, tls: opt.TLS.Clone()}
+	c := &client{opt: opt, reach: reachOf, ips: ipCap{limit: opt.MaxPerIP}, tls: opt.TLS.Clone()}
 	if c.tls == nil {
 		c.tls = new(tls.Config)
 	}

@@ -53,7 +53,7 @@ func (c *client) connect(ctx context.Context, network, addr string, secure bool)
 		return nil, fmt.Errorf("address of the connection to %s: %w", addr, err)
 	}
 	ip := remote.Addr().Unmap()
-	conn := &conn{Conn: raw, raw: raw, addr: ip, private: reachOf(ip) != public, limits: &c.opt, forget: c.conns.drop}
+	conn := &conn{Conn: raw, raw: raw, addr: ip, private: c.reach(ip) != public, limits: &c.opt, forget: c.conns.drop}
 	if secure {
 		name, _, _ := net.SplitHostPort(addr)
 		cfg := c.tls.Clone()
@@ -80,7 +80,7 @@ func (c *client) connectRaw(ctx context.Context, h *hold, network, addr string) 
 			if err != nil {
 				return &addressError{hint: fmt.Sprintf("%q is no address", address)}
 			}
-			isPrivate, err := guard(ap.Addr(), h.cfg.allowPrivate, h.cfg.contact)
+			isPrivate, err := guard(ap.Addr(), c.reach(ap.Addr()), h.cfg.allowPrivate, h.cfg.contact)
 			if err != nil {
 				return err
 			}
