@@ -91,7 +91,7 @@ func Stop(ctx context.Context, nc *nats.Conn, names crawl.Names) ([]Process, err
 		switch {
 		case ctx.Err() != nil:
 			return ps, fmt.Errorf("told to stop, but still there: %v", left)
-		case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrConnectionReconnecting):
+		case err != nil && !nc.IsConnected():
 			return ps, nil // the embedded server went with its crawl
 		case err != nil:
 			return ps, err

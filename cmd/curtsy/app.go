@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Exit codes of every command.
+const (
+	exitOK          = 0   // done; of a crawl: nothing more can be done now
+	exitFailed      = 1   // it could not be done; of a check: refused
+	exitUsage       = 2   // typed or configured wrong
+	exitLimit       = 3   // a limit ended the crawl
+	exitInterrupted = 130 // ^C or SIGTERM
+)
+
+// app is what subcommands share: where they read and write.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	parsed         bool // the command line made sense to cobra
+}
+
+// exit is an error that asks for an exit code of its own. A nil err exits silently.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// usage makes an error for something typed wrong.
+func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Errorf(format, args...)} }
+
+// exitCode prints what went wrong and says what to exit with.
+func (a *app) exitCode(ctx context.Context, err error) int {
+	var (
+		asked *exit
+		bad   *config.Error
+	)
+	code := exitFailed
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &asked):
+		if code = asked.code; asked.err == nil {
+			return code
+		}
+	case errors.As(err, &bad):
+		code = exitUsage
+	case !a.parsed:
+		code, err = exitUsage, fmt.Errorf("%w\nRun curtsy --help for the commands there are.", err)
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitInterrupted
+	}
+	fmt.Fprintln(a.stderr, "curtsy:", strings.TrimRight(err.Error(), "\n"))
+	return code
+}
+
+// suggestFlag adds the nearest flag to cobra's complaint about one it does not know.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return usage("%v", err)
+	}
+	var flags []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+	if n := config.Nearest(name, flags); n != "" {
+		return usage("%v; did you mean --%s?", err, n)
+	}
+	return usage("%v; %s --help lists them", err, cmd.CommandPath())
+}
+
+// printJSON writes v as one line, without escaping what only HTML minds.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// configured binds the settings of cfg to the flags of cmd and makes cmd run with them loaded.
+func configured(cmd *cobra.Command, cfg any, run func(cmd *cobra.Command, args []string, src *config.Source) error) *cobra.Command {
+	src := config.Bind(cmd.Flags(), cfg)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := src.Load(); err != nil {
+			return err
+		}
+		return run(cmd, args, src)
+	}
+	return cmd
+}
+
+// no refuses arguments, one takes exactly one; both say what to type.
+func no(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+func one(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage("%s takes one %s, for example: %s %s", cmd.CommandPath(), what, cmd.CommandPath(), example)
+		}
+		return nil
+	}
+}

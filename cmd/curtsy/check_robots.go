@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/spf13/cobra"
+)
+
+// robotsAnswer is what `curtsy check robots --json` prints.
+type robotsAnswer struct {
+	Allowed     *bool              `json:"allowed"` // null without --url
+	Line        int                `json:"line"`
+	Rule        string             `json:"rule"`
+	CrawlDelay  *float64           `json:"crawl_delay"`
+	Sitemaps    []string           `json:"sitemaps"`
+	Cleaned     *string            `json:"cleaned,omitempty"`
+	Host        robotsHostAnswer   `json:"host"`
+	AgentServer *string            `json:"agent_server"`
+	Diagnostics []robotsDiagnostic `json:"diagnostics"`
+}
+
+type robotsHostAnswer struct {
+	Hint            *string `json:"hint"`
+	Matches         *bool   `json:"matches"` // null without a hint or without an origin to compare it with
+	ImpliedDisallow bool    `json:"implied_disallow"`
+}
+
+type robotsDiagnostic struct {
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
+
+func (a *app) checkRobotsCommand() *cobra.Command {
+	var agent, from, rawURL string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "robots FILE",
+		Short: "What a robots.txt says to a robot",
+		Long: `What a robots.txt says to the robot called --agent, as a whole and, with --url, about one URL.
+
+Exits with 0 if the URL is allowed (without --url: if the file could be read), 1 if it is refused, 2 if there was nothing to work with.`,
+		Example: "  curtsy check robots --agent curtsy --url https://example.org/shop robots.txt",
+		Args:    one("FILE", "robots.txt"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			body, err := a.readInput(args[0], robots.MaxBytes+2)
+			if err != nil {
+				return err
+			}
+			ans, err := askRobots(body, agent, from, rawURL)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = a.printJSON(ans)
+			} else {
+				a.printRobots(ans, agent, rawURL)
+			}
+			if err == nil && ans.Allowed != nil && !*ans.Allowed {
+				return &exit{code: exitFailed}
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&agent, "agent", "curtsy", "the robot's product `TOKEN`")
+	cmd.Flags().StringVar(&from, "from", "", "`URL` the file was asked for at (default: the origin of --url)")
+	cmd.Flags().StringVar(&rawURL, "url", "", "`URL` to ask about")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	return cmd
+}
+
+func askRobots(body []byte, agent, from, rawURL string) (robotsAnswer, error) {
+	var ans robotsAnswer
+	var origin robots.Origin
+	var u canon.URL
+	var err error
+	if rawURL != "" {
+		if u, err = canon.Parse(rawURL); err != nil {
+			return ans, usage("--url %q: %v; use for example https://example.org/shop", rawURL, err)
+		}
+		if origin, err = robots.ParseOrigin(u.String()); err != nil {
+			return ans, err
+		}
+	}
+	base := origin.RobotsURL()
+	if from != "" {
+		asked := origin
+		if origin, err = parseOrigin("--from", from); err != nil {
+			return ans, err
+		}
+		if rawURL != "" && asked != origin {
+			return ans, usage("the robots.txt of %s says nothing about %s; each origin has its own", origin, asked)
+		}
+		base = from
+	}
+	file := robots.Parse(body)
+	rules := file.Rules(agent, origin)
+	if u != "" {
+		v := rules.Match(u.PathQuery())
+		ans.Allowed, ans.Line, ans.Rule = &v.Allowed, v.Line, v.Rule
+		if cleaned := file.CleanURL(u.PathQuery()); len(file.CleanParams) > 0 {
+			ans.Cleaned = ptr(strings.TrimSuffix(u.String(), u.PathQuery()) + cleaned)
+		}
+		if target, ok := rules.AgentServer(u.Path()); ok {
+			ans.AgentServer = &target
+		}
+	}
+	if d, ok := rules.CrawlDelay(); ok {
+		ans.CrawlDelay = ptr(d.Seconds())
+	}
+	if ans.Sitemaps = file.SitemapURLs(base); origin == (robots.Origin{}) {
+		ans.Sitemaps = file.Sitemaps // relative ones have nothing to be relative to
+	}
+	if ans.Sitemaps == nil {
+		ans.Sitemaps = []string{}
+	}
+	ans.Host = askHost(file, rules, agent, origin)
+	ans.Diagnostics = []robotsDiagnostic{}
+	for _, d := range file.Diagnostics {
+		ans.Diagnostics = append(ans.Diagnostics, robotsDiagnostic{d.Line, d.Reason, d.Text})
+	}
+	return ans, nil
+}
+
+func askHost(file *robots.File, rules *robots.Rules, agent string, origin robots.Origin) robotsHostAnswer {
+	var h robotsHostAnswer
+	if file.HostHint != "" {
+		h.Hint = &file.HostHint
+	}
+	if origin == (robots.Origin{}) {
+		return h
+	}
+	if claim := file.Claim(origin); claim.Kind != robots.ClaimNone {
+		h.Matches = ptr(claim.Kind == robots.ClaimSelf)
+	}
+	// The origin changes rules in one way only: by the Disallow that a Host line naming others implies.
+	h.ImpliedDisallow = !reflect.DeepEqual(rules, file.Rules(agent, robots.Origin{}))
+	return h
+}
+
+func (a *app) printRobots(ans robotsAnswer, agent, rawURL string) {
+	w := a.stdout
+	if ans.Allowed != nil {
+		verdict := "may fetch"
+		if !*ans.Allowed {
+			verdict = "may not fetch"
+		}
+		why := "no rule matches"
+		if ans.Line > 0 {
+			why = fmt.Sprintf("line %d: %s", ans.Line, ans.Rule)
+		}
+		fmt.Fprintf(w, "%s %s %s (%s)\n", agent, verdict, rawURL, why)
+	}
+	if ans.CrawlDelay != nil {
+		fmt.Fprintf(w, "crawl-delay: %gs\n", *ans.CrawlDelay)
+	}
+	for _, s := range ans.Sitemaps {
+		fmt.Fprintln(w, "sitemap:", s)
+	}
+	if ans.Cleaned != nil {
+		fmt.Fprintln(w, "cleaned:", *ans.Cleaned)
+	}
+	if h := ans.Host; h.Hint != nil {
+		fmt.Fprintf(w, "host: %s", *h.Hint)
+		if h.Matches != nil {
+			fmt.Fprintf(w, " (this origin: %s; implied Disallow: %s)", yesNo(*h.Matches), yesNo(h.ImpliedDisallow))
+		}
+		fmt.Fprintln(w)
+	}
+	if ans.AgentServer != nil {
+		target := *ans.AgentServer
+		if target == "" {
+			target = "none"
+		}
+		fmt.Fprintln(w, "agent server:", target)
+	}
+	for _, d := range ans.Diagnostics {
+		fmt.Fprintf(w, "line %d: %s: %s\n", d.Line, d.Reason, d.Text)
+	}
+	if ans.Allowed == nil && len(ans.Diagnostics) == 0 {
+		fmt.Fprintln(w, "readable, nothing odd")
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/spf13/cobra"
+)
+
+// patience is how long stop, pause and resume wait to see their effect.
+const patience = 30 * time.Second
+
+// logger is the log of a command that only asks: it speaks up when something is wrong.
+func (a *app) logger(cfg *config.Reader) *slog.Logger {
+	c := cfg.Common
+	if c.LogLevel == "info" {
+		c.LogLevel = "error"
+	}
+	return c.Logger(a.stderr)
+}
+
+// controlling makes a command that steers a crawl which runs.
+func (a *app) controlling(use, short string, run func(ctx context.Context, l *live, cfg *config.Reader) error) *cobra.Command {
+	cfg := config.NewReader()
+	cmd := &cobra.Command{Use: use, Short: short, Args: no}
+	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
+		l, err := a.reach(cmd.Context(), cfg)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+		defer cancel()
+		return run(ctx, l, cfg)
+	})
+}
+
+// reach finds a crawl that runs.
+func (a *app) reach(ctx context.Context, cfg *config.Reader) (*live, error) {
+	if cfg.URL != "" {
+		return dialCrawl(ctx, cfg.NATS.Queue("curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
+	}
+	l, err := a.dialDir(ctx, cfg)
+	if errors.Is(err, errNotRunning) {
+		return nil, fmt.Errorf("no crawl runs in %s; name another directory with --dir, or a server with --nats URL --crawl NAME", cfg.Dir)
+	}
+	return l, err
+}
+
+func (a *app) stopCommand() *cobra.Command {
+	return a.controlling("stop", "Stop a crawl that runs; the same crawl command resumes it", func(ctx context.Context, l *live, cfg *config.Reader) error {
+		told, err := service.Stop(ctx, l.q.NC, l.names)
+		if err != nil {
+			return err
+		}
+		if len(told) == 0 {
+			return fmt.Errorf("nobody works on crawl %q", l.names)
+		}
+		for cfg.URL == "" && alive(cfg.Dir) { // it no longer answers, but is still closing its files
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%s was told to stop but still holds %s", told[0], cfg.Dir)
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		for _, p := range told {
+			fmt.Fprintln(a.stdout, "stopped", p)
+		}
+		return nil
+	})
+}
+
+func (a *app) pauseCommand() *cobra.Command {
+	return a.controlling("pause", "Let a crawl rest until curtsy resume", func(ctx context.Context, l *live, _ *config.Reader) error {
+		return a.setPaused(ctx, l, true, "paused")
+	})
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	return a.controlling("resume", "Let a paused crawl go on", func(ctx context.Context, l *live, _ *config.Reader) error {
+		return a.setPaused(ctx, l, false, "running")
+	})
+}
+
+// setPaused changes the spec and waits until the frontiers follow it.
+func (a *app) setPaused(ctx context.Context, l *live, paused bool, state string) error {
+	_, err := service.ChangeSpec(ctx, l.kv, func(old *crawl.Spec) (crawl.Spec, error) {
+		if old == nil {
+			return crawl.Spec{}, service.ErrNoSpec
+		}
+		s := *old
+		s.Paused = paused
+		return s, nil
+	})
+	if err != nil {
+		return err
+	}
+	for {
+		st, err := l.Status(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("crawl %q is to be %s, but nobody who works on it has said so yet: %w", l.names, state, errors.Join(err, ctx.Err()))
+		case err == nil && (st.State == "paused") == paused:
+			fmt.Fprintf(a.stdout, "%s: %s queued, %d in flight\n", state, count(st.Queued, "URL"), st.InFlight)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// alive reports whether a crawl holds the directory.
+func alive(dir string) bool { return service.Locked(dir, lockFile) }

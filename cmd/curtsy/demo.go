@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/spf13/cobra"
+)
+
+// demoDelay spaces the demo's requests: short enough to watch, long enough that the delay is what bounds the crawl.
+const demoDelay = 20 * time.Millisecond
+
+func (a *app) demoCommand() *cobra.Command {
+	cfg := config.NewDemo()
+	var stay bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Crawl a simulated web on this machine, offline",
+		Long: `Serve a small simulated web on loopback, crawl it with the production code, and show what came of it: pages, refusals by
+reason, a search. With --stay the simulated web is served on, to be crawled and looked at by hand.`,
+		Args: no,
+	}
+	cmd.Flags().BoolVar(&stay, "stay", false, "go on serving the simulated web until ^C")
+	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, src *config.Source) error {
+		if !src.Given("log-level") {
+			cfg.LogLevel = "error" // the simulated web breaks in every way; that is the point, and no news
+		}
+		return a.demo(cmd.Context(), cfg, src.Given("dir"), stay)
+	})
+}
+
+func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error {
+	web, err := simweb.Start(simweb.Demo())
+	if err != nil {
+		return err
+	}
+	defer web.Close()
+	dir := cfg.Dir
+	if !keep {
+		tmp, err := os.MkdirTemp("", "curtsy-demo-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(tmp)
+		dir = filepath.Join(tmp, "data")
+	}
+	c := config.NewCrawl()
+	c.Common, c.Admin, c.Dir = cfg.Common, cfg.Admin, dir
+	// The scope stays the domain: the simulated web links to the machine's own addresses too, to see whether crawlers fall for it.
+	c.Delay, c.AllowPrivate, c.HoldMax = demoDelay, true, 5*time.Second
+	c.Resolve = []string{web.Resolve()}
+	var seeds []canon.URL
+	for _, raw := range web.Seeds() {
+		u, err := canon.Parse(raw)
+		if err != nil {
+			return err
+		}
+		seeds = append(seeds, u)
+	}
+	fmt.Fprintf(a.stdout, "a simulated web of %d hosts is served on %s; crawling it from %s\n", len(web.Hosts()), web.Addr(), seeds[0])
+	p := newProgress(a.stdout, a.stderr)
+	p.plain = !p.person
+	all := func(string) bool { return true }
+	end, err := a.crawl(ctx, c, all, seeds, p, c.Logger(p.logTo()))
+	if err != nil {
+		return err
+	}
+	p.clear()
+	fmt.Fprintln(a.stdout)
+	summarize(a.stdout, end)
+	if code := end.code(); code != exitOK {
+		return &exit{code: code}
+	}
+	if err := a.demoSearch(ctx, dir, web); err != nil {
+		return err
+	}
+	a.demoPoliteness(web)
+	if keep || stay {
+		fmt.Fprintf(a.stdout, "\nlook at it yourself:\n  curtsy search --dir %[1]s \"words\"\n  curtsy explain --dir %[1]s http://h0001.sim.test/\n", quoteArg(dir))
+	}
+	if stay {
+		fmt.Fprintf(a.stdout, "\nstill serving on %s until ^C; crawl it yourself with:\n%s\n", web.Addr(), simwebHint(web))
+		<-ctx.Done()
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "\nnow a real site, with your address for its webmaster:\n  curtsy crawl --contact me@example.org https://example.org/\n")
+	return nil
+}
+
+// demoSearch looks something up in what was crawled.
+func (a *app) demoSearch(ctx context.Context, dir string, web *simweb.Server) error {
+	from, err := openFiles(dir)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	const query = "quiet harbor"
+	ans, err := from.Search(ctx, query, 3)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "\ncurtsy search %q\n", query)
+	a.printHits(ans)
+	return nil
+}
+
+// demoPoliteness reads the simulated web's own log, which is what a webmaster would have.
+func (a *app) demoPoliteness(web *simweb.Server) {
+	log := web.Log()
+	bad := simweb.Check(log, simweb.CheckOptions{
+		Token:     "curtsy",
+		Delay:     func(string) time.Duration { return demoDelay },
+		UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") }, // nobody to contact about a web of our own
+	})
+	fmt.Fprintf(a.stdout, "\nthe web's own log: %s, %d too early, at the same time, or forbidden\n", count(int64(len(log)), "request"), len(bad))
+	for i, v := range bad {
+		if i == heldShown {
+			break
+		}
+		fmt.Fprintln(a.stdout, " ", v)
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "explain URL",
+		Short:   "Say what became of a URL, or would, and why",
+		Example: "  curtsy explain https://example.org/private/",
+		Args:    one("URL", "https://example.org/"),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	return a.reading(cmd, func(cmd *cobra.Command, from answers, args []string) error {
+		x, err := from.Explain(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return a.printJSON(x)
+		}
+		printExplanation(a.stdout, x)
+		return nil
+	})
+}
+
+func printExplanation(w io.Writer, x crawl.Explanation) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-12s %s\n", name, clean(fmt.Sprintf(format, args...)))
+	}
+	line("url", "%s", x.Canonical)
+	line("in scope", "%s (%s)", yesNo(x.InScope), x.ScopeRule)
+	if r := x.Robots; r != nil {
+		verdict := "refuses it"
+		if r.Allowed {
+			verdict = "allows it"
+		}
+		if r.Line > 0 {
+			verdict += fmt.Sprintf(" by line %d, %q", r.Line, r.Rule)
+		}
+		if r.FetchedAt != nil {
+			verdict += ", fetched " + r.FetchedAt.Local().Format(time.DateTime)
+		}
+		line("robots.txt", "%s: %s", r.State, verdict)
+	} else {
+		line("robots.txt", "not asked for yet")
+	}
+	line("state", "%s", why(x))
+	if !x.Seen {
+		line("seen", "no: no crawled page links here, and it was no seed")
+		return
+	}
+	switch {
+	case x.FoundOn != nil:
+		line("found on", "%s", *x.FoundOn)
+	default:
+		line("found on", "nothing: it is a seed")
+	}
+	if x.Depth != nil {
+		line("depth", "%d", *x.Depth)
+	}
+	line("attempts", "%d", x.Attempts)
+	if x.Location != "" {
+		line("leads to", "%s", x.Location)
+	}
+	if x.NextDue != nil {
+		line("next due", "%s", x.NextDue.Local().Format(time.DateTime))
+	}
+	if x.SnippetAllowed != nil && !*x.SnippetAllowed {
+		line("snippets", "not allowed by the page")
+	}
+	if x.AgentServer != nil {
+		line("agent server", "%s", *x.AgentServer)
+	}
+}
+
+// why is the state of a URL with its reason, in one line.
+func why(x crawl.Explanation) string {
+	parts := []string{strings.ReplaceAll(x.State, "_", " ")}
+	if x.Reason != "" {
+		parts = append(parts, x.Reason)
+	}
+	if x.Status != 0 {
+		parts = append(parts, fmt.Sprintf("HTTP %d", x.Status))
+	}
+	if x.Detail != "" && x.Detail != x.Location {
+		parts = append(parts, x.Detail)
+	}
+	if r := x.Robots; r != nil && r.State == crawl.RobotsUnreachable.String() {
+		parts = append(parts, "robots.txt unreachable", r.Rule) // which holds the whole origin
+	}
+	return strings.Join(parts, ": ")
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// healthcheckCommand is for containers, which have no shell and no curl.
+func (a *app) healthcheckCommand() *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:     "healthcheck URL",
+		Short:   "Exit 0 if the process with its admin port at URL is ready",
+		Example: "  curtsy healthcheck http://127.0.0.1:8080",
+		Args:    one("URL", "http://127.0.0.1:8080"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			u, err := url.Parse(args[0])
+			if err != nil || u.Host == "" {
+				return usage("%q is no URL; use for example http://127.0.0.1:8080", args[0])
+			}
+			if strings.Trim(u.Path, "/") == "" {
+				u.Path = "/readyz"
+			}
+			req, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, u.String(), nil)
+			if err != nil {
+				return err
+			}
+			resp, err := (&http.Client{Timeout: timeout}).Do(req)
+			if err != nil {
+				return err
+			}
+			defer resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+				return fmt.Errorf("%s: %s: %s", u, resp.Status, strings.TrimSpace(string(body)))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Second, "give up after this `time`")
+	return cmd
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) hostsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "hosts",
+		Short: "List the hosts: their state, delay, queue and robots.txt",
+		Args:  no,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one host a line")
+	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+		if asJSON {
+			return from.Hosts(cmd.Context(), func(h crawl.HostInfo) error { return a.printJSON(h) })
+		}
+		t := newTable(a.stdout, "HOST", "STATE", "DELAY", "BY", "QUEUED", "FETCHED", "ROBOTS", "NOTE")
+		err := from.Hosts(cmd.Context(), func(h crawl.HostInfo) error {
+			robots := "unknown"
+			if h.Robot != nil {
+				robots = h.Robot.State
+			}
+			return t.row(h.Host, h.State, strconv.FormatFloat(h.DelayS, 'g', 4, 64)+"s", h.DelaySource,
+				strconv.FormatInt(h.Queued, 10), strconv.FormatInt(h.Fetched, 10), robots, hostNote(h))
+		})
+		if err != nil {
+			return err
+		}
+		return t.flush()
+	})
+}
+
+// hostNote is what else there is to say of a host.
+func hostNote(h crawl.HostInfo) string {
+	var notes []string
+	if h.Reason != "" {
+		notes = append(notes, h.Reason)
+	}
+	if h.NextDue != nil && time.Until(*h.NextDue) > time.Minute {
+		notes = append(notes, "next "+h.NextDue.Local().Format(time.DateTime))
+	}
+	if h.MirrorOf != nil {
+		notes = append(notes, "mirror of "+*h.MirrorOf)
+	}
+	if h.Robot != nil && h.Robot.HostHint != "" {
+		notes = append(notes, "says its main mirror is "+h.Robot.HostHint)
+	}
+	for _, s := range h.AgentServers {
+		notes = append(notes, "agents for "+s.Path+": "+s.Target)
+	}
+	return strings.Join(notes, "; ")
+}

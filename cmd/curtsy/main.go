@@ -1,0 +1,64 @@
+// Command curtsy is the whole crawler in one process, and the tool to ask and steer crawls that run elsewhere.
+//
+//	curtsy crawl --contact me@example.org https://docs.example.org/
+//	curtsy search "words"
+//
+// Each subcommand has a file of its own. crawl.go is the place to start reading: it puts an embedded NATS server, a
+// frontier, a fetcher and an indexer together, the same packages the daemons in cmd/ run one by one.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := service.Signals(context.Background())
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the command line from arguments to exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return a.exitCode(ctx, root.ExecuteContext(ctx))
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "curtsy",
+		Short:         "A polite web crawler with a search index",
+		Long:          rootHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		// Whatever fails before this is called was typed wrong.
+		PersistentPreRun: func(*cobra.Command, []string) { a.parsed = true },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(suggestFlag)
+	root.AddCommand(
+		a.crawlCommand(), a.seedCommand(), a.demoCommand(),
+		a.statusCommand(), a.pagesCommand(), a.searchCommand(), a.hostsCommand(), a.explainCommand(), a.exportCommand(),
+		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.reindexCommand(),
+		a.checkCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+const rootHelp = `Curtsy crawls web sites politely and makes them searchable.
+
+  curtsy demo                                              see all of it work, offline
+  curtsy crawl --contact me@example.org https://example.org/   crawl a site; the same again resumes
+  curtsy search "words"                                    look something up in it
+
+Every flag can also stand in a file (--config FILE) or in the environment (CURTSY_MAX_PAGES=500).`

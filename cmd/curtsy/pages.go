@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) pagesCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "pages", Short: "List the stored pages", Args: no}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one page a line")
+	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+		if asJSON {
+			return from.Pages(cmd.Context(), func(p crawl.PageInfo) error { return a.printJSON(p) })
+		}
+		t, n := newTable(a.stdout, "STATUS", "SIZE", "TYPE", "DEPTH", "URL", "TITLE"), int64(0)
+		err := from.Pages(cmd.Context(), func(p crawl.PageInfo) error {
+			n++
+			return t.row(strconv.Itoa(p.Status), sizeText(p.Size), p.ContentType, strconv.Itoa(p.Depth), p.URL, short(p.Title, 60))
+		})
+		if err != nil {
+			return err
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(a.stderr, count(n, "page"))
+		return err
+	})
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// planned is the crawl that settings and seeds ask for: a new one, or old with what was given replaced. It refuses a crawl that
+// nobody could answer for.
+func planned(p config.Plan, n config.NATS, given func(string) bool, old *crawl.Spec, seeds []canon.URL) (crawl.Spec, error) {
+	s := p.Spec(old, given)
+	switch {
+	case old == nil:
+		s.Name, s.Shards, s.Created = n.Crawl, p.Shards, time.Now().UTC().Truncate(time.Second)
+		if s.Shards == 0 && n.URL == "" {
+			s.Shards = crawl.EmbeddedShards
+		} else if s.Shards == 0 {
+			s.Shards = crawl.ClusterShards
+		}
+	case given("shards") && p.Shards != 0 && p.Shards != old.Shards:
+		return s, usage("the crawl was created with %d shards, which is for good; leave --shards out, or use another --dir or --crawl", old.Shards)
+	}
+	if err := addSeeds(&s, seeds); err != nil {
+		return s, err
+	}
+	if len(s.Seeds) == 0 {
+		return s, usage("a new crawl needs a URL to begin with, for example: curtsy crawl --contact me@example.org https://example.org/")
+	}
+	if s.Contact == "" && !s.AllowPrivate {
+		return s, usage(`say how the people whose site you crawl can reach you; it is sent with every request:
+    --contact me@example.org   or   --contact https://example.org/about-our-crawler
+Without a contact only private addresses are crawled, with --allow-private.`)
+	}
+	return s, nil
+}

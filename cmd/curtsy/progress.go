@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/dustin/go-humanize"
+)
+
+type logger = *slog.Logger
+
+// progress shows how a crawl goes: to a person as one line that changes, to a program as JSON
+// lines.
+type progress struct {
+	stdout, stderr io.Writer
+	person         bool
+	plain          bool // for a person without a terminal: lines
+	every          time.Duration
+
+	mu    sync.Mutex // guards the rest, and the terminal
+	line  string     // on the screen now
+	shown time.Time
+}
+
+func newProgress(stdout, stderr io.Writer) *progress {
+	p := &progress{stdout: stdout, stderr: stderr, person: config.Terminal(stdout), every: 5 * time.Second}
+	if p.person {
+		p.every = 500 * time.Millisecond
+	}
+	return p
+}
+
+// show shows a status, unless the last one is too young.
+func (p *progress) show(st crawl.Status) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.shown) < p.every {
+		return
+	}
+	p.shown = time.Now()
+	if p.plain {
+		fmt.Fprintln(p.stdout, progressLine(st))
+		return
+	}
+	if !p.person {
+		p.print(st)
+		return
+	}
+	p.line = progressLine(st)
+	fmt.Fprint(p.stdout, clearLine+p.line)
+}
+
+// print writes a status as a JSON line, without the shards, which are for the done check.
+func (p *progress) print(st crawl.Status) {
+	st.Shards = nil
+	enc := json.NewEncoder(p.stdout)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(st); err != nil {
+		fmt.Fprintln(p.stderr, "curtsy: standard output:", err)
+	}
+}
+
+const clearLine = "\r\x1b[K"
+
+// progressLine fits a terminal of 80 columns.
+func progressLine(st crawl.Status) string {
+	return fmt.Sprintf("%s · %s queued · %s · %.1f/s · %s",
+		count(st.Stored, "page"), humanize.Comma(st.Queued+st.InFlight), count(st.Hosts, "host"), st.Rate, timeLeft(st))
+}
+
+// timeLeft is honest about what it does not know.
+func timeLeft(st crawl.Status) string {
+	switch {
+	case st.State == "paused":
+		return "paused (curtsy resume)"
+	case st.ETA == nil:
+		return "time left unknown"
+	case len(st.Held) > 0:
+		return fmt.Sprintf("%s left, %s on hold", service.ETA(st), count(int64(len(st.Held)), "host"))
+	}
+	return service.ETA(st) + " left"
+}
+
+// clear takes the line off the screen.
+func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.line != "" {
+		fmt.Fprint(p.stdout, clearLine)
+	}
+	p.line = ""
+}
+
+// say tells a person something in passing; a program reads it in the log.
+func (p *progress) say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.person {
+		fmt.Fprintf(p.stdout, clearLine+format+"\n"+p.line, args...)
+		return
+	}
+	fmt.Fprintf(p.stderr, "curtsy: "+format+"\n", args...)
+}
+
+// logTo is where the log goes: standard error, around the line when both are the same terminal.
+func (p *progress) logTo() io.Writer {
+	if p.person && config.Terminal(p.stderr) {
+		return (*aroundLine)(p)
+	}
+	return p.stderr
+}
+
+// aroundLine writes whole lines above the progress line.
+type aroundLine progress
+
+func (a *aroundLine) Write(b []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.line != "" {
+		fmt.Fprint(a.stdout, clearLine)
+	}
+	n, err := a.stderr.Write(b)
+	if a.line != "" {
+		fmt.Fprint(a.stdout, a.line)
+	}
+	return n, err
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"curtsy": main})
+}
+
+// TestScripts runs the commands as a user types them. Beside testscript's own, the scripts know
+//
+//	simweb [hosts pages]       a simulated web; sets SEED and RESOLVE
+//	exits CODE command args    the command must exit with CODE
+//	soon command args          the command must succeed within 20 s
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("CURTSY_LISTEN", "off")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"simweb": scriptSimweb, "exits": scriptExits, "soon": scriptSoon,
+		},
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+	})
+}
+
+func scriptSimweb(ts *testscript.TestScript, neg bool, args []string) {
+	cfg := simweb.Demo()
+	if len(args) == 2 {
+		hosts, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		pages, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		cfg = simweb.Config{Hosts: hosts, PagesPerHost: pages, Mix: func(int) simweb.Behavior {
+			return simweb.Behavior{Robots: simweb.RobotsSubtree}
+		}}
+	} else if neg || len(args) != 0 {
+		ts.Fatalf("usage: simweb [hosts pages]")
+	}
+	web, err := simweb.Start(cfg)
+	ts.Check(err)
+	ts.Defer(func() { web.Close() })
+	ts.Setenv("SEED", web.Seeds()[0])
+	ts.Setenv("RESOLVE", web.Resolve())
+}
+
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE command args")
+	}
+	code := 0
+	var failed *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &failed) {
+		code = failed.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if args[0] != strconv.Itoa(code) {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+func scriptSoon(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: soon command args")
+	}
+	var err error
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if err = ts.Exec(args[0], args[1:]...); err == nil {
+			return
+		}
+	}
+	ts.Check(err)
+}

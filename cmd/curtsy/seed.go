@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) seedCommand() *cobra.Command {
+	cfg := config.NewSeed()
+	cmd := &cobra.Command{
+		Use:   "seed [flags] URL...",
+		Short: "Submit URLs to a crawl that others carry out",
+		Long: `Submit URLs to the daemons of a crawl (--nats URL --crawl NAME), creating the crawl if there is none, or to a curtsy crawl
+that runs in --dir. What is not given stays as it was; with no URL at all only the settings change.`,
+		Example: "  curtsy seed --nats nats://127.0.0.1:4222 --crawl docs --contact me@example.org https://docs.example.org/",
+	}
+	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
+		seeds, err := a.readSeeds(args, cfg.Seeds)
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		q, err := a.dialForSeed(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		defer q.Close()
+		return a.seed(ctx, q, cfg, src.Given, seeds)
+	})
+}
+
+// dialForSeed connects to the server that was named, or to that of the crawl in the directory.
+func (a *app) dialForSeed(ctx context.Context, cfg *config.Seed) (*queue.Conn, error) {
+	if cfg.URL != "" {
+		return queue.Dial(ctx, cfg.NATS.Queue("curtsy seed"), cfg.Logger(a.stderr))
+	}
+	l, err := a.reach(ctx, &config.Reader{Common: cfg.Common, NATS: cfg.NATS, Dir: cfg.Dir})
+	if err != nil {
+		return nil, err
+	}
+	cfg.Crawl = l.spec.Name
+	return l.q, nil
+}
+
+func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given func(string) bool, seeds []canon.URL) error {
+	kv, err := q.OpenBucket(ctx, crawl.Names(cfg.Crawl).Bucket(), cfg.Replicas)
+	if err != nil {
+		return err
+	}
+	created := false
+	spec, err := service.ChangeSpec(ctx, kv, func(old *crawl.Spec) (crawl.Spec, error) {
+		created = old == nil
+		return planned(cfg.Plan, cfg.NATS, given, old, seeds)
+	})
+	if err != nil {
+		return err
+	}
+	if created {
+		if err := frontier.EnsureStreams(ctx, q, spec, frontier.Room{Replicas: cfg.Replicas}); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stdout, "created crawl %q with %d shards\n", spec.Name, spec.Shards)
+	}
+	if err := frontier.Seed(ctx, q, spec, seeds); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "submitted %s to crawl %q\n", count(int64(len(seeds)), "URL"), spec.Name)
+	_, err = frontier.Ask(ctx, q, spec)
+	if errors.Is(err, ask.ErrNobody) {
+		fmt.Fprintln(a.stderr, "no frontier is at work yet; the URLs wait for: frontier --nats URL --crawl "+spec.Name)
+		return nil
+	}
+	if errors.Is(err, ask.ErrIncomplete) {
+		fmt.Fprintln(a.stderr, err)
+		return nil
+	}
+	return err
+}

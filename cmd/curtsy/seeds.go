@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// readSeeds takes the seeds from the command line and from file ("" for none, "-" for standard input), each once.
+func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
+	var seeds []canon.URL
+	seen := map[canon.URL]bool{}
+	add := func(raw, where string) error {
+		u, err := canon.Parse(raw)
+		if err != nil {
+			hint := "https://example.org/"
+			if guess, err := canon.Parse("https://" + raw); err == nil && !strings.Contains(raw, "://") {
+				hint = guess.String()
+			}
+			return usage("%s%q is no URL to crawl (%v); use for example %s", where, raw, err, hint)
+		}
+		if !seen[u] {
+			seen[u] = true
+			seeds = append(seeds, u)
+		}
+		return nil
+	}
+	for _, raw := range args {
+		if err := add(raw, ""); err != nil {
+			return nil, err
+		}
+	}
+	if file == "" {
+		return seeds, nil
+	}
+	in, name := a.stdin, "standard input"
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, usage("--seeds: %v", err)
+		}
+		defer f.Close()
+		in, name = f, file
+	}
+	return seeds, eachLine(in, func(n int, line string) error {
+		return add(line, fmt.Sprintf("%s line %d: ", name, n))
+	})
+}
+
+// eachLine calls do for the lines of r that are neither blank nor a comment.
+func eachLine(r io.Reader, do func(n int, line string) error) error {
+	s := bufio.NewScanner(r)
+	for n := 1; s.Scan(); n++ {
+		line := strings.TrimSpace(s.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if err := do(n, line); err != nil {
+			return err
+		}
+	}
+	return s.Err()
+}
+
+// maxSeedBytes is how much of the spec, which is one NATS message, seeds may take up.
+const maxSeedBytes = 512 << 10
+
+// addSeeds adds seeds to those of the spec. The spec needs them to know its scope; when they are too many to be kept, one a
+// host says the same for every scope but page and prefix.
+func addSeeds(spec *crawl.Spec, seeds []canon.URL) error {
+	have := map[string]bool{}
+	size := 0
+	for _, s := range spec.Seeds {
+		have[s] = true
+		size += len(s)
+	}
+	for _, u := range seeds {
+		if s := u.String(); !have[s] {
+			have[s] = true
+			spec.Seeds = append(spec.Seeds, s)
+			size += len(s)
+		}
+	}
+	if size <= maxSeedBytes {
+		return nil
+	}
+	if spec.Scope == "page" || spec.Scope == "prefix" {
+		return usage("%d seeds are too many for --scope %s; use --scope host", len(spec.Seeds), spec.Scope)
+	}
+	hosts, kept := map[canon.Host]bool{}, spec.Seeds[:0:0]
+	size = 0
+	for _, s := range spec.Seeds {
+		if h := canon.URL(s).Host(); !hosts[h] {
+			hosts[h] = true
+			if size += len(s); size > maxSeedBytes && spec.Scope != "any" {
+				return usage("the seeds stand on %d hosts and more, too many for --scope %s; use --scope any", len(kept), spec.Scope)
+			} else if size > maxSeedBytes {
+				break
+			}
+			kept = append(kept, s)
+		}
+	}
+	spec.Seeds = kept
+	return nil
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) simwebCommand() *cobra.Command {
+	var listen, log string
+	cmd := &cobra.Command{
+		Use:   "simweb",
+		Short: "Serve the demo's simulated web, for trying crawlers on",
+		Args:  no,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg := simweb.Demo()
+			cfg.Addr, cfg.LogFile = listen, log
+			if log == "" {
+				cfg.LogLimit = -1 // nobody would read it
+			}
+			web, err := simweb.Start(cfg)
+			if err != nil {
+				return err
+			}
+			defer web.Close()
+			fmt.Fprintf(a.stdout, "serving %d hosts on %s; crawl them with:\n%s\n", len(web.Hosts()), web.Addr(), simwebHint(web))
+			<-cmd.Context().Done()
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8000", "serve on `ADDR`")
+	cmd.Flags().StringVar(&log, "log", "", "append every request to `FILE` as JSON lines")
+	return cmd
+}
+
+func simwebHint(web *simweb.Server) string {
+	return fmt.Sprintf("  curtsy crawl --allow-private --delay 100ms --resolve '%s' %s", web.Resolve(), web.Seeds()[0])
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+)
+
+// reading makes a command that opens a crawl and prints something of it.
+func (a *app) reading(cmd *cobra.Command, run func(cmd *cobra.Command, from answers, args []string) error) *cobra.Command {
+	cfg := config.NewReader()
+	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
+		from, err := a.open(cmd.Context(), cfg)
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		return run(cmd, from, args)
+	})
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "status", Short: "Where a crawl stands", Args: no}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+		st, err := from.Status(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return a.printJSON(st)
+		}
+		printStatus(a.stdout, st)
+		return nil
+	})
+}
+
+func printStatus(w io.Writer, st crawl.Status) {
+	fmt.Fprintf(w, "%s: %s discovered on %s\n", st.State, count(st.Discovered, "URL"), count(st.Hosts, "host"))
+	for _, c := range []struct {
+		name string
+		n    int64
+	}{
+		{"queued", st.Queued}, {"in flight", st.InFlight}, {"stored", st.Stored},
+		{"redirected", st.Redirected}, {"refused", st.Refused}, {"failed", st.Failed},
+	} {
+		fmt.Fprintf(w, "  %-10s %10s\n", c.name, humanize.Comma(c.n))
+	}
+	if st.State == "running" {
+		fmt.Fprintf(w, "%.1f URLs a second, time left: %s\n", st.Rate, service.ETA(st))
+	}
+	printReasons(w, st)
+	printHeld(w, st)
+	if st.Limit != "" {
+		fmt.Fprintf(w, "ended by a limit: %s\n", st.Limit)
+	}
+}
+
+func printReasons(w io.Writer, st crawl.Status) {
+	reasons := service.Reasons(st)
+	if len(reasons) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "not stored, by reason:")
+	for _, r := range reasons {
+		fmt.Fprintf(w, "  %-10s %10s\n", r.Reason, humanize.Comma(r.N))
+	}
+}
+
+// heldShown is how many held hosts people are shown; --json has all that the status has.
+const heldShown = 10
+
+func printHeld(w io.Writer, st crawl.Status) {
+	if len(st.Held) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "hosts on hold (their URLs stay queued; the same command goes on with them later):")
+	for i, h := range st.Held {
+		if i == heldShown {
+			fmt.Fprintf(w, "  and %d more: curtsy hosts\n", len(st.Held)-i)
+			break
+		}
+		until := ""
+		if !h.Until.IsZero() {
+			until = ", until " + h.Until.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "  %s: %s queued, %s%s\n", h.Host, humanize.Comma(h.Queued), clean(h.Reason), until)
+	}
+}

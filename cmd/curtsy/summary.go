@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/dustin/go-humanize"
+)
+
+// finish shows how a crawl ended and returns its exit code as an error.
+func (p *progress) finish(dir string, end ending) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.stderr
+	if p.person {
+		fmt.Fprint(p.stdout, clearLine)
+		w = p.stdout
+	} else {
+		p.print(end.status)
+	}
+	p.line = ""
+	summarize(w, end)
+	for _, hint := range hints(dir, end) {
+		fmt.Fprintln(w, hint)
+	}
+	if code := end.code(); code != exitOK {
+		return &exit{code: code}
+	}
+	return nil
+}
+
+// code is the exit code of a crawl.
+func (e ending) code() int {
+	switch {
+	case errors.Is(e.why, errLimit):
+		return exitLimit
+	case e.why != nil:
+		return exitInterrupted
+	case len(e.seeds) > 0:
+		return exitFailed
+	}
+	return exitOK
+}
+
+// summarize says in words what was done, and what was not and why.
+func summarize(w io.Writer, end ending) {
+	st := end.status
+	fmt.Fprintf(w, "%s: %s stored, %s redirected, %s refused, %s failed, %s queued; %s, %s in %s\n",
+		headline(end), count(st.Stored, "page"), humanize.Comma(st.Redirected), humanize.Comma(st.Refused), humanize.Comma(st.Failed),
+		humanize.Comma(st.Queued+st.InFlight), count(st.Hosts, "host"), sizeText(st.Bytes-end.first.Bytes), rounded(end.took))
+	printReasons(w, st)
+	printHeld(w, st)
+	for _, x := range end.seeds {
+		fmt.Fprintf(w, "seed %s: %s\n", x.Canonical, clean(why(x)))
+	}
+}
+
+func headline(end ending) string {
+	switch {
+	case errors.Is(end.why, errLimit):
+		return "ended by --" + end.status.Limit
+	case errors.Is(end.why, errStopped):
+		return "stopped"
+	case errors.Is(end.why, context.Canceled), end.why != nil:
+		return "interrupted"
+	case len(end.seeds) > 0:
+		return "failed: no seed could be fetched"
+	case end.nothingNew():
+		return "this crawl is finished, there was nothing left to do"
+	}
+	return "done"
+}
+
+// nothingNew reports whether a run found the crawl finished.
+func (e ending) nothingNew() bool {
+	finished := func(st crawl.Status) int64 { return st.Stored + st.Redirected + st.Refused + st.Failed }
+	return finished(e.first) > 0 && finished(e.first) == finished(e.status)
+}
+
+// hints are commands to go on with.
+func hints(dir string, end ending) []string {
+	in := ""
+	if dir != config.NewCrawl().Dir {
+		in = " --dir " + quoteArg(dir)
+	}
+	var hs []string
+	hint := func(what, command string, args ...any) {
+		hs = append(hs, fmt.Sprintf("%-14s ", what+":")+fmt.Sprintf(command, args...)+in)
+	}
+	switch {
+	case errors.Is(end.why, errLimit), end.why == nil && end.nothingNew():
+		for _, flag := range widen(end) {
+			hint("to go further", "curtsy crawl %s", flag)
+		}
+	case end.why != nil:
+		hint("to go on", "curtsy crawl")
+	}
+	if end.why == nil && end.nothingNew() {
+		hint("to add to it", "curtsy crawl https://another.example/")
+	}
+	if end.status.Stored > 0 && end.spec.Search {
+		hint("to search it", `curtsy search "words"`)
+	} else if end.status.Stored > 0 {
+		hint("to list it", "curtsy pages")
+	}
+	return hs
+}
+
+// widen lists the flags that let a crawl go on from where it ended.
+func widen(end ending) []string {
+	st, spec := end.status, end.spec
+	var flags []string
+	switch st.Limit {
+	case "max-pages":
+		flags = append(flags, fmt.Sprintf("--max-pages %d", 2*spec.MaxPages))
+	case "max-bytes":
+		flags = append(flags, fmt.Sprintf("--max-bytes %s", strings.ReplaceAll(config.Size(2*spec.MaxBytes).String(), ",", "")))
+	case "max-time":
+		flags = append(flags, "") // the limit was this run's
+	}
+	if st.ByReason[string(crawl.ReasonDepth)] > 0 {
+		flags = append(flags, fmt.Sprintf("--max-depth %d", spec.MaxDepth+1))
+	}
+	if st.ByReason[string(crawl.ReasonHostLimit)] > 0 {
+		flags = append(flags, fmt.Sprintf("--max-pages-per-host %d", 2*spec.MaxPagesPerHost))
+	}
+	for i, s := range config.Scopes[:len(config.Scopes)-2] { // never suggest crawling the whole web
+		if s == spec.Scope && len(flags) == 0 {
+			flags = append(flags, "--scope "+config.Scopes[i+1])
+		}
+	}
+	return flags
+}
+
+func quoteArg(s string) string {
+	if strings.ContainsAny(s, " '\"\\$&|;<>()*?`~#!\t") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+func rounded(d time.Duration) time.Duration {
+	if d < time.Minute {
+		return d.Round(10 * time.Millisecond)
+	}
+	return d.Round(time.Second)
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier"
+)
+
+// ending is how a crawl's run ended.
+type ending struct {
+	spec   crawl.Spec
+	first  crawl.Status // when it began
+	status crawl.Status // when it ended
+	took   time.Duration
+	why    error               // nil: nothing more can be done now; errLimit, errStopped, or the context's
+	seeds  []crawl.Explanation // of seeds, when none of them could be fetched
+}
+
+// errLimit is why a crawl ends that reached a limit; Status.Limit says which.
+var errLimit = errors.New("a limit is reached")
+
+// watcher looks on until a crawl has ended.
+type watcher struct {
+	e     *engine
+	p     *progress
+	began time.Time
+	end   ending
+}
+
+// Looking costs the frontier a pass over its hosts, so it is done the less often the longer it takes.
+const (
+	lookEvery = 150 * time.Millisecond
+	lookShare = 25 // at most a 25th of the time
+)
+
+// watch returns when the crawl is done, has reached a limit or ctx has ended: all of them are no errors.
+func (w *watcher) watch(ctx context.Context) error {
+	w.end.spec = w.e.spec
+	run, cancel := ctx, context.CancelFunc(func() {})
+	if d := w.e.cfg.MaxTime; d > 0 {
+		run, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("%w: max-time", errLimit))
+	}
+	defer cancel()
+	for started := false; ; {
+		began := time.Now()
+		st, done, err := frontier.Done(run, w.e.q, w.e.spec)
+		switch {
+		case run.Err() != nil:
+			w.over(run)
+			return nil
+		case errors.Is(err, ask.ErrIncomplete), errors.Is(err, ask.ErrNobody):
+			w.e.log.Warn("not everybody answers; waiting", "err", err)
+		case err != nil:
+			return err
+		default:
+			if !started {
+				w.end.first, started = st, true
+			}
+			w.end.status = st
+			w.p.show(st)
+			if limit := reached(w.e.spec, st, done); limit != "" {
+				w.end.status.Limit = limit
+				w.end.why = errLimit
+				return nil
+			}
+			if done {
+				return w.sawNothing(run)
+			}
+		}
+		select {
+		case <-run.Done():
+			w.over(run)
+			return nil
+		case <-time.After(max(lookEvery, lookShare*time.Since(began))):
+		}
+	}
+}
+
+// over is the end by the context: a signal, a stop, or the time limit.
+func (w *watcher) over(run context.Context) {
+	w.end.why = context.Cause(run)
+	if errors.Is(w.end.why, errLimit) {
+		w.end.status.Limit = "max-time"
+	}
+}
+
+// reached names the limit that has ended the crawl. Depth and pages per host do not keep the rest of a crawl from being
+// done, so they count when it is.
+func reached(spec crawl.Spec, st crawl.Status, done bool) string {
+	switch {
+	case st.Limit != "":
+		return st.Limit
+	case spec.MaxPages > 0 && st.Stored >= spec.MaxPages && st.Queued > 0 && st.InFlight == 0:
+		return "max-pages"
+	case spec.MaxBytes > 0 && st.Bytes >= spec.MaxBytes && st.Queued+st.InFlight > 0:
+		return "max-bytes"
+	case done && st.ByReason[string(crawl.ReasonDepth)] > 0:
+		return "max-depth"
+	case done && st.ByReason[string(crawl.ReasonHostLimit)] > 0:
+		return "max-pages-per-host"
+	}
+	return ""
+}
+
+// seedsAsked is how many seeds are looked into when nothing was fetched.
+const seedsAsked = 20
+
+// sawNothing finds out, for a crawl that has nothing to show, whether any seed could be fetched at all.
+func (w *watcher) sawNothing(ctx context.Context) error {
+	st := w.end.status
+	if st.Stored > 0 || st.ByReason[string(crawl.ReasonNoindex)] > 0 || st.ByReason[string(crawl.ReasonType)] > 0 {
+		return nil
+	}
+	l := &live{w.e.q, w.e.kv, crawl.Names(w.e.spec.Name), w.e.spec}
+	for i, seed := range w.e.spec.Seeds {
+		if i == seedsAsked {
+			break
+		}
+		x, err := l.Explain(ctx, seed)
+		for hops := 0; err == nil && x.State == crawl.Redirected.String() && x.Location != "" && hops < seedsAsked; hops++ {
+			x, err = l.Explain(ctx, x.Location)
+		}
+		if err != nil {
+			return err
+		}
+		w.end.seeds = append(w.end.seeds, x)
+	}
+	return nil
+}
+
+// ended is the result once everything has stopped.
+func (w *watcher) ended() ending {
+	if last := w.e.last; last.Discovered >= w.end.status.Discovered && last.Discovered > 0 {
+		last.Limit = w.end.status.Limit
+		w.end.status = last
+	}
+	w.end.status.State = "done"
+	if w.end.why != nil {
+		w.end.status.State = "stopped"
+	}
+	w.end.took = time.Since(w.began)
+	return w.end
+}

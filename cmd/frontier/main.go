@@ -1,0 +1,51 @@
+// Command frontier decides which URL of a crawl is due, and when. It owns shards of the crawl, keeps them in --dir, and
+// grants visits to fetchers over NATS.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/service"
+)
+
+func main() {
+	ctx, stop := service.Signals(context.Background())
+	code := run(ctx, os.Args[1:], os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the daemon from arguments to exit code.
+func run(ctx context.Context, args []string, stderr io.Writer) int {
+	cfg := config.NewFrontier()
+	if err := config.Parse("frontier", cfg, args, stderr); err != nil {
+		return config.Exit("frontier", err, stderr)
+	}
+	return config.Exit("frontier", serve(ctx, cfg, stderr), stderr)
+}
+
+func serve(ctx context.Context, cfg *config.Frontier, stderr io.Writer) (err error) {
+	lock, err := service.LockDir(cfg.Dir, "frontier.lock")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	crawlLog, err := os.OpenFile(filepath.Join(cfg.Dir, "crawl.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("crawl log: %w", err)
+	}
+	defer func() { err = errors.Join(err, crawlLog.Close()) }()
+	o := cfg.Options("frontier", cfg.Dir, stderr)
+	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
+		return frontier.New(p.Queue, p.Spec, frontier.Options{
+			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, CrawlLog: crawlLog,
+		})
+	})
+}

@@ -1,0 +1,44 @@
+// Command indexer stores the pages of a crawl, indexes their text, and answers searches over NATS. It keeps its shards in
+// --dir.
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/service"
+)
+
+func main() {
+	ctx, stop := service.Signals(context.Background())
+	code := run(ctx, os.Args[1:], os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the daemon from arguments to exit code.
+func run(ctx context.Context, args []string, stderr io.Writer) int {
+	cfg := config.NewIndexer()
+	if err := config.Parse("indexer", cfg, args, stderr); err != nil {
+		return config.Exit("indexer", err, stderr)
+	}
+	return config.Exit("indexer", serve(ctx, cfg, stderr), stderr)
+}
+
+func serve(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err error) {
+	lock, err := service.LockDir(cfg.Dir, "indexer.lock")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	o := cfg.Options("indexer", cfg.Dir, stderr)
+	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
+		return indexer.New(p.Queue, p.Spec, indexer.Options{
+			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, Search: p.Spec.Search,
+		})
+	})
+}
