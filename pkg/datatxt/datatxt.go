@@ -70,6 +70,7 @@ type Error struct {
 	Detail string // may be empty
 }
 
+// Error says where and why, in one line: "data.txt: line 3: broken YAML".
 func (e *Error) Error() string {
 	s := e.Err.Error()
 	if e.Detail != "" {
