@@ -27,17 +27,20 @@ type desk struct {
 	kv   jetstream.KeyValue
 	name crawl.Names
 
-	mu      sync.Mutex
-	pending []crawl.Visit
-	n       uint64
-	events  []crawl.Event
-	shards  []int // of events
-	pages   []crawl.Page
-	renews  int
-	lose    bool                            // answer renewals with Lost
-	bodies  map[string][]byte               // robots.txt by digest
-	seen    func(shard int, e *crawl.Event) // told of each event, in the reading goroutine
-	takes   int
+	mu       sync.Mutex
+	pending  []crawl.Visit
+	n        uint64
+	events   []crawl.Event
+	shards   []int // of events
+	pages    []crawl.Page
+	renews   int
+	lose     bool                            // answer renewals with Lost
+	deaf     bool                            // answer no renewals
+	slow     time.Duration                   // wait before granting
+	generous bool                            // grant all there is, asked for or not
+	bodies   map[string][]byte               // robots.txt by digest
+	seen     func(shard int, e *crawl.Event) // told of each event, in the reading goroutine
+	takes    int
 }
 
 const deskOwner = "desk"
@@ -121,12 +124,15 @@ func (d *desk) take(m *nats.Msg) {
 	defer d.mu.Unlock()
 	d.takes++
 	var g crawl.Grants
-	for len(d.pending) > 0 && len(g.Visits) < t.Max {
+	for len(d.pending) > 0 && (len(g.Visits) < t.Max || d.generous) {
 		g.Visits = append(g.Visits, d.pending[0])
 		d.pending = d.pending[1:]
 	}
 	if len(g.Visits) == 0 {
 		g.Wait = 5 * time.Millisecond
+	}
+	if len(g.Visits) > 0 {
+		time.Sleep(d.slow)
 	}
 	m.Respond(crawl.AppendGrants(nil, g))
 }
@@ -139,6 +145,9 @@ func (d *desk) renew(m *nats.Msg) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.renews++
+	if d.deaf {
+		return
+	}
 	ans := crawl.Renewed{Lease: 10 * time.Second}
 	if d.lose {
 		ans.Lost = r.Visits

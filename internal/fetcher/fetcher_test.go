@@ -1,0 +1,318 @@
+package fetcher
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestNewSaysWhatWouldWork(t *testing.T) {
+	for _, tt := range []struct {
+		change func(*crawl.Spec)
+		want   string
+	}{
+		{func(s *crawl.Spec) { s.Agent = "" }, "product token is missing"},
+		{func(s *crawl.Spec) { s.Agent = "my bot" }, "letters"},
+		{func(s *crawl.Spec) { s.Agent = "bot/2" }, "letters"},
+		{func(s *crawl.Spec) { s.Contact = "me (at) example" }, "you@example.org"},
+		{func(s *crawl.Spec) { s.Contact = "a\r\nX-Evil: b" }, "you@example.org"},
+		{func(s *crawl.Spec) { s.Shards = 0 }, "1 to 256"},
+		{func(s *crawl.Spec) { s.Name = "a.b" }, "crawl name"},
+		{func(s *crawl.Spec) { s.Resolve = []string{"x"} }, "HOST=ADDRESS"},
+		{func(s *crawl.Spec) { s.Scope = "galaxy" }, "galaxy"},
+		{func(s *crawl.Spec) { s.Seeds = []string{"example.org"} }, "seed"},
+		{func(s *crawl.Spec) { s.Exclude = []string{"("} }, "("},
+	} {
+		spec := testSpec(4, "")
+		tt.change(&spec)
+		if _, err := New(nil, spec, Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("New: %v, want something about %q", err, tt.want)
+		}
+	}
+	f, err := New(nil, testSpec(4, ""), Options{})
+	if err != nil || f.opt.Hands != 64 || f.opt.Name == "" {
+		t.Errorf("New: %v", err)
+	}
+	if err := f.SetSpec(testSpec(5, "")); err == nil {
+		t.Error("the number of shards changed")
+	}
+	spec := testSpec(4, "")
+	spec.Agent = "other"
+	if err := f.SetSpec(spec); err != nil || f.cfg.Load().header.Get("User-Agent") != "other/"+Version {
+		t.Errorf("SetSpec: %v", err)
+	}
+}
+
+// slowSite answers every page after a while and says how many requests began.
+func slowSite(t testing.TB, wait time.Duration) (addr string, n *atomic.Int64) {
+	n = new(atomic.Int64)
+	return origin(t, func(w http.ResponseWriter, r *http.Request) {
+		n.Add(1)
+		select {
+		case <-time.After(wait):
+		case <-r.Context().Done():
+		}
+		w.WriteHeader(404)
+	}), n
+}
+
+func manyURLs(t testing.TB, n int) crawl.Visit {
+	var urls []string
+	for i := range n {
+		urls = append(urls, fmt.Sprintf("http://h.test/%d", i))
+	}
+	return open(visitTo(t, urls...))
+}
+
+func TestLeasesAreRenewed(t *testing.T) {
+	addr, n := slowSite(t, 50*time.Millisecond)
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := manyURLs(t, 20)
+	v.Lease = 600 * time.Millisecond
+	out := d.outcome(d.grant(v))
+	if strings.Contains(classes(out), "returned") || n.Load() != 20 {
+		t.Errorf("%s after %d requests", classes(out), n.Load())
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.renews == 0 {
+		t.Error("never renewed")
+	}
+}
+
+func TestLostVisitStops(t *testing.T) {
+	addr, n := slowSite(t, 50*time.Millisecond)
+	d := newDesk(t, 1)
+	d.lose = true
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := manyURLs(t, 40)
+	v.Lease = 900 * time.Millisecond
+	out := d.outcome(d.grant(v))
+	got := n.Load()
+	if got < 3 || got > 12 { // renewed, and lost, after 0.3 s
+		t.Errorf("%d requests under a lost visit", got)
+	}
+	if !strings.HasSuffix(classes(out), "returned returned") {
+		t.Errorf("%s", classes(out))
+	}
+	time.Sleep(100 * time.Millisecond)
+	if n.Load() != got {
+		t.Error("a request was sent after the outcome")
+	}
+}
+
+// Without an answer to renewals the lease runs out: no request starts after it, the one under way is cut off, and what
+// was found is published all the same.
+func TestLeaseRunsOut(t *testing.T) {
+	var late atomic.Bool
+	var granted, cut atomic.Int64
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		if since := time.Since(time.Unix(0, granted.Load())); since > 500*time.Millisecond {
+			late.Store(true)
+		}
+		select {
+		case <-time.After(120 * time.Millisecond):
+		case <-r.Context().Done():
+			cut.Add(1)
+		}
+		w.WriteHeader(404)
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{RequestTimeout: 50 * time.Millisecond})
+	v := manyURLs(t, 40)
+	v.Lease = 500 * time.Millisecond
+	d.deaf = true
+	granted.Store(time.Now().UnixNano())
+	out := d.outcome(d.grant(v))
+	took := time.Since(time.Unix(0, granted.Load()))
+	if late.Load() || took > 900*time.Millisecond {
+		t.Errorf("a request began after the lease: %v; outcome after %v", late.Load(), took)
+	}
+	if !strings.HasPrefix(classes(out), "failed/http-4xx failed/http-4xx") || !strings.HasSuffix(classes(out), "returned returned") {
+		t.Error(classes(out))
+	}
+	for end := time.Now().Add(time.Second); cut.Load() == 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if cut.Load() != 1 {
+		t.Errorf("%d requests were cut off, want the one under way", cut.Load())
+	}
+}
+
+// A grant that was long on its way has only the rest of its lease: it counts from asking.
+func TestLeaseCountsFromAsking(t *testing.T) {
+	addr, n := slowSite(t, 0)
+	d := newDesk(t, 1)
+	d.slow = 400 * time.Millisecond
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := manyURLs(t, 3)
+	v.Lease = 300 * time.Millisecond
+	out := d.outcome(d.grant(v))
+	if n.Load() != 0 || classes(out) != "returned returned returned" || out.Requests != 0 {
+		t.Errorf("%d requests, %s", n.Load(), classes(out))
+	}
+}
+
+func TestStop(t *testing.T) {
+	addr, n := slowSite(t, 100*time.Millisecond)
+	d := newDesk(t, 1)
+	_, stop := startFetcher(t, d, testSpec(1, addr), Options{Grace: 2 * time.Second})
+	v := manyURLs(t, 40)
+	v.Delay = 50 * time.Millisecond
+	id := d.grant(v)
+	for n.Load() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	start := time.Now()
+	stop()
+	if took := time.Since(start); took > 500*time.Millisecond {
+		t.Errorf("stopping took %v", took)
+	}
+	out := d.outcome(id)
+	// The request under way was finished, and none begun.
+	if got := n.Load(); int(got) != out.Requests || !strings.HasPrefix(classes(out), strings.Repeat("failed/http-4xx ", int(got))+"returned") {
+		t.Errorf("%d requests, %s", got, classes(out))
+	}
+}
+
+// Stopping does not wait for an origin that takes its time: half the grace, then its connection is closed.
+func TestStopCutsOff(t *testing.T) {
+	addr, n := slowSite(t, 20*time.Second)
+	d := newDesk(t, 1)
+	_, stop := startFetcher(t, d, testSpec(1, addr), Options{Grace: 600 * time.Millisecond})
+	id := d.grant(manyURLs(t, 2))
+	for n.Load() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	start := time.Now()
+	stop()
+	if took := time.Since(start); took < 250*time.Millisecond || took > 600*time.Millisecond {
+		t.Errorf("stopping took %v", took)
+	}
+	if out := d.outcome(id); classes(out) != "returned returned" || out.Requests != 1 {
+		t.Errorf("%+v", out)
+	}
+}
+
+// A log that takes nothing makes a visit wait; the fetcher's end makes it drop, and Run return.
+func TestNobodyToTell(t *testing.T) {
+	addr, _ := slowSite(t, 0)
+	d := newDesk(t, 1)
+	reg := prometheus.NewRegistry()
+	f, stop := startFetcher(t, d, testSpec(1, addr), Options{Grace: 300 * time.Millisecond, Registerer: reg})
+	if err := d.q.JS.DeleteStream(t.Context(), d.name.EventsStream(0)); err != nil {
+		t.Fatal(err)
+	}
+	d.grant(manyURLs(t, 3))
+	for f.StageSeconds()["fetch"] == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(50 * time.Millisecond)
+	start := time.Now()
+	stop()
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("stopping took %v", took)
+	}
+	all, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, m := range all {
+		if m.GetName() == "curtsy_fetcher_visits_dropped_total" {
+			found = m.GetMetric()[0].GetCounter().GetValue() == 1
+		}
+		for _, s := range m.GetMetric() {
+			for _, l := range s.GetLabel() {
+				if l.GetName() != "stage" && l.GetName() != "class" && l.GetName() != "reason" {
+					t.Errorf("label %s of %s", l.GetName(), m.GetName())
+				}
+			}
+		}
+	}
+	if !found {
+		t.Error("the dropped visit was not counted")
+	}
+}
+
+// Frontiers come and go; a fetcher asks those that own a shard.
+func TestFollowsOwners(t *testing.T) {
+	addr, _ := slowSite(t, 0)
+	d := newDesk(t, 2)
+	var asked atomic.Int64
+	d.subscribe(d.name.Take("other"), func(m *nats.Msg) {
+		asked.Add(1)
+		m.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: 5 * time.Millisecond}))
+	})
+	startFetcher(t, d, testSpec(2, addr), Options{})
+	d.outcome(d.grant(manyURLs(t, 1)))
+	put := func(key, owner string, clean bool) {
+		b, _ := json.Marshal(queue.Record{Epoch: 2, Owner: owner, Clean: clean})
+		if _, err := d.kv.Put(t.Context(), key, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("frontier.1", "other", false)
+	put("indexer.1", "nobody", false)
+	wait := func(what string, ok func() bool) {
+		t.Helper()
+		for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal(what)
+			}
+		}
+	}
+	wait("the new owner was not asked", func() bool { return asked.Load() > 2 })
+	d.outcome(d.grant(manyURLs(t, 1)))
+	put("frontier.1", "other", true)
+	wait("an owner that let go is still asked", func() bool {
+		before := asked.Load()
+		time.Sleep(50 * time.Millisecond)
+		return asked.Load() == before
+	})
+	d.outcome(d.grant(manyURLs(t, 1)))
+}
+
+// A frontier that grants more than it was asked for gets no more hands than there are.
+func TestMoreGrantsThanHands(t *testing.T) {
+	addr, _ := slowSite(t, 0)
+	d := newDesk(t, 1)
+	d.generous = true
+	startFetcher(t, d, testSpec(1, addr), Options{Hands: 1})
+	a, b := manyURLs(t, 1), manyURLs(t, 1)
+	b.Host = "g.test"
+	ida := d.grant(a)
+	d.grant(b)
+	d.outcome(ida)
+	d.outcome(d.grant(manyURLs(t, 1))) // it goes on
+}
+
+func TestRunEndsBeforeTheCrawlExists(t *testing.T) {
+	d := newDesk(t, 1)
+	spec := testSpec(1, "")
+	spec.Name = "unborn"
+	f, err := New(d.q, spec, Options{Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := f.Run(ctx); err != nil {
+		t.Error(err)
+	}
+}
