@@ -32,8 +32,10 @@ const (
 )
 
 const (
-	partBytes = 256 << 10        // a part is sent when it has grown to this
-	window    = 4                // parts under way, not acknowledged, from one instance
+	// A part is sent when it has grown to partBytes, and a window of them may be under way from each instance. The server
+	// hangs up on a client for which 64 MiB wait: 64 instances that answer 8 questions of one client come to just that.
+	partBytes = 64 << 10
+	window    = 2
 	ackWithin = 30 * time.Second // an asker silent for so long has gone
 )
 

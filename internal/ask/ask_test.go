@@ -41,7 +41,7 @@ func connect(t testing.TB, n int) []*nats.Conn {
 // hurry shortens how long an asker hopes, for one test.
 func hurry(t testing.TB) {
 	q, s := quiet, signEvery
-	quiet, signEvery = 150*time.Millisecond, 40*time.Millisecond
+	quiet, signEvery = 300*time.Millisecond, 30*time.Millisecond
 	t.Cleanup(func() { quiet, signEvery = q, s })
 }
 

@@ -16,8 +16,10 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// maxAnswers bounds the answers one instance works on at a time; more questions wait.
-const maxAnswers = 32
+const (
+	maxAnswers   = 32   // one instance works on at a time
+	maxQuestions = 1024 // accepted; all but maxAnswers of them wait, and their askers are told so
+)
 
 const flushWithin = 10 * time.Second
 
@@ -34,7 +36,8 @@ type Service struct {
 
 	ctx    context.Context // ends with Stop
 	cancel context.CancelFunc
-	slots  chan struct{} // holds a token per answer under way
+	places chan struct{} // holds a token per question accepted
+	slots  chan struct{} // holds a token per handler under way
 
 	mu      sync.Mutex
 	stopped bool           // guarded by mu
@@ -53,7 +56,10 @@ func NewService(nc *nats.Conn, name crawl.Names, role, instance, version string)
 	if !semver.MatchString(v) {
 		v = "0.0.0"
 	}
-	s := &Service{nc: nc, name: name, from: role + " " + instance, slots: make(chan struct{}, maxAnswers)}
+	s := &Service{
+		nc: nc, name: name, from: role + " " + instance,
+		places: make(chan struct{}, maxQuestions), slots: make(chan struct{}, maxAnswers),
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	var err error
 	s.svc, err = micro.AddService(nc, micro.Config{
@@ -75,7 +81,7 @@ func NewService(nc *nats.Conn, name crawl.Names, role, instance, version string)
 func (s *Service) Handle(question string, shards func() []int, h Handler) error {
 	err := s.svc.AddEndpoint(notInName.ReplaceAllString(question, "_"), micro.HandlerFunc(func(r micro.Request) {
 		select {
-		case s.slots <- struct{}{}:
+		case s.places <- struct{}{}:
 		case <-s.ctx.Done():
 			return
 		}
@@ -85,7 +91,7 @@ func (s *Service) Handle(question string, shards func() []int, h Handler) error 
 			return
 		}
 		s.wg.Go(func() {
-			defer func() { <-s.slots }()
+			defer func() { <-s.places }()
 			s.answer(r, shards, h)
 		})
 	}), micro.WithEndpointSubject(s.name.Query(question)), micro.WithEndpointQueueGroupDisabled())
@@ -114,7 +120,13 @@ func (s *Service) answer(r micro.Request, shards func() []int, h Handler) {
 	if err != nil {
 		return
 	}
-	defer w.close()
+	defer w.close() // from here on the asker hears that we are alive
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-w.ctx.Done():
+		return
+	}
 	before := shards()
 	err = h(w.ctx, r.Data(), w.send)
 	after := shards()
