@@ -1,0 +1,151 @@
+// Command pagecost crawls a simulated web with the real services in this one process and says what a page costs: CPU
+// microseconds by stage, from a profile, beside what the system charged the whole process for the same run.
+//
+//	go run ./pagecost                        pages stored (S2), search off
+//	go run ./pagecost -store=discard         pages fetched, read for links, thrown away
+//	go run ./pagecost -search                and indexed
+//	go run ./pagecost -peers                 wget2 on the same site in alternating rounds
+//
+// The site is served by another process (this program again), so that its work is not counted. A smaller site is crawled
+// first and not counted either. The crawl that counts is counted whole, from opening the data directory to closing it:
+// a crawl's first pages find most of its URLs, so leaving out a part of the run would leave out a part of the work.
+//
+// Wall-clock counters would blame a stage for the time it waited for a processor. So the stages come from a CPU profile:
+// each sample belongs to the stage that rules (stages.go) read from its stack. Their sum is held against getrusage, and
+// a sum that is more than 20 % off makes the program fail.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// settings say what to measure.
+type settings struct {
+	pages, hosts, cross, shards, hands int
+
+	store   string // discard or s2
+	search  bool
+	peers   bool
+	rounds  int
+	limit   time.Duration
+	dir     string // where data directories are made and removed
+	profile string // the profile is written here, for go tool pprof
+	verbose bool
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == serveCommand {
+		os.Exit(serve(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	s, err := parse(os.Args[1:], os.Stderr)
+	if err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "pagecost:", err)
+		}
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, s, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "pagecost:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, stderr io.Writer) (settings, error) {
+	var s settings
+	f := flag.NewFlagSet("pagecost", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.IntVar(&s.pages, "pages", 20_000, "pages of the site, over all hosts")
+	f.IntVar(&s.hosts, "hosts", 20, "hosts of the site")
+	f.IntVar(&s.cross, "cross", 4, "of the 43 links of a page, how many lead to any host of the site")
+	f.IntVar(&s.shards, "shards", 4, "shards of the crawl")
+	f.IntVar(&s.hands, "visits", 64, "hosts visited at once")
+	f.StringVar(&s.store, "store", "s2", "s2: pages are stored; discard: they are thrown away once read for links")
+	f.BoolVar(&s.search, "search", false, "index the pages too")
+	f.BoolVar(&s.peers, "peers", false, "crawl the site with wget2 as well, in alternating rounds")
+	f.IntVar(&s.rounds, "rounds", 0, "rounds to measure; 0 means 1, with -peers 3")
+	f.DurationVar(&s.limit, "limit", 5*time.Minute, "give a crawl up that takes longer")
+	f.StringVar(&s.dir, "dir", "", "make the data directories here instead of in the system's place for temporary files")
+	f.StringVar(&s.profile, "profile", "", "write the CPU profile of all rounds to this file, for go tool pprof")
+	f.BoolVar(&s.verbose, "v", false, "let the services log to standard error")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	if s.rounds == 0 {
+		s.rounds = 1
+		if s.peers {
+			s.rounds = 3
+		}
+	}
+	switch {
+	case f.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	case s.store != "s2" && s.store != "discard":
+		return s, fmt.Errorf("-store=%s: use s2 or discard", s.store)
+	case s.search && s.store == "discard":
+		return s, errors.New("-search needs pages to index: leave -store=discard out")
+	case s.hosts < 1 || s.pages < 10*s.hosts:
+		return s, fmt.Errorf("-pages %d -hosts %d: use at least 10 pages a host", s.pages, s.hosts)
+	case s.cross < 0 || s.cross > 43 || s.shards < 1 || s.hands < 1 || s.rounds < 1:
+		return s, errors.New("-cross is 0 to 43; -shards, -visits and -rounds are at least 1")
+	}
+	if s.peers {
+		return s, peersPossible()
+	}
+	return s, nil
+}
+
+// run measures and prints.
+func run(ctx context.Context, s settings, w io.Writer) error {
+	dir, err := os.MkdirTemp(s.dir, "curtsy-pagecost-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+
+	small := s
+	small.pages = max(s.pages/10, 10*s.hosts)
+	if _, err := oneRound(ctx, small, dir); err != nil {
+		return fmt.Errorf("warming up: %w", err)
+	}
+	var all []round
+	var peer []peerRound
+	for i := range s.rounds {
+		if s.peers && i%2 == 1 { // the other way round every second time
+			p, err := wget2(ctx, s, dir)
+			if err != nil {
+				return err
+			}
+			peer = append(peer, p)
+		}
+		r, err := oneRound(ctx, s, dir)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+		if s.peers && i%2 == 0 {
+			p, err := wget2(ctx, s, dir)
+			if err != nil {
+				return err
+			}
+			peer = append(peer, p)
+		}
+	}
+	if s.profile != "" {
+		if err := save(s.profile, all); err != nil {
+			return err
+		}
+	}
+	rep := newReport(s, all, peer)
+	rep.print(w)
+	return rep.check()
+}

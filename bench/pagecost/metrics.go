@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// fetched is how many pages the fetcher read to their end and kept; anything else on this site is a mistake.
+func (c *crawling) fetched() (int64, error) {
+	var pages int64
+	for _, m := range c.family("curtsy_fetcher_results_total") {
+		class := ""
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "class" {
+				class = l.GetValue()
+			}
+		}
+		n := int64(m.GetCounter().GetValue())
+		switch class {
+		case "stored":
+			pages += n
+		case "returned": // asked for again later
+		default:
+			return 0, fmt.Errorf("%d answers of the site were %s: what was measured is not a plain crawl", n, class)
+		}
+	}
+	return pages, nil
+}
+
+// counter is a counter's value, 0 when there is none of that name.
+func (c *crawling) counter(name string) (n int64) {
+	for _, m := range c.family(name) {
+		n += int64(m.GetCounter().GetValue())
+	}
+	return n
+}
+
+func (c *crawling) family(name string) []*dto.Metric {
+	all, err := c.reg.Gather()
+	if err != nil {
+		return nil
+	}
+	for _, f := range all {
+		if f.GetName() == name {
+			return f.GetMetric()
+		}
+	}
+	return nil
+}

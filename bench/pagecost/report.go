@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// tolerance is how far the sum of the stages may be from what the system charged (issue 2, acceptance 6).
+const tolerance = 0.20
+
+// The figures of design §11, in µs a page: a bare sketch of this pipeline, and what a page may cost.
+const (
+	sketchDiscard, sketchS2, sketchZstd = 89, 137, 210
+	budgetDiscard, budgetS2, budgetFind = 150, 200, 600
+)
+
+// report is what was measured, ready to be printed.
+type report struct {
+	s      settings
+	rounds []round
+	peers  []peerRound
+
+	pages  int64 // of all rounds
+	cpu    time.Duration
+	server time.Duration
+	costs  costs
+}
+
+func newReport(s settings, rounds []round, peers []peerRound) *report {
+	r := &report{s: s, rounds: rounds, peers: peers}
+	for i := range rounds {
+		r.pages += rounds[i].pages
+		r.cpu += rounds[i].cpu
+		r.server += rounds[i].server
+		for k := range r.costs {
+			r.costs[k].total += rounds[i].costs[k].total
+			r.costs[k].alloc += rounds[i].costs[k].alloc
+			r.costs[k].kernel += rounds[i].costs[k].kernel
+		}
+	}
+	return r
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// page is a share of the rounds' CPU time for one page, in µs.
+func (r *report) page(d time.Duration) float64 { return micros(d) / float64(r.pages) }
+
+func (r *report) print(w io.Writer) {
+	s := r.s
+	fmt.Fprintf(w, "%s\n\n", r.title())
+	r.printStages(w)
+	fmt.Fprintln(w)
+	r.printRounds(w)
+	fmt.Fprintln(w)
+	r.printSketch(w)
+	if s.peers {
+		fmt.Fprintln(w)
+		r.printPeers(w)
+	}
+}
+
+func (r *report) title() string {
+	s, first := r.s, r.rounds[0]
+	what := "pages stored (S2)"
+	if s.store == "discard" {
+		what = "pages discarded"
+	}
+	if s.search {
+		what += ", searchable"
+	}
+	return fmt.Sprintf("%s: %d pages of 18 KB on %d hosts, 43 links each (%.1f offered to the frontier), delay 0, %d shards, %.0f URLs a visit",
+		what, first.pages, s.hosts, float64(first.links)/float64(first.pages), s.shards, float64(first.pages)/float64(max(first.visits, 1)))
+}
+
+func (r *report) printStages(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "stage\tµs/page\tshare\tof it: allocating\tin the kernel\t")
+	for i, c := range r.costs {
+		if c.total == 0 && stage(i) != unattributed {
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%.1f\t%.1f %%\t%.1f\t%.1f\t\n", stageNames[i], r.page(c.total),
+			100*float64(c.total)/float64(r.cpu), r.page(c.alloc), r.page(c.kernel))
+	}
+	fmt.Fprintf(t, "sum of the stages\t%.1f\t%.1f %%\t\t\t\n", r.page(r.costs.sum()), 100*float64(r.costs.sum())/float64(r.cpu))
+	fmt.Fprintf(t, "whole process, getrusage\t%.1f\t100 %%\t\t\t\n", r.page(r.cpu))
+	t.Flush()
+	verdict := "within"
+	if math.Abs(r.off()) > tolerance {
+		verdict = "NOT within"
+	}
+	fmt.Fprintf(w, "the sum is %+.1f %% off: %s the %.0f %% asked for (%d samples of 10 ms; a stage of n samples is good to about √n)\n",
+		100*r.off(), verdict, 100*tolerance, r.costs.sum()/(10*time.Millisecond))
+}
+
+// off is how far the sum of the stages is from getrusage.
+func (r *report) off() float64 { return float64(r.costs.sum())/float64(r.cpu) - 1 }
+
+// check is the program's verdict: only figures that add up are figures.
+func (r *report) check() error {
+	if math.Abs(r.off()) > tolerance {
+		return fmt.Errorf("the stages add up to %.1f µs a page, the whole process used %.1f: %+.1f %%", r.page(r.costs.sum()), r.page(r.cpu), 100*r.off())
+	}
+	return nil
+}
+
+func (r *report) printRounds(w io.Writer) {
+	for i := range r.rounds {
+		o := &r.rounds[i]
+		fmt.Fprintf(w, "round %d: %d pages in %.2f s, %.0f pages/s, CPU %.1f µs/page (the site's server, apart: %.1f)\n", i+1, o.pages,
+			o.wall.Seconds(), float64(o.pages)/o.wall.Seconds(), o.perPage(), micros(o.server)/float64(o.pages))
+	}
+}
+
+func (o *round) perPage() float64 { return micros(o.cpu) / float64(o.pages) }
+
+// ours is our CPU time a page, the median of the rounds.
+func (r *report) ours() float64 {
+	var all []float64
+	for i := range r.rounds {
+		all = append(all, r.rounds[i].perPage())
+	}
+	return median(all)
+}
+
+func (r *report) printSketch(w io.Writer) {
+	ours, sketch, budget := r.ours(), float64(sketchS2), float64(budgetS2)
+	if r.s.store == "discard" {
+		sketch, budget = sketchDiscard, budgetDiscard
+	}
+	if r.s.search {
+		find := r.page(r.costs[index].total)
+		fmt.Fprintf(w, "search on: %.1f µs, %.2f × the budget of %d; without the row search %.1f µs\n", ours, ours/budgetFind, budgetFind, ours-find)
+		ours -= find
+	}
+	fmt.Fprintf(w, "sketch of design §11, µs/page: %d discarded, %d S2, %d zstd; ours: %.1f = %.2f × the sketch (2 × asked for), %.2f × the budget of %.0f\n",
+		sketchDiscard, sketchS2, sketchZstd, ours, ours/sketch, ours/budget, budget)
+}
+
+func (r *report) printPeers(w io.Writer) {
+	var all []float64
+	fmt.Fprintf(w, "wget2 on the same site, in turns: wget2 %s\n", strings.Join(wget2Args(filepath.Join(peerDir("DIR"), "…"), "SEED"), " "))
+	for i, p := range r.peers {
+		fmt.Fprintf(w, "round %d: %d pages in %.2f s, %.0f pages/s, CPU %.1f µs/page\n", i+1, p.files, p.wall.Seconds(), float64(p.files)/p.wall.Seconds(), p.perPage())
+		all = append(all, p.perPage())
+	}
+	fmt.Fprintf(w, "medians: ours %.1f, wget2 %.1f µs/page: %.2f × wget2\n", r.ours(), median(all), r.ours()/median(all))
+}
+
+func median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	if n := len(s); n%2 == 0 {
+		return (s[n/2-1] + s[n/2]) / 2
+	}
+	return s[len(s)/2]
+}

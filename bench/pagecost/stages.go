@@ -1,0 +1,170 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// stage is a part of the work on a page.
+type stage int
+
+const (
+	fetch     stage = iota // request and answer: robots rules, gate, net/http, the socket
+	tokenize               // charset, one tokenizer pass for links and robots tags
+	resolve                // resolving them, what is in scope and new in the visit, by shard
+	pack                   // compressing and digest
+	handOff                // publishing, taking, acknowledging: encoding included, the broker's client at both ends
+	broker                 // the NATS server inside the process
+	apply                  // events into the frontier: links, outcomes, robots facts
+	commit                 // of the frontier's files
+	grant                  // visits: chosen, asked for, prolonged
+	crawlLog               // a line for each URL
+	store                  // titles, the page store, its commits
+	index                  // search
+	collector              // the garbage collector's own goroutines
+	scheduler              // the runtime on its own stacks: finding work, parking, timers, network poller
+	overhead               // starting, stopping, asking for status, measuring
+	unattributed
+	stages
+)
+
+var stageNames = [stages]string{
+	fetch: "fetch", tokenize: "parse", resolve: "links", pack: "compress, hash", handOff: "hand-off, publish", broker: "NATS server",
+	apply: "frontier: apply", commit: "frontier: commit", grant: "frontier: grant", crawlLog: "crawl log", store: "store",
+	index: "search", collector: "GC (background)", scheduler: "scheduler", overhead: "start, stop, status", unattributed: "unattributed",
+}
+
+// rule gives a stage to the functions whose names begin with one of the prefixes.
+type rule struct {
+	stage    stage
+	prefixes []string
+}
+
+const our = "github.com/curtsy/curtsy/"
+
+// whole are rules about whole stacks: whoever is called on behalf of these, it is their doing. The first that fits
+// counts.
+var whole = []rule{
+	{broker, []string{"github.com/nats-io/nats-server/", our + "pkg/queue/embedded."}},
+	{index, []string{our + "internal/search.", our + "internal/indexer.(*shard).followSearch"}},
+	{overhead, []string{
+		"main.watch", "main.profiled", "main.nobodyStores", "runtime/pprof.", "os/signal.",
+		our + "internal/frontier.Done", our + "internal/frontier.Ask", our + "internal/frontier.WaitReady",
+		our + "internal/frontier.(*Frontier).each", our + "internal/frontier.openShard", our + "internal/indexer.(*Indexer).Status",
+		our + "internal/ask.", "github.com/nats-io/nats.go/micro.",
+	}},
+}
+
+// innermost are rules about single functions: going up from where the sample was taken, the first function that any of
+// them knows decides. So bbolt, canon, scope, compress and the runtime's allocator, which no rule knows, belong to
+// whoever called them. Of rules that fit the same function the first counts.
+var innermost = []rule{
+	{commit, []string{our + "internal/frontier.(*shard).commit", our + "internal/frontier.(*shard).keepCommitted"}},
+	{crawlLog, []string{our + "internal/frontier.(*shard).logLine"}},
+	{grant, []string{
+		our + "internal/frontier.(*shard).grant", our + "internal/frontier.(*shard).pick", our + "internal/frontier.(*shard).visitTo",
+		our + "internal/frontier.(*shard).renew", our + "internal/frontier.(*shard).wakeLater", our + "internal/frontier.(*shard).nextDue",
+		our + "internal/frontier.(*Frontier).", our + "internal/crawl.AppendGrants", our + "internal/crawl.DecodeGrants",
+		our + "internal/crawl.AppendTake", our + "internal/crawl.DecodeTake", our + "internal/fetcher.(*Fetcher).askVisits",
+		our + "internal/fetcher.(*Fetcher).free", our + "internal/fetcher.(*runner).", our + "internal/fetcher.(*lease",
+		our + "internal/fetcher.newLease",
+	}},
+	{apply, []string{our + "internal/frontier."}},
+	{store, []string{our + "internal/pages.", our + "internal/indexer."}},
+	{tokenize, []string{our + "internal/htmlscan.(*Scanner).Scan", our + "internal/htmlscan.(*Scanner).tokenize"}},
+	{resolve, []string{
+		our + "internal/htmlscan.(*Scanner).resolve", our + "internal/fetcher.(*visit).keep", our + "internal/fetcher.(*visit).offer",
+		our + "internal/fetcher.(*outlinks).", our + "internal/fetcher.(*shardLinks).",
+	}},
+	{pack, []string{our + "internal/fetcher.(*visit).pack"}},
+	{handOff, []string{
+		our + "internal/fetcher.(*visit).handOver", our + "internal/fetcher.(*visit).flush", our + "internal/fetcher.(*visit).send",
+		our + "internal/fetcher.(*visit).publish", our + "internal/fetcher.(*visit).finish", our + "internal/fetcher.splitLinks",
+		our + "internal/fetcher.(*outlets).", our + "internal/fetcher.(*Fetcher).send", our + "internal/fetcher.(*Fetcher).append",
+		our + "pkg/queue.", "github.com/nats-io/nats%2ego.", "github.com/nats-io/nats.go/",
+	}},
+	{fetch, []string{our + "internal/fetcher.", "net/http.", "net/http/"}},
+	{collector, []string{"runtime.gcBgMarkWorker", "runtime.bgsweep", "runtime.bgscavenge", "runtime.runFinalizers", "runtime.runCleanups", "runtime._GC"}},
+	{overhead, []string{"main."}},
+}
+
+// costs is CPU time by stage, with the parts of it that say where to look.
+type costs [stages]cost
+
+type cost struct {
+	total, alloc, kernel time.Duration // alloc: in the allocator, the collector's assists included; kernel: in system calls
+}
+
+// costsOf attributes every sample of a CPU profile.
+func costsOf(p *profile.Profile) (c costs) {
+	value := len(p.SampleType) - 1 // samples, then nanoseconds
+	var stack []string
+	for _, s := range p.Sample {
+		stack = stack[:0]
+		for _, l := range s.Location {
+			for _, f := range l.Line { // what is inlined comes first
+				stack = append(stack, f.Function.Name)
+			}
+		}
+		d := time.Duration(s.Value[value])
+		k := &c[stageOf(stack)]
+		k.total += d
+		switch {
+		case within(stack, "runtime.mallocgc", "runtime.gcAssistAlloc", "runtime.growslice", "runtime.newobject"):
+			k.alloc += d
+		case within(stack, "internal/runtime/syscall", "syscall.Syscall", "syscall.RawSyscall", "runtime.futex", "runtime.epollwait", "runtime.write1"):
+			k.kernel += d
+		}
+	}
+	return c
+}
+
+// stageOf is the stage of a stack, innermost function first.
+func stageOf(stack []string) stage {
+	for _, r := range whole {
+		if within(stack, r.prefixes...) {
+			return r.stage
+		}
+	}
+	runtimeOnly := len(stack) > 0
+	for _, f := range stack {
+		for _, r := range innermost {
+			if hasPrefix(f, r.prefixes) {
+				return r.stage
+			}
+		}
+		runtimeOnly = runtimeOnly && (strings.HasPrefix(f, "runtime.") || strings.HasPrefix(f, "internal/runtime/"))
+	}
+	if runtimeOnly {
+		return scheduler
+	}
+	return unattributed
+}
+
+func within(stack []string, prefixes ...string) bool {
+	for _, f := range stack {
+		if hasPrefix(f, prefixes) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasPrefix(f string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(f, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// sum is the CPU time of all stages.
+func (c *costs) sum() (d time.Duration) {
+	for i := range c {
+		d += c[i].total
+	}
+	return d
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// Stacks as profiles have them, shortened: innermost function first, our module's path as ~.
+func TestStageOf(t *testing.T) {
+	for _, tt := range []struct {
+		stack string
+		want  stage
+	}{
+		{"runtime.memmove net/http.(*persistConn).readLoop", fetch},
+		{"internal/runtime/syscall/linux.Syscall6 syscall.write ~internal/fetcher.(*conn).Write net/http.(*persistConn).writeLoop", fetch},
+		{"~pkg/robots.(*Rules).Match ~internal/fetcher.(*visit).one ~internal/fetcher.(*visit).run", fetch},
+		{"golang.org/x/net/html.(*Tokenizer).readByte ~internal/htmlscan.(*Scanner).tokenize ~internal/htmlscan.(*Scanner).Scan ~internal/fetcher.(*visit).keep", tokenize},
+		{"~pkg/canon.(*Base).JoinBytes ~internal/htmlscan.(*Scanner).resolve ~internal/htmlscan.(*Scanner).Scan", resolve},
+		{"~internal/scope.(*Scope).Decide ~internal/fetcher.(*outlinks).add ~internal/fetcher.(*visit).offer", resolve},
+		{"~internal/scope.(*Scope).Decide ~internal/frontier.(*shard).applyLinks ~internal/frontier.(*shard).apply ~pkg/queue.(*follower).batch", apply},
+		{"crypto/sha256.Sum256 ~internal/fetcher.(*visit).pack ~internal/fetcher.(*visit).keep", pack},
+		{"net.(*pipe).Write github.com/nats-io/nats%2ego.(*Conn).publish ~pkg/queue.(*publisher).try ~internal/fetcher.(*visit).publish", handOff},
+		{"~internal/crawl.AppendEvent ~internal/fetcher.(*visit).publish ~internal/fetcher.(*visit).finish ~internal/fetcher.(*runner).start.func1", handOff},
+		{"~pkg/queue.(*pull).take ~pkg/queue.(*Log).Follow ~internal/frontier.(*Frontier).follow", handOff},
+		{"runtime.memclrNoHeapPointers github.com/nats-io/nats%2ego.(*Conn).readLoop", handOff},
+		{"os.(*File).Write github.com/nats-io/nats-server/v2/server.(*msgBlock).flushPendingMsgsLocked", broker},
+		{"go.etcd.io/bbolt.(*Tx).Commit ~internal/frontier.(*shard).commit ~internal/frontier.(*shard).applyOne", commit},
+		{"go.etcd.io/bbolt.(*Bucket).Put ~internal/frontier.(*shard).accept ~internal/frontier.(*shard).applyLinks", apply},
+		{"go.etcd.io/bbolt.(*Cursor).Seek ~internal/frontier.(*shard).pick ~internal/frontier.(*shard).grant ~internal/frontier.(*Frontier).grant", grant},
+		{"~internal/crawl.DecodeGrants ~internal/fetcher.(*Fetcher).askVisits ~internal/fetcher.(*runner).take", grant},
+		{"time.Time.AppendFormat ~internal/frontier.(*shard).logLine ~internal/frontier.(*shard).applyResult", crawlLog},
+		{"go.etcd.io/bbolt.(*Tx).Commit ~internal/pages.(*Store).Put ~internal/indexer.(*shard).keep ~pkg/queue.(*consumption).batch", store},
+		{"~internal/pages.(*Extractor).Text ~internal/search.(*Index).analyze ~internal/indexer.(*shard).followSearch", index},
+		{"go.etcd.io/bbolt.(*Cursor).Next ~internal/pages.(*Store).Changes ~internal/search.(*Index).Step", index},
+		{"runtime.scanObject runtime.gcDrain runtime.gcBgMarkWorker.func2 runtime.systemstack runtime.gcBgMarkWorker", collector},
+		{"runtime.futex runtime.findRunnable runtime.schedule runtime.park_m runtime.mcall", scheduler},
+		{"encoding/json.Unmarshal ~internal/frontier.Done main.watch main.run", overhead},
+		{"somebody.else", unattributed},
+		{"", unattributed},
+	} {
+		if got := stageOf(strings.Fields(strings.ReplaceAll(tt.stack, "~", our))); got != tt.want {
+			t.Errorf("%s\n  is %q, want %q", tt.stack, stageNames[got], stageNames[tt.want])
+		}
+	}
+}
+
+func TestEveryStageHasAName(t *testing.T) {
+	for i, name := range stageNames {
+		if name == "" {
+			t.Errorf("stage %d has no name", i)
+		}
+	}
+}
+
+// Every sample goes somewhere, once: the sum is the profile's.
+func TestCostsOf(t *testing.T) {
+	at := func(names ...string) (locs []*profile.Location) {
+		for _, n := range names {
+			locs = append(locs, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: n}}}})
+		}
+		return locs
+	}
+	ms := int64(time.Millisecond)
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		Sample: []*profile.Sample{
+			{Location: at("runtime.mallocgc", "net/http.(*Transport).RoundTrip"), Value: []int64{2, 20 * ms}},
+			{Location: at("internal/runtime/syscall/linux.Syscall6", "net/http.(*persistConn).readLoop"), Value: []int64{1, 10 * ms}},
+			{Location: at("who.knows"), Value: []int64{1, 10 * ms}},
+		},
+	}
+	c := costsOf(p)
+	if got := c[fetch]; got != (cost{30 * time.Millisecond, 20 * time.Millisecond, 10 * time.Millisecond}) {
+		t.Errorf("fetch: %+v", got)
+	}
+	if c[unattributed].total != 10*time.Millisecond || c.sum() != 40*time.Millisecond {
+		t.Errorf("unattributed %v, sum %v", c[unattributed].total, c.sum())
+	}
+}
