@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
@@ -65,7 +67,9 @@ func (e *engine) open(ctx context.Context, given func(string) bool, seeds []cano
 		return err
 	}
 	e.spec, err = service.ChangeSpec(ctx, e.kv, func(old *crawl.Spec) (crawl.Spec, error) {
-		return planned(cfg.Plan, cfg.NATS, given, old, seeds)
+		s, err := planned(cfg.Plan, cfg.NATS, given, old, seeds)
+		s.Paused = false // to say "crawl" is to say "go on"
+		return s, err
 	})
 	if err != nil {
 		return err
@@ -156,44 +160,55 @@ func (e *engine) instance() string {
 }
 
 // Run crawls until watch returns, then stops in the order in which nothing is lost for later: no more fetching, what was
-// fetched applied and stored, the rest.
-func (e *engine) Run(ctx context.Context, seeds []canon.URL, watch func(context.Context) error) error {
+// fetched applied and stored, the rest. watch gets the status from before the first request.
+func (e *engine) Run(ctx context.Context, seeds []canon.URL, watch func(context.Context, crawl.Status) error) error {
 	services, stopServices := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServices()
-	fetching, stopFetching := context.WithCancel(services)
-	defer stopFetching()
-	g, gctx := errgroup.WithContext(services)
-	fetched := make(chan struct{})
+	g, failed := errgroup.WithContext(services)
 	g.Go(func() error { return named("frontier", e.frontier.Run(services)) })
 	g.Go(func() error { return named("indexer", e.indexer.Run(services)) })
-	g.Go(func() error {
-		defer close(fetched)
-		return named("fetcher", e.fetcher.Run(fetching))
-	})
 	g.Go(func() error { return e.follow(services) })
+
+	// A service that fails takes the whole down: the watcher should not wait for a crawl that is over.
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
-	// A service that fails takes the whole down; the watcher should not wait for a crawl that is over.
-	unhook := context.AfterFunc(gctx, stopWatching)
-	err := frontier.Seed(watching, e.q, e.spec, seeds)
+	unhook := context.AfterFunc(failed, stopWatching)
+	defer unhook()
+	first, err := e.begin(watching, seeds)
 	if err == nil {
-		err = e.announce(watching)
+		fetching, stopFetching := context.WithCancel(services)
+		fetched := make(chan struct{})
+		g.Go(func() error {
+			defer close(fetched)
+			return named("fetcher", e.fetcher.Run(fetching))
+		})
+		err = watch(watching, first)
+		stopFetching()
+		<-fetched
+		e.settle(failed)
 	}
-	if err == nil {
-		err = watch(watching)
-	}
-	unhook()
-	stopFetching()
-	select {
-	case <-fetched:
-	case <-gctx.Done():
-	}
-	e.settle(gctx)
 	stopServices()
 	if failed := g.Wait(); failed != nil {
 		return failed // the watcher only saw the consequence
 	}
 	return err
+}
+
+// begin waits for the services to be ready, submits the seeds, and lets other commands find the crawl now that it can answer
+// them. When ctx ends meanwhile that is no error: the watcher will say why.
+func (e *engine) begin(ctx context.Context, seeds []canon.URL) (first crawl.Status, err error) {
+	for _, step := range []func() error{
+		func() error { return frontier.WaitReady(ctx, e.q, e.spec) },
+		func() error { return e.indexersReady(ctx) },
+		func() error { first, err = e.status(ctx); return err },
+		func() error { return frontier.Seed(ctx, e.q, e.spec, seeds) },
+		e.writeServerFile,
+	} {
+		if err := step(); err != nil && ctx.Err() == nil {
+			return first, err
+		}
+	}
+	return first, nil
 }
 
 func named(service string, err error) error {
@@ -233,18 +248,32 @@ func (e *engine) follow(ctx context.Context) error {
 	})
 }
 
-// announce lets other commands find the crawl once it can answer them.
-func (e *engine) announce(ctx context.Context) error {
-	if err := frontier.WaitReady(ctx, e.q, e.spec); err != nil || e.srv == nil {
-		if ctx.Err() != nil {
-			return nil // the watcher says why
-		}
-		return err
+func (e *engine) writeServerFile() error {
+	if e.srv == nil {
+		return nil
 	}
 	return serverInfo{
 		URL: e.srv.ClientURL(), User: e.srv.User(), Password: e.srv.Password(),
 		Crawl: e.cfg.Crawl, PID: os.Getpid(), Started: time.Now().UTC(),
 	}.write(e.cfg.Dir)
+}
+
+// indexersReady waits until every shard has an indexer.
+func (e *engine) indexersReady(ctx context.Context) error {
+	for ctx.Err() == nil {
+		actx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+		err := ask.Gather(actx, e.q.NC, crawl.Names(e.spec.Name), "indexer-status", struct{}{}, e.spec.Shards,
+			func(json.RawMessage) error { return nil })
+		cancel()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return ctx.Err()
 }
 
 // Close closes what was opened, last first.

@@ -34,19 +34,20 @@ type watcher struct {
 
 // Looking costs the frontier a pass over its hosts, so it is done the less often the longer it takes.
 const (
-	lookEvery = 150 * time.Millisecond
-	lookShare = 25 // at most a 25th of the time
+	lookEvery   = 150 * time.Millisecond
+	lookShare   = 25              // at most a 25th of the time
+	lookAtLeast = 3 * time.Second // nobody waits longer for the end to be noticed
 )
 
 // watch returns when the crawl is done, has reached a limit or ctx has ended: all of them are no errors.
-func (w *watcher) watch(ctx context.Context) error {
-	w.end.spec = w.e.spec
+func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
+	w.end.spec, w.end.first = w.e.spec, first
 	run, cancel := ctx, context.CancelFunc(func() {})
 	if d := w.e.cfg.MaxTime; d > 0 {
 		run, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("%w: max-time", errLimit))
 	}
 	defer cancel()
-	for started := false; ; {
+	for {
 		began := time.Now()
 		st, done, err := frontier.Done(run, w.e.q, w.e.spec)
 		switch {
@@ -58,9 +59,6 @@ func (w *watcher) watch(ctx context.Context) error {
 		case err != nil:
 			return err
 		default:
-			if !started {
-				w.end.first, started = st, true
-			}
 			w.end.status = st
 			w.p.show(st)
 			if limit := reached(w.e.spec, st, done); limit != "" {
@@ -76,7 +74,7 @@ func (w *watcher) watch(ctx context.Context) error {
 		case <-run.Done():
 			w.over(run)
 			return nil
-		case <-time.After(max(lookEvery, lookShare*time.Since(began))):
+		case <-time.After(min(max(lookEvery, lookShare*time.Since(began)), lookAtLeast)):
 		}
 	}
 }
