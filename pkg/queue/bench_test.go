@@ -1,3 +1,5 @@
+//go:build unix
+
 package queue
 
 import (
@@ -251,4 +253,13 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func BenchmarkValid(b *testing.B) {
+	s := &Ownership{until: bootTime() + time.Hour}
+	for b.Loop() {
+		if !s.Valid() {
+			b.Fatal("not valid")
+		}
+	}
 }

@@ -58,8 +58,8 @@ func (c *Conn) OpenLog(ctx context.Context, cfg LogConfig) (*Log, error) {
 }
 
 // Append adds data to the log and returns its sequence once it is stored. While the log is full or the broker is
-// away it waits and tries again until ctx ends; so a message may be in the log twice, and data over the server's
-// limit fails at once.
+// away it waits and tries again until ctx ends; so a message may be in the log twice, or once although an error was
+// returned. Data over the server's limit fails at once with ErrTooLarge. data may be used again after Append returned.
 func (l *Log) Append(ctx context.Context, data []byte) (uint64, error) {
 	return l.c.pub.publish(ctx, l.cfg.Subject, data)
 }

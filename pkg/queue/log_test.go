@@ -307,9 +307,16 @@ func TestAppendWaitsWhileFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := l.Append(short, data); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "maximum bytes") {
+	full := func() bool { return strings.Contains(c.Waiting()["x.events.0"], "full") }
+	impatient, cancel := context.WithCancel(t.Context())
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := l.Append(impatient, data)
+		gaveUp <- err
+	}()
+	eventually(t, "Waiting", full)
+	cancel()
+	if err := <-gaveUp; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "maximum bytes") {
 		t.Errorf("Append to a full log = %v", err)
 	}
 	var wg sync.WaitGroup
@@ -320,7 +327,7 @@ func TestAppendWaitsWhileFull(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "Waiting", func() bool { return strings.Contains(c.Waiting()["x.events.0"], "full") })
+	eventually(t, "Waiting", full)
 	time.Sleep(50 * time.Millisecond)
 	if last, err := l.Last(t.Context()); last != 10 || err != nil {
 		t.Errorf("Last = %d, %v: a full log dropped or took messages", last, err)

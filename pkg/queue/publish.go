@@ -137,8 +137,12 @@ func (p *publisher) publish(ctx context.Context, subject string, data []byte) (u
 		if werr := b.wait(ctx, wake); werr != nil {
 			return 0, fmt.Errorf("publish to %s: %w; the last try: %w", subject, werr, err)
 		}
-		if seq, err = p.try(ctx, subject, data); err == nil {
+		seq, next := p.try(ctx, subject, data)
+		if next == nil {
 			return seq, nil
+		}
+		if ctx.Err() == nil { // else it is no news, and err says what the wait was for
+			err = next
 		}
 	}
 }

@@ -49,8 +49,8 @@ func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
 }
 
 // Send hands data over and returns once it is stored. While the subject or the stream is full, or the broker is away,
-// it waits and tries again until ctx ends; so a message may be handed over twice, and data over the server's limit
-// fails at once.
+// it waits and tries again until ctx ends; so a message may be handed over twice, or once although an error was
+// returned. Data over the server's limit fails at once with ErrTooLarge. data may be used again after Send returned.
 func (w *Work) Send(ctx context.Context, subject string, data []byte) error {
 	_, err := w.c.pub.publish(ctx, subject, data)
 	return err
