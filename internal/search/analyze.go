@@ -218,6 +218,9 @@ func plain(s string) string {
 }
 
 func wordRune(r rune) bool {
+	if r >= 0x2000 && r <= 0x206F { // dashes, quotes and dots: the most frequent signs beyond ASCII by far
+		return false
+	}
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
@@ -252,7 +255,7 @@ func pairs(text []byte, start, end int, emit func(token) bool) bool {
 
 // humpsOf cuts an identifier such as getElementById or ThreadPoolExecutor at its capitals. Two words joined are often a
 // name of their own (GitHub, JavaScript) whose parts nobody looks for, so those stay whole unless they begin in lower
-// case.
+// case; what has many capitals is data.
 func humpsOf(word []byte) [][2]int {
 	var parts [][2]int
 	from := 0
@@ -269,7 +272,7 @@ func humpsOf(word []byte) [][2]int {
 	}
 	parts = append(parts, [2]int{from, len(word)})
 	first := parts[0]
-	if len(parts) < 2 || first[1]-first[0] < 2 || len(parts) == 2 && class[word[0]] == classUpper {
+	if len(parts) < 2 || len(parts) > 8 || class[word[0]] == classDigit || first[1]-first[0] < 2 || len(parts) == 2 && class[word[0]] == classUpper {
 		return nil
 	}
 	return parts

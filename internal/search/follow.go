@@ -16,7 +16,7 @@ const (
 	// merged at less cost than many small ones (m: 64 → 256 saves a tenth, 1,000 hardly more).
 	batchPages = 256
 	// linger is how long a batch that is not full waits for more.
-	linger = 500 * time.Millisecond
+	linger = 200 * time.Millisecond
 )
 
 // Run follows the page store until ctx ends, then returns nil. It takes what waits in batches and sleeps when there is
@@ -78,12 +78,14 @@ func (x *Index) Step(ctx context.Context) (int, error) {
 		defer done()
 	}
 	// The batch is analyzed before the transaction begins, so that ctx can end it between two pages.
+	a := indexing.Get().(*analyzer)
+	defer indexing.Put(a)
 	rows := make([]row, len(changes))
 	for i, p := range changes {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		rows[i] = x.analyze(p)
+		rows[i] = x.analyze(a, p)
 	}
 	if err := x.write(context.WithoutCancel(ctx), rows); err != nil {
 		return 0, fmt.Errorf("index %d pages: %w", len(rows), err)
@@ -96,7 +98,7 @@ func (x *Index) Step(ctx context.Context) (int, error) {
 }
 
 // analyze reads a page and makes its words.
-func (x *Index) analyze(p pages.Page) row {
+func (x *Index) analyze(a *analyzer, p pages.Page) row {
 	r := row{page: p}
 	if p.Deleted != "" || p.Directives&crawl.NoIndex != 0 || p.Expired(x.o.Now()) {
 		r.page.Deleted = crawl.ReasonNoindex
@@ -112,15 +114,15 @@ func (x *Index) analyze(p pages.Page) row {
 	r.page.Body = nil
 	r.lang = language(firstOf(p.Lang, text.Lang), text.Body)
 	r.n.rows = 1
-	r.title, r.n.titles = x.terms(r.lang, []byte(p.Title))
-	r.heads, r.n.heads = x.terms(r.lang, text.Headings)
-	r.body, r.n.bodies = x.terms(r.lang, text.Body)
+	r.title, r.n.titles = x.terms(a, r.lang, []byte(p.Title))
+	r.heads, r.n.heads = x.terms(a, r.lang, text.Headings)
+	r.body, r.n.bodies = x.terms(a, r.lang, text.Body)
 	return r
 }
 
-func (x *Index) terms(lang string, text []byte) (string, int64) {
+func (x *Index) terms(a *analyzer, lang string, text []byte) (string, int64) {
 	var n int64
-	x.text, n = x.analyzer.appendTerms(x.text[:0], lang, text)
+	x.text, n = a.appendTerms(x.text[:0], lang, text)
 	return string(x.text), n
 }
 

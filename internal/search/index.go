@@ -33,11 +33,16 @@ type Index struct {
 	cursor  atomic.Uint64
 	langs   atomic.Pointer[[]string] // languages of the pages indexed, most pages first
 
-	analyzers sync.Pool // of *analyzer, for queries
-	extract   pages.Extractor
-	analyzer  *analyzer
+	extract   pages.Extractor // this and the next for Step only
 	buf, text []byte
 }
+
+// Analyzers remember words, so those that index are few and large: one for each index that takes its turn, whichever it
+// is. Those for queries are small.
+var (
+	indexing = sync.Pool{New: func() any { return newAnalyzer(16) }}
+	querying = sync.Pool{New: func() any { return newAnalyzer(13) }}
+)
 
 // Open opens the index at path, which follows store, and creates or empties it when it is missing, damaged, of another
 // format or of another store. Run fills it.
@@ -65,15 +70,12 @@ func newIndex(path string, store *pages.Store, o Options) *Index {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	x := &Index{path: path, store: store, o: o, cleanup: func() {}}
-	x.analyzers.New = func() any { return newAnalyzer(10) }
-	return x
+	return &Index{path: path, store: store, o: o, cleanup: func() {}}
 }
 
 // open returns the index even with an error, for closing.
 func open(path string, store *pages.Store, o Options) (*Index, error) {
 	x := newIndex(path, store, o)
-	x.analyzer = newAnalyzer(14)
 	ctx := context.Background()
 	var err error
 	if x.w, err = openWriter(path); err != nil {

@@ -38,8 +38,8 @@ func (x *Index) Search(ctx context.Context, query string, limit int) (crawl.Sear
 	if x.r == nil {
 		return answer, nil
 	}
-	a := x.analyzers.Get().(*analyzer)
-	defer x.analyzers.Put(a)
+	a := querying.Get().(*analyzer)
+	defer querying.Put(a)
 	p := parse(query)
 	langs := *x.langs.Load()
 	if p.lang != "" {
