@@ -105,6 +105,7 @@ const (
 	ReasonType      Reason = "type"       // neither HTML, XHTML nor plain text
 	ReasonAddress   Reason = "address"    // the address dialled may not be (private, link-local, …)
 	ReasonRedirects Reason = "redirects"  // too many redirects in a row
+	ReasonPorts     Reason = "ports"      // more ports of one host than anyone needs
 	ReasonMirror    Reason = "mirror"     // its host is a mirror of another
 
 	// Redirected.

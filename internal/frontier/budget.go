@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -13,105 +14,127 @@ import (
 // budgetKey is the record in the crawl's bucket that holds how many pages each shard has reserved of --max-pages.
 const budgetKey = "budget"
 
-// budget hands out page slots. With a limit, shards reserve slots in blocks from one record by compare-and-set, so the
-// sum never exceeds the limit however many frontiers there are; a shard that cannot use its slots gives them back.
+// budget hands out page slots. With a limit, shards reserve slots in blocks from one record by compare-and-set, so that
+// the sum never exceeds the limit however many frontiers there are. A shard always has reserved at least what it uses:
+// pages stored, and URLs of visits that may yet be stored.
 type budget struct {
 	ctx context.Context
 	kv  jetstream.KeyValue
 	log func(msg string, args ...any)
 
-	mu    sync.Mutex // guards the rest
-	limit int64      // 0: none
-	free  map[int]int64
+	mu       sync.Mutex // guards the rest
+	limit    int64      // 0: none
+	used     map[int]int64
+	reserved map[int]int64 // as in the record, for the shards of this process; absent: not settled yet
 }
 
 type budgetRecord struct {
 	Reserved map[int]int64 `json:"reserved"`
 }
 
-const budgetBlock = 256
+const (
+	budgetBlock   = 256
+	budgetTimeout = time.Second // callers hold their shard's lock meanwhile, and leases are 10 s
+)
 
-// take reserves up to n page slots for a visit of shard and returns how many there are.
+// use tells what a shard uses now. It never waits.
+func (b *budget) use(shard int, used int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.used == nil {
+		b.used, b.reserved = map[int]int64{}, map[int]int64{}
+	}
+	b.used[shard] = used
+}
+
+// take returns for how many of n more pages there is room, and reserves it. The caller tells with use what it makes of it.
 func (b *budget) take(shard, n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.limit <= 0 {
 		return n
 	}
-	if b.free[shard] < int64(n) {
-		got, err := b.reserve(shard, int64(n)-b.free[shard])
-		if err != nil {
-			b.log("the page budget cannot be read: no visit is granted until it can", "error", err)
+	room := func() int64 { return b.reserved[shard] - b.used[shard] }
+	if _, settled := b.reserved[shard]; !settled || room() < int64(n) {
+		if err := b.reserve(shard, int64(n)); err != nil {
+			b.log("the page budget cannot be read: no page is granted until it can", "error", err)
 			return 0
 		}
-		b.free[shard] += got
 	}
-	n = int(min(int64(n), b.free[shard]))
-	b.free[shard] -= int64(n)
-	return n
+	return int(max(min(int64(n), room()), 0))
 }
 
-// giveBack returns slots a visit did not use.
-func (b *budget) giveBack(shard int, n int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.limit > 0 && n > 0 {
-		b.free[shard] += n
-	}
-}
-
-// reserve moves slots from the record to a shard: at least want if there are as many, a block if there are plenty.
-func (b *budget) reserve(shard int, want int64) (int64, error) {
-	var got int64
+// reserve sets what the shards of this process have reserved to what they use, and reserves room for want more pages for
+// one of them: a block if there are plenty, less if there are not.
+func (b *budget) reserve(shard int, want int64) error {
+	var mine map[int]int64
 	err := b.update(func(r *budgetRecord) bool {
+		mine = map[int]int64{}
 		left := b.limit
-		for _, n := range r.Reserved {
+		for id, n := range r.Reserved {
+			if _, ours := b.used[id]; !ours {
+				left -= n
+			}
+		}
+		for id, n := range b.used {
+			mine[id] = n
 			left -= n
 		}
-		got = max(min(left, max(want, min(budgetBlock, left/8))), 0)
-		r.Reserved[shard] += got
-		return got > 0
+		mine[shard] += max(min(left, max(want, min(budgetBlock, left/8))), 0)
+		changed := false
+		for id, n := range mine {
+			changed = changed || r.Reserved[id] != n
+			r.Reserved[id] = n
+		}
+		return changed
 	})
-	return got, err
+	if err == nil {
+		b.reserved = mine
+	}
+	return err
 }
 
-// settle sets what a shard has reserved to what it has used, when it begins (nothing is outstanding then) or when it has
-// no work for the slots it holds.
-func (b *budget) settle(shard int, used int64) error {
+// giveBack lets go of what a shard has reserved and does not use, for the shards of other frontiers.
+func (b *budget) giveBack(shard int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.limit <= 0 {
-		return nil
+	if b.limit <= 0 || b.reserved[shard] <= b.used[shard] {
+		return
 	}
-	b.free[shard] = 0
-	return b.update(func(r *budgetRecord) bool {
-		if r.Reserved[shard] == used {
-			return false
-		}
-		r.Reserved[shard] = used
+	err := b.update(func(r *budgetRecord) bool {
+		r.Reserved[shard] = b.used[shard]
 		return true
 	})
+	if err != nil {
+		b.log("page slots not given back yet", "shard", shard, "error", err)
+		return
+	}
+	b.reserved[shard] = b.used[shard]
 }
 
-// idle is the number of slots a shard holds and does not use.
+// idle is the number of slots a shard has reserved and does not use.
 func (b *budget) idle(shard int) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.free[shard]
+	return b.reserved[shard] - b.used[shard]
 }
 
+// setLimit changes the limit. What is used already counts against it from the next take on.
 func (b *budget) setLimit(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.limit = n
+	clear(b.reserved)
 }
 
 // update applies f to the record by compare-and-set until it holds or f has nothing to change.
 func (b *budget) update(f func(*budgetRecord) bool) error {
+	ctx, cancel := context.WithTimeout(b.ctx, budgetTimeout)
+	defer cancel()
 	for {
 		var rec budgetRecord
 		var rev uint64
-		e, err := b.kv.Get(b.ctx, budgetKey)
+		e, err := b.kv.Get(ctx, budgetKey)
 		switch {
 		case err == nil:
 			rev = e.Revision()
@@ -132,9 +155,9 @@ func (b *budget) update(f func(*budgetRecord) bool) error {
 			return err
 		}
 		if rev == 0 {
-			_, err = b.kv.Create(b.ctx, budgetKey, v)
+			_, err = b.kv.Create(ctx, budgetKey, v)
 		} else {
-			_, err = b.kv.Update(b.ctx, budgetKey, v, rev)
+			_, err = b.kv.Update(ctx, budgetKey, v, rev)
 		}
 		if err == nil {
 			return nil
@@ -142,9 +165,6 @@ func (b *budget) update(f func(*budgetRecord) bool) error {
 		var api *jetstream.APIError
 		if !errors.Is(err, jetstream.ErrKeyExists) && !(errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence) {
 			return fmt.Errorf("page budget: %w", err)
-		}
-		if b.ctx.Err() != nil {
-			return b.ctx.Err()
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 const (
 	minPublicDelay = time.Second      // for hosts the operator has not called his own
 	crawlDelayCap  = 10 * time.Minute // above it a host is held and reported, never hurried
+	longestDelay   = 24 * time.Hour   // whatever somebody writes into a robots.txt, we look again after a day
 	backoffStart   = time.Second      // the first adaptive delay, when the ordinary one is shorter than half of it
 	backoffMax     = 10 * time.Minute
 	visitSpan      = 10 * time.Second // a visit holds as many URLs as fit in this at the host's delay
@@ -40,8 +41,8 @@ func (s *shard) delayOf(h *host) spacing {
 	}
 	for i := range h.Origins {
 		o := &h.Origins[i]
-		if o.HasDelay && o.Copy == crawl.RobotsParsed && o.CrawlDelay > sp.d && o.CrawlDelay <= crawlDelayCap {
-			sp = spacing{o.CrawlDelay, "crawl-delay"}
+		if o.HasDelay && o.Copy == crawl.RobotsParsed && o.CrawlDelay > sp.d {
+			sp = spacing{min(o.CrawlDelay, longestDelay), "crawl-delay"}
 		}
 	}
 	if h.Backoff > 0 {

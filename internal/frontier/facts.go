@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -10,19 +11,37 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// applyRobots takes in what a fetcher learned of an origin's robots.txt. at is when the fact was sent, never later
-// than now. Applied again it changes nothing but the count of failures, which errs on the side of waiting.
-func (s *shard) applyRobots(f *crawl.Robots, at, now time.Time) error {
+// dueRetryAfter is the DueReason of a host whose Due is what a Retry-After asked for.
+const dueRetryAfter = "retry-after"
+
+// applyRobots takes in what the fetcher of a visit learned of an origin's robots.txt; a zero visit stands for an answer to
+// an errand, which came from another host. at is when the fact was sent, never later than now: freshness counts from
+// there, waiting from now, so that a wrong clock elsewhere makes us ask sooner for robots.txt and never for pages.
+// Applied again it changes nothing but the count of failures, which errs on the side of waiting.
+func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error {
 	h := s.hosts[f.Origin.Host]
 	if h == nil {
 		s.log.Error("robots.txt of a host never granted", "origin", f.Origin)
 		return nil
 	}
-	i, ok := h.originOf(f.Origin)
+	i, ok := s.originOf(h, f.Origin)
 	if !ok {
 		return nil
 	}
 	o := &h.Origins[i]
+	if !visit.IsZero() {
+		if visit.Compare(o.Visit) < 0 {
+			return nil // late news of a visit whose lease was over: a newer one has asked since
+		}
+		o.Visit = visit
+	}
+	if f.State == crawl.RobotsParsed && f.Renewed && (!bytes.Equal(f.Digest, o.Digest) || robotsCopy(s.tx, h.ID, o.Origin) == nil) {
+		// It renews a copy we do not hold. No rules can be had from that: ask again, without a condition.
+		o.History, o.Digest, o.ETag, o.LastMod = robots.History{}, nil, "", ""
+		s.touch(h)
+		s.reschedule(h, now)
+		return nil
+	}
 	at = at.Add(-f.Age)
 	o.Status, o.Reason = f.Status, strings.Clone(f.Reason)
 	o.PendingOn, o.Hops = "", 0
@@ -53,7 +72,10 @@ func (s *shard) applyRobots(f *crawl.Robots, at, now time.Time) error {
 	case crawl.RobotsPending:
 		return s.follow(h, o, f.Location, f.Hops, now)
 	default:
-		o.History = o.History.Failed(at, f.Status, f.RetryAfter)
+		o.History = o.History.Failed(now, f.Status, f.RetryAfter)
+		if t := now.Add(f.RetryAfter); f.RetryAfter > 0 && !visit.IsZero() && h.Due.Before(t) {
+			h.Due, h.DueReason = t, dueRetryAfter
+		}
 	}
 	s.touch(h)
 	s.reschedule(h, now)
@@ -66,7 +88,7 @@ func (s *shard) follow(h *host, o *origin, location string, hops int, now time.T
 	if err != nil || hops > robots.MaxRedirects {
 		// No rules can be had: as a 4xx.
 		return s.applyRobots(&crawl.Robots{Origin: o.Origin, State: crawl.RobotsUnavailable, Fresh: robots.MaxAge,
-			Status: o.Status, Reason: "redirected to nowhere usable: " + location}, now, now)
+			Status: o.Status, Reason: "redirected to nowhere usable: " + location}, crawl.VisitID{}, now, now)
 	}
 	o.PendingOn, o.PendingAt, o.Hops = string(u), now, hops
 	s.touch(h)
@@ -87,7 +109,7 @@ func (s *shard) applyAnswer(a *crawl.Answer, at, now time.Time) error {
 		if o.Origin == a.Errand.Origin && o.PendingOn == string(a.Errand.URL) && o.Hops == a.Errand.Hop {
 			f := a.Robots
 			f.Origin = o.Origin
-			return s.applyRobots(&f, at, now)
+			return s.applyRobots(&f, crawl.VisitID{}, at, now)
 		}
 	}
 	return nil

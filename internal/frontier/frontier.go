@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,6 +54,7 @@ type Frontier struct {
 	mu     sync.Mutex // guards j and shards
 	j      judge
 	shards map[int]*shard
+	served map[int]bool // shards this process has had open before
 
 	logs   []*queue.Log
 	budget *budget
@@ -82,7 +84,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 		o.StopGrace = 6 * time.Second
 	}
 	f := &Frontier{
-		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, shards: map[int]*shard{}, since: time.Now(),
+		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, shards: map[int]*shard{}, served: map[int]bool{}, since: time.Now(),
 		takes: make(chan takeRequest), wake: make(chan struct{}, 1),
 	}
 	f.met = newMetrics(o.Registry, f)
@@ -110,7 +112,7 @@ func (f *Frontier) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
 	}
-	f.budget = &budget{ctx: ctx, kv: kv, log: f.log.Error, limit: spec.MaxPages, free: map[int]int64{}}
+	f.budget = &budget{ctx: ctx, kv: kv, log: f.log.Error, limit: spec.MaxPages, used: map[int]int64{}, reserved: map[int]int64{}}
 
 	// Granting ends with ctx; the shards go on for a little so that the last outcomes are applied and committed.
 	g, gctx := errgroup.WithContext(ctx)
@@ -169,14 +171,7 @@ func (f *Frontier) SetSpec(spec crawl.Spec) error {
 	}
 	for _, s := range shards {
 		s.mu.Lock()
-		s.j = j
-		var err error
-		if s.tx != nil {
-			err = s.judgeAnew()
-		}
-		if err != nil {
-			s.fail(err)
-		}
+		s.judgeBy(j)
 		s.mu.Unlock()
 	}
 	signal(f.wake)
@@ -187,6 +182,9 @@ func (f *Frontier) SetSpec(spec crawl.Spec) error {
 // and whatever was applied but not committed comes from the log once more.
 func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+		if err := f.awaitTurn(ctx, id, kv); err != nil {
+			return nil // ctx ended
+		}
 		own, err := queue.Own(ctx, kv, fmt.Sprintf("frontier.%d", id), queue.OwnOptions{
 			Owner: f.opt.Instance, Term: f.opt.Term, SameDir: true, Log: f.log,
 		})
@@ -215,6 +213,33 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 	}
 }
 
+// awaitTurn waits while the shard's state lies in another frontier's directory. Until checkpoints travel between machines,
+// taking such a shard would mean to begin it from the little that is left in its log.
+func (f *Frontier) awaitTurn(ctx context.Context, id int, kv jetstream.KeyValue) error {
+	for said := false; ; {
+		if _, err := os.Stat(filepath.Join(f.opt.Dir, fileName(id))); err == nil {
+			return nil
+		}
+		e, err := kv.Get(ctx, fmt.Sprintf("frontier.%d", id))
+		var rec queue.Record
+		if err == nil {
+			err = json.Unmarshal(e.Value(), &rec)
+		}
+		if errors.Is(err, jetstream.ErrKeyNotFound) || err == nil && rec.Owner == f.opt.Instance {
+			return nil
+		}
+		if !said && err == nil {
+			f.log.Info("shard is another frontier's, with its state; waiting", "shard", id, "owner", rec.Owner)
+			said = true
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
 // serveShard opens a shard's file and follows its log until ctx ends or something fails.
 func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership) error {
 	f.mu.Lock()
@@ -225,7 +250,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 		return err
 	}
 	s.out, s.budget, s.met, s.notify = f.opt.CrawlLog, f.budget, f.met, f.wake
-	clean := s.m.Clean && own.Clean() || s.m.Seq == 0 && !own.TookOver()
+	start := f.startOf(s, own)
 
 	// run outlives ctx: after it ends the log is still applied until no visit is outstanding, or the grace is over.
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -235,16 +260,19 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	g.Go(func() error { return s.keepCommitted(gctx) })
 	g.Go(func() error { return s.sendOutbox(gctx, f.appendTo) })
 	g.Go(func() error { return f.purge(gctx, s) })
-	g.Go(func() error { return f.follow(gctx, s, clean) })
+	g.Go(func() error { return f.follow(gctx, s, start) })
 	subs, err := f.serveLeases(s)
 	if err != nil {
 		cancel()
 		return errors.Join(err, g.Wait(), s.close())
 	}
 	f.mu.Lock()
-	s.j = f.j // the spec may have changed while the file was opened
-	f.shards[id] = s
+	f.shards[id], f.served[id] = s, true
+	j = f.j
 	f.mu.Unlock()
+	s.mu.Lock()
+	s.judgeBy(j) // the spec may have changed while the file was opened
+	s.mu.Unlock()
 
 	select {
 	case <-gctx.Done():
@@ -297,7 +325,7 @@ func (s *shard) drain(ctx context.Context, d time.Duration) {
 
 // follow replays the log from where the file stands and goes on with what arrives. Once everything that was in the
 // log at the start is applied, the shard may grant.
-func (f *Frontier) follow(ctx context.Context, s *shard, clean bool) error {
+func (f *Frontier) follow(ctx context.Context, s *shard, start start) error {
 	l := f.logs[s.id]
 	last, err := l.Last(ctx)
 	if err != nil {
@@ -307,14 +335,14 @@ func (f *Frontier) follow(ctx context.Context, s *shard, clean bool) error {
 	from := s.position()
 	s.mu.Unlock()
 	if from.Seq >= last {
-		s.catchUp(clean, f.opt.Embedded)
+		s.catchUp(start)
 	}
 	apply := func(batch []queue.Entry) error {
 		if err := s.apply(batch); err != nil {
 			return err
 		}
 		if batch[len(batch)-1].Seq >= last {
-			s.catchUp(clean, f.opt.Embedded)
+			s.catchUp(start)
 		}
 		return nil
 	}
@@ -335,9 +363,9 @@ func (f *Frontier) follow(ctx context.Context, s *shard, clean bool) error {
 		if err := s.rewind(from); err != nil {
 			return err
 		}
-		clean = false
+		start = startLease
 		if last <= from.Seq {
-			s.catchUp(false, f.opt.Embedded)
+			s.catchUp(start)
 		}
 	}
 }
@@ -346,40 +374,73 @@ func (f *Frontier) follow(ctx context.Context, s *shard, clean bool) error {
 func (s *shard) rewind(to queue.Position) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.broken != nil || s.tx == nil {
+		return cmp.Or(s.broken, errClosed)
+	}
 	s.caughtUp = false
-	since := time.Unix(0, s.m.SeqTime).Add(-2 * time.Minute)
+	applied := s.m.SeqTime
 	s.m.Seq, s.m.SeqTime = to.Seq, to.Time.UnixNano()
 	if to.Time.IsZero() {
 		s.m.SeqTime = 0
 	}
 	s.recent = recent{}
 	s.changes++
-	if err := s.requeueSince(since); err != nil {
+	if applied == 0 {
+		return nil // rewound before, and nothing applied since
+	}
+	if err := s.requeueSince(time.Unix(0, applied).Add(-2 * time.Minute)); err != nil {
 		return s.fail(err)
 	}
 	return nil
 }
 
-// catchUp lets the shard grant. After an unclean start that is a lease from now, by when every visit of an earlier
-// owner is in the log or dead, and every host counts as just visited.
-func (s *shard) catchUp(clean, embedded bool) {
+// start says what a shard must reckon with when it begins.
+type start int
+
+const (
+	// startClean: its last owner was this directory's, stopped with nothing outstanding.
+	startClean start = iota
+	// startDelay: visits may have been under way, and their fetchers are dead: one delay is owed to every host.
+	startDelay
+	// startLease: visits may be under way still: a lease must pass, then one delay.
+	startLease
+)
+
+// startOf compares what the file says of its last owner with what the ownership record says of the shard's last owner.
+func (f *Frontier) startOf(s *shard, own *queue.Ownership) start {
+	f.mu.Lock()
+	again := f.served[s.id] // fetchers of this process are alive
+	f.mu.Unlock()
+	before := own.Predecessor()
+	switch {
+	case before == (queue.Record{}) && s.was.Epoch == 0:
+		return startClean // a new crawl
+	case own.Clean() && s.was.Clean && s.was.Epoch == before.Epoch && s.was.Owner == before.Owner:
+		return startClean
+	case f.opt.Embedded && !again:
+		return startDelay
+	}
+	return startLease
+}
+
+// catchUp lets the shard grant, at once or when its start allows.
+func (s *shard) catchUp(start start) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.caughtUp {
 		return
 	}
 	now := time.Now()
-	if !clean {
-		s.justVisited(now)
-		if !embedded {
-			s.quiet = now.Add(leaseOwner)
-		}
+	switch start {
+	case startDelay:
+		s.justVisited(now, now)
+	case startLease:
+		s.quiet = now.Add(leaseOwner)
+		s.justVisited(s.quiet, now)
 	}
-	if err := s.budget.settle(s.id, s.m.Counts.Stored); err != nil {
-		s.log.Error("page budget", "error", err)
-	}
+	s.tellBudget(now)
 	s.caughtUp = true
-	s.log.Info("shard ready", "hosts", len(s.hosts), "queued", s.m.Counts.Queued, "applied", s.m.Seq, "epoch", s.epoch, "clean", clean)
+	s.log.Info("shard ready", "hosts", len(s.hosts), "queued", s.m.Counts.Queued, "applied", s.m.Seq, "epoch", s.epoch, "clean", start == startClean)
 	signal(s.notify)
 }
 
@@ -408,6 +469,9 @@ func (f *Frontier) purge(ctx context.Context, s *shard) error {
 		s.mu.Unlock()
 		if err != nil {
 			return err
+		}
+		if seq < old {
+			old, older = 0, 0 // the log began anew: what these numbers meant is gone
 		}
 		if older > 0 {
 			if err := f.logs[s.id].Purge(ctx, older); err != nil && ctx.Err() == nil {
@@ -568,13 +632,18 @@ func (f *Frontier) serveQuestions(ctx context.Context) (stop func(), err error) 
 	}
 	err = errors.Join(
 		svc.Handle("status", held, func(_ context.Context, _ []byte, send func(any) error) error {
+			var parts []crawl.Status
 			now := time.Now()
-			return f.each(func(s *shard) error { return send(s.status(now, f.since)) })
+			f.each(func(s *shard) error { parts = append(parts, s.status(now, f.since)); return nil })
+			for _, p := range parts {
+				if err := send(p); err != nil {
+					return err
+				}
+			}
+			return nil
 		}),
 		svc.Handle("hosts", held, func(_ context.Context, _ []byte, send func(any) error) error {
-			return f.each(func(s *shard) error {
-				return s.eachHost(time.Now(), func(h crawl.HostInfo) error { return send(h) })
-			})
+			return f.answerHosts(send)
 		}),
 		svc.Handle("explain", held, func(_ context.Context, req []byte, send func(any) error) error {
 			return f.answerExplain(req, send)

@@ -25,10 +25,27 @@ type visit struct {
 	id    crawl.VisitID
 	host  *host
 	urls  int
-	list  []canon.URL
+	list  []inVisit
 	until time.Time
-	pages int64 // page slots reserved for it and not used yet
 }
+
+// ghost stands for the URLs of a visit that expired: what its fetcher has fetched may still be told, and counts against
+// --max-pages until then, or until it is most unlikely.
+type ghost struct {
+	id    crawl.VisitID
+	urls  int
+	until time.Time
+}
+
+const (
+	ghostTime = 2 * leaseOwner
+	// An answer to a take must fit into a NATS message, whatever the URLs and errands are like.
+	maxVisitBytes  = 48 << 10
+	maxGrantBytes  = 512 << 10
+	maxVisitErrand = 16
+	// spentPause is how long a spent page budget is not asked for more.
+	spentPause = 250 * time.Millisecond
+)
 
 // grant hands out up to n visits to hosts that are due.
 func (s *shard) grant(n int, now time.Time) ([]crawl.Visit, error) {
@@ -39,27 +56,35 @@ func (s *shard) grant(n int, now time.Time) ([]crawl.Visit, error) {
 		return nil, s.fail(err)
 	}
 	var out []crawl.Visit
-	for len(out) < n && len(s.due) > 0 && !s.due[0].when.After(now) {
+	var later []*host // due, and all they want is pages the budget has no room for
+	size := 0
+	for len(out) < n && size < maxGrantBytes && len(s.due) > 0 && !s.due[0].when.After(now) {
 		h := s.due[0]
 		if from, ok := ready(h, now); !ok || from.After(now) {
 			s.reschedule(h, now) // its robots.txt has grown too old since it was scheduled
 			continue
 		}
-		v, err := s.visitTo(h, now)
+		v, bytes, err := s.visitTo(h, now)
 		if err != nil {
 			return out, s.fail(err)
 		}
+		heap.Pop(&s.due)
 		if v == nil {
-			break // the budget is spent
+			later = append(later, h)
+			continue
 		}
 		out = append(out, *v)
-		heap.Pop(&s.due)
+		size += bytes
+	}
+	for _, h := range later {
+		heap.Push(&s.due, h)
 	}
 	return out, nil
 }
 
-// visitTo makes a visit to h, or returns nil when no more pages may be fetched.
-func (s *shard) visitTo(h *host, now time.Time) (*crawl.Visit, error) {
+// visitTo makes a visit to h and says about how many bytes it takes, or returns nil when all it could do is fetch pages,
+// and no more may be fetched.
+func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err error) {
 	delay := s.delayOf(h).d
 	k := maxVisitURLs
 	if delay > 0 {
@@ -68,45 +93,77 @@ func (s *shard) visitTo(h *host, now time.Time) (*crawl.Visit, error) {
 	if n := s.j.spec.MaxPagesPerHost; n > 0 {
 		k = int(min(int64(k), max(n-h.Stored, 1)))
 	}
-	if len(h.errands) == 0 {
-		if k = s.budget.take(s.id, k); k == 0 {
-			return nil, nil
-		}
-	} else {
-		k = 0 // errands alone this time; pages follow in the next visit
+	k = s.pagesFor(h, k, now)
+	if k == 0 && len(h.errands) == 0 {
+		return nil, 0, nil
 	}
+	h.ran = k == 0
 	s.visitN++
 	v := &visit{
-		id: crawl.VisitID{Epoch: s.epoch, N: s.visitN}, host: h, until: now.Add(leaseOwner), pages: int64(k),
+		id: crawl.VisitID{Epoch: s.epoch, N: s.visitN}, host: h, until: now.Add(leaseOwner),
 	}
-	g := &crawl.Visit{
+	g = &crawl.Visit{
 		ID: v.id, Shard: s.id, Host: h.Name, Delay: delay, Lease: LeaseTime, Hurried: s.j.hurry[h.Name],
-		Errands: slices.Clone(h.errands),
 	}
-	if k > 0 {
-		used, err := s.pick(h, k, now, g)
-		if err != nil {
-			return nil, err
+	if k == 0 {
+		g.Errands = slices.Clone(h.errands[:min(len(h.errands), maxVisitErrand)])
+		for i := range g.Errands {
+			bytes += len(g.Errands[i].URL) + 300
 		}
+	} else {
+		used, n, err := s.pick(h, k, now, g, v)
+		if err != nil {
+			return nil, 0, err
+		}
+		bytes += n
+		inline := 4 * robotsInline
 		for i := range h.Origins {
 			if used[i] {
-				g.Robots = append(g.Robots, s.robotsFor(h, &h.Origins[i], now))
+				r := s.robotsFor(h, &h.Origins[i], now, inline)
+				inline -= len(r.Body)
+				bytes += len(r.Body) + 300
+				g.Robots = append(g.Robots, r)
 			}
 		}
 	}
 	v.urls = len(g.URLs)
-	for i := range g.URLs {
-		v.list = append(v.list, g.URLs[i].URL)
-	}
 	s.met.visits.Inc()
 	s.inFlight += int64(v.urls)
 	s.visits[v.id.N] = v
 	h.visit = v
-	return g, nil
+	s.tellBudget(now)
+	return g, bytes, nil
+}
+
+// pagesFor is how many of k URLs a visit to h may hold now: none when it is errands' turn, or when the page budget is
+// spent. Errands and pages take turns, so that neither keeps the other waiting for ever.
+func (s *shard) pagesFor(h *host, k int, now time.Time) int {
+	if len(h.errands) > 0 && !h.ran {
+		return 0
+	}
+	ready := slices.ContainsFunc(h.Origins, func(o origin) bool { return o.Ready > 0 && !o.from(now).After(now) })
+	if o := h.slow(); !ready || now.Before(s.spent) || o != nil && o.from(now).After(now) {
+		return 0
+	}
+	s.tellBudget(now)
+	if k = s.budget.take(s.id, k); k == 0 {
+		s.spent = now.Add(spentPause)
+	}
+	return k
+}
+
+// tellBudget says how many page slots this shard uses: pages stored, URLs in visits, URLs of visits that expired lately.
+func (s *shard) tellBudget(now time.Time) {
+	used := s.m.Counts.Stored + s.inFlight
+	s.ghosts = slices.DeleteFunc(s.ghosts, func(g ghost) bool { return g.until.Before(now) })
+	for _, g := range s.ghosts {
+		used += int64(g.urls)
+	}
+	s.budget.use(s.id, used)
 }
 
 // pick chooses the first k URLs of h's queue: lowest depth first, then first come, over the origins that may be asked.
-func (s *shard) pick(h *host, k int, now time.Time, g *crawl.Visit) (used [maxOrigins]bool, err error) {
+func (s *shard) pick(h *host, k int, now time.Time, g *crawl.Visit, v *visit) (used [maxOrigins]bool, bytes int, err error) {
 	type head struct {
 		key    []byte
 		origin int
@@ -115,7 +172,7 @@ func (s *shard) pick(h *host, k int, now time.Time, g *crawl.Visit) (used [maxOr
 	queue := s.tx.Bucket(bucketQueue)
 	for i := range h.Origins {
 		o := &h.Origins[i]
-		if from, ok := o.from(now); o.Ready == 0 || !ok || from.After(now) {
+		if o.Ready == 0 || o.from(now).After(now) {
 			continue
 		}
 		prefix := append(h.ID.append(nil), byte(i))
@@ -133,18 +190,22 @@ func (s *shard) pick(h *host, k int, now time.Time, g *crawl.Visit) (used [maxOr
 		key := urlKey(make([]byte, 0, 12), h.ID, keyOrder(e.key))
 		r, err := decodeRecord(key, urls.Get(key))
 		if err != nil {
-			return used, err
+			return used, bytes, err
+		}
+		if bytes += len(r.URL) + len(r.FoundOn) + 32; bytes > maxVisitBytes && len(g.URLs) > 0 {
+			break
 		}
 		used[e.origin] = true
+		v.list = append(v.list, inVisit{r.URL, r.Order})
 		g.URLs = append(g.URLs, crawl.VisitURL{
 			URL: r.URL, FoundOn: r.FoundOn, Depth: r.Depth, Hops: r.Hops, Attempts: r.Attempts,
 		})
 	}
-	return used, nil
+	return used, bytes, nil
 }
 
-// robotsFor is what a visit is told of an origin's robots.txt.
-func (s *shard) robotsFor(h *host, o *origin, now time.Time) crawl.Robots {
+// robotsFor is what a visit is told of an origin's robots.txt; its text is left out when it is larger than room.
+func (s *shard) robotsFor(h *host, o *origin, now time.Time, room int) crawl.Robots {
 	state, ask := o.state(now)
 	r := crawl.Robots{
 		Origin: o.Origin, State: state, Status: o.Status, Digest: o.Digest, CrawlDelay: o.CrawlDelay,
@@ -158,9 +219,12 @@ func (s *shard) robotsFor(h *host, o *origin, now time.Time) crawl.Robots {
 	}
 	if len(o.Digest) > 0 {
 		body := robotsCopy(s.tx, h.ID, o.Origin)
-		if len(body) <= robotsInline {
+		if len(body) <= min(robotsInline, room) {
 			r.Body = slices.Clone(body)
 		} else {
+			if len(s.digests) > maxDigests {
+				clear(s.digests) // a fetcher that asks in vain asks the origin
+			}
 			s.digests[string(o.Digest)] = robotsRef{h.ID, o.Origin}
 		}
 	}
@@ -193,6 +257,7 @@ func (s *shard) expire(now time.Time) {
 	for _, v := range over {
 		h := v.host
 		s.log.Warn("a visit was not answered in time", "host", h.Name, "visit", v.id, "urls", v.urls)
+		s.ghosts = append(s.ghosts, ghost{v.id, len(v.list), now.Add(ghostTime)})
 		s.endVisit(v)
 		s.met.expired.Inc()
 		if t := now.Add(max(s.delayOf(h).d, h.Delay)); h.Due.Before(t) {
@@ -206,6 +271,29 @@ func (s *shard) expire(now time.Time) {
 // endVisit forgets an outstanding visit. The caller reschedules its host.
 func (s *shard) endVisit(v *visit) {
 	delete(s.visits, v.id.N)
-	s.inFlight -= int64(v.urls)
+	s.inFlight -= int64(len(v.list))
 	v.host.visit = nil
 }
+
+// inVisit is a URL of an outstanding visit that is still Queued.
+type inVisit struct {
+	url   canon.URL
+	order uint64
+}
+
+// landed takes a URL that is Queued no longer out of the visit it may be in.
+func (s *shard) landed(h *host, order uint64) {
+	if h.visit == nil {
+		return
+	}
+	for i, u := range h.visit.list {
+		if u.order == order {
+			h.visit.list = slices.Delete(h.visit.list, i, i+1)
+			s.inFlight--
+			return
+		}
+	}
+}
+
+// maxDigests bounds the robots.txt files that fetchers may ask for by digest.
+const maxDigests = 100_000

@@ -32,9 +32,11 @@ type host struct {
 	Backoff   int           `json:"backoff,omitempty"`    // how often the adaptive delay has doubled
 	Private   bool          `json:"private,omitempty"`    // the address dialled last was private
 	Response  time.Duration `json:"response,omitempty"`   // smoothed time per request, for the ETA
+	Last      crawl.VisitID `json:"last,omitzero"`        // the newest visit whose end was applied
 
 	errands []crawl.Errand // wanted under this host's visit
 	visit   *visit         // the outstanding one, or nil
+	ran     bool           // the last visit was for errands: pages are next
 	at      int            // index in the schedule's heap, -1 when not in it
 	when    time.Time      // the time it is scheduled for
 	dirty   bool           // differs from its record
@@ -59,12 +61,20 @@ type origin struct {
 	PendingOn string    `json:"pending_on,omitempty"` // robots-pending: the URL asked on another host
 	PendingAt time.Time `json:"pending_at,omitzero"`
 	Hops      int       `json:"hops,omitempty"`
+
+	Visit crawl.VisitID `json:"visit,omitzero"` // the newest that told of this robots.txt
 }
+
+// pendingMax is how long an origin waits for another host's answer about its robots.txt before it is asked afresh.
+const pendingMax = time.Hour
 
 // state is what holds for the origin at a moment, and when its robots.txt is to be asked for next.
 func (o *origin) state(now time.Time) (crawl.RobotsState, time.Time) {
 	if o.PendingOn != "" {
-		return crawl.RobotsPending, time.Time{}
+		if again := o.PendingAt.Add(pendingMax); now.Before(again) {
+			return crawl.RobotsPending, again
+		}
+		return crawl.RobotsUnknown, time.Time{}
 	}
 	d := o.History.Decide(now)
 	switch {
@@ -78,28 +88,33 @@ func (o *origin) state(now time.Time) (crawl.RobotsState, time.Time) {
 	return crawl.RobotsUnknown, time.Time{}
 }
 
-// from is when pages of the origin may be asked for at the earliest, or ok = false when nobody can say: while another
-// host owes us its robots.txt.
-func (o *origin) from(now time.Time) (t time.Time, ok bool) {
-	switch state, ask := o.state(now); {
-	case state == crawl.RobotsPending:
-		return t, false
-	case state == crawl.RobotsUnreachable:
-		return ask, true
-	case o.slow():
-		return ask, true // only to see whether its robots.txt has changed
+// from is when the origin may be asked for something at the earliest, its robots.txt included.
+func (o *origin) from(now time.Time) (t time.Time) {
+	state, ask := o.state(now)
+	if state == crawl.RobotsPending || state == crawl.RobotsUnreachable || o.slow() {
+		return ask // of a slow one only to see whether its robots.txt has changed
 	}
-	return t, true
+	return t
 }
 
-// slow reports that the origin asks for a longer delay than we can keep: it is held, never hurried.
+// slow reports that the origin asks for a longer delay than we can keep: its host is held, never hurried.
 func (o *origin) slow() bool {
 	return o.HasDelay && o.Copy == crawl.RobotsParsed && o.CrawlDelay > crawlDelayCap
 }
 
-// originOf returns the index of o among h's origins, adding it when new. A host has at most 256; past that the URL
-// is refused by the caller.
-func (h *host) originOf(o canon.Origin) (uint8, bool) {
+// slow returns the origin of h that asks for a longer delay than we can keep, or nil.
+func (h *host) slow() *origin {
+	for i := range h.Origins {
+		if h.Origins[i].slow() {
+			return &h.Origins[i]
+		}
+	}
+	return nil
+}
+
+// originOf returns the index of o among h's origins, adding it when new. Past maxOrigins it says no, and the URL is
+// refused by the caller.
+func (s *shard) originOf(h *host, o canon.Origin) (uint8, bool) {
 	for i := range h.Origins {
 		if h.Origins[i].Origin == o {
 			return uint8(i), true
@@ -108,8 +123,9 @@ func (h *host) originOf(o canon.Origin) (uint8, bool) {
 	if len(h.Origins) >= maxOrigins {
 		return 0, false
 	}
+	o.Host = h.Name // o's own is a piece of the message it came in, and would keep all of it
 	h.Origins = append(h.Origins, origin{Origin: o})
-	h.dirty = true
+	s.touch(h)
 	return uint8(len(h.Origins) - 1), true
 }
 

@@ -93,6 +93,7 @@ func (s *shard) judgeAnew() error {
 	return s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
 		switch {
 		case r.Class == crawl.Queued && !s.j.scope.Decide(r.URL).In:
+			s.landed(h, r.Order)
 			if err := s.dequeue(h, r); err != nil {
 				return false, err
 			}
@@ -103,6 +104,7 @@ func (s *shard) judgeAnew() error {
 			if class == crawl.Queued {
 				return false, nil
 			}
+			s.landed(h, r.Order)
 			if err := s.dequeue(h, r); err != nil {
 				return false, err
 			}
@@ -135,6 +137,18 @@ func (s *shard) judgeAnew() error {
 	})
 }
 
+// judgeBy makes the shard judge by another spec from now on, and what it has judged before as well. The caller holds mu.
+func (s *shard) judgeBy(j judge) {
+	s.j = j
+	s.summary = summary{}
+	if s.tx == nil || s.broken != nil {
+		return
+	}
+	if err := s.judgeAnew(); err != nil {
+		s.fail(err) // keepCommitted ends the shard with it, and it is opened anew
+	}
+}
+
 // reopenable reasons are those of the spec, not of the site.
 func reopenable(r crawl.Reason) bool {
 	return r == crawl.ReasonScope || r == crawl.ReasonDepth || r == crawl.ReasonHostLimit || r == crawl.ReasonTrap
@@ -144,7 +158,7 @@ func reopenable(r crawl.Reason) bool {
 func (s *shard) requeueSince(t time.Time) error {
 	now := time.Now()
 	return s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
-		if r.Class == crawl.Queued || r.FetchedAt < t.UnixMilli() {
+		if r.Class == crawl.Queued || r.FetchedAt == 0 || r.FetchedAt < t.UnixMilli() {
 			return false, nil
 		}
 		if r.Class == crawl.Stored {

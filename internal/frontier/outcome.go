@@ -24,7 +24,7 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 		s.log.Error("an outcome for a host never granted", "host", o.Host, "visit", ev.Visit)
 		return nil
 	}
-	progress, stored := 0, h.Stored
+	progress := 0
 	for i := range o.Results {
 		r := &o.Results[i]
 		if r.Class != crawl.Returned {
@@ -43,25 +43,29 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	if v != nil && (ev.Visit.Epoch != s.epoch || v.host != h) {
 		v = nil
 	}
-	if v != nil {
-		v.pages -= h.Stored - stored
-	}
+	s.ghosts = slices.DeleteFunc(s.ghosts, func(g ghost) bool { return !o.Partial && g.id == ev.Visit })
 	if o.Partial {
+		s.tellBudget(now)
 		return nil
 	}
-	s.m.Counts.Bytes += o.Bytes
-	h.Fetched += int64(o.Requests)
+	if ev.Visit.Compare(h.Last) > 0 { // else it was applied before, or a later visit's end was
+		h.Last = ev.Visit
+		s.m.Counts.Bytes += o.Bytes
+		h.Fetched += int64(o.Requests)
+		if o.Requests > 0 {
+			h.Private = o.Private
+			h.Delay = min(o.Delay, longestDelay)
+			s.respondedIn(h, o)
+			s.backOff(h, o)
+		}
+	}
 	if o.Requests > 0 {
-		h.Private = o.Private
-		h.Delay = o.Delay
-		s.respondedIn(h, o)
-		s.backOff(h, o)
 		end := now.Add(-min(o.SinceEnd, time.Hour))
-		if t := end.Add(max(o.Delay, s.delayOf(h).d)); h.Due.Before(t) {
+		if t := end.Add(max(min(o.Delay, longestDelay), s.delayOf(h).d)); h.Due.Before(t) {
 			h.Due, h.DueReason = t, ""
 		}
 		if t := end.Add(o.RetryAfter); o.RetryAfter > 0 && h.Due.Before(t) {
-			h.Due, h.DueReason = t, "retry-after"
+			h.Due, h.DueReason = t, dueRetryAfter
 		}
 	}
 	if v != nil {
@@ -72,8 +76,8 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 			}
 		}
 		s.endVisit(v)
-		s.budget.giveBack(s.id, v.pages)
 	}
+	s.tellBudget(now)
 	if n := s.j.spec.MaxPagesPerHost; n > 0 && h.Stored >= n && h.Queued > 0 {
 		if err := s.refuseQueue(h); err != nil {
 			return err
@@ -104,6 +108,7 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 		return nil // replayed, or a later visit has spoken
 	}
 	if r.Class == crawl.Queued {
+		s.landed(h, r.Order)
 		if err := s.dequeue(h, &r); err != nil {
 			return err
 		}
@@ -120,8 +125,8 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 	if res.Location != "" {
 		r.Detail = strings.Clone(res.Location)
 	}
-	if !res.FetchedAt.IsZero() {
-		r.FetchedAt = res.FetchedAt.UnixMilli()
+	if res.Status != 0 || !res.FetchedAt.IsZero() {
+		r.FetchedAt = now.UnixMilli() // by our clock: requeueSince compares it with our own
 	}
 	class := res.Class
 	if class == crawl.Retry {
@@ -194,7 +199,15 @@ func (s *shard) wakeLater(now time.Time) error {
 			return err
 		}
 		r.Due = time.Time{}
-		if err := s.enqueue(h, &r); err != nil {
+		// A limit may have been reached while it waited.
+		if class, reason, detail := s.j.judge(&r, h); class == crawl.Queued {
+			err = s.enqueue(h, &r)
+		} else {
+			r.Class, r.Reason, r.Detail = class, reason, detail
+			s.count(&r, +1)
+			s.logLine(&r, nil)
+		}
+		if err != nil {
 			return err
 		}
 		if err := s.tx.Bucket(bucketURLs).Put(key, r.append(nil)); err != nil {

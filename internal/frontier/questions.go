@@ -3,6 +3,8 @@ package frontier
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -30,19 +32,61 @@ func (f *Frontier) answerExplain(req []byte, send func(any) error) error {
 	if s == nil {
 		return nil
 	}
+	x, err := s.explainLive(q.URL, u)
+	if err != nil || x == nil {
+		return err
+	}
+	return send(x)
+}
+
+// explainLive takes the lock, and knows what is in flight. Nothing is sent under the lock: the asker may be slow.
+func (s *shard) explainLive(raw string, u canon.URL) (*crawl.Explanation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tx == nil {
-		return nil
+		return nil, nil
 	}
-	x, err := s.explain(q.URL, u, time.Now())
+	x, err := s.explain(raw, u, time.Now())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if x.State == crawl.Queued.String() && s.isInFlight(u) {
 		x.State = crawl.InFlight.String()
 	}
-	return send(x)
+	return &x, nil
+}
+
+// answerHosts sends what is known of every host, some hosts at a time: no lock is held while the asker reads.
+func (f *Frontier) answerHosts(send func(any) error) error {
+	f.mu.Lock()
+	shards := slices.Collect(maps.Values(f.shards))
+	f.mu.Unlock()
+	for _, s := range shards {
+		s.mu.Lock()
+		names := make([]canon.Host, 0, len(s.hosts))
+		for name := range s.hosts {
+			names = append(names, name)
+		}
+		s.mu.Unlock()
+		slices.Sort(names)
+		for some := range slices.Chunk(names, 64) {
+			var infos []crawl.HostInfo
+			now := time.Now()
+			s.mu.Lock()
+			for _, name := range some {
+				if h := s.hosts[name]; h != nil && s.tx != nil {
+					infos = append(infos, s.hostInfo(h, now))
+				}
+			}
+			s.mu.Unlock()
+			for i := range infos {
+				if err := send(infos[i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // isInFlight reports whether u is in an outstanding visit.
@@ -52,7 +96,7 @@ func (s *shard) isInFlight(u canon.URL) bool {
 		return false
 	}
 	for _, v := range h.visit.list {
-		if v == u {
+		if v.url == u {
 			return true
 		}
 	}

@@ -38,13 +38,14 @@ func ready(h *host, now time.Time) (from time.Time, ok bool) {
 		return time.Time{}, true
 	}
 	for i := range h.Origins {
-		o := &h.Origins[i]
-		if o.Ready == 0 {
-			continue
+		if o := &h.Origins[i]; o.Ready > 0 {
+			if t := o.from(now); !ok || t.Before(from) {
+				from, ok = t, true
+			}
 		}
-		if t, can := o.from(now); can && (!ok || t.Before(from)) {
-			from, ok = t, true
-		}
+	}
+	if o := h.slow(); o != nil && from.Before(o.from(now)) {
+		from = o.from(now)
 	}
 	return from, ok
 }
@@ -81,8 +82,13 @@ func (s *shard) nextDue() time.Time {
 			t = time.Unix(0, 1)
 		}
 	}
-	if !t.IsZero() && t.Before(s.quiet) {
-		t = s.quiet
+	if t.IsZero() || s.broken != nil || s.j.spec.Paused || !s.valid() {
+		return time.Time{} // nothing can be granted now, due or not
+	}
+	for _, after := range []time.Time{s.quiet, s.spent} {
+		if t.Before(after) {
+			t = after
+		}
 	}
 	return t
 }

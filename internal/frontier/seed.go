@@ -118,7 +118,7 @@ func Done(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, bo
 		return st, false, err
 	}
 	for _, s := range again.Shards {
-		if s.Epoch != epochs[s.Shard] || s.Outstanding > 0 || s.DueSoon > 0 {
+		if s.Epoch != epochs[s.Shard] || s.Applied < after[s.Shard] || s.Outstanding > 0 || s.Outbox > 0 || s.Errands > 0 || s.DueSoon > 0 {
 			return again, false, nil
 		}
 	}

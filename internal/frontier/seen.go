@@ -24,7 +24,10 @@ type recentSlot struct {
 	depth int
 }
 
-const recentSlots = 1 << 14 // a few MiB a shard when full
+const (
+	recentSlots  = 1 << 14
+	maxRecentURL = 256 // so that a shard's table is never over some MiB
+)
 
 var recentSeed = maphash.MakeSeed()
 
@@ -42,6 +45,9 @@ func (r *recent) known(u canon.URL, depth int) bool {
 }
 
 func (r *recent) add(u canon.URL, depth int) {
+	if len(u) > maxRecentURL {
+		return
+	}
 	s := r.slot(u)
 	if s.url != u {
 		*s = recentSlot{canon.URL(strings.Clone(string(u))), depth}
@@ -150,12 +156,12 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 		}
 		return s.nearer(o.host, k, v, l, now)
 	}
-	oi, ok := o.host.originOf(o.url.Origin())
+	oi, ok := s.originOf(o.host, o.url.Origin())
 	r := record{
 		URL: o.url, Class: crawl.Queued, Origin: oi, Depth: l.Depth, Hops: l.Hops, Order: o.order, FoundOn: l.FoundOn,
 	}
 	if !ok {
-		r.Class, r.Reason, r.Detail = crawl.Refused, crawl.ReasonTrap, "more ports of this host than anyone needs"
+		r.Class, r.Reason, r.Detail = crawl.Refused, crawl.ReasonPorts, "more ports of this host than anyone needs"
 	} else {
 		r.Class, r.Reason, r.Detail = s.j.judge(&r, o.host)
 	}

@@ -34,8 +34,8 @@ func broker(t testing.TB) *queue.Conn {
 	return q
 }
 
-// start runs a frontier until stop is called.
-func start(t *testing.T, q *queue.Conn, spec crawl.Spec, dir string) (stop func()) {
+// startFrontier runs a frontier until stop is called.
+func startFrontier(t *testing.T, q *queue.Conn, spec crawl.Spec, dir string) (stop func()) {
 	t.Helper()
 	f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, StopGrace: 50 * time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
@@ -106,7 +106,7 @@ func TestServiceOverNATS(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	stop := start(t, q, spec, dir)
+	stop := startFrontier(t, q, spec, dir)
 	if err := Seed(t.Context(), q, spec, seeds); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestServiceOverNATS(t *testing.T) {
 	}
 	r.Close()
 
-	start(t, q, spec, dir)
+	startFrontier(t, q, spec, dir)
 	for {
 		st, err := Ask(t.Context(), q, spec)
 		if err != nil {
@@ -198,7 +198,7 @@ func TestPageBudgetIsNeverExceeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	stop := start(t, q, spec, dir)
+	stop := startFrontier(t, q, spec, dir)
 	if err := Seed(t.Context(), q, spec, seeds); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestPageBudgetIsNeverExceeded(t *testing.T) {
 		}
 		if n == 30 {
 			stop()
-			stop = start(t, q, spec, dir)
+			stop = startFrontier(t, q, spec, dir)
 		}
 		st, err := Ask(t.Context(), q, spec)
 		if err != nil {

@@ -44,6 +44,7 @@ type shard struct {
 	db      *bolt.DB
 	tx      *bolt.Tx
 	m       meta
+	was     meta  // m as the file was found
 	changes int   // since the last commit
 	broken  error // set when a transaction failed: memory and file differ, the shard must be opened anew
 
@@ -57,7 +58,10 @@ type shard struct {
 	visits   map[uint64]*visit
 	visitN   uint64
 	inFlight int64     // URLs in outstanding visits
+	ghosts   []ghost   // visits that expired lately: their fetchers may still tell of pages
 	quiet    time.Time // no visit before this
+	spent    time.Time // the page budget was found spent: no page before this
+	summary  summary   // of all hosts, kept for a while
 	caughtUp bool      // the log as it was when we began has been applied
 
 	outbox      []outMessage // not yet sent, in order
@@ -92,6 +96,9 @@ func openShard(dir string, id int, names crawl.Names, j judge, epoch uint64, own
 	}
 	s.db = db
 	if err := s.load(owner); err != nil {
+		if s.tx != nil {
+			s.tx.Rollback() // Close waits for it
+		}
 		db.Close()
 		return nil, err
 	}
@@ -151,21 +158,19 @@ func (s *shard) load(owner string) error {
 	if err := s.judgeAnew(); err != nil {
 		return err
 	}
-	s.m.Epoch, s.m.Owner = s.epoch, owner
+	s.was = s.m
+	s.m.Epoch, s.m.Owner, s.m.Clean = s.epoch, owner, false
+	s.changes++
 	for _, h := range s.hosts {
 		s.reschedule(h, now)
 	}
 	return nil
 }
 
-// justVisited treats every host as visited this instant: what a new owner must do when it cannot know better.
-func (s *shard) justVisited(now time.Time) {
+// justVisited treats every host as visited at last: what an owner must do when it cannot know better.
+func (s *shard) justVisited(last, now time.Time) {
 	for _, h := range s.hosts {
-		d := h.Delay
-		if h.Fetched == 0 || d == 0 && !h.Private {
-			d = s.baseDelay(h)
-		}
-		if t := now.Add(d); h.Due.Before(t) {
+		if t := last.Add(max(s.delayOf(h).d, h.Delay)); h.Due.Before(t) {
 			h.Due, h.DueReason = t, ""
 		}
 		s.reschedule(h, now)
@@ -319,7 +324,7 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 		at = now
 	}
 	for i := range ev.Robots {
-		if err := s.applyRobots(&ev.Robots[i], at, now); err != nil {
+		if err := s.applyRobots(&ev.Robots[i], ev.Visit, at, now); err != nil {
 			return err
 		}
 	}
@@ -372,15 +377,11 @@ func (s *shard) keepCommitted(ctx context.Context) error {
 		now := time.Now()
 		s.expire(now)
 		err := s.commit(true)
-		spare := s.caughtUp && len(s.visits) == 0 && len(s.due) == 0 && s.budget.idle(s.id) > 0
-		stored := s.m.Counts.Stored
-		s.mu.Unlock()
-		if spare && err == nil {
-			// Slots of --max-pages this shard has no use for; nothing is outstanding that could use them.
-			if err := s.budget.settle(s.id, stored); err != nil {
-				s.log.Error("page budget", "error", err)
-			}
+		s.tellBudget(now)
+		if soon := now.Add(5 * time.Second); len(s.due) == 0 || s.due[0].when.After(soon) {
+			s.budget.giveBack(s.id) // no use for more pages soon
 		}
+		s.mu.Unlock()
 		if err != nil {
 			return err
 		}

@@ -15,12 +15,13 @@ import (
 
 // bench is a shard without a broker: its log is a slice, so that a test can crash it and replay what was not committed.
 type bench struct {
-	t    testing.TB
-	dir  string
-	spec crawl.Spec
-	s    *shard
-	log  []queue.Entry
-	n    int // epochs
+	t     testing.TB
+	dir   string
+	spec  crawl.Spec
+	s     *shard
+	log   []queue.Entry
+	n     int // epochs
+	start start
 }
 
 func testSpec(seeds ...string) crawl.Spec {
@@ -33,6 +34,7 @@ func testSpec(seeds ...string) crawl.Spec {
 func newBench(t testing.TB, spec crawl.Spec) *bench {
 	b := &bench{t: t, dir: t.TempDir(), spec: spec}
 	b.open()
+	b.start = startDelay // from now on it was killed
 	t.Cleanup(func() { b.crash() })
 	return b
 }
@@ -51,7 +53,7 @@ func (b *bench) open() {
 	}
 	s.met = newMetrics(nil, nil)
 	s.notify = make(chan struct{}, 1)
-	s.budget = &budget{free: map[int]int64{}}
+	s.budget = &budget{}
 	b.s = s
 	for _, e := range b.log {
 		if e.Seq > s.m.Seq {
@@ -60,7 +62,7 @@ func (b *bench) open() {
 			}
 		}
 	}
-	s.catchUp(false, true)
+	s.catchUp(b.start)
 }
 
 // crash forgets everything since the last commit, as a kill would.

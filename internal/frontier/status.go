@@ -28,30 +28,9 @@ func (s *shard) status(now, since time.Time) crawl.Status {
 		st.ByReason = map[string]int64{}
 	}
 	st.Rate = s.rate.perSecond(now, since)
-	var dueSoon int64
-	var eta time.Duration
-	for _, h := range s.hosts {
-		if h.Queued == 0 {
-			continue
-		}
-		held, reason, until := s.held(h, now)
-		if held {
-			st.Held = append(st.Held, crawl.HeldHost{Host: string(h.Name), Queued: h.Queued, Reason: reason, Until: until})
-			continue
-		}
-		dueSoon += h.Queued
-		d := time.Duration(h.Queued) * (s.delayOf(h).d + h.Response)
-		if wait := h.Due.Sub(now); wait > 0 {
-			d += wait
-		}
-		eta = max(eta, d)
-	}
-	slices.SortFunc(st.Held, func(a, b crawl.HeldHost) int {
-		return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Host, b.Host))
-	})
-	if len(st.Held) > maxHeld {
-		st.Held = st.Held[:maxHeld]
-	}
+	sum := s.summarise(now)
+	dueSoon, eta := sum.dueSoon, sum.eta
+	st.Held = slices.Clone(sum.held)
 	if st.Rate > 0 || dueSoon == 0 {
 		// The slowest host bounds the crawl from below; so does the whole queue at the present rate.
 		if st.Rate > 0 {
@@ -65,6 +44,48 @@ func (s *shard) status(now, since time.Time) crawl.Status {
 		Errands: s.pendingErrands(now, s.patience()), DueSoon: dueSoon,
 	}}
 	return st
+}
+
+// summary is what a pass over all hosts finds.
+type summary struct {
+	at      time.Time
+	cost    time.Duration
+	dueSoon int64 // URLs due within hold-max
+	eta     time.Duration
+	held    []crawl.HeldHost
+}
+
+// summarise goes over all hosts, but not all the time: with many hosts an earlier answer is good for a while, as long as
+// it says that there is work. That there is none is never said from memory.
+func (s *shard) summarise(now time.Time) *summary {
+	if m := &s.summary; m.dueSoon > 0 && now.Sub(m.at) < 20*m.cost {
+		return m
+	}
+	began := time.Now()
+	m := summary{at: now}
+	for _, h := range s.hosts {
+		if h.Queued == 0 {
+			continue
+		}
+		held, reason, until := s.held(h, now)
+		if held {
+			m.held = append(m.held, crawl.HeldHost{Host: string(h.Name), Queued: h.Queued, Reason: reason, Until: until})
+			continue
+		}
+		m.dueSoon += h.Queued
+		d := time.Duration(h.Queued) * (s.delayOf(h).d + h.Response)
+		if wait := h.Due.Sub(now); wait > 0 {
+			d += wait
+		}
+		m.eta = max(m.eta, d)
+	}
+	slices.SortFunc(m.held, func(a, b crawl.HeldHost) int {
+		return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Host, b.Host))
+	})
+	m.held = m.held[:min(len(m.held), maxHeld)]
+	m.cost = time.Since(began)
+	s.summary = m
+	return &s.summary
 }
 
 // patience is how long a URL may still have to wait without keeping the crawl from being done.
@@ -81,6 +102,9 @@ func (s *shard) held(h *host, now time.Time) (held bool, reason string, until ti
 		return false, "", until
 	}
 	limit := now.Add(s.patience())
+	if o := h.slow(); o != nil {
+		return true, "crawl-delay " + o.CrawlDelay.String() + " is over the cap of " + crawlDelayCap.String(), o.from(now)
+	}
 	if h.Due.After(limit) {
 		reason = "delay"
 		if h.DueReason != "" {
@@ -96,18 +120,12 @@ func (s *shard) held(h *host, now time.Time) (held bool, reason string, until ti
 		if o.Ready == 0 {
 			continue
 		}
-		t, can := o.from(now)
+		t := o.from(now)
 		switch {
-		case !can:
-			if now.Sub(o.PendingAt) < s.patience() {
-				return false, "", until
-			}
-			reason = "robots.txt waits for " + o.PendingOn
-		case !t.After(limit) && !o.slow():
+		case o.PendingOn != "" && now.Sub(o.PendingAt) >= s.patience():
+			reason, until = "robots.txt waits for "+o.PendingOn, t
+		case o.PendingOn != "" || !t.After(limit):
 			return false, "", until
-		case o.slow():
-			reason = "crawl-delay " + o.CrawlDelay.String() + " is over the cap of " + crawlDelayCap.String()
-			until = t
 		default:
 			reason = "robots.txt unreachable"
 			if o.Reason != "" {
@@ -188,7 +206,7 @@ func (s *shard) hostInfo(h *host, now time.Time) crawl.HostInfo {
 			}
 			hi.AgentServers = append(hi.AgentServers, crawl.AgentInfo{Path: a.Path, Target: target, Line: a.Line})
 		}
-		if d := o; d.slow() {
+		if o.slow() {
 			hi.DelayS, hi.DelaySource = o.CrawlDelay.Seconds(), "crawl-delay"
 		}
 	}

@@ -17,6 +17,7 @@ func InstanceName(kind, dir string) string {
 	if err != nil {
 		machine = "unknown"
 	}
+	whole := machine // two machines may begin alike
 	machine = notInToken.ReplaceAllString(machine, "_")
 	machine = machine[:min(len(machine), 12)]
 	if dir == "" {
@@ -26,6 +27,6 @@ func InstanceName(kind, dir string) string {
 		dir = abs
 	}
 	h := fnv.New32a()
-	h.Write([]byte(dir)) // never fails
+	h.Write([]byte(whole + "\x00" + dir)) // never fails
 	return fmt.Sprintf("%s-%s-%08x", kind, machine, h.Sum32())
 }
