@@ -18,10 +18,10 @@ const (
 type DirectiveBits uint8
 
 const (
-	NoIndex DirectiveBits = 1 << iota
-	NoSnippet
-	NoFollow
-	NoArchive
+	NoIndex   DirectiveBits = 1 << iota // not to be kept
+	NoSnippet                           // none of its text is to be shown
+	NoFollow                            // its links are not followed
+	NoArchive                           // no cached copy is to be shown
 )
 
 // Page is what the fetcher hands to the indexer for one URL: the page, or the word that there is none (any more).
