@@ -10,5 +10,7 @@
 // rel=nofollow is left out, and everything is when the page or its headers say nofollow. Content of <template> is not
 // markup, as for a browser; that of <noscript> is, since we run no scripts.
 //
+// The tokenizer is our own, for speed, and equal to that of golang.org/x/net/html to the token: a fuzz test says so.
+//
 // Bytes in, answers out: no network, no clock, no errors. A page is what it is, and whatever cannot be read is skipped.
 package htmlscan

@@ -2,9 +2,9 @@ package htmlscan
 
 import (
 	"bytes"
+	"html"
 	"net/http"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -35,12 +35,13 @@ type Result struct {
 // Scanner reads pages one after the other and keeps its buffers between them. The zero value works. A Scanner may be
 // used by one goroutine at a time.
 type Scanner struct {
-	set    robotstag.Set
-	reader bytes.Reader
-	text   []byte // the page in UTF-8, when it was not
-	refs   refs
-	links  []canon.URL
-	seen   table
+	set   robotstag.Set
+	attrs []attr
+	lower [16]byte // a tag's name
+	text  []byte   // the page in UTF-8, when it was not
+	refs  refs
+	links []canon.URL
+	seen  table
 }
 
 // Scan reads one page.
@@ -67,87 +68,86 @@ func (s *Scanner) Scan(p Page) Result {
 func (s *Scanner) tokenize(body []byte, headOnly bool) {
 	var head robotstag.Head
 	var templates int // open template elements: their content is no part of the page
-	s.reader.Reset(body)
-	z := html.NewTokenizer(&s.reader)
-	for {
-		if headOnly && head.Closed() {
+	z := tokenizer{b: body, attrs: s.attrs[:0]}
+	defer func() { s.attrs = z.attrs }()
+	for !headOnly || !head.Closed() {
+		switch z.next() {
+		case endOfPage:
 			return
-		}
-		switch z.Next() {
-		case html.ErrorToken:
-			return
-		case html.TextToken:
+		case textToken:
 			if !head.Closed() {
-				head.Text(z.Text())
+				head.Text(plainText(z.text))
 			}
-		case html.EndTagToken:
-			// Only two end tags matter once the head is closed; most are not looked at.
-			if head.Closed() && templates == 0 {
-				continue
+		case endTag:
+			if !head.Closed() {
+				head.End(s.atom(z.name))
 			}
-			name, _ := z.TagName()
-			tag := atom.Lookup(name)
-			head.End(tag)
-			if tag == atom.Template && templates > 0 {
+			if templates > 0 && equalFold(z.name, "template") {
 				templates--
 			}
-		case html.StartTagToken, html.SelfClosingTagToken:
-			name, attrs := z.TagName()
-			inHead := false
-			if !head.Closed() {
-				inHead = head.Start(atom.Lookup(name))
-			}
-			switch string(name) {
-			case "noscript":
-				z.NextIsNotRawText()
-			case "template":
+		case startTag:
+			inHead := !head.Closed() && head.Start(s.atom(z.name))
+			switch {
+			case len(z.attrs) > 0:
+				if equalFold(z.name, "meta") {
+					s.meta(&z, inHead, templates == 0)
+				} else if templates == 0 {
+					s.element(&z)
+				}
+			case equalFold(z.name, "template"):
 				templates++
-			case "meta":
-				if attrs {
-					s.meta(z, inHead, templates == 0)
-				}
-			case "a", "area", "link", "base", "frame", "iframe":
-				if attrs && templates == 0 {
-					s.element(z, name)
-				}
 			}
 		}
 	}
 }
 
+// atom looks up a tag's name.
+func (s *Scanner) atom(name []byte) atom.Atom {
+	if len(name) > len(s.lower) {
+		return 0
+	}
+	for i, c := range name {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		s.lower[i] = c
+	}
+	return atom.Lookup(s.lower[:len(name)])
+}
+
+// plainText decodes the character references of text in the head. All that matters there is whether it is white space.
+func plainText(b []byte) []byte {
+	if bytes.IndexByte(b, '&') < 0 {
+		return b
+	}
+	return []byte(html.UnescapeString(string(b)))
+}
+
 // element takes the link of an element other than meta, if it has one that may be followed.
-func (s *Scanner) element(z *html.Tokenizer, name []byte) {
+func (s *Scanner) element(z *tokenizer) {
 	var kind byte // a: a or area; l: link; b: base; f: frame or iframe
 	key := "href"
-	switch string(name) {
-	case "a", "area":
+	switch {
+	case equalFold(z.name, "a"), equalFold(z.name, "area"):
 		kind = 'a'
-	case "link":
+	case equalFold(z.name, "link"):
 		kind = 'l'
-	case "base":
+	case equalFold(z.name, "base"):
 		kind = 'b'
-	default:
+	case equalFold(z.name, "frame"), equalFold(z.name, "iframe"):
 		kind, key = 'f', "src"
+	default:
+		return
 	}
-	var rel relation
-	typed := true // a link's type, if it has one, is that of a page
 	mark := len(s.refs.bytes)
-	found := false
-	for more := true; more; {
-		var k, v []byte
-		k, v, more = z.TagAttr()
-		switch {
-		case string(k) == key && !found:
-			found = true
-			s.refs.bytes = append(s.refs.bytes, v...)
-		case kind == 'l' && string(k) == "type":
-			typed = pageType(v)
-		case (kind == 'a' || kind == 'l') && string(k) == "rel":
-			rel = relationOf(v)
-		}
+	r := s.linkOf(z.attrs, kind, key, false)
+	if !r.plain {
+		z.attrs = decode(z.tag, z.attrs)
+		s.refs.bytes = s.refs.bytes[:mark]
+		r = s.linkOf(z.attrs, kind, key, true)
 	}
 	switch {
-	case !found, rel.nofollow, kind == 'l' && !(rel.page && typed):
+	case !r.found, r.rel.nofollow, kind == 'l' && !(r.rel.page && r.typed):
 		s.refs.bytes = s.refs.bytes[:mark]
 	case kind == 'b':
 		s.refs.base(mark)
@@ -156,23 +156,65 @@ func (s *Scanner) element(z *html.Tokenizer, name []byte) {
 	}
 }
 
-// meta takes a meta element: a robots tag if it is in the head, a refresh wherever it is.
-func (s *Scanner) meta(z *html.Tokenizer, inHead, linking bool) {
-	var name, content, equiv []byte
-	// The tokenizer's slices hold until the next token.
-	for more := true; more; {
-		var k, v []byte
-		k, v, more = z.TagAttr()
-		switch string(k) {
-		case "name":
-			name = v
-		case "content":
-			content = v
-		case "http-equiv":
-			equiv = v
+type link struct {
+	found bool
+	rel   relation
+	typed bool // its type, if it has one, is that of a page
+	plain bool // no attribute needed more decoding than it got
+}
+
+// linkOf reads the attributes of an element that may be a link, and appends its address to s.refs.bytes. Of a repeated
+// attribute the first counts.
+func (s *Scanner) linkOf(attrs []attr, kind byte, key string, decoded bool) link {
+	r := link{typed: true, plain: true}
+	var rel, typ bool // seen
+	for _, a := range attrs {
+		switch {
+		case !r.found && equalFold(a.key, key):
+			r.found = true
+			if decoded {
+				s.refs.bytes = append(s.refs.bytes, a.value...)
+			} else {
+				s.refs.bytes, r.plain = appendValue(s.refs.bytes, a.value)
+			}
+		case !rel && (kind == 'a' || kind == 'l') && equalFold(a.key, "rel"):
+			rel = true
+			if r.plain = decoded || !needsDecoding(a.value); r.plain {
+				r.rel = relationOf(a.value)
+			}
+		case !typ && kind == 'l' && equalFold(a.key, "type"):
+			typ = true
+			if r.plain = decoded || !needsDecoding(a.value); r.plain {
+				r.typed = pageType(a.value)
+			}
+		}
+		if !r.plain {
+			break
 		}
 	}
-	if inHead && name != nil && s.set.WantsMeta(name) {
+	return r
+}
+
+// meta takes a meta element: a robots tag if it is in the head, a refresh wherever it is.
+func (s *Scanner) meta(z *tokenizer, inHead, linking bool) {
+	for _, a := range z.attrs {
+		if needsDecoding(a.value) {
+			z.attrs = decode(z.tag, z.attrs)
+			break
+		}
+	}
+	var name, content, equiv []byte
+	for _, a := range z.attrs {
+		switch {
+		case name == nil && equalFold(a.key, "name"):
+			name = a.value
+		case content == nil && equalFold(a.key, "content"):
+			content = a.value
+		case equiv == nil && equalFold(a.key, "http-equiv"):
+			equiv = a.value
+		}
+	}
+	if inHead && s.set.WantsMeta(name) {
 		s.set.AddMeta(string(name), string(content))
 	}
 	if linking && equalFold(equiv, "refresh") {
