@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,19 +67,16 @@ func (e *engine) open(ctx context.Context, given func(string) bool, seeds []cano
 	if e.kv, err = e.q.OpenBucket(ctx, crawl.Names(cfg.Crawl).Bucket(), cfg.Replicas); err != nil {
 		return err
 	}
-	e.spec, err = service.ChangeSpec(ctx, e.kv, func(old *crawl.Spec) (crawl.Spec, error) {
+	room := frontier.Room{Replicas: cfg.Replicas}
+	if e.srv != nil {
+		room.Events, room.Pages = embedded.Budget(e.srv.MaxStore(), cmp.Or(cfg.Shards, crawl.EmbeddedShards))
+	}
+	e.spec, _, err = create(ctx, e.q, e.kv, room, func(old *crawl.Spec) (crawl.Spec, error) {
 		s, err := planned(cfg.Plan, cfg.NATS, given, old, seeds)
 		s.Paused = false // to say "crawl" is to say "go on"
 		return s, err
 	})
 	if err != nil {
-		return err
-	}
-	room := frontier.Room{Replicas: cfg.Replicas}
-	if e.srv != nil {
-		room.Events, room.Pages = embedded.Budget(e.srv.MaxStore(), e.spec.Shards)
-	}
-	if err := frontier.EnsureStreams(ctx, e.q, e.spec, room); err != nil {
 		return err
 	}
 	return e.makeServices()

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ func TestMain(m *testing.M) {
 //	simweb [hosts pages]       a simulated web; sets SEED and RESOLVE
 //	exits CODE command args    the command must exit with CODE
 //	soon command args          the command must succeed within 20 s
+//	once FILE                  no URL may be stored twice in a crawl log
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -30,7 +33,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"simweb": scriptSimweb, "exits": scriptExits, "soon": scriptSoon,
+			"simweb": scriptSimweb, "exits": scriptExits, "soon": scriptSoon, "once": scriptOnce,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
@@ -83,4 +86,19 @@ func scriptSoon(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(err)
+}
+
+func scriptOnce(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: once FILE")
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var entry struct{ URL, State string }
+		ts.Check(json.Unmarshal([]byte(line), &entry))
+		if entry.State == "stored" && seen[entry.URL] {
+			ts.Fatalf("%s was stored twice", entry.URL)
+		}
+		seen[entry.URL] = true
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
-	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/spf13/cobra"
@@ -57,18 +56,13 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	if err != nil {
 		return err
 	}
-	created := false
-	spec, err := service.ChangeSpec(ctx, kv, func(old *crawl.Spec) (crawl.Spec, error) {
-		created = old == nil
+	spec, created, err := create(ctx, q, kv, frontier.Room{Replicas: cfg.Replicas}, func(old *crawl.Spec) (crawl.Spec, error) {
 		return planned(cfg.Plan, cfg.NATS, given, old, seeds)
 	})
 	if err != nil {
 		return err
 	}
 	if created {
-		if err := frontier.EnsureStreams(ctx, q, spec, frontier.Room{Replicas: cfg.Replicas}); err != nil {
-			return err
-		}
 		fmt.Fprintf(a.stdout, "created crawl %q with %d shards\n", spec.Name, spec.Shards)
 	}
 	if err := frontier.Seed(ctx, q, spec, seeds); err != nil {

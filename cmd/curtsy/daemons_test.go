@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
+)
+
+// curtsy runs a command in this process and returns its standard output.
+func curtsy(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != want {
+		t.Fatalf("curtsy %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), code, want, &stdout, &stderr)
+	}
+	return stdout.String()
+}
+
+// server starts a NATS server for others to use.
+func server(t *testing.T) *embedded.Server {
+	t.Helper()
+	srv, err := embedded.Start(embedded.Options{
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", User: "u", Password: "p", Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Shutdown)
+	t.Setenv("CURTSY_NATS", srv.ClientURL())
+	t.Setenv("CURTSY_NATS_USER", "u")
+	t.Setenv("CURTSY_NATS_PASSWORD", "p")
+	t.Setenv("CURTSY_LISTEN", "off")
+	return srv
+}
+
+func web(t *testing.T) *simweb.Server {
+	t.Helper()
+	web, err := simweb.Start(simweb.Config{Hosts: 4, PagesPerHost: 15, Mix: func(int) simweb.Behavior {
+		return simweb.Behavior{Robots: simweb.RobotsSubtree}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	return web
+}
+
+// storedBy lists the pages of a crawl on the server, sorted.
+func storedBy(t *testing.T, args ...string) []string {
+	t.Helper()
+	var urls []string
+	for line := range strings.Lines(curtsy(t, 0, append([]string{"pages", "--json"}, args...)...)) {
+		var p crawl.PageInfo
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
+			t.Fatal(err)
+		}
+		urls = append(urls, p.URL)
+	}
+	slices.Sort(urls)
+	return urls
+}
+
+// The three daemons and curtsy crawl --nats, each on a server that runs already, store what curtsy crawl stores.
+func TestDaemons(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the daemons")
+	}
+	web := web(t)
+	flags := []string{"--allow-private", "--delay", "0s", "--resolve", web.Resolve()}
+	seed := web.Seeds()[0]
+	dir := t.TempDir()
+
+	one := filepath.Join(dir, "one")
+	curtsy(t, 0, append(append([]string{"crawl", "--listen", "off", "--dir", one}, flags...), seed)...)
+	want := storedBy(t, "--dir", one)
+	if len(want) < 40 {
+		t.Fatalf("the crawl in one process stored %d pages", len(want))
+	}
+
+	t.Log("one", time.Now())
+	server(t)
+	curtsy(t, 0, append(append([]string{"crawl", "--crawl", "own", "--dir", filepath.Join(dir, "own")}, flags...), seed)...)
+	if got := storedBy(t, "--dir", filepath.Join(dir, "own"), "--nats", ""); !slices.Equal(got, want) {
+		t.Errorf("crawl --nats stored %d pages, want %d", len(got), len(want))
+	}
+
+	t.Log("own", time.Now())
+	bin := filepath.Join(dir, "bin") + string(filepath.Separator)
+	build := exec.Command("go", "build", "-o", bin, "../frontier", "../fetcher", "../indexer")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Log("built", time.Now())
+	var daemons []*exec.Cmd
+	for name, args := range map[string][]string{
+		"frontier": {"--dir", filepath.Join(dir, "frontier")},
+		"fetcher":  nil,
+		"indexer":  {"--dir", filepath.Join(dir, "indexer")},
+	} {
+		log, err := os.Create(filepath.Join(dir, name+".log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := exec.Command(bin+name, append([]string{"--crawl", "shared"}, args...)...)
+		d.Stderr = log
+		if err := d.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			d.Process.Kill()
+			d.Wait()
+			log.Seek(0, io.SeekStart)
+			if body, _ := io.ReadAll(log); t.Failed() {
+				t.Logf("%s:\n%s", name, body)
+			}
+			log.Close()
+		})
+		daemons = append(daemons, d)
+	}
+	curtsy(t, 0, append(append([]string{"seed", "--crawl", "shared", "--shards", "4"}, flags...), seed)...)
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		var out, errs bytes.Buffer // nobody answers until the daemons are up
+		code := run(t.Context(), []string{"status", "--json", "--crawl", "shared"}, nil, &out, &errs)
+		if strings.Contains(out.String(), fmt.Sprintf(`"stored":%d,`, len(want))) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the daemons do not get done: exit code %d\n%s%s", code, &out, &errs)
+		}
+	}
+	t.Log("stored", time.Now())
+	waitStored(t, want)
+	if out := curtsy(t, 0, "search", "--crawl", "shared", "quiet"); !strings.Contains(out, ".sim.test/") {
+		t.Errorf("search over NATS: %s", out)
+	}
+	t.Log("stop", time.Now())
+	out := curtsy(t, 0, "stop", "--crawl", "shared")
+	for _, kind := range []string{"frontier", "fetcher", "indexer"} {
+		if !strings.Contains(out, "stopped "+kind) {
+			t.Errorf("stop did not reach the %s: %s", kind, out)
+		}
+	}
+	t.Log("wait", time.Now())
+	for _, d := range daemons {
+		if err := d.Wait(); err != nil {
+			t.Errorf("%s: %v", d.Path, err)
+		}
+	}
+}
+
+// waitStored waits until the indexers have what the frontiers know is on its way.
+func waitStored(t *testing.T, want []string) {
+	t.Helper()
+	var got []string
+	for range 50 {
+		if got = storedBy(t, "--crawl", "shared"); slices.Equal(got, want) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("the daemons stored %d pages, want %d", len(got), len(want))
+}
