@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf16"
 
 	"github.com/curtsy/curtsy/pkg/robots"
@@ -197,62 +196,6 @@ func TestParseKeepsNoReferenceToBody(t *testing.T) {
 	check(t, f.Rules("anybot", robots.Origin{}), "!/a", "/b")
 	if f.Sitemaps[0] != "/s.xml" || f.HostHint != "a.example" {
 		t.Errorf("file changed with the body: %q, %q", f.Sitemaps, f.HostHint)
-	}
-}
-
-// Twice the bytes must cost less than three times the work, also on input made to provoke the opposite.
-func TestParseIsLinear(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures time")
-	}
-	for name, unit := range map[string]string{
-		"rules":           "Disallow: /abc/def\n",
-		"wildcards":       "Disallow: /*a*b%41\n",
-		"CR only":         "Disallow: /abc/def\r",
-		"agents":          "User-agent: a\n",
-		"agents, hosts":   "User-agent: a\nHost: a.example\n",
-		"groups":          "User-agent: *\nDisallow: /x\n",
-		"delays":          "User-agent: *\nCrawl-delay: 1\nAllow: /\n",
-		"one line":        "a:",
-		"comments":        "#",
-		"blank":           "\r\n",
-		"blanks":          " ",
-		"escapes":         "%",
-		"sitemaps":        "Sitemap: /s\n",
-		"clean params":    "Clean-param: a&b&c /x*\n",
-		"agent servers":   "Mobile-agent-server: / a://b\n",
-		"long hosts":      "Host: " + strings.Repeat("a.", 100) + "a\n",
-		"nested":          "",
-		"hosts, no match": "Host: a.example\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			body := func(size int) []byte {
-				b := []byte("User-agent: *\n")
-				for n := 1; len(b) < size; n++ {
-					if unit != "" {
-						b = append(b, unit...)
-					} else { // each pattern starts with the one before
-						b = append(b, "Disallow: /"+strings.Repeat("a", n)+"\n"...)
-					}
-				}
-				return b
-			}
-			work := func(b []byte) time.Duration {
-				start := time.Now()
-				robots.Parse(b).Rules("anybot", origin).Match("/aaaaaaa")
-				return time.Since(start)
-			}
-			small, big := body(robots.MaxBytes/2), body(robots.MaxBytes-1024)
-			// The machine may be busy with other things; only a ratio that stays bad counts.
-			one, two := time.Hour, time.Hour
-			for try := range 30 {
-				one, two = min(one, work(small)), min(two, work(big))
-				if try > 1 && two < 3*one+time.Millisecond {
-					return
-				}
-			}
-			t.Errorf("%v for half, %v for all", one, two)
-		})
 	}
 }
 
