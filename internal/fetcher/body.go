@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// drainBytes is how much of a body nobody wants is read, when the answer says it is that short: less work for both
-	// sides than a new connection.
+	// drainBytes is how much of a body nobody wants is read, when it is likely to be that short: less work for both sides
+	// than a new connection.
 	drainBytes = 8 << 10
 	// sniffBytes is how much of a body http.DetectContentType looks at.
 	sniffBytes = 512
@@ -89,8 +89,9 @@ func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, er
 	wire := &wireReader{r: resp.Body}
 	defer func() { a.wire = wire.n }()
 	if w.limit <= 0 {
-		if n := resp.ContentLength; n < 0 || n > drainBytes {
-			return n == 0, nil
+		// What a redirect or an error says is short, whether it tells its length or not; anything else may be endless.
+		if n := resp.ContentLength; n > drainBytes || n < 0 && resp.StatusCode <= 299 {
+			return false, nil
 		}
 		return wire.drain(), nil // that it may be cut short does not matter: nobody wants it
 	}

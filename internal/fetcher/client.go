@@ -193,6 +193,9 @@ func (h *hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
 	if !h.lease.alive() {
 		return nil, errLease
 	}
+	if u.Host() != h.host {
+		return nil, &violation{u.Host(), "it is not the visit's host, " + string(h.host)}
+	}
 	if err := h.c.gate.Wait(h.waiting, h.host, h.delay()); err != nil {
 		return nil, err
 	}

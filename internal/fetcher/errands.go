@@ -11,6 +11,10 @@ func (v *visit) errands() {
 		if v.over() {
 			return
 		}
+		if e.URL.Host() != v.job.Host { // a frontier's mistake; that host has a visit of its own, perhaps right now
+			v.log.Error("an errand on another host left alone", "url", string(e.URL))
+			continue
+		}
 		var a crawl.Answer
 		switch e.Kind {
 		case crawl.ErrandRobots:

@@ -18,8 +18,9 @@ type outlinks struct {
 type place struct{ depth, hops int32 }
 
 type shardLinks struct {
-	links []crawl.Links
-	bytes int // about what they take in a message
+	links  []crawl.Links
+	bytes  int  // about what they take in a message
+	listed bool // in outlinks.used
 }
 
 // linkOverhead is what a link or a group of links takes in a message beside its text, at most.
@@ -39,6 +40,7 @@ func (o *outlinks) reset(shards int) {
 	}
 	for _, s := range o.used {
 		o.drop(s)
+		o.shards[s].listed = false
 	}
 	o.used = o.used[:0]
 }
@@ -67,7 +69,8 @@ func (o *outlinks) add(cfg *config, from canon.URL, depth, hops int, links []can
 		o.seen[u] = place{int32(depth), int32(hops)}
 		n := crawl.ShardOf(u.Host(), cfg.spec.Shards)
 		s := &o.shards[n]
-		if s.bytes == 0 {
+		if !s.listed {
+			s.listed = true
 			o.used = append(o.used, n)
 		}
 		if k := len(s.links); k == 0 || s.links[k-1].FoundOn != from || s.links[k-1].Hops != hops {

@@ -147,6 +147,7 @@ func (v *visit) finish() {
 	if v.hold.abandoned {
 		// The origin must have seen the end of the last request before anybody may send the next.
 		_ = sleep(context.Background(), afterAbandon-time.Since(v.lastEnd))
+		v.hold.abandoned = false
 	}
 	v.out.Delay, v.out.Private = v.hold.delay(), v.hold.private()
 	v.publishOutcome(links)

@@ -398,7 +398,12 @@ func TestErrands(t *testing.T) {
 		}
 		v.Errands = append(v.Errands, e)
 	}
+	v.Errands = append(v.Errands[:1:1], append([]crawl.Errand{
+		{Kind: crawl.ErrandRobots, URL: "http://not-h.test/rules", Origin: claimant, Hop: 1, ReplyShard: 2}, // a mistake: left alone
+		{Kind: 200, URL: "http://h.test/rules", Origin: claimant, ReplyShard: 2},                            // from the future: left alone
+	}, v.Errands[1:]...)...)
 	out := d.outcome(d.grant(v))
+	v.Errands = append(v.Errands[:1:1], v.Errands[3:]...)
 	if len(out.Done) != 6 || out.Overloads != 1 || out.RetryAfter != 5*time.Second {
 		t.Errorf("outcome %+v", out)
 	}
