@@ -107,6 +107,7 @@ func benchPut(b *testing.B, hosts int, again bool) {
 	batch := make([]Page, batchSize)
 	n, visit := 0, uint64(1)
 	b.ReportAllocs()
+	began := cpu()
 	for b.Loop() {
 		if again && n == 4096 {
 			n, visit = 0, visit+1
@@ -125,6 +126,7 @@ func benchPut(b *testing.B, hosts int, again bool) {
 			}
 		}
 	}
+	b.ReportMetric(float64(cpu()-began)/float64(b.N), "cpu-ns/op")
 	if st := s.Stats(); st.Pages > 0 {
 		b.ReportMetric(float64(st.FileBytes)/float64(st.Pages), "file-B/page")
 	}

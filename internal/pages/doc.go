@@ -15,7 +15,7 @@
 //	bodies   page number → the body as it came (an S2 block). Apart from meta, so that listing reads no body; numbered in
 //	         order of arrival, so that new bodies are appended to full leaves
 //	changes  journal number → page key, one per URL
-//	digests  first 8 bytes of the body's SHA-256, page number → page key
+//	digests  journal number → sorted run of digests (see digests.go)
 //	expires  unavailable_after, page number → page key
 //	about    format, canonicaliser version, identity, counters
 //

@@ -49,12 +49,7 @@ func hostPrefix(h canon.Host) []byte { return append([]byte(h), 0) }
 
 func be64(v uint64) []byte { return binary.BigEndian.AppendUint64(nil, v) }
 
-// digestKey and expiryKey are 16 bytes: what is looked up, then the page number that makes them unique.
-func digestKey(sum [32]byte, id uint64) []byte {
-	k := make([]byte, 8, 16)
-	copy(k, sum[:8])
-	return binary.BigEndian.AppendUint64(k, id)
-}
+// expiryKey is 16 bytes: the time in milliseconds, and the page number that makes it unique.
 
 func expiryKey(ms int64, id uint64) []byte {
 	return binary.BigEndian.AppendUint64(be64(uint64(ms)), id)

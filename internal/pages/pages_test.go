@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/s2"
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -268,6 +269,57 @@ func TestByDigest(t *testing.T) {
 	if err != nil || len(found) != 2 {
 		t.Errorf("ByDigest = %d pages, %v", len(found), err)
 	}
+}
+
+// Runs are written, passed over where pages have changed, and written anew when most of them lead nowhere; a digest finds
+// its pages all the while, and after reopening.
+func TestDigestRuns(t *testing.T) {
+	s := openTemp(t)
+	s.digests.run = 50
+	most := 0
+	for round := range uint64(40) {
+		var batch []Page
+		for i := range 30 {
+			batch = append(batch, page(fmt.Sprintf("https://example.org/%d", i), round+1, fmt.Sprintf("%d of %d", i/2, round/2)))
+		}
+		put(t, s, batch...)
+		for _, i := range []int{0, 7, 29} {
+			found, err := s.ByDigest(batch[i].SHA256, 10)
+			if err != nil || len(found) != 2 {
+				t.Fatalf("round %d: ByDigest = %d pages, %v; want 2", round, len(found), err)
+			}
+		}
+		if found, _ := s.ByDigest(sha256.Sum256([]byte(fmt.Sprintf("0 of %d", round/2-1))), 10); len(found) != 0 {
+			t.Fatalf("round %d: an old digest finds %d pages", round, len(found))
+		}
+		known := 0
+		s.db.View(func(tx *bolt.Tx) error {
+			return tx.Bucket(bucketDigests).ForEach(func(_, run []byte) error { known += len(run) / digestEntry; return nil })
+		})
+		if most = max(most, known); known > 2*30+5*50+50 {
+			t.Fatalf("round %d: %d entries for 30 pages", round, known)
+		}
+	}
+	if most < 200 {
+		t.Errorf("never more than %d entries: nothing was written anew", most)
+	}
+	again := digests{run: 50}
+	if err := s.db.View(again.load); err != nil || string(again.recent) != string(sortedLive(s, again.recent)) {
+		t.Errorf("read back: %v", err)
+	}
+}
+
+// sortedLive keeps the entries that lead somewhere: what load makes has no others.
+func sortedLive(s *Store, entries []byte) (live []byte) {
+	s.db.View(func(tx *bolt.Tx) error {
+		for e := range slices.Chunk(entries, digestEntry) {
+			if tx.Bucket(bucketChanges).Get(e[8:]) != nil {
+				live = append(live, e...)
+			}
+		}
+		return nil
+	})
+	return live
 }
 
 func changes(t testing.TB, s *Store, after uint64) (all []Page) {

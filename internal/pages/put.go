@@ -28,7 +28,6 @@ type write struct {
 	old  Page // what was known; Seq 0 and ID 0 when nothing
 	had  bool // old is a page that is held
 	body bool // the body is new
-	sums []byte
 }
 
 // Put stores a batch in one transaction with one fsync: when it returns nil, the batch is on disk. Of several copies of
@@ -46,17 +45,26 @@ func (s *Store) Put(batch []Page) (Result, error) {
 	defer s.writing.Unlock()
 	before := s.counters.Load()
 	c := *before
+	var recent []byte
 	err := s.db.Update(func(tx *bolt.Tx) error {
+		if err := s.digests.load(tx); err != nil {
+			return err
+		}
 		live, err := weigh(tx.Bucket(bucketMeta), writes, &c, &res)
 		if err != nil {
 			return err
 		}
-		return apply(tx, live, &c)
+		if err := apply(tx, live, &c); err != nil {
+			return err
+		}
+		recent, err = s.digests.add(tx, live, &c)
+		return err
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("store %d pages in %s: %w", len(batch), s.path, err)
 	}
 	s.counters.Store(&c)
+	s.digests.set(recent)
 	if c.LastSeq != before.LastSeq {
 		s.announce()
 	}
@@ -162,9 +170,6 @@ func apply(tx *bolt.Tx, live []*write, c *counters) error {
 			return err
 		}
 	}
-	if err := applyDigests(tx.Bucket(bucketDigests), live); err != nil {
-		return err
-	}
 	return putCounters(tx.Bucket(bucketAbout), c)
 }
 
@@ -195,30 +200,6 @@ func applyExpiry(expires *bolt.Bucket, w *write) error {
 	}
 	if w.page.Deleted == "" && !w.page.UnavailableAfter.IsZero() {
 		return expires.Put(expiryKey(millis(w.page.UnavailableAfter), w.page.ID), w.key)
-	}
-	return nil
-}
-
-// applyDigests keeps the one bucket whose keys have no order a crawl could follow; sorting a batch is all that helps.
-func applyDigests(digests *bolt.Bucket, live []*write) error {
-	var add []*write
-	for _, w := range live {
-		same := w.had && w.page.Deleted == "" && w.old.SHA256 == w.page.SHA256
-		if w.had && !same {
-			if err := digests.Delete(digestKey(w.old.SHA256, w.page.ID)); err != nil {
-				return err
-			}
-		}
-		if w.page.Deleted == "" && !same {
-			w.sums = digestKey(w.page.SHA256, w.page.ID)
-			add = append(add, w)
-		}
-	}
-	slices.SortFunc(add, func(a, b *write) int { return bytes.Compare(a.sums, b.sums) })
-	for _, w := range add {
-		if err := digests.Put(w.sums, w.key); err != nil {
-			return err
-		}
 	}
 	return nil
 }

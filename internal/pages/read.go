@@ -106,24 +106,6 @@ func (s *Store) chunk(after, prefix []byte, bodies bool) (chunk []Page, last []b
 	return chunk, last, err
 }
 
-// ByDigest returns the pages whose body has this SHA-256, without bodies, at most limit of them.
-func (s *Store) ByDigest(sum [32]byte, limit int) (found []Page, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
-		meta, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketDigests).Cursor()
-		for k, v := cur.Seek(sum[:8]); k != nil && bytes.HasPrefix(k, sum[:8]) && len(found) < limit; k, v = cur.Next() {
-			p, err := parseRecord(parseKey(v), meta.Get(v))
-			if err != nil {
-				return err
-			}
-			if p.SHA256 == sum {
-				found = append(found, p)
-			}
-		}
-		return nil
-	})
-	return found, err
-}
-
 // Changes returns what changed after journal number after, oldest first, at most n pages and a few megabytes, with
 // bodies. Each is the latest state of its URL: Deleted is set where no page is held any more. The last one's Seq is
 // where to go on; an empty answer means there is nothing more.

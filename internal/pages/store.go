@@ -60,6 +60,7 @@ type Store struct {
 	readOnly bool
 	counters atomic.Pointer[counters] // as of the last commit
 
+	digests digests
 	writing sync.Mutex    // held by writers from reading the counters to publishing the new ones
 	mu      sync.Mutex    // guards changed
 	changed chan struct{} // closed by the next commit that adds to the journal
@@ -118,7 +119,7 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 	case err != nil:
 		return nil, fmt.Errorf("open page store: %w", err)
 	}
-	s := &Store{db: db, path: path, readOnly: readOnly, changed: make(chan struct{})}
+	s := &Store{db: db, path: path, readOnly: readOnly, changed: make(chan struct{}), digests: digests{run: digestRun}}
 	if !readOnly {
 		err = db.Update(initialise)
 	}

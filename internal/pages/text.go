@@ -257,7 +257,7 @@ func (x *Extractor) words(val []byte) {
 			continue
 		}
 		n := 1
-		for n < len(val) && (val[n] > ' ' && val[n] != 0xC2 || blank(val[n:]) == 0) {
+		for n < len(val) && (!maybeBlank[val[n]] || blank(val[n:]) == 0) {
 			n++
 		}
 		if x.gap != 0 && len(x.body) > 0 {
@@ -275,6 +275,9 @@ func unescape(val []byte) []byte {
 	}
 	return []byte(html.UnescapeString(string(val)))
 }
+
+// maybeBlank are the bytes a blank can begin with: nearly no byte of a text is one, so nearly all cost one look here.
+var maybeBlank = [256]bool{0: true, ' ': true, '\t': true, '\n': true, '\v': true, '\f': true, '\r': true, 0xC2: true}
 
 // blank returns the length of the whitespace val begins with, 0 if none: ASCII's, and the no-break space.
 func blank(val []byte) int {

@@ -1,0 +1,181 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Digests are random, and a B-tree pays for each random key with a leaf of its own: an index by digest in a bucket would
+// be a third of what storing a page costs (m: 11 of 38 µs). So the index is written as a log-structured one is: what
+// is new stays in memory, and every digestRun pages one sorted run of them is written, a single value. What memory holds
+// can be read back from the change journal, from the number the last run ends with. Entries are never removed; one whose
+// journal number has been replaced leads nowhere and is passed over, and when most are such, all runs are written anew.
+
+const (
+	digestRun   = 16 << 10 // entries in memory before they become a run
+	digestEntry = 16       // bytes: 8 of the digest, then the journal number
+)
+
+// digests is the part of the index that is in memory.
+type digests struct {
+	run    int        // digestRun, less in tests
+	mu     sync.Mutex // guards what follows
+	loaded bool
+	recent []byte // entries newer than the last run, in order of arrival
+}
+
+func appendEntry(dst []byte, sum [32]byte, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, sum[:8]...), seq)
+}
+
+// load reads the entries newer than the last run from the journal, once.
+func (d *digests) load(tx *bolt.Tx) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.loaded {
+		return nil
+	}
+	from := []byte{}
+	if last, _ := tx.Bucket(bucketDigests).Cursor().Last(); last != nil {
+		from = be64(binary.BigEndian.Uint64(last) + 1)
+	}
+	meta, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketChanges).Cursor()
+	for seq, key := cur.Seek(from); seq != nil; seq, key = cur.Next() {
+		p, err := parseRecord(parseKey(key), meta.Get(key))
+		if err != nil {
+			return err
+		}
+		if p.Deleted == "" {
+			d.recent = appendEntry(d.recent, p.SHA256, p.Seq)
+		}
+	}
+	d.loaded = true
+	return nil
+}
+
+// add notes the pages of a batch, which are in their buckets already. It returns what memory is to hold once the transaction is committed.
+func (d *digests) add(tx *bolt.Tx, live []*write, c *counters) (recent []byte, err error) {
+	d.mu.Lock()
+	recent = d.recent
+	d.mu.Unlock()
+	for _, w := range live {
+		if w.page.Seq != w.old.Seq && w.page.Deleted == "" {
+			recent = appendEntry(recent, w.page.SHA256, w.page.Seq)
+		}
+	}
+	if len(recent) < d.run*digestEntry {
+		return recent, nil
+	}
+	bucket := tx.Bucket(bucketDigests)
+	entries, keys := 0, [][]byte{}
+	err = bucket.ForEach(func(k, run []byte) error {
+		entries += len(run) / digestEntry
+		keys = append(keys, k)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	run := recent
+	if int64(entries) > 2*c.Pages+4*int64(d.run) {
+		if run, err = allEntries(tx); err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			if err := bucket.Delete(bytes.Clone(k)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, bucket.Put(be64(c.LastSeq), sortEntries(run))
+}
+
+// set replaces what memory holds, after the commit.
+func (d *digests) set(recent []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.recent = recent
+}
+
+// allEntries makes an entry for every page held.
+func allEntries(tx *bolt.Tx) (all []byte, err error) {
+	err = tx.Bucket(bucketMeta).ForEach(func(k, v []byte) error {
+		p, err := parseRecord(parseKey(k), v)
+		if err == nil && p.Deleted == "" {
+			all = appendEntry(all, p.SHA256, p.Seq)
+		}
+		return err
+	})
+	return all, err
+}
+
+// sortEntries returns a sorted copy.
+func sortEntries(entries []byte) []byte {
+	all := slices.Collect(slices.Chunk(entries, digestEntry))
+	slices.SortFunc(all, bytes.Compare)
+	return slices.Concat(all...)
+}
+
+// find returns the journal numbers under which pages with this digest may be found.
+func (d *digests) find(tx *bolt.Tx, recent []byte, sum [32]byte) (seqs []uint64, err error) {
+	prefix := sum[:8]
+	for e := range slices.Chunk(recent, digestEntry) {
+		if bytes.HasPrefix(e, prefix) {
+			seqs = append(seqs, binary.BigEndian.Uint64(e[8:]))
+		}
+	}
+	err = tx.Bucket(bucketDigests).ForEach(func(_, run []byte) error {
+		n := len(run) / digestEntry
+		low, high := 0, n
+		for low < high {
+			if mid := (low + high) / 2; bytes.Compare(run[mid*digestEntry:][:8], prefix) < 0 {
+				low = mid + 1
+			} else {
+				high = mid
+			}
+		}
+		for ; low < n && bytes.HasPrefix(run[low*digestEntry:], prefix); low++ {
+			seqs = append(seqs, binary.BigEndian.Uint64(run[low*digestEntry+8:]))
+		}
+		return nil
+	})
+	slices.Sort(seqs)
+	return slices.Compact(seqs), err
+}
+
+// ByDigest returns the pages whose body has this SHA-256, without bodies, at most limit of them, longest held first.
+func (s *Store) ByDigest(sum [32]byte, limit int) (found []Page, err error) {
+	if err := s.db.View(s.digests.load); err != nil {
+		return nil, err
+	}
+	// Taken before the transaction begins: what leaves memory later is in a run that the transaction sees.
+	s.digests.mu.Lock()
+	recent := s.digests.recent
+	s.digests.mu.Unlock()
+	err = s.db.View(func(tx *bolt.Tx) error {
+		seqs, err := s.digests.find(tx, recent, sum)
+		if err != nil {
+			return err
+		}
+		meta, changes := tx.Bucket(bucketMeta), tx.Bucket(bucketChanges)
+		for _, seq := range seqs {
+			key := changes.Get(be64(seq))
+			if key == nil {
+				continue // replaced or removed since
+			}
+			p, err := parseRecord(parseKey(key), meta.Get(key))
+			if err != nil {
+				return err
+			}
+			if p.Deleted == "" && p.SHA256 == sum && len(found) < limit {
+				found = append(found, p)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
