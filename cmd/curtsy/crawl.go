@@ -40,6 +40,9 @@ Exit codes: 0 nothing more can be done now, 1 failed, 2 typed or configured wron
 			}
 		}
 		p := newProgress(a.stdout, a.stderr)
+		if p.person && !src.Given("log-level") {
+			cfg.LogLevel = "warn" // a person sees how it goes on the line below
+		}
 		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, cfg.Logger(p.logTo()))
 		if err != nil {
 			return err

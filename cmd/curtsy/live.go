@@ -94,7 +94,23 @@ func (l *live) Status(ctx context.Context) (crawl.Status, error) {
 		st = frontier.AddStatus(st, part)
 		return nil
 	})
-	return st, err
+	if err != nil || st.State != "running" || !resting(st) {
+		return st, err
+	}
+	if _, done, err := frontier.Done(ctx, l.q, l.spec); err == nil && done {
+		st.State = "done"
+	}
+	return st, nil
+}
+
+// resting reports whether a crawl that runs may have nothing to do; whether it is done takes a closer look.
+func resting(st crawl.Status) bool {
+	for _, s := range st.Shards {
+		if s.Outstanding > 0 || s.DueSoon > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *live) Hosts(ctx context.Context, each func(crawl.HostInfo) error) error {
@@ -132,9 +148,16 @@ func (l *live) Search(ctx context.Context, query string, limit int) (crawl.Searc
 func (l *live) Export(ctx context.Context, what, format string, w io.Writer) error {
 	req := map[string]string{"what": what, "format": format}
 	return ask.Gather(ctx, l.q.NC, l.names, "export", req, l.spec.Shards, func(raw json.RawMessage) error {
+		if raw[0] != '"' { // a JSON line goes out as it came
+			if _, err := w.Write(raw); err != nil {
+				return err
+			}
+			_, err := w.Write([]byte{'\n'})
+			return err
+		}
 		var text string
-		if json.Unmarshal(raw, &text) != nil { // a JSON line goes out as it came
-			text = string(raw) + "\n"
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return fmt.Errorf("answer to export: %w", err)
 		}
 		_, err := io.WriteString(w, text)
 		return err

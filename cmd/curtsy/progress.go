@@ -120,6 +120,9 @@ func (p *progress) logTo() io.Writer {
 // aroundLine writes whole lines above the progress line.
 type aroundLine progress
 
+// Terminal says that this is one, to whoever chooses a form.
+func (*aroundLine) Terminal() bool { return true }
+
 func (a *aroundLine) Write(b []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

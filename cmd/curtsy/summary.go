@@ -63,6 +63,8 @@ func summarize(w io.Writer, end ending) {
 
 func headline(end ending) string {
 	switch {
+	case errors.Is(end.why, errLimit) && end.nothingNew():
+		return "this crawl is finished as far as --" + end.status.Limit + " allows"
 	case errors.Is(end.why, errLimit):
 		return "ended by --" + end.status.Limit
 	case errors.Is(end.why, errStopped):
@@ -71,6 +73,8 @@ func headline(end ending) string {
 		return "interrupted"
 	case len(end.seeds) > 0:
 		return "failed: no seed could be fetched"
+	case end.nothingNew() && end.status.Queued > 0:
+		return "nothing more can be done now"
 	case end.nothingNew():
 		return "this crawl is finished, there was nothing left to do"
 	}
@@ -96,7 +100,7 @@ func hints(dir string, end ending) []string {
 	switch {
 	case errors.Is(end.why, errLimit), end.why == nil && end.nothingNew():
 		for _, flag := range widen(end) {
-			hint("to go further", "curtsy crawl %s", flag)
+			hint("to go further", "curtsy crawl%s", flag)
 		}
 	case end.why != nil:
 		hint("to go on", "curtsy crawl")
@@ -118,21 +122,21 @@ func widen(end ending) []string {
 	var flags []string
 	switch st.Limit {
 	case "max-pages":
-		flags = append(flags, fmt.Sprintf("--max-pages %d", 2*spec.MaxPages))
+		flags = append(flags, fmt.Sprintf(" --max-pages %d", 2*spec.MaxPages))
 	case "max-bytes":
-		flags = append(flags, fmt.Sprintf("--max-bytes %s", strings.ReplaceAll(config.Size(2*spec.MaxBytes).String(), ",", "")))
+		flags = append(flags, fmt.Sprintf(" --max-bytes %s", strings.ReplaceAll(config.Size(2*spec.MaxBytes).String(), ",", "")))
 	case "max-time":
 		flags = append(flags, "") // the limit was this run's
 	}
 	if st.ByReason[string(crawl.ReasonDepth)] > 0 {
-		flags = append(flags, fmt.Sprintf("--max-depth %d", spec.MaxDepth+1))
+		flags = append(flags, fmt.Sprintf(" --max-depth %d", spec.MaxDepth+1))
 	}
 	if st.ByReason[string(crawl.ReasonHostLimit)] > 0 {
-		flags = append(flags, fmt.Sprintf("--max-pages-per-host %d", 2*spec.MaxPagesPerHost))
+		flags = append(flags, fmt.Sprintf(" --max-pages-per-host %d", 2*spec.MaxPagesPerHost))
 	}
 	for i, s := range config.Scopes[:len(config.Scopes)-2] { // never suggest crawling the whole web
 		if s == spec.Scope && len(flags) == 0 {
-			flags = append(flags, "--scope "+config.Scopes[i+1])
+			flags = append(flags, " --scope "+config.Scopes[i+1])
 		}
 	}
 	return flags

@@ -33,8 +33,8 @@ func (a Admin) check(src *Source) error {
 
 // Fetch is how hard one fetcher works and how much it takes from a site.
 type Fetch struct {
-	Visits  int  `key:"visits" usage:"hosts visited at once by this process: ‹N›" example:"64"`
-	MaxBody Size `key:"max-body" usage:"keep at most this ‹size› of a page" example:"10MiB"`
+	Visits  int  `key:"visits" usage:"visit ‹N› hosts at once" example:"64"`
+	MaxBody Size `key:"max-body" usage:"keep at most this ‹SIZE› of a page" example:"10MiB"`
 }
 
 func newFetch() Fetch { return Fetch{Visits: 64, MaxBody: 10 << 20} }
@@ -51,14 +51,14 @@ func (f Fetch) check(src *Source) error {
 
 // Crawl is what `curtsy crawl` goes by.
 type Crawl struct {
+	Dir     string `key:"dir" usage:"keep the crawl in ‹DIR›; the same again resumes it" example:"./curtsy-data"`
+	Seeds   string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
+	Plan    `key:",squash"`
+	MaxTime time.Duration `key:"max-time" usage:"stop this run after this ‹TIME› (0s: no limit)" example:"2h"`
+	Fetch   `key:",squash"`
+	Admin   `key:",squash"`
 	Common  `key:",squash"`
 	NATS    `key:",squash"`
-	Plan    `key:",squash"`
-	Admin   `key:",squash"`
-	Fetch   `key:",squash"`
-	Dir     string        `key:"dir" usage:"keep the crawl in ‹DIR›; the same again resumes it" example:"./curtsy-data"`
-	Seeds   string        `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
-	MaxTime time.Duration `key:"max-time" usage:"stop this run after this ‹time› (0s: no limit)" example:"2h"`
 }
 
 // NewCrawl has the defaults of `curtsy crawl`.
@@ -79,11 +79,11 @@ func (c *Crawl) check(src *Source) error {
 
 // Seed is what `curtsy seed` goes by: a crawl that others carry out.
 type Seed struct {
-	Common `key:",squash"`
-	NATS   `key:",squash"`
-	Plan   `key:",squash"`
 	Dir    string `key:"dir" usage:"without --nats: submit to the crawl that runs in ‹DIR›" example:"./curtsy-data"`
 	Seeds  string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
+	Plan   `key:",squash"`
+	Common `key:",squash"`
+	NATS   `key:",squash"`
 }
 
 // NewSeed has the defaults of `curtsy seed`.
@@ -97,9 +97,9 @@ func (c *Seed) check(src *Source) error {
 
 // Reader is what the commands go by that ask a crawl something, or tell it to stop.
 type Reader struct {
+	Dir    string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
 	Common `key:",squash"`
 	NATS   `key:",squash"`
-	Dir    string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
 }
 
 // NewReader has the defaults of the reading commands.

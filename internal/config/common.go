@@ -43,10 +43,15 @@ func (c Common) Logger(stderr io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(stderr, opts))
 }
 
-// Terminal reports whether w shows on a terminal.
+// Terminal reports whether w shows on a terminal: by being one, or by saying so with a method of this name.
 func Terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
+	switch w := w.(type) {
+	case *os.File:
+		return isatty.IsTerminal(w.Fd())
+	case interface{ Terminal() bool }:
+		return w.Terminal()
+	}
+	return false
 }
 
 // NATS says which server to use, and which crawl on it.

@@ -22,7 +22,6 @@ func (c *Daemon) Options(kind, dir string, stderr io.Writer) service.DaemonOptio
 // pflag.ErrHelp.
 func Parse(name string, into any, args []string, stderr io.Writer) error {
 	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	flags.SortFlags = false
 	flags.Usage = func() {
 		fmt.Fprintf(stderr, "Usage: %s --nats URL --crawl NAME [flags]\n\nEvery flag is also a key of --config FILE and a variable such as %s.\n\n%s",
 			name, envName("nats"), flags.FlagUsages())

@@ -16,22 +16,22 @@ import (
 
 // Plan is what becomes the crawl's Spec: what to crawl, as whom, and how fast.
 type Plan struct {
-	Contact         string        `key:"contact" usage:"how a webmaster reaches you: a mail address or a ‹URL› (it goes into the User-Agent)" example:"me@example.org"`
+	Contact         string        `key:"contact" usage:"‹MAIL-OR-URL› by which a webmaster reaches you; it goes into the User-Agent" example:"me@example.org"`
 	Agent           string        `key:"agent" usage:"product ‹TOKEN› that robots.txt knows us by" example:"curtsy"`
-	Delay           time.Duration `key:"delay" usage:"least ‹time› between a response of a host and the next request to it" example:"1s"`
+	Delay           time.Duration `key:"delay" usage:"least ‹TIME› between a response of a host and the next request to it" example:"1s"`
 	Hurry           []string      `key:"hurry" usage:"‹HOST› of your own, for which a delay under 1s holds as well (repeatable)" example:"docs.example.org"`
-	Scope           string        `key:"scope" usage:"how far from the seeds to go: page, prefix, host, domain or any (a ‹word›)" example:"domain"`
+	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: page, prefix, host, domain or any" example:"domain"`
 	Include         []string      `key:"include" usage:"crawl only URLs that match one of these ‹RE› (repeatable)" example:"/docs/"`
 	Exclude         []string      `key:"exclude" usage:"crawl no URL that matches one of these ‹RE› (repeatable)" example:"[?&]print="`
 	MaxPages        int64         `key:"max-pages" usage:"stop when ‹N› pages are stored (0: no limit)" example:"500"`
-	MaxBytes        Size          `key:"max-bytes" usage:"stop when this ‹size› of page bodies was read (0: no limit)" example:"1GiB"`
+	MaxBytes        Size          `key:"max-bytes" usage:"stop when this ‹SIZE› of page bodies was read (0: no limit)" example:"1GiB"`
 	MaxDepth        int           `key:"max-depth" usage:"follow at most ‹N› links from a seed (-1: no limit)" example:"3"`
 	MaxPagesPerHost int64         `key:"max-pages-per-host" usage:"store at most ‹N› pages of a host (0: no limit)" example:"1000"`
-	HoldMax         time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹time›" example:"10m"`
+	HoldMax         time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹TIME›" example:"10m"`
 	AllowPrivate    bool          `key:"allow-private" usage:"dial private and loopback addresses as well"`
 	Resolve         []string      `key:"resolve" usage:"dial ADDR for HOST: ‹HOST=ADDR›, *.suffix allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
 	Search          bool          `key:"search" usage:"index the text of pages for curtsy search"`
-	Shards          int           `key:"shards" usage:"number of shards, fixed when the crawl is created (0: 4 embedded, 16 with --nats): ‹N›" example:"16"`
+	Shards          int           `key:"shards" usage:"create the crawl with ‹N› shards, for good (0: 4 embedded, 16 with --nats)" example:"16"`
 }
 
 const crawlDefault = crawl.DefaultName

@@ -39,6 +39,7 @@ type Source struct {
 // Load then fills it.
 func Bind(flags *pflag.FlagSet, into any) *Source {
 	s := &Source{flags: flags, into: into, fields: fieldsOf(into)}
+	flags.SortFlags = false // the structs have what is asked for most first
 	for _, f := range s.fields {
 		if !f.noFlag {
 			register(flags, f)
