@@ -70,7 +70,9 @@ type RobotsInfo struct {
 	FetchedAt *time.Time `json:"fetched_at"`
 	Status    int        `json:"status,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
-	HostHint  string     `json:"host_hint,omitempty"`
+	HostHint  string     `json:"host_hint,omitempty"` // the first correct Host line
+	Claim     string     `json:"claim,omitempty"`     // what the Host lines say of this origin: self, or another origin
+	DataTxt   string     `json:"data_txt,omitempty"`  // of /data.txt: read, absent, failed, refused, pending
 }
 
 // AgentInfo is one Mobile-agent-server record.

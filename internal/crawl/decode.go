@@ -189,6 +189,31 @@ func (d *dec) robots(r *Robots) {
 			r.Renewed = d.bool()
 		case 17:
 			r.Hops = d.int()
+		case 18:
+			r.ProbeData = d.bool()
+		default:
+			d.skip()
+		}
+	}
+}
+
+func (d *dec) probe(p *Probe) {
+	for f := d.next(); f != 0; f = d.next() {
+		switch f {
+		case 1:
+			p.Origin = d.origin()
+		case 2:
+			p.State = ProbeState(d.uint())
+		case 3:
+			p.Status = d.int()
+		case 4:
+			p.Fresh = d.dur()
+		case 5:
+			p.Reason = d.str()
+		case 6:
+			p.Location = d.str()
+		case 7:
+			p.Hops = d.int()
 		default:
 			d.skip()
 		}
@@ -262,6 +287,9 @@ func DecodeEvent(b []byte) (ev Event, err error) {
 			ev.StoreFailed = append(ev.StoreFailed, d.str())
 		case 9:
 			ev.Fetcher = d.str()
+		case 10:
+			ev.Probes = append(ev.Probes, Probe{})
+			d.msg(func() { d.probe(&ev.Probes[len(ev.Probes)-1]) })
 		default:
 			d.skip()
 		}
@@ -295,6 +323,8 @@ func (d *dec) answer(a *Answer) {
 			a.Errand = d.errand()
 		case 2:
 			d.msg(func() { d.robots(&a.Robots) })
+		case 3:
+			d.msg(func() { d.probe(&a.Probe) })
 		default:
 			d.skip()
 		}
@@ -424,6 +454,12 @@ func (d *dec) page(p *Page) {
 			p.Deleted = Reason(d.str())
 		case 19:
 			p.Truncated = d.bool()
+		case 20:
+			p.Kind = PageKind(d.uint())
+		case 21:
+			p.Origin = d.origin()
+		case 22:
+			p.Fresh = d.dur()
 		default:
 			d.skip()
 		}

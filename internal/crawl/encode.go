@@ -101,6 +101,17 @@ func (e *enc) robots(r *Robots) {
 	e.bool(15, r.Answered)
 	e.bool(16, r.Renewed)
 	e.int(17, r.Hops)
+	e.bool(18, r.ProbeData)
+}
+
+func (e *enc) probe(p *Probe) {
+	e.str(1, origin(p.Origin))
+	e.uint(2, uint64(p.State))
+	e.int(3, p.Status)
+	e.dur(4, p.Fresh)
+	e.str(5, p.Reason)
+	e.str(6, p.Location)
+	e.int(7, p.Hops)
 }
 
 func (e *enc) errand(r *Errand) {
@@ -155,12 +166,16 @@ func AppendEvent(b []byte, ev *Event) []byte {
 		e.msg(7, func() {
 			e.msg(1, func() { e.errand(&ev.Answers[i].Errand) })
 			e.msg(2, func() { e.robots(&ev.Answers[i].Robots) })
+			e.msg(3, func() { e.probe(&ev.Answers[i].Probe) })
 		})
 	}
 	for _, u := range ev.StoreFailed {
 		e.elem(8, u)
 	}
 	e.str(9, ev.Fetcher)
+	for i := range ev.Probes {
+		e.msg(10, func() { e.probe(&ev.Probes[i]) })
+	}
 	return e.b
 }
 
@@ -237,6 +252,9 @@ func AppendPage(b []byte, p *Page) []byte {
 		e.bytes(17, p.Body)
 		e.str(18, string(p.Deleted))
 		e.bool(19, p.Truncated)
+		e.uint(20, uint64(p.Kind))
+		e.str(21, origin(p.Origin))
+		e.dur(22, p.Fresh)
 	})
 	return e.b
 }

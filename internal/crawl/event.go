@@ -19,6 +19,7 @@ type Event struct {
 	Outcome     *Outcome // the end of the visit (or a part of it, when Partial)
 	Errands     []Errand // for hosts of this shard
 	Answers     []Answer // to errands of this shard
+	Probes      []Probe  // well-known files asked for
 	StoreFailed []string // URLs the indexer gave up storing
 }
 
@@ -109,7 +110,8 @@ const (
 	ReasonMirror    Reason = "mirror"     // its host is a mirror of another
 
 	// Redirected.
-	ReasonRedirect Reason = "redirect"
+	ReasonRedirect   Reason = "redirect"
+	ReasonCleanParam Reason = "clean-param" // its robots.txt calls a parameter meaningless: the URL without it counts
 
 	// Failed (and, with Retry, the reason of the last attempt).
 	ReasonHTTP4xx     Reason = "http-4xx"

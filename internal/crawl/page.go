@@ -24,6 +24,16 @@ const (
 	NoArchive                           // no cached copy is to be shown
 )
 
+// PageKind tells pages from other things that go the same way.
+type PageKind uint8
+
+// The kinds.
+const (
+	KindPage PageKind = iota
+	// KindData is a /data.txt: its body replaces what is known of Origin's datasets. With Deleted set there is none.
+	KindData
+)
+
 // Page is what the fetcher hands to the indexer for one URL: the page, or the word that there is none (any more).
 // With NoIndex set, or Deleted, Body is empty: the fetcher hands over nothing that may not be kept.
 type Page struct {
@@ -45,4 +55,7 @@ type Page struct {
 	Body             []byte // content-decoded, not character-decoded, then packed as Encoding says
 	Deleted          Reason // non-empty: forget the copy you have; the reason why
 	Truncated        bool   // the body is the first part only (over the size limit)
+	Kind             PageKind
+	Origin           canon.Origin  // KindData: whose it is; URL is where redirects led
+	Fresh            time.Duration // KindData: its lifetime
 }

@@ -125,6 +125,8 @@ type Robots struct {
 	Answered      bool          // some HTTP answer came back, so the host is there (30-day rule)
 	Renewed       bool          // a 304: Body is empty and the stored copy lives on
 	Hops          int           // redirects followed so far
+	// ProbeData, frontier → fetcher: /data.txt of this origin is due to be asked for, if its rules allow that.
+	ProbeData bool
 }
 
 // ErrandKind says what an errand is for.
@@ -133,6 +135,8 @@ type ErrandKind uint8
 const (
 	// ErrandRobots fetches the next hop of another origin's robots.txt redirect.
 	ErrandRobots ErrandKind = 1
+	// ErrandData fetches the next hop of another origin's /data.txt redirect, under the rules of the host it leads to.
+	ErrandData ErrandKind = 2
 )
 
 // Errand is a request that another part needs under this host's visit. It is answered by an event to ReplyShard.
@@ -149,4 +153,46 @@ type Errand struct {
 type Answer struct {
 	Errand Errand
 	Robots Robots // ErrandRobots: the state for Errand.Origin; RobotsPending: Location says where the next hop leads
+	Probe  Probe  // ErrandData: what came of it
+}
+
+// ProbeState is what asking for a well-known file led to.
+type ProbeState uint8
+
+// The states of a probe.
+const (
+	ProbeNone    ProbeState = iota // nothing asked yet
+	ProbeRead                      // there is one; it was handed to the indexer
+	ProbeAbsent                    // there is none
+	ProbeFailed                    // it could not be had; an earlier copy stays
+	ProbeRefused                   // robots.txt forbids it
+	ProbePending                   // a redirect led to another host: Location
+)
+
+// String is the word `curtsy hosts` shows; nothing for ProbeNone.
+func (s ProbeState) String() string {
+	switch s {
+	case ProbeRead:
+		return "read"
+	case ProbeAbsent:
+		return "absent"
+	case ProbeFailed:
+		return "failed"
+	case ProbeRefused:
+		return "refused"
+	case ProbePending:
+		return "pending"
+	}
+	return ""
+}
+
+// Probe is what came of asking an origin for /data.txt (protocols §5.1).
+type Probe struct {
+	Origin   canon.Origin
+	State    ProbeState
+	Status   int           // HTTP status, 0 without an answer
+	Fresh    time.Duration // when to ask again, from now
+	Reason   string        // for people
+	Location string        // with ProbePending
+	Hops     int           // redirects followed so far
 }

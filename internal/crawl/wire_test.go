@@ -12,7 +12,8 @@ import (
 
 var (
 	testOrigin  = canon.Origin{Scheme: "https", Host: "a.example", Port: 8443}
-	testRobots  = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, true, 5}
+	testRobots  = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, true, 5, true}
+	testProbe   = Probe{testOrigin, ProbePending, 301, 2, "r", "http://b.example/d", 3}
 	testErrand  = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3}
 	testVisitID = VisitID{1 << 40, 77}
 	testResult  = Result{"http://a.example/x", Failed, ReasonHTTP5xx, 503, 4, "Disallow: /", "http://a.example/y", 99, time.Second, true, time.UnixMilli(1_700_000_000_001)}
@@ -79,7 +80,7 @@ func TestWireRoundTrip(t *testing.T) {
 
 	ev := Event{
 		Visit: testVisitID, Fetcher: "f1", Links: []Links{{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}}},
-		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Answers: []Answer{{testErrand, testRobots}}, StoreFailed: []string{"u"},
+		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Answers: []Answer{{testErrand, testRobots, testProbe}}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"},
 		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []Errand{testErrand}, true, 7},
 	}
 	gotEvent, err := DecodeEvent(AppendEvent(nil, &ev))
@@ -87,7 +88,7 @@ func TestWireRoundTrip(t *testing.T) {
 
 	pages := []Page{{
 		"http://a.example/", testVisitID, 200, time.UnixMilli(1), "text/html", "utf-8", NoSnippet, time.UnixMilli(2), 3, [32]byte{1}, 4,
-		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true,
+		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, KindData, testOrigin, 5,
 	}}
 	gotPages, err := DecodePages(AppendPages(nil, pages))
 	roundTrip(t, pages[0], gotPages[0], err)

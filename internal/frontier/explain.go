@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -105,5 +106,5 @@ func (s *shard) explainRobots(x *crawl.Explanation, h *host, o *origin, u canon.
 }
 
 func robotsOrigin(o canon.Origin) robots.Origin {
-	return robots.Origin{Scheme: o.Scheme, Host: string(o.Host), Port: o.Port}
+	return robots.Origin{Scheme: o.Scheme, Host: strings.Trim(string(o.Host), "[]"), Port: o.Port}
 }

@@ -58,6 +58,7 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		}
 		if !f.Renewed {
 			o.Digest = slices.Clone(f.Digest)
+			o.clean, o.Cleans = nil, len(robots.Parse(f.Body).CleanParams) > 0
 			if err := s.tx.Bucket(bucketRobots).Put(robotsKey(h.ID, o.Origin), f.Body); err != nil {
 				return err
 			}
@@ -66,6 +67,7 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		o.History = o.History.Succeeded(at, f.Age+f.Fresh)
 		o.Copy = crawl.RobotsUnavailable
 		o.CrawlDelay, o.HasDelay, o.Digest, o.ETag, o.LastMod = 0, false, nil, "", ""
+		o.clean, o.Cleans = nil, false
 		if err := s.tx.Bucket(bucketRobots).Delete(robotsKey(h.ID, o.Origin)); err != nil {
 			return err
 		}
@@ -100,6 +102,9 @@ func (s *shard) follow(h *host, o *origin, location string, hops int, now time.T
 
 // applyAnswer takes in the answer to an errand, if it is still the one awaited.
 func (s *shard) applyAnswer(a *crawl.Answer, at, now time.Time) error {
+	if a.Errand.Kind == crawl.ErrandData {
+		return s.answerProbe(a, at, now)
+	}
 	h := s.hosts[a.Errand.Origin.Host]
 	if a.Errand.Kind != crawl.ErrandRobots || h == nil {
 		return nil

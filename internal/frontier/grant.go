@@ -108,7 +108,19 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 	if k == 0 {
 		g.Errands = slices.Clone(h.errands[:min(len(h.errands), maxVisitErrand)])
 		for i := range g.Errands {
-			bytes += len(g.Errands[i].URL) + 300
+			e := &g.Errands[i]
+			bytes += len(e.URL) + 300
+			// A /data.txt hop is an ordinary URL of this host: its rules decide. A robots.txt hop is exempt.
+			to := e.URL.Origin()
+			if e.Kind != crawl.ErrandData || slices.ContainsFunc(g.Robots, func(r crawl.Robots) bool { return r.Origin == to }) {
+				continue
+			}
+			if i, ok := s.originOf(h, to); ok {
+				r := s.robotsFor(h, &h.Origins[i], now, 0)
+				r.ProbeData = false
+				g.Robots = append(g.Robots, r)
+				bytes += 300
+			}
 		}
 	} else {
 		used, n, err := s.pick(h, k, now, g, v)
@@ -211,6 +223,7 @@ func (s *shard) robotsFor(h *host, o *origin, now time.Time, room int) crawl.Rob
 		Origin: o.Origin, State: state, Status: o.Status, Digest: o.Digest, CrawlDelay: o.CrawlDelay,
 		HasCrawlDelay: o.HasDelay, ETag: o.ETag, LastModified: o.LastMod, Reason: o.Reason,
 	}
+	r.ProbeData = !now.Before(o.DataDue)
 	if state == crawl.RobotsParsed || state == crawl.RobotsUnavailable {
 		r.Fresh = max(ask.Sub(now), 0)
 	}

@@ -63,6 +63,14 @@ type origin struct {
 	Hops      int       `json:"hops,omitempty"`
 
 	Visit crawl.VisitID `json:"visit,omitzero"` // the newest that told of this robots.txt
+
+	Cleans bool         `json:"cleans,omitempty"` // the copy has Clean-param lines
+	clean  *robots.File // the copy, parsed when first needed for them
+
+	Data       crawl.ProbeState `json:"data,omitempty"` // of /data.txt
+	DataDue    time.Time        `json:"data_due,omitzero"`
+	DataReason string           `json:"data_reason,omitempty"`
+	DataOn     string           `json:"data_on,omitempty"` // ProbePending: the URL asked on another host
 }
 
 // pendingMax is how long an origin waits for another host's answer about its robots.txt before it is asked afresh.

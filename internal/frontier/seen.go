@@ -74,6 +74,7 @@ func (s *shard) applyLinks(l *crawl.Links, now time.Time) error {
 		if s.recent.known(u, l.Depth) {
 			continue
 		}
+		u = s.cleaned(u)
 		name := u.Host()
 		if crawl.ShardOf(name, s.j.spec.Shards) != s.id {
 			s.log.Error("a link of another shard in this log", "url", u)

@@ -333,6 +333,11 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 			return err
 		}
 	}
+	for i := range ev.Probes {
+		if err := s.applyProbe(&ev.Probes[i], at, now); err != nil {
+			return err
+		}
+	}
 	for i := range ev.Links {
 		if err := s.applyLinks(&ev.Links[i], now); err != nil {
 			return err

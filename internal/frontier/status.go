@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/robots"
 )
 
 // maxHeld bounds the held hosts that a status lists; the count of URLs is exact all the same.
@@ -64,6 +65,9 @@ func (s *shard) summarise(now time.Time) *summary {
 	began := time.Now()
 	m := summary{at: now}
 	for _, h := range s.hosts {
+		if len(h.errands) > 0 && !h.Due.After(now.Add(s.patience())) {
+			m.dueSoon += int64(len(h.errands))
+		}
 		if h.Queued == 0 {
 			continue
 		}
@@ -195,6 +199,13 @@ func (s *shard) hostInfo(h *host, now time.Time) crawl.HostInfo {
 		f := s.robotsFile(h, o)
 		ri := o.info(now)
 		ri.HostHint = f.HostHint
+		switch c := f.Claim(robotsOrigin(o.Origin)); c.Kind {
+		case robots.ClaimSelf:
+			ri.Claim = "self"
+		case robots.ClaimTarget:
+			ri.Claim = c.Target.String()
+		}
+		ri.DataTxt = o.Data.String()
 		hi.Robots = append(hi.Robots, ri)
 		if main < 0 || o.Ready > h.Origins[main].Ready || !o.History.Fetched.IsZero() && h.Origins[main].History.Fetched.IsZero() {
 			main = i

@@ -1,0 +1,98 @@
+package frontier
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+func TestDataTxtIsProbedOncePerLifetime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/", "http://a.example/2", "http://a.example/3")
+		v := b.grant(1)[0]
+		if !v.Robots[0].ProbeData {
+			t.Fatal("a new origin is not to be probed?")
+		}
+		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{robotsOK("http://a.example/")},
+			Probes: []crawl.Probe{{Origin: v.URLs[0].URL.Origin(), State: crawl.ProbeAbsent, Status: 404, Fresh: 7 * 24 * time.Hour}},
+			Outcome: &crawl.Outcome{Host: v.Host, Requests: 2, Delay: time.Second, Results: []crawl.Result{
+				{URL: v.URLs[0].URL, Class: crawl.Stored}, {URL: v.URLs[1].URL, Class: crawl.Returned}, {URL: v.URLs[2].URL, Class: crawl.Returned}}}})
+		b.commit()
+		b.crash()
+		b.open()
+		time.Sleep(6 * 24 * time.Hour)
+		if v = b.grant(1)[0]; v.Robots[0].ProbeData {
+			t.Error("probed again within its lifetime")
+		}
+		b.finish(v, crawl.Returned, "")
+		time.Sleep(2 * 24 * time.Hour)
+		if v = b.grant(1)[0]; !v.Robots[0].ProbeData {
+			t.Error("not probed after its lifetime")
+		}
+	})
+}
+
+func TestDataTxtOnAnotherHostIsAnErrand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		v := b.grant(1)[0]
+		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{robotsOK("http://a.example/")},
+			Probes: []crawl.Probe{{Origin: v.URLs[0].URL.Origin(), State: crawl.ProbePending, Location: "http://b.example/data.txt", Hops: 1, Fresh: time.Hour}}})
+		b.finish(v, crawl.Stored, "")
+		b.commit()
+		out := b.s.committedOutbox()
+		if len(out) != 1 {
+			t.Fatalf("%d messages, want the errand", len(out))
+		}
+		ev, _ := crawl.DecodeEvent(out[0].data)
+		b.event(ev)
+		w := b.grant(1)
+		if len(w) != 1 || len(w[0].Errands) != 1 || len(w[0].Robots) != 1 || w[0].Robots[0].Origin.Host != "b.example" {
+			t.Fatalf("%+v, want a visit to b.example with the errand and what is known of its robots.txt", w)
+		}
+		if st := b.status(); st.Shards[0].DueSoon != 0 && st.Shards[0].Outstanding == 0 {
+			t.Errorf("%+v", st.Shards[0])
+		}
+		b.event(crawl.Event{Answers: []crawl.Answer{{Errand: w[0].Errands[0], Probe: crawl.Probe{State: crawl.ProbeRead, Fresh: 24 * time.Hour}}}})
+		if o := b.s.hosts["a.example"].Origins[0]; o.Data != crawl.ProbeRead {
+			t.Errorf("state %v, want what the other host answered", o.Data)
+		}
+	})
+}
+
+func TestCleanParamReachesCanonicalKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		v := b.grant(1)[0]
+		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsParsed, Status: 200,
+			Fresh: 24 * time.Hour, Digest: make([]byte, 32), Body: []byte("User-agent: *\nClean-param: sid /shop\n")}}})
+		b.finish2(v)
+		links := []string{"http://a.example/shop?sid=1&id=7", "http://a.example/shop?id=7&sid=2", "http://a.example/shop?id=7", "http://a.example/other?sid=1"}
+		b.links(1, "http://a.example/", links...)
+		if st := b.status(); st.Queued != 2 {
+			t.Errorf("%d queued, want the shop page once and the other", st.Queued)
+		}
+		b.commit()
+		b.crash()
+		b.open()
+		b.links(1, "http://a.example/", "http://a.example/shop?sid=99&id=7")
+		if st := b.status(); st.Queued != 2 {
+			t.Errorf("%d queued after a restart, want 2", st.Queued)
+		}
+	})
+}
+
+// finish2 ends a visit without telling of robots.txt.
+func (b *bench) finish2(v crawl.Visit) {
+	b.t.Helper()
+	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: 1}
+	for _, u := range v.URLs {
+		o.Results = append(o.Results, crawl.Result{URL: u.URL, Class: crawl.Stored, Status: 200})
+	}
+	b.event(crawl.Event{Visit: v.ID, Outcome: o})
+}
