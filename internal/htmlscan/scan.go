@@ -60,8 +60,14 @@ func (s *Scanner) Scan(p Page) Result {
 	if p.HTML && !r.Directives.NoFollow {
 		r.Links = s.resolve(p.URL, cs)
 	}
+	if len(p.Body) > keepBuffers { // one large page must not hold memory for all the small ones to come
+		s.text, s.refs.bytes, s.attrs = nil, nil, nil
+	}
 	return r
 }
+
+// keepBuffers is the size of page up to which a Scanner keeps the buffers it needed.
+const keepBuffers = 1 << 20
 
 // tokenize feeds the robots tags to s.set and the links to s.refs. With headOnly it stops where the head ends, since only
 // tags are wanted.

@@ -262,3 +262,15 @@ func FuzzScan(f *testing.F) {
 		}
 	})
 }
+
+func FuzzRefresh(f *testing.F) {
+	for _, s := range []string{"5; url=x", "0;URL='a b'", "5", ";", "1.5,\"x", "5; urlx"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, v []byte) {
+		target, ok := refreshTarget(v)
+		if ok != (len(target) > 0) || !bytes.Contains(v, target) {
+			t.Errorf("refreshTarget(%q) = %q, %v", v, target, ok)
+		}
+	})
+}
