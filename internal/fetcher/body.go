@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -16,8 +17,10 @@ const (
 	drainBytes = 8 << 10
 	// sniffBytes is how much of a body http.DetectContentType looks at.
 	sniffBytes = 512
-	// keepBuffer is the largest body buffer kept from one visit to the next.
+	// keepBuffer is the largest buffer kept from one page to the next.
 	keepBuffer = 1 << 20
+	// maxLarge is how many pages larger than that are in memory at once, each several times over while it is worked on.
+	maxLarge = 8
 )
 
 // wanted says what is wanted of an answer's body, from its head.
@@ -62,6 +65,7 @@ func (h *hold) closedSilently(a answer) bool {
 }
 
 func (h *hold) exchange(u canon.URL, extra http.Header, want func(int, http.Header) wanted) (a answer, err error) {
+	h.letGo()
 	resp, err := h.send(u, extra)
 	a.at = time.Now()
 	if resp == nil {
@@ -95,7 +99,7 @@ func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, er
 		}
 		return wire.drain(), nil // that it may be cut short does not matter: nobody wants it
 	}
-	encoding := resp.Header.Get("Content-Encoding")
+	encoding := strings.Join(resp.Header["Content-Encoding"], ", ")
 	r, put, err := decoder(wire, encoding)
 	if err != nil {
 		return false, wire.blame(err)
@@ -104,11 +108,16 @@ func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, er
 	// Compressed bytes without effect (empty blocks, empty members) must not go on for ever either.
 	wire.limit = w.limit + w.limit/8 + 1<<16
 	h.buf = h.buf[:0]
-	if n := resp.ContentLength; n > 0 && n <= w.limit && encoding == "" && int64(cap(h.buf)) <= n {
+	if n := resp.ContentLength; n > 0 && n <= min(w.limit, keepBuffer) && encoding == "" && int64(cap(h.buf)) <= n {
 		h.buf = make([]byte, 0, n+1)
 	}
 	asked := w.decide == nil
 	for {
+		if len(h.buf) >= keepBuffer && !h.large {
+			if err := h.takeLarge(); err != nil {
+				return false, err
+			}
+		}
 		if len(h.buf) == cap(h.buf) {
 			h.buf = append(h.buf, make([]byte, max(8<<10, cap(h.buf)))...)[:len(h.buf)]
 		}
@@ -135,6 +144,27 @@ func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, er
 			a.body = h.buf
 			return false, wire.blame(fmt.Errorf("%w: %w", errEncoding, err))
 		}
+	}
+}
+
+// takeLarge waits until there is memory for a large page. Its origin is not to blame for that: the time does not count
+// against its rate.
+func (h *hold) takeLarge() error {
+	select {
+	case h.c.large <- struct{}{}:
+		h.large = true
+		h.conn.nextWindow(time.Now())
+		return nil
+	case <-h.ctx.Done():
+		return h.ctx.Err()
+	}
+}
+
+// letGo gives back the memory of a large page.
+func (h *hold) letGo() {
+	if h.large {
+		h.large, h.buf = false, nil
+		<-h.c.large
 	}
 }
 

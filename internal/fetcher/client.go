@@ -40,10 +40,11 @@ type client struct {
 	check     check
 	conns     connRecord
 	ips       ipCap
+	large     chan struct{} // a place for each page larger than keepBuffer
 }
 
 func newClient(opt Options) *client {
-	c := &client{opt: opt, reach: reachOf, ips: ipCap{limit: opt.MaxPerIP}, tls: opt.TLS.Clone()}
+	c := &client{opt: opt, reach: reachOf, ips: ipCap{limit: opt.MaxPerIP}, large: make(chan struct{}, maxLarge), tls: opt.TLS.Clone()}
 	if c.tls == nil {
 		c.tls = new(tls.Config)
 	}
@@ -83,6 +84,7 @@ type hold struct {
 	owed    time.Duration   // delay granted, asked for by robots.txt, or backed off to; without the floor of a second
 	waiting context.Context // ends as soon as the fetcher stops, too
 	buf     []byte          // the last body
+	large   bool            // and it has a place among the large ones
 
 	get       *http.Request // what all requests have in common
 	abandoned bool          // the last connection was closed in the middle of an answer

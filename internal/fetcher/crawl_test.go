@@ -228,7 +228,7 @@ func TestWholeWeb(t *testing.T) {
 	spec.Seeds, spec.Scope, spec.Contact = web.Seeds(), "domain", "test@sim.test"
 	const delay = 2 * time.Millisecond
 	f := newToy(d, delay, web.Seeds(), func(u canon.URL) bool { return web.Trap(string(u)) })
-	_, stop := startFetcher(t, d, spec, Options{FirstByte: time.Second, WholeResponse: 4 * time.Second, RateWindow: 500 * time.Millisecond})
+	_, stop := startFetcher(t, d, spec, Options{FirstByte: 1500 * time.Millisecond, WholeResponse: 5 * time.Second, RateWindow: time.Second})
 	f.run(100 * time.Second)
 	stop()
 	for _, line := range web.Diff("curtsy", f.classes()) {
@@ -241,7 +241,9 @@ func TestWholeWeb(t *testing.T) {
 			t.Errorf("%s: reason %s, want %s", u, got, e.Reason)
 		}
 	}
-	for _, bad := range simweb.Check(web.Log(), simweb.CheckOptions{Delay: func(string) time.Duration { return delay }, Token: "curtsy"}) {
+	// Where we close a connection early a busy machine's origin notices late.
+	opt := simweb.CheckOptions{Delay: func(string) time.Duration { return delay }, Token: "curtsy", AbortTolerance: time.Second}
+	for _, bad := range simweb.Check(web.Log(), opt) {
 		t.Error(bad)
 	}
 	if len(web.Log()) < 300 {

@@ -13,6 +13,7 @@ type outlinks struct {
 	seen   map[canon.URL]place
 	shards []shardLinks
 	used   []int // shards with links
+	bytes  int   // of all shards
 }
 
 type place struct{ depth, hops int32 }
@@ -26,8 +27,15 @@ type shardLinks struct {
 // linkOverhead is what a link or a group of links takes in a message beside its text, at most.
 const linkOverhead = 8
 
+// Bounds on what one visit remembers; only pages made to hurt come near. Forgetting what was seen costs repeats, nothing
+// else.
+const (
+	maxSeen  = 1 << 16
+	maxLinks = 4 << 20 // bytes of links held back for all shards together
+)
+
 func (o *outlinks) reset(shards int) {
-	if len(o.seen) > 1<<14 {
+	if len(o.seen) > maxSeen/4 {
 		o.seen = nil // a map does not shrink
 	}
 	if o.seen == nil {
@@ -42,10 +50,10 @@ func (o *outlinks) reset(shards int) {
 		o.drop(s)
 		o.shards[s].listed = false
 	}
-	o.used = o.used[:0]
+	o.used, o.bytes = o.used[:0], 0
 }
 
-// drop forgets a shard's links, once they are published.
+// drop forgets a shard's links, once they are published. It may be called for several shards at once.
 func (o *outlinks) drop(shard int) {
 	s := &o.shards[shard]
 	for i := range s.links {
@@ -53,11 +61,17 @@ func (o *outlinks) drop(shard int) {
 		s.links[i] = crawl.Links{URLs: s.links[i].URLs[:0]}
 	}
 	s.links, s.bytes = s.links[:0], 0
+	if cap(s.links) > 1<<10 {
+		s.links = nil
+	}
 }
 
-// add offers the links of one page. It returns a shard whose links fill a message, or -1.
+// add offers the links of one page. It returns a shard whose links fill a message, or -1; the caller looks at bytes, too.
 func (o *outlinks) add(cfg *config, from canon.URL, depth, hops int, links []canon.URL) (full int) {
 	full = -1
+	if len(o.seen) > maxSeen {
+		clear(o.seen)
+	}
 	for _, u := range links {
 		p, ok := o.seen[u]
 		if ok && p.depth <= int32(depth) && p.hops <= int32(hops) {
@@ -76,9 +90,11 @@ func (o *outlinks) add(cfg *config, from canon.URL, depth, hops int, links []can
 		if k := len(s.links); k == 0 || s.links[k-1].FoundOn != from || s.links[k-1].Hops != hops {
 			s.grow(from, depth, hops)
 			s.bytes += len(from) + linkOverhead
+			o.bytes += len(from) + linkOverhead
 		}
 		last := &s.links[len(s.links)-1]
 		last.URLs = append(last.URLs, u)
+		o.bytes += len(u) + linkOverhead
 		if s.bytes += len(u) + linkOverhead; s.bytes >= crawl.MaxEventBytes {
 			full = n
 		}

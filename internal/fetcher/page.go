@@ -160,11 +160,18 @@ func (v *visit) pack(p *crawl.Page, body []byte) {
 	}
 	p.Body, p.Encoding = packed, crawl.EncodingS2
 	p.Size, p.SHA256 = int64(len(body)), sha256.Sum256(body)
+	if cap(h.packed) > keepBuffer {
+		h.packed = nil // p.Body has it, until it is sent
+	}
 }
 
 // offer gathers links for the frontiers.
 func (v *visit) offer(from canon.URL, depth, hops int, links []canon.URL) {
-	if full := v.hand.links.add(v.cfg, from, depth, hops, links); full >= 0 {
+	full := v.hand.links.add(v.cfg, from, depth, hops, links)
+	switch {
+	case v.hand.links.bytes > maxLinks:
+		v.flushLinks(v.hand.links.used...)
+	case full >= 0:
 		v.flushLinks(full)
 	}
 }

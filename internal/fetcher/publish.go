@@ -42,10 +42,13 @@ func (v *visit) flushPages() {
 	}
 }
 
-// flushLinks sends a shard's links before the visit is over, because they fill a message.
-func (v *visit) flushLinks(shard int) {
+// flushLinks sends links of some shards before the visit is over, because they fill a message.
+func (v *visit) flushLinks(shards ...int) {
 	v.flushPages() // a link is told only once the page it is on is safe
-	v.sendLinks(shard)
+	for _, shard := range shards {
+		v.hand.links.bytes -= v.hand.links.shards[shard].bytes
+		v.sendLinks(shard)
+	}
 }
 
 // sendLinks publishes a shard's links, in as many messages as they need.

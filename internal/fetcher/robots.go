@@ -102,7 +102,11 @@ func (v *visit) rules(r *crawl.Robots) *robots.Rules {
 		}
 	}
 	body := r.Body
-	if len(body) == 0 && len(r.Digest) > 0 && !bytes.Equal(r.Digest, emptyDigest[:]) {
+	switch sum := sha256.Sum256(body); {
+	case len(r.Digest) == 0 && len(body) == 0:
+		return nil // a text that was left out, perhaps: an empty one has a digest, too
+	case len(r.Digest) == 0 || bytes.Equal(r.Digest, sum[:]):
+	default:
 		var err error
 		if body, err = v.f.askRobots(v.hold.waiting, v.job.Shard, r.Digest); err != nil {
 			v.log.Debug("robots.txt not handed out, asking its origin", "origin", r.Origin.String(), "err", err)
@@ -115,8 +119,6 @@ func (v *visit) rules(r *crawl.Robots) *robots.Rules {
 	}
 	return rules
 }
-
-var emptyDigest = sha256.Sum256(nil)
 
 func robotsOrigin(o canon.Origin) robots.Origin {
 	return robots.Origin{Scheme: o.Scheme, Host: strings.Trim(string(o.Host), "[]"), Port: o.Port}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxTake  = 16 // visits asked for at once, so that one frontier does not take all hands from the others
+	maxTake  = 16 // visits asked for at once; fewer when there are many frontiers
 	leastGap = 5 * time.Millisecond
 	mostGap  = 5 * time.Second
 )
@@ -78,7 +78,7 @@ func (r *runner) take(ctx context.Context, frontier string) {
 	subject := f.names.Take(frontier)
 	gap, silent := leastGap, false
 	for ctx.Err() == nil {
-		hands := f.free(ctx)
+		hands := f.free(ctx, r.share())
 		if len(hands) == 0 {
 			return
 		}
@@ -113,15 +113,23 @@ func (r *runner) take(ctx context.Context, frontier string) {
 	}
 }
 
-// free waits for a free hand and takes up to maxTake of them; none when ctx ends.
-func (f *Fetcher) free(ctx context.Context) (hands []*hand) {
+// share is how many hands one taker may hold out. A frontier with nothing to grant lets its asker wait a while, and those
+// who have much must find hands free meanwhile.
+func (r *runner) share() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return min(max(r.f.opt.Hands/(len(r.takers)+1), 1), maxTake)
+}
+
+// free waits for a free hand and takes up to most of them; none when ctx ends.
+func (f *Fetcher) free(ctx context.Context, most int) (hands []*hand) {
 	select {
 	case <-ctx.Done():
 		return nil
 	case h := <-f.hands:
 		hands = append(hands, h)
 	}
-	for len(hands) < maxTake {
+	for len(hands) < most {
 		select {
 		case h := <-f.hands:
 			hands = append(hands, h)
@@ -176,6 +184,7 @@ func (r *runner) start(job *crawl.Visit, h *hand, sent time.Duration) {
 		v.finish()
 		f.met.visits.Inc()
 		f.met.count(h.results)
+		v.hold.letGo()
 		h.tidy(v.hold.buf)
 	})
 }

@@ -2,13 +2,16 @@ package fetcher
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/robots"
 )
 
 // origin serves f under every host name and counts requests by path.
@@ -70,5 +73,121 @@ func TestVisitEndToEnd(t *testing.T) {
 	p := d.pageOf("http://h.test/")
 	if body := string(unpack(t, p)); !strings.Contains(body, "<title>home") || p.ContentType != "text/html" || p.Charset != "utf-8" {
 		t.Errorf("page %+v %q", p, body)
+	}
+}
+
+// open is a robots.txt state that lets a visit begin with pages.
+func open(v crawl.Visit) crawl.Visit {
+	for _, u := range v.URLs {
+		v.Robots = append(v.Robots, crawl.Robots{Origin: u.URL.Origin(), State: crawl.RobotsUnavailable, Fresh: time.Hour})
+	}
+	return v
+}
+
+func classes(out crawl.Outcome) string {
+	var s []string
+	for _, r := range out.Results {
+		c := r.Class.String()
+		if r.Reason != "" {
+			c += "/" + string(r.Reason)
+		}
+		s = append(s, c)
+	}
+	return strings.Join(s, " ")
+}
+
+func TestOverloadEndsTheVisit(t *testing.T) {
+	var n atomic.Int64
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		n.Add(1)
+		switch r.URL.Path {
+		case "/429":
+			w.Header().Set("Retry-After", "120")
+			w.WriteHeader(429)
+		case "/503":
+			w.Header().Set("Retry-After", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat))
+			w.WriteHeader(503)
+		default:
+			w.WriteHeader(404)
+		}
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	out := d.outcome(d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/429", "http://h.test/b", "http://h.test/c"))))
+	if got := classes(out); got != "failed/http-4xx retry/overload returned returned" || n.Load() != 2 ||
+		out.RetryAfter != 2*time.Minute || out.Overloads != 1 || out.Requests != 2 {
+		t.Errorf("%s, %d requests, %+v", got, n.Load(), out)
+	}
+	out = d.outcome(d.grant(open(visitTo(t, "http://h.test/503", "http://h.test/b"))))
+	if out.RetryAfter < 58*time.Second || out.RetryAfter > time.Minute || classes(out) != "retry/overload returned" {
+		t.Errorf("%s %+v", classes(out), out)
+	}
+}
+
+func TestSilenceEndsTheVisit(t *testing.T) {
+	l, _ := net.Listen("tcp", "127.0.0.1:0")
+	addr := l.Addr().String()
+	l.Close()
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	out := d.outcome(d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/b", "http://h.test/c", "http://h.test/d"))))
+	if classes(out) != "retry/connect retry/connect returned returned" || out.Timeouts != 2 || out.Requests != 2 || !out.Private {
+		t.Errorf("%s %+v", classes(out), out)
+	}
+}
+
+// Timeouts double the delay for the rest of the visit.
+func TestBackOffWithinAVisit(t *testing.T) {
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			time.Sleep(300 * time.Millisecond)
+		}
+		w.WriteHeader(404)
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{FirstByte: 100 * time.Millisecond})
+	v := open(visitTo(t, "http://h.test/slow", "http://h.test/b"))
+	v.Delay = 70 * time.Millisecond
+	out := d.outcome(d.grant(v))
+	if classes(out) != "retry/timeout failed/http-4xx" || out.Delay != 200*time.Millisecond || out.Timeouts != 1 {
+		t.Errorf("%s %+v", classes(out), out)
+	}
+}
+
+// Two visits to a host at once are a frontier's mistake. No request is sent under the second.
+func TestTwoVisitsAtOnce(t *testing.T) {
+	var under, most atomic.Int64
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		if n := under.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		time.Sleep(30 * time.Millisecond)
+		under.Add(-1)
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	var ids []crawl.VisitID
+	for range 4 {
+		ids = append(ids, d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/b", "http://h.test/c"))))
+	}
+	for _, id := range ids {
+		d.outcome(id)
+	}
+	if most.Load() != 1 {
+		t.Errorf("%d requests at once", most.Load())
+	}
+}
+
+func TestNotBefore(t *testing.T) {
+	var first atomic.Int64
+	addr := origin(t, func(http.ResponseWriter, *http.Request) { first.CompareAndSwap(0, time.Now().UnixNano()) })
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := open(visitTo(t, "http://h.test/a"))
+	v.NotBefore = 200 * time.Millisecond
+	start := time.Now()
+	d.outcome(d.grant(v))
+	if wait := time.Unix(0, first.Load()).Sub(start); wait < v.NotBefore {
+		t.Errorf("first request after %v", wait)
 	}
 }

@@ -1,0 +1,191 @@
+package fetcher
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+func TestTypesAndTags(t *testing.T) {
+	const link = `<a href="/linked">x</a>`
+	page := func(header, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			for _, h := range strings.Split(header, "|") {
+				if k, v, ok := strings.Cut(h, ": "); ok {
+					w.Header().Add(k, v)
+				}
+			}
+			io.WriteString(w, body)
+		}
+	}
+	const html = "Content-Type: text/html"
+	for _, tt := range []struct {
+		name   string
+		f      http.HandlerFunc
+		want   string
+		linked bool
+		bits   crawl.DirectiveBits
+	}{
+		{"html", page(html, link), "stored", true, 0},
+		{"xhtml", page("Content-Type: application/xhtml+xml; charset=utf-8", link), "stored", true, 0},
+		{"plain", page("Content-Type: text/plain", link), "stored", false, 0},
+		{"sniffed html", page("", "<!doctype html>"+link), "stored", true, 0},
+		{"sniffed text", page("", "just words"), "stored", false, 0},
+		{"sniffed png", page("", "\x89PNG\x0D\x0A\x1A\x0A"+strings.Repeat("x", 1000)), "refused/type", false, 0},
+		{"pdf", page("Content-Type: application/pdf", "%PDF-1.4"), "refused/type", false, 0},
+		{"xml", page("Content-Type: text/xml", "<a/>"), "refused/type", false, 0},
+		{"unusable type", page("Content-Type: nonsense", link), "refused/type", false, 0},
+		{"noindex header", page(html+"|X-Robots-Tag: noindex", link), "refused/noindex", true, crawl.NoIndex},
+		{"noindex meta", page(html, `<meta name="robots" content="NoIndex">`+link), "refused/noindex", true, crawl.NoIndex},
+		{"noindex for us", page(html+"|Robots-Tag: curtsy=noindex", link), "refused/noindex", true, crawl.NoIndex},
+		{"noindex for another", page(html+"|Robots-Tag: other=noindex", link), "stored", true, 0},
+		{"noindex too late", page(html, `<body>x<meta name="robots" content="noindex">`+link), "stored", true, 0},
+		{"none", page(html+"|Robots-Tag: none", link), "refused/noindex", false, crawl.NoIndex | crawl.NoFollow},
+		{"nofollow", page(html, `<meta name=curtsy content=nofollow>`+link), "stored", false, crawl.NoFollow},
+		{"nosnippet", page(html+"|Robots-Tag: nosnippet, noarchive", link), "stored", true, crawl.NoSnippet | crawl.NoArchive},
+		{"over", page(html+"|Robots-Tag: unavailable_after: 2020-01-01", link), "refused/noindex", true, crawl.NoIndex},
+		{"not yet over", page(html+"|Robots-Tag: unavailable_after: 2120-01-01", link), "stored", true, 0},
+		{"noindex text", page("Content-Type: text/plain|X-Robots-Tag: noindex", "words"), "refused/noindex", false, crawl.NoIndex},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			addr := origin(t, tt.f)
+			d := newDesk(t, 1)
+			startFetcher(t, d, testSpec(1, addr), Options{})
+			out := d.outcome(d.grant(open(visitTo(t, "http://h.test/"))))
+			if got := classes(out); got != tt.want {
+				t.Errorf("%s (%s), want %s", got, out.Results[0].Rule, tt.want)
+			}
+			if _, ok := d.links()["http://h.test/linked"]; ok != tt.linked {
+				t.Errorf("followed: %v", ok)
+			}
+			p := d.pageOf("http://h.test/")
+			noBody := tt.want != "stored"
+			if p.Directives != tt.bits || noBody != (len(p.Body) == 0) || noBody != (p.SHA256 == [32]byte{}) {
+				t.Errorf("page %+v", p)
+			}
+			if tt.want == "refused/type" != (p.Deleted == crawl.ReasonType) {
+				t.Errorf("deleted: %q", p.Deleted)
+			}
+			if out.Results[0].NoSnippet != (tt.bits&crawl.NoSnippet != 0) {
+				t.Errorf("%+v", out.Results[0])
+			}
+		})
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	cases := []struct {
+		status   int
+		location string
+		hops     int
+		want     string
+		link     string
+	}{
+		{301, "/to", 0, "redirected/redirect", "http://h.test/to"},
+		{302, "http://other.test/x", 9, "redirected/redirect", "http://other.test/x"},
+		{303, "to?a=b#c", 0, "redirected/redirect", "http://h.test/dir/to?a=b"},
+		{307, "//other.test", 0, "redirected/redirect", "http://other.test/"},
+		{308, "/to", 10, "refused/redirects", ""},
+		{301, "/dir/x", 0, "refused/redirects", ""},
+		{301, "", 0, "failed/location", ""},
+		{302, "mailto:a@b", 0, "failed/location", ""},
+		{302, "http://", 0, "failed/location", ""},
+		{304, "", 0, "failed/http-other", ""},
+		{206, "", 0, "failed/http-other", ""},
+		{400, "", 0, "failed/http-4xx", ""},
+		{404, "", 0, "failed/http-4xx", ""},
+		{451, "", 0, "failed/http-4xx", ""},
+		{500, "", 0, "retry/http-5xx", ""},
+		{502, "", 0, "retry/http-5xx", ""},
+		{600, "", 0, "failed/http-other", ""},
+		{999, "", 0, "failed/http-other", ""},
+	}
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		var i int
+		fmt.Sscanf(r.Host, "h%d.test", &i)
+		if cases[i].location != "" {
+			w.Header().Set("Location", strings.ReplaceAll(cases[i].location, "h.test", r.Host))
+		}
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(cases[i].status)
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	for i, tt := range cases {
+		u := fmt.Sprintf("http://h%d.test/dir/x", i)
+		v := open(visitTo(t, u))
+		v.URLs[0].Hops, v.URLs[0].Depth = tt.hops, 3
+		out := d.outcome(d.grant(v))
+		var links []crawl.Links
+		for _, l := range d.links() {
+			if string(l.FoundOn) == u {
+				links = append(links, l)
+			}
+		}
+		if got := classes(out); got != tt.want || (len(links) == 1) != (tt.link != "") || out.Results[0].Status != tt.status {
+			t.Errorf("%d %s: %s, links %v", tt.status, tt.location, got, links)
+		}
+		if len(links) == 1 {
+			want := canon.URL(strings.ReplaceAll(tt.link, "h.test", fmt.Sprintf("h%d.test", i)))
+			if l := links[0]; l.Depth != 3 || l.Hops != tt.hops+1 || l.URLs[0] != want || out.Results[0].Location != string(want) {
+				t.Errorf("%d %s: link %+v, result %+v", tt.status, tt.location, l, out.Results[0])
+			}
+		}
+	}
+}
+
+// The few words of an error or a redirect are read, so that the connection stays.
+func TestShortBodiesAreDrained(t *testing.T) {
+	for _, tt := range []struct {
+		answer string
+		keeps  bool
+	}{
+		{"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", true},
+		{"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 5\r\n\r\nhello", true},
+		{"HTTP/1.1 200 OK\r\nContent-Type: image/gif\r\nContent-Length: 5\r\n\r\nGIF89", true},
+		{"HTTP/1.1 200 OK\r\nContent-Type: image/gif\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nGIF89\r\n0\r\n\r\n", false},
+		{"HTTP/1.1 404 Not Found\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("x", 100000), false},
+		{"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("5\r\nhello\r\n", 10000) + "0\r\n\r\n", false},
+	} {
+		h, _, r := fetchOne(t, Options{}, say(tt.answer), wantNone)
+		if r.err != nil || h.abandoned == tt.keeps || r.wire > 2*drainBytes {
+			t.Errorf("%.60q: given up %v after %d bytes, %v", tt.answer, h.abandoned, r.wire, r.err)
+		}
+	}
+}
+
+// After an answer cut short by us the origin gets its 25 ms, even with no delay at all.
+func TestRestAfterAbandoning(t *testing.T) {
+	var mu sync.Mutex
+	var at []time.Time
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		at = append(at, time.Now())
+		mu.Unlock()
+		if r.URL.Path == "/zip" {
+			w.Header().Set("Content-Type", "application/zip")
+			w.Write(make([]byte, 1<<20))
+		}
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	out := d.outcome(d.grant(open(visitTo(t, "http://h.test/zip", "http://h.test/a", "http://h.test/zip"))))
+	if out.SinceEnd < afterAbandon {
+		t.Errorf("the outcome was sent %v after the connection was closed", out.SinceEnd)
+	}
+	if gap := at[1].Sub(at[0]); gap < afterAbandon {
+		t.Errorf("gap %v", gap)
+	}
+	if out.Bytes > 1000 {
+		t.Errorf("%d body bytes were read", out.Bytes)
+	}
+}
