@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/pkg/robots"
 )
 
 // origin serves f under every host name and counts requests by path.
