@@ -21,6 +21,7 @@ type answers interface {
 	Hosts(context.Context, func(crawl.HostInfo) error) error
 	Explain(ctx context.Context, url string) (crawl.Explanation, error)
 	Pages(context.Context, func(crawl.PageInfo) error) error
+	Datasets(context.Context, func(crawl.DatasetInfo) error) error
 	Search(ctx context.Context, query string, limit int) (crawl.SearchAnswer, error)
 	Export(ctx context.Context, what, format string, w io.Writer) error
 	Close() error

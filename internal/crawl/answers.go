@@ -151,3 +151,33 @@ type IndexerStatus struct {
 	Pending int64 `json:"pending"` // pages handed over, not yet stored
 	Behind  int64 `json:"behind"`  // page changes search has not seen
 }
+
+// DatasetInfo is one line of `curtsy datasets`: a record of a /data.txt.
+type DatasetInfo struct {
+	URLs        []string        `json:"urls"`
+	Name        string          `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	License     string          `json:"license"` // as the site writes it
+	Type        string          `json:"type"`
+	Rows        *int64          `json:"rows"`
+	Cols        *int64          `json:"cols"`
+	Columns     []DatasetColumn `json:"columns"`
+	Source      string          `json:"source"`
+	Extra       map[string]any  `json:"extra"`    // all other keys, as text, lists and objects
+	Origin      string          `json:"origin"`   // whose /data.txt it is in
+	DataTxt     string          `json:"data_txt"` // where that file was, after redirects
+	Form        string          `json:"form"`     // records or yaml
+	Line        int             `json:"line"`     // in that file
+	External    bool            `json:"external"` // a URL is on another host, under that host's robots.txt alone
+	Allowed     bool            `json:"allowed"`  // by the file's own rules; robots.txt is asked when it is fetched
+	FetchedAt   time.Time       `json:"fetched_at"`
+	Expires     time.Time       `json:"expires"`
+}
+
+// DatasetColumn describes one column of a table.
+type DatasetColumn struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Description string `json:"description"`
+}

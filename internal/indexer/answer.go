@@ -28,6 +28,7 @@ type request struct {
 //	page            the Record of one URL, or nothing
 //	search          crawl.SearchAnswer, one for each shard
 //	export          what Export writes: strings to be written as they are, or objects to be written one a line
+//	datasets        crawl.DatasetInfo, one for each that a data.txt announces
 //	indexer-status  crawl.IndexerStatus
 func (x *Indexer) handle(svc *ask.Service) error {
 	for question, h := range map[string]func(ctx context.Context, r request, send func(any) error) error{
@@ -55,6 +56,9 @@ func (x *Indexer) handle(svc *ask.Service) error {
 		},
 		"export": func(ctx context.Context, r request, send func(any) error) error {
 			return exportParts(ctx, x.parts(), r, maxSent, send)
+		},
+		"datasets": func(ctx context.Context, _ request, send func(any) error) error {
+			return eachDataset(x.parts(), x.token(), func(d crawl.DatasetInfo) error { return send(d) })
 		},
 		"indexer-status": func(ctx context.Context, _ request, send func(any) error) error { return send(x.Status()) },
 	} {

@@ -187,6 +187,12 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 			return fmt.Errorf("message %d of shard %d: %w: %w", m.Seq, s.id, queue.ErrDrop, err)
 		}
 		for _, p := range decoded {
+			if p.Kind == crawl.KindData {
+				if err := s.keepData(&p); err != nil {
+					return err
+				}
+				continue
+			}
 			if crawl.ShardOf(p.URL.Host(), s.x.shardsInAll()) != s.id {
 				s.log.Warn("page of another shard ignored", "url", p.URL)
 				continue

@@ -1,0 +1,73 @@
+package catalog
+
+import (
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+var at = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func page(n uint64, deleted crawl.Reason) *crawl.Page {
+	return &crawl.Page{
+		URL: "https://d.example/data.txt", Origin: canon.URL("https://d.example/").Origin(), Kind: crawl.KindData,
+		Visit: crawl.VisitID{Epoch: 1, N: n}, FetchedAt: at, Fresh: 24 * time.Hour, Deleted: deleted,
+	}
+}
+
+const iris = "- path: iris/data.csv\n  rows: 150\n  title: Iris\n  tags: [a, b]\n"
+
+func TestUpdate(t *testing.T) {
+	e, ok := Update(Entry{}, page(1, ""), []byte(iris), "curtsy")
+	if !ok || e.Failed != "" {
+		t.Fatalf("%+v", e)
+	}
+	ds, err := e.Datasets("curtsy")
+	if err != nil || len(ds) != 1 {
+		t.Fatalf("%v (%v), want one dataset", ds, err)
+	}
+	d := ds[0]
+	if d.URLs[0] != "https://d.example/iris/data.csv" || d.Name != "data.csv" || d.Type != "files" || *d.Rows != 150 || d.Title != "Iris" ||
+		d.Origin != "https://d.example" || !d.Expires.Equal(at.Add(24*time.Hour)) {
+		t.Errorf("%+v", d)
+	}
+	if tags, ok := d.Extra["tags"].([]any); !ok || len(tags) != 2 {
+		t.Errorf("extra %v, want the tags kept", d.Extra)
+	}
+	if again, ok := Update(e, page(1, ""), []byte("- path: other\n"), "curtsy"); ok {
+		t.Errorf("a replay changed it: %+v", again)
+	}
+	bad, ok := Update(e, page(2, ""), []byte("- path: &a x\n- path: *a\n"), "curtsy")
+	if ds, err := bad.Datasets("curtsy"); !ok || bad.Failed == "" || err != nil || len(ds) != 1 {
+		t.Errorf("after a file that is refused: %v (%v), failed %q; want the copy before", ds, err, bad.Failed)
+	}
+	gone, ok := Update(bad, page(3, crawl.ReasonHTTP4xx), nil, "curtsy")
+	if !ok || gone.Live(at) {
+		t.Error("a site that has none any more still has datasets")
+	}
+	if _, ok := Update(gone, page(2, ""), []byte(iris), "curtsy"); ok {
+		t.Error("a late copy of an older visit came back")
+	}
+}
+
+func TestLive(t *testing.T) {
+	e, _ := Update(Entry{}, page(1, ""), []byte(iris), "curtsy")
+	day := 24 * time.Hour
+	if !e.Live(at.Add(31*day-time.Second)) || e.Live(at.Add(31*day)) {
+		t.Error("an expired copy is to be used for 30 days past its lifetime, and no longer")
+	}
+}
+
+func TestEncode(t *testing.T) {
+	e, _ := Update(Entry{}, page(1, ""), []byte(iris), "curtsy")
+	b, err := e.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(b)
+	if err != nil || got.URL != e.URL || string(got.Body) != iris || !got.Fetched.Equal(e.Fetched) || got.Visit != e.Visit {
+		t.Errorf("%+v (%v), want %+v", got, err, e)
+	}
+}

@@ -1,0 +1,43 @@
+package pages
+
+import (
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// bucketFiles holds what belongs to an origin rather than to a page: origin → an opaque value of the dataset catalogue.
+var bucketFiles = []byte("files")
+
+// UpdateFile replaces what is kept for an origin by what change makes of it; change gets nil when there is nothing, and
+// returns nil to leave it as it is. One transaction, one fsync.
+func (s *Store) UpdateFile(origin string, change func(old []byte) ([]byte, error)) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(bucketFiles)
+		if err != nil {
+			return err
+		}
+		v, err := change(b.Get([]byte(origin)))
+		if v == nil || err != nil {
+			return err
+		}
+		return b.Put([]byte(origin), v)
+	})
+	if err != nil {
+		return fmt.Errorf("store the data.txt of %s in %s: %w", origin, s.path, err)
+	}
+	return nil
+}
+
+// EachFile calls fn for every origin something is kept for, in order. value is valid during the call only.
+func (s *Store) EachFile(fn func(origin string, value []byte) error) error {
+	return s.db.View(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketFiles)
+		if b == nil {
+			return nil
+		}
+		return b.ForEach(func(k, v []byte) error { return fn(string(k), v) })
+	})
+}
