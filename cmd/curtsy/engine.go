@@ -239,7 +239,7 @@ func (e *engine) settle(ctx context.Context) {
 
 // follow hands every change of the spec to the services.
 func (e *engine) follow(ctx context.Context) error {
-	return service.WatchSpec(ctx, e.kv, func(spec crawl.Spec) {
+	return service.WatchSpec(ctx, e.kv, e.spec, func(spec crawl.Spec) {
 		if err := errors.Join(e.frontier.SetSpec(spec), e.fetcher.SetSpec(spec), e.indexer.SetSpec(spec)); err != nil {
 			e.log.Error("the changed spec is not followed", "err", err)
 		}

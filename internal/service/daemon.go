@@ -104,18 +104,18 @@ func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Re
 	}
 	state("")
 	o.Log.Info("at work", "instance", o.Instance, "crawl", o.Crawl, "shards", spec.Shards)
-	return o.run(ctx, stop, kv, r)
+	return o.run(ctx, stop, kv, spec, r)
 }
 
 // run runs the service and, as long, the watch on the spec.
-func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyValue, r Runner) error {
+func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyValue, spec crawl.Spec, r Runner) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer stop()
 		return r.Run(ctx)
 	})
 	g.Go(func() error {
-		return WatchSpec(ctx, kv, func(spec crawl.Spec) {
+		return WatchSpec(ctx, kv, spec, func(spec crawl.Spec) {
 			if err := r.SetSpec(spec); err != nil {
 				o.Log.Error("the changed spec is not followed", "err", err)
 			}

@@ -65,7 +65,7 @@ func TestSpec(t *testing.T) {
 	seen := make(chan crawl.Spec, 10)
 	watch, cancel := context.WithCancel(ctx)
 	done := make(chan error)
-	go func() { done <- WatchSpec(watch, kv, func(s crawl.Spec) { seen <- s }) }()
+	go func() { done <- WatchSpec(watch, kv, crawl.Spec{}, func(s crawl.Spec) { seen <- s }) }()
 	if s := <-seen; s.Shards != 4 || s.Paused {
 		t.Errorf("first sight: %+v", s)
 	}

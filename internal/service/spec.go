@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,8 +76,13 @@ func ChangeSpec(ctx context.Context, kv jetstream.KeyValue, change func(old *cra
 	}
 }
 
-// WatchSpec calls each with the spec as it is now and with every later one, until ctx ends; then it returns nil.
-func WatchSpec(ctx context.Context, kv jetstream.KeyValue, each func(crawl.Spec)) error {
+// WatchSpec calls each with the spec whenever it has become another than the one known, until ctx ends; then it returns
+// nil.
+func WatchSpec(ctx context.Context, kv jetstream.KeyValue, known crawl.Spec, each func(crawl.Spec)) error {
+	last, err := json.Marshal(known)
+	if err != nil {
+		return err
+	}
 	w, err := kv.Watch(ctx, specKey, jetstream.IgnoreDeletes())
 	if err != nil {
 		if ctx.Err() != nil {
@@ -93,9 +99,10 @@ func WatchSpec(ctx context.Context, kv jetstream.KeyValue, each func(crawl.Spec)
 			if !open {
 				return fmt.Errorf("watch the crawl's spec: %w", errors.New("the watcher was closed"))
 			}
-			if e == nil {
-				continue // the marker between what was there and what is new
+			if e == nil || bytes.Equal(e.Value(), last) { // nil: the marker between what was there and what is new
+				continue
 			}
+			last = e.Value()
 			var spec crawl.Spec
 			if err := json.Unmarshal(e.Value(), &spec); err != nil {
 				return fmt.Errorf("watch the crawl's spec: %w", err)
