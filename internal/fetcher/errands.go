@@ -33,6 +33,15 @@ func (v *visit) errands() {
 				fact.CrawlDelay, fact.HasCrawlDelay = rules.CrawlDelay()
 			}
 			a = crawl.Answer{Errand: e, Robots: fact}
+		case crawl.ErrandData:
+			probe, page, ok := v.fetchData(e.URL, e.Origin, e.Hop)
+			if !ok {
+				return
+			}
+			if page != nil && !v.f.opt.DiscardPages {
+				v.sendPages(e.ReplyShard, crawl.AppendPages(nil, []crawl.Page{*page}))
+			}
+			a = crawl.Answer{Errand: e, Probe: probe}
 		default:
 			// A newer frontier wants something we do not know. Another fetcher may.
 			v.log.Warn("errand of an unknown kind left alone", "kind", int(e.Kind), "url", string(e.URL))

@@ -29,16 +29,22 @@ func (v *visit) handOver(p *crawl.Page) {
 
 // flushPages sends the pages gathered so far.
 func (v *visit) flushPages() {
-	h := v.hand
-	if h.pages == 0 || v.lost.Load() {
+	if v.hand.pages > 0 {
+		v.hand.pages = 0
+		v.sendPages(v.job.Shard, v.hand.batch)
+	}
+}
+
+// sendPages hands pages to a shard's indexer.
+func (v *visit) sendPages(shard int, batch []byte) {
+	if v.lost.Load() {
 		return
 	}
 	start := time.Now()
-	err := v.f.sendPages(v.pubCtx, v.job.Shard, h.batch)
+	err := v.f.sendPages(v.pubCtx, shard, batch)
 	v.f.met.stage(stagePublish, start)
-	h.pages = 0
 	if err != nil {
-		v.fail("pages", v.job.Shard, err)
+		v.fail("pages", shard, err)
 	}
 }
 
@@ -173,10 +179,10 @@ func (v *visit) publishOutcome(links []crawl.Links) {
 		} else if out.Requests > 0 {
 			out.SinceEnd = time.Since(v.lastEnd)
 		}
-		ev := crawl.Event{Visit: v.job.ID, Fetcher: v.f.opt.Name, Links: links, Outcome: &out}
+		ev := crawl.Event{Visit: v.job.ID, Fetcher: v.f.opt.Name, Links: links, Probes: v.probes, Outcome: &out}
 		if !v.publish(v.job.Shard, &ev) || len(results) == 0 {
 			return
 		}
-		links = nil
+		links, v.probes = nil, nil
 	}
 }

@@ -17,10 +17,11 @@ import (
 // site is what a visit may do on one origin of its host.
 type site struct {
 	origin canon.Origin
-	rules  *robots.Rules // what robots.txt says; nil while closed
-	closed bool          // nothing may be fetched now: its URLs are returned
-	hint   string        // with an address that may not be dialled: why; its URLs are refused
-	until  time.Time     // how long that holds
+	rules  *ruleset  // what robots.txt says; nil while closed
+	closed bool      // nothing may be fetched now: its URLs are returned
+	hint   string    // with an address that may not be dialled: why; its URLs are refused
+	until  time.Time // how long that holds
+	probe  bool      // /data.txt is to be asked for
 }
 
 // site returns what may be done on an origin, asking for its robots.txt if that is not known or no longer fresh. nil
@@ -35,8 +36,10 @@ func (v *visit) site(o canon.Origin) *site {
 	case s == nil:
 		return nil
 	case i >= 0:
+		s.probe = v.sites[i].probe
 		v.sites[i] = s
 	default:
+		s.probe = v.toProbe(o)
 		v.sites = append(v.sites, s)
 	}
 	return s
@@ -76,7 +79,7 @@ func (v *visit) known(r *crawl.Robots) *site {
 		}
 		v.heed(s.rules)
 	case crawl.RobotsUnavailable:
-		s.rules = new(robots.Rules)
+		s.rules = allowAll
 	default:
 		s.closed = true
 	}
@@ -84,7 +87,7 @@ func (v *visit) known(r *crawl.Robots) *site {
 }
 
 // heed keeps to the Crawl-delay of rules in hand.
-func (v *visit) heed(rules *robots.Rules) {
+func (v *visit) heed(rules *ruleset) {
 	if d, ok := rules.CrawlDelay(); ok {
 		v.hold.owed = max(v.hold.owed, d)
 		if d > maxCrawlDelay {
@@ -94,7 +97,7 @@ func (v *visit) heed(rules *robots.Rules) {
 }
 
 // rules returns the rules of a robots.txt: from the cache, from its text, or from the text its shard's owner has.
-func (v *visit) rules(r *crawl.Robots) *robots.Rules {
+func (v *visit) rules(r *crawl.Robots) *ruleset {
 	key := rulesKey{string(r.Digest), r.Origin, v.cfg.spec.Agent}
 	if len(r.Digest) > 0 {
 		if rules := v.f.rules.get(key); rules != nil {
@@ -113,7 +116,11 @@ func (v *visit) rules(r *crawl.Robots) *robots.Rules {
 			return nil
 		}
 	}
-	rules := robots.Parse(body).Rules(v.cfg.spec.Agent, robotsOrigin(r.Origin))
+	file := robots.Parse(body)
+	rules := &ruleset{Rules: file.Rules(v.cfg.spec.Agent, robotsOrigin(r.Origin))}
+	if len(file.CleanParams) > 0 {
+		rules.file = file
+	}
 	if len(r.Digest) > 0 {
 		v.f.rules.put(key, rules, len(body))
 	}
@@ -133,7 +140,7 @@ func (v *visit) refresh(old *crawl.Robots) *site {
 		return &site{origin: o, closed: true, until: v.began.Add(time.Hour)} // cannot be: it came from a canonical URL
 	}
 	var conditions http.Header
-	var oldRules *robots.Rules
+	var oldRules *ruleset
 	if len(old.Digest) > 0 && (old.ETag != "" || old.LastModified != "") {
 		if oldRules = v.rules(old); oldRules != nil { // else a 304 would be of no use
 			conditions = make(http.Header, 2)
@@ -178,8 +185,8 @@ func (v *visit) refresh(old *crawl.Robots) *site {
 }
 
 // learn completes a fact and returns the rules that follow from it; nil when nothing may be fetched.
-func (v *visit) learn(fact, old *crawl.Robots, oldRules *robots.Rules) *robots.Rules {
-	var rules *robots.Rules
+func (v *visit) learn(fact, old *crawl.Robots, oldRules *ruleset) *ruleset {
+	var rules *ruleset
 	switch fact.State {
 	case crawl.RobotsParsed:
 		if fact.Renewed {
@@ -197,7 +204,7 @@ func (v *visit) learn(fact, old *crawl.Robots, oldRules *robots.Rules) *robots.R
 		fact.CrawlDelay, fact.HasCrawlDelay = rules.CrawlDelay()
 		v.heed(rules)
 	case crawl.RobotsUnavailable:
-		rules = new(robots.Rules)
+		rules = allowAll
 	}
 	return rules
 }

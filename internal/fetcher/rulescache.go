@@ -18,6 +18,23 @@ type rulesKey struct {
 	token  string
 }
 
+// ruleset is what a robots.txt says to us on one origin.
+type ruleset struct {
+	*robots.Rules
+	file *robots.File // if it has Clean-param lines; else nil
+}
+
+// allowAll is the ruleset of an origin without a robots.txt.
+var allowAll = &ruleset{Rules: new(robots.Rules)}
+
+// cleaned returns a path with query without the parameters that robots.txt calls meaningless.
+func (r *ruleset) cleaned(pathQuery string) string {
+	if r.file == nil {
+		return pathQuery
+	}
+	return r.file.CleanURL(pathQuery)
+}
+
 // rulesCache keeps the rules used last. Safe for concurrent use; rules themselves never change.
 type rulesCache struct {
 	max   int
@@ -29,11 +46,11 @@ type rulesCache struct {
 
 type cachedRules struct {
 	key   rulesKey
-	rules *robots.Rules
+	rules *ruleset
 	size  int
 }
 
-func (c *rulesCache) get(k rulesKey) *robots.Rules {
+func (c *rulesCache) get(k rulesKey) *ruleset {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.byKey[k]
@@ -44,7 +61,7 @@ func (c *rulesCache) get(k rulesKey) *robots.Rules {
 	return e.Value.(*cachedRules).rules
 }
 
-func (c *rulesCache) put(k rulesKey, r *robots.Rules, size int) {
+func (c *rulesCache) put(k rulesKey, r *ruleset, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byKey == nil {

@@ -31,7 +31,8 @@ type visit struct {
 
 	pubCtx context.Context // outlives the lease, and the fetcher's stop by its grace
 
-	out crawl.Outcome
+	out    crawl.Outcome
+	probes []crawl.Probe
 }
 
 // hand is what a visit works with and leaves to the next: buffers, and nothing that means anything.
@@ -94,9 +95,24 @@ func (v *visit) one(u *crawl.VisitURL) crawl.Result {
 	case s.closed:
 		return returned
 	}
-	if verdict := s.rules.Match(u.URL.PathQuery()); !verdict.Allowed {
+	if s.probe {
+		s.probe = false
+		if v.probe(s); v.over() {
+			return returned
+		}
+	}
+	pathQuery := u.URL.PathQuery()
+	if verdict := s.rules.Match(pathQuery); !verdict.Allowed {
 		v.forget(u, crawl.ReasonRobots)
 		return crawl.Result{URL: u.URL, Class: crawl.Refused, Reason: crawl.ReasonRobots, Line: verdict.Line, Rule: verdict.Rule}
+	}
+	if short := s.rules.cleaned(pathQuery); short != pathQuery {
+		// The frontier did not know of Clean-param when it took this spelling in. No request is needed to see where it leads.
+		if target, err := s.origin.URL(short); err == nil && target != u.URL {
+			v.forget(u, crawl.ReasonCleanParam)
+			v.offer(u.URL, u.Depth, u.Hops, []canon.URL{target})
+			return crawl.Result{URL: u.URL, Class: crawl.Redirected, Reason: crawl.ReasonCleanParam, Location: string(target)}
+		}
 	}
 	return v.page(u)
 }
