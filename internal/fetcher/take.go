@@ -31,13 +31,14 @@ type runner struct {
 
 // watch keeps one taker for each frontier that owns a shard, until ctx ends.
 func (r *runner) watch() error {
-	gap := leastGap
+	gap, said := leastGap, false
 	for {
 		kv, err := r.f.q.JS.KeyValue(r.ctx, r.f.names.Bucket())
 		if err == nil {
 			return queue.WatchOwners(r.ctx, kv, "frontier", r.owners)
 		}
-		if gap == mostGap/2 {
+		if gap == mostGap/2 && !said {
+			said = true
 			r.f.log.Warn("waiting for the crawl's bucket", "bucket", r.f.names.Bucket(), "err", err)
 		}
 		if sleep(r.ctx, gap) != nil {
