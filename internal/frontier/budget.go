@@ -18,13 +18,15 @@ const budgetKey = "budget"
 // the sum never exceeds the limit however many frontiers there are. A shard always has reserved at least what it uses:
 // pages stored, and URLs of visits that may yet be stored.
 type budget struct {
-	ctx context.Context
-	kv  jetstream.KeyValue
 	log func(msg string, args ...any)
 
 	mu       sync.Mutex // guards the rest
-	limit    int64      // 0: none
+	ctx      context.Context
+	kv       jetstream.KeyValue
+	limit    int64 // pages; 0: none
+	maxBytes int64 // body bytes; 0: none
 	used     map[int]int64
+	bytes    map[int]int64
 	reserved map[int]int64 // as in the record, for the shards of this process; absent: not settled yet
 }
 
@@ -37,20 +39,38 @@ const (
 	budgetTimeout = time.Second // callers hold their shard's lock meanwhile, and leases are 10 s
 )
 
-// use tells what a shard uses now. It never waits.
-func (b *budget) use(shard int, used int64) {
+// open gives the budget its record; before, there is room for nothing that is limited.
+func (b *budget) open(ctx context.Context, kv jetstream.KeyValue) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ctx, b.kv = ctx, kv
+}
+
+// use tells how many page slots a shard uses now, and how many bytes it has read in all. It never waits.
+func (b *budget) use(shard int, used, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.used == nil {
-		b.used, b.reserved = map[int]int64{}, map[int]int64{}
+		b.used, b.reserved, b.bytes = map[int]int64{}, map[int]int64{}, map[int]int64{}
 	}
-	b.used[shard] = used
+	b.used[shard], b.bytes[shard] = used, bytes
 }
 
 // take returns for how many of n more pages there is room, and reserves it. The caller tells with use what it makes of it.
 func (b *budget) take(shard, n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.maxBytes > 0 {
+		// What visits under way will read is not known: the limit ends the crawl soon after it is reached. Other frontiers'
+		// bytes are not counted here.
+		var sum int64
+		for _, n := range b.bytes {
+			sum += n
+		}
+		if sum >= b.maxBytes {
+			return 0
+		}
+	}
 	if b.limit <= 0 {
 		return n
 	}
@@ -119,16 +139,19 @@ func (b *budget) idle(shard int) int64 {
 	return b.reserved[shard] - b.used[shard]
 }
 
-// setLimit changes the limit. What is used already counts against it from the next take on.
-func (b *budget) setLimit(n int64) {
+// setLimit changes the limits. What is used already counts against them from the next take on.
+func (b *budget) setLimit(pages, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.limit = n
+	b.limit, b.maxBytes = pages, bytes
 	clear(b.reserved)
 }
 
 // update applies f to the record by compare-and-set until it holds or f has nothing to change.
 func (b *budget) update(f func(*budgetRecord) bool) error {
+	if b.kv == nil {
+		return errors.New("page budget: not connected yet")
+	}
 	ctx, cancel := context.WithTimeout(b.ctx, budgetTimeout)
 	defer cancel()
 	for {

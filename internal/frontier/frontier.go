@@ -87,6 +87,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, shards: map[int]*shard{}, served: map[int]bool{}, since: time.Now(),
 		takes: make(chan takeRequest), wake: make(chan struct{}, 1),
 	}
+	f.budget = &budget{log: f.log.Error, limit: spec.MaxPages, maxBytes: spec.MaxBytes}
 	f.met = newMetrics(o.Registry, f)
 	return f, nil
 }
@@ -112,7 +113,7 @@ func (f *Frontier) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
 	}
-	f.budget = &budget{ctx: ctx, kv: kv, log: f.log.Error, limit: spec.MaxPages, used: map[int]int64{}, reserved: map[int]int64{}}
+	f.budget.open(ctx, kv)
 
 	// Granting ends with ctx; the shards go on for a little so that the last outcomes are applied and committed.
 	g, gctx := errgroup.WithContext(ctx)
@@ -166,9 +167,7 @@ func (f *Frontier) SetSpec(spec crawl.Spec) error {
 		shards = append(shards, s)
 	}
 	f.mu.Unlock()
-	if f.budget != nil {
-		f.budget.setLimit(spec.MaxPages)
-	}
+	f.budget.setLimit(spec.MaxPages, spec.MaxBytes)
 	for _, s := range shards {
 		s.mu.Lock()
 		s.judgeBy(j)

@@ -171,7 +171,7 @@ func (s *shard) tellBudget(now time.Time) {
 	for _, g := range s.ghosts {
 		used += int64(g.urls)
 	}
-	s.budget.use(s.id, used)
+	s.budget.use(s.id, used, s.m.Counts.Bytes)
 }
 
 // pick chooses the first k URLs of h's queue: lowest depth first, then first come, over the origins that may be asked.

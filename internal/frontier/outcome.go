@@ -129,8 +129,10 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 		r.FetchedAt = now.UnixMilli() // by our clock: requeueSince compares it with our own
 	}
 	class := res.Class
-	if class == crawl.Retry {
+	if res.Status != 0 || class == crawl.Retry || class == crawl.Failed {
 		r.Attempts++
+	}
+	if class == crawl.Retry {
 		if class = crawl.Failed; r.Attempts < maxAttempts {
 			class = crawl.Queued
 		}
@@ -143,7 +145,7 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 			return err
 		}
 	case crawl.Stored:
-		r.Reason, r.Detail, r.Attempts = "", "", 0
+		r.Reason, r.Detail = "", ""
 		h.Stored++
 		s.count(&r, +1)
 	default:

@@ -382,7 +382,7 @@ func TestMaxPagesSetLaterIsKept(t *testing.T) {
 			}
 		}
 		all(10)
-		b.s.budget.setLimit(15) // as SetSpec does
+		b.s.budget.setLimit(15, 0) // as SetSpec does
 		all(40)
 		if n := b.status().Stored; n > 15 {
 			t.Errorf("%d pages stored, --max-pages 15", n)

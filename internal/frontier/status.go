@@ -110,9 +110,19 @@ func (s *shard) held(h *host, now time.Time) (held bool, reason string, until ti
 		return true, "crawl-delay " + o.CrawlDelay.String() + " is over the cap of " + crawlDelayCap.String(), o.from(now)
 	}
 	if h.Due.After(limit) {
-		reason = "delay"
-		if h.DueReason != "" {
+		switch {
+		case h.DueReason != "":
 			reason = h.DueReason
+		case h.Backoff > 0:
+			reason = "backing off after overload or time-outs"
+		default:
+			reason = "delay"
+		}
+		for i := range h.Origins {
+			if o := &h.Origins[i]; o.History.Failures > 0 && o.Reason != "" {
+				reason += "; robots.txt unreachable: " + o.Reason
+				break
+			}
 		}
 		return true, reason, h.Due
 	}
