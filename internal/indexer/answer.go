@@ -19,7 +19,7 @@ type request struct {
 	Limit  int    `json:"limit"`  // search
 	What   string `json:"what"`   // export: pages or links
 	Format string `json:"format"` // export
-	All    bool   `json:"all"`    // export: nosnippet pages with their text too
+	All    bool   `json:"all"`    // page, export: content also of pages that ask for it not to be shown
 }
 
 // handle announces the questions this indexer answers for the shards it holds:
@@ -36,7 +36,7 @@ func (x *Indexer) handle(svc *ask.Service) error {
 			return eachPage(x.parts(), func(p *pages.Page) error { return send(p.Info()) })
 		},
 		"page": func(ctx context.Context, r request, send func(any) error) error {
-			rec, ok, err := onePage(x.parts(), x.shardsInAll(), r.URL)
+			rec, ok, err := onePage(x.parts(), r, maxSent)
 			if !ok || err != nil {
 				return err
 			}
@@ -104,24 +104,27 @@ func eachPage(parts []part, fn func(*pages.Page) error) error {
 	return nil
 }
 
-// onePage finds the page of a URL, which need not be spelled canonically.
-func onePage(parts []part, shards int, raw string) (rec Record, ok bool, err error) {
-	u, err := canon.Parse(raw)
+// onePage finds the page of a URL, which need not be spelled canonically. It comes with its content, unless it asks not
+// to be quoted or copied and the asker does not take that on himself.
+func onePage(parts []part, r request, limit int) (rec Record, ok bool, err error) {
+	u, err := canon.Parse(r.URL)
 	if err != nil {
-		return rec, false, fmt.Errorf("page %q: %w", raw, err)
+		return rec, false, fmt.Errorf("page %q: %w", r.URL, err)
 	}
 	for _, p := range parts {
-		if shards > 0 && crawl.ShardOf(u.Host(), shards) != p.id {
-			continue
-		}
 		page, ok, err := p.store.Get(u)
 		if err != nil {
 			return rec, false, err
 		}
-		if ok && !page.Expired(time.Now()) {
-			var e exporter
-			return e.record(&page, "html", true), true, nil
+		if !ok || page.Expired(time.Now()) {
+			continue
 		}
+		e := exporter{limit: limit}
+		rec = e.record(&page, "html", r.All)
+		if page.Directives&crawl.NoArchive != 0 && !r.All {
+			rec.HTML, rec.Cut, rec.Withheld = "", false, "noarchive"
+		}
+		return rec, true, nil
 	}
 	return rec, false, nil
 }

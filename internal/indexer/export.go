@@ -12,9 +12,9 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 )
 
-// maxSent bounds what is sent of one page over NATS, in bytes of its text: a message holds 1 MiB, and JSON may write a
-// character as six. A page that is longer is cut and says so; from the files it comes whole.
-const maxSent = 512 << 10
+// maxSent bounds what is sent of one page over NATS, in bytes of JSON: a message holds 1 MiB. A page that is longer is
+// cut and says so; from the files it comes whole.
+const maxSent = 900 << 10
 
 // Record is a page as `curtsy export pages` writes it: what `curtsy pages` says of it, and its content.
 type Record struct {
@@ -24,7 +24,7 @@ type Record struct {
 	Text     string `json:"text,omitempty"`     // what is visible of it
 	HTML     string `json:"html,omitempty"`     // the page itself; only where asked for
 	Cut      bool   `json:"cut,omitempty"`      // Text or HTML is the beginning only
-	Withheld string `json:"withheld,omitempty"` // why there is no content: "nosnippet"
+	Withheld string `json:"withheld,omitempty"` // why there is no content: "nosnippet", "noarchive", or what is wrong with it
 }
 
 // Link is a line of `curtsy export links`.
@@ -35,7 +35,7 @@ type Link struct {
 
 // exporter makes records; it is for one goroutine.
 type exporter struct {
-	limit   int // bytes of content; 0: all
+	limit   int // bytes of content, as JSON; 0: all
 	extract pages.Extractor
 	scan    htmlscan.Scanner
 	buf     []byte
@@ -106,15 +106,26 @@ func (e *exporter) record(p *pages.Page, content string, all bool) Record {
 
 // cut makes a string of b, of its beginning when it is over the limit.
 func (e *exporter) cut(b []byte, cut *bool) string {
-	if e.limit > 0 && len(b) > e.limit {
-		*cut = true
-		n := e.limit
-		for n > 0 && !utf8.RuneStart(b[n]) {
-			n--
-		}
-		b = b[:n]
+	s := strings.ToValidUTF8(string(b), "\uFFFD")
+	if e.limit == 0 {
+		return s
 	}
-	return strings.ToValidUTF8(string(b), "\uFFFD")
+	size := 0
+	for i, r := range s {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r' || r == '"' || r == '\\':
+			size += 2
+		case r < ' ' || r == 0x7f || r == 0x2028 || r == 0x2029 || r == utf8.RuneError:
+			size += 6
+		default:
+			size += utf8.RuneLen(r)
+		}
+		if size > e.limit {
+			*cut = true
+			return s[:i]
+		}
+	}
+	return s
 }
 
 // document writes a record as a part of one text: what it is, then the content.

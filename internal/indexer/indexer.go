@@ -226,16 +226,17 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	for _, s := range x.held() {
-		stats := s.store.Stats()
-		st.Shards = append(st.Shards, s.id)
-		st.Pages += stats.Pages
-		st.Bytes += stats.Bytes
-		st.Behind += s.behind(x.o.Search)
+		// Asked for first: a page that is no longer pending then counts as held, and as behind, below.
 		n, err := x.work.Pending(ctx, x.names.PagesSubject(s.id))
 		if err != nil {
 			n = 1
 		}
+		stats := s.store.Stats()
+		st.Shards = append(st.Shards, s.id)
 		st.Pending += n
+		st.Pages += stats.Pages
+		st.Bytes += stats.Bytes
+		st.Behind += s.behind(x.o.Search)
 	}
 	return st
 }

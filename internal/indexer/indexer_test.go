@@ -288,6 +288,58 @@ func TestNoindexOnRecrawl(t *testing.T) {
 	}
 }
 
+// A page longer than a message is cut when it is sent, even one that JSON makes six times as long, and whole in the files.
+func TestLongPages(t *testing.T) {
+	w := newWorld(t, 1)
+	dir := t.TempDir()
+	x, stop := w.start(Options{Dir: dir, Embedded: true})
+	w.hand(page("https://a.example/controls", 1, strings.Repeat("\x01", 2<<20)), page("https://a.example/words", 1, strings.Repeat("word ", 1<<20)))
+	noarchive := page("https://a.example/noarchive", 1, "<p>copied")
+	noarchive.Directives = crawl.NoArchive
+	w.hand(noarchive)
+	w.settled(x)
+	for _, format := range []string{"jsonl", "html", "text"} {
+		n := 0
+		err := ask.Gather(t.Context(), w.q.NC, "test", "export", request{What: "pages", Format: format}, 1, func(json.RawMessage) error { n++; return nil })
+		if err != nil || n != 3 {
+			t.Errorf("export %s: %d pages, %v", format, n, err)
+		}
+	}
+	if r := asked[Record](w, "page", request{URL: "https://a.example/words"}); len(r) != 1 || !r[0].Cut || len(r[0].HTML) < 800<<10 {
+		t.Errorf("page: %d records", len(r))
+	}
+	if r := asked[Record](w, "page", request{URL: "https://a.example/noarchive"}); len(r) != 1 || r[0].HTML != "" || r[0].Withheld != "noarchive" {
+		t.Errorf("noarchive: %+v", r)
+	}
+	stop()
+	r, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if rec, ok, err := r.Page("https://a.example/words"); !ok || err != nil || rec.Cut || len(rec.HTML) < 5<<20 {
+		t.Errorf("from the files: %v, %v, %d bytes", ok, err, len(rec.HTML))
+	}
+}
+
+// Links of stored pages, but not of those that say nofollow.
+func TestExportLinks(t *testing.T) {
+	w := newWorld(t, 1)
+	x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
+	nofollow := page("https://a.example/no", 1, `<a href="/never">x</a>`)
+	nofollow.Directives = crawl.NoFollow
+	w.hand(page("https://a.example/d/", 1, `<a href="e">x</a> <a href="//b.example">y</a>`), nofollow)
+	w.settled(x)
+	got := asked[Link](w, "export", request{What: "links", Format: "jsonl"})
+	want := []Link{{"https://a.example/d/", "https://a.example/d/e"}, {"https://a.example/d/", "https://b.example/"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("links: %v", got)
+	}
+	if err := ask.Gather(t.Context(), w.q.NC, "test", "export", request{What: "cats"}, 1, func(json.RawMessage) error { return nil }); err == nil {
+		t.Error("an export of cats is no error")
+	}
+}
+
 // What was handed over while no indexer ran is stored by the next; what was stored before is neither lost nor doubled.
 func TestRestart(t *testing.T) {
 	w := newWorld(t, 2)

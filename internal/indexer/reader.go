@@ -71,9 +71,10 @@ func (r *Reader) Pages(fn func(crawl.PageInfo) error) error {
 	return eachPage(r.all, func(p *pages.Page) error { return fn(p.Info()) })
 }
 
-// Page returns the page of a URL with its content as HTML; ok is false when none is held.
+// Page returns the page of a URL with its content as HTML, without it where the page says nosnippet or noarchive; ok is
+// false when none is held.
 func (r *Reader) Page(url string) (rec Record, ok bool, err error) {
-	return onePage(r.all, 0, url)
+	return onePage(r.all, request{URL: url}, 0)
 }
 
 // Search answers a query from all shards: the best hits, at most limit (0: ten), and how many page changes the indexes

@@ -86,18 +86,18 @@ func BenchmarkTitle(b *testing.B) {
 // brings them; 1 op is a page.
 func BenchmarkPut(b *testing.B) {
 	for _, hosts := range []int{1, 64, 2000} {
-		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) { benchPut(b, hosts, false) })
+		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) { benchPut(b, hosts, 256, false) })
 	}
-	b.Run("recrawl/same", func(b *testing.B) { benchPut(b, 64, true) })
+	b.Run("batch=32", func(b *testing.B) { benchPut(b, 64, 32, false) })
+	b.Run("recrawl/same", func(b *testing.B) { benchPut(b, 64, 256, true) })
 }
 
-func benchPut(b *testing.B, hosts int, again bool) {
+func benchPut(b *testing.B, hosts, batchSize int, again bool) {
 	s, err := Open(filepath.Join(b.TempDir(), "pages-0.db"), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	const batchSize = 256
 	body := make([]byte, 0, 6<<10)
 	for i := range 180 {
 		sum := sha256.Sum256([]byte{byte(i)})

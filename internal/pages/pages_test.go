@@ -348,7 +348,7 @@ func TestRandomAgainstModel(t *testing.T) {
 	}
 	model, follower := map[canon.URL]state{}, map[canon.URL]string{}
 	cursor := uint64(0)
-	for range 300 {
+	for range 150 {
 		var batch []Page
 		for range 1 + rng.IntN(20) {
 			u := fmt.Sprintf("https://h%d.example/%d", rng.IntN(3), rng.IntN(20))

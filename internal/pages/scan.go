@@ -130,13 +130,7 @@ func (s *scanner) comment(rest []byte) {
 		case bytes.HasPrefix(rest[4:], []byte("->")):
 			end = 6
 		default:
-			within := rest[4:]
-			if n := bytes.Index(within, []byte("-->")); n >= 0 {
-				end, within = 4+n+3, within[:n]
-			}
-			if n := bytes.Index(within, []byte("--!>")); n >= 0 {
-				end = 4 + n + 4
-			}
+			end = commentEnd(rest)
 		}
 	} else if n := bytes.IndexByte(rest, '>'); n >= 0 {
 		end = n + 1
@@ -145,6 +139,24 @@ func (s *scanner) comment(rest []byte) {
 		end = len(rest)
 	}
 	s.i += end
+}
+
+// commentEnd returns where a comment that begins b ends, -1 when it does not: after "-->" or "--!>".
+func commentEnd(b []byte) int {
+	for i := 4; ; {
+		n := bytes.Index(b[i:], []byte("--"))
+		if n < 0 {
+			return -1
+		}
+		i += n + 2
+		switch {
+		case i < len(b) && b[i] == '>':
+			return i + 1
+		case i+1 < len(b) && b[i] == '!' && b[i+1] == '>':
+			return i + 2
+		}
+		i-- // "--->" ends one too
+	}
 }
 
 // rawContent returns what stands before the end tag of s.raw, which is left to be read next.

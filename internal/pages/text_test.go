@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -23,6 +24,7 @@ func TestText(t *testing.T) {
 		"xhtml":                    {"application/xhtml+xml", "", `<html xml:lang="fr"><head><script src="x"/><title>T</title></head><body><p>seen</p></body></html>`, "T", "fr", "", "seen"},
 		"plain":                    {"text/plain", "utf-8", "a  <b>\n\n c", "", "", "", "a <b>\nc"},
 		"byte order mark":          {"text/plain", "utf-8", "\uFEFFa", "", "", "", "a"},
+		"comments":                 {"text/html", "", "a<!-->b<!--->c<!-- x --!>d<!-- y --->e<!-- -- z -->f<!doctype>g<?x?>h</ >i<!-- open", "", "", "", "abcdefghi"},
 		"nothing":                  {"text/html", "", "", "", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,4 +77,21 @@ func FuzzText(f *testing.F) {
 			t.Fatalf("Title = %q, %q; Text says %q, %q", title, l, want, lang)
 		}
 	})
+}
+
+// Time grows with the length of a page and with nothing else. A quadratic step would take minutes here.
+func TestHostilePagesTakeLinearTime(t *testing.T) {
+	for _, unit := range []string{"--", "<!---", "-", "<", "</", "<!--", "<!-- -->", "<!-- --!>", "<a ", "<a b='", "<a b=\"x\"", "<a/", "&", "&amp", "<h1>", "</h1>", "<svg>",
+		"<template>", "<title>", "<script>", "<script></scrip", "<xmp></xm", "\xff", "\u00A0", "a", " ", "<h1>a<p>", "<textarea></", "<?", "=", "<b =\"", "\x00"} {
+		page := []byte("<html>" + strings.Repeat(unit, (4<<20)/len(unit)))
+		var x Extractor
+		began := time.Now()
+		x.Text("text/html", "utf-8", page)
+		x.Title("text/html", "utf-8", page)
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("4 MB of %q took %v", unit, took)
+		} else if testing.Verbose() {
+			t.Logf("%q: %v", unit, took)
+		}
+	}
 }

@@ -106,7 +106,9 @@ func FuzzTerms(f *testing.F) {
 	f.Add("en", "The quick brown-fox's getElementById 3.11 日本語 \xff")
 	f.Add("ar", "ﷺ1 الكتاب")
 	f.Add("ta", "தமிழ்")
-	f.Add("tr", "İstanbul ıIİi")
+	for lang := range stemmers {
+		f.Add(lang, "İstanbul ıIİi Häuser nationaux большие собаки الكتاب தமிழ் ångström çalışıyor")
+	}
 	f.Fuzz(func(t *testing.T, lang, text string) {
 		a := newAnalyzer(6)
 		b, n := a.appendTerms(nil, lang, []byte(text))

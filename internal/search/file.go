@@ -74,7 +74,8 @@ func pragmas(cacheKB int, more ...string) url.Values {
 // openWriter opens a file for writing, creating it when it is not there. WAL lets queries go on beside it; NORMAL
 // means that a power cut may take the last batches, whose cursor goes with them.
 func openWriter(path string) (*sql.DB, error) {
-	return openSQL(path, pragmas(8<<10, "page_size(8192)", "journal_mode(WAL)", "synchronous(NORMAL)", "wal_autocheckpoint(2000)"))
+	return openSQL(path, pragmas(8<<10, "page_size(8192)", "journal_mode(WAL)", "synchronous(NORMAL)", "wal_autocheckpoint(2000)",
+		"journal_size_limit(67108864)"))
 }
 
 // openReader opens a file that exists for queries only.
