@@ -214,6 +214,10 @@ func TestSnippets(t *testing.T) {
 	if h := f.search("okapi"); len(h) != 1 || h[0].Snippet == nil || !strings.HasPrefix(*h[0].Snippet, "An animal.") {
 		t.Errorf("a hit by title shows the beginning: %+v", h)
 	}
+	f.add(page("https://a.example/repeats", "en", "The zorilla", "<h1>The zorilla</h1><p>"+filler+"<p>A zorilla smells"))
+	if h := f.search("zorilla"); len(h) != 1 || h[0].Snippet == nil || !strings.HasSuffix(*h[0].Snippet, "A zorilla smells") {
+		t.Errorf("the title's own words come before others: %+v", h)
+	}
 	// nosnippet takes effect before the index has seen it.
 	long.Visit.N, long.Directives = visits+1, crawl.NoSnippet
 	if _, err := f.store.Put([]pages.Page{long}); err != nil {

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +13,7 @@ import (
 const (
 	snippetBytes = 240     // about three lines
 	snippetText  = 1 << 20 // how far into a page is looked
+	titleWithin  = 8 << 10 // how far for its title, which most pages repeat
 )
 
 // mark is a word of the text that was asked for.
@@ -59,8 +62,22 @@ func snippet(a *analyzer, p *pages.Page, lang string, clauses []clause, groups [
 		}
 		return len(marks) < 10_000
 	})
-	from, to := bestWindow(marks, len(clauses))
+	from, to := bestWindow(beyondTitle(marks, text, p.Title), len(clauses))
 	return cut(text, from, to)
+}
+
+// beyondTitle leaves out the marks where the text only repeats the title, which is shown above the snippet anyway, unless
+// there are no others.
+func beyondTitle(marks []mark, text []byte, title string) []mark {
+	at := bytes.Index(text[:min(len(text), titleWithin)], []byte(title))
+	if title == "" || at < 0 {
+		return marks
+	}
+	rest := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return m.start >= at && m.end <= at+len(title) })
+	if len(rest) == 0 {
+		return marks
+	}
+	return rest
 }
 
 // bestWindow returns the stretch of marks, at most snippetBytes long, with most different clauses, then most marks,
