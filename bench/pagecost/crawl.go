@@ -77,10 +77,12 @@ type crawling struct {
 	status crawl.Status
 }
 
+// spec is a crawl without a delay: the hosts are listed as the operator's own, or the frontier, which cannot know yet that
+// their address is private, would have the first visit to each wait a second between its requests.
 func (c *crawling) spec() (crawl.Spec, []canon.URL, error) {
 	spec := crawl.Spec{
 		Name: "default", Shards: c.s.shards, Created: time.Now(), Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Second,
-		Agent: "curtsy", AllowPrivate: true, Resolve: []string{c.web.Resolve}, Search: c.s.search,
+		Agent: "curtsy", AllowPrivate: true, Hurry: c.web.Hosts, Resolve: []string{c.web.Resolve}, Search: c.s.search,
 	}
 	var seeds []canon.URL
 	for _, raw := range c.web.Seeds {
