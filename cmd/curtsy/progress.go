@@ -85,6 +85,9 @@ func timeLeft(st crawl.Status) string {
 	case len(st.Held) > 0:
 		return fmt.Sprintf("%s left, %s on hold", service.ETA(st), count(int64(len(st.Held)), "host"))
 	}
+	if st.Queued+st.InFlight == 0 {
+		return "finishing"
+	}
 	return service.ETA(st) + " left"
 }
 

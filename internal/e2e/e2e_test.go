@@ -18,6 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -33,6 +34,7 @@ type rig struct {
 	spec  crawl.Spec
 	pages atomic.Int64
 	dir   string
+	index bool // with an indexer instead of a sink
 	stop  func()
 }
 
@@ -61,6 +63,10 @@ func specFor(web *simweb.Server) crawl.Spec {
 
 // newRig starts a broker, a frontier, a fetcher and a sink for pages.
 func newRig(t testing.TB, spec crawl.Spec, opt fetcher.Options) *rig {
+	return newRigWith(t, &rig{t: t, spec: spec}, opt)
+}
+
+func newRigWith(t testing.TB, r *rig, opt fetcher.Options) *rig {
 	t.Helper()
 	log := logger(t)
 	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), Log: log, MaxStore: 1 << 30})
@@ -73,10 +79,10 @@ func newRig(t testing.TB, spec crawl.Spec, opt fetcher.Options) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { q.Close() })
-	if err := frontier.EnsureStreams(t.Context(), q, spec, frontier.Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
+	if err := frontier.EnsureStreams(t.Context(), q, r.spec, frontier.Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, q: q, spec: spec}
+	r.q = q
 	r.start(t.TempDir(), opt)
 	return r
 }
@@ -102,7 +108,15 @@ func (r *rig) start(dir string, opt fetcher.Options) {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return fr.Run(gctx) })
 	g.Go(func() error { return fe.Run(gctx) })
-	r.sink(g, gctx)
+	if r.index {
+		x, err := indexer.New(r.q, r.spec, indexer.Options{Dir: dir, Instance: "i1", Embedded: true, Search: r.spec.Search, Log: log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Go(func() error { return x.Run(gctx) })
+	} else {
+		r.sink(g, gctx)
+	}
 	stopped := false
 	r.stop = func() {
 		if stopped {

@@ -1,0 +1,160 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// TestOneSiteThatUsesEverything crawls a site with groups, Host, agents, tags by header and meta, Clean-param and data.txt,
+// a second one with the other form of data.txt, and a mirror of the first. What is stored, what may be shown, which
+// agents serve what and which datasets there are must be exactly what the documents call for.
+func TestOneSiteThatUsesEverything(t *testing.T) {
+	everything := simweb.Everything()
+	everything.Extra = append(everything.Extra, "Clean-param: session /guide")
+	web, err := simweb.Start(simweb.Config{Seed: 5, Hosts: 3, PagesPerHost: 8, Behaviors: map[int]simweb.Behavior{
+		0: everything,
+		1: {Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureDataRecords}},
+		2: {Robots: simweb.RobotsMirror, Peer: 0},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	spec := specFor(web)
+	spec.Search = true
+	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r.seed()
+	r.wait(time.Minute)
+	r.stop()
+	for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token}) {
+		t.Error(v)
+	}
+	judge(t, r, web)
+
+	rd, err := indexer.OpenDir(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rd.Close()
+	want := web.Expect(token)
+	held := map[string]crawl.PageInfo{}
+	err = rd.Pages(func(p crawl.PageInfo) error { held[p.URL] = p; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for u, e := range want {
+		p, stored := held[u]
+		if stored != (e.Class == simweb.Stored) && !e.Optional {
+			t.Errorf("%s: held %v, the web says %s %s", u, stored, e.Class, e.Reason)
+		}
+		if stored && p.SnippetAllowed == e.NoSnippet {
+			t.Errorf("%s: snippet allowed %v, nosnippet %v", u, p.SnippetAllowed, e.NoSnippet)
+		}
+		if stored && e.Contains != "" {
+			searchable(t, rd, u, e)
+		}
+	}
+	for u := range held {
+		if want[u].Class != simweb.Stored {
+			t.Errorf("%s is held, and the web says %s", u, want[u].Class)
+		}
+		if strings.HasPrefix(u, "http://h0002.") {
+			t.Errorf("%s is held: its host names another as its main mirror", u)
+		}
+	}
+	checkDatasets(t, rd, web)
+	checkHosts(t, r)
+}
+
+// searchable looks a page up by the word it holds; its text must show exactly if it may.
+func searchable(t *testing.T, rd *indexer.Reader, u string, e simweb.Expectation) {
+	t.Helper()
+	a, err := rd.Search(e.Contains, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(a.Hits, func(h crawl.Hit) bool { return h.URL == u })
+	if i < 0 {
+		t.Errorf("search %q does not find %s", e.Contains, u)
+	} else if e.NoSnippet && a.Hits[i].Snippet != nil {
+		t.Errorf("%s says nosnippet and is shown with %q", u, *a.Hits[i].Snippet)
+	}
+}
+
+func checkDatasets(t *testing.T, rd *indexer.Reader, web *simweb.Server) {
+	t.Helper()
+	got := map[string]crawl.DatasetInfo{}
+	err := rd.Datasets(token, func(d crawl.DatasetInfo) error {
+		for _, u := range d.URLs {
+			got[u] = d
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forms := map[string]bool{}
+	for _, d := range web.Datasets() {
+		if strings.HasPrefix(d.URL, "http://h0002.") {
+			if _, ok := got[d.URL]; ok {
+				t.Errorf("%s of a closed mirror is in the catalogue", d.URL)
+			}
+			continue
+		}
+		if strings.Contains(d.URL, "h0000") && d.Form == "records" {
+			continue // in a nested file, which only issue 5 goes after
+		}
+		g, ok := got[d.URL]
+		switch {
+		case d.Forbidden && ok && g.Allowed:
+			t.Errorf("%s is closed by its data.txt, and allowed in the catalogue", d.URL)
+		case d.Forbidden:
+		case !ok:
+			t.Errorf("%s is not in the catalogue", d.URL)
+		case d.Name != "" && g.Name != d.Name || d.Title != "" && g.Title != d.Title || d.License != "" && g.License != d.License || g.Form != d.Form:
+			t.Errorf("%s: %+v, want %+v", d.URL, g, d)
+		}
+		forms[d.Form] = true
+	}
+	if !forms["yaml"] || !forms["records"] {
+		t.Errorf("forms seen: %v, want both", forms)
+	}
+}
+
+func checkHosts(t *testing.T, r *rig) {
+	t.Helper()
+	fr, err := frontier.OpenDir(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fr.Close()
+	hosts := map[string]crawl.HostInfo{}
+	if err := fr.Hosts(func(h crawl.HostInfo) error { hosts[h.Host] = h; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	main, mirror := hosts["h0000.sim.test"], hosts["h0002.sim.test"]
+	if main.DelaySource != "crawl-delay" || main.DelayS != 0.05 || len(main.AgentServers) != 3 || main.Robot.Claim != "self" || main.Robot.DataTxt != "read" {
+		t.Errorf("main host: %+v", main)
+	}
+	if mirror.Robot == nil || mirror.Robot.Claim != "http://h0000.sim.test" || mirror.Robot.DataTxt != "refused" {
+		t.Errorf("mirror: %+v", mirror.Robot)
+	}
+	for path, target := range map[string]string{"/guide/x": "atp://agents.sim.test:544", "/guide/open/y": "atp://agents.sim.test:543"} {
+		x, err := fr.Explain("http://h0000.sim.test" + path)
+		if err != nil || x.AgentServer == nil || *x.AgentServer != target {
+			t.Errorf("explain %s: agent server %v (%v), want %s", path, x.AgentServer, err, target)
+		}
+	}
+	x, err := fr.Explain("http://h0002.sim.test/")
+	if err != nil || x.State != "refused" || x.Robots == nil || x.Robots.Allowed || !strings.HasPrefix(x.Robots.Rule, "Host:") {
+		t.Errorf("explain the mirror's root: %+v %+v (%v), want it closed by its Host line", x, x.Robots, err)
+	}
+}
