@@ -26,7 +26,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	  done; done
 
 bench: ## what a page costs, by stage, and beside the peers
-	cd bench && $(GO) test -run '^$$' -bench . -benchmem ./...
+	cd bench && $(GO) run ./robots && $(GO) run ./pagecost -store=discard && $(GO) run ./pagecost
 
 real: ## the PostgreSQL and Python manuals through nginx (Debian, root)
 	bench/real/run

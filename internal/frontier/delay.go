@@ -57,6 +57,19 @@ func (s *shard) delayOf(h *host) spacing {
 	return sp
 }
 
+// grantDelay is what a visit is told. While the address of a host is not known and may turn out private, the fetcher, who
+// sees the address it dials, decides whether the least delay of public hosts applies.
+func (s *shard) grantDelay(h *host) time.Duration {
+	if h.Fetched > 0 || h.Private || !s.j.spec.AllowPrivate {
+		return s.delayOf(h).d
+	}
+	known := h.Private
+	h.Private = true
+	d := s.delayOf(h).d
+	h.Private = known
+	return d
+}
+
 // backOff adapts to what a visit met: doubled for overload and timeouts, eased by one step for a visit without.
 func (s *shard) backOff(h *host, o *crawl.Outcome) {
 	switch {

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -524,9 +526,10 @@ func (f *Frontier) match(ctx context.Context) error {
 		case <-timer.C:
 		}
 		now := time.Now()
-		keep := parked[:0]
+		keep, again := parked[:0], false
 		for _, t := range parked {
-			visits := f.grant(t.take.Max, now)
+			visits, busy := f.grant(t.take.Max, now)
+			again = again || busy
 			if len(visits) == 0 && now.Before(t.until) {
 				keep = append(keep, t)
 				continue
@@ -540,39 +543,56 @@ func (f *Frontier) match(ctx context.Context) error {
 		for _, t := range parked {
 			next = min(next, t.until.Sub(now))
 		}
-		if due := f.nextDue(); !due.IsZero() && len(parked) > 0 {
-			next = min(next, due.Sub(now))
+		if len(parked) > 0 {
+			due, busy := f.nextDue()
+			if !due.IsZero() {
+				next = min(next, due.Sub(now))
+			}
+			if again || busy {
+				next = min(next, time.Millisecond)
+			}
 		}
 		timer.Reset(max(next, 200*time.Microsecond))
 	}
 }
 
-// grant collects up to n visits from the shards, beginning with another one each time.
-func (f *Frontier) grant(n int, now time.Time) []crawl.Visit {
-	var out []crawl.Visit
+// open returns the shards held, in no order.
+func (f *Frontier) open() []*shard {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.shards)) // Go's map order is random: fair enough
+}
+
+// grant collects up to n visits from the shards, beginning with another one each time. A shard that is busy, waiting for
+// its disk most likely, is passed over: others need not wait for that.
+func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 	f.met.takes.Inc()
-	for _, s := range f.shards { // Go's map order is random: fair enough
-		if len(out) >= n {
+	room := maxGrantBytes
+	for _, s := range f.open() {
+		if len(out) >= n || room <= 0 {
 			break
 		}
-		s.mu.Lock()
-		visits, err := s.grant(n-len(out), now)
+		if !s.mu.TryLock() {
+			busy = true
+			continue
+		}
+		visits, size, err := s.grant(n-len(out), room, now)
+		room -= size
 		s.mu.Unlock()
 		if err != nil {
 			continue // keepCommitted ends the shard with the same error
 		}
 		out = append(out, visits...)
 	}
-	return out
+	return out, busy
 }
 
-func (f *Frontier) nextDue() (t time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, s := range f.shards {
-		s.mu.Lock()
+func (f *Frontier) nextDue() (t time.Time, busy bool) {
+	for _, s := range f.open() {
+		if !s.mu.TryLock() {
+			busy = true
+			continue
+		}
 		if s.caughtUp {
 			if d := s.nextDue(); !d.IsZero() && (t.IsZero() || d.Before(t)) {
 				t = d
@@ -580,7 +600,7 @@ func (f *Frontier) nextDue() (t time.Time) {
 		}
 		s.mu.Unlock()
 	}
-	return t
+	return t, busy
 }
 
 // serveLeases answers the fetchers' requests about one shard: renewals, and robots.txt bodies by digest.
@@ -657,13 +677,7 @@ func (f *Frontier) serveQuestions(ctx context.Context) (stop func(), err error) 
 
 // each calls do for every open shard under its lock.
 func (f *Frontier) each(do func(*shard) error) error {
-	f.mu.Lock()
-	shards := make([]*shard, 0, len(f.shards))
-	for _, s := range f.shards {
-		shards = append(shards, s)
-	}
-	f.mu.Unlock()
-	for _, s := range shards {
+	for _, s := range f.open() {
 		s.mu.Lock()
 		var err error
 		if s.tx != nil {

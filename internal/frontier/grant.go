@@ -47,18 +47,17 @@ const (
 	spentPause = 250 * time.Millisecond
 )
 
-// grant hands out up to n visits to hosts that are due.
-func (s *shard) grant(n int, now time.Time) ([]crawl.Visit, error) {
+// grant hands out up to n visits to hosts that are due, and says about how many bytes they take; it stops once that is
+// over room.
+func (s *shard) grant(n, room int, now time.Time) (out []crawl.Visit, size int, err error) {
 	if s.broken != nil || s.tx == nil || !s.caughtUp || !s.valid() || now.Before(s.quiet) || s.j.spec.Paused {
-		return nil, s.broken
+		return nil, 0, s.broken
 	}
 	if err := s.wakeLater(now); err != nil {
-		return nil, s.fail(err)
+		return nil, 0, s.fail(err)
 	}
-	var out []crawl.Visit
 	var later []*host // due, and all they want is pages the budget has no room for
-	size := 0
-	for len(out) < n && size < maxGrantBytes && len(s.due) > 0 && !s.due[0].when.After(now) {
+	for len(out) < n && size < room && len(s.due) > 0 && !s.due[0].when.After(now) {
 		h := s.due[0]
 		if from, ok := ready(h, now); !ok || from.After(now) {
 			s.reschedule(h, now) // its robots.txt has grown too old since it was scheduled
@@ -66,7 +65,7 @@ func (s *shard) grant(n int, now time.Time) ([]crawl.Visit, error) {
 		}
 		v, bytes, err := s.visitTo(h, now)
 		if err != nil {
-			return out, s.fail(err)
+			return out, size, s.fail(err)
 		}
 		heap.Pop(&s.due)
 		if v == nil {
@@ -79,7 +78,7 @@ func (s *shard) grant(n int, now time.Time) ([]crawl.Visit, error) {
 	for _, h := range later {
 		heap.Push(&s.due, h)
 	}
-	return out, nil
+	return out, size, nil
 }
 
 // visitTo makes a visit to h and says about how many bytes it takes, or returns nil when all it could do is fetch pages,
@@ -103,7 +102,7 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 		id: crawl.VisitID{Epoch: s.epoch, N: s.visitN}, host: h, until: now.Add(leaseOwner),
 	}
 	g = &crawl.Visit{
-		ID: v.id, Shard: s.id, Host: h.Name, Delay: delay, Lease: LeaseTime, Hurried: s.j.hurry[h.Name],
+		ID: v.id, Shard: s.id, Host: h.Name, Delay: s.grantDelay(h), Lease: LeaseTime, Hurried: s.j.hurry[h.Name],
 	}
 	if k == 0 {
 		g.Errands = slices.Clone(h.errands[:min(len(h.errands), maxVisitErrand)])

@@ -3,7 +3,6 @@ package frontier
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -58,10 +57,7 @@ func (s *shard) explainLive(raw string, u canon.URL) (*crawl.Explanation, error)
 
 // answerHosts sends what is known of every host, some hosts at a time: no lock is held while the asker reads.
 func (f *Frontier) answerHosts(send func(any) error) error {
-	f.mu.Lock()
-	shards := slices.Collect(maps.Values(f.shards))
-	f.mu.Unlock()
-	for _, s := range shards {
+	for _, s := range f.open() {
 		s.mu.Lock()
 		names := make([]canon.Host, 0, len(s.hosts))
 		for name := range s.hosts {

@@ -26,34 +26,48 @@ type recentSlot struct {
 
 const (
 	recentSlots  = 1 << 14
+	recentWays   = 4   // places for each hash: with one, a fifth of a few thousand URLs would push each other out
 	maxRecentURL = 256 // so that a shard's table is never over some MiB
 )
 
 var recentSeed = maphash.MakeSeed()
 
-func (r *recent) slot(u canon.URL) *recentSlot {
+// set returns the places where u may be, and which of them a newcomer takes.
+func (r *recent) set(u canon.URL) (set []recentSlot, next int) {
 	if r.slots == nil {
 		r.slots = make([]recentSlot, recentSlots)
 	}
-	return &r.slots[maphash.String(recentSeed, string(u))%recentSlots]
+	h := maphash.String(recentSeed, string(u))
+	at := h % (recentSlots / recentWays) * recentWays
+	return r.slots[at : at+recentWays], int(h>>40) % recentWays
 }
 
 // known reports whether u was accepted, or refused for good, at this depth or a smaller one.
 func (r *recent) known(u canon.URL, depth int) bool {
-	s := r.slot(u)
-	return s.url == u && s.depth <= depth
+	set, _ := r.set(u)
+	for i := range set {
+		if set[i].url == u {
+			return set[i].depth <= depth
+		}
+	}
+	return false
 }
 
 func (r *recent) add(u canon.URL, depth int) {
 	if len(u) > maxRecentURL {
 		return
 	}
-	s := r.slot(u)
-	if s.url != u {
-		*s = recentSlot{canon.URL(strings.Clone(string(u))), depth}
-	} else {
-		s.depth = min(s.depth, depth)
+	set, next := r.set(u)
+	for i := range set {
+		switch set[i].url {
+		case u:
+			set[i].depth = min(set[i].depth, depth)
+			return
+		case "":
+			next = i
+		}
 	}
+	set[next] = recentSlot{canon.URL(strings.Clone(string(u))), depth}
 }
 
 // offer is one link on its way into the seen set.

@@ -104,7 +104,7 @@ func mustParse(t testing.TB, raw string) canon.URL {
 
 func (b *bench) grant(n int) []crawl.Visit {
 	b.t.Helper()
-	v, err := b.s.grant(n, time.Now())
+	v, _, err := b.s.grant(n, maxGrantBytes, time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}
