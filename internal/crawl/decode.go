@@ -460,6 +460,8 @@ func (d *dec) page(p *Page) {
 			p.Origin = d.origin()
 		case 22:
 			p.Fresh = d.dur()
+		case 23:
+			p.Scope = d.uint()
 		default:
 			d.skip()
 		}

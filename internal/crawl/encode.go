@@ -255,6 +255,7 @@ func AppendPage(b []byte, p *Page) []byte {
 		e.uint(20, uint64(p.Kind))
 		e.str(21, origin(p.Origin))
 		e.dur(22, p.Fresh)
+		e.uint(23, p.Scope)
 	})
 	return e.b
 }

@@ -55,6 +55,7 @@ type Page struct {
 	Body             []byte // content-decoded, not character-decoded, then packed as Encoding says
 	Deleted          Reason // non-empty: forget the copy you have; the reason why
 	Truncated        bool   // the body is the first part only (over the size limit)
+	Scope            uint64 // Spec.ScopeHash of the scope its links were filtered by
 	Kind             PageKind
 	Origin           canon.Origin  // KindData: whose it is; URL is where redirects led
 	Fresh            time.Duration // KindData: its lifetime

@@ -1,6 +1,11 @@
 package crawl
 
-import "time"
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+)
 
 // Spec is what a crawl is: kept in the crawl's KV bucket, read by every service, written by `curtsy crawl` and
 // `curtsy seed`. Shards is fixed when the crawl is created; all else may change between runs.
@@ -28,4 +33,16 @@ type Spec struct {
 	Resolve      []string      `json:"resolve,omitempty"` // HOST=ADDR, *.suffix=ADDR
 	Paused       bool          `json:"paused,omitempty"`
 	Search       bool          `json:"search"`
+}
+
+// ScopeText changes with what decides whether a link belongs to the crawl.
+func (s *Spec) ScopeText() string {
+	return fmt.Sprintf("%s|%q|%q|%q", s.Scope, slices.Sorted(slices.Values(s.Seeds)), s.Include, s.Exclude)
+}
+
+// ScopeHash stands for ScopeText in messages; never 0.
+func (s *Spec) ScopeHash() uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s.ScopeText())) // never fails
+	return max(h.Sum64(), 1)
 }

@@ -29,13 +29,14 @@ const token = "curtsy"
 
 // rig is the services of one crawl in this process.
 type rig struct {
-	t     testing.TB
-	q     *queue.Conn
-	spec  crawl.Spec
-	pages atomic.Int64
-	dir   string
-	index bool // with an indexer instead of a sink
-	stop  func()
+	t        testing.TB
+	q        *queue.Conn
+	spec     crawl.Spec
+	pages    atomic.Int64
+	dir      string
+	services []interface{ SetSpec(crawl.Spec) error }
+	index    bool // with an indexer instead of a sink
+	stop     func()
 }
 
 func logger(t testing.TB) *slog.Logger {
@@ -108,12 +109,14 @@ func (r *rig) start(dir string, opt fetcher.Options) {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return fr.Run(gctx) })
 	g.Go(func() error { return fe.Run(gctx) })
+	r.services = append(r.services[:0], fr, fe)
 	if r.index {
 		x, err := indexer.New(r.q, r.spec, indexer.Options{Dir: dir, Instance: "i1", Embedded: true, Search: r.spec.Search, Log: log})
 		if err != nil {
 			t.Fatal(err)
 		}
 		g.Go(func() error { return x.Run(gctx) })
+		r.services = append(r.services, x)
 	} else {
 		r.sink(g, gctx)
 	}

@@ -24,6 +24,7 @@ type config struct {
 	spec         crawl.Spec
 	names        crawl.Names
 	scope        *scope.Scope
+	scopeHash    uint64
 	resolve      resolveMap
 	header       http.Header // of every request
 	allowPrivate bool

@@ -122,7 +122,7 @@ func newConfig(spec crawl.Spec) (*config, error) {
 		return nil, err
 	}
 	return &config{
-		spec: spec, names: crawl.Names(spec.Name), scope: sc, resolve: resolve,
+		spec: spec, names: crawl.Names(spec.Name), scope: sc, scopeHash: spec.ScopeHash(), resolve: resolve,
 		allowPrivate: spec.AllowPrivate, contact: spec.Contact != "",
 		header: http.Header{
 			"User-Agent":      {userAgent(spec)},

@@ -106,7 +106,7 @@ func (v *visit) keep(u *crawl.VisitURL, a *answer, kind string, r *crawl.Result)
 	d := scan.Directives.At(a.at)
 	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
 	p := crawl.Page{
-		URL: u.URL, Visit: v.job.ID, Status: a.status, FetchedAt: a.at, ContentType: kind, Charset: scan.Charset,
+		URL: u.URL, Visit: v.job.ID, Scope: v.cfg.scopeHash, Status: a.status, FetchedAt: a.at, ContentType: kind, Charset: scan.Charset,
 		UnavailableAfter: d.UnavailableAfter, Depth: u.Depth, FoundOn: u.FoundOn,
 		ETag: headerText(a.header, "Etag"), LastModified: headerText(a.header, "Last-Modified"),
 		Truncated: a.truncated,

@@ -90,8 +90,14 @@ func (s *shard) judgeAnew() error {
 	}
 	now := time.Now()
 	s.recent = recent{}
-	return s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
+	var led []crawl.Links // targets of redirects that the scope kept out, and does no longer
+	err := s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
 		switch {
+		case r.Class == crawl.Redirected:
+			if u, err := canon.Parse(r.Detail); err == nil && s.j.scope.Decide(u).In {
+				led = append(led, crawl.Links{FoundOn: r.URL, Depth: r.Depth, Hops: r.Hops + 1, URLs: []canon.URL{u}})
+			}
+			return false, nil
 		case r.Class == crawl.Queued && !s.j.scope.Decide(r.URL).In:
 			s.landed(h, r.Order)
 			if err := s.dequeue(h, r); err != nil {
@@ -135,6 +141,21 @@ func (s *shard) judgeAnew() error {
 		s.reschedule(h, now)
 		return true, nil
 	})
+	if err != nil {
+		return err
+	}
+	for i := range led {
+		to := crawl.ShardOf(led[i].URLs[0].Host(), s.j.spec.Shards)
+		if to == s.id {
+			err = s.applyLinks(&led[i], now)
+		} else {
+			err = s.send(to, &crawl.Event{Links: led[i : i+1]})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // judgeBy makes the shard judge by another spec from now on, and what it has judged before as well. The caller holds mu.

@@ -54,9 +54,10 @@ type Indexer struct {
 	claiming sync.Mutex // held over the claim of a shard that has no home yet
 	claimed  int        // such shards claimed; guarded by claiming
 
-	mu     sync.Mutex // guards what follows
-	spec   crawl.Spec
-	shards map[int]*shard // held now
+	mu      sync.Mutex // guards what follows
+	spec    crawl.Spec
+	shards  map[int]*shard // held now
+	changed chan struct{}  // closed and replaced when spec is
 }
 
 // New checks spec and options. It touches neither disk nor network.
@@ -90,7 +91,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 		o.Patience = 30 * time.Second
 	}
 	x := &Indexer{
-		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, shards: make(map[int]*shard),
+		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, shards: make(map[int]*shard), changed: make(chan struct{}),
 		// Search may use half the processors: the other half is the crawl's.
 		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
@@ -112,8 +113,22 @@ func (x *Indexer) SetSpec(spec crawl.Spec) error {
 	if spec.Search != x.spec.Search {
 		x.log.Info("search is switched when the indexer starts next", "search", spec.Search)
 	}
+	if spec.ScopeText() != x.spec.ScopeText() {
+		for _, s := range x.shards {
+			s.relinking.Store(true) // before anybody can take the crawl for done
+		}
+	}
 	x.spec = spec
+	close(x.changed)
+	x.changed = make(chan struct{})
 	return nil
+}
+
+// specChanged returns a channel that is closed when the spec is replaced.
+func (x *Indexer) specChanged() <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.changed
 }
 
 // Run stores and indexes the pages of its shards and answers questions until ctx ends; then it finishes the batch in
@@ -230,6 +245,9 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		n, err := x.work.Pending(ctx, x.names.PagesSubject(s.id))
 		if err != nil {
 			n = 1
+		}
+		if s.relinking.Load() {
+			n++ // links are on their way: nobody is done
 		}
 		stats := s.store.Stats()
 		st.Shards = append(st.Shards, s.id)

@@ -35,7 +35,9 @@ type shard struct {
 	failed   time.Time                                // when storing failed last
 	put      func([]pages.Page) (pages.Result, error) // store.Put; a test's hook
 	fatal    atomic.Pointer[error]
-	stop     context.CancelFunc
+
+	relinking atomic.Bool // the scope changed, and the links of stored pages are not all offered again
+	stop      context.CancelFunc
 }
 
 // part is what questions about a shard are answered from: its files.
@@ -87,6 +89,7 @@ func (x *Indexer) serveShard(ctx context.Context, id int, kv jetstream.KeyValue,
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s := &shard{part: part{id, store, new(atomic.Pointer[search.Index])}, x: x, log: log, put: store.Put, stop: stop}
+	s.relinking.Store(s.scopeChanged())
 	if x.o.Search {
 		if err := s.openSearch(); err != nil {
 			log.Error("search is off until its file can be opened", "err", err) // followSearch tries again
@@ -98,6 +101,7 @@ func (x *Indexer) serveShard(ctx context.Context, id int, kv jetstream.KeyValue,
 	g.Go(func() error { return own.Run(gctx) })
 	g.Go(func() error { return s.consume(gctx, own.Epoch()) })
 	g.Go(func() error { return s.expire(gctx) })
+	g.Go(func() error { return s.keepLinked(gctx) })
 	if x.o.Search {
 		g.Go(func() error { return s.followSearch(gctx) })
 	}
@@ -199,6 +203,9 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 			}
 			all = append(all, s.read(p, now))
 		}
+	}
+	if err := s.offerStrays(ctx, all); err != nil {
+		return err
 	}
 	s.pace(ctx, all)
 	began := time.Now()

@@ -41,3 +41,34 @@ func (s *Store) EachFile(fn func(origin string, value []byte) error) error {
 		return b.ForEach(func(k, v []byte) error { return fn(string(k), v) })
 	})
 }
+
+// bucketMarks holds small facts about the store as a whole.
+var bucketMarks = []byte("marks")
+
+// Mark returns what SetMark last kept under a name; empty when nothing.
+func (s *Store) Mark(name string) (value string, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		if b := tx.Bucket(bucketMarks); b != nil {
+			value = string(b.Get([]byte(name)))
+		}
+		return nil
+	})
+	return value, err
+}
+
+// SetMark keeps a small fact about the store as a whole.
+func (s *Store) SetMark(name, value string) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(bucketMarks)
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte(name), []byte(value))
+	})
+	if err != nil {
+		return fmt.Errorf("mark %s in %s: %w", name, s.path, err)
+	}
+	return nil
+}

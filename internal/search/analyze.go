@@ -1,13 +1,8 @@
 package search
 
 import (
-	"hash/maphash"
-	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/blevesearch/snowballstem"
-	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -19,9 +14,9 @@ const (
 
 // token is one term of a text and where it was found.
 type token struct {
-	term       string
-	start, end int  // bytes of the text
-	part       bool // a part of an identifier whose whole came before
+	term       []byte // the receiver's only until it returns
+	start, end int    // bytes of the text
+	part       bool   // a part of an identifier whose whole came before
 }
 
 // analyzer turns text into terms. It is for one goroutine.
@@ -30,32 +25,9 @@ type analyzer struct {
 	langs map[string]*words
 }
 
-// words remembers the terms of one language's words: a page has a few hundred different ones and the next page the
-// same. Slots are overwritten when two words meet in one, so memory is bounded and nothing ever needs clearing.
-type words struct {
-	stem  func(*snowballstem.Env) bool // nil: as it is
-	env   *snowballstem.Env
-	seed  maphash.Seed
-	slots []slot
-}
-
-type slot struct{ word, term string }
-
 // newAnalyzer makes an analyzer that remembers about 2^bits words per language.
 func newAnalyzer(bits int) *analyzer {
 	return &analyzer{slots: 1 << bits, langs: make(map[string]*words)}
-}
-
-func (a *analyzer) words(lang string) *words {
-	if stemmers[lang] == nil {
-		lang = "" // languages without a stemmer share one table
-	}
-	w := a.langs[lang]
-	if w == nil {
-		w = &words{stem: stemmers[lang], env: snowballstem.NewEnv(""), seed: maphash.MakeSeed(), slots: make([]slot, a.slots)}
-		a.langs[lang] = w
-	}
-	return w
 }
 
 // appendTerms appends the terms of text, each followed by a space, as FTS5 takes them, and returns how many they are.
@@ -103,21 +75,23 @@ func (a *analyzer) tokens(lang string, text []byte, emit func(token) bool) {
 			i++
 			continue
 		}
-		start, humps, digits, simple := i, false, false, true
+		start, humps, stem, ascii, hash := i, false, true, true, uint32(hashStart)
 		for prev := uint8(classSep); i < len(text); {
-			c := class[text[i]]
+			c, n := class[text[i]], 1
 			if c == classMulti {
-				r, n := utf8.DecodeRune(text[i:])
-				if unspaced(r) || !wordRune(r) {
+				var r rune
+				if r, n = utf8.DecodeRune(text[i:]); unspaced(r) || !wordRune(r) {
 					break
 				}
-				simple = false
-				i += n
+				ascii = false
 			} else if c == classSep {
 				break
-			} else {
-				humps = humps || c == classUpper && prev == classLower
-				digits = digits || c == classDigit
+			} else if c == classDigit {
+				stem = false // numbers, versions, hashes
+			}
+			humps = humps || c == classUpper && prev == classLower
+			for ; n > 0; n-- {
+				hash = (hash ^ uint32(text[i])) * hashStep
 				i++
 			}
 			prev = c
@@ -146,75 +120,18 @@ func (a *analyzer) tokens(lang string, text []byte, emit func(token) bool) {
 			continue
 		}
 		word := text[start:i]
-		if !emit(token{term: w.term(word, !digits), start: start, end: i}) {
+		if !emit(token{term: w.term(word, hash, stem), start: start, end: i}) {
 			return
 		}
-		if humps && simple {
+		if humps && ascii {
 			for _, p := range humpsOf(word) {
-				if !emit(token{w.term(word[p[0]:p[1]], true), start + p[0], start + p[1], true}) {
+				part := word[p[0]:p[1]]
+				if !emit(token{w.term(part, hashOf(part), true), start + p[0], start + p[1], true}) {
 					return
 				}
 			}
 		}
 	}
-}
-
-// term returns what a word is indexed as.
-func (w *words) term(word []byte, stem bool) string {
-	if !stem { // numbers, versions, hashes: many, and each seldom
-		return plain(lower(string(word)))
-	}
-	s := &w.slots[maphash.Bytes(w.seed, word)&uint64(len(w.slots)-1)]
-	if s.word == string(word) {
-		return s.term
-	}
-	raw := string(word)
-	t := lower(raw)
-	if w.stem != nil {
-		w.env.SetCurrent(t)
-		w.stem(w.env)
-		if stemmed := w.env.Current(); stemmed != "" {
-			t = stemmed
-		}
-	}
-	if t = plain(t); t == raw {
-		t = raw // one string instead of two
-	}
-	*s = slot{raw, t}
-	return t
-}
-
-// lower is ToLower after the compatibility forms (full-width letters, ligatures) are written out.
-func lower(s string) string {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 {
-			return strings.ToLower(norm.NFKC.String(s))
-		}
-	}
-	return strings.ToLower(s)
-}
-
-// plain takes off the accents that people leave out when they type, and drops what FTS5 would take for the end of a
-// word: nothing but letters and digits, and whatever lies beyond ASCII, may reach it.
-func plain(s string) string {
-	i := 0
-	for i < len(s) && s[i] < 0x80 && class[s[i]] != classSep {
-		i++
-	}
-	if i == len(s) {
-		return s
-	}
-	out := strings.Map(func(r rune) rune {
-		accent := r >= 0x0300 && r <= 0x036F || r >= 0x064B && r <= 0x0652
-		if accent || r < 0x80 && class[r] == classSep {
-			return -1
-		}
-		return r
-	}, norm.NFD.String(s))
-	if out == "" {
-		return s // an accent by itself
-	}
-	return norm.NFC.String(out)
 }
 
 func wordRune(r rune) bool {
@@ -241,11 +158,11 @@ func unspaced(r rune) bool {
 func pairs(text []byte, start, end int, emit func(token) bool) bool {
 	_, n := utf8.DecodeRune(text[start:end])
 	if start+n == end {
-		return emit(token{term: lower(string(text[start:end])), start: start, end: end})
+		return emit(token{term: []byte(lower(string(text[start:end]))), start: start, end: end})
 	}
 	for i := start; i+n < end; {
 		_, m := utf8.DecodeRune(text[i+n : end])
-		if !emit(token{term: lower(string(text[i : i+n+m])), start: i, end: i + n + m}) {
+		if !emit(token{term: []byte(lower(string(text[i : i+n+m]))), start: i, end: i + n + m}) {
 			return false
 		}
 		i, n = i+n, m

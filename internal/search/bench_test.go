@@ -150,7 +150,7 @@ func BenchmarkSearch(b *testing.B) {
 	var words []string
 	a := newAnalyzer(10)
 	for i := range 20 {
-		a.tokens("", []byte(all[i*7%len(all)].Title), func(t token) bool { words = append(words, t.term); return true })
+		a.tokens("", []byte(all[i*7%len(all)].Title), func(t token) bool { words = append(words, string(t.term)); return true })
 	}
 	b.ResetTimer()
 	for i := 0; b.Loop(); i++ {

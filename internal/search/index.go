@@ -41,7 +41,7 @@ type Index struct {
 // is. Those for queries are small.
 var (
 	indexing = sync.Pool{New: func() any { return newAnalyzer(16) }}
-	querying = sync.Pool{New: func() any { return newAnalyzer(13) }}
+	querying = sync.Pool{New: func() any { return newAnalyzer(12) }}
 )
 
 // Open opens the index at path, which follows store, and creates or empties it when it is missing, damaged, of another

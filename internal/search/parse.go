@@ -115,12 +115,13 @@ func (a *analyzer) variants(c clause, langs []string) []variant {
 		var all, whole, parts []string
 		inPart := 0
 		a.tokens(lang, []byte(c.text), func(t token) bool {
-			all = append(all, t.term)
+			term := string(t.term)
+			all = append(all, term)
 			if t.part {
-				parts = append(parts, t.term)
+				parts = append(parts, term)
 				inPart++
 			} else {
-				whole = append(whole, t.term)
+				whole = append(whole, term)
 			}
 			return len(all) < 64
 		})

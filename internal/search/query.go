@@ -149,7 +149,7 @@ func (x *Index) weigh(a *analyzer, hits []found, p parsed, groups [][]variant) {
 		h.page = page
 		var title []string
 		a.tokens(h.lang, []byte(page.Title), func(t token) bool {
-			title = append(title, t.term)
+			title = append(title, string(t.term))
 			return len(title) < 64
 		})
 		if covered := inTitle(title, p.clauses, groups); covered > 0 {

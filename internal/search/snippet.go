@@ -51,9 +51,9 @@ func snippet(a *analyzer, p *pages.Page, lang string, clauses []clause, groups [
 	}
 	var marks []mark
 	a.tokens(lang, text, func(t token) bool {
-		i, ok := wanted[t.term]
+		i, ok := wanted[string(t.term)]
 		for p, pi := range prefixes {
-			if !ok && strings.HasPrefix(t.term, p) {
+			if !ok && bytes.HasPrefix(t.term, []byte(p)) {
 				i, ok = pi, true
 			}
 		}

@@ -1,0 +1,292 @@
+//go:build external
+
+package deploytest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// image is what the tests build, and keep: Docker's cache makes the next build quick.
+const image = "curtsytest"
+
+// buildImage makes the image as a machine does that can pull none.
+func buildImage(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	// What these names stood for before would stay behind without one.
+	names := []string{image + "-build", image}
+	var old []string
+	for _, name := range names {
+		id, _ := try(time.Minute, "docker", "image", "inspect", "-f", "{{.Id}}", name) // none: nothing to remove
+		old = append(old, strings.TrimSpace(string(id)))
+	}
+	run(t, 5*time.Minute, filepath.Join(root, "deploy", "build-image"))
+	for i, name := range names {
+		args := []string{"build", "-q", "-f", "deploy/Dockerfile", "--build-arg", "BUILD_IMAGE=curtsy-build", "-t", name}
+		if i == 0 {
+			args = append(args, "--target", "build")
+		}
+		// Building needs no network, and here may have none.
+		id := run(t, 15*time.Minute, "docker", append(args, "--network", "none", ".")...)
+		if old[i] != "" && old[i] != strings.TrimSpace(string(id)) {
+			_, _ = try(time.Minute, "docker", "image", "rm", old[i]) // in use: then it stays
+		}
+	}
+	t.Logf("image built in %v", time.Since(began).Round(time.Second))
+}
+
+// composition is a compose file that is up.
+type composition struct {
+	t       *testing.T
+	project string
+	command []string // docker-compose, or docker compose
+	env     []string
+	nats    string // where its server can be reached
+}
+
+// compose brings deploy's file up under a name of its own. At the end of the test all of it is removed.
+func compose(t *testing.T, file string, args ...string) *composition {
+	t.Helper()
+	c := &composition{t: t, project: fmt.Sprintf("curtsytest-%08x", rand.Uint32()), command: []string{"docker-compose"}}
+	if _, err := exec.LookPath("docker-compose"); err != nil {
+		c.command = []string{"docker", "compose"}
+	}
+	c.command = append(c.command, "-p", c.project, "-f", filepath.Join("deploy", file))
+	port := freePort(t)
+	c.nats = fmt.Sprintf("nats://127.0.0.1:%d", port)
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs, err := c.try(time.Minute, "logs", "--no-color", "--tail=40")
+			t.Logf("%s\n%s(%v)", ps(c.project), logs, err)
+		}
+		if _, err := c.try(2*time.Minute, "down", "-v", "--remove-orphans"); err != nil {
+			t.Errorf("not everything could be removed: %v", err)
+		}
+	})
+	for n := range 5 {
+		c.env = environ("CURTSY_IMAGE="+image, "NATS_IMAGE="+image, fmt.Sprint("NATS_PORT=", port), "SUBNET="+freeSubnet(t))
+		_, err := c.try(3*time.Minute, append([]string{"up", "-d"}, args...)...)
+		if err == nil {
+			return c
+		}
+		if n == 4 || !strings.Contains(err.Error(), "verlaps with other") { // a network that no interface of ours shows
+			t.Fatal(err)
+		}
+	}
+	panic("unreachable")
+}
+
+func (c *composition) try(limit time.Duration, args ...string) ([]byte, error) {
+	args = slices.Concat(c.command, args)
+	return tryEnv(limit, c.env, args[0], args[1:]...)
+}
+
+// ps shows the containers of a project to people.
+func ps(project string) string {
+	out, err := try(time.Minute, "docker", "ps", "-a", "--filter", "label=com.docker.compose.project="+project,
+		"--format", "{{.Names}}\t{{.Status}}")
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// container is what the tests read of docker inspect.
+type container struct {
+	ID    string
+	State struct {
+		Status   string
+		ExitCode int
+		Health   *struct{ Status string }
+	}
+	Config struct{ Labels map[string]string }
+}
+
+func (c container) service() string { return c.Config.Labels["com.docker.compose.service"] }
+
+func (c *composition) containers() []container {
+	c.t.Helper()
+	ids := strings.Fields(string(run(c.t, time.Minute, "docker", "ps", "-aq", "--filter", "label=com.docker.compose.project="+c.project)))
+	if len(ids) == 0 {
+		c.t.Fatal("there are no containers")
+	}
+	var cs []container
+	if err := json.Unmarshal(run(c.t, time.Minute, "docker", append([]string{"inspect"}, ids...)...), &cs); err != nil {
+		c.t.Fatal(err)
+	}
+	return cs
+}
+
+// healthy waits until every container says it is well, or has ended well if its job ends. It returns the first container of
+// each service.
+func (c *composition) healthy(limit time.Duration) map[string]container {
+	c.t.Helper()
+	end := time.Now().Add(limit)
+	for {
+		all, sick := map[string]container{}, 0
+		for _, k := range c.containers() {
+			all[k.service()] = k
+			if h := k.State.Health; h != nil && h.Status != "healthy" || h == nil && (k.State.Status != "exited" || k.State.ExitCode != 0) {
+				sick++
+			}
+		}
+		if sick == 0 {
+			return all
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("%d containers are not healthy after %v", sick, limit)
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+// TestExternalCompose brings up what someone trying Curtsy with Docker would, and holds what it crawls against what the
+// demo's web knows of itself.
+func TestExternalCompose(t *testing.T) {
+	buildImage(t)
+	began := time.Now()
+	c := compose(t, "compose.yaml", "--scale", "fetcher=3")
+	all := c.healthy(90 * time.Second)
+	t.Logf("healthy after %v", time.Since(began).Round(time.Second))
+	o := observe(t, c.nats, "demo", time.Minute)
+	o.done(2 * time.Minute)
+	t.Logf("crawled after %v", time.Since(began).Round(time.Second))
+
+	at := []string{"--nats", c.nats, "--crawl", "demo"}
+	st, pages := status(t, at...), storedPages(t, at...)
+	if st.Queued != 0 || st.InFlight != 0 || int(st.Stored) != len(pages) {
+		t.Errorf("done with %d queued, %d in flight, %d stored; there are %d pages", st.Queued, st.InFlight, st.Stored, len(pages))
+	}
+	demo := simweb.New(simweb.Demo())
+	got := o.classes(demo.Expect("curtsy"))
+	for u := range pages {
+		got[u] = simweb.Stored
+	}
+	for _, line := range demo.Diff("curtsy", got) {
+		t.Error(line)
+	}
+	for class, n := range map[simweb.Class]int64{simweb.Stored: st.Stored, simweb.Redirected: st.Redirected, simweb.Failed: st.Failed} {
+		if is := count(got, class); is != n {
+			t.Errorf("status counts %d %s, of the URLs the demo's web has it is %d", n, class, is)
+		}
+	}
+	hits := run(t, time.Minute, program(t, "curtsy"), append([]string{"search", "--json", "quiet harbor"}, at...)...)
+	if !strings.Contains(string(hits), ".sim.test/") {
+		t.Errorf("search finds %q", hits)
+	}
+	if out, err := c.try(time.Minute, "exec", "-T", "indexer", "curtsy", "status"); err != nil || !strings.Contains(string(out), "stored") {
+		t.Errorf("status inside a container: %s%v", out, err)
+	}
+	checkRequests(t, all["web"])
+
+	run(t, 2*time.Minute, c.command[0], append(c.command[1:], "stop")...)
+	for _, k := range c.containers() {
+		if k.State.ExitCode != 0 {
+			t.Errorf("told to stop, %s ended with %d", k.service(), k.State.ExitCode)
+		}
+	}
+	t.Logf("%d pages of %d URLs", len(pages), st.Discovered)
+}
+
+// classes asks what became of each URL.
+func (o *observer) classes(urls map[string]simweb.Expectation) map[string]simweb.Class {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
+	defer cancel()
+	got := map[string]simweb.Class{}
+	for u, want := range urls {
+		err := ask.Gather(ctx, o.q.NC, crawl.Names(o.spec.Name), "explain", map[string]string{"url": u}, o.spec.Shards, func(raw json.RawMessage) error {
+			var x crawl.Explanation
+			if err := json.Unmarshal(raw, &x); err != nil || !x.Seen {
+				return err
+			}
+			got[u] = simweb.Class(x.State)
+			return nil
+		})
+		if err != nil && !want.Optional { // such as one too long to be a URL here
+			o.t.Errorf("explain %s: %v", u, err)
+		}
+	}
+	return got
+}
+
+func count(got map[string]simweb.Class, class simweb.Class) (n int64) {
+	for c := range maps.Values(got) {
+		if c == class {
+			n++
+		}
+	}
+	return n
+}
+
+// checkRequests holds the log of the web's container against what we promise. Its health checks are no crawler's.
+func checkRequests(t *testing.T, web container) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "requests.jsonl")
+	run(t, time.Minute, "docker", "cp", web.ID+":/data/requests.jsonl", file)
+	log, err := simweb.ReadLog(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = slices.DeleteFunc(log, func(r simweb.Request) bool { return strings.HasPrefix(r.UserAgent, "Go-http-client/") })
+	if len(log) < 250 {
+		t.Errorf("only %d requests: the log proves little", len(log))
+	}
+	bad := simweb.Check(log, simweb.CheckOptions{
+		Delay: simweb.Every(100 * time.Millisecond), Token: "curtsy",
+		UserAgent: func(agent string) bool { return strings.HasPrefix(agent, "curtsy/") }, // the demo has nobody to contact
+	})
+	for _, v := range bad[:min(len(bad), 10)] {
+		t.Error(v)
+	}
+	t.Logf("%d requests, %d violations", len(log), len(bad))
+}
+
+// freePort is a port of loopback that nobody has now.
+func freePort(t *testing.T) int {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().(*net.TCPAddr).Port
+}
+
+// freeSubnet is the first three bytes of a private network that this machine has no interface in.
+func freeSubnet(t *testing.T) string {
+	t.Helper()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		prefix := fmt.Sprintf("10.%d.%d", 128+rand.IntN(100), rand.IntN(256))
+		_, subnet, err := net.ParseCIDR(prefix + ".0/24")
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := slices.ContainsFunc(addrs, func(a net.Addr) bool {
+			n, ok := a.(*net.IPNet)
+			return ok && (n.Contains(subnet.IP) || subnet.Contains(n.IP))
+		})
+		if !taken {
+			return prefix
+		}
+	}
+}

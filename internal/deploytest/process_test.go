@@ -1,0 +1,227 @@
+//go:build external
+
+package deploytest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// root is the checkout, seen from this package's folder, which is where its tests run.
+var root = func() string {
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+var scratch string // of all tests here; goes with the last of them
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratch, err = os.MkdirTemp("", "deploytest-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(scratch)
+	os.Exit(code)
+}
+
+// programs builds every command, and nats-server from its module, once.
+var programs = sync.OnceValues(func() (dir string, err error) {
+	dir = filepath.Join(scratch, "bin")
+	cmd := exec.Command("go", "build", "-o", dir+"/", "./cmd/...", "github.com/nats-io/nats-server/v2")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+func program(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, name)
+}
+
+// environ is the environment without what would configure Curtsy or the compose file, and with more.
+func environ(more ...string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return strings.HasPrefix(name, "CURTSY_") || slices.Contains([]string{"SEED", "CONTACT", "CRAWL", "SUBNET", "NATS_PORT", "NATS_IMAGE"}, name)
+	})
+	return append(env, more...)
+}
+
+// run runs a program to its end, which must be a good one, and returns what it wrote to standard output.
+func run(t *testing.T, limit time.Duration, name string, args ...string) []byte {
+	t.Helper()
+	out, err := try(limit, name, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func try(limit time.Duration, name string, args ...string) ([]byte, error) {
+	return tryEnv(limit, environ(), name, args...)
+}
+
+func tryEnv(limit time.Duration, env []string, name string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, env, &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s %s: %w\n%s%s", filepath.Base(name), strings.Join(args, " "), err, tail(stdout.Bytes()), tail(stderr.Bytes()))
+	}
+	return stdout.Bytes(), nil
+}
+
+// tail is the last part of an output, enough to see what went wrong.
+func tail(b []byte) []byte { return b[max(0, len(b)-3000):] }
+
+// process is a daemon that a test started.
+type process struct {
+	t     *testing.T
+	name  string
+	cmd   *exec.Cmd
+	log   string // file of its standard output and error
+	ended chan struct{}
+	err   error // of Wait; after ended
+}
+
+// start runs a daemon until stop, kill, or the end of the test, where it must still be there and end cleanly when told to.
+func start(t *testing.T, name, bin string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, name: name, log: filepath.Join(t.TempDir(), "log"), ended: make(chan struct{})}
+	log, err := os.Create(p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	p.cmd = exec.Command(program(t, bin), args...)
+	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = environ(), log, log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		p.stop()
+		if t.Failed() {
+			text, _ := os.ReadFile(p.log)
+			t.Logf("%s wrote, at last:\n%s", name, tail(text))
+		}
+	})
+	return p
+}
+
+// stop asks the process to end and waits until it has.
+func (p *process) stop() {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+	default:
+		p.cmd.Process.Signal(syscall.SIGTERM) // an error means that it has just ended
+		select {
+		case <-p.ended:
+		case <-time.After(20 * time.Second):
+			p.kill()
+			p.t.Errorf("%s did not end within 20 s of SIGTERM", p.name)
+			return
+		}
+	}
+	if p.err != nil && !p.killed() {
+		p.t.Errorf("%s ended: %v", p.name, p.err)
+	}
+}
+
+// kill ends the process as a power cut would.
+func (p *process) kill() {
+	p.cmd.Process.Kill() // an error means that it has just ended
+	<-p.ended
+}
+
+func (p *process) killed() bool {
+	var exit *exec.ExitError
+	return errors.As(p.err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+}
+
+// startNATS runs a server with deploy's own configuration on free ports and returns its URL.
+func startNATS(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	p := start(t, "nats-server", "nats-server", "-c", filepath.Join(root, "deploy", "nats.conf"), "-sd", filepath.Join(dir, "js"),
+		"-a", "127.0.0.1", "-p", "-1", "-m", "-1", "--ports_file_dir", dir)
+	ports := filepath.Join(dir, fmt.Sprintf("nats-server_%d.ports", p.cmd.Process.Pid))
+	for range 200 {
+		var there struct {
+			NATS []string `json:"nats"`
+		}
+		text, err := os.ReadFile(ports)
+		if err == nil && json.Unmarshal(text, &there) == nil && len(there.NATS) > 0 {
+			return there.NATS[0]
+		}
+		select {
+		case <-p.ended:
+			t.Fatal("nats-server ended at once")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	t.Fatal("nats-server did not say its port within 10 s")
+	return ""
+}
+
+// storedPages runs curtsy pages and returns the digest of each URL's body.
+func storedPages(t *testing.T, where ...string) map[string]string {
+	t.Helper()
+	out := run(t, time.Minute, program(t, "curtsy"), append([]string{"pages", "--json"}, where...)...)
+	pages := map[string]string{}
+	for line := range bytes.Lines(out) {
+		var p crawl.PageInfo
+		if err := json.Unmarshal(line, &p); err != nil {
+			t.Fatalf("curtsy pages: %v: %s", err, line)
+		}
+		if _, twice := pages[p.URL]; twice {
+			t.Errorf("curtsy pages lists %s twice", p.URL)
+		}
+		pages[p.URL] = p.SHA256
+	}
+	return pages
+}
+
+// status runs curtsy status and holds its numbers against one another.
+func status(t *testing.T, where ...string) crawl.Status {
+	t.Helper()
+	var st crawl.Status
+	out := run(t, time.Minute, program(t, "curtsy"), append([]string{"status", "--json"}, where...)...)
+	if err := json.Unmarshal(out, &st); err != nil {
+		t.Fatalf("curtsy status: %v: %s", err, out)
+	}
+	if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
+		t.Errorf("discovered %d, but the classes add up to %d: %+v", st.Discovered, sum, st)
+	}
+	return st
+}

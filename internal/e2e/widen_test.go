@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// TestWiderScopeContinues finishes a crawl of one page, then of one host, then of the whole domain. Each step must go on
+// from the pages there are: in the end all is stored, and no page was asked for twice.
+func TestWiderScopeContinues(t *testing.T) {
+	web, err := simweb.Start(simweb.Config{Seed: 9, Hosts: 3, PagesPerHost: 10, CrossLinks: 2, Mix: func(int) simweb.Behavior {
+		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureRedirects}}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	spec := specFor(web)
+	spec.Scope = "page"
+	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r.seed()
+	if st := r.wait(time.Minute); st.Stored != 1 {
+		t.Fatalf("scope page: %+v, want one page", st)
+	}
+	r.stop()
+	r.spec.Scope = "host"
+	r.start(r.dir, fetcher.Options{})
+	host := r.wait(time.Minute)
+	if host.Stored < 10 || host.Hosts != 1 {
+		t.Fatalf("scope host: %+v, want the pages of one host", host)
+	}
+	// And while it runs:
+	r.spec.Scope = "domain"
+	for _, s := range r.services {
+		if err := s.SetSpec(r.spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st := r.wait(time.Minute)
+	r.stop()
+	if st.Stored <= host.Stored || st.Hosts != 3 {
+		t.Errorf("scope domain: %+v", st)
+	}
+	judge(t, r, web)
+	seen := map[string]int{}
+	for _, q := range web.Log() {
+		if !q.Robots && q.Path != "/data.txt" {
+			seen[q.Host+q.Path]++
+		}
+	}
+	for u, n := range seen {
+		if n > 1 {
+			t.Errorf("%s was asked for %d times", u, n)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// Links out of scope are dropped before they cost anything. When the scope of a crawl changes, the stored pages still
+// have them: they are read again and their links offered anew, so that a wider scope continues a finished crawl without
+// asking any site for a page twice. What is offered twice changes nothing, so a crash in the middle costs time only.
+
+// markScope is where a store keeps the scope its pages' links were offered under.
+const markScope = "scope"
+
+// keepLinked offers the links of the shard's pages whenever the scope differs from the one they were offered under,
+// until ctx ends. Its trouble is not storing's.
+func (s *shard) keepLinked(ctx context.Context) error {
+	for wait := time.Second; ; {
+		changed := s.x.specChanged()
+		err := s.relink(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			s.log.Error("links of stored pages are not offered yet", "err", err, "wait", wait)
+			if !sleep(ctx, wait) {
+				return nil
+			}
+			wait = min(2*wait, time.Minute)
+			continue
+		}
+		s.relinking.Store(s.scopeChanged())
+		wait = time.Second
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+			s.relinking.Store(s.scopeChanged())
+		}
+	}
+}
+
+// scopeChanged reports whether links are to be offered again.
+func (s *shard) scopeChanged() bool {
+	s.x.mu.Lock()
+	now := s.x.spec.ScopeText()
+	s.x.mu.Unlock()
+	was, err := s.store.Mark(markScope)
+	return err != nil || was != now
+}
+
+func (s *shard) relink(ctx context.Context) error {
+	s.x.mu.Lock()
+	spec := s.x.spec
+	s.x.mu.Unlock()
+	now := spec.ScopeText()
+	was, err := s.store.Mark(markScope)
+	if err != nil || was == now {
+		return err
+	}
+	if was != "" {
+		o, err := newOfferer(s.x, spec)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		// In rounds, each with its own read: publishing may have to wait, and the file must not wait with it.
+		var after uint64
+		for {
+			var links []crawl.Links
+			links, after, err = o.read(s.store, after)
+			if err != nil {
+				return err
+			}
+			if err := o.offer(ctx, links); err != nil {
+				return err
+			}
+			if after == 0 {
+				break
+			}
+		}
+		s.log.Info("scope changed: links of stored pages offered again", "links", o.n, "took", time.Since(began).Round(time.Millisecond))
+	}
+	return s.store.SetMark(markScope, now)
+}
+
+// offerer reads pages for links in scope and publishes them.
+type offerer struct {
+	x    *Indexer
+	spec crawl.Spec
+	in   *scope.Scope
+	scan htmlscan.Scanner
+	buf  []byte
+	n    int
+}
+
+func newOfferer(x *Indexer, spec crawl.Spec) (*offerer, error) {
+	var seeds []canon.URL
+	for _, raw := range spec.Seeds {
+		u, err := canon.Parse(raw)
+		if err != nil {
+			return nil, fmt.Errorf("seed %q: %w", raw, err)
+		}
+		seeds = append(seeds, u)
+	}
+	in, err := scope.New(scope.Spec{Kind: spec.Scope, Seeds: seeds, Include: spec.Include, Exclude: spec.Exclude})
+	return &offerer{x: x, spec: spec, in: in}, err
+}
+
+// relinkRound is how many pages are read in one transaction.
+const relinkRound = 200
+
+// read returns the links of the pages that stand after a place in the change journal, and the place to go on from; 0 when
+// there are no more.
+func (o *offerer) read(store *pages.Store, after uint64) (out []crawl.Links, next uint64, err error) {
+	changes, err := store.Changes(after, relinkRound)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range changes {
+		next = changes[i].Seq
+		if l := o.linksOf(&changes[i]); len(l.URLs) > 0 {
+			out = append(out, l)
+		}
+	}
+	return out, next, nil
+}
+
+// linksOf returns the links of a page that are in scope.
+func (o *offerer) linksOf(p *pages.Page) crawl.Links {
+	l := crawl.Links{FoundOn: p.URL, Depth: p.Depth + 1}
+	if p.Deleted != "" || p.ContentType == "text/plain" || p.Directives&(crawl.NoFollow|crawl.NoIndex) != 0 {
+		return l
+	}
+	body, err := p.Unpack(o.buf)
+	if err != nil {
+		return l // nobody can read it
+	}
+	if p.Encoding != crawl.EncodingNone {
+		o.buf = body
+	}
+	r := o.scan.Scan(htmlscan.Page{URL: p.URL, Body: body, ContentType: p.ContentType + "; charset=" + p.Charset, HTML: true, Token: o.spec.Agent})
+	for _, u := range r.Links {
+		if o.in.Decide(u).In {
+			l.URLs = append(l.URLs, u)
+		}
+	}
+	o.n += len(l.URLs)
+	return l
+}
+
+// offerStrays offers the links of pages that were fetched under another scope than the present one: visits that were
+// under way when it changed. Called before the pages are stored, so that none is stored without.
+func (s *shard) offerStrays(ctx context.Context, batch []pages.Page) error {
+	s.x.mu.Lock()
+	spec := s.x.spec
+	s.x.mu.Unlock()
+	hash := spec.ScopeHash()
+	var o *offerer
+	var links []crawl.Links
+	for i := range batch {
+		if p := &batch[i]; p.Scope == 0 || p.Scope == hash || len(p.Body) == 0 {
+			continue
+		}
+		if o == nil {
+			var err error
+			if o, err = newOfferer(s.x, spec); err != nil {
+				return err
+			}
+		}
+		if l := o.linksOf(&batch[i]); len(l.URLs) > 0 {
+			links = append(links, l)
+		}
+	}
+	if len(links) == 0 {
+		return nil
+	}
+	return o.offer(ctx, links)
+}
+
+// offer publishes links to the logs of their shards and returns when all are acknowledged.
+func (o *offerer) offer(ctx context.Context, links []crawl.Links) error {
+	const perMessage = 200 // URLs: × 2 KiB stays under the payload limit
+	for shard := range o.spec.Shards {
+		var ev crawl.Event
+		n := 0
+		flush := func() error {
+			if n == 0 {
+				return nil
+			}
+			names := o.x.names
+			l, err := o.x.q.OpenLog(ctx, queue.LogConfig{Stream: names.EventsStream(shard), Subject: names.EventsSubject(shard)})
+			if err != nil {
+				return err
+			}
+			_, err = l.Append(ctx, crawl.AppendEvent(nil, &ev))
+			ev, n = crawl.Event{}, 0
+			return err
+		}
+		for _, l := range links {
+			part := crawl.Links{FoundOn: l.FoundOn, Depth: l.Depth}
+			for _, u := range l.URLs {
+				if crawl.ShardOf(u.Host(), o.spec.Shards) != shard {
+					continue
+				}
+				part.URLs = append(part.URLs, u)
+				if n++; n == perMessage {
+					ev.Links = append(ev.Links, part)
+					if err := flush(); err != nil {
+						return err
+					}
+					part.URLs = nil
+				}
+			}
+			if len(part.URLs) > 0 {
+				ev.Links = append(ev.Links, part)
+			}
+		}
+		if err := flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
