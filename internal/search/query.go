@@ -138,7 +138,8 @@ func (x *Index) candidates(ctx context.Context, expr string, p parsed, n int) ([
 	return out, rows.Err()
 }
 
-// weigh raises pages whose title has all the words asked for, the more the less else is in it, and sorts.
+// weigh raises pages whose title has all the words asked for, the more the less else is in it, and, by half as much,
+// those whose title and path have them all together; and sorts.
 func (x *Index) weigh(a *analyzer, hits []found, p parsed, groups [][]variant) {
 	for i := range hits {
 		h := &hits[i]
@@ -154,6 +155,15 @@ func (x *Index) weigh(a *analyzer, hits []found, p parsed, groups [][]variant) {
 		})
 		if covered := inTitle(title, p.clauses, groups); covered > 0 {
 			h.score *= 1.5 + 0.5*float64(covered)/float64(len(title))
+			continue
+		}
+		named := slices.Clone(title)
+		a.tokens(h.lang, []byte(h.url.Path()), func(t token) bool {
+			named = append(named, string(t.term))
+			return len(named) < 128
+		})
+		if covered := inTitle(named, p.clauses, groups); covered > 0 {
+			h.score *= 1.25 + 0.25*float64(covered)/float64(len(named))
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b found) int {

@@ -513,3 +513,14 @@ func TestMerge(t *testing.T) {
 		t.Errorf("Merge(nil) = %#v, want an empty list", got)
 	}
 }
+
+// A page that says what it is about half in its title and half in its address is about that.
+func TestTitleAndPathTogether(t *testing.T) {
+	f := newFixture(t)
+	f.add(page("http://a.example/library/asyncio-policy.html", "en", "Policies", "asyncio event loop, an event loop policy, the asyncio event loop"),
+		page("http://a.example/library/asyncio-eventloop.html", "en", "Event Loop", "Creating and running it. See also the asyncio event loop reference; it is long. "+strings.Repeat("Callbacks and futures are scheduled there. ", 20)))
+	a, err := f.Search(t.Context(), "asyncio event loop", 5)
+	if err != nil || len(a.Hits) != 2 || a.Hits[0].URL != "http://a.example/library/asyncio-eventloop.html" {
+		t.Errorf("hits %+v (%v), want the event loop's own page first", a.Hits, err)
+	}
+}
