@@ -134,7 +134,8 @@ func TestDaemons(t *testing.T) {
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		var out, errs bytes.Buffer // nobody answers until the daemons are up
 		code := run(t.Context(), []string{"status", "--json", "--crawl", "shared"}, nil, &out, &errs)
-		if strings.Contains(out.String(), fmt.Sprintf(`"stored":%d,`, len(want))) {
+		// Done also means that search has caught up, which it does after the pages.
+		if strings.Contains(out.String(), fmt.Sprintf(`"stored":%d,`, len(want))) && strings.Contains(out.String(), `"state":"done"`) {
 			break
 		}
 		if time.Now().After(deadline) {
