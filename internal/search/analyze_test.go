@@ -57,7 +57,7 @@ func TestLanguage(t *testing.T) {
 
 // Words remembered in a slot that two words share are still each their own.
 func TestSharedSlots(t *testing.T) {
-	small, large := newAnalyzer(1), newAnalyzer(12)
+	small, large := newAnalyzer(0), newAnalyzer(12)
 	text := []byte(strings.Repeat("running dogs were barking loudly at passing cars ", 3))
 	a, _ := small.appendTerms(nil, "en", text)
 	b, _ := large.appendTerms(nil, "en", text)

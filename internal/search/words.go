@@ -8,8 +8,7 @@ import (
 )
 
 // words remembers the terms of one language's words: a page has a few hundred different ones, and the next page mostly
-// the same. A word has two slots to be in; a third that wants them drives the older out, so memory is bounded and nothing
-// ever needs clearing.
+// the same. A slot is overwritten when another word falls into it, so memory is bounded and nothing ever needs clearing.
 type words struct {
 	stem    func(*snowballstem.Env) bool // nil: as it is
 	env     *snowballstem.Env
@@ -66,14 +65,9 @@ func (w *words) term(word []byte, hash uint32, stem bool) []byte {
 		}
 		return w.scratch
 	}
-	i := (hash ^ hash>>15) & uint32(len(w.slots)-1)
-	s := &w.slots[i]
+	s := &w.slots[(hash^hash>>15)&uint32(len(w.slots)-1)]
 	if string(s.word[:s.wordLen]) == string(word) {
 		return s.term[:s.termLen]
-	}
-	second := &w.slots[i^1]
-	if string(second.word[:second.wordLen]) == string(word) {
-		return second.term[:second.termLen]
 	}
 	t := lower(string(word))
 	if w.stem != nil {
@@ -87,7 +81,6 @@ func (w *words) term(word []byte, hash uint32, stem bool) []byte {
 	if len(word) > len(s.word) || len(t) > len(s.term) {
 		return []byte(t)
 	}
-	*second = *s
 	s.wordLen, s.termLen = uint8(copy(s.word[:], word)), uint8(copy(s.term[:], t))
 	return s.term[:s.termLen]
 }
