@@ -29,7 +29,7 @@ func buildImage(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	// What these names stood for before would stay behind without one.
-	names := []string{image + "-build", image}
+	names := []string{image, image + "-build"}
 	var old []string
 	for _, name := range names {
 		id, _ := try(time.Minute, "docker", "image", "inspect", "-f", "{{.Id}}", name) // none: nothing to remove
@@ -38,7 +38,7 @@ func buildImage(t *testing.T) {
 	run(t, 5*time.Minute, filepath.Join(root, "deploy", "build-image"))
 	for i, name := range names {
 		args := []string{"build", "-q", "-f", "deploy/Dockerfile", "--build-arg", "BUILD_IMAGE=curtsy-build", "-t", name}
-		if i == 0 {
+		if i == 1 { // the same once more, for its name
 			args = append(args, "--target", "build")
 		}
 		// Building needs no network, and here may have none.
