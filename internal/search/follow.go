@@ -90,10 +90,11 @@ func (x *Index) Step(ctx context.Context) (int, error) {
 	if err := x.write(context.WithoutCancel(ctx), rows); err != nil {
 		return 0, fmt.Errorf("index %d pages: %w", len(rows), err)
 	}
-	x.cursor.Store(changes[len(changes)-1].Seq)
+	// Before the cursor says so: a query of whoever waited for these pages must know their languages.
 	if err := x.readLangs(context.WithoutCancel(ctx), x.w); err != nil {
 		return 0, err
 	}
+	x.cursor.Store(changes[len(changes)-1].Seq)
 	return len(changes), nil
 }
 
