@@ -22,8 +22,9 @@ const maxTitle = 1024
 
 // Extractor reads the text of pages, one after another, and keeps its buffers. It is for one goroutine.
 //
-// It walks the tags of a page instead of building its tree: what it needs (title, headings, block boundaries) does not
-// hang on how a parser repairs nesting, and a tree costs ten times as much (m: see bench_test.go).
+// Text goes through the page's tree, so that what is a heading and what is hidden is decided as a browser decides it; it
+// is for search, which lags behind the crawl. Title only walks the tags, a twentieth of that, since storing waits for it;
+// the same walk reads the pages a parser refuses.
 type Extractor struct {
 	title, heads, body, scratch []byte
 	lang                        string
@@ -40,8 +41,9 @@ func (x *Extractor) Text(contentType, charsetName string, body []byte) Text {
 	body = DecodeCharset(body, charsetName)
 	if contentType == "text/plain" {
 		x.plain(body)
-	} else {
-		x.html(body, contentType == "application/xhtml+xml", false)
+	} else if xml := contentType == "application/xhtml+xml"; !x.document(body, xml) {
+		x.reset()
+		x.html(body, xml, false)
 	}
 	return Text{Title: x.bestTitle(), Lang: x.lang, Headings: x.heads, Body: x.body}
 }
@@ -247,9 +249,11 @@ func (x *Extractor) space() {
 
 func (x *Extractor) breakLine() { x.gap = '\n' }
 
-// words appends text to the body with its whitespace folded: inside a block every run of blanks is one space.
-func (x *Extractor) words(val []byte) {
-	val = unescape(val)
+// words appends text with character references to the body.
+func (x *Extractor) words(val []byte) { x.fold(string(unescape(val))) }
+
+// fold appends text to the body with its whitespace folded: inside a block every run of blanks is one space.
+func (x *Extractor) fold(val string) {
 	for len(val) > 0 {
 		if n := blank(val); n > 0 {
 			x.space()
@@ -280,7 +284,7 @@ func unescape(val []byte) []byte {
 var maybeBlank = [256]bool{0: true, ' ': true, '\t': true, '\n': true, '\v': true, '\f': true, '\r': true, 0xC2: true}
 
 // blank returns the length of the whitespace val begins with, 0 if none: ASCII's, and the no-break space.
-func blank(val []byte) int {
+func blank(val string) int {
 	switch c := val[0]; {
 	case isBlank(c), c == 0:
 		return 1
