@@ -158,6 +158,7 @@ func (c *composition) healthy(limit time.Duration) map[string]container {
 // TestExternalCompose brings up what someone trying Curtsy with Docker would, and holds what it crawls against what the
 // demo's web knows of itself.
 func TestExternalCompose(t *testing.T) {
+	t.Parallel() // the other test waits, out of politeness, while this one compiles
 	buildImage(t)
 	began := time.Now()
 	c := compose(t, "compose.yaml", "--scale", "fetcher=3")

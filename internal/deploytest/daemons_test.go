@@ -27,6 +27,7 @@ func web(log string) simweb.Config {
 // TestExternalDaemonsEqualAllInOne crawls the same web with everything in one process, with each service in a process of its
 // own, and once more while processes are killed. The pages must be the same, and the web must have nothing to complain of.
 func TestExternalDaemonsEqualAllInOne(t *testing.T) {
+	t.Parallel()
 	var want map[string]string
 	requests := 0
 	if !t.Run("AllInOne", func(t *testing.T) { want, requests = crawlInOne(t) }) {
