@@ -1,11 +1,14 @@
 package frontier
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -102,6 +105,63 @@ func (s *shard) isInFlight(u canon.URL) bool {
 func (s *shard) eachHost(now time.Time, each func(crawl.HostInfo) error) error {
 	for _, h := range s.sortedHosts() {
 		if err := each(s.hostInfo(h, now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serveQuestions answers status, hosts and explain for the shards held.
+func (f *Frontier) serveQuestions(ctx context.Context) (stop func(), err error) {
+	svc, err := ask.NewService(f.q.NC, f.names, "frontier", f.opt.Instance, "1.0.0")
+	if err != nil {
+		return nil, err
+	}
+	held := func() []int {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		ids := make([]int, 0, len(f.shards))
+		for id := range f.shards {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	err = errors.Join(
+		svc.Handle("status", held, func(_ context.Context, _ []byte, send func(any) error) error {
+			var parts []crawl.Status
+			now := time.Now()
+			f.each(func(s *shard) error { parts = append(parts, s.status(now, f.since)); return nil })
+			for _, p := range parts {
+				if err := send(p); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+		svc.Handle("hosts", held, func(_ context.Context, _ []byte, send func(any) error) error {
+			return f.answerHosts(send)
+		}),
+		svc.Handle("explain", held, func(_ context.Context, req []byte, send func(any) error) error {
+			return f.answerExplain(req, send)
+		}),
+	)
+	if err != nil {
+		svc.Stop()
+		return nil, err
+	}
+	return func() { svc.Stop() }, nil
+}
+
+// each calls do for every open shard under its lock.
+func (f *Frontier) each(do func(*shard) error) error {
+	for _, s := range f.open() {
+		s.mu.Lock()
+		var err error
+		if s.tx != nil {
+			err = do(s)
+		}
+		s.mu.Unlock()
+		if err != nil {
 			return err
 		}
 	}

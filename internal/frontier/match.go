@@ -1,0 +1,133 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// takeRequest is one fetcher's wish for visits, parked until there are some or its time is up.
+type takeRequest struct {
+	take  crawl.Take
+	until time.Time
+	msg   *nats.Msg
+}
+
+// park is how long a take waits for something to fall due. The lease of what it gets runs from when it was sent.
+const park = 500 * time.Millisecond
+
+// match brings takes and due hosts together, one goroutine for all shards.
+func (f *Frontier) match(ctx context.Context) error {
+	sub, err := f.q.NC.Subscribe(f.names.Take(f.opt.Instance), func(m *nats.Msg) {
+		t, err := crawl.DecodeTake(m.Data)
+		if err != nil || t.Max < 1 {
+			m.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: time.Second}))
+			return
+		}
+		select {
+		case f.takes <- takeRequest{t, time.Now().Add(park), m}:
+		case <-ctx.Done():
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("frontier: subscribe: %w", err)
+	}
+	defer sub.Unsubscribe()
+	var parked []takeRequest
+	timer := time.NewTimer(park)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			for _, t := range parked {
+				t.msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: time.Second}))
+			}
+			return nil
+		case t := <-f.takes:
+			parked = append(parked, t)
+		case <-f.wake:
+		case <-timer.C:
+		}
+		now := time.Now()
+		keep, again := parked[:0], false
+		for _, t := range parked {
+			visits, busy := f.grant(t.take.Max, now)
+			again = again || busy
+			if len(visits) == 0 && now.Before(t.until) {
+				keep = append(keep, t)
+				continue
+			}
+			if err := t.msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Visits: visits})); err != nil {
+				f.log.Warn("visits could not be handed over; they end with their leases", "fetcher", t.take.Fetcher, "error", err)
+			}
+		}
+		parked = keep
+		next := park
+		for _, t := range parked {
+			next = min(next, t.until.Sub(now))
+		}
+		if len(parked) > 0 {
+			due, busy := f.nextDue()
+			if !due.IsZero() {
+				next = min(next, due.Sub(now))
+			}
+			if again || busy {
+				next = min(next, time.Millisecond)
+			}
+		}
+		timer.Reset(max(next, 200*time.Microsecond))
+	}
+}
+
+// open returns the shards held, in no order.
+func (f *Frontier) open() []*shard {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.shards)) // Go's map order is random: fair enough
+}
+
+// grant collects up to n visits from the shards, beginning with another one each time. A shard that is busy, waiting for
+// its disk most likely, is passed over: others need not wait for that.
+func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
+	f.met.takes.Inc()
+	room := maxGrantBytes
+	for _, s := range f.open() {
+		if len(out) >= n || room <= 0 {
+			break
+		}
+		if !s.mu.TryLock() {
+			busy = true
+			continue
+		}
+		visits, size, err := s.grant(n-len(out), room, now)
+		room -= size
+		s.mu.Unlock()
+		if err != nil {
+			continue // keepCommitted ends the shard with the same error
+		}
+		out = append(out, visits...)
+	}
+	return out, busy
+}
+
+func (f *Frontier) nextDue() (t time.Time, busy bool) {
+	for _, s := range f.open() {
+		if !s.mu.TryLock() {
+			busy = true
+			continue
+		}
+		if s.caughtUp {
+			if d := s.nextDue(); !d.IsZero() && (t.IsZero() || d.Before(t)) {
+				t = d
+			}
+		}
+		s.mu.Unlock()
+	}
+	return t, busy
+}
