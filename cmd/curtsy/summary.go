@@ -58,6 +58,9 @@ func summarize(w io.Writer, end ending) {
 	printHeld(w, st)
 	for _, x := range end.seeds {
 		fmt.Fprintf(w, "seed %s: %s\n", x.Canonical, clean(why(x)))
+		if x.NextDue != nil {
+			fmt.Fprintf(w, "     it is asked again from %s on, by the same command\n", x.NextDue.Local().Format(time.DateTime))
+		}
 	}
 }
 

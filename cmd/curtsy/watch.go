@@ -69,6 +69,9 @@ func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
 			if done {
 				return w.sawNothing(run)
 			}
+			if deaf, err := w.nobodyAnswers(run, st); deaf || err != nil {
+				return err
+			}
 		}
 		select {
 		case <-run.Done():
@@ -107,6 +110,32 @@ func reached(spec crawl.Spec, st crawl.Status, done bool) string {
 
 // seedsAsked is how many seeds are looked into when nothing was fetched.
 const seedsAsked = 20
+
+// nobodyAnswers reports that the crawl has not begun and no seed's host can be reached at all: a name mistyped, a server not
+// started. Waiting minutes for the next attempt would help nobody; the same command tries again. A server that does
+// answer, if only to say that it is in trouble, is waited for.
+func (w *watcher) nobodyAnswers(ctx context.Context, st crawl.Status) (bool, error) {
+	if st.Queued == 0 || st.Discovered != st.Queued || st.State == "paused" || len(w.e.spec.Seeds) > seedsAsked {
+		return false, nil
+	}
+	l := &live{w.e.q, w.e.kv, crawl.Names(w.e.spec.Name), w.e.spec}
+	var seeds []crawl.Explanation
+	for _, seed := range w.e.spec.Seeds {
+		x, err := l.Explain(ctx, seed)
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if x.State != crawl.Queued.String() || x.Robots == nil || x.Robots.State != crawl.RobotsUnreachable.String() || x.Robots.Status != 0 {
+			return false, nil
+		}
+		seeds = append(seeds, x)
+	}
+	w.end.seeds = seeds
+	return len(seeds) > 0, nil
+}
 
 // sawNothing finds out, for a crawl that has nothing to show, whether any seed could be fetched at all.
 func (w *watcher) sawNothing(ctx context.Context) error {

@@ -110,8 +110,9 @@ type ExplainRobots struct {
 	State     string     `json:"state"`
 	Allowed   bool       `json:"allowed"`
 	Line      int        `json:"line"`
-	Rule      string     `json:"rule"`
+	Rule      string     `json:"rule"` // when unreachable: what happened
 	FetchedAt *time.Time `json:"fetched_at"`
+	Status    int        `json:"status,omitempty"` // HTTP status of the last answer; 0: there was none
 }
 
 // PageInfo is one line of `curtsy pages`.

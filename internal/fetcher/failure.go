@@ -57,11 +57,11 @@ func (h *hold) failureOf(err error) failure {
 	case errors.As(err, &connect):
 		return failure{reason: crawl.ReasonTimeout, detail: text, silent: true, timeout: true}
 	case errors.As(err, &dns):
-		return failure{reason: crawl.ReasonDNS, detail: "dns: " + dns.Err, silent: true}
+		return failure{reason: crawl.ReasonDNS, detail: dns.Err, silent: true}
 	case errors.As(err, &tlsErr):
-		return failure{reason: crawl.ReasonTLS, detail: "tls: " + text, silent: true}
+		return failure{reason: crawl.ReasonTLS, detail: text, silent: true}
 	case errors.As(err, &op) && op.Op == "dial":
-		return failure{reason: crawl.ReasonConnect, detail: "connect: " + detail(op.Err), silent: true, timeout: true}
+		return failure{reason: crawl.ReasonConnect, detail: strings.TrimPrefix(detail(op.Err), "connect: "), silent: true, timeout: true}
 	case strings.Contains(text, "server response headers exceeded"):
 		return failure{reason: crawl.ReasonHeaders, detail: "the head of the answer is larger than anyone's should be", final: true}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

@@ -87,7 +87,7 @@ func (s *shard) explainQueued(x *crawl.Explanation, h *host, r *record, now time
 
 func (s *shard) explainRobots(x *crawl.Explanation, h *host, o *origin, u canon.URL, now time.Time) {
 	info := o.info(now)
-	er := &crawl.ExplainRobots{State: info.State, FetchedAt: info.FetchedAt}
+	er := &crawl.ExplainRobots{State: info.State, FetchedAt: info.FetchedAt, Status: info.Status}
 	x.Robots = er
 	f := s.robotsFile(h, o)
 	state, _ := o.state(now)

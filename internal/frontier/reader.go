@@ -86,11 +86,14 @@ func (r *Reader) Status() (crawl.Status, error) {
 		st = AddStatus(st, s.status(now, now))
 	}
 	st.State = "stopped"
-	soon := int64(0)
+	soon, clean := int64(0), true
+	for _, s := range r.shards {
+		clean = clean && s.m.Clean // else it was killed, and its log may hold more than its file
+	}
 	for _, s := range st.Shards {
 		soon += s.DueSoon
 	}
-	if soon == 0 {
+	if soon == 0 && clean {
 		st.State = "done"
 	}
 	st.Rate = 0
