@@ -767,3 +767,23 @@ func TestErrandsDoNotStarvePages(t *testing.T) {
 		t.Error("100 visits to a host, and none of them for its page")
 	})
 }
+
+// After an unclean restart every host waits for a lease and its delay; with a small --hold-max all of them seemed held, and
+// the crawl done.
+func TestQuietTimeHoldsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := testSpec("http://a.example/")
+		spec.HoldMax = 2 * time.Second
+		b := newBench(t, spec)
+		b.links(0, "", "http://a.example/")
+		b.s.caughtUp = false
+		b.s.catchUp(startLease)
+		if st := b.status(); len(st.Held) != 0 || st.Shards[0].DueSoon != 1 {
+			t.Errorf("held %v, due soon %d while the quiet time runs", st.Held, st.Shards[0].DueSoon)
+		}
+		time.Sleep(leaseOwner + 2*time.Second)
+		if len(b.grant(1)) != 1 {
+			t.Error("not granted after it")
+		}
+	})
+}

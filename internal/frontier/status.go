@@ -65,7 +65,7 @@ func (s *shard) summarise(now time.Time) *summary {
 	began := time.Now()
 	m := summary{at: now}
 	for _, h := range s.hosts {
-		if len(h.errands) > 0 && !h.Due.After(now.Add(s.patience())) {
+		if len(h.errands) > 0 && !h.Due.After(s.patientUntil(now)) {
 			m.dueSoon += int64(len(h.errands))
 		}
 		if h.Queued == 0 {
@@ -100,12 +100,21 @@ func (s *shard) patience() time.Duration {
 	return 10 * time.Minute
 }
 
+// patientUntil is when patience ends for what is due now. While nothing may be granted after a restart it counts from the
+// end of that: a host that must wait for our own lease to run out is not held by anything of its own.
+func (s *shard) patientUntil(now time.Time) time.Time {
+	if now.Before(s.quiet) {
+		now = s.quiet
+	}
+	return now.Add(s.patience())
+}
+
 // held reports that nothing of h will be asked for within hold-max, why, and until when.
 func (s *shard) held(h *host, now time.Time) (held bool, reason string, until time.Time) {
 	if h.visit != nil {
 		return false, "", until
 	}
-	limit := now.Add(s.patience())
+	limit := s.patientUntil(now)
 	if o := h.slow(); o != nil {
 		return true, "crawl-delay " + o.CrawlDelay.String() + " is over the cap of " + crawlDelayCap.String(), o.from(now)
 	}
