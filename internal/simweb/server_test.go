@@ -27,6 +27,9 @@ func TestServeHTTPAnswersLikeTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c2 := clientFor(t, addr.Host)
+	for _, c := range []*http.Client{c, c2} {
+		c.Transport.(*http.Transport).ResponseHeaderTimeout = 10 * time.Second // nothing asked for here is late on purpose
+	}
 	asked := 0
 	for u, e := range srv.Expect("curtsy") {
 		if !strings.HasPrefix(u, home) || e.Reason == ReasonSlow || e.Reason == ReasonTimeout || len(u) > 3000 {
