@@ -32,7 +32,7 @@ func clientFor(t testing.TB, addr string) *http.Client {
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, addr)
 		},
-		ResponseHeaderTimeout:  700 * time.Millisecond,
+		ResponseHeaderTimeout:  2 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 	t.Cleanup(tr.CloseIdleConnections)
