@@ -9,9 +9,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// unseen is what a reader does not see of a page. A crawler without scripts might show noscript; what stands there is
-// mostly "please enable JavaScript".
-const unseen = "script, style, noscript, template, iframe, textarea, noembed, noframes, head"
+// unseen reports elements whose text a reader does not see. A crawler without scripts might show noscript; what stands
+// there is mostly "please enable JavaScript".
+func unseen(name string) bool {
+	switch name {
+	case "script", "style", "noscript", "template", "iframe", "textarea", "noembed", "noframes", "head":
+		return true
+	}
+	return false
+}
 
 // closedRaw finds elements that are complete in XHTML and, read as HTML, would swallow what follows them.
 var closedRaw = regexp.MustCompile(`(?i)<(script|style|title|textarea|iframe)(\s[^<>]*)?/>`)
@@ -28,19 +34,23 @@ func (x *Extractor) document(body []byte, xml bool) bool {
 	}
 	root := doc.Find("html").First()
 	x.lang = primaryLang([]byte(root.AttrOr("lang", root.AttrOr("xml:lang", ""))))
-	doc.Find("title").EachWithBreak(func(_ int, s *goquery.Selection) bool {
-		if s.Nodes[0].Namespace == "" { // a drawing has titles of its own
-			x.title = fold(x.title, []byte(s.Text()))
+	// One selection for all that is wanted by name: each is a walk over the whole tree.
+	doc.Find("title, h1, h2, h3").Each(func(_ int, s *goquery.Selection) {
+		n := s.Nodes[0]
+		if n.Data == "title" {
+			if n.Namespace == "" && len(x.title) == 0 { // a drawing has titles of its own
+				x.title = fold(x.title, []byte(s.Text()))
+			}
+			return
 		}
-		return len(x.title) == 0
-	})
-	doc.Find(unseen).Remove()
-	doc.Find("h1, h2, h3").Each(func(_ int, s *goquery.Selection) {
-		x.scratch = fold(x.scratch[:0], textOf(s.Nodes[0]))
+		if hidden(n) {
+			return
+		}
+		x.scratch = fold(x.scratch[:0], textOf(n))
 		if len(x.scratch) == 0 {
 			return
 		}
-		if s.Nodes[0].Data == "h1" && len(x.h1) == 0 {
+		if n.Data == "h1" && len(x.h1) == 0 {
 			x.h1 = append(x.h1, x.scratch...)
 		}
 		if len(x.heads) > 0 {
@@ -54,6 +64,16 @@ func (x *Extractor) document(body []byte, xml bool) bool {
 	return true
 }
 
+// hidden reports whether a node lies in something a reader does not see.
+func hidden(n *html.Node) bool {
+	for p := n.Parent; p != nil; p = p.Parent {
+		if p.Type == html.ElementNode && unseen(p.Data) {
+			return true
+		}
+	}
+	return false
+}
+
 // textOf is the text below a node, with a blank where a block or a line ends.
 func textOf(n *html.Node) []byte {
 	var b bytes.Buffer
@@ -61,6 +81,9 @@ func textOf(n *html.Node) []byte {
 	walk = func(n *html.Node) {
 		if n.Type == html.TextNode {
 			b.WriteString(n.Data)
+		}
+		if n.Type == html.ElementNode && unseen(n.Data) {
+			return
 		}
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			walk(c)
@@ -80,6 +103,10 @@ func (x *Extractor) visible(n *html.Node) {
 		x.fold(n.Data)
 		return
 	case html.ElementNode:
+		if unseen(n.Data) {
+			x.separate([]byte(n.Data))
+			return
+		}
 		switch n.Data {
 		case "svg":
 			x.space()
