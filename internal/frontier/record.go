@@ -134,9 +134,9 @@ func decodeRecord(key, v []byte) (r record, err error) {
 }
 
 // peek reads only what the acceptance of a link needs: is it the same URL, at which depth and in which state.
-func peek(v []byte, u canon.URL) (same bool, depth int, class crawl.Class, reopenable bool) {
+func peek(v []byte, u canon.URL) (same bool, depth int, class crawl.Class) {
 	if len(v) < 2 {
-		return false, 0, 0, false
+		return false, 0, 0
 	}
 	class = crawl.Class(v[0] &^ flagNoSnippet)
 	s := scanner{b: v[2:]}
@@ -145,5 +145,5 @@ func peek(v []byte, u canon.URL) (same bool, depth int, class crawl.Class, reope
 		s.uint()
 	}
 	same = string(s.text()) == string(u)
-	return same, depth, class, class == crawl.Refused
+	return same, depth, class
 }

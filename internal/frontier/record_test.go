@@ -21,11 +21,11 @@ func TestRecordRoundTrip(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("decoded %+v (%v), want %+v", got, err, r)
 		}
-		same, depth, class, _ := peek(r.append(nil), r.URL)
+		same, depth, class := peek(r.append(nil), r.URL)
 		if !same || depth != r.Depth || class != r.Class {
 			t.Errorf("peek = %v %d %v for %+v", same, depth, class, r)
 		}
-		if same, _, _, _ := peek(r.append(nil), r.URL+"x"); same {
+		if same, _, _ := peek(r.append(nil), r.URL+"x"); same {
 			t.Errorf("peek takes %s for %s", r.URL+"x", r.URL)
 		}
 	}

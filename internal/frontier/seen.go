@@ -152,7 +152,7 @@ func (s *shard) find(seen []byte, u canon.URL) (k, v []byte) {
 		n, _ := binary.Uvarint(order)
 		key := urlKey(make([]byte, 0, 12), keyHost(seen), n)
 		v = urls.Get(key)
-		if same, _, _, _ := peek(v, u); same {
+		if same, _, _ := peek(v, u); same {
 			return key, v
 		}
 	}
@@ -166,7 +166,7 @@ func (s *shard) lookup(h *host, u canon.URL) (k, v []byte) {
 func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 	k, v := s.find(o.key[:], o.url)
 	if v != nil {
-		if _, depth, class, refused := peek(v, o.url); depth <= l.Depth || class != crawl.Queued && !refused {
+		if _, depth, class := peek(v, o.url); depth <= l.Depth || class != crawl.Queued && class != crawl.Refused {
 			return nil
 		}
 		return s.nearer(o.host, k, v, l, now)
