@@ -3,27 +3,35 @@ package queue
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-const (
-	apiWithin    = 15 * time.Second // in all, for one thing asked of the JetStream API
-	apiTryWithin = 3 * time.Second  // for one try: a cluster that elects a leader leaves requests unanswered
-)
+const apiWithin = 15 * time.Second // in all, for one thing asked of the JetStream API
 
-// api makes a call of the JetStream API that may be made more than once, and makes it again when it is not answered: in
-// time, or because the connection it was made on has gone. Other errors are returned at once.
-func (c *Conn) api(ctx context.Context, call func(ctx context.Context) error) error {
+// apiTryWithin is for one try: a cluster that elects a leader leaves requests unanswered.
+var apiTryWithin = 3 * time.Second // less in tests
+
+// api makes a call of the JetStream API about a stream (or bucket), one that may be made more than once, and makes it
+// again when it is not answered: in time, or because the connection it was made on has gone. Other errors, and the
+// server's word that we have no right to call, are returned at once.
+func (c *Conn) api(ctx context.Context, about string, call func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWithin)
 	defer cancel()
+	return c.apiUntil(ctx, about, call)
+}
+
+// apiUntil is api for as long as ctx lasts.
+func (c *Conn) apiUntil(ctx context.Context, about string, call func(ctx context.Context) error) error {
 	b := backoff{least: 50 * time.Millisecond, most: time.Second}
 	for {
 		session := c.current()
-		err := apiTry(ctx, session, call)
-		if err == nil || ctx.Err() != nil || !unanswered(err) {
+		err := c.apiTry(ctx, session, about, call)
+		if err == nil || ctx.Err() != nil || !Unanswered(err) {
 			return err
 		}
 		if werr := b.wait(ctx, session.Done()); werr != nil {
@@ -32,23 +40,54 @@ func (c *Conn) api(ctx context.Context, call func(ctx context.Context) error) er
 	}
 }
 
-func apiTry(ctx, session context.Context, call func(ctx context.Context) error) error {
+func (c *Conn) apiTry(ctx, session context.Context, about string, call func(ctx context.Context) error) error {
+	began := time.Now()
 	tctx, cancel := context.WithTimeout(ctx, apiTryWithin)
 	defer cancel()
 	defer context.AfterFunc(session, cancel)()
 	err := call(tctx)
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.Canceled) {
+	if err == nil {
+		return nil
+	}
+	if refused := c.refused.since(began, about); refused != nil && Unanswered(err) {
+		return refused
+	}
+	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
 		return nats.ErrDisconnected // and not a word for the end of the caller's context
 	}
 	return err
 }
 
-const codeNotAvailable = 10008 // the cluster has no leader at the moment
+// Error codes with which a server that is up says that something is not, yet.
+const (
+	codeNotLeader     = 10009
+	codeNotEnabled    = 10076 // also of a server that is starting
+	codeNotForAccount = 10039
+)
 
-func unanswered(err error) bool {
+// Unanswered reports whether a call of the JetStream API failed only because nobody answered it: the connection is being made
+// again, or a cluster elects a leader. The same call may succeed a moment later, and may have been carried out all the same.
+func Unanswered(err error) bool {
+	for _, e := range []error{
+		nats.ErrDisconnected, nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting, nats.ErrStaleConnection,
+		nats.ErrNoResponders, jetstream.ErrNoStreamResponse, nats.ErrTimeout, context.DeadlineExceeded,
+		net.ErrClosed, io.ErrClosedPipe, io.EOF,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	var network net.Error // a message larger than the buffers is written at once, and fails as the connection does
+	if errors.As(err, &network) {
+		return true
+	}
 	var api *jetstream.APIError
-	return errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrReconnectBufExceeded) ||
-		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout) ||
-		errors.Is(err, context.DeadlineExceeded) ||
-		errors.As(err, &api) && api.ErrorCode == codeNotAvailable
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode {
+	case codeNotEnabled, codeNotForAccount:
+		return false
+	}
+	return api.Code == 503 || api.ErrorCode == codeNotLeader
 }

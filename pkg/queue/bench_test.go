@@ -5,6 +5,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -262,4 +263,30 @@ func BenchmarkValid(b *testing.B) {
 			b.Fatal("not valid")
 		}
 	}
+}
+
+// BenchmarkSnapshot puts and gets 32 MiB that compress to about half.
+func BenchmarkSnapshot(b *testing.B) {
+	s := openSnapshots(b, dial(b, startServer(b, embedded.Options{})))
+	data := noise(32 << 20)
+	for i := 0; i < len(data); i += 1 << 10 {
+		clear(data[i : i+512])
+	}
+	put(b, s, "cp", data)
+	b.Run("Put", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		defer reportCPU(b)()
+		for i := range b.N {
+			name := fmt.Sprint(i)
+			put(b, s, name, data)
+			check(b, s.Delete(b.Context(), name))
+		}
+	})
+	b.Run("Get", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		defer reportCPU(b)()
+		for b.Loop() {
+			check(b, s.Get(b.Context(), "cp", io.Discard))
+		}
+	})
 }

@@ -3,9 +3,12 @@ package queue
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,11 +39,40 @@ type Conn struct {
 	log      *slog.Logger
 	replicas int
 	pub      *publisher
+	refused  refusals
 
 	mu      sync.Mutex
 	session context.Context // guarded by mu; ends, and is replaced, at every disconnect and reconnect
 	end     func()          // guarded by mu; ends session
 	hooks   []func()        // guarded by mu
+	said    string          // guarded by mu; by asyncError, last
+}
+
+// writeWithin is how long a peer may take nothing of what is written to it. nats.go waits a minute, and holds the lock of the
+// connection meanwhile: no ping would tell that the peer is dead, and nobody could publish or even stop.
+var writeWithin = 5 * time.Second // less in tests
+
+// dialer makes connections that close when a write fails, so that nats.go's reader notices and connects again.
+type dialer struct{ net.Dialer }
+
+// Dial is for nats.CustomDialer.
+func (d dialer) Dial(network, address string) (net.Conn, error) {
+	c, err := d.Dialer.Dial(network, address)
+	if err != nil {
+		return nil, err
+	}
+	return frail{c}, nil
+}
+
+type frail struct{ net.Conn }
+
+// Write closes the connection if it fails.
+func (c frail) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		_ = c.Close()
+	}
+	return n, err
 }
 
 // Dial connects and checks that JetStream answers. A nil log means slog.Default().
@@ -48,6 +80,7 @@ func Dial(ctx context.Context, o Options, log *slog.Logger) (*Conn, error) {
 	c := &Conn{
 		log:      cmp.Or(log, slog.Default()),
 		replicas: max(o.Replicas, 1),
+		refused:  refusals{who: o.who()},
 	}
 	c.session, c.end = context.WithCancel(context.Background())
 	opts, err := o.options(c)
@@ -59,10 +92,7 @@ func Dial(ctx context.Context, o Options, log *slog.Logger) (*Conn, error) {
 		return nil, dialError(o, url, err)
 	}
 	if c.JS, err = jetstream.New(c.NC); err == nil {
-		actx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_, err = c.JS.AccountInfo(actx)
-		cancel()
-		err = jetStreamError(c.where(o, url), err)
+		err = jetStreamError(c.where(o, url), c.askForJetStream(ctx))
 	}
 	if err == nil {
 		c.pub, err = newPublisher(c)
@@ -74,14 +104,44 @@ func Dial(ctx context.Context, o Options, log *slog.Logger) (*Conn, error) {
 	return c, nil
 }
 
+// askForJetStream asks until JetStream answers, yes or no: a cluster may be electing a leader.
+func (c *Conn) askForJetStream(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, apiWithin)
+	defer cancel()
+	b := backoff{least: 50 * time.Millisecond, most: time.Second}
+	for {
+		err := c.apiTry(ctx, c.current(), "", func(ctx context.Context) error {
+			_, err := c.JS.AccountInfo(ctx)
+			return err
+		})
+		if err == nil || !Unanswered(err) || errors.Is(err, nats.ErrNoResponders) || b.wait(ctx, nil) != nil {
+			return err
+		}
+	}
+}
+
+// who says as whom we connect.
+func (o Options) who() string {
+	switch {
+	case o.User != "":
+		return fmt.Sprintf("user %q", o.User)
+	case o.CredsFile != "":
+		return "the credentials of " + o.CredsFile
+	case o.NKeyFile != "":
+		return "the nkey of " + o.NKeyFile
+	}
+	return "a client without credentials"
+}
+
 func (o Options) options(c *Conn) ([]nats.Option, error) {
 	opts := []nats.Option{
 		nats.Name(cmp.Or(o.Name, "curtsy")),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 250*time.Millisecond),
-		nats.Timeout(5 * time.Second),
-		nats.PingInterval(5 * time.Second), // a dead peer is noticed after three of them
+		nats.SetCustomDialer(dialer{net.Dialer{Timeout: 5 * time.Second}}),
+		nats.FlusherTimeout(writeWithin),
+		nats.PingInterval(2 * time.Second), // a dead peer is noticed after three of them, so within a term of ownership
 		nats.MaxPingsOutstanding(2),
 		// Nothing is kept to be sent after a reconnect: a renewal or a lease that goes out seconds late is worse
 		// than one that failed, and Append and Send try again by themselves.
@@ -94,17 +154,14 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			c.log.Info("connection to NATS is back", "server", nc.ConnectedServerName())
+			c.refused.forget()
+			c.news("")
 			for _, f := range c.change() {
 				f()
 			}
 		}),
-		nats.ErrorHandler(func(_ *nats.Conn, s *nats.Subscription, err error) {
-			subject := ""
-			if s != nil {
-				subject = s.Subject
-			}
-			c.log.Warn("NATS", "subject", subject, "err", err)
-		}),
+		nats.IgnoreAuthErrorAbort(), // a server that is just starting may not know its users yet
+		nats.ErrorHandler(func(_ *nats.Conn, s *nats.Subscription, err error) { c.asyncError(s, err) }),
 	}
 	if o.InProcess != nil {
 		opts = append(opts, nats.InProcessServer(o.InProcess),
@@ -144,13 +201,24 @@ func (c *Conn) where(o Options, url string) string {
 
 // dialError says what to type next.
 func dialError(o Options, url string, err error) error {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
 	switch {
 	case o.InProcess != nil:
 		return fmt.Errorf("connect to the embedded NATS server: %w", err)
 	case errors.Is(err, nats.ErrNoServers):
 		return fmt.Errorf("nothing answers at %s: start one with `nats-server -js`, or leave out --nats: %w", url, err)
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
-		return fmt.Errorf("%s refuses the credentials: give user and password, a .creds file or an nkey: %w", url, err)
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrNkeysNotSupported):
+		return fmt.Errorf("%s refuses the credentials of %s: give user and password (--nats-user, --nats-password-file), "+
+			"a .creds file (--nats-creds) or an nkey (--nats-nkey) that it knows: %w", url, o.who(), err)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%s shows a certificate of a CA we do not know: name the CA's file (--nats-ca): %w", url, err)
+	case errors.As(err, &name):
+		return fmt.Errorf("the certificate of %s is not for this name: use one of its names in --nats: %w", url, err)
+	case errors.Is(err, nats.ErrTLS), strings.Contains(err.Error(), "remote error: tls:"):
+		return fmt.Errorf("%s refuses TLS with us; if it wants to see a certificate, give one (--nats-cert, --nats-key): %w", url, err)
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return fmt.Errorf("%s has no TLS: give it a certificate, or leave out --nats-ca, --nats-cert and tls://: %w", url, err)
 	}
 	return fmt.Errorf("connect to %s: %w", url, err)
 }
@@ -188,6 +256,15 @@ func (c *Conn) change() []func() {
 	c.end()
 	c.session, c.end = context.WithCancel(context.Background())
 	return append([]func(){}, c.hooks...)
+}
+
+// news reports whether what is another thing than last time.
+func (c *Conn) news(what string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.said
+	c.said = what
+	return what != was
 }
 
 // watch is closed at the next disconnect or reconnect.

@@ -24,8 +24,9 @@ type cable struct {
 	to   string
 	wg   sync.WaitGroup
 	mu   sync.Mutex
-	ends []net.Conn // guarded by mu
-	cut  bool       // guarded by mu; bytes go nowhere
+	ends []net.Conn     // guarded by mu
+	jams []*atomic.Bool // guarded by mu; of the connections in ends: nothing is read any more
+	cut  bool           // guarded by mu; bytes go nowhere
 }
 
 func newCable(t testing.TB, url string) *cable {
@@ -47,10 +48,11 @@ func newCable(t testing.TB, url string) *cable {
 				continue
 			}
 			c.mu.Lock()
-			c.ends = append(c.ends, a, b)
+			jam := new(atomic.Bool)
+			c.ends, c.jams = append(c.ends, a, b), append(c.jams, jam)
 			c.mu.Unlock()
-			c.wg.Go(func() { c.pump(a, b) })
-			c.wg.Go(func() { c.pump(b, a) })
+			c.wg.Go(func() { c.pump(a, b, jam) })
+			c.wg.Go(func() { c.pump(b, a, jam) })
 		}
 	})
 	t.Cleanup(func() {
@@ -61,10 +63,13 @@ func newCable(t testing.TB, url string) *cable {
 	return c
 }
 
-func (c *cable) pump(dst io.WriteCloser, src io.Reader) {
+func (c *cable) pump(dst io.WriteCloser, src io.Reader, jam *atomic.Bool) {
 	defer dst.Close()
 	buf := make([]byte, 64<<10)
 	for {
+		for jam.Load() {
+			time.Sleep(5 * time.Millisecond)
+		}
 		n, err := src.Read(buf)
 		if err != nil {
 			return
@@ -87,6 +92,15 @@ func (c *cable) setCut(cut bool) {
 	c.cut = cut
 }
 
+// jam makes the connections there are take nothing any more, as those to a machine that is gone.
+func (c *cable) jam() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, j := range c.jams {
+		j.Store(true)
+	}
+}
+
 // hangUp closes all connections.
 func (c *cable) hangUp() {
 	c.mu.Lock()
@@ -94,7 +108,10 @@ func (c *cable) hangUp() {
 	for _, e := range c.ends {
 		e.Close()
 	}
-	c.ends = nil
+	for _, j := range c.jams {
+		j.Store(false)
+	}
+	c.ends, c.jams = nil, nil
 }
 
 func dialURL(t testing.TB, url string, s *embedded.Server, log *slog.Logger) *Conn {
@@ -248,6 +265,31 @@ func TestFlappingConnection(t *testing.T) {
 	f.stop()
 	if err := f.wait(t); err != nil {
 		t.Error(err)
+	}
+}
+
+// A peer that is gone takes nothing any more. Who writes to it must not wait for a minute, with everybody else behind him.
+func TestPeerThatTakesNothing(t *testing.T) {
+	defer func(d time.Duration) { writeWithin = d }(writeWithin)
+	writeWithin = 300 * time.Millisecond
+	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
+	wire := newCable(t, s.ClientURL())
+	c := dialURL(t, "nats://"+wire.ln.Addr().String(), s, testLog(t))
+	l := openLog(t, c)
+	appendN(t, l, 1)
+	wire.jam()
+	began := time.Now()
+	var wg sync.WaitGroup
+	for range 16 { // more than the buffers between us and the peer hold
+		wg.Go(func() {
+			if _, err := l.Append(t.Context(), make([]byte, 900<<10)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("16 messages took %v", took)
 	}
 }
 

@@ -38,10 +38,13 @@ type BatchHandler func(ctx context.Context, batch []Message) error
 type ConsumeOptions struct {
 	MaxMessages int           // in one batch; 0: 64
 	MaxBytes    int           // in one batch, which always has a message; 0: 8 MiB
-	Linger      time.Duration // wait so long for a batch to fill; 0: hand over what is there
 	Retry       time.Duration // delay before a failed message comes back, doubled each time up to 30 times itself; 0: 1 s
-	// GiveUp is told of a message whose handler failed at delivery MaxDeliver, just before it is settled for good.
-	GiveUp func(Message, error)
+	// Ready is called once those of earlier epochs are fenced, before the first message is handed over: from then on nobody but
+	// this call settles messages of the subject.
+	Ready func()
+	// GiveUp is told of a message whose handler failed at delivery MaxDeliver. When it returns nil the message is settled for
+	// good, else it comes back. Its context is the handler's.
+	GiveUp func(ctx context.Context, m Message, cause error) error
 }
 
 // Consume hands the messages of subject to h until ctx ends, and then returns nil. It works on the durable consumer
@@ -57,10 +60,14 @@ func (w *Work) Consume(ctx context.Context, subject, durable string, epoch uint6
 		name := made
 		var err error
 		if name == "" {
-			name, err = w.fence(ctx, subject, durable, epoch)
+			if name, err = w.fence(ctx, subject, durable, epoch); err == nil {
+				made = name
+				if o.Ready != nil {
+					o.Ready()
+				}
+			}
 		}
 		if err == nil {
-			made = name
 			s := &consumption{w: w, o: o, h: h, held: map[uint64]*nats.Msg{}}
 			err = s.run(ctx, name)
 			if s.handled {
@@ -102,7 +109,7 @@ type consumption struct {
 
 func (s *consumption) run(ctx context.Context, name string) error {
 	// A silent server does not say that a consumer is gone, so ask before each session.
-	err := s.w.c.api(ctx, func(ctx context.Context) error {
+	err := s.w.c.api(ctx, s.w.cfg.Stream, func(ctx context.Context) error {
 		_, err := s.w.c.JS.Consumer(ctx, s.w.cfg.Stream, name)
 		return err
 	})
@@ -126,7 +133,7 @@ func (s *consumption) run(ctx context.Context, name string) error {
 	wg.Go(func() { s.keep(hctx, p) })
 	wg.Go(func() { cancelAfter(ctx, hctx, cancel) })
 	for {
-		msgs, err := p.take(ctx, s.o.MaxMessages, s.o.MaxBytes, s.o.Linger)
+		msgs, err := p.take(ctx, s.o.MaxMessages, s.o.MaxBytes)
 		if err != nil {
 			return err
 		}
@@ -192,19 +199,30 @@ func (s *consumption) batch(ctx context.Context, msgs []*nats.Msg) error {
 	err := s.h(ctx, batch)
 	if err == nil || len(batch) == 1 {
 		for i, m := range msgs {
-			s.settle(m, batch[i], err)
+			s.settle(ctx, m, batch[i], err)
 		}
 		return nil
 	}
 	for i, m := range msgs {
-		s.settle(m, batch[i], s.h(ctx, batch[i:i+1:i+1]))
+		s.settle(ctx, m, batch[i], s.h(ctx, batch[i:i+1:i+1]))
 	}
 	return nil
 }
 
 // settle acknowledges a message or sends it round again. Nothing hangs on the acknowledgement arriving: a message
 // whose one was lost comes again.
-func (s *consumption) settle(m *nats.Msg, msg Message, err error) {
+func (s *consumption) settle(ctx context.Context, m *nats.Msg, msg Message, err error) {
+	log := s.w.c.log.With("subject", m.Subject, "seq", msg.Seq)
+	if err != nil && !errors.Is(err, ErrDrop) && msg.Deliveries >= MaxDeliver {
+		var refused error
+		if s.o.GiveUp != nil {
+			refused = s.o.GiveUp(ctx, msg, err) // the message stays in hand as long
+		}
+		if refused == nil {
+			log.Error("message given up", "deliveries", msg.Deliveries, "err", err)
+		}
+		err = refused
+	}
 	s.mu.Lock()
 	delete(s.held, msg.Seq)
 	s.mu.Unlock()
@@ -212,17 +230,11 @@ func (s *consumption) settle(m *nats.Msg, msg Message, err error) {
 	case err == nil:
 		_ = m.Ack()
 	case errors.Is(err, ErrDrop):
-		s.w.c.log.Warn("message dropped", "subject", m.Subject, "seq", msg.Seq, "err", err)
-		_ = m.Ack()
-	case msg.Deliveries >= MaxDeliver:
-		s.w.c.log.Error("message given up", "subject", m.Subject, "seq", msg.Seq, "deliveries", msg.Deliveries, "err", err)
-		if s.o.GiveUp != nil {
-			s.o.GiveUp(msg, err)
-		}
+		log.Warn("message dropped", "err", err)
 		_ = m.Ack()
 	default:
-		delay := min(s.o.Retry<<max(msg.Deliveries-1, 0), retryMost*s.o.Retry)
-		s.w.c.log.Warn("message comes again", "subject", m.Subject, "seq", msg.Seq, "deliveries", msg.Deliveries, "after", delay, "err", err)
+		delay := min(s.o.Retry<<min(max(msg.Deliveries-1, 0), 10), retryMost*s.o.Retry)
+		log.Warn("message comes again", "deliveries", msg.Deliveries, "after", delay, "err", err)
 		_ = m.NakWithDelay(delay)
 	}
 }

@@ -11,6 +11,8 @@ var (
 	ErrFenced = errors.New("a newer owner consumes this")
 	// ErrLost: another owner holds the shard now.
 	ErrLost = errors.New("ownership lost")
+	// ErrNoSnapshot: there is no snapshot of that name, or it is damaged.
+	ErrNoSnapshot = errors.New("no such snapshot")
 	// ErrDrop, wrapped by a BatchHandler, says that a message can never be handled: it is acknowledged and dropped.
 	ErrDrop = errors.New("drop this message")
 	// ErrTooLarge: the message is over the server's limit for one; sending it again would not help.

@@ -71,7 +71,7 @@ type follower struct {
 func (f *follower) run(ctx context.Context) error {
 	l := f.l
 	var name string
-	err := l.c.api(ctx, func(ctx context.Context) error {
+	err := l.c.api(ctx, l.cfg.Stream, func(ctx context.Context) error {
 		consumer, err := l.c.JS.CreateOrUpdateConsumer(ctx, l.cfg.Stream, jetstream.ConsumerConfig{
 			AckPolicy:     jetstream.AckNonePolicy,
 			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
@@ -104,7 +104,7 @@ func (f *follower) run(ctx context.Context) error {
 	}
 	defer p.close()
 	for {
-		msgs, err := p.take(ctx, followMsgs, followBytes, 0)
+		msgs, err := p.take(ctx, followMsgs, followBytes)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 type LogConfig struct {
 	Stream, Subject string
 	MaxBytes        int64 // room reserved; a full log refuses. An existing log is never made smaller
-	Replicas        int   // 0: what Options.Replicas said
+	Replicas        int   // 0: what Options.Replicas said. An existing log never gets fewer
 }
 
 // Log is an ordered stream of messages, each with a sequence one greater than the last. Any number of goroutines may
@@ -41,7 +41,7 @@ type Entry struct {
 // OpenLog creates the log, or brings an existing one to cfg. Old messages are never dropped for room: a full log
 // refuses new ones.
 func (c *Conn) OpenLog(ctx context.Context, cfg LogConfig) (*Log, error) {
-	err := c.api(ctx, func(ctx context.Context) error {
+	err := c.api(ctx, cfg.Stream, func(ctx context.Context) error {
 		return c.openStream(ctx, jetstream.StreamConfig{
 			Name:      cfg.Stream,
 			Subjects:  []string{cfg.Subject},
@@ -71,7 +71,7 @@ func (l *Log) Last(ctx context.Context) (uint64, error) {
 }
 
 func (l *Log) state(ctx context.Context) (st jetstream.StreamState, err error) {
-	err = l.c.api(ctx, func(ctx context.Context) error {
+	err = l.c.api(ctx, l.cfg.Stream, func(ctx context.Context) error {
 		s, err := l.c.JS.Stream(ctx, l.cfg.Stream)
 		if err == nil {
 			st = s.CachedInfo().State
@@ -86,7 +86,7 @@ func (l *Log) state(ctx context.Context) (st jetstream.StreamState, err error) {
 
 // Purge drops the messages up to and including upTo and keeps all after it.
 func (l *Log) Purge(ctx context.Context, upTo uint64) error {
-	err := l.c.api(ctx, func(ctx context.Context) error {
+	err := l.c.api(ctx, l.cfg.Stream, func(ctx context.Context) error {
 		s, err := l.c.JS.Stream(ctx, l.cfg.Stream)
 		if err != nil {
 			return err

@@ -7,13 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
-
-// bucketBytes is the room a bucket reserves.
-const bucketBytes = 8 << 20
 
 // Record says who holds a shard. It is kept as JSON under the shard's key and has no TTL.
 type Record struct {
@@ -22,31 +18,6 @@ type Record struct {
 	Clean      bool   `json:"clean"`                // the owner let go of it in order; nobody holds it now
 	Checkpoint string `json:"checkpoint,omitempty"` // name of the last checkpoint
 	Previous   string `json:"previous,omitempty"`   // name of the one before it
-}
-
-// OpenBucket opens a key-value bucket of at most 8 MiB that keeps one value a key, and creates it when missing.
-// replicas 0 means what Options.Replicas said.
-func (c *Conn) OpenBucket(ctx context.Context, name string, replicas int) (kv jetstream.KeyValue, err error) {
-	if replicas == 0 {
-		replicas = c.replicas
-	}
-	err = c.api(ctx, func(ctx context.Context) (err error) {
-		kv, err = c.JS.KeyValue(ctx, name)
-		if !errors.Is(err, jetstream.ErrBucketNotFound) {
-			return err
-		}
-		kv, err = c.JS.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: name, History: 1, MaxBytes: bucketBytes, Storage: jetstream.FileStorage, Replicas: replicas,
-		})
-		if errors.Is(err, jetstream.ErrBucketExists) { // another process was quicker
-			kv, err = c.JS.KeyValue(ctx, name)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("bucket %s: %w", name, err)
-	}
-	return kv, nil
 }
 
 // readRecord returns the record under key and its revision; revision 0 when there is none.
@@ -85,55 +56,44 @@ func changedMeanwhile(err error) bool {
 
 // WatchOwners calls changed with all records under prefix (as in "frontier" for frontier.0, frontier.1, …), by key: once
 // at the start, then whenever one differs; renewals, which change nothing, are not told. Each call gets a map of its
-// own. It returns nil when ctx ends, and otherwise goes on for ever.
+// own. It returns nil when ctx ends, and otherwise goes on for ever, whatever becomes of the broker.
 func WatchOwners(ctx context.Context, kv jetstream.KeyValue, prefix string, changed func(map[string]Record)) error {
-	keys := strings.TrimSuffix(prefix, ".") + ".>"
-	b := backoff{least: 100 * time.Millisecond, most: 2 * time.Second}
-	for ctx.Err() == nil {
-		w, err := kv.Watch(ctx, keys)
-		if err == nil {
-			watchOnce(ctx, w, changed)
-			_ = w.Stop()
-			b.reset()
-		}
-		_ = b.wait(ctx, nil)
-	}
+	m := &recordList{changed: changed}
+	WatchKeys(ctx, kv, strings.TrimSuffix(prefix, ".")+".>", watchQuiet, m.begin, m.entry)
 	return nil
 }
 
-func watchOnce(ctx context.Context, w jetstream.KeyWatcher, changed func(map[string]Record)) {
-	records := map[string]Record{}
-	started := false
-	for {
-		var e jetstream.KeyValueEntry
-		var ok bool
-		select {
-		case <-ctx.Done():
+// recordList is what one WatchOwners knows.
+type recordList struct {
+	changed  func(map[string]Record)
+	records  map[string]Record // of the watch there is
+	complete bool              // all there were have come
+	told     map[string]Record // nil before the first call of changed
+}
+
+func (m *recordList) begin() {
+	m.records, m.complete = map[string]Record{}, false
+}
+
+func (m *recordList) entry(e jetstream.KeyValueEntry) {
+	switch {
+	case e == nil:
+		m.complete = true
+	case e.Operation() != jetstream.KeyValuePut:
+		delete(m.records, e.Key())
+	default:
+		var r Record
+		if json.Unmarshal(e.Value(), &r) != nil {
 			return
-		case e, ok = <-w.Updates():
 		}
-		if !ok {
-			return
+		// Epochs only grow, whatever else is lost: this is what a server knew that lags behind.
+		if old, known := m.told[e.Key()]; known && r.Epoch < old.Epoch {
+			r = old
 		}
-		switch {
-		case e == nil: // all there were
-			started = true
-			changed(maps.Clone(records))
-			continue
-		case e.Operation() != jetstream.KeyValuePut:
-			if _, had := records[e.Key()]; !had {
-				continue
-			}
-			delete(records, e.Key())
-		default:
-			var r Record
-			if json.Unmarshal(e.Value(), &r) != nil || records[e.Key()] == r {
-				continue
-			}
-			records[e.Key()] = r
-		}
-		if started {
-			changed(maps.Clone(records))
-		}
+		m.records[e.Key()] = r
+	}
+	if m.complete && (m.told == nil || !maps.Equal(m.told, m.records)) {
+		m.told = maps.Clone(m.records)
+		m.changed(maps.Clone(m.records))
 	}
 }

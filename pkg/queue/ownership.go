@@ -12,6 +12,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// defaultTerm is T of shard ownership, and what membership reckons with.
+const defaultTerm = 10 * time.Second
+
 // errLetGo ends renewals after Release.
 var errLetGo = errors.New("ownership was released")
 
@@ -23,7 +26,11 @@ type OwnOptions struct {
 	// SameDir says that the lock on Owner's data directory is held, so that a record with our own name is of a process
 	// that is gone, and may be taken at once.
 	SameDir bool
-	Log     *slog.Logger // nil: slog.Default()
+	// Mine says whether the shard should be ours at this moment (see Assign). While it says no, the record is watched all
+	// the same, so that a shard whose owner died is taken 1.5 terms after its last word and not after the assignment. It is
+	// asked only when the shard can be taken. nil: always.
+	Mine func() bool
+	Log  *slog.Logger // nil: slog.Default()
 }
 
 // Ownership is the right to act for a shard, as long as Valid says so. Its methods may be called from any goroutine.
@@ -52,10 +59,8 @@ func Own(ctx context.Context, kv jetstream.KeyValue, key string, o OwnOptions) (
 	if o.Owner == "" {
 		return nil, errors.New("own: OwnOptions.Owner is empty")
 	}
-	o.Term = cmp.Or(o.Term, 10*time.Second)
+	o.Term = cmp.Or(o.Term, defaultTerm)
 	o.Log = cmp.Or(o.Log, slog.Default()).With("shard", key)
-	var seen uint64         // the revision we watch
-	var since time.Duration // when we first had it in hand
 	said := ""
 	say := func(what string, args ...any) {
 		if what != said {
@@ -63,8 +68,9 @@ func Own(ctx context.Context, kv jetstream.KeyValue, key string, o OwnOptions) (
 		}
 		said = what
 	}
+	c := &claim{kv: kv, key: key, o: o}
 	for {
-		s, err := tryOwn(ctx, kv, key, o, &seen, &since)
+		s, err := c.try(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("own %s: %w", key, ctx.Err())
@@ -82,35 +88,57 @@ func Own(ctx context.Context, kv jetstream.KeyValue, key string, o OwnOptions) (
 	}
 }
 
-// tryOwn looks at the record once. It returns nil when the shard is another's.
-func tryOwn(ctx context.Context, kv jetstream.KeyValue, key string, o OwnOptions, seen *uint64, since *time.Duration) (*Ownership, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.Term)
+// claim is what one Own has seen so far.
+//
+// Reading proves nothing here, writing does: the write that takes the shard is refused unless the revision it is based on
+// is still the latest. So an answer that is out of date, from a server cut off from the others, costs time and cannot
+// make two owners: either it shows a revision that was replaced since, and the write is refused; or it is the latest
+// still, which its owner wrote before we first saw it, and counts its term from before that.
+type claim struct {
+	kv    jetstream.KeyValue
+	key   string
+	o     OwnOptions
+	seen  uint64        // the revision we watch
+	since time.Duration // when we first had it in hand
+	tried *Ownership    // what was written without an answer; nil: nothing
+}
+
+// try looks at the record once. It returns nil when the shard is another's.
+func (c *claim) try(ctx context.Context) (*Ownership, error) {
+	rctx, cancel := context.WithTimeout(ctx, c.o.Term/3) // for a request nobody answers; others take milliseconds
 	defer cancel()
-	prev, revision, err := readRecord(ctx, kv, key)
+	prev, revision, err := readRecord(rctx, c.kv, c.key)
 	if err != nil {
 		return nil, err
 	}
 	now := bootTime() // after the read: the owner wrote this revision before, so its term ends before ours
-	if revision != *seen {
-		*seen, *since = revision, now
+	if revision != c.seen {
+		c.seen, c.since = revision, now
 	}
-	free := revision == 0 || prev.Clean || prev.Owner == o.Owner && o.SameDir || now-*since >= o.Term*3/2
-	if !free {
+	s := &Ownership{kv: c.kv, key: c.key, o: c.o, prev: prev, was: revision != 0}
+	free := revision == 0 || prev.Clean || prev.Owner == c.o.Owner && c.o.SameDir || now-c.since >= c.o.Term*3/2
+	if t := c.tried; t != nil && prev.Owner == t.record.Owner && prev.Epoch == t.record.Epoch {
+		// That was us a moment ago: nobody else writes our name with this epoch. Who held the shard before is as it was.
+		s.prev, s.was, free = t.prev, t.was, true
+	}
+	if !free || c.o.Mine != nil && !c.o.Mine() {
 		return nil, nil
 	}
-	s := &Ownership{kv: kv, key: key, o: o, prev: prev, was: revision != 0}
 	s.record = prev
-	s.record.Owner, s.record.Clean = o.Owner, false
+	s.record.Owner, s.record.Clean = c.o.Owner, false
 	s.record.Epoch = max(prev.Epoch+1, uint64(time.Now().Unix()))
+	wctx, done := context.WithTimeout(ctx, c.o.Term/3) // Mine may have taken its time
+	defer done()
 	sent := bootTime()
-	s.revision, err = writeRecord(ctx, kv, key, s.record, revision)
+	s.revision, err = writeRecord(wctx, c.kv, c.key, s.record, revision)
 	if err != nil {
 		if changedMeanwhile(err) {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("write %s: %w", key, err)
+		c.tried = s
+		return nil, fmt.Errorf("write %s: %w", c.key, err)
 	}
-	s.until = sent + o.Term
+	s.until = sent + c.o.Term
 	return s, nil
 }
 
@@ -145,19 +173,19 @@ func (s *Ownership) Valid() bool {
 	return !s.lost && !s.letGo && now < s.until
 }
 
-// Run renews the ownership every third of a term until ctx ends or Release was called, and then returns
-// nil. Ending it lets go of nothing: that is Release's. It returns ErrLost, wrapped, when another owner has the shard. Errors of the broker are tried again.
+// Run renews the ownership every third of a term until ctx ends or Release was called, and then returns nil. Ending it
+// lets go of nothing: that is Release's. It returns ErrLost, wrapped, when another owner has the shard. Errors of the
+// broker are tried again, often enough for a cluster that elects a leader to cost no ownership.
 func (s *Ownership) Run(ctx context.Context) error {
-	t := time.NewTicker(s.o.Term / 3)
-	defer t.Stop()
-	said := false
+	next, said := s.o.Term/3, false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-t.C:
+		case <-time.After(next):
 		}
 		err := s.Update(ctx, nil)
+		next = s.o.Term / 3
 		switch {
 		case errors.Is(err, errLetGo):
 			return nil
@@ -166,6 +194,7 @@ func (s *Ownership) Run(ctx context.Context) error {
 				s.o.Log.Info("ownership renewed again")
 			}
 			said = false
+			continue
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, ErrLost):
@@ -174,19 +203,27 @@ func (s *Ownership) Run(ctx context.Context) error {
 			s.o.Log.Warn("cannot renew the ownership of the shard, trying again", "err", err)
 			said = true
 		}
+		next = s.o.Term / 20
 	}
 }
 
 // Update rewrites the record after edit (nil: as it is) has changed it, and so renews the ownership. Epoch and Owner
-// cannot be changed. When the answer to a write is lost, the change may have been made or not: call it again. ErrLost
-// means that another owner has the shard.
+// cannot be changed. An edit that is not answered is tried again for half a term, so edit may be called more than once.
+// When an error other than ErrLost is returned, the change may have been made or not: call Update again. ErrLost means
+// that another owner has the shard.
 func (s *Ownership) Update(ctx context.Context, edit func(*Record)) error {
 	s.write.Lock()
 	defer s.write.Unlock()
-	if s.isLetGo() {
-		return fmt.Errorf("shard %s: %w", s.key, errLetGo)
+	b := backoff{least: s.o.Term / 100, most: s.o.Term / 20}
+	for end := bootTime() + s.o.Term/2; ; {
+		if s.isLetGo() {
+			return fmt.Errorf("shard %s: %w", s.key, errLetGo)
+		}
+		err := s.rewrite(ctx, edit)
+		if err == nil || edit == nil || errors.Is(err, ErrLost) || bootTime() >= end || b.wait(ctx, nil) != nil {
+			return err
+		}
 	}
-	return s.rewrite(ctx, edit)
 }
 
 func (s *Ownership) isLetGo() bool {
@@ -197,8 +234,12 @@ func (s *Ownership) isLetGo() bool {
 
 // rewrite is Update with s.write held.
 func (s *Ownership) rewrite(ctx context.Context, edit func(*Record)) error {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Term/2)
+	// A request that nobody answers must leave time for another one before the term is over.
+	ctx, cancel := context.WithTimeout(ctx, s.o.Term/3)
 	defer cancel()
+	if err := s.lookIfLate(ctx); err != nil {
+		return err
+	}
 	for {
 		s.mu.Lock()
 		r, revision, lost := s.record, s.revision, s.lost
@@ -228,6 +269,22 @@ func (s *Ownership) rewrite(ctx context.Context, edit func(*Record)) error {
 	}
 }
 
+// lookIfLate reads the record before it is written when the term is over. The write alone would tell that another owner has the
+// shard, by the revision; but servers that lost power forget the last revisions and use them again.
+func (s *Ownership) lookIfLate(ctx context.Context) error {
+	s.mu.Lock()
+	record, revision, late := s.record, s.revision, bootTime() >= s.until && !s.lost
+	s.mu.Unlock()
+	if !late {
+		return nil
+	}
+	r, now, err := readRecord(ctx, s.kv, s.key)
+	if err != nil || now == revision && r.Owner == record.Owner && r.Epoch == record.Epoch {
+		return err
+	}
+	return s.judge(r, now)
+}
+
 // adopt looks who wrote the record meanwhile. When it was us, in a write whose answer was lost, its revision is taken
 // over; it renews nothing, since we cannot say when it was sent.
 func (s *Ownership) adopt(ctx context.Context) error {
@@ -235,35 +292,52 @@ func (s *Ownership) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.judge(r, revision)
+}
+
+// judge takes in a record that is not the one we wrote last.
+func (s *Ownership) judge(r Record, revision uint64) error {
+	now := bootTime()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.Owner != s.record.Owner || r.Epoch != s.record.Epoch {
+	ours := r.Owner == s.record.Owner && r.Epoch == s.record.Epoch
+	switch {
+	case ours && revision > s.revision:
+		s.record, s.revision = r, revision
+		return nil
+	case revision > s.revision, r.Epoch > s.record.Epoch, now >= s.until+s.o.Term:
+		// The last: a server that lags would have caught up by now, so the record is gone, with its bucket perhaps.
 		s.lost = true
 		return fmt.Errorf("shard %s, epoch %d: held by %q since epoch %d: %w", s.key, s.record.Epoch, r.Owner, r.Epoch, ErrLost)
 	}
-	if revision == s.revision { // an answer from before our write; ask again later
-		return fmt.Errorf("renew shard %s: the record's revision is not settled", s.key)
-	}
-	s.record, s.revision = r, revision
-	return nil
+	// An answer from before our last write, whose server has yet to hear of it. It says nothing about now.
+	return fmt.Errorf("renew shard %s: the record's revision is not settled", s.key)
 }
 
 // Release lets go of the shard in order, so that the next owner may take it at once and trust checkpoint (empty: the one
-// recorded already). From the moment it is called Valid says no, whatever comes of it.
+// recorded already). From the moment it is called Valid says no, whatever comes of it. While the broker does not answer it
+// tries again until ctx ends, for a term at most.
 func (s *Ownership) Release(ctx context.Context, checkpoint string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Term)
+	defer cancel()
 	s.mu.Lock()
 	s.letGo = true
 	s.mu.Unlock()
 	s.write.Lock() // a renewal under way ends first
 	defer s.write.Unlock()
-	err := s.rewrite(ctx, func(r *Record) {
-		r.Clean = true
-		if checkpoint != "" && checkpoint != r.Checkpoint {
-			r.Previous, r.Checkpoint = r.Checkpoint, checkpoint
+	b := backoff{least: s.o.Term / 100, most: s.o.Term / 20}
+	for {
+		err := s.rewrite(ctx, func(r *Record) {
+			r.Clean = true
+			if checkpoint != "" && checkpoint != r.Checkpoint {
+				r.Previous, r.Checkpoint = r.Checkpoint, checkpoint
+			}
+		})
+		if err == nil {
+			return nil
 		}
-	})
-	if err != nil {
-		return fmt.Errorf("release: %w", err)
+		if errors.Is(err, ErrLost) || b.wait(ctx, nil) != nil {
+			return fmt.Errorf("release: %w", err)
+		}
 	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -256,6 +257,266 @@ func TestRenewalAfterLostAnswer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// mirror is a bucket seen through a server that lags: reads show what was there when it was frozen. It can also lose the
+// answers to writes.
+type mirror struct {
+	jetstream.KeyValue
+	frozen jetstream.KeyValueEntry // nil: reads show what is there
+	mute   bool                    // writes are made, and nobody hears of it
+}
+
+func (m *mirror) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	if m.frozen != nil {
+		return m.frozen, nil
+	}
+	return m.KeyValue.Get(ctx, key)
+}
+
+func (m *mirror) Create(ctx context.Context, key string, value []byte, _ ...jetstream.KVCreateOpt) (uint64, error) {
+	return m.answer(m.KeyValue.Create(ctx, key, value))
+}
+
+func (m *mirror) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	return m.answer(m.KeyValue.Update(ctx, key, value, revision))
+}
+
+func (m *mirror) answer(revision uint64, err error) (uint64, error) {
+	if m.mute && err == nil {
+		return 0, context.DeadlineExceeded
+	}
+	return revision, err
+}
+
+func (m *mirror) freeze(t *testing.T) {
+	t.Helper()
+	e, err := m.KeyValue.Get(t.Context(), "frontier.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.frozen = e
+}
+
+// A rival that is shown an old record for ever, silent or let go of, takes nothing from an owner that lives.
+func TestLaggingReadsTakeNothing(t *testing.T) {
+	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
+	for _, clean := range []bool{false, true} {
+		m := &mirror{KeyValue: kv}
+		first := own(t, kv, ownOptions(t, "a"))
+		if clean {
+			if err := first.Release(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.freeze(t)
+		if clean {
+			first = own(t, kv, ownOptions(t, "a"))
+		}
+		stop := run(t, first)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*term)
+		if s, err := Own(ctx, m, "frontier.0", ownOptions(t, "b")); err == nil {
+			t.Errorf("clean %v: took a shard that is renewed, on what was true once: %+v", clean, s.Record())
+		}
+		cancel()
+		if err := stop(); err != nil || !first.Valid() {
+			t.Errorf("clean %v: the owner was disturbed: %v", clean, err)
+		}
+		if err := first.Release(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An owner that is shown what was before its own last write has lost nothing.
+func TestLaggingReadsLoseNothing(t *testing.T) {
+	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
+	before := own(t, kv, ownOptions(t, "z"))
+	m := &mirror{KeyValue: kv}
+	m.freeze(t) // another owner, an older epoch
+	if err := before.Release(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	a := own(t, kv, ownOptions(t, "a"))
+	a.kv = m
+	// Its next renewal is made, and not heard of.
+	m.mute = true
+	if err := a.Update(t.Context(), nil); err == nil || errors.Is(err, ErrLost) {
+		t.Fatalf("Update = %v", err)
+	}
+	m.mute = false
+	if err := a.Update(t.Context(), nil); err == nil || errors.Is(err, ErrLost) {
+		t.Errorf("Update = %v on a record of before", err)
+	}
+	m.frozen = nil // it has caught up
+	if err := a.Update(t.Context(), nil); err != nil || !a.Valid() {
+		t.Errorf("Update = %v", err)
+	}
+	// The record is gone for good, and with it the revisions.
+	if err := kv.Purge(t.Context(), "frontier.0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Run(t.Context()); !errors.Is(err, ErrLost) {
+		t.Errorf("Run = %v without a record, want ErrLost", err)
+	}
+}
+
+// Servers that lost power use revisions again: the one we count on may be another's now.
+func TestRevisionUsedAgain(t *testing.T) {
+	m := &mirror{KeyValue: openBucket(t, dial(t, startServer(t, embedded.Options{})))}
+	a := own(t, m, ownOptions(t, "a"))
+	time.Sleep(term)
+	m.frozen = entry{key: "frontier.0", value: fmt.Sprintf(`{"epoch":%d,"owner":"b"}`, a.Epoch()+1), revision: a.revision}
+	if err := a.Update(t.Context(), nil); !errors.Is(err, ErrLost) {
+		t.Errorf("Update = %v, want ErrLost", err)
+	}
+	if e, err := m.KeyValue.Get(t.Context(), "frontier.0"); err != nil || e.Revision() != a.revision {
+		t.Errorf("the other's record was overwritten: %v", err)
+	}
+}
+
+// A shard taken in a write whose answer is lost is ours all the same, and its past as clean as it was.
+func TestOwnAfterLostAnswer(t *testing.T) {
+	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
+	if err := own(t, kv, ownOptions(t, "a")).Release(t.Context(), "cp"); err != nil {
+		t.Fatal(err)
+	}
+	m := &mirror{KeyValue: kv, mute: true}
+	o := ownOptions(t, "b")
+	o.Term = 20 * time.Second
+	c := &claim{kv: m, key: "frontier.0", o: o}
+	if s, err := c.try(t.Context()); s != nil || err == nil {
+		t.Fatalf("try = %v, %v", s, err)
+	}
+	m.mute = false
+	s, err := c.try(t.Context())
+	if err != nil || s == nil {
+		t.Fatalf("try = %v, %v: it must wait for its own silence", s, err)
+	}
+	if p := s.Predecessor(); !s.Clean() || !s.TookOver() || p.Owner != "a" || p.Checkpoint != "cp" || !s.Valid() {
+		t.Errorf("clean %v, took over %v, from %+v", s.Clean(), s.TookOver(), p)
+	}
+}
+
+// While a shard should not be ours it is watched, and taken at once when it should be and its owner has been silent.
+func TestOwnWhenItIsMine(t *testing.T) {
+	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
+	own(t, kv, ownOptions(t, "a")) // dead from the start
+	var mine atomic.Bool
+	o := ownOptions(t, "b")
+	o.Mine = mine.Load
+	got := make(chan *Ownership, 1)
+	go func() { got <- own(t, kv, o) }()
+	select {
+	case <-got:
+		t.Fatal("took a shard that should not be ours")
+	case <-time.After(3 * term):
+	}
+	mine.Store(true)
+	start := time.Now()
+	<-got
+	if d := time.Since(start); d > term {
+		t.Errorf("took %v, though the owner had been silent for long", d)
+	}
+}
+
+// A broker away for less than two thirds of a term costs no ownership, and a release waits for it.
+func TestOwnershipOutlivesTheBroker(t *testing.T) {
+	const term = 3 * time.Second
+	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
+	wire := newCable(t, s.ClientURL())
+	c := dialURL(t, "nats://"+wire.ln.Addr().String(), s, testLog(t))
+	o := ownOptions(t, "a")
+	o.Term = term
+	a := own(t, openBucket(t, c), o)
+	run(t, a)
+	time.Sleep(term / 4)
+	wire.setCut(true)
+	time.Sleep(term / 4) // a renewal goes nowhere
+	wire.setCut(false)
+	wire.hangUp()
+	for end := time.Now().Add(term); time.Now().Before(end); time.Sleep(term / 100) {
+		if !a.Valid() {
+			t.Fatal("not valid, after a short absence of the broker")
+		}
+	}
+	eventually(t, "reconnect", c.NC.IsConnected)
+	wire.setCut(true)
+	wire.hangUp()
+	mended := time.AfterFunc(term/4, func() { wire.setCut(false); wire.hangUp() })
+	defer mended.Stop()
+	if err := a.Release(t.Context(), "cp"); err != nil {
+		t.Errorf("Release = %v, the broker was away for a moment", err)
+	}
+}
+
+// A watch goes on when its bucket is made anew, with sequences from 1, and is not fooled by records of the past.
+func TestWatchOwnersOutlivesTheBucket(t *testing.T) {
+	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
+	c := dial(t, s)
+	kv := openBucket(t, c)
+	own(t, kv, ownOptions(t, "a"))
+	var mu sync.Mutex
+	var last map[string]Record
+	calls := 0
+	ctx, cancel := cancelled(t)
+	done := make(chan error, 1)
+	far := openBucket(t, dialURL(t, s.ClientURL(), s, testLog(t)))
+	go func() {
+		done <- WatchOwners(ctx, far, "frontier", func(m map[string]Record) {
+			mu.Lock()
+			defer mu.Unlock()
+			last, calls = m, calls+1
+		})
+	}()
+	is := func(owner string) func() bool {
+		return func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return last["frontier.0"].Owner == owner
+		}
+	}
+	eventually(t, "the first owner", is("a"))
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "reconnect", c.NC.IsConnected)
+	if err := c.JS.DeleteStream(ctx, "KV_x-CRAWL"); err != nil {
+		t.Fatal(err)
+	}
+	own(t, openBucket(t, c), ownOptions(t, "b"))
+	eventually(t, "the second owner", is("b"))
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	mu.Lock()
+	if calls > 4 {
+		t.Errorf("told %d times", calls)
+	}
+	mu.Unlock()
+
+	m := &recordList{changed: func(m map[string]Record) { last = m }}
+	for _, epoch := range []uint64{7, 6} {
+		m.begin()
+		m.entry(entry{key: "frontier.0", value: fmt.Sprintf(`{"epoch":%d}`, epoch)})
+		m.entry(nil)
+		if got := last["frontier.0"].Epoch; got != 7 {
+			t.Errorf("told of epoch %d", got)
+		}
+	}
+}
+
+// entry is what a watch brings.
+type entry struct {
+	jetstream.KeyValueEntry
+	key, value string
+	revision   uint64
+}
+
+func (e entry) Revision() uint64                { return e.revision }
+func (e entry) Key() string                     { return e.key }
+func (e entry) Value() []byte                   { return []byte(e.value) }
+func (e entry) Operation() jetstream.KeyValueOp { return jetstream.KeyValuePut }
 
 func TestWatchOwners(t *testing.T) {
 	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))

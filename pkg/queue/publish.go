@@ -104,6 +104,9 @@ func (p *publisher) try(ctx context.Context, subject string, data []byte) (uint6
 			err = nats.ErrDisconnected
 		case <-t.C:
 			err = errNoAck
+			if refused := p.c.refused.of(subject); refused != nil {
+				err = refused
+			}
 		}
 	}
 	p.mu.Lock()

@@ -125,9 +125,8 @@ func (p *pull) ask() {
 }
 
 // take waits for messages and returns those that are there, at least one, up to n of them and limit bytes (but always
-// one), in order of arrival. With linger it waits that long for the batch to fill.
-func (p *pull) take(ctx context.Context, n, limit int, linger time.Duration) ([]*nats.Msg, error) {
-	var full <-chan time.Time
+// one), in order of arrival.
+func (p *pull) take(ctx context.Context, n, limit int) ([]*nats.Msg, error) {
 	for {
 		select {
 		case <-p.changed: // what waits in the queue may be of before, and is not lost
@@ -142,27 +141,19 @@ func (p *pull) take(ctx context.Context, n, limit int, linger time.Duration) ([]
 			p.mu.Unlock()
 			return nil, errConsumerGone
 		}
-		if len(p.queue) > 0 && (linger == 0 || len(p.queue) >= n || p.bytes >= limit || p.err != nil) {
+		if len(p.queue) > 0 {
 			batch := p.cut(n, limit)
 			p.ask()
 			p.mu.Unlock()
 			return batch, nil
 		}
-		some, err := len(p.queue) > 0, p.err
+		err := p.err
 		p.mu.Unlock()
+		if err == nil {
+			err = p.pause(ctx)
+		}
 		if err != nil {
 			return nil, err
-		}
-		if some && full == nil {
-			full = time.After(linger)
-		}
-		if err := p.pause(ctx, full); err != nil {
-			return nil, err
-		}
-		select {
-		case <-full:
-			linger = 0
-		default:
 		}
 	}
 }
@@ -181,12 +172,11 @@ func (p *pull) cut(n, limit int) []*nats.Msg {
 }
 
 // pause waits until something may have changed.
-func (p *pull) pause(ctx context.Context, full <-chan time.Time) error {
+func (p *pull) pause(ctx context.Context) error {
 	t := time.NewTimer(pullSilence)
 	defer t.Stop()
 	select {
 	case <-p.wake:
-	case <-full:
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-p.changed:

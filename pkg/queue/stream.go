@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// openStream creates a stream or updates the one there is, never giving up room that may be in use.
+// openStream creates a stream or updates the one there is, never giving up room that may be in use, or replicas.
 func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error {
 	if cfg.Replicas == 0 {
 		cfg.Replicas = c.replicas
@@ -23,23 +24,37 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 	// No message carries an id, so nothing is remembered; the server wants a window all the same.
 	cfg.Duplicates = 100 * time.Millisecond
 	s, err := c.JS.Stream(ctx, cfg.Name)
-	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound):
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		_, err = c.JS.CreateStream(ctx, cfg)
-	case err == nil:
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return streamError(cfg, err)
+		}
+		s, err = c.JS.Stream(ctx, cfg.Name) // another process was quicker, and wanted another size
+	}
+	if err == nil {
 		was := s.CachedInfo().Config
 		if was.Retention != cfg.Retention {
 			return fmt.Errorf("stream %s exists and keeps its messages otherwise (%v): use another crawl name, or delete it",
 				cfg.Name, was.Retention)
 		}
 		cfg.MaxBytes = max(cfg.MaxBytes, was.MaxBytes) // a smaller one would drop messages, DiscardNew or not
+		if was.MaxBytes < 0 {
+			cfg.MaxBytes = was.MaxBytes // no limit
+		}
+		cfg.Replicas = max(cfg.Replicas, was.Replicas) // whoever forgot to say how many must not throw copies away
 		if sameStream(was, cfg) {
 			return nil
 		}
+		began := time.Now()
 		_, err = c.JS.UpdateStream(ctx, cfg)
-		if err != nil && cfg.MaxBytes > was.MaxBytes {
-			c.log.Info("the stream keeps its size", "stream", cfg.Name, "bytes", was.MaxBytes, "err", err)
-			cfg.MaxBytes = was.MaxBytes
+		refused := c.refused.since(began, cfg.Name)
+		if more := cfg.MaxBytes > was.MaxBytes || cfg.Replicas > was.Replicas; err != nil && more && (refused != nil || !Unanswered(err)) {
+			c.log.Warn("the stream keeps its size and replicas, although more were asked for", "stream", cfg.Name,
+				"bytes", was.MaxBytes, "replicas", was.Replicas, "err", cmp.Or(refused, err))
+			cfg.MaxBytes, cfg.Replicas = was.MaxBytes, was.Replicas
+			if sameStream(was, cfg) {
+				return nil
+			}
 			_, err = c.JS.UpdateStream(ctx, cfg)
 		}
 	}

@@ -37,6 +37,8 @@ func whyNot(err error) (why string, hopeless bool) {
 			return "the broker cannot store: waiting", false
 		}
 		return "the stream refuses messages: waiting", false
+	case errors.Is(err, nats.ErrPermissionViolation):
+		return "NATS gives us no right to this subject: waiting for it", false
 	case errors.Is(err, nats.ErrNoResponders):
 		return "no stream answers for this subject: waiting for it", false
 	}

@@ -17,7 +17,7 @@ type WorkConfig struct {
 	Subjects          []string
 	MaxBytes          int64 // room reserved for all subjects together. An existing stream is never made smaller
 	MaxMsgsPerSubject int64 // a subject holding so many refuses more, its neighbours go on; 0: no such limit
-	Replicas          int   // 0: what Options.Replicas said
+	Replicas          int   // 0: what Options.Replicas said. An existing stream never gets fewer
 }
 
 // Work hands each message to the one consumer of its subject until it is settled there. Its methods may be called from
@@ -30,7 +30,7 @@ type Work struct {
 
 // OpenWork creates the stream, or brings an existing one to cfg.
 func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
-	err := c.api(ctx, func(ctx context.Context) error {
+	err := c.api(ctx, cfg.Stream, func(ctx context.Context) error {
 		return c.openStream(ctx, jetstream.StreamConfig{
 			Name:                 cfg.Stream,
 			Subjects:             cfg.Subjects,
@@ -59,7 +59,7 @@ func (w *Work) Send(ctx context.Context, subject string, data []byte) error {
 // Pending is how many messages of subject are not settled yet, those in a handler's hands included.
 func (w *Work) Pending(ctx context.Context, subject string) (int64, error) {
 	var n uint64
-	err := w.c.api(ctx, func(ctx context.Context) error {
+	err := w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) error {
 		s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ const codeNotUnique = 10100 // a work queue has one consumer a subject
 // epoch means that we are the one to be fenced. What the deleted ones had delivered and not settled is free at once.
 func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64) (name string, err error) {
 	name = durable + "-" + strconv.FormatUint(epoch, 10)
-	err = w.c.api(ctx, func(ctx context.Context) error {
+	err = w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) error {
 		b := backoff{least: 10 * time.Millisecond, most: 500 * time.Millisecond}
 		for {
 			if err := w.deleteOthers(ctx, durable, epoch); err != nil {

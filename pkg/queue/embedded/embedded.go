@@ -259,6 +259,10 @@ func (s *Server) Restart() error {
 		}
 		s.stop()
 	}
+	select {
+	case <-s.broken: // said by the server that is gone
+	default:
+	}
 	ns, err := s.run()
 	if err != nil {
 		return fmt.Errorf("restart embedded NATS in %s: %w", s.opts.Dir, err)

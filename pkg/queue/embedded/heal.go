@@ -21,7 +21,7 @@ func (s *Server) heal(ctx context.Context) {
 		case <-s.broken:
 		}
 		s.opts.Log.Error("the disk refuses writes, nothing can be stored: free some space, and it goes on by itself", "dir", s.opts.Dir)
-		for {
+		for said := ""; ; {
 			select {
 			case <-ctx.Done():
 				return
@@ -35,7 +35,10 @@ func (s *Server) heal(ctx context.Context) {
 				s.opts.Log.Info("the store is open again", "dir", s.opts.Dir)
 				break
 			}
-			s.opts.Log.Error("cannot open the store again", "err", err)
+			if err.Error() != said {
+				said = err.Error()
+				s.opts.Log.Error("cannot open the store again, trying every few seconds", "err", err)
+			}
 		}
 	}
 }

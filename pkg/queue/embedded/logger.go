@@ -51,13 +51,21 @@ func (l *logger) trouble(level slog.Level, what string) {
 		l.troubles = append(l.troubles, what)
 	}
 	l.mu.Unlock()
-	if strings.Contains(what, "critical write error") {
+	if isBroken(what) {
 		select {
 		case l.broken <- struct{}{}:
 		default:
 		}
 	}
 	l.log.Log(context.Background(), level, what)
+}
+
+// isBroken reports whether the server says that it has stopped storing: a stream or consumer whose store it could not
+// write to stays dead, and JetStream is shut down over some of these errors.
+func isBroken(what string) bool {
+	what = strings.ToLower(what)
+	return strings.Contains(what, "critical write error") || strings.Contains(what, "disabling jetstream") ||
+		strings.Contains(what, "will be disabled")
 }
 
 // settled ends the start.

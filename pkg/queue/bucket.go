@@ -1,0 +1,60 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// bucketBytes is the room a bucket reserves.
+const bucketBytes = 8 << 20
+
+// OpenBucket opens a key-value bucket of at most 8 MiB that keeps one value a key, and creates it when missing.
+// replicas 0 means what Options.Replicas said.
+func (c *Conn) OpenBucket(ctx context.Context, name string, replicas int) (jetstream.KeyValue, error) {
+	return c.openBucket(ctx, name, bucketConfig{bytes: bucketBytes, replicas: replicas})
+}
+
+type bucketConfig struct {
+	bytes    int64
+	ttl      time.Duration // of keys; 0: for ever
+	replicas int           // 0: what Options.Replicas said
+}
+
+// openBucket makes the stream of the bucket itself, because CreateKeyValue always lets any replica answer reads. One that
+// lags, or whose disk is full, would then go on answering what was true once. Here the stream's leader answers.
+func (c *Conn) openBucket(ctx context.Context, name string, o bucketConfig) (kv jetstream.KeyValue, err error) {
+	err = c.api(ctx, name, func(ctx context.Context) (err error) {
+		err = c.openStream(ctx, jetstream.StreamConfig{
+			Name:              "KV_" + name,
+			Subjects:          []string{"$KV." + name + ".>"},
+			MaxMsgsPerSubject: 1,
+			MaxBytes:          o.bytes,
+			MaxAge:            o.ttl,
+			Replicas:          o.replicas,
+			Discard:           jetstream.DiscardNew,
+			AllowRollup:       true,
+			DenyDelete:        true,
+		})
+		if err == nil {
+			kv, err = c.JS.KeyValue(ctx, name)
+		}
+		return notSeenYet(err)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bucket %s: %w", name, err)
+	}
+	return kv, nil
+}
+
+// notSeenYet is for what was just made or found, when the next server asked has not heard of it: ask again.
+func notSeenYet(err error) error {
+	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("it is there, and not seen yet: %w", nats.ErrTimeout)
+	}
+	return err
+}

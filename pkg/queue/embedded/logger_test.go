@@ -1,0 +1,45 @@
+package embedded
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+)
+
+// What nats-server 2.15 says when it stores no longer, and what it says that means nothing of the kind.
+func TestBroken(t *testing.T) {
+	for what, want := range map[string]bool{
+		"JetStream stream '$G > S' critical write error: write x: no space left on device":               true,
+		"JetStream consumer '$G > S > c' critical write error: no space left on device":                  true,
+		"Filestore [S] Critical write error: no space left on device":                                    true,
+		"JetStream out of space, will be DISABLED":                                                       true,
+		"Filesystem permission denied while writing msg, disabling JetStream: open x: permission denied": true,
+		"JetStream failed to store a msg on stream '$G > S': no space left on device":                    false,
+		"Filestore [S] Stream state outdated, last block has additional entries, will rebuild":           false,
+		"127.0.0.1:1234 - cid:5 - maximum payload violation":                                             false,
+		"JetStream resource limits exceeded for server":                                                  false,
+	} {
+		l := &logger{log: slog.New(slog.DiscardHandler), broken: make(chan struct{}, 1)}
+		l.Errorf("%s", what)
+		if got := len(l.broken) == 1; got != want {
+			t.Errorf("%q: broken %v, want %v", what, got, want)
+		}
+	}
+}
+
+// What a server says while it goes down restarts nothing a second time.
+func TestRestartForgetsTheOldServer(t *testing.T) {
+	every := healEvery
+	healEvery = 20 * time.Millisecond
+	t.Cleanup(func() { healEvery = every })
+	s := start(t, Options{Dir: t.TempDir()})
+	s.quit()
+	s.healer.Wait()
+	s.broken <- struct{}{}
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.broken) != 0 {
+		t.Error("the server just started counts as broken")
+	}
+}

@@ -1,0 +1,52 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
+)
+
+// Of two processes with one name the one that came later ends, the other goes on.
+func TestNamesake(t *testing.T) {
+	kv := openMembers(t, dial(t, startServer(t, embedded.Options{})))
+	first := join(t, kv, "frontier", "a")
+	other := join(t, kv, "frontier", "b")
+	first.knows(t, "a", "b")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err := Members(ctx, kv, MemberOptions{Kind: "frontier", Instance: "a", Term: term, Log: testLog(t)}, func([]string) {})
+	if !errors.Is(err, ErrNamesake) {
+		t.Fatalf("Members of the second a = %v", err)
+	}
+	first.knows(t, "a", "b")
+	other.knows(t, "a", "b")
+	first.leave()
+	other.knows(t, "b")
+	// Once it is gone the name is free, also when it did not leave in order.
+	if _, err := kv.Put(t.Context(), "frontier.a", []byte("dead 1")); err != nil {
+		t.Fatal(err)
+	}
+	join(t, kv, "frontier", "a").knows(t, "a", "b")
+	time.Sleep(term)
+}
+
+// A word that a dead predecessor sent, and that was long on its way, is no namesake.
+func TestNamesakeSpeaksTwice(t *testing.T) {
+	n := newNamesakes()
+	hear := func(value string, revision uint64, wantLater bool, want error) {
+		t.Helper()
+		if later, err := n.heard([]byte(value), revision); later != wantLater || !errors.Is(err, want) {
+			t.Errorf("heard %q at %d = %v, %v", value, revision, later, err)
+		}
+	}
+	hear("older 3", 9, false, nil) // before we said anything
+	hear(string(n.word()), 10, false, nil)
+	hear("older 3", 11, false, nil)
+	hear("older 3", 11, false, nil) // the same again, by another watch
+	hear("newer 0", 12, false, nil)
+	hear("newer 12", 13, true, nil)
+	hear("older 3", 14, false, ErrNamesake)
+}

@@ -1,0 +1,90 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// refusals keeps what the server said we have no right to. It says so apart from the request, which it leaves
+// unanswered: who asked would only know that nobody answered, and ask again.
+type refusals struct {
+	who string // we are to the server
+
+	mu sync.Mutex
+	by map[string]refusal // by subject; guarded by mu; forgotten at every reconnect, since rights change
+}
+
+type refusal struct {
+	at  time.Time
+	err error
+}
+
+// refusalsMost bounds refusals.by: subjects with random names in them do not repeat.
+const refusalsMost = 256
+
+// note keeps a refusal. It reports the subject, and whether that is news.
+func (r *refusals) note(err error) (subject string, news bool) {
+	_, rest, _ := strings.Cut(err.Error(), `"`)
+	subject, _, _ = strings.Cut(rest, `"`)
+	err = fmt.Errorf("NATS does not let %s use the subject %s: deploy/nats.cluster.conf shows the rights each role needs: %w",
+		r.who, subject, nats.ErrPermissionViolation)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, known := r.by[subject]
+	if r.by == nil || len(r.by) >= refusalsMost {
+		r.by = map[string]refusal{}
+	}
+	r.by[subject] = refusal{time.Now(), err}
+	return subject, !known
+}
+
+// since returns what was refused from a moment on about a stream or bucket; of an empty name, about anything.
+func (r *refusals) since(at time.Time, name string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for subject, x := range r.by {
+		if s := "." + subject + "."; !x.at.Before(at) && (name == "" || strings.Contains(s, "."+name+".") || strings.Contains(s, "_"+name+".")) {
+			return x.err
+		}
+	}
+	return nil
+}
+
+// of returns what was said about a subject; nil: nothing.
+func (r *refusals) of(subject string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.by[subject].err
+}
+
+func (r *refusals) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.by)
+}
+
+// asyncError is told by nats.go what went wrong outside of any call.
+func (c *Conn) asyncError(s *nats.Subscription, err error) {
+	switch {
+	case errors.Is(err, nats.ErrPermissionViolation):
+		if subject, news := c.refused.note(err); news {
+			c.log.Error("NATS refuses us a subject: deploy/nats.cluster.conf shows the rights each role needs",
+				"user", c.refused.who, "subject", subject, "err", err)
+		}
+	case errors.Is(err, nats.ErrConsumerNotActive): // of a watch; WatchKeys begins another
+		c.log.Debug("NATS", "err", err)
+	default:
+		subject := ""
+		if s != nil {
+			subject = s.Subject
+		}
+		if c.news(subject + err.Error()) { // a server that refuses us does so four times a second
+			c.log.Warn("NATS", "subject", subject, "err", err)
+		}
+	}
+}
