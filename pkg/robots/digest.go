@@ -1,0 +1,28 @@
+package robots
+
+import (
+	"crypto/sha256"
+	"io"
+)
+
+// Digest is the SHA-256 of a robots.txt as text with its line endings made alike: files that differ in nothing else are one
+// file behind two names, which is evidence of a mirror (§2.4). A byte order mark, UTF-16, and whether the last line is ended
+// make no difference. Like Parse it reads no further than MaxBytes.
+func Digest(body []byte) (sum [32]byte) {
+	text, _ := decode(body)
+	h := sha256.New()
+	for text != "" {
+		n := 0
+		for n < len(text) && !isEOL(text[n]) {
+			n++
+		}
+		io.WriteString(h, text[:n])
+		h.Write([]byte{'\n'})
+		if n+1 < len(text) && text[n] == '\r' && text[n+1] == '\n' {
+			n++
+		}
+		text = text[min(n+1, len(text)):]
+	}
+	h.Sum(sum[:0])
+	return sum
+}

@@ -1,0 +1,175 @@
+package sitemap
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"time"
+)
+
+// Limits of the protocol, which are ours as well.
+const (
+	MaxBytes   = 50 << 20 // of a file, uncompressed
+	MaxEntries = 50_000   // of a file
+	MaxLoc     = 2048     // bytes of an entry's URL; a longer one is skipped
+)
+
+// ErrNotSitemap says that what was read is none of the forms: an HTML page instead of an error, most often.
+var ErrNotSitemap = errors.New("not a sitemap")
+
+// Kind is the form a file has.
+type Kind uint8
+
+// The forms.
+const (
+	Unknown Kind = iota
+	URLSet       // <urlset>: pages
+	Index        // <sitemapindex>: more sitemaps
+	Text         // one URL a line
+	Feed         // RSS or Atom: pages that changed lately
+)
+
+// String is the form's name.
+func (k Kind) String() string {
+	switch k {
+	case URLSet:
+		return "urlset"
+	case Index:
+		return "index"
+	case Text:
+		return "text"
+	case Feed:
+		return "feed"
+	}
+	return "unknown"
+}
+
+// Entry is one page, or one sitemap of an index.
+type Entry struct {
+	Loc        string    // as written, trimmed, character references decoded; not resolved
+	LastMod    time.Time // zero: none, or unreadable
+	ChangeFreq string    // always, hourly, daily, weekly, monthly, yearly, never; else empty
+	Priority   float64   // 0 to 1; 0.5 when not given or unreadable, as the protocol says
+	Sitemap    bool      // of an index: Loc is a sitemap
+}
+
+// Options bound what is read. The zero value means the protocol's limits.
+type Options struct {
+	MaxBytes   int64 // uncompressed; 0: MaxBytes
+	MaxEntries int   // 0: MaxEntries
+}
+
+// Summary says what a file was.
+type Summary struct {
+	Kind      Kind
+	Entries   int   // handed out
+	Skipped   int   // without a usable URL
+	Bytes     int64 // read, uncompressed
+	Truncated bool  // a limit ended it, or the data did before its time: what was read stands
+}
+
+// Read reads a sitemap and calls each for every entry, in order. An error of each ends it and is returned as it is.
+// ErrNotSitemap comes before the first entry. A file that breaks off in the middle, or passes a limit, is no error: see
+// Summary.Truncated.
+func Read(r io.Reader, o Options, each func(Entry) error) (Summary, error) {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = MaxBytes
+	}
+	if o.MaxEntries == 0 {
+		o.MaxEntries = MaxEntries
+	}
+	s := &reader{o: o, each: each}
+	in := bufio.NewReaderSize(r, 32<<10)
+	if head, _ := in.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return s.sum, ErrNotSitemap
+		}
+		in = bufio.NewReaderSize(z, 32<<10)
+	}
+	s.in = &meter{r: in, left: o.MaxBytes}
+	err := s.read(bufio.NewReaderSize(s.in, 32<<10))
+	s.sum.Bytes = o.MaxBytes - s.in.left
+	switch {
+	case s.failed != nil:
+		return s.sum, s.failed
+	case s.sum.Kind == Unknown:
+		return s.sum, ErrNotSitemap
+	case errors.Is(err, errEnough):
+		s.sum.Truncated = true
+	case err != nil:
+		s.sum.Truncated = true
+	}
+	return s.sum, nil
+}
+
+// errEnough ends reading at a limit.
+var errEnough = errors.New("limit reached")
+
+// reader is one Read.
+type reader struct {
+	o      Options
+	in     *meter
+	each   func(Entry) error
+	sum    Summary
+	failed error // of each
+}
+
+// entry hands one out, unless it says nothing.
+func (s *reader) entry(e Entry) error {
+	if e.Loc == "" || len(e.Loc) > MaxLoc {
+		s.sum.Skipped++
+		return nil
+	}
+	if s.sum.Entries >= s.o.MaxEntries {
+		return errEnough
+	}
+	s.sum.Entries++
+	s.failed = s.each(e)
+	return s.failed
+}
+
+// meter lets so many bytes pass; at the next it says errEnough.
+type meter struct {
+	r    io.Reader
+	left int64
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	if m.left == 0 {
+		var one [1]byte
+		if n, err := m.r.Read(one[:]); n == 0 && err != nil {
+			return 0, err // it ends here by itself
+		}
+		return 0, errEnough
+	}
+	n, err := m.r.Read(p[:min(int64(len(p)), m.left)])
+	m.left -= int64(n)
+	return n, err
+}
+
+// read looks at the first byte that says something and reads the rest accordingly.
+func (s *reader) read(in *bufio.Reader) error {
+	if bom, _ := in.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
+		in.Discard(3)
+	}
+	if bom, _ := in.Peek(2); bytes.Equal(bom, []byte{0xff, 0xfe}) || bytes.Equal(bom, []byte{0xfe, 0xff}) {
+		in = bufio.NewReader(&utf16Reader{r: in})
+	}
+	for {
+		c, err := in.ReadByte()
+		switch {
+		case err != nil:
+			return err
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			continue
+		}
+		in.UnreadByte()
+		if c == '<' {
+			return s.readXML(in)
+		}
+		return s.readText(in)
+	}
+}
