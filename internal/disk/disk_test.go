@@ -1,0 +1,47 @@
+package disk
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFloor(t *testing.T) {
+	for _, c := range []struct{ free, total, want int64 }{
+		{50 << 30, 100 << 30, 5 << 30},
+		{5 << 30, 10 << 30, 1 << 30},
+		{512 << 20, 100 << 30, 256 << 20}, // below the floor from the beginning: half
+	} {
+		if got := floor(c.free, c.total); got != c.want {
+			t.Errorf("floor(%d, %d) = %d, want %d", c.free, c.total, got, c.want)
+		}
+	}
+}
+
+func TestFloorBelowAndAbove(t *testing.T) {
+	dir := t.TempDir()
+	free, _, err := Space(dir)
+	if err != nil || free <= 0 {
+		t.Fatal(free, err)
+	}
+	f, err := New(dir, free*4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Err(); err == nil || !strings.Contains(err.Error(), "--min-free") || !strings.Contains(err.Error(), dir) {
+		t.Errorf("below the floor: %v", err)
+	}
+	f.min = 1
+	told := make(chan error, 4)
+	go f.Watch(t.Context(), slog.New(slog.DiscardHandler), func(err error) { told <- err })
+	if err := <-told; err == nil {
+		t.Error("what was found first is not told")
+	}
+	if err := <-told; err != nil || f.Err() != nil {
+		t.Errorf("room again: %v, %v", err, f.Err())
+	}
+	if _, err := New(filepath.Join(dir, "none"), 0); err == nil {
+		t.Error("a directory that is not there has room")
+	}
+}
