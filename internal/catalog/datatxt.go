@@ -1,6 +1,3 @@
-// Package catalog is the dataset catalogue: what sites say of their open data, origin by origin, with where each record
-// comes from. It keeps the files themselves and reads them anew for every answer: the records are derived, and a better
-// reader shows at once.
 package catalog
 
 import (
@@ -22,6 +19,10 @@ type Entry struct {
 	Fetched time.Time     `json:"fetched"`          // the copy
 	Fresh   time.Duration `json:"fresh"`            // its lifetime
 	Failed  string        `json:"failed,omitempty"` // why the newest copy was refused; the one before stays
+
+	// The file that counts in this one's place, while the origin is a mirror; and the newest visit that said whether it is.
+	AliasOf    string        `json:"alias_of,omitempty"`
+	AliasVisit crawl.VisitID `json:"alias_visit,omitzero"`
 }
 
 // Update takes in what a visit found and returns the entry to keep; ok is false when nothing changes, since a newer visit
@@ -54,41 +55,57 @@ func (e *Entry) parse(token string) (*datatxt.File, error) {
 	return datatxt.Parse(e.Body, base, token)
 }
 
-// Live reports whether the copy is still to be used: an expired one that cannot be renewed stays for 30 days (§5.1).
+// Live reports whether the copy is still to be used: an expired one that cannot be renewed stays for 30 days (§5.1). That of a
+// mirror is not (§7).
 func (e *Entry) Live(now time.Time) bool {
-	return len(e.Body) > 0 && now.Before(e.Fetched.Add(e.Fresh+datatxt.KeepExpired))
+	return len(e.Body) > 0 && e.AliasOf == "" && now.Before(e.Fetched.Add(e.Fresh+datatxt.KeepExpired))
 }
 
-// Datasets returns the records of the copy, as they concern the robot with that product token.
-func (e *Entry) Datasets(token string) ([]crawl.DatasetInfo, error) {
+// Claims returns the datasets of the copy, as they concern the robot with that product token.
+func (e *Entry) Claims(token string) ([]crawl.DatasetClaim, error) {
 	f, err := e.parse(token)
 	if err != nil {
 		return nil, err
 	}
 	f.Stamp(e.Fetched, e.Fresh)
-	out := make([]crawl.DatasetInfo, 0, len(f.Datasets))
+	out := make([]crawl.DatasetClaim, 0, len(f.Datasets))
 	for i := range f.Datasets {
-		d := info(&f.Datasets[i], f)
-		d.Origin = e.Origin // whose it is, wherever a redirect keeps the file
-		out = append(out, d)
+		c := claim(&f.Datasets[i], f)
+		c.Origin, c.N = e.Origin, i // whose it is, wherever a redirect keeps the file
+		out = append(out, c)
 	}
 	return out, nil
 }
 
-func info(d *datatxt.Dataset, f *datatxt.File) crawl.DatasetInfo {
-	x := crawl.DatasetInfo{
-		URLs: d.URLs, Name: d.Name, Title: d.Title, Description: d.Description, License: d.License, Type: d.Type,
-		Rows: d.Rows, Cols: d.Cols, Source: d.Source, Line: d.Line, External: d.External, Allowed: d.Allowed,
-		DataTxt: f.URL, Form: string(f.Form), FetchedAt: d.Fetched.UTC(), Expires: d.Expires.UTC(),
-		Columns: []crawl.DatasetColumn{}, Extra: map[string]any{},
+func claim(d *datatxt.Dataset, f *datatxt.File) crawl.DatasetClaim {
+	c := crawl.DatasetClaim{
+		Kind: crawl.DatasetDataTxt, Document: f.URL, Form: string(f.Form), Line: d.Line,
+		Title: d.Title, Description: d.Description, License: d.License, Type: d.Type, Source: d.Source,
+		Rows: d.Rows, Cols: d.Cols, External: d.External, Allowed: d.Allowed, FetchedAt: d.Fetched.UTC(), Expires: d.Expires.UTC(),
+		Extra: map[string]any{},
 	}
-	for _, c := range d.Columns {
-		x.Columns = append(x.Columns, crawl.DatasetColumn{Name: c.Name, Type: c.Type, Description: c.Description})
+	if !d.NameImplied {
+		c.Name = d.Name // what is only implied gives way to what another document says
+	}
+	for _, u := range d.URLs {
+		c.Files = append(c.Files, crawl.DatasetFile{URL: u})
+	}
+	for _, col := range d.Columns {
+		c.Columns = append(c.Columns, crawl.DatasetColumn{Name: col.Name, Type: col.Type, Description: col.Description})
 	}
 	for _, field := range d.Extra {
-		x.Extra[field.Name] = plain(field.Value)
+		c.Extra[field.Name] = plain(field.Value)
 	}
-	return x
+	return c
+}
+
+// Datasets returns the records of the copy alone.
+func (e *Entry) Datasets(token string) ([]crawl.DatasetInfo, error) {
+	claims, err := e.Claims(token)
+	if err != nil {
+		return nil, err
+	}
+	return Merge(claims), nil
 }
 
 // plain turns a value into what JSON has for it.

@@ -1,0 +1,122 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// isPackage reports whether a JSON document is a Frictionless data package: it has resources, and they have a path or data.
+func isPackage(m map[string]any) bool {
+	for _, v := range list(m["resources"]) {
+		if res, ok := v.(map[string]any); ok && (res["path"] != nil || res["data"] != nil || res["url"] != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// dataPackage reads a datapackage.json (Data Package 1 and 2).
+func (r *jsonReader) dataPackage(m map[string]any) {
+	c := r.claim(crawl.DatasetDataPackage)
+	c.ID = DOI(r.text(m["id"]))
+	c.Name, c.Title = r.text(m["name"]), r.text(m["title"])
+	c.Description, c.Version = r.text(m["description"]), r.text(m["version"])
+	c.Page = r.link(m["homepage"])
+	c.Issued = r.text(m["created"])
+	c.Keywords = r.words(m["keywords"])
+	c.License = packageLicense(r, m["licenses"])
+	if c.License == "" {
+		c.License = packageLicense(r, m["license"])
+	}
+	for _, v := range list(m["contributors"]) {
+		person, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		role := strings.ToLower(r.text(person["role"]) + " " + strings.Join(r.texts(person["roles"]), " "))
+		switch name := r.text(person["title"]); {
+		case name == "":
+		case strings.Contains(role, "publisher"):
+			c.Publisher = name
+		case strings.TrimSpace(role) == "" || strings.Contains(role, "author") || strings.Contains(role, "creator"):
+			c.Creators = append(c.Creators, name)
+		}
+	}
+	for _, v := range list(m["resources"]) {
+		if res, ok := v.(map[string]any); ok {
+			r.resource(&c, res)
+		}
+	}
+	if len(c.Files) > 0 || c.Title != "" {
+		r.claims = append(r.claims, c)
+	}
+}
+
+func packageLicense(r *jsonReader, v any) string {
+	for _, e := range list(v) {
+		if s, ok := e.(string); ok {
+			return cut(s)
+		}
+		if l, ok := e.(map[string]any); ok {
+			for _, key := range []string{"name", "path", "url", "title"} {
+				if s := r.text(l[key]); s != "" {
+					return s
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// resource adds a resource's files; a digest and a size are a single file's.
+func (r *jsonReader) resource(c *crawl.DatasetClaim, res map[string]any) {
+	paths := list(res["path"])
+	if len(paths) == 0 {
+		paths = list(res["url"])
+	}
+	for _, p := range paths {
+		s, ok := p.(string)
+		if !ok || len(c.Files) >= maxFiles {
+			continue
+		}
+		f := crawl.DatasetFile{URL: resolve(r.base, s), Name: r.text(res["name"]), MediaType: r.text(res["mediatype"])}
+		if f.URL == "" {
+			continue
+		}
+		if f.MediaType == "" {
+			f.MediaType = r.text(res["format"])
+		}
+		if len(paths) == 1 {
+			f.Bytes = count(res["bytes"])
+			f.SHA256, f.MD5 = packageHash(r.text(res["hash"]))
+		}
+		c.Files = append(c.Files, f)
+	}
+	schema, ok := res["schema"].(map[string]any)
+	if !ok || len(c.Columns) > 0 {
+		return // the first table's columns are shown
+	}
+	for _, v := range list(schema["fields"]) {
+		if f, ok := v.(map[string]any); ok {
+			if name := r.text(f["name"]); name != "" {
+				c.Columns = append(c.Columns, crawl.DatasetColumn{Name: name, Type: r.text(f["type"]), Description: r.text(f["description"])})
+			}
+		}
+	}
+}
+
+// packageHash reads "sha256:…", "md5:…", or MD5 without a word.
+func packageHash(s string) (sha256, md5 string) {
+	algorithm, value, ok := strings.Cut(s, ":")
+	if !ok {
+		return "", digest(s, 32)
+	}
+	switch strings.ToLower(algorithm) {
+	case "sha256":
+		return digest(value, 64), ""
+	case "md5":
+		return "", digest(value, 32)
+	}
+	return "", ""
+}

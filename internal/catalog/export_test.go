@@ -1,0 +1,170 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/piprate/json-gold/ld"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// samples are datasets with all that makes a writer stumble.
+func samples(t testing.TB) []crawl.DatasetInfo {
+	t.Helper()
+	claims := read(t, page1, `{"@type": "Dataset", "name": "Quo\"te, 'comma'\n: # - [x] {y} & *z é 𝄞", "description": "  = + @ ", "license": "CC BY 4.0",
+  "identifier": "10.5072/x", "keywords": "a,b: c,#d", "creator": {"name": "No: yes"}, "publisher": "~", "version": "null", "dateModified": "2026-01-02",
+  "distribution": [{"contentUrl": "/a b.csv?x=1&y=#f", "contentSize": 12, "sha256": "`+strings.Repeat("ab", 32)+`", "encodingFormat": "text/csv"}, {"contentUrl": "/b"}],
+  "variableMeasured": [{"name": "no", "description": "- x"}, {"name": "t: y"}]}`)
+	e, _ := Update(Entry{}, page(1, ""), []byte("- path: [x/1.csv, x/2.csv]\n  rows: 7\n  cols: 2\n  name: two\n  odd key: [1, {a: b}]\n  Tags: yes\n- path: z\n  license: something own\n"), "curtsy")
+	more, err := e.Claims("curtsy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Merge(append(claims, more...))
+}
+
+func export(t testing.TB, format string, all []crawl.DatasetInfo) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Export(&b, format, all); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestExportJSONL(t *testing.T) {
+	all := samples(t)
+	n := 0
+	for line := range bytes.Lines(export(t, "jsonl", all)) {
+		var d crawl.DatasetInfo
+		if err := json.Unmarshal(line, &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.ID != all[n].ID || d.Title != all[n].Title {
+			t.Errorf("line %d: %+v", n, d)
+		}
+		n++
+	}
+	if n != len(all) || n != 3 {
+		t.Errorf("%d lines for %d datasets", n, len(all))
+	}
+}
+
+func TestExportCSV(t *testing.T) {
+	all := samples(t)
+	rows, err := csv.NewReader(bytes.NewReader(export(t, "csv", all))).ReadAll()
+	if err != nil || len(rows) != len(all)+1 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for i, d := range all {
+		if rows[i+1][0] != d.ID || rows[i+1][2] != d.Title || rows[i+1][6] != strings.Join(d.URLs, " ") {
+			t.Errorf("row %d: %q", i, rows[i+1])
+		}
+	}
+}
+
+// A JSON-LD processor that may load nothing understands all of the DCAT export.
+func TestExportDCATExpands(t *testing.T) {
+	all := samples(t)
+	var doc any
+	if err := json.Unmarshal(export(t, "dcat", all), &doc); err != nil {
+		t.Fatal(err)
+	}
+	opts := ld.NewJsonLdOptions("https://curtsy.example/")
+	opts.DocumentLoader = noNetwork{t}
+	expanded, err := ld.NewJsonLdProcessor().Expand(doc, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := expanded[0].(map[string]any)["http://www.w3.org/ns/dcat#dataset"].([]any)
+	if len(sets) != len(all) {
+		t.Fatalf("%d datasets of %d survive expansion", len(sets), len(all))
+	}
+	for i, s := range sets {
+		m := s.(map[string]any)
+		if got := m["http://purl.org/dc/terms/identifier"].([]any)[0].(map[string]any)["@value"]; got != all[i].ID {
+			t.Errorf("dataset %d is %v, want %s", i, got, all[i].ID)
+		}
+		if n := len(m["http://www.w3.org/ns/dcat#distribution"].([]any)); n != len(all[i].Files) {
+			t.Errorf("dataset %d has %d distributions of %d", i, n, len(all[i].Files))
+		}
+		for key := range m {
+			if !strings.HasPrefix(key, "http") && !strings.HasPrefix(key, "@") {
+				t.Errorf("%q means nothing", key)
+			}
+		}
+	}
+	// And we read it as what it was.
+	for i, c := range read(t, Document{URL: "https://x.example/export", Fetched: at}, string(export(t, "dcat", all))) {
+		if title := all[i].Title; c.Kind != crawl.DatasetDCAT || title != "" && c.Title != title || len(c.Files) != len(all[i].Files) {
+			t.Errorf("read back: %+v", c)
+		}
+	}
+}
+
+type noNetwork struct{ t *testing.T }
+
+func (l noNetwork) LoadDocument(u string) (*ld.RemoteDocument, error) {
+	l.t.Errorf("the document wants %s", u)
+	return nil, fmt.Errorf("no network")
+}
+
+// What is exported as data.txt and read back says the same.
+func TestExportDataTxtReadBack(t *testing.T) {
+	all := samples(t)
+	text := export(t, "datatxt", all)
+	p := page(1, "")
+	p.URL, p.Origin = "https://mine.example/data.txt", canon.URL("https://mine.example/").Origin()
+	e, _ := Update(Entry{}, p, text, "curtsy")
+	if e.Failed != "" {
+		t.Fatalf("%s\n%s", e.Failed, text)
+	}
+	got, err := e.Datasets("curtsy")
+	if err != nil || len(got) != len(all) {
+		t.Fatalf("%d datasets of %d, %v\n%s", len(got), len(all), err, text)
+	}
+	for i, g := range got {
+		w := all[i]
+		extra := func(d crawl.DatasetInfo) string {
+			x := map[string]any{}
+			for k, v := range d.Extra {
+				if !knownKeys[strings.ToLower(k)] {
+					x[strings.ToLower(k)] = v
+				}
+			}
+			return fmt.Sprint(x)
+		}
+		if fmt.Sprint(g.URLs, g.Name, g.Title, g.Description, g.License, g.Type, g.Source, g.Columns, number(g.Rows), number(g.Cols), extra(g)) !=
+			fmt.Sprint(w.URLs, w.Name, w.Title, w.Description, w.License, cmpType(w.Type), w.Source, w.Columns, number(w.Rows), number(w.Cols), extra(w)) {
+			t.Errorf("read back:\n%+v\nwas:\n%+v\n%s", g, w, text)
+		}
+		if (g.SPDX == nil) != (w.SPDX == nil) || fmt.Sprint(g.Extra["keywords"]) != fmt.Sprint(w.Keywords) && len(w.Keywords) > 0 {
+			t.Errorf("read back: %+v", g)
+		}
+	}
+}
+
+// cmpType is the type a data.txt implies where none is given.
+func cmpType(s string) string {
+	if s == "" {
+		return "files"
+	}
+	return s
+}
+
+func TestExportUnknownFormat(t *testing.T) {
+	if err := Export(&bytes.Buffer{}, "xml", nil); err == nil || !strings.Contains(err.Error(), "datatxt") {
+		t.Errorf("got %v", err)
+	}
+	for _, f := range Formats {
+		if err := Export(&bytes.Buffer{}, f, nil); err != nil {
+			t.Errorf("nothing as %s: %v", f, err)
+		}
+	}
+}
