@@ -20,10 +20,15 @@ type Status struct {
 	Rate       float64          `json:"rate"`  // URLs finished a second, over the last half minute
 	Bytes      int64            `json:"bytes"`
 	Hosts      int64            `json:"hosts"`
-	State      string           `json:"state"`            // running, paused, done, stopped
-	Held       []HeldHost       `json:"held,omitempty"`   // hosts whose URLs are not due within hold_max
-	Limit      string           `json:"limit,omitempty"`  // the limit that ended the crawl
-	Shards     []ShardStatus    `json:"shards,omitempty"` // for §9.1 and for people
+	Again      int64            `json:"again,omitempty"`      // of the URLs that are done, those that are asked for again (--recrawl)
+	NextAgain  *time.Time       `json:"next_again,omitempty"` // when the first of them is due
+	State      string           `json:"state"`                // running, paused, done, stopped
+	Trouble    string           `json:"trouble,omitempty"`    // why it is paused although nobody asked for that, and what to do
+	// PagesTrouble says why pages are not stored at the moment, and what to do. Fetching goes on until their room in the queue is full.
+	PagesTrouble string        `json:"pages_trouble,omitempty"`
+	Held         []HeldHost    `json:"held,omitempty"`   // hosts whose URLs are not due within hold_max
+	Limit        string        `json:"limit,omitempty"`  // the limit that ended the crawl
+	Shards       []ShardStatus `json:"shards,omitempty"` // for §9.1 and for people
 }
 
 // HeldHost is a host that has URLs queued which will not be asked for soon, and why.
@@ -61,6 +66,21 @@ type HostInfo struct {
 	Reason       string       `json:"reason,omitempty"` // why it is held
 	NextDue      *time.Time   `json:"next_due,omitempty"`
 	Shard        int          `json:"shard"`
+
+	Sitemaps []SitemapInfo `json:"sitemaps"` // on this host, at most 100 of them
+}
+
+// SitemapInfo is what is known of one sitemap.
+type SitemapInfo struct {
+	URL     string     `json:"url"`
+	Origin  string     `json:"origin"` // whose robots.txt vouches for it
+	Queued  bool       `json:"queued"` // it is to be read
+	Status  int        `json:"status,omitempty"`
+	Form    string     `json:"form,omitempty"` // urlset, index, text, feed
+	Entries int        `json:"entries"`
+	Skipped int        `json:"skipped"`
+	ReadAt  *time.Time `json:"read_at"`
+	Reason  string     `json:"reason,omitempty"`
 }
 
 // RobotsInfo is what is known of an origin's robots.txt.
@@ -73,6 +93,20 @@ type RobotsInfo struct {
 	HostHint  string     `json:"host_hint,omitempty"` // the first correct Host line
 	Claim     string     `json:"claim,omitempty"`     // what the Host lines say of this origin: self, or another origin
 	DataTxt   string     `json:"data_txt,omitempty"`  // of /data.txt: read, absent, failed, refused, pending
+	MirrorOf  string     `json:"mirror_of,omitempty"` // the origin it is a mirror of
+}
+
+// MirrorInfo is one line of `curtsy mirrors`: an origin that names a main mirror in its robots.txt, or was found to be another
+// name of one.
+type MirrorInfo struct {
+	Host     string    `json:"host"`
+	Origin   string    `json:"origin"`
+	Main     string    `json:"main"`     // the origin's own when it is main, what it names when unconfirmed
+	State    string    `json:"state"`    // main, mirror, unconfirmed
+	Reason   string    `json:"reason"`   // of unconfirmed: pending, target-unreachable, cycle, chain, content-differs, no-evidence, out-of-scope
+	Detail   string    `json:"detail"`   // more of that, for people
+	Evidence string    `json:"evidence"` // of mirror: robots.txt, pages 4/5, redirect, www 4/5
+	Since    time.Time `json:"since"`
 }
 
 // AgentInfo is one Mobile-agent-server record.
@@ -128,6 +162,11 @@ type PageInfo struct {
 	Depth          int       `json:"depth"`
 	FoundOn        *string   `json:"found_on"` // null for a seed
 	Truncated      bool      `json:"truncated,omitempty"`
+	Canonical      string    `json:"canonical,omitempty"` // what the page calls its own address, if that is another one
+	// Aliases are other addresses of this page: those of confirmed mirrors (protocols §2.4). At most a hundred are listed.
+	Aliases []string `json:"aliases,omitempty"`
+	// AliasOf is set where URL is such another address: of the page named here, which is the one that is kept.
+	AliasOf string `json:"alias_of,omitempty"`
 }
 
 // Hit is one line of `curtsy search`.
@@ -136,6 +175,14 @@ type Hit struct {
 	Title   string  `json:"title"`
 	Snippet *string `json:"snippet,omitempty"` // absent where nosnippet
 	Score   float64 `json:"score"`             // greater is better
+	// Also are other addresses of what was found: mirrors, pages with the same content, pages that name this one as canonical.
+	Also []string `json:"also,omitempty"`
+
+	// By these the parts of an answer are collapsed when they are put together.
+	SHA256    string `json:"sha256,omitempty"`    // hex, of the page's body
+	Canonical string `json:"canonical,omitempty"` // what the page calls its own address, if that is another one
+	AliasOf   string `json:"alias_of,omitempty"`  // URL is a mirror's, and the page named here is not stored yet
+	Depth     int    `json:"depth"`
 }
 
 // SearchAnswer says how far the search index of a part follows its page store.
@@ -151,34 +198,6 @@ type IndexerStatus struct {
 	Bytes   int64 `json:"bytes"`   // of them, decoded
 	Pending int64 `json:"pending"` // pages handed over, not yet stored
 	Behind  int64 `json:"behind"`  // page changes search has not seen
-}
-
-// DatasetInfo is one line of `curtsy datasets`: a record of a /data.txt.
-type DatasetInfo struct {
-	URLs        []string        `json:"urls"`
-	Name        string          `json:"name"`
-	Title       string          `json:"title"`
-	Description string          `json:"description"`
-	License     string          `json:"license"` // as the site writes it
-	Type        string          `json:"type"`
-	Rows        *int64          `json:"rows"`
-	Cols        *int64          `json:"cols"`
-	Columns     []DatasetColumn `json:"columns"`
-	Source      string          `json:"source"`
-	Extra       map[string]any  `json:"extra"`    // all other keys, as text, lists and objects
-	Origin      string          `json:"origin"`   // whose /data.txt it is in
-	DataTxt     string          `json:"data_txt"` // where that file was, after redirects
-	Form        string          `json:"form"`     // records or yaml
-	Line        int             `json:"line"`     // in that file
-	External    bool            `json:"external"` // a URL is on another host, under that host's robots.txt alone
-	Allowed     bool            `json:"allowed"`  // by the file's own rules; robots.txt is asked when it is fetched
-	FetchedAt   time.Time       `json:"fetched_at"`
-	Expires     time.Time       `json:"expires"`
-}
-
-// DatasetColumn describes one column of a table.
-type DatasetColumn struct {
-	Name        string `json:"name"`
-	Type        string `json:"type"`
-	Description string `json:"description"`
+	// Paused says why nothing is stored at the moment, and what to do: the disk has too little room.
+	Paused string `json:"paused,omitempty"`
 }

@@ -18,6 +18,8 @@ func DecodeTake(b []byte) (t Take, err error) {
 			t.Max = d.int()
 		case 3:
 			t.Downloads = d.bool()
+		case 4:
+			t.Origin = d.origin()
 		default:
 			d.skip()
 		}
@@ -106,6 +108,12 @@ func (d *dec) visitURL(u *VisitURL) {
 			u.Hops = d.int()
 		case 5:
 			u.Attempts = d.int()
+		case 6:
+			u.ETag = d.str()
+		case 7:
+			u.LastModified = d.str()
+		case 8:
+			u.Keep = d.bool()
 		default:
 			d.skip()
 		}
@@ -240,6 +248,10 @@ func (d *dec) errandFields(r *Errand) {
 			r.Hop = d.int()
 		case 5:
 			r.ReplyShard = d.int()
+		case 6:
+			r.ETag = d.str()
+		case 7:
+			r.LastModified = d.str()
 		default:
 			d.skip()
 		}
@@ -290,6 +302,12 @@ func DecodeEvent(b []byte) (ev Event, err error) {
 		case 10:
 			ev.Probes = append(ev.Probes, Probe{})
 			d.msg(func() { d.probe(&ev.Probes[len(ev.Probes)-1]) })
+		case 11:
+			ev.StoreLost = d.str()
+		case 12:
+			ev.Missing = append(ev.Missing, d.unheld())
+		case 13:
+			ev.Removed = append(ev.Removed, d.unheld())
 		default:
 			d.skip()
 		}
@@ -310,6 +328,12 @@ func (d *dec) links(l *Links) {
 			l.URLs = append(l.URLs, d.url())
 		case 5:
 			l.Seed = d.bool()
+		case 6:
+			l.Mods = d.uints(l.Mods)
+		case 7:
+			l.Via = canon.Host(d.str())
+		case 8:
+			l.Sitemap = d.bool()
 		default:
 			d.skip()
 		}
@@ -325,6 +349,81 @@ func (d *dec) answer(a *Answer) {
 			d.msg(func() { d.robots(&a.Robots) })
 		case 3:
 			d.msg(func() { d.probe(&a.Probe) })
+		case 4:
+			d.msg(func() { d.claim(&a.Claim) })
+		case 5:
+			d.msg(func() { d.sample(&a.Sample) })
+		case 6:
+			d.msg(func() { d.sitemap(&a.Sitemap) })
+		default:
+			d.skip()
+		}
+	}
+}
+
+func (d *dec) claim(c *Claim) {
+	for f := d.next(); f != 0; f = d.next() {
+		switch f {
+		case 1:
+			c.Kind = ClaimKind(d.uint())
+		case 2:
+			c.Target = d.origin()
+		case 3:
+			c.Digest = d.bytes()
+		case 4:
+			c.Reason = d.str()
+		case 5:
+			c.Main = d.origin()
+		case 6:
+			c.URLs = d.int()
+		case 7:
+			c.Led = d.int()
+		default:
+			d.skip()
+		}
+	}
+}
+
+func (d *dec) sample(s *Sample) {
+	for f := d.next(); f != 0; f = d.next() {
+		switch f {
+		case 1:
+			s.Status = d.int()
+		case 2:
+			s.Digest = d.uint()
+		case 3:
+			s.Likeness = d.uint()
+		case 4:
+			s.Reason = d.str()
+		case 5:
+			s.Location = d.str()
+		default:
+			d.skip()
+		}
+	}
+}
+
+func (d *dec) sitemap(s *Sitemap) {
+	for f := d.next(); f != 0; f = d.next() {
+		switch f {
+		case 1:
+			s.Status = d.int()
+		case 2:
+			s.Read = d.bool()
+		case 3:
+			s.NotModified = d.bool()
+		case 4:
+			s.Form = d.str()
+		case 5:
+			s.Entries = d.int()
+		case 6:
+			s.Skipped = d.int()
+		case 7:
+			s.ETag = d.str()
+		case 8:
+			s.LastModified = d.str()
+		case 9:
+			s.Reason = d.str()
 		default:
 			d.skip()
 		}
@@ -390,6 +489,16 @@ func (d *dec) result(r *Result) {
 			r.NoSnippet = d.bool()
 		case 11:
 			r.FetchedAt = d.stamp()
+		case 12:
+			r.Digest = d.uint()
+		case 13:
+			r.ETag = d.str()
+		case 14:
+			r.LastModified = d.str()
+		case 15:
+			r.NotModified = d.bool()
+		case 16:
+			r.Kept = d.bool()
 		default:
 			d.skip()
 		}
@@ -462,8 +571,36 @@ func (d *dec) page(p *Page) {
 			p.Fresh = d.dur()
 		case 23:
 			p.Scope = d.uint()
+		case 24:
+			p.Canonical = d.url()
+		case 25:
+			p.AliasOf = d.url()
+		case 26:
+			p.Renewed = d.bool()
+		case 27:
+			p.Tagged = d.bool()
+		case 28:
+			p.MetaDirectives = DirectiveBits(d.uint())
+		case 29:
+			p.MetaUnavailableAfter = d.stamp()
 		default:
 			d.skip()
 		}
 	}
+}
+
+func (d *dec) unheld() (u Unheld) {
+	d.msg(func() {
+		for f := d.next(); f != 0; f = d.next() {
+			switch f {
+			case 1:
+				u.URL = d.url()
+			case 2:
+				u.Visit = d.visitID()
+			default:
+				d.skip()
+			}
+		}
+	})
+	return u
 }

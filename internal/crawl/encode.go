@@ -10,6 +10,7 @@ func AppendTake(b []byte, t Take) []byte {
 	e.str(1, t.Fetcher)
 	e.int(2, t.Max)
 	e.bool(3, t.Downloads)
+	e.str(4, origin(t.Origin))
 	return e.b
 }
 
@@ -42,6 +43,9 @@ func (e *enc) visit(v *Visit) {
 			e.int(3, u.Depth)
 			e.int(4, u.Hops)
 			e.int(5, u.Attempts)
+			e.str(6, u.ETag)
+			e.str(7, u.LastModified)
+			e.bool(8, u.Keep)
 		})
 	}
 	for i := range v.Robots {
@@ -120,6 +124,38 @@ func (e *enc) errand(r *Errand) {
 	e.str(3, origin(r.Origin))
 	e.int(4, r.Hop)
 	e.int(5, r.ReplyShard)
+	e.str(6, r.ETag)
+	e.str(7, r.LastModified)
+}
+
+func (e *enc) claim(c *Claim) {
+	e.uint(1, uint64(c.Kind))
+	e.str(2, origin(c.Target))
+	e.bytes(3, c.Digest)
+	e.str(4, c.Reason)
+	e.str(5, origin(c.Main))
+	e.int(6, c.URLs)
+	e.int(7, c.Led)
+}
+
+func (e *enc) sample(s *Sample) {
+	e.int(1, s.Status)
+	e.uint(2, s.Digest)
+	e.uint(3, s.Likeness)
+	e.str(4, s.Reason)
+	e.str(5, s.Location)
+}
+
+func (e *enc) sitemap(s *Sitemap) {
+	e.int(1, s.Status)
+	e.bool(2, s.Read)
+	e.bool(3, s.NotModified)
+	e.str(4, s.Form)
+	e.int(5, s.Entries)
+	e.int(6, s.Skipped)
+	e.str(7, s.ETag)
+	e.str(8, s.LastModified)
+	e.str(9, s.Reason)
 }
 
 // AppendErrand encodes one Errand, for storing it.
@@ -151,6 +187,9 @@ func AppendEvent(b []byte, ev *Event) []byte {
 				e.elem(4, string(u))
 			}
 			e.bool(5, l.Seed)
+			e.uints(6, l.Mods)
+			e.str(7, string(l.Via))
+			e.bool(8, l.Sitemap)
 		})
 	}
 	for i := range ev.Robots {
@@ -167,6 +206,9 @@ func AppendEvent(b []byte, ev *Event) []byte {
 			e.msg(1, func() { e.errand(&ev.Answers[i].Errand) })
 			e.msg(2, func() { e.robots(&ev.Answers[i].Robots) })
 			e.msg(3, func() { e.probe(&ev.Answers[i].Probe) })
+			e.msg(4, func() { e.claim(&ev.Answers[i].Claim) })
+			e.msg(5, func() { e.sample(&ev.Answers[i].Sample) })
+			e.msg(6, func() { e.sitemap(&ev.Answers[i].Sitemap) })
 		})
 	}
 	for _, u := range ev.StoreFailed {
@@ -176,6 +218,9 @@ func AppendEvent(b []byte, ev *Event) []byte {
 	for i := range ev.Probes {
 		e.msg(10, func() { e.probe(&ev.Probes[i]) })
 	}
+	e.str(11, ev.StoreLost)
+	e.unheld(12, ev.Missing)
+	e.unheld(13, ev.Removed)
 	return e.b
 }
 
@@ -210,6 +255,11 @@ func (e *enc) result(r *Result) {
 	e.dur(9, r.Took)
 	e.bool(10, r.NoSnippet)
 	e.stamp(11, r.FetchedAt)
+	e.uint(12, r.Digest)
+	e.str(13, r.ETag)
+	e.str(14, r.LastModified)
+	e.bool(15, r.NotModified)
+	e.bool(16, r.Kept)
 }
 
 // AppendPages encodes a batch of pages.
@@ -256,6 +306,21 @@ func AppendPage(b []byte, p *Page) []byte {
 		e.str(21, origin(p.Origin))
 		e.dur(22, p.Fresh)
 		e.uint(23, p.Scope)
+		e.str(24, string(p.Canonical))
+		e.str(25, string(p.AliasOf))
+		e.bool(26, p.Renewed)
+		e.bool(27, p.Tagged)
+		e.uint(28, uint64(p.MetaDirectives))
+		e.stamp(29, p.MetaUnavailableAfter)
 	})
 	return e.b
+}
+
+func (e *enc) unheld(field int, all []Unheld) {
+	for _, u := range all {
+		e.msg(field, func() {
+			e.str(1, string(u.URL))
+			e.visitID(2, u.Visit)
+		})
+	}
 }

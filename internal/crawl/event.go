@@ -21,6 +21,20 @@ type Event struct {
 	Answers     []Answer // to errands of this shard
 	Probes      []Probe  // well-known files asked for
 	StoreFailed []string // URLs the indexer gave up storing
+	// StoreLost is the identity of the empty page store that this shard's indexer has begun, because the one before is gone: all
+	// pages stored so far are to be fetched again. Applied once for each identity.
+	StoreLost string
+	// Missing are URLs that were answered 304 while no copy of them is held: they are to be fetched again, without validators.
+	Missing []Unheld
+	// Removed are URLs whose pages were held until their unavailable_after came: from then on they are refused, noindex.
+	Removed []Unheld
+}
+
+// Unheld is a URL whose page is not held, although the outcome of Visit says Stored. What a later visit says counts as it is. The
+// word may be in the log before that outcome, since pages are handed over first.
+type Unheld struct {
+	URL   canon.URL
+	Visit VisitID
 }
 
 // Links are the URLs one page leads to, in one shard.
@@ -30,6 +44,14 @@ type Links struct {
 	Hops    int // redirects in a row that led to them; 0 for links proper
 	Seed    bool
 	URLs    []canon.URL
+	// Mods says of each URL when it changed last, in Unix seconds, as a sitemap or feed tells; 0: not told. Empty, or as long as
+	// URLs. It is a hint: a page held already is asked for again sooner if it was fetched before that.
+	Mods []int64
+	// Via is the mirror under whose name these pages are known: its frontier forwards them to the main host's shard, and has
+	// charged them to its own budget (protocols §2.5).
+	Via canon.Host
+	// Sitemap says that they come from a sitemap, FoundOn.
+	Sitemap bool
 }
 
 // Outcome ends a visit. It frees the host only if the visit is the outstanding one, and counts for a URL only if the
@@ -89,6 +111,14 @@ type Result struct {
 	Took      time.Duration
 	NoSnippet bool
 	FetchedAt time.Time // for people
+
+	// With Stored, for the next time it is asked for:
+	Digest       uint64 // the first 8 bytes of the body's SHA-256, big-endian; with NotModified 0
+	ETag         string // at most 256 bytes, else empty
+	LastModified string // at most 64 bytes, else empty
+	NotModified  bool   // answered 304: the copy held stands
+	// With Failed: VisitURL.Keep was set, so the indexer was not told to remove the copy.
+	Kept bool
 }
 
 // Reason is the documented code for why a URL is not stored.
@@ -108,6 +138,7 @@ const (
 	ReasonRedirects Reason = "redirects"  // too many redirects in a row
 	ReasonPorts     Reason = "ports"      // more ports of one host than anyone needs
 	ReasonMirror    Reason = "mirror"     // its host is a mirror of another
+	ReasonForgotten Reason = "forgotten"  // taken out of the crawl by `curtsy forget`
 
 	// Redirected.
 	ReasonRedirect   Reason = "redirect"

@@ -61,6 +61,22 @@ func (n Names) Query(question string) string { return fmt.Sprintf("%s.q.%s", n, 
 // "indexer.<shard>").
 func (n Names) Bucket() string { return string(n) + "-CRAWL" }
 
+// Retired is the key in the crawl's bucket whose presence says that an indexer is to give its shards to others for good.
+func Retired(instance string) string { return "retired." + instance }
+
+// Home is the key in the crawl's bucket of the record that says which indexer has a shard's pages.
+func Home(shard int) string { return fmt.Sprintf("home.%d", shard) }
+
+// Members is the KV bucket in which frontiers ("frontier.<instance>") and indexers ("indexer.<instance>") say that they are
+// there.
+func (n Names) Members() string { return string(n) + "-MEMBERS" }
+
+// Checkpoints is the object store with the frontiers' checkpoints.
+func (n Names) Checkpoints() string { return string(n) + "-CHECKPOINTS" }
+
+// Move is the object store through which a shard's pages move from one indexer to another; it exists only meanwhile.
+func (n Names) Move(shard int) string { return fmt.Sprintf("%s-MOVE-%d", n, shard) }
+
 // ShardOf is the shard a host belongs to: FNV-1a of the host as written, mod n. It never changes for a crawl.
 func ShardOf(h canon.Host, n int) int {
 	f := uint32(2166136261)

@@ -33,7 +33,20 @@ type Spec struct {
 	Resolve      []string      `json:"resolve,omitempty"` // HOST=ADDR, *.suffix=ADDR
 	Paused       bool          `json:"paused,omitempty"`
 	Search       bool          `json:"search"`
+
+	Sitemaps   bool          `json:"sitemaps,omitempty"`    // read the sitemaps that sites offer
+	Recrawl    bool          `json:"recrawl,omitempty"`     // keep what is stored fresh: the crawl is never done
+	RecrawlMin time.Duration `json:"recrawl_min,omitempty"` // a page is asked for again after so long at the earliest; 0: DefaultRecrawlMin
+	RecrawlMax time.Duration `json:"recrawl_max,omitempty"` // and so long at the latest; 0: DefaultRecrawlMax
+	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` took out: never fetched, kept, or shown.
+	Forgotten []string `json:"forgotten,omitempty"`
 }
+
+// The bounds of the re-crawl interval unless the spec says otherwise.
+const (
+	DefaultRecrawlMin = time.Hour
+	DefaultRecrawlMax = 30 * 24 * time.Hour
+)
 
 // ScopeText changes with what decides whether a link belongs to the crawl.
 func (s *Spec) ScopeText() string {

@@ -27,9 +27,12 @@ func (v VisitID) String() string { return fmt.Sprintf("%d-%d", v.Epoch, v.N) }
 
 // Take asks a frontier for up to Max visits.
 type Take struct {
-	Fetcher   string // the fetcher's name, for logs and for the frontier's view of who holds what
-	Max       int    // visits wanted, at least 1
-	Downloads bool   // take only dataset downloads (later); false: everything else
+	Fetcher string // the fetcher's name, for logs and for the frontier's view of who holds what
+	Max     int    // visits wanted, at least 1
+	// Downloads asks for the right to send requests to the host of Origin and nothing else: one visit without URLs, with what is
+	// known of Origin's robots.txt. That is how dataset files are fetched under the host's own delay.
+	Downloads bool
+	Origin    canon.Origin // with Downloads
 }
 
 // Grants is a frontier's answer to Take: the visits granted, possibly none.
@@ -65,6 +68,12 @@ type VisitURL struct {
 	Depth    int       // links from a seed
 	Hops     int       // redirects in a row that led here
 	Attempts int       // attempts that failed before this one
+	// A copy is held that was answered with these: ask for the page only if it is another now.
+	ETag         string
+	LastModified string
+	// Keep: a copy is held that is to stay should the page turn out to be gone (4xx) now. It is asked for once more before the copy
+	// is removed; then Keep is not set.
+	Keep bool
 }
 
 // Renew asks the shard's owner to prolong visits.
@@ -137,6 +146,22 @@ const (
 	ErrandRobots ErrandKind = 1
 	// ErrandData fetches the next hop of another origin's /data.txt redirect, under the rules of the host it leads to.
 	ErrandData ErrandKind = 2
+	// ErrandClaim asks what URL's origin says of itself in its robots.txt, for the mirror database (protocols §2.4).
+	ErrandClaim ErrandKind = 3
+	// ErrandSample fetches a page, if the rules of its origin allow, to compare it with the same page of Origin (§2.4 step 3).
+	ErrandSample ErrandKind = 4
+	// ErrandSitemap reads a sitemap that Origin's robots.txt vouches for.
+	ErrandSitemap ErrandKind = 5
+	// ErrandTwin is between frontiers and costs no request: Origin and URL's origin are www.h and h, the same site perhaps
+	// (design §7). Hop says what is wanted: see the Twin constants.
+	ErrandTwin ErrandKind = 6
+)
+
+// What ErrandTwin wants of URL's origin.
+const (
+	TwinAsk    = 0 // to say what it is known as and how large it is; answered by a Claim
+	TwinYield  = 1 // to be the mirror, if its own pages bear that out
+	TwinYields = 2 // nothing: Origin has become its mirror, and it is to be none itself
 )
 
 // Errand is a request that another part needs under this host's visit. It is answered by an event to ReplyShard.
@@ -145,8 +170,12 @@ type Errand struct {
 	Kind       ErrandKind
 	URL        canon.URL
 	Origin     canon.Origin // on whose behalf
-	Hop        int          // which redirect in a row this is, from 1
+	Hop        int          // which redirect in a row this is, from 1; ErrandSitemap: how many indexes led here
 	ReplyShard int
+
+	// ErrandSitemap: as it was answered last, put in when the errand is granted; not part of what identifies it.
+	ETag         string
+	LastModified string
 }
 
 // Answer is what came of an errand.
@@ -154,6 +183,56 @@ type Answer struct {
 	Errand Errand
 	Robots Robots // ErrandRobots: the state for Errand.Origin; RobotsPending: Location says where the next hop leads
 	Probe  Probe  // ErrandData: what came of it
+
+	Claim   Claim   // ErrandClaim
+	Sample  Sample  // ErrandSample
+	Sitemap Sitemap // ErrandSitemap
+}
+
+// ClaimKind is what an origin's robots.txt says of its being a mirror (protocols §2.4).
+type ClaimKind uint8
+
+// The kinds.
+const (
+	ClaimUnknown ClaimKind = iota // its robots.txt could not be had: Reason
+	ClaimNone                     // no usable Host line, or no robots.txt
+	ClaimSelf                     // a Host line matches the origin itself
+	ClaimTarget                   // Target
+)
+
+// Claim is what an origin's robots.txt says of its being a mirror.
+type Claim struct {
+	Kind   ClaimKind
+	Target canon.Origin // ClaimTarget
+	Digest []byte       // robots.Digest of the file; empty without a file
+	Reason string       // for people
+
+	// What only a frontier can tell, and answers without a request:
+	Main canon.Origin // the main host of which the origin is known to be a mirror
+	URLs int          // how many pages of the origin are stored, up to some thousands
+	Led  int          // redirects of other hosts that led to it
+}
+
+// Sample is a page fetched to be compared.
+type Sample struct {
+	Status   int    // HTTP status; 0: not fetched: Reason
+	Digest   uint64 // as in Result
+	Likeness uint64 // near-duplicate hash of the text: pages that say nearly the same differ in few bits; 0 when there is too little text
+	Reason   string // begins with the Reason code: "robots", "dns: no such host"
+	Location string // of a redirect, which is not followed: where to
+}
+
+// Sitemap is what reading a sitemap led to. Its entries went to the logs of their shards as Links before.
+type Sitemap struct {
+	Status       int    // HTTP status, 0 without an answer
+	Read         bool   // to its end, or as far as sitemaps are read
+	NotModified  bool   // answered 304: nothing was read, what it said stands
+	Form         string // urlset, index, text, feed
+	Entries      int    // for this site to tell, in scope or not; also with Read unset, when it could not be read to its end
+	Skipped      int    // without usable URL, or not for this site to tell
+	ETag         string
+	LastModified string
+	Reason       string // for people: why it was not read, or not to its end
 }
 
 // ProbeState is what asking for a well-known file led to.

@@ -88,6 +88,17 @@ func (e *enc) msg(field int, f func()) {
 	e.b[at+3] = byte(n>>21) & 0x7f
 }
 
+// uints encodes numbers that are not negative, packed.
+func (e *enc) uints(field int, all []int64) {
+	if len(all) > 0 {
+		e.msg(field, func() {
+			for _, n := range all {
+				e.b = binary.AppendUvarint(e.b, uint64(max(n, 0)))
+			}
+		})
+	}
+}
+
 // dec reads protobuf fields. Strings are cut out of s, one copy of the whole message, so that a message with a
 // thousand links costs one allocation for their text. Bytes are slices of the message itself.
 type dec struct {
@@ -186,6 +197,19 @@ func (d *dec) str() string {
 		return string(d.b[from:to])
 	}
 	return d.s[from:to]
+}
+
+// uints appends packed numbers.
+func (d *dec) uints(all []int64) []int64 {
+	for p := d.bytes(); len(p) > 0; {
+		v, n := binary.Uvarint(p)
+		if n <= 0 || v > math.MaxInt64 {
+			d.bad()
+			return all
+		}
+		all, p = append(all, int64(v)), p[n:]
+	}
+	return all
 }
 
 // bytes returns a slice of the message, or nil.

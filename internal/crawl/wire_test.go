@@ -11,12 +11,14 @@ import (
 )
 
 var (
-	testOrigin  = canon.Origin{Scheme: "https", Host: "a.example", Port: 8443}
-	testRobots  = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, true, 5, true}
-	testProbe   = Probe{testOrigin, ProbePending, 301, 2, "r", "http://b.example/d", 3}
-	testErrand  = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3}
+	testOrigin = canon.Origin{Scheme: "https", Host: "a.example", Port: 8443}
+	testRobots = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, true, 5, true}
+	testProbe  = Probe{testOrigin, ProbePending, 301, 2, "r", "http://b.example/d", 3}
+	testErrand = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l"}
+	testAnswer = Answer{testErrand, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
+		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r"}}
 	testVisitID = VisitID{1 << 40, 77}
-	testResult  = Result{"http://a.example/x", Failed, ReasonHTTP5xx, 503, 4, "Disallow: /", "http://a.example/y", 99, time.Second, true, time.UnixMilli(1_700_000_000_001)}
+	testResult  = Result{"http://a.example/x", Failed, ReasonHTTP5xx, 503, 4, "Disallow: /", "http://a.example/y", 99, time.Second, true, time.UnixMilli(1_700_000_000_001), 1 << 63, "e", "l", true, true}
 )
 
 // Every field set, so that a field forgotten in one direction shows. filled checks that the test itself forgets none.
@@ -54,12 +56,12 @@ func roundTrip[T any](t *testing.T, want T, got T, err error) {
 }
 
 func TestWireRoundTrip(t *testing.T) {
-	take := Take{"f1", 16, true}
+	take := Take{"f1", 16, true, testOrigin}
 	gotTake, err := DecodeTake(AppendTake(nil, take))
 	roundTrip(t, take, gotTake, err)
 
 	grants := Grants{Wait: time.Second, Visits: []Visit{{
-		ID: testVisitID, Shard: 3, Host: "a.example", URLs: []VisitURL{{"http://a.example/", "http://b.example/", 1, 2, 3}},
+		ID: testVisitID, Shard: 3, Host: "a.example", URLs: []VisitURL{{"http://a.example/", "http://b.example/", 1, 2, 3, "e", "l", true}},
 		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Delay: 5, NotBefore: 6, Lease: 7, Hurried: true,
 	}}}
 	gotGrants, err := DecodeGrants(AppendGrants(nil, grants))
@@ -79,8 +81,9 @@ func TestWireRoundTrip(t *testing.T) {
 	roundTrip(t, testRobots, gotRobots, err)
 
 	ev := Event{
-		Visit: testVisitID, Fetcher: "f1", Links: []Links{{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}}},
-		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Answers: []Answer{{testErrand, testRobots, testProbe}}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"},
+		Visit: testVisitID, Fetcher: "f1", Links: []Links{{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, "m.example", true}},
+		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Answers: []Answer{testAnswer}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"}, StoreLost: "5f",
+		Missing: []Unheld{{"http://a.example/1", testVisitID}}, Removed: []Unheld{{"http://a.example/2", testVisitID}},
 		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []Errand{testErrand}, true, 7},
 	}
 	gotEvent, err := DecodeEvent(AppendEvent(nil, &ev))
@@ -88,7 +91,7 @@ func TestWireRoundTrip(t *testing.T) {
 
 	pages := []Page{{
 		"http://a.example/", testVisitID, 200, time.UnixMilli(1), "text/html", "utf-8", NoSnippet, time.UnixMilli(2), 3, [32]byte{1}, 4,
-		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, 6, KindData, testOrigin, 5,
+		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, 6, KindData, testOrigin, 5, "http://c.example/", "http://d.example/", true, true, NoIndex, time.UnixMilli(3),
 	}}
 	gotPages, err := DecodePages(AppendPages(nil, pages))
 	roundTrip(t, pages[0], gotPages[0], err)

@@ -1,0 +1,121 @@
+package crawl
+
+import "time"
+
+// Kinds of documents that tell of datasets, most trusted first: what the owner of a site lists, what travels with the data,
+// what a page says of itself, what a portal says of many.
+const (
+	DatasetDataTxt     = "data.txt"
+	DatasetDataPackage = "datapackage"
+	DatasetCroissant   = "croissant"
+	DatasetJSONLD      = "json-ld"
+	DatasetDCAT        = "dcat"
+)
+
+// DatasetKinds are all kinds, in the order of trust.
+var DatasetKinds = []string{DatasetDataTxt, DatasetDataPackage, DatasetCroissant, DatasetJSONLD, DatasetDCAT}
+
+// DatasetClaim is what one document says of one dataset, as read. Empty means that it does not say.
+type DatasetClaim struct {
+	Kind     string `json:"kind"`     // one of DatasetKinds
+	Document string `json:"document"` // URL of the document, after redirects
+	Form     string `json:"form,omitempty"`
+	Line     int    `json:"line,omitempty"` // in a data.txt
+	N        int    `json:"n"`              // which of the document's datasets, from 0
+	Part     int    `json:"part,omitempty"` // of a claim too long for a message: the lists of part 1, 2, … continue those of part 0
+	Origin   string `json:"origin"`         // whose document it is
+
+	ID          string `json:"id,omitempty"`   // an identifier meant for the whole world: URL or DOI
+	Page        string `json:"page,omitempty"` // for people
+	Name        string `json:"name,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	License     string `json:"license,omitempty"` // as written
+	Publisher   string `json:"publisher,omitempty"`
+	Version     string `json:"version,omitempty"`
+	Issued      string `json:"issued,omitempty"` // as written
+	Modified    string `json:"modified,omitempty"`
+	Type        string `json:"type,omitempty"`
+	Source      string `json:"source,omitempty"`
+
+	Creators []string        `json:"creators,omitempty"`
+	Keywords []string        `json:"keywords,omitempty"`
+	Files    []DatasetFile   `json:"files,omitempty"`
+	Rows     *int64          `json:"rows,omitempty"`
+	Cols     *int64          `json:"cols,omitempty"`
+	Columns  []DatasetColumn `json:"columns,omitempty"`
+	Extra    map[string]any  `json:"extra,omitempty"`
+
+	External  bool      `json:"external,omitempty"`
+	Allowed   bool      `json:"allowed"` // by a data.txt's own rules; true for other documents
+	FetchedAt time.Time `json:"fetched_at"`
+	Expires   time.Time `json:"expires,omitzero"`
+}
+
+// DatasetFile is one file of a dataset.
+type DatasetFile struct {
+	URL       string `json:"url"` // absolute, http or https
+	Name      string `json:"name,omitempty"`
+	MediaType string `json:"media_type,omitempty"`
+	Bytes     *int64 `json:"bytes,omitempty"`
+	SHA256    string `json:"sha256,omitempty"` // lower-case hex
+	MD5       string `json:"md5,omitempty"`
+}
+
+// DatasetInfo is one line of `curtsy datasets`: one dataset, put together from all documents that tell of it.
+type DatasetInfo struct {
+	ID          string          `json:"id"` // short and the same as long as its address is; `curtsy datasets get` takes it
+	URLs        []string        `json:"urls"`
+	Files       []DatasetFile   `json:"files"`
+	Identifier  string          `json:"identifier"` // as a document gives it: URL or DOI
+	Page        string          `json:"page"`
+	Name        string          `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	License     string          `json:"license"` // as the site writes it
+	SPDX        *string         `json:"spdx"`    // its SPDX identifier; null: unknown, never guessed
+	Publisher   string          `json:"publisher"`
+	Creators    []string        `json:"creators"`
+	Keywords    []string        `json:"keywords"`
+	Version     string          `json:"version"`
+	Issued      string          `json:"issued"`
+	Modified    string          `json:"modified"`
+	Type        string          `json:"type"`
+	Rows        *int64          `json:"rows"`
+	Cols        *int64          `json:"cols"`
+	Columns     []DatasetColumn `json:"columns"`
+	Source      string          `json:"source"`
+	Extra       map[string]any  `json:"extra"`    // all other keys of a data.txt, as text, lists and objects
+	Origin      string          `json:"origin"`   // whose document it is in
+	DataTxt     string          `json:"data_txt"` // where the data.txt was, after redirects; empty: none tells of it
+	Form        string          `json:"form"`     // records or yaml
+	Line        int             `json:"line"`     // in that file
+	External    bool            `json:"external"` // a URL is on another host, under that host's robots.txt alone
+	Allowed     bool            `json:"allowed"`  // by the file's own rules; robots.txt is asked when it is fetched
+	FetchedAt   time.Time       `json:"fetched_at"`
+	Expires     time.Time       `json:"expires"`
+
+	Sources    []DatasetSource          `json:"sources"`    // the documents, most trusted first
+	Provenance map[string]string        `json:"provenance"` // field → the document it is from
+	Conflicts  map[string][]DatasetSaid `json:"conflicts"`  // field → what other documents say instead
+}
+
+// DatasetSource is a document that tells of a dataset.
+type DatasetSource struct {
+	Kind      string    `json:"kind"`
+	Document  string    `json:"document"`
+	FetchedAt time.Time `json:"fetched_at"`
+}
+
+// DatasetSaid is what a document says of a field in contradiction to a more trusted one.
+type DatasetSaid struct {
+	Value    string `json:"value"`
+	Document string `json:"document"`
+}
+
+// DatasetColumn describes one column of a table.
+type DatasetColumn struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Description string `json:"description"`
+}
