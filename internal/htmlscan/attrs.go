@@ -4,6 +4,9 @@ package htmlscan
 type relation struct {
 	nofollow bool
 	page     bool // for <link>: it leads to a page of its own, not to something the page is made of
+
+	canonical bool // for <link>: it leads to the page's own address
+	described bool // for <link>: it may lead to a description of the page
 }
 
 // pageRelations are the relations of <link> that lead to pages. All others name parts (stylesheet, icon, preload, manifest),
@@ -31,7 +34,9 @@ func relationOf(v []byte) (r relation) {
 			r.nofollow = true
 		case equalFold(word, "stylesheet"):
 			style = true // an alternate stylesheet is no alternate page
-		case !r.page:
+		default:
+			r.canonical = r.canonical || equalFold(word, "canonical")
+			r.described = r.described || equalFold(word, "alternate") || equalFold(word, "describedby")
 			for _, p := range pageRelations {
 				if equalFold(word, p) {
 					r.page = true
@@ -55,6 +60,18 @@ func pageType(v []byte) bool {
 	from, to := trim(v, 0, len(v))
 	v = v[from:to]
 	return len(v) == 0 || equalFold(v, "text/html") || equalFold(v, "application/xhtml+xml") || equalFold(v, "text/plain")
+}
+
+// dataType reports whether a link's type attribute is that of linked data: descriptions of datasets, say.
+func dataType(v []byte) bool {
+	for i, c := range v {
+		if c == ';' { // it may name a profile
+			v = v[:i]
+			break
+		}
+	}
+	from, to := trim(v, 0, len(v))
+	return equalFold(v[from:to], "application/ld+json")
 }
 
 // refreshTarget reads the content of <meta http-equiv=refresh> as the HTML standard's shared declarative refresh steps

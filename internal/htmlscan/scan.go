@@ -28,6 +28,8 @@ type Page struct {
 type Result struct {
 	Links      []canon.URL          // in document order, each once; empty when Directives.NoFollow
 	Directives robotstag.Directives // of headers and meta elements together
+	Meta       robotstag.Directives // of meta elements alone
+	Canonical  canon.URL            // what the page calls its own address; empty when it names none, several, or the one it has
 	Charset    string               // a name golang.org/x/net/html/charset knows
 	Cut        bool                 // there were more than MaxLinks links
 }
@@ -42,6 +44,10 @@ type Scanner struct {
 	refs  refs
 	links []canon.URL
 	seen  table
+
+	inHead     bool   // where the tokenizer stands
+	canonical  []byte // address of the first <link rel=canonical> in the head
+	canonicals int    // different ones of these
 }
 
 // Scan reads one page.
@@ -53,15 +59,20 @@ func (s *Scanner) Scan(p Page) Result {
 	if p.HTML {
 		body := s.utf8(p.Body, cs)
 		s.refs.reset()
+		s.canonicals = 0
 		s.tokenize(body, s.set.HeaderDirectives().NoFollow)
 		r.Cut = s.refs.cut
 	}
-	r.Directives = s.set.Directives()
-	if p.HTML && !r.Directives.NoFollow {
-		r.Links = s.resolve(p.URL, cs)
+	r.Directives, r.Meta = s.set.Directives(), s.set.MetaDirectives()
+	if p.HTML {
+		base := s.base(p.URL)
+		r.Canonical = s.ownAddress(p.URL, base, cs)
+		if !r.Directives.NoFollow {
+			r.Links = s.resolve(p.URL, base, cs)
+		}
 	}
 	if len(p.Body) > keepBuffers { // one large page must not hold memory for all the small ones to come
-		s.text, s.refs.bytes, s.attrs = nil, nil, nil
+		s.text, s.refs.bytes, s.attrs, s.canonical = nil, nil, nil, nil
 	}
 	return r
 }
@@ -92,11 +103,12 @@ func (s *Scanner) tokenize(body []byte, headOnly bool) {
 				templates--
 			}
 		case startTag:
-			inHead := !head.Closed() && head.Start(s.atom(z.name))
+			metaInHead := !head.Closed() && head.Start(s.atom(z.name))
+			s.inHead = !head.Closed()
 			switch {
 			case len(z.attrs) > 0:
 				if equalFold(z.name, "meta") {
-					s.meta(&z, inHead, templates == 0)
+					s.meta(&z, metaInHead, templates == 0)
 				} else if templates == 0 {
 					s.element(&z)
 				}
@@ -152,8 +164,11 @@ func (s *Scanner) element(z *tokenizer) {
 		s.refs.bytes = s.refs.bytes[:mark]
 		r = s.linkOf(z.attrs, kind, key, true)
 	}
+	if kind == 'l' && r.found && r.rel.canonical && s.inHead {
+		s.callsItself(s.refs.bytes[mark:])
+	}
 	switch {
-	case !r.found, r.rel.nofollow, kind == 'l' && !(r.rel.page && r.typed):
+	case !r.found, r.rel.nofollow, kind == 'l' && !(r.rel.page && r.typed || r.rel.described && r.data):
 		s.refs.bytes = s.refs.bytes[:mark]
 	case kind == 'b':
 		s.refs.base(mark)
@@ -166,6 +181,7 @@ type link struct {
 	found bool
 	rel   relation
 	typed bool // its type, if it has one, is that of a page
+	data  bool // its type is that of linked data
 	plain bool // no attribute needed more decoding than it got
 }
 
@@ -191,7 +207,7 @@ func (s *Scanner) linkOf(attrs []attr, kind byte, key string, decoded bool) link
 		case !typ && kind == 'l' && equalFold(a.key, "type"):
 			typ = true
 			if r.plain = decoded || !needsDecoding(a.value); r.plain {
-				r.typed = pageType(a.value)
+				r.typed, r.data = pageType(a.value), dataType(a.value)
 			}
 		}
 		if !r.plain {
@@ -232,13 +248,45 @@ func (s *Scanner) meta(z *tokenizer, inHead, linking bool) {
 	}
 }
 
-// resolve makes canonical URLs of the collected references. It runs after the pass because the <base> that governs
-// a reference may stand after it.
-func (s *Scanner) resolve(page canon.URL, cs encodingOf) []canon.URL {
+// base is what the page's references are relative to.
+func (s *Scanner) base(page canon.URL) *canon.Base {
 	base := canon.NewBase(page)
 	if href, ok := s.refs.baseHref(); ok {
 		base, _ = base.Rebase(string(href)) // a broken one leaves the page's own address
 	}
+	return base
+}
+
+// callsItself notes what a <link rel=canonical> says, as it is written.
+func (s *Scanner) callsItself(address []byte) {
+	switch {
+	case s.canonicals == 0:
+		s.canonical = append(s.canonical[:0], address...)
+		s.canonicals++
+	case string(s.canonical) != string(address):
+		s.canonicals++
+	}
+}
+
+// ownAddress makes a URL of what the page calls its own address. A page that names several has none.
+func (s *Scanner) ownAddress(page canon.URL, base *canon.Base, cs encodingOf) canon.URL {
+	if s.canonicals != 1 {
+		return ""
+	}
+	ref := s.canonical
+	if cs.legacyQuery {
+		ref = cs.queryBytes(ref)
+	}
+	u, err := base.JoinBytes(ref)
+	if err != nil || u == page {
+		return ""
+	}
+	return u
+}
+
+// resolve makes canonical URLs of the collected references. It runs after the pass because the <base> that governs
+// a reference may stand after it.
+func (s *Scanner) resolve(page canon.URL, base *canon.Base, cs encodingOf) []canon.URL {
 	s.links = s.links[:0]
 	s.seen.reset(len(s.refs.list))
 	for _, r := range s.refs.list {

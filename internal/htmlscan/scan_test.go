@@ -43,6 +43,9 @@ func TestLinks(t *testing.T) {
 			`<link rel=next href=5><link rel=PREV href=6><link rel=canonical href=7><link rel=alternate hreflang=de href=8><link href=9>` +
 			`<link rel=alternate type="application/rss+xml" href=10><link rel=alternate type="text/html; charset=utf-8" href=11>` +
 			`<link rel="dns-prefetch" href="//x.example"><link rel=amphtml href=12><link rel=manifest href=13>`, "/dir/5 /dir/6 /dir/7 /dir/8 /dir/11 /dir/12"},
+		{"linked data", `<link rel=alternate type="application/ld+json" href=1><link rel=describedby type=" Application/LD+JSON; profile=x" href=2>` +
+			`<link rel=describedby href=3><link rel=alternate type="application/json" href=4><link rel=icon type="application/ld+json" href=5>` +
+			`<link rel="describedby nofollow" type="application/ld+json" href=6>`, "/dir/1 /dir/2"},
 		{"refresh", `<meta http-equiv=Refresh content="5; url=next">`, "/dir/next"},
 		{"refresh in body", `<body>x<meta http-equiv=refresh content="0;URL='/q'">`, "/q"},
 		{"comments and scripts", `<!-- <a href=1> --><script>"<a href=2>"</script><style><a href=3></style><textarea><a href=4></textarea><a href=5>`, "/dir/5"},
@@ -59,6 +62,55 @@ func TestLinks(t *testing.T) {
 		if s := strings.Join(got, " "); s != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, s, tt.want)
 		}
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	for _, tt := range []struct{ name, page, want string }{
+		{"none", `<link rel=next href=x>`, ""},
+		{"one", `<link rel=canonical href="page.html">`, "/dir/page.html"},
+		{"among other relations", `<link rel="shortlink CANONICAL" href="/p">`, "/p"},
+		{"a reference, a fragment", `<link rel=canonical href=" /p?a=1&amp;b=2#top ">`, "/p?a=1&b=2"},
+		{"its own", `<link rel=canonical href="?q=1#x"><link rel=canonical href="?q=1#x">`, ""},
+		{"the same twice", `<link rel=canonical href=/p><link rel=canonical href=/p>`, "/p"},
+		{"two", `<link rel=canonical href=/p><link rel=canonical href=/r>`, ""},
+		{"base after it", `<link rel=canonical href=p><base href="/b/">`, "/b/p"},
+		{"another host", `<link rel=canonical href="//b.example">`, "http://b.example/"},
+		{"unusable", `<link rel=canonical href="mailto:x">`, ""},
+		{"without an address", `<link rel=canonical>`, ""},
+		{"implied head", `<title>x</title><link rel=canonical href=/p>`, "/p"},
+		{"in the body", `<p>a visitor says <link rel=canonical href=/p>`, ""},
+		{"after a good one in the body", `<link rel=canonical href=/p><p>x<link rel=canonical href=/r>`, "/p"},
+		{"in a template", `<template><link rel=canonical href=/p></template>`, ""},
+		{"in a noscript", `<noscript><link rel=canonical href=/p></noscript>`, "/p"},
+		{"a is no link", `<a rel=canonical href=/p>`, ""},
+		{"nofollow", `<meta name=robots content=nofollow><link rel=canonical href=/p>`, "/p"},
+		{"nofollow itself", `<link rel="canonical nofollow" href=/p>`, "/p"},
+	} {
+		if got := strings.TrimPrefix(string(scan(t, tt.page).Canonical), "http://example.org"); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	var s Scanner
+	header := http.Header{"X-Robots-Tag": {"nofollow"}} // the body is not read then
+	r := s.Scan(Page{URL: here, Body: []byte("<link rel=canonical href=/p><base href=/b/><p><a href=x>"), HTML: true, Header: header})
+	if r.Canonical != "http://example.org/p" || len(r.Links) != 0 {
+		t.Errorf("with a header that says nofollow: %+v", r)
+	}
+	if r := s.Scan(Page{URL: here, Body: []byte("<link rel=canonical href=/p>")}); r.Canonical != "" {
+		t.Errorf("of plain text: %+v", r)
+	}
+	if r := s.Scan(Page{URL: here, Body: []byte("<meta charset=windows-1252><link rel=canonical href='/\xe9?\xe9'>"), HTML: true}); r.Canonical != "http://example.org/%C3%A9?%E9" {
+		t.Errorf("in another charset: %s", r.Canonical)
+	}
+}
+
+// What the markup says is kept apart from the header's: a 304 may replace that one.
+func TestMetaAlone(t *testing.T) {
+	var s Scanner
+	r := s.Scan(Page{URL: here, Body: []byte("<meta name=robots content=nosnippet>"), HTML: true, Header: http.Header{"X-Robots-Tag": {"noarchive"}}, Token: "testbot"})
+	if r.Meta != (robotstag.Directives{NoSnippet: true}) || r.Directives != (robotstag.Directives{NoSnippet: true, NoArchive: true}) {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -24,13 +24,13 @@ func (s *Store) Check() error {
 			report("bbolt: %w", err)
 		}
 		meta, bodies, changes := tx.Bucket(bucketMeta), tx.Bucket(bucketBodies), tx.Bucket(bucketChanges)
-		expires := tx.Bucket(bucketExpires)
+		expires, claims := tx.Bucket(bucketExpires), tx.Bucket(bucketClaims)
 		known, err := s.digestsKnown(tx)
 		if err != nil {
 			return err
 		}
 		var c counters
-		var journal, dated int
+		var journal, dated, held, claimed int
 		err = meta.ForEach(func(k, v []byte) error {
 			u := parseKey(k)
 			p, err := parseRecord(u, v)
@@ -48,14 +48,27 @@ func (s *Store) Check() error {
 				}
 			}
 			body := bodies.Get(be64(p.ID))
+			c.add(&p, 1)
+			if p.AliasOf != "" && p.aliasVisit.Compare(p.Visit) <= 0 {
+				report("%s: alias by an older visit than the page", u)
+			}
+			told := claims != nil && claims.Get(k) != nil // claims is nil in format 1
 			if p.Deleted != "" {
-				c.Tombstones++
-				if body != nil {
-					report("%s: body of a tombstone", u)
+				if body != nil || told {
+					report("%s: body or claims of a tombstone", u)
 				}
 				return nil
 			}
-			c.Pages, c.Bytes, c.Packed = c.Pages+1, c.Bytes+p.Size, c.Packed+int64(p.Packed)
+			held++
+			if p.claimed != told {
+				report("%s: claims %v, its record says otherwise", u, told)
+			}
+			if p.claimed {
+				claimed++
+			}
+			if p.mainHeld {
+				report("%s: stands in for a page that is stored", u)
+			}
 			if body == nil || len(body) != p.Packed {
 				report("%s: body of %d bytes, want %d", u, len(body), p.Packed)
 			}
@@ -77,8 +90,11 @@ func (s *Store) Check() error {
 			name   string
 			bucket *bolt.Bucket
 			want   int
-		}{{"bodies", bodies, int(c.Pages)}, {"changes", changes, journal},
-			{"expires", expires, dated}} {
+		}{{"bodies", bodies, held}, {"changes", changes, journal},
+			{"expires", expires, dated}, {"claims", claims, claimed}} {
+			if b.bucket == nil {
+				continue
+			}
 			if n := b.bucket.Stats().KeyN; n != b.want {
 				report("%s: %d keys, want %d", b.name, n, b.want)
 			}

@@ -171,8 +171,10 @@ func (s *Store) ByDigest(sum [32]byte, limit int) (found []Page, err error) {
 			if err != nil {
 				return err
 			}
-			if p.Deleted == "" && p.SHA256 == sum && len(found) < limit {
-				found = append(found, p)
+			if p.Deleted == "" && p.SHA256 == sum {
+				if found = append(found, p); len(found) == limit {
+					break
+				}
 			}
 		}
 		return nil

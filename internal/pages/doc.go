@@ -5,8 +5,8 @@
 // comes late changes nothing. A page that asks not to be indexed, or is gone, leaves a tombstone that remembers the
 // visit: an older copy arriving later cannot bring it back. Every change gets a number in the change journal, which
 // holds one entry per URL, the latest; search follows the journal from its own cursor, and starting again at 0 reads
-// every page once. A page fetched again and found the same gets its new date and no journal entry, so a re-crawl costs
-// what changed.
+// every page once. A page fetched again and found the same, or answered 304, gets its new date and no journal entry, so a
+// re-crawl costs what changed. Of the directives those of the page's own markup are kept apart: a 304 replaces the header's only.
 //
 // The file's buckets, and why they are so:
 //
@@ -17,6 +17,11 @@
 //	changes  journal number → page key, one per URL
 //	digests  journal number → sorted run of digests (see digests.go)
 //	expires  unavailable_after, page number → page key
+//	claims   page key → what in the page tells of datasets
+//	aliases  main page and alias → the newest word on whether it is one (see alias.go)
+//	outbox   letter number → what shards and frontier elsewhere must be told, written with what it tells of
+//	files    origin → its data.txt
+//	forgotten, marks  how far a take-down is; small facts
 //	about    format, canonicaliser version, identity, counters
 //
 // A Store may be used by many goroutines; writers wait for one another. Readers hold no transaction while their

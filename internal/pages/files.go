@@ -1,10 +1,6 @@
 package pages
 
-import (
-	"fmt"
-
-	bolt "go.etcd.io/bbolt"
-)
+import bolt "go.etcd.io/bbolt"
 
 // bucketFiles holds what belongs to an origin rather than to a page: origin → an opaque value of the dataset catalogue.
 var bucketFiles = []byte("files")
@@ -26,7 +22,7 @@ func (s *Store) UpdateFile(origin string, change func(old []byte) ([]byte, error
 		return b.Put([]byte(origin), v)
 	})
 	if err != nil {
-		return fmt.Errorf("store the data.txt of %s in %s: %w", origin, s.path, err)
+		return s.writeError("store the data.txt of "+origin, err)
 	}
 	return nil
 }
@@ -39,6 +35,28 @@ func (s *Store) EachFile(fn func(origin string, value []byte) error) error {
 			return nil
 		}
 		return b.ForEach(func(k, v []byte) error { return fn(string(k), v) })
+	})
+}
+
+// DropFiles removes what is kept for the origins that drop names.
+func (s *Store) DropFiles(drop func(origin string) bool) error {
+	var all [][]byte
+	err := s.EachFile(func(origin string, _ []byte) error {
+		if drop(origin) {
+			all = append(all, []byte(origin))
+		}
+		return nil
+	})
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	return s.update(func() string { return "remove data.txt files" }, func(ch *change) error {
+		for _, k := range all {
+			if err := ch.tx.Bucket(bucketFiles).Delete(k); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -68,7 +86,7 @@ func (s *Store) SetMark(name, value string) error {
 		return b.Put([]byte(name), []byte(value))
 	})
 	if err != nil {
-		return fmt.Errorf("mark %s in %s: %w", name, s.path, err)
+		return s.writeError("mark "+name, err)
 	}
 	return nil
 }

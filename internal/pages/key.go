@@ -50,7 +50,6 @@ func hostPrefix(h canon.Host) []byte { return append([]byte(h), 0) }
 func be64(v uint64) []byte { return binary.BigEndian.AppendUint64(nil, v) }
 
 // expiryKey is 16 bytes: the time in milliseconds, and the page number that makes it unique.
-
 func expiryKey(ms int64, id uint64) []byte {
 	return binary.BigEndian.AppendUint64(be64(uint64(ms)), id)
 }

@@ -21,7 +21,8 @@ const maxDecoded = 64 << 20
 var ErrBody = errors.New("pages: stored body cannot be unpacked")
 
 // Page is a page as the store keeps it: what the fetcher handed over, and what the indexer read in it. From a listing
-// it comes without Body. Deleted is set only on what Changes returns for a URL that is no longer held.
+// it comes without Body. Deleted is set only on what Changes returns for a URL that is no longer held. AliasOf is set while a
+// mirror's page stands in for the page it is another address of; see alias.go.
 type Page struct {
 	crawl.Page
 	Title  string // <title>, else the first h1; UTF-8, whitespace folded
@@ -29,7 +30,19 @@ type Page struct {
 	ID     uint64 // number of the page in this store: the same as long as the URL is known, deletions included
 	Seq    uint64 // its latest number in the change journal
 	Packed int    // bytes of Body as stored
+
+	// Claims, for Put, are what in the body tells of datasets, packed by whoever reads them; nil: nothing does. Empty: all of it.
+	Claims []byte
+	// Aliases are the addresses that mirrors have this page under, maxAliases at most.
+	Aliases []canon.URL
+
+	claimed    bool          // there are Claims
+	aliasVisit crawl.VisitID // of the newest word on whether this is an alias, when that is newer than Visit
+	mainHeld   bool          // with AliasOf: that page is stored, so this one is not
 }
+
+// listed reports whether it is a page of its own, neither gone nor another's alias.
+func (p *Page) listed() bool { return p.ID != 0 && p.Deleted == "" && p.AliasOf == "" }
 
 // SnippetAllowed reports whether stored text of the page may be shown as an excerpt.
 func (p *Page) SnippetAllowed() bool { return p.Directives&crawl.NoSnippet == 0 }
@@ -44,7 +57,10 @@ func (p *Page) Info() crawl.PageInfo {
 	info := crawl.PageInfo{
 		URL: string(p.URL), Status: p.Status, FetchedAt: p.FetchedAt, ContentType: p.ContentType, Title: p.Title,
 		Size: p.Size, SHA256: hex.EncodeToString(p.SHA256[:]), SnippetAllowed: p.SnippetAllowed(), Depth: p.Depth,
-		Truncated: p.Truncated,
+		Truncated: p.Truncated, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf),
+	}
+	for _, u := range p.Aliases {
+		info.Aliases = append(info.Aliases, string(u))
 	}
 	if p.FoundOn != "" {
 		f := string(p.FoundOn)
@@ -83,14 +99,24 @@ func Unpack(dst []byte, enc crawl.Encoding, body []byte) ([]byte, error) {
 func (p *Page) sameContent(q *Page) bool {
 	return p.SHA256 == q.SHA256 && p.Size == q.Size && p.Directives == q.Directives && p.ContentType == q.ContentType &&
 		p.Charset == q.Charset && p.UnavailableAfter.Equal(q.UnavailableAfter) && p.Truncated == q.Truncated &&
-		p.Title == q.Title && p.Lang == q.Lang
+		p.Title == q.Title && p.Lang == q.Lang && p.Canonical == q.Canonical && p.Kind == q.Kind
 }
 
 // A record begins with its kind. Integers are varints, strings and the digest carry no padding: a record is about
-// 150 bytes and is read by walking it once.
+// 150 bytes and is read by walking it once. What format 2 added stands at the end: a record without it is of format 1.
 const (
 	kindPage      = 'P'
 	kindTombstone = 'T'
+)
+
+// Flags of a page, and of what is known of its being an alias.
+const (
+	flagTruncated = 1 << iota
+	flagMeta      // crawl.KindMeta
+	flagClaims
+
+	flagAlias    = 1
+	flagMainHeld = 2
 )
 
 // appendRecord encodes p. A tombstone keeps the visit, the date and the reason, nothing of the page.
@@ -105,9 +131,10 @@ func appendRecord(dst []byte, p *Page) []byte {
 	}
 	dst = binary.AppendVarint(dst, millis(p.FetchedAt))
 	if kind == kindTombstone {
-		return appendString(dst, string(p.Deleted))
+		return appendAlias(appendString(dst, string(p.Deleted)), p)
 	}
-	dst = append(dst, byte(p.Directives), byte(p.Encoding), bit(p.Truncated))
+	dst = append(dst, byte(p.Directives), byte(p.Encoding),
+		bit(p.Truncated)*flagTruncated|bit(p.Kind == crawl.KindMeta)*flagMeta|bit(p.claimed)*flagClaims)
 	for _, v := range [...]int64{int64(p.Status), millis(p.UnavailableAfter), p.Size, int64(p.Depth), int64(p.Packed)} {
 		dst = binary.AppendVarint(dst, v)
 	}
@@ -115,7 +142,28 @@ func appendRecord(dst []byte, p *Page) []byte {
 	for _, s := range [...]string{p.ContentType, p.Charset, string(p.FoundOn), p.ETag, p.LastModified, p.Title, p.Lang} {
 		dst = appendString(dst, s)
 	}
-	return dst
+	dst = append(dst, byte(p.MetaDirectives))
+	dst = binary.AppendVarint(dst, millis(p.MetaUnavailableAfter))
+	dst = appendString(dst, string(p.Canonical))
+	return appendAlias(dst, p)
+}
+
+// appendAlias encodes the newest word on whether a page is an alias.
+func appendAlias(dst []byte, p *Page) []byte {
+	if p.aliasVisit.IsZero() {
+		return append(dst, 0)
+	}
+	dst = append(dst, flagAlias|bit(p.mainHeld)*flagMainHeld)
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, p.aliasVisit.Epoch), p.aliasVisit.N)
+	return appendString(dst, string(p.AliasOf))
+}
+
+func (r *reader) alias(p *Page) {
+	if flags := r.byte(); flags&flagAlias != 0 {
+		p.mainHeld = flags&flagMainHeld != 0
+		p.aliasVisit.Epoch, p.aliasVisit.N = r.uvarint(), r.uvarint()
+		p.AliasOf = canon.URL(r.string())
+	}
 }
 
 // parseRecord is the reverse. It copies what it keeps, so b may lie in the mapped file.
@@ -129,13 +177,29 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 	switch kind {
 	case kindTombstone:
 		p.Deleted = crawl.Reason(r.string())
+		if len(r.b) > 0 {
+			r.alias(&p)
+		}
 	case kindPage:
-		p.Directives, p.Encoding, p.Truncated = crawl.DirectiveBits(r.byte()), crawl.Encoding(r.byte()), r.byte() != 0
+		p.Directives, p.Encoding = crawl.DirectiveBits(r.byte()), crawl.Encoding(r.byte())
+		flags := r.byte()
+		p.Truncated, p.claimed = flags&flagTruncated != 0, flags&flagClaims != 0
+		if flags&flagMeta != 0 {
+			p.Kind = crawl.KindMeta
+		}
 		p.Status, p.UnavailableAfter = int(r.varint()), fromMillis(r.varint())
 		p.Size, p.Depth, p.Packed = r.varint(), int(r.varint()), int(r.varint())
 		copy(p.SHA256[:], r.take(32))
 		p.ContentType, p.Charset, p.FoundOn = r.string(), r.string(), canon.URL(r.string())
 		p.ETag, p.LastModified, p.Title, p.Lang = r.string(), r.string(), r.string(), r.string()
+		if len(r.b) == 0 && !r.bad {
+			// Which of its directives the header said is not known: no header takes any back.
+			p.MetaDirectives, p.MetaUnavailableAfter = p.Directives, p.UnavailableAfter
+			break
+		}
+		p.MetaDirectives, p.MetaUnavailableAfter = crawl.DirectiveBits(r.byte()), fromMillis(r.varint())
+		p.Canonical = canon.URL(r.string())
+		r.alias(&p)
 	default:
 		r.bad = true
 	}

@@ -19,9 +19,10 @@ type Result struct {
 	Unchanged int // held already, with the same content
 	Deleted   int // forgotten, or noted as not to be kept
 	Late      int // not newer than what is known: a replay, an overtaken page, the older of two in the batch
+	Missing   int // said to be as before, while no copy is held: there is a letter about each
 }
 
-// write is one page of a batch on its way into the file.
+// write is one page on its way into the file.
 type write struct {
 	key  []byte
 	page Page
@@ -30,119 +31,249 @@ type write struct {
 	body bool // the body is new
 }
 
+// change is a write transaction.
+type change struct {
+	s       *Store
+	tx      *bolt.Tx
+	c       counters
+	live    []*write // all that was applied
+	letters int64    // more in the outbox
+}
+
+// update runs one write transaction with one fsync. On an error nothing has changed.
+func (s *Store) update(what func() string, do func(*change) error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	before := s.counters.Load()
+	ch := change{s: s, c: *before}
+	var recent []byte
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		if err := s.digests.load(tx); err != nil {
+			return err
+		}
+		ch.tx = tx
+		if err := do(&ch); err != nil {
+			return err
+		}
+		if ch.c != *before {
+			if err := putCounters(tx.Bucket(bucketAbout), &ch.c); err != nil {
+				return err
+			}
+		}
+		var err error
+		recent, err = s.digests.add(tx, ch.live, &ch.c)
+		return err
+	})
+	if err != nil {
+		return s.writeError(what(), err)
+	}
+	s.counters.Store(&ch.c)
+	s.digests.set(recent)
+	s.outbox.Add(ch.letters)
+	if ch.c.LastSeq != before.LastSeq || ch.letters > 0 {
+		s.announce()
+	}
+	return nil
+}
+
 // Put stores a batch in one transaction with one fsync: when it returns nil, the batch is on disk. Of several copies of
 // a URL, here and in the file, the newest visit counts; putting a batch again changes nothing. A page with Deleted or
-// the NoIndex directive removes the copy held and is remembered as a tombstone. Bodies are not copied: the caller
+// the NoIndex directive removes the copy held and is remembered as a tombstone. One that is Renewed keeps the copy held, with its
+// new date, and takes over the header's directives if there are any. Bodies are not copied: the caller
 // leaves them alone until Put returns. On an error nothing of the batch is stored and all that was held is held still.
 func (s *Store) Put(batch []Page) (Result, error) {
 	var res Result
 	if len(batch) == 0 {
 		return res, nil
 	}
-	writes := arrange(batch)
-	res.Late = len(batch) - len(writes)
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	before := s.counters.Load()
-	c := *before
-	var recent []byte
-	err := s.db.Update(func(tx *bolt.Tx) error {
-		if err := s.digests.load(tx); err != nil {
+	writes, renewals := arrange(batch)
+	res.Late = len(batch) - len(writes) - len(renewals)
+	err := s.update(func() string { return fmt.Sprintf("store %d pages", len(batch)) }, func(ch *change) error {
+		if err := ch.put(writes, &res); err != nil {
 			return err
 		}
-		live, err := weigh(tx.Bucket(bucketMeta), writes, &c, &res)
-		if err != nil {
-			return err
+		for i := range renewals { // each says something of what was before it
+			if err := ch.put(renewals[i:i+1], &res); err != nil {
+				return err
+			}
 		}
-		if err := apply(tx, live, &c); err != nil {
-			return err
-		}
-		recent, err = s.digests.add(tx, live, &c)
-		return err
+		return nil
 	})
 	if err != nil {
-		return Result{}, fmt.Errorf("store %d pages in %s: %w", len(batch), s.path, err)
-	}
-	s.counters.Store(&c)
-	s.digests.set(recent)
-	if c.LastSeq != before.LastSeq {
-		s.announce()
+		return Result{}, err
 	}
 	return res, nil
 }
 
-// arrange sorts a batch by key, since neighbouring keys share a leaf, and keeps the newest of each URL.
-func arrange(batch []Page) []write {
-	writes := make([]write, len(batch))
+// arrange sorts a batch by key, since neighbouring keys share a leaf, and keeps the newest of each URL. Renewals stand apart, oldest
+// first.
+func arrange(batch []Page) (writes, renewals []write) {
+	writes = make([]write, 0, len(batch))
 	keys := make([]byte, 0, 96*len(batch))
 	for i := range batch {
 		from := len(keys)
 		keys = appendKey(keys, batch[i].URL)
-		writes[i] = write{key: keys[from:len(keys):len(keys)], page: batch[i]}
+		w := write{key: keys[from:len(keys):len(keys)], page: batch[i]}
+		if w.page.Renewed {
+			renewals = append(renewals, w)
+		} else {
+			writes = append(writes, w)
+		}
 	}
 	slices.SortStableFunc(writes, func(a, b write) int {
 		return cmp.Or(bytes.Compare(a.key, b.key), b.page.Visit.Compare(a.page.Visit))
 	})
-	return slices.CompactFunc(writes, func(a, b write) bool { return bytes.Equal(a.key, b.key) })
+	slices.SortStableFunc(renewals, func(a, b write) int {
+		return cmp.Or(bytes.Compare(a.key, b.key), a.page.Visit.Compare(b.page.Visit))
+	})
+	return slices.CompactFunc(writes, func(a, b write) bool { return bytes.Equal(a.key, b.key) }), renewals
+}
+
+// put weighs and applies writes to different URLs.
+func (ch *change) put(writes []write, res *Result) error {
+	live, err := ch.weigh(writes, res)
+	if err != nil {
+		return err
+	}
+	return ch.apply(live)
 }
 
 // weigh compares each write with what is known of its URL and returns those that change something, with the numbers
 // they get.
-func weigh(meta *bolt.Bucket, writes []write, c *counters, res *Result) ([]*write, error) {
+func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
 	live := make([]*write, 0, len(writes))
 	for i := range writes {
 		w := &writes[i]
 		p := &w.page
-		if b := meta.Get(w.key); b != nil {
-			old, err := parseRecord(p.URL, b)
+		if err := ch.read(w); err != nil {
+			return nil, err
+		}
+		if p.Visit.Compare(w.old.Visit) <= 0 && w.old.ID != 0 {
+			res.Late++
+			continue
+		}
+		if p.Renewed {
+			again, err := ch.renewed(w)
 			if err != nil {
 				return nil, err
 			}
-			if p.Visit.Compare(old.Visit) <= 0 {
-				res.Late++
+			if !again {
+				res.Missing++
 				continue
 			}
-			w.old, w.had = old, old.Deleted == ""
-			p.ID, p.Seq = old.ID, old.Seq
-		} else {
-			c.LastID++
-			p.ID, p.Seq = c.LastID, 0
 		}
-		if p.Deleted == "" && p.Directives&crawl.NoIndex != 0 {
+		p.ID, p.Seq = w.old.ID, w.old.Seq
+		if p.ID == 0 {
+			ch.c.LastID++
+			p.ID = ch.c.LastID
+		}
+		p.AliasOf, p.aliasVisit, p.mainHeld = "", crawl.VisitID{}, false
+		if w.old.aliasVisit.Compare(p.Visit) > 0 {
+			p.AliasOf, p.aliasVisit, p.mainHeld = w.old.AliasOf, w.old.aliasVisit, w.old.mainHeld
+		}
+		switch {
+		case p.Deleted != "":
+		case p.Directives&crawl.NoIndex != 0:
 			p.Deleted = crawl.ReasonNoindex
+		case p.AliasOf != "" && p.mainHeld:
+			p.Deleted = crawl.ReasonMirror
 		}
-		p.Packed = len(p.Body)
 		switch {
 		case p.Deleted != "":
 			res.Deleted++
-			if w.had { // one never held leaves nothing for followers to remove
-				c.LastSeq++
-				p.Seq = c.LastSeq
-			}
+			ch.drop(w)
 		case w.had && p.sameContent(&w.old):
 			res.Unchanged++
-			p.Encoding, p.Packed = w.old.Encoding, w.old.Packed
+			p.Encoding, p.Packed, p.claimed = w.old.Encoding, w.old.Packed, w.old.claimed || p.Claims != nil
+		case p.Renewed: // the body is what it was, and may be shown otherwise
+			res.Stored++
+			ch.c.LastSeq++
+			p.Seq = ch.c.LastSeq
 		default:
 			res.Stored++
-			c.LastSeq++
-			p.Seq, w.body = c.LastSeq, true
+			ch.c.LastSeq++
+			p.Seq, p.Packed, p.claimed, w.body = ch.c.LastSeq, len(p.Body), p.Claims != nil, true
 		}
 		live = append(live, w)
 	}
 	return live, nil
 }
 
-// apply writes bucket by bucket, each in its own key order.
-func apply(tx *bolt.Tx, live []*write, c *counters) error {
-	meta, bodies, changes := tx.Bucket(bucketMeta), tx.Bucket(bucketBodies), tx.Bucket(bucketChanges)
-	expires := tx.Bucket(bucketExpires)
+// read finds what is known of the URL of a write.
+func (ch *change) read(w *write) error {
+	b := ch.tx.Bucket(bucketMeta).Get(w.key)
+	if b == nil {
+		return nil
+	}
+	old, err := parseRecord(w.page.URL, b)
+	w.old, w.had = old, old.Deleted == ""
+	return err
+}
+
+// drop gives a deletion its place in the journal. One never held leaves nothing for followers to remove.
+func (ch *change) drop(w *write) {
+	if w.had {
+		ch.c.LastSeq++
+		w.page.Seq = ch.c.LastSeq
+	}
+}
+
+// renewed makes of the word that a page is as it was the page that it is now (protocols §4.2): fetched at another time, with the
+// header's directives replaced if the answer had any. ok is false when there is no copy and there should be: then the frontier is
+// told.
+func (ch *change) renewed(w *write) (ok bool, err error) {
+	said := w.page
+	if !w.had {
+		w.page = Page{Page: crawl.Page{URL: said.URL, Visit: said.Visit, FetchedAt: said.FetchedAt, Deleted: w.old.Deleted}}
+		switch {
+		case w.old.AliasOf != "" && w.old.aliasVisit.Compare(said.Visit) > 0:
+			return true, nil // the main page is kept
+		case w.old.Deleted == crawl.ReasonNoindex && (!said.Tagged || said.Directives&crawl.NoIndex != 0 || said.Expired(said.FetchedAt)):
+			return true, nil // still not to be kept
+		}
+		return false, ch.letter(Letter{Kind: LetterMissing, URL: said.URL, Visit: said.Visit})
+	}
+	p := w.old
+	p.Visit, p.FetchedAt, p.Renewed = said.Visit, said.FetchedAt, true
+	if said.ETag != "" {
+		p.ETag = said.ETag
+	}
+	if said.LastModified != "" {
+		p.LastModified = said.LastModified
+	}
+	if said.Tagged {
+		p.Directives = said.Directives | p.MetaDirectives
+		p.UnavailableAfter = earlier(said.UnavailableAfter, p.MetaUnavailableAfter)
+	}
+	if p.Expired(said.FetchedAt) && p.Directives&crawl.NoIndex == 0 {
+		p.Directives |= crawl.NoIndex
+		if said.Directives&crawl.NoIndex == 0 { // the fetcher could not know
+			err = ch.letter(Letter{Kind: LetterRemoved, URL: said.URL, Visit: said.Visit})
+		}
+	}
+	w.page = p
+	return true, err
+}
+
+// earlier is the first of two times, of which either may be none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// apply writes bucket by bucket, each in its own key order, and then what follows from it for aliases.
+func (ch *change) apply(live []*write) error {
+	meta, bodies, changes := ch.tx.Bucket(bucketMeta), ch.tx.Bucket(bucketBodies), ch.tx.Bucket(bucketChanges)
+	expires, claims := ch.tx.Bucket(bucketExpires), ch.tx.Bucket(bucketClaims)
 	// Numbers only grow: full leaves are never opened again, so there is no reason to leave room in them.
 	bodies.FillPercent, changes.FillPercent = 1, 1
 	for _, w := range live {
 		if err := meta.Put(w.key, appendRecord(nil, &w.page)); err != nil {
 			return err
 		}
-		count(c, w)
+		count(&ch.c, w)
 		if w.page.Seq != w.old.Seq {
 			if w.old.Seq != 0 {
 				if err := changes.Delete(be64(w.old.Seq)); err != nil {
@@ -156,9 +287,13 @@ func apply(tx *bolt.Tx, live []*write, c *counters) error {
 		if err := applyExpiry(expires, w); err != nil {
 			return err
 		}
+		if err := applyClaims(claims, w); err != nil {
+			return err
+		}
 	}
-	slices.SortFunc(live, func(a, b *write) int { return cmp.Compare(a.page.ID, b.page.ID) })
-	for _, w := range live {
+	ch.live = append(ch.live, live...)
+	byNumber := slices.SortedFunc(slices.Values(live), func(a, b *write) int { return cmp.Compare(a.page.ID, b.page.ID) })
+	for _, w := range byNumber {
 		var err error
 		switch {
 		case w.body:
@@ -170,26 +305,30 @@ func apply(tx *bolt.Tx, live []*write, c *counters) error {
 			return err
 		}
 	}
-	return putCounters(tx.Bucket(bucketAbout), c)
+	for _, w := range live {
+		if err := ch.followAliases(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // count takes out what was known of a URL and adds what is known now.
 func count(c *counters, w *write) {
+	c.add(&w.old, -1)
+	c.add(&w.page, 1)
+}
+
+func (c *counters) add(p *Page, sign int64) {
 	switch {
-	case w.had:
-		c.Pages--
-		c.Bytes -= w.old.Size
-		c.Packed -= int64(w.old.Packed)
-	case w.old.ID != 0:
-		c.Tombstones--
+	case p.ID == 0:
+	case p.listed():
+		c.Pages += sign
+		c.Bytes += sign * p.Size
+		c.Packed += sign * int64(p.Packed)
+	default:
+		c.Tombstones += sign
 	}
-	if w.page.Deleted != "" {
-		c.Tombstones++
-		return
-	}
-	c.Pages++
-	c.Bytes += w.page.Size
-	c.Packed += int64(w.page.Packed)
 }
 
 func applyExpiry(expires *bolt.Bucket, w *write) error {
@@ -205,12 +344,10 @@ func applyExpiry(expires *bolt.Bucket, w *write) error {
 }
 
 // Expire removes the pages whose unavailable_after has come, at most limit in one transaction, and returns how many. They
-// leave tombstones with the visit they had, so a replay does not bring them back; the next visit decides anew.
+// leave tombstones with the visit they had, so a replay does not bring them back; the next visit decides anew. The frontier is told.
 func (s *Store) Expire(now time.Time, limit int) (int, error) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
 	var due []Page
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.db.View(func(tx *bolt.Tx) error { // most of the time there is nothing to be written
 		meta, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketExpires).Cursor()
 		for k, v := cur.First(); k != nil && len(due) < limit; k, v = cur.Next() {
 			if int64(binary.BigEndian.Uint64(k)) > now.UnixMilli() {
@@ -227,18 +364,32 @@ func (s *Store) Expire(now time.Time, limit int) (int, error) {
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
-	c := *s.counters.Load()
-	live := make([]*write, len(due))
-	for i, p := range due {
-		w := &write{key: appendKey(nil, p.URL), page: p, old: p, had: true}
-		c.LastSeq++
-		w.page.Seq, w.page.Deleted = c.LastSeq, crawl.ReasonNoindex
-		live[i] = w
+	removed := 0
+	err = s.update(func() string { return "remove expired pages" }, func(ch *change) error {
+		var live []*write
+		for _, p := range due {
+			w := &write{key: appendKey(nil, p.URL), page: p}
+			if err := ch.read(w); err != nil {
+				return err
+			}
+			if !w.had || !w.old.Expired(now) {
+				continue // it has changed since
+			}
+			w.page = w.old
+			w.page.Deleted = crawl.ReasonNoindex
+			ch.drop(w)
+			live = append(live, w)
+			if w.old.listed() {
+				if err := ch.letter(Letter{Kind: LetterRemoved, URL: p.URL, Visit: w.old.Visit}); err != nil {
+					return err
+				}
+			}
+		}
+		removed = len(live)
+		return ch.apply(live)
+	})
+	if err != nil {
+		return 0, err
 	}
-	if err := s.db.Update(func(tx *bolt.Tx) error { return apply(tx, live, &c) }); err != nil {
-		return 0, fmt.Errorf("remove expired pages from %s: %w", s.path, err)
-	}
-	s.counters.Store(&c)
-	s.announce()
-	return len(due), nil
+	return removed, nil
 }

@@ -17,7 +17,8 @@ const (
 	chunkBytes = 4 << 20
 )
 
-// Get returns the page held for u with its body, which the caller may keep. ok is false when none is held.
+// Get returns the page held for u with its body, which the caller may keep. ok is false when none is held. It may be one that stands
+// in for another: then AliasOf is set.
 func (s *Store) Get(u canon.URL) (p Page, ok bool, err error) { return s.get(u, true) }
 
 // Lookup is Get without the body.
@@ -36,12 +37,27 @@ func (s *Store) get(u canon.URL, body bool) (p Page, ok bool, err error) {
 		if body {
 			p.Body = bytes.Clone(tx.Bucket(bucketBodies).Get(be64(p.ID)))
 		}
-		return nil
+		p.Aliases, err = readAliases(tx.Bucket(bucketAliases), appendKey(nil, u), maxAliases)
+		return err
 	})
 	return p, ok && err == nil, err
 }
 
-// Each calls fn for every page held, without its body, by host and within a host by origin and path. Pages stored
+// AliasOf returns what u is an alias of, if it is one.
+func (s *Store) AliasOf(u canon.URL) (main canon.URL, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketMeta).Get(appendKey(nil, u))
+		if b == nil {
+			return nil
+		}
+		p, err := parseRecord(u, b)
+		main = p.AliasOf
+		return err
+	})
+	return main, err
+}
+
+// Each calls fn for every page held but those that stand in for others, without its body, by host and within a host by origin and path. Pages stored
 // meanwhile may or may not be among them; none comes twice. No transaction is open while fn runs. An error of fn ends
 // the walk and is returned.
 func (s *Store) Each(fn func(Page) error) error { return s.each("", false, fn) }
@@ -79,6 +95,12 @@ func (s *Store) each(h canon.Host, bodies bool, fn func(Page) error) error {
 func (s *Store) chunk(after, prefix []byte, bodies bool) (chunk []Page, last []byte, err error) {
 	err = s.db.View(func(tx *bolt.Tx) error {
 		cur, held, size, seen := tx.Bucket(bucketMeta).Cursor(), tx.Bucket(bucketBodies), 0, 0
+		aliases := tx.Bucket(bucketAliases)
+		if aliases != nil {
+			if k, _ := aliases.Cursor().First(); k == nil {
+				aliases = nil // as in most crawls: nothing to be looked for
+			}
+		}
 		for k, v := cur.Seek(after); k != nil && bytes.HasPrefix(k, prefix); k, v = cur.Next() {
 			if bytes.Equal(k, after) {
 				continue
@@ -92,6 +114,12 @@ func (s *Store) chunk(after, prefix []byte, bodies bool) (chunk []Page, last []b
 			}
 			p, err := parseRecord(parseKey(k), v)
 			if err != nil {
+				return err
+			}
+			if !p.listed() {
+				continue
+			}
+			if p.Aliases, err = readAliases(aliases, k, maxAliases); err != nil {
 				return err
 			}
 			if bodies {

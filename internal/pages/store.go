@@ -1,7 +1,7 @@
 package pages
 
 import (
-	"crypto/rand"
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -18,14 +19,19 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Format numbers the layout described in doc.go.
-const Format = 1
+// Format numbers the layout described in doc.go. A file of format 1 is read as it is, and becomes one of format 2 when it is
+// opened for writing: that has more buckets, and records may say more.
+const Format = 2
 
 // Errors of Open, for callers that decide on them. What is returned wraps them and says what to do.
 var (
 	ErrInUse  = errors.New("in use by another process")
 	ErrFormat = errors.New("not a page store this version reads")
 )
+
+// ErrNoRoom is wrapped by errors of writing when the disk, a quota or Options.MaxSize leaves no room: nothing is wrong with what
+// was to be written.
+var ErrNoRoom = errors.New("no room")
 
 // lockTimeout is how long Open waits for another process to let go of the file.
 const lockTimeout = time.Second
@@ -49,6 +55,9 @@ type Options struct {
 	// Mmap is how much of the address space is set aside for the file when it is opened; a file that outgrows it is
 	// mapped anew, for which writing waits until no read is under way. 0 means 256 MiB.
 	Mmap int
+	// Mine reports whether the pages of a host are in this store: what concerns an alias or a main page elsewhere is put into the
+	// outbox. nil: all are.
+	Mine func(canon.Host) bool
 }
 
 // Store is an open page store. Its methods may be called from many goroutines.
@@ -57,9 +66,11 @@ type Store struct {
 	path     string
 	identity string
 	owner    string // path of the owner note, "" when read-only
+	mine     func(canon.Host) bool
 	readOnly bool
 	counters atomic.Pointer[counters] // as of the last commit
 
+	outbox  atomic.Int64 // letters in it
 	digests digests
 	writing sync.Mutex    // held by writers from reading the counters to publishing the new ones
 	mu      sync.Mutex    // guards changed
@@ -77,7 +88,8 @@ type Stats struct {
 	Pages      int64  // held
 	Bytes      int64  // of them, decoded
 	Packed     int64  // of them, as stored
-	Tombstones int64  // URLs known to be gone or not to be kept
+	Tombstones int64  // URLs known to be gone, not to be kept, or aliases
+	Outbox     int64  // letters not sent yet
 	LastSeq    uint64 // latest number of the change journal
 	FileBytes  int64
 }
@@ -119,7 +131,10 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 	case err != nil:
 		return nil, fmt.Errorf("open page store: %w", err)
 	}
-	s := &Store{db: db, path: path, readOnly: readOnly, changed: make(chan struct{}), digests: digests{run: digestRun}}
+	s := &Store{db: db, path: path, readOnly: readOnly, mine: o.Mine, changed: make(chan struct{}), digests: digests{run: digestRun}}
+	if s.mine == nil {
+		s.mine = func(canon.Host) bool { return true }
+	}
 	if !readOnly {
 		err = db.Update(initialise)
 	}
@@ -136,20 +151,27 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 	return s, nil
 }
 
-// initialise gives a new file its buckets and its identity. It leaves a file that has a format alone.
+// initialise gives a new file its buckets and its identity, and one of format 1 the buckets it lacks. It leaves any other alone.
 func initialise(tx *bolt.Tx) error {
-	if about := tx.Bucket(bucketAbout); about != nil && about.Get(keyFormat) != nil {
+	var format []byte
+	if about := tx.Bucket(bucketAbout); about != nil {
+		format = bytes.Clone(about.Get(keyFormat))
+	}
+	if format != nil && (len(format) != 18 || format[0] != 1) {
 		return nil
 	}
-	for _, name := range [][]byte{bucketMeta, bucketBodies, bucketChanges, bucketDigests, bucketExpires, bucketAbout} {
+	for _, name := range [][]byte{bucketMeta, bucketBodies, bucketChanges, bucketDigests, bucketExpires, bucketAbout, bucketClaims,
+		bucketAliases, bucketOutbox, bucketForgotten} {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
 		}
 	}
-	var id [16]byte
-	rand.Read(id[:])
 	about := tx.Bucket(bucketAbout)
-	if err := about.Put(keyFormat, append([]byte{Format, canon.Version}, id[:]...)); err != nil {
+	if format != nil {
+		format[0] = Format
+		return about.Put(keyFormat, format)
+	}
+	if err := identify(about); err != nil {
 		return err
 	}
 	return putCounters(about, &counters{})
@@ -165,8 +187,8 @@ func (s *Store) load(tx *bolt.Tx) error {
 	switch {
 	case len(f) != 18:
 		return fmt.Errorf("%w: no format number in it", ErrFormat)
-	case f[0] != Format:
-		return fmt.Errorf("%w: format %d, this version knows %d: use the version that wrote it, or move the file away and its pages are crawled again",
+	case f[0] == 0 || f[0] > Format:
+		return fmt.Errorf("%w: format %d, this version knows 1 to %d: use the version that wrote it, or move the file away and its pages are crawled again",
 			ErrFormat, f[0], Format)
 	case f[1] != canon.Version:
 		return fmt.Errorf("%w: URLs spelled by canonicaliser %d, this version spells as %d: move the file away and its pages are crawled again",
@@ -178,6 +200,9 @@ func (s *Store) load(tx *bolt.Tx) error {
 		return err
 	}
 	s.counters.Store(c)
+	if b := tx.Bucket(bucketOutbox); b != nil {
+		s.outbox.Store(int64(b.Stats().KeyN))
+	}
 	return nil
 }
 
@@ -190,19 +215,27 @@ func (s *Store) Path() string { return s.path }
 // Stats returns what the store holds as of the last commit. It costs no read of the file but its size.
 func (s *Store) Stats() Stats {
 	c := s.counters.Load()
-	st := Stats{Pages: c.Pages, Bytes: c.Bytes, Packed: c.Packed, Tombstones: c.Tombstones, LastSeq: c.LastSeq}
+	st := Stats{Pages: c.Pages, Bytes: c.Bytes, Packed: c.Packed, Tombstones: c.Tombstones, LastSeq: c.LastSeq, Outbox: s.outbox.Load()}
 	if info, err := os.Stat(s.path); err == nil {
 		st.FileBytes = info.Size()
 	}
 	return st
 }
 
-// Changed returns a channel that is closed by the next commit that adds to the change journal. Take it before reading
-// the journal, so that no change falls between.
+// Changed returns a channel that is closed by the next commit that adds to the change journal or the outbox. Take it before
+// reading them, so that no change falls between.
 func (s *Store) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed
+}
+
+// writeError says what could not be written, and whether for want of room.
+func (s *Store) writeError(what string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, berrors.ErrMaxSizeReached) {
+		return fmt.Errorf("%s in %s: %w: %w", what, s.path, ErrNoRoom, err)
+	}
+	return fmt.Errorf("%s in %s: %w", what, s.path, err)
 }
 
 func (s *Store) announce() {

@@ -136,7 +136,7 @@ func TestNoRoom(t *testing.T) {
 		}
 		stored++
 	}
-	if err == nil || !strings.Contains(err.Error(), s.Path()) {
+	if !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), s.Path()) {
 		t.Fatalf("Put past the limit: %v after %d pages", err, stored)
 	}
 	if st := s.Stats(); st.Pages != int64(stored) {

@@ -1,0 +1,82 @@
+package pages
+
+import (
+	"bytes"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// bucketClaims holds what in a page tells of datasets: page key → Page.Claims. It lives as long as the copy of the page: replaced
+// with it, gone with it.
+var bucketClaims = []byte("claims")
+
+func applyClaims(claims *bolt.Bucket, w *write) error {
+	switch {
+	case w.page.Deleted == "" && w.page.Claims != nil && !w.page.Renewed:
+		return claims.Put(w.key, w.page.Claims)
+	case w.had && w.old.claimed && !(w.page.Deleted == "" && w.page.claimed):
+		return claims.Delete(w.key)
+	}
+	return nil
+}
+
+// EachClaimed calls fn for every page that tells of datasets, stand-ins included, in order of keys: with its Claims, and its Body
+// where they are empty. No transaction is open while fn runs. An error of fn ends the walk and is returned.
+func (s *Store) EachClaimed(fn func(Page) error) error {
+	for after := []byte(nil); ; {
+		chunk, last, err := s.claimed(after)
+		if err != nil {
+			return err
+		}
+		for _, p := range chunk {
+			if err := fn(p); err != nil {
+				return err
+			}
+		}
+		if last == nil {
+			return nil
+		}
+		after = last
+	}
+}
+
+// claimed reads some of the pages whose keys come after `after`; last is nil at the end.
+func (s *Store) claimed(after []byte) (chunk []Page, last []byte, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		claims, meta, bodies := tx.Bucket(bucketClaims), tx.Bucket(bucketMeta), tx.Bucket(bucketBodies)
+		if claims == nil { // of format 1
+			return nil
+		}
+		cur, size := claims.Cursor(), 0
+		for k, v := cur.Seek(after); k != nil; k, v = cur.Next() {
+			if bytes.Equal(k, after) {
+				continue
+			}
+			if len(chunk) == chunkPages || size > chunkBytes {
+				return nil // last names where to go on
+			}
+			last = append(last[:0], k...)
+			p, err := parseRecord(parseKey(k), meta.Get(k))
+			if err != nil {
+				return err
+			}
+			if p.Deleted != "" || !p.claimed {
+				return fmt.Errorf("pages: claims of %s, which has none", p.URL)
+			}
+			if p.Claims = bytes.Clone(v); len(v) == 0 {
+				p.Claims, p.Body = []byte{}, bytes.Clone(bodies.Get(be64(p.ID)))
+			}
+			size += len(p.Claims) + len(p.Body)
+			chunk = append(chunk, p)
+		}
+		last = nil
+		return nil
+	})
+	return chunk, last, err
+}
+
+// IsMeta reports whether a page is a document about datasets, not one for people.
+func (p *Page) IsMeta() bool { return p.Kind == crawl.KindMeta }

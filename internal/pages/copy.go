@@ -1,0 +1,153 @@
+package pages
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Copy writes the whole file, as it was at one moment, to w. Writers may go on meanwhile, but the file then grows by what they
+// replace.
+func (s *Store) Copy(w io.Writer) error {
+	err := s.db.View(func(tx *bolt.Tx) error {
+		_, err := tx.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("copy page store %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// Create makes an empty page store at path, in the place of what is there, and returns its identity once it is on disk.
+func Create(path string) (identity string, err error) {
+	if err := Remove(path); err != nil {
+		return "", err
+	}
+	s, err := Open(path, Options{})
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(s.Close(), syncDir(path)); err != nil {
+		return "", err
+	}
+	return s.Identity(), nil
+}
+
+// Restore makes a page store at path, in the place of what is there, from a Copy that fill writes. The store gets an identity of
+// its own: from now on it and the one that was copied are two. When Restore returns they are on disk; after an error nothing is
+// left at path.
+func Restore(path string, fill func(io.Writer) error) (identity string, st Stats, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("restore page store %s: %w", path, err), Remove(path))
+		}
+	}()
+	if err := fillFile(path, fill); err != nil {
+		return "", st, err
+	}
+	if err := checkSize(path); err != nil {
+		return "", st, err
+	}
+	s, err := Open(path, Options{})
+	if err != nil {
+		return "", st, err
+	}
+	err = s.renew()
+	st = s.Stats()
+	if err := errors.Join(err, s.Close(), syncDir(path)); err != nil {
+		return "", st, err
+	}
+	return s.identity, st, nil
+}
+
+func fillFile(path string, fill func(io.Writer) error) error {
+	if err := Remove(path); err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 256<<10)
+	if err = fill(w); err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if info, serr := f.Stat(); err == nil && (serr != nil || info.Size() == 0) {
+		err = errors.Join(serr, fmt.Errorf("empty: %w", ErrFormat)) // Open would begin a new store
+	}
+	return errors.Join(err, f.Close())
+}
+
+// checkSize refuses a file that ends before all its pages: opened for writing it would be made as long as it should be.
+func checkSize(path string) error {
+	s, err := OpenReadOnly(path)
+	if err != nil {
+		return err
+	}
+	err = s.db.View(func(tx *bolt.Tx) error {
+		if have := s.Stats().FileBytes; have < tx.Size() {
+			return fmt.Errorf("%d bytes of %d: %w", have, tx.Size(), ErrFormat)
+		}
+		return nil
+	})
+	return errors.Join(err, s.Close())
+}
+
+// renew gives the store a new identity.
+func (s *Store) renew() error {
+	err := s.db.Update(func(tx *bolt.Tx) error { return identify(tx.Bucket(bucketAbout)) })
+	if err != nil {
+		return err
+	}
+	return s.db.View(s.load)
+}
+
+// Rename gives the store at path another name in the same directory, in the place of what is there. Nobody may have either open.
+func Rename(path, to string) error {
+	if err := os.Rename(path, to); err != nil {
+		return fmt.Errorf("rename page store: %w", err)
+	}
+	return syncDir(to)
+}
+
+// Remove deletes the page store at path, which nobody may have open. That there is none is no error.
+func Remove(path string) error {
+	for _, name := range []string{path + ".owner", path} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove page store: %w", err)
+		}
+	}
+	return nil
+}
+
+// syncDir makes sure that the name of a file survives a power cut.
+func syncDir(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if cerr := d.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// identify writes format and a new identity.
+func identify(about *bolt.Bucket) error {
+	var id [16]byte
+	rand.Read(id[:])
+	return about.Put(keyFormat, append([]byte{Format, canon.Version}, id[:]...))
+}

@@ -1,0 +1,169 @@
+package pages
+
+import (
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+const a = "https://example.org/a"
+
+// A 304 keeps the copy, gives it its date, and nobody who follows the journal need look.
+func TestRenewed(t *testing.T) {
+	s := openTemp(t)
+	p := page(a, 1, "body")
+	p.Claims = []byte("x")
+	put(t, s, p)
+	again := renewal(a, 2)
+	again.ETag = `"new"`
+	if r := put(t, s, again); r != (Result{Unchanged: 1}) {
+		t.Errorf("Put = %+v", r)
+	}
+	got, ok, err := s.Get(a)
+	if !ok || err != nil || got.Visit.N != 2 || !got.FetchedAt.Equal(day.Add(2*time.Hour)) || got.ETag != `"new"` || got.LastModified != p.LastModified ||
+		got.Title != p.Title || got.Seq != 1 || len(got.Body) != len(p.Body) || got.Status != 200 {
+		t.Errorf("Get = %+v, %v, %v", got, ok, err)
+	}
+	n := 0
+	s.EachClaimed(func(p Page) error { n++; return nil })
+	if n != 1 {
+		t.Errorf("%d pages with claims", n)
+	}
+	if r := put(t, s, renewal(a, 2), renewal(a, 1), page(a, 1, "late")); r != (Result{Late: 3}) {
+		t.Errorf("again: %+v", r)
+	}
+	// In a batch with the copy it renews, whatever the order.
+	if r := put(t, s, renewal(a, 4), page(a, 3, "three"), renewal(a, 2)); r != (Result{Stored: 1, Unchanged: 1, Late: 1}) {
+		t.Errorf("with the page it renews: %+v", r)
+	}
+	if got, _, _ := s.Get(a); got.Visit.N != 4 || got.Size != 5 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Section 4.2: a 304 that carries the field replaces the header part, one without keeps it. What the page's own markup says stays.
+func TestRobotsTag_4_2_NotModified(t *testing.T) {
+	soon, later := day.Add(24*time.Hour), day.Add(48*time.Hour)
+	type word struct {
+		bits  crawl.DirectiveBits
+		until time.Time
+	}
+	for _, c := range []struct {
+		name         string
+		header, meta word
+		tagged       bool
+		again        word // of the 304's header
+		held         bool
+		want         word
+	}{
+		{"no field: all is kept", word{crawl.NoSnippet, soon}, word{}, false, word{}, true, word{crawl.NoSnippet, soon}},
+		{"replaced", word{crawl.NoSnippet, soon}, word{}, true, word{crawl.NoArchive, time.Time{}}, true, word{crawl.NoArchive, time.Time{}}},
+		{"emptied", word{crawl.NoSnippet, time.Time{}}, word{}, true, word{}, true, word{}},
+		{"the markup stays", word{crawl.NoArchive, later}, word{crawl.NoSnippet, soon}, true, word{}, true, word{crawl.NoSnippet, soon}},
+		{"the earlier date counts", word{}, word{0, later}, true, word{0, soon}, true, word{0, soon}},
+		{"noindex appears", word{}, word{}, true, word{crawl.NoIndex, time.Time{}}, false, word{}},
+		{"its time has come", word{}, word{}, true, word{0, day}, false, word{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := openTemp(t)
+			p := page(a, 1, "body")
+			p.Directives, p.UnavailableAfter = c.header.bits|c.meta.bits, earlier(c.header.until, c.meta.until)
+			p.MetaDirectives, p.MetaUnavailableAfter = c.meta.bits, c.meta.until
+			put(t, s, p)
+			again := renewal(a, 2)
+			again.Tagged, again.Directives, again.UnavailableAfter = c.tagged, c.again.bits, c.again.until
+			put(t, s, again)
+			got, ok, err := s.Get(a)
+			if err != nil || ok != c.held {
+				t.Fatalf("held %v, want %v (%v)", ok, c.held, err)
+			}
+			if !ok {
+				if ch := changes(t, s, 1); len(ch) != 1 || ch[0].Deleted != crawl.ReasonNoindex {
+					t.Errorf("journal: %+v", ch)
+				}
+				return
+			}
+			if got.Directives != c.want.bits || !got.UnavailableAfter.Equal(c.want.until) {
+				t.Errorf("%b until %v, want %b until %v", got.Directives, got.UnavailableAfter, c.want.bits, c.want.until)
+			}
+			// And once more: the markup's part is still known.
+			again = renewal(a, 3)
+			again.Tagged = true
+			put(t, s, again)
+			if got, _, _ := s.Get(a); got.Directives != c.meta.bits || !got.UnavailableAfter.Equal(c.meta.until) {
+				t.Errorf("at last %b until %v, want %b until %v", got.Directives, got.UnavailableAfter, c.meta.bits, c.meta.until)
+			}
+		})
+	}
+}
+
+// A 304 for what is not held is for the frontier to mend, unless it is not to be held.
+func TestRenewedWithoutACopy(t *testing.T) {
+	s := openTemp(t)
+	noindex := page("https://example.org/noindex", 1, "x")
+	noindex.Directives, noindex.Body = crawl.NoIndex, nil
+	put(t, s, noindex, gone("https://example.org/404", 1, crawl.ReasonHTTP4xx))
+	opened := renewal("https://example.org/noindex", 3)
+	opened.Tagged = true
+	for _, c := range []struct {
+		again   Page
+		missing bool
+	}{
+		{renewal("https://example.org/never", 2), true},
+		{renewal("https://example.org/404", 2), true},
+		{renewal("https://example.org/noindex", 2), false},
+		{opened, true},
+		{renewal("https://example.org/never", 2), true}, // delivered again, told again
+	} {
+		before, err := s.Outbox(100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := put(t, s, c.again)
+		after, _ := s.Outbox(100)
+		if want := len(before) + int(bit(c.missing)); len(after) != want || (r.Missing == 1) != c.missing {
+			t.Errorf("%s visit %d: %+v, %d letters, want %d", c.again.URL, c.again.Visit.N, r, len(after), want)
+		} else if c.missing {
+			if l := after[len(after)-1]; l.Kind != LetterMissing || l.URL != c.again.URL || l.Visit != c.again.Visit {
+				t.Errorf("letter %+v", l)
+			}
+		}
+	}
+	if st := s.Stats(); st.Pages != 0 || st.Outbox != 4 {
+		t.Errorf("%+v", st)
+	}
+	// A page that comes of it after all is stored.
+	put(t, s, page("https://example.org/never", 3, "x"))
+	if _, ok, _ := s.Get("https://example.org/never"); !ok {
+		t.Error("not stored")
+	}
+}
+
+// What unavailable_after takes away is told, since the frontier counts it as stored.
+func TestRemovedIsTold(t *testing.T) {
+	s := openTemp(t)
+	until := func(u string, visit uint64, t time.Time) Page {
+		p := page(u, visit, u)
+		p.UnavailableAfter, p.MetaUnavailableAfter = t, t
+		return p
+	}
+	put(t, s, until(a, 1, day.Add(24*time.Hour)), until("https://example.org/b", 1, day.Add(90*time.Minute)))
+	put(t, s, renewal("https://example.org/b", 2)) // two hours later: its own markup says that it has ended
+	if n, err := s.Expire(day.Add(48*time.Hour), 10); n != 1 || err != nil {
+		t.Errorf("Expire = %d, %v", n, err)
+	}
+	letters, err := s.Outbox(10)
+	if err != nil || len(letters) != 2 || letters[0].URL != "https://example.org/b" || letters[0].Visit.N != 2 || letters[1].URL != a || letters[1].Kind != LetterRemoved {
+		t.Errorf("letters %+v, %v", letters, err)
+	}
+	if err := s.Sent(letters[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if rest, _ := s.Outbox(10); len(rest) != 1 || rest[0] != letters[1] || s.Stats().Outbox != 1 {
+		t.Errorf("left %+v", rest)
+	}
+	if err := s.Sent(letters); err != nil || s.Stats().Outbox != 0 {
+		t.Errorf("Sent = %v, %d left", err, s.Stats().Outbox)
+	}
+}
