@@ -101,7 +101,7 @@ func (x *Index) Step(ctx context.Context) (int, error) {
 // analyze reads a page and makes its words.
 func (x *Index) analyze(a *analyzer, p pages.Page) row {
 	r := row{page: p}
-	if p.Deleted != "" || p.Directives&crawl.NoIndex != 0 || p.Expired(x.o.Now()) {
+	if p.Deleted != "" || p.Directives&crawl.NoIndex != 0 || p.Expired(x.o.Now()) || p.IsMeta() {
 		r.page.Deleted = crawl.ReasonNoindex
 		return r
 	}

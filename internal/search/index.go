@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // Options of Open; the zero value works.
@@ -21,6 +22,8 @@ type Options struct {
 	Turn func(ctx context.Context) (done func(), err error)
 	// Now is the clock unavailable_after is held against; nil: time.Now.
 	Now func() time.Time
+	// Hidden, when set, reports what must not be shown although it is in the store.
+	Hidden func(canon.URL) bool
 }
 
 // Index is the full-text index of one page store. Search may be called from many goroutines, beside one Run.

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +16,10 @@ import (
 const (
 	defaultLimit = 10
 	maxLimit     = 1000
-	// candidates is how many more hits are weighed by their titles than are asked for.
-	candidates = 4
+	// candidates is how many more hits are weighed by their titles than are asked for. When so many are the same page that too few
+	// are left, more are looked at, maxCandidates at most.
+	candidates    = 4
+	maxCandidates = 4096
 )
 
 // found is a hit on its way.
@@ -49,36 +52,84 @@ func (x *Index) Search(ctx context.Context, query string, limit int) (crawl.Sear
 	for i, c := range p.clauses {
 		groups[i] = a.variants(c, langs)
 	}
-	var hits []found
+	for n := limit*candidates + 16; ; n *= 4 {
+		hits, err := x.found(ctx, a, p, groups, n)
+		if err != nil {
+			return answer, fmt.Errorf("search %q: %w", query, err)
+		}
+		if answer.Hits, err = x.best(a, hits, limit, p.clauses, groups); err != nil {
+			return answer, fmt.Errorf("search %q: %w", query, err)
+		}
+		if len(answer.Hits) == limit || len(hits) < n || n >= maxCandidates {
+			return answer, nil
+		}
+	}
+}
+
+// found looks for the n best candidates and weighs them, best first.
+func (x *Index) found(ctx context.Context, a *analyzer, p parsed, groups [][]variant, n int) (hits []found, err error) {
 	// All words; else any of them; else words that begin like them: an answer that is a bit off beats none.
 	for _, attempt := range []string{match(groups, p.clauses, " AND "), match(groups, p.clauses, " OR "),
 		match(loosen(groups, p.clauses), p.clauses, " OR ")} {
 		if attempt == "" {
-			return answer, nil
+			return nil, nil
 		}
-		var err error
-		if hits, err = x.candidates(ctx, attempt, p, limit*candidates+16); err != nil {
-			return answer, fmt.Errorf("search %q: %w", query, err)
+		if hits, err = x.candidates(ctx, attempt, p, n); err != nil {
+			return nil, err
 		}
 		if len(hits) > 0 {
 			break
 		}
 	}
 	x.weigh(a, hits, p, groups)
-	for _, h := range hits {
-		if len(answer.Hits) == limit {
+	return hits, nil
+}
+
+// best makes hits of candidates, at most limit: one for each page, whatever addresses it has.
+func (x *Index) best(a *analyzer, all []found, limit int, clauses []clause, groups [][]variant) ([]crawl.Hit, error) {
+	now := x.o.Now()
+	hits := make([]crawl.Hit, 0, len(all))
+	langs := make(map[string]string, len(all))
+	for i := range all {
+		p := &all[i].page
+		if p.URL == "" || p.Expired(now) || x.hides(p.URL) {
+			continue
+		}
+		h := crawl.Hit{URL: string(p.URL), Title: p.Title, Score: all[i].score, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf), Depth: p.Depth}
+		if x.hides(p.AliasOf) {
+			h.AliasOf = ""
+		}
+		if p.SHA256 != [32]byte{} {
+			h.SHA256 = hex.EncodeToString(p.SHA256[:])
+		}
+		if x.hides(p.Canonical) {
+			h.Canonical = ""
+		}
+		for _, u := range p.Aliases {
+			if !x.hides(u) {
+				h.Also = append(h.Also, string(u))
+			}
+		}
+		hits = append(hits, h)
+		langs[h.URL] = all[i].lang
+	}
+	shown := []crawl.Hit{}
+	for _, h := range collapse(hits) {
+		if len(shown) == limit {
 			break
 		}
-		hit, ok, err := x.show(a, h, p.clauses, groups)
+		ok, err := x.show(a, &h, langs[h.URL], clauses, groups)
 		if err != nil {
-			return answer, fmt.Errorf("search %q: %w", query, err)
+			return nil, err
 		}
 		if ok {
-			answer.Hits = append(answer.Hits, hit)
+			shown = append(shown, h)
 		}
 	}
-	return answer, nil
+	return shown, nil
 }
+
+func (x *Index) hides(u canon.URL) bool { return u != "" && x.o.Hidden != nil && x.o.Hidden(u) }
 
 // loosen turns words into beginnings of words, and words joined by signs into the words by themselves. What was asked
 // for in quotes or to be left out stays as it is.
@@ -209,33 +260,39 @@ func (v variant) matches(w []string) bool {
 	return true
 }
 
-// show makes a hit of what the store holds now. ok is false when the page is gone or may not be shown any more.
-func (x *Index) show(a *analyzer, h found, clauses []clause, groups [][]variant) (hit crawl.Hit, ok bool, err error) {
-	page := h.page
-	if page.URL == "" {
-		return hit, false, nil
+// show completes a hit with what the store holds now. ok is false when the page is gone or may not be shown any more.
+func (x *Index) show(a *analyzer, h *crawl.Hit, lang string, clauses []clause, groups [][]variant) (ok bool, err error) {
+	// Asked again, with its body: it may have changed since its title was read.
+	page, ok, err := x.store.Get(canon.URL(h.URL))
+	if !ok || err != nil {
+		return false, err
 	}
-	hit = crawl.Hit{URL: string(h.url), Title: page.Title, Score: h.score}
-	if page.SnippetAllowed() {
-		// Read with its body and asked again: it may have changed since its title was read.
-		page, ok, err = x.store.Get(h.url)
-		if !ok || err != nil {
-			return hit, false, err
-		}
-		hit.Title = page.Title
-	}
+	h.Title = page.Title
 	if page.Expired(x.o.Now()) {
-		return hit, false, nil
+		return false, nil
 	}
 	if page.SnippetAllowed() {
-		if s := snippet(a, &page, h.lang, clauses, groups); s != "" {
-			hit.Snippet = &s
+		if s := snippet(a, &page, lang, clauses, groups); s != "" {
+			h.Snippet = &s
 		}
 	}
-	return hit, true, nil
+	if page.SHA256 == [32]byte{} {
+		return true, nil
+	}
+	twins, err := x.store.ByDigest(page.SHA256, maxAlso+1)
+	if err != nil {
+		return false, err
+	}
+	for _, p := range twins {
+		if !x.hides(p.URL) && !p.Expired(x.o.Now()) {
+			h.Also = append(h.Also, string(p.URL))
+		}
+	}
+	h.Also = addresses(h.Also, h.URL)
+	return true, nil
 }
 
-// Merge joins the answers of several parts: their hits by score, at most limit (0: ten), with no URL twice.
+// Merge joins the answers of several parts: their hits by score, at most limit (0: ten), those that are one page as one.
 func Merge(answers []crawl.SearchAnswer, limit int) []crawl.Hit {
 	if limit <= 0 {
 		limit = defaultLimit
@@ -247,11 +304,6 @@ func Merge(answers []crawl.SearchAnswer, limit int) []crawl.Hit {
 	slices.SortStableFunc(hits, func(a, b crawl.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(len(a.URL), len(b.URL)), cmp.Compare(a.URL, b.URL))
 	})
-	seen := make(map[string]bool, len(hits))
-	hits = slices.DeleteFunc(hits, func(h crawl.Hit) bool {
-		again := seen[h.URL]
-		seen[h.URL] = true
-		return again
-	})
+	hits = collapse(hits)
 	return hits[:min(limit, len(hits))]
 }
