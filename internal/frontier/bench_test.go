@@ -71,3 +71,31 @@ func BenchmarkVisit(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMoveShard hands a shard of 100,000 URLs from one frontier to another over NATS: from the decision to the moment its
+// new owner may grant.
+func BenchmarkMoveShard(b *testing.B) {
+	spec := crewSpec(1)
+	c := newCrew(b, spec)
+	c.term = 10 * time.Second // as it is
+	c.opt.Shards = []int{0}
+	c.start("a")
+	c.settled("a")
+	var urls []canon.URL
+	for i := range 100_000 {
+		urls = append(urls, canon.URL(fmt.Sprintf("http://h%d.example/some/directory/page-%d.html", i%1000, i)))
+	}
+	c.seed(urls...)
+	until(b, time.Minute, "all known", func() bool {
+		st, err := Ask(b.Context(), c.q, spec)
+		return err == nil && st.Discovered == 100_000
+	})
+	names := []string{"a", "b"}
+	c.by["b"] = &member{dir: b.TempDir()}
+	for i := 0; b.Loop(); i++ {
+		from, to := names[i%2], names[1-i%2]
+		c.by[from].stop()
+		c.start(to)
+		c.settled(to)
+	}
+}

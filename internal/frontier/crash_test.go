@@ -15,16 +15,17 @@ import (
 // and crashes, and holds it against what a fetcher saw: every URL is accounted for exactly once, no host is ever granted
 // twice at a time or before its delay, and after the last crash the work still ends.
 func TestCrashesLoseNothing(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { crashRun(t, seed) })
+			synctest.Test(t, func(t *testing.T) { crashRun(t, seed, seed%2 == 1) })
 		})
 	}
 }
 
-func crashRun(t *testing.T, seed uint64) {
+func crashRun(t *testing.T, seed uint64, again bool) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	spec := testSpec("http://h0.example/")
+	spec.Recrawl, spec.RecrawlMin, spec.RecrawlMax = again, time.Second, 4*time.Second
 	b := newBench(t, spec)
 	known := map[canon.URL]bool{}
 	type out struct {
@@ -73,7 +74,11 @@ func crashRun(t *testing.T, seed uint64) {
 				case 2:
 					class, reason = crawl.Returned, ""
 				}
-				b.finish(o.v, class, reason)
+				if again {
+					b.answer(o.v, func(u crawl.VisitURL) crawl.Result { return anyAnswer(rng, u) })
+				} else {
+					b.finish(o.v, class, reason)
+				}
 				if rng.IntN(3) == 0 { // the publish was retried
 					last := b.log[len(b.log)-1]
 					last.Seq++
@@ -98,6 +103,13 @@ func crashRun(t *testing.T, seed uint64) {
 			case p < 94 && len(late) > 0:
 				b.finish(late[0].v, crawl.Stored, "")
 				late = late[1:]
+			case p < 95 && again:
+				b.respec(func(s *crawl.Spec) {
+					s.Recrawl = rng.IntN(3) > 0
+					s.Forgotten = [][]string{nil, {"h1.example"}, {"h1.example", "http://h2.example/1"}}[rng.IntN(3)]
+				})
+			case p < 97:
+				b.refillSome()
 			default:
 				time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
 			}
@@ -111,6 +123,13 @@ func crashRun(t *testing.T, seed uint64) {
 		b.finish(o.v, crawl.Stored, "")
 	}
 	outstanding = nil
+	b.verify()
+	b.respec(func(s *crawl.Spec) { s.Recrawl, s.Forgotten = false, nil })
+	b.refillAll()
+	b.verify()
+	if n := b.status().ByReason["forgotten"]; n > 0 {
+		t.Errorf("%d URLs are still forgotten", n)
+	}
 	for i := 0; b.status().Queued > 0; i++ {
 		if i > 10000 {
 			t.Fatalf("the work does not end: %+v", b.status())
@@ -127,12 +146,55 @@ func crashRun(t *testing.T, seed uint64) {
 	b.verify()
 }
 
+// anyAnswer is what may come of asking for a page, again or not.
+func anyAnswer(rng *rand.Rand, u crawl.VisitURL) crawl.Result {
+	if u.ETag != "" && rng.IntN(2) == 0 {
+		return crawl.Result{Class: crawl.Stored, Status: 304, NotModified: true}
+	}
+	switch rng.IntN(8) {
+	case 0:
+		return crawl.Result{Class: crawl.Failed, Status: 404, Reason: crawl.ReasonHTTP4xx, Kept: u.Keep}
+	case 1:
+		return crawl.Result{Class: crawl.Retry, Status: 500, Reason: crawl.ReasonHTTP5xx}
+	case 2:
+		return crawl.Result{Class: crawl.Refused, Status: 200, Reason: crawl.ReasonNoindex}
+	case 3:
+		return crawl.Result{Class: crawl.Returned}
+	case 4:
+		return crawl.Result{Class: crawl.Failed, Reason: crawl.ReasonConnect}
+	}
+	return crawl.Result{Class: crawl.Stored, Status: 200, Digest: 1 + rng.Uint64N(3), ETag: `"e"`}
+}
+
+// respec changes the spec while the shard is open.
+func (b *bench) respec(change func(*crawl.Spec)) {
+	b.t.Helper()
+	change(&b.spec)
+	j, err := newJudge(b.spec)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	b.s.judgeBy(j)
+	if b.s.broken != nil {
+		b.t.Fatal(b.s.broken)
+	}
+}
+
 // verify holds counters and queues against the records they count.
 func (b *bench) verify() {
 	b.t.Helper()
 	var c counts
 	queued := map[hostID]int64{}
+	again := map[string]bool{}
 	err := b.s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
+		if r.Next > 0 {
+			again[string(againKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order))] = true
+			if o := h.Origins[r.Origin]; r.Class == crawl.Queued || o.AgainDue > r.Next {
+				b.t.Errorf("%s, %v, is asked for again at %d, its host thinks %d", r.URL, r.Class, r.Next, o.AgainDue)
+			}
+		}
 		switch r.Class {
 		case crawl.Queued:
 			c.Queued++
@@ -164,6 +226,22 @@ func (b *bench) verify() {
 	}
 	if entries+got.Later != c.Queued {
 		b.t.Errorf("%d queue entries + %d waiting, %d records queued", entries, got.Later, c.Queued)
+	}
+	var planned int64
+	cur = b.s.tx.Bucket(bucketAgain).Cursor()
+	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
+		if planned++; !again[string(k)] {
+			b.t.Errorf("%x is to be asked for again, says no record", k)
+		}
+	}
+	said := int64(0)
+	for _, h := range b.s.hosts {
+		for _, o := range h.Origins {
+			said += o.Again
+		}
+	}
+	if planned != int64(len(again)) || planned != said {
+		b.t.Errorf("%d entries of URLs to be asked for again, %d records, their hosts say %d", planned, len(again), said)
 	}
 	for id, n := range queued {
 		if b.s.byID[id].Queued != n {

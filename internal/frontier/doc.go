@@ -22,4 +22,12 @@
 // second. A crash loses what was applied since, and the log replays it. Replaying is harmless: links are known,
 // results are not newer than their record. Visits granted are forgotten; until every one of them is in the log or its
 // lease is over, nothing is granted (quiet), and after that every host counts as just visited.
+//
+// # Shards that move
+//
+// A crawl may have several frontiers. Each says that it is there, and all agree which shard should be whose (followMembers);
+// the ownership record decides who may act (runShard). A shard is left in order (handOver): frozen, committed with the
+// visits that are under way, copied to NATS, released; who takes it next goes on at once, with those visits. A shard whose
+// owner died is restored from its last checkpoint (prepare) and the log after it, which is kept for that (checkpoint). A
+// local file counts only if it is the one the record's owner wrote last.
 package frontier

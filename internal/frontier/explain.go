@@ -29,6 +29,7 @@ func (s *shard) explain(raw string, u canon.URL, now time.Time) (crawl.Explanati
 	}
 	h := s.hosts[u.Host()]
 	if h == nil {
+		s.explainForgotten(&x, u)
 		return x, nil
 	}
 	for i := range h.Origins {
@@ -38,6 +39,7 @@ func (s *shard) explain(raw string, u canon.URL, now time.Time) (crawl.Explanati
 	}
 	k, v := s.lookup(h, u)
 	if v == nil {
+		s.explainForgotten(&x, u)
 		return x, nil
 	}
 	r, err := decodeRecord(k, v)
@@ -64,7 +66,40 @@ func (s *shard) explain(raw string, u canon.URL, now time.Time) (crawl.Explanati
 	if r.Class == crawl.Queued {
 		s.explainQueued(&x, h, &r, now)
 	}
+	s.explainAgain(&x, h, &r)
+	s.explainForgotten(&x, u) // whether or not the pass has been there
 	return x, nil
+}
+
+// explainAgain says when a URL that is done is asked for again, and what came of that so far.
+func (s *shard) explainAgain(x *crawl.Explanation, h *host, r *record) {
+	switch {
+	case r.Class != crawl.Stored:
+	case r.Gone:
+		x.Detail = "gone when it was asked for last (" + r.Detail + "); its copy is removed if that is seen once more"
+	case r.Detail != "":
+		x.Detail = "the copy is kept; asked again: " + r.Detail
+	case r.Asked > 0:
+		x.Detail = fmt.Sprintf("asked for again %d times, changed %d times", r.Asked, r.Changed)
+	}
+	if r.Next > 0 && s.j.spec.Recrawl {
+		due := time.Unix(r.Next, 0).UTC()
+		if due.Before(h.Due) {
+			due = h.Due.UTC()
+		}
+		x.NextDue = &due
+	}
+}
+
+// explainForgotten says who took u out, and how to undo that.
+func (s *shard) explainForgotten(x *crawl.Explanation, u canon.URL) {
+	entry := s.j.forgottenBy(u)
+	if entry == "" {
+		return
+	}
+	x.State, x.Reason = crawl.Refused.String(), string(crawl.ReasonForgotten)
+	x.Detail = fmt.Sprintf("taken out by `curtsy forget %[1]s`; `curtsy forget --undo %[1]s` lets it in again", entry)
+	x.NextDue, x.SnippetAllowed = nil, nil
 }
 
 func (s *shard) explainQueued(x *crawl.Explanation, h *host, r *record, now time.Time) {

@@ -81,7 +81,13 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 	}
 	s.touch(h)
 	s.reschedule(h, now)
-	return nil
+	if f.State == crawl.RobotsParsed || f.State == crawl.RobotsUnavailable {
+		if err := s.askSitemaps(h, o, now); err != nil {
+			return err
+		}
+		return s.claimRead(h, int(i), now)
+	}
+	return s.answerClaims(h, o.Origin, now)
 }
 
 // follow sends an errand after a robots.txt that redirects to another host.
@@ -102,8 +108,13 @@ func (s *shard) follow(h *host, o *origin, location string, hops int, now time.T
 
 // applyAnswer takes in the answer to an errand, if it is still the one awaited.
 func (s *shard) applyAnswer(a *crawl.Answer, at, now time.Time) error {
-	if a.Errand.Kind == crawl.ErrandData {
+	switch a.Errand.Kind {
+	case crawl.ErrandData:
 		return s.answerProbe(a, at, now)
+	case crawl.ErrandClaim, crawl.ErrandSample, crawl.ErrandTwin:
+		return s.answerMirror(a, now)
+	case crawl.ErrandSitemap:
+		return s.answerSitemap(a, at, now)
 	}
 	h := s.hosts[a.Errand.Origin.Host]
 	if a.Errand.Kind != crawl.ErrandRobots || h == nil {

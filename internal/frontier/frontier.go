@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -27,10 +29,15 @@ type Options struct {
 	Registry prometheus.Registerer // nil: no metrics
 	Embedded bool                  // the only frontier and, with its fetchers, one process: no lease need be waited for
 	CrawlLog io.Writer             // one JSON line per URL fetched or refused; must be safe for concurrent use; nil: none
-	Shards   []int                 // which to own; nil: all
-	Term     time.Duration         // of shard ownership (T of design §3.1); 0: 10 s
-	// StopGrace is how long a shard goes on applying its log after Run is told to stop, so that the outcomes of visits that
-	// end now are committed instead of replayed; 0: 6 s, a second more than fetchers take.
+	Shards   []int                 // which to own, whoever else is there; nil: those that fall to us among the crawl's frontiers
+	// Checkpoint is by how many bytes a shard's log grows until its state is copied to NATS once more (more when the copy is
+	// larger than twice that); 0: 64 MiB. Not used when Embedded.
+	Checkpoint int64
+	MinFree    int64         // free bytes of Dir's disk under which nothing is granted; 0: max(1 GiB, 5 %)
+	Term       time.Duration // of shard ownership (T of design §3.1); 0: 10 s
+	// StopGrace is how long a shard may take to be left in order once Run is told to stop. When Embedded it is how long the log
+	// is still applied, so that the outcomes of visits that end now are committed instead of replayed; 0: 6 s, a second more
+	// than fetchers take. Else it is for the checkpoint that the shard is handed over with; 0: 20 s.
 	StopGrace time.Duration
 }
 
@@ -44,16 +51,25 @@ type Frontier struct {
 
 	takes chan takeRequest
 	wake  chan struct{}
+	turn  int // which shard is asked first for visits; only match uses it
 	since time.Time
 
-	saving sync.Mutex // held while the copy of the spec is written
-	mu     sync.Mutex // guards j and shards
+	saving sync.Mutex   // held while the copy of the spec is written
+	files  sync.RWMutex // held (for reading) while a shard's file is put in place, and while one is removed
+	mu     sync.Mutex   // guards j, floor, shards and pages
 	j      judge
+	floor  interface{ Err() error } // of the disk's free space; nil before Run
 	shards map[int]*shard
 	served map[int]bool // shards this process has had open before
 
-	logs   []*queue.Log
-	budget *budget
+	logs      []*queue.Log
+	pages     *queue.Work      // to the indexers; nil until it is needed
+	snapshots *queue.Snapshots // nil when Embedded
+	claims    *claims
+	copying   turns           // for checkpoints
+	moving    turns           // for hand-overs
+	grace     context.Context // ends StopGrace after Run was told to stop
+	budget    *budget
 }
 
 // New checks the spec and the options. It touches neither disk nor network.
@@ -71,17 +87,15 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Shards == nil {
-		for i := range spec.Shards {
-			o.Shards = append(o.Shards, i)
-		}
-	}
-	if o.StopGrace == 0 {
+	if o.StopGrace == 0 && o.Embedded {
 		o.StopGrace = 6 * time.Second
 	}
+	o.StopGrace = cmp.Or(o.StopGrace, 20*time.Second)
+	o.Checkpoint = cmp.Or(o.Checkpoint, defaultCheckpoint)
 	f := &Frontier{
 		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, shards: map[int]*shard{}, served: map[int]bool{}, since: time.Now(),
 		takes: make(chan takeRequest), wake: make(chan struct{}, 1),
+		claims: newClaims(), copying: make(turns, 2), moving: make(turns, 4),
 	}
 	f.budget = &budget{log: f.log.Error, limit: spec.MaxPages, maxBytes: spec.MaxBytes}
 	f.met = newMetrics(o.Registry, f)
@@ -110,19 +124,61 @@ func (f *Frontier) Run(ctx context.Context) error {
 		return fmt.Errorf("frontier: %w", err)
 	}
 	f.budget.open(ctx, kv)
+	floor, err := disk.New(f.opt.Dir, f.opt.MinFree)
+	if err != nil {
+		return fmt.Errorf("frontier: %w", err)
+	}
+	f.mu.Lock()
+	if f.floor == nil { // else a test has one
+		f.floor = floor
+	}
+	f.mu.Unlock()
+	if !f.opt.Embedded {
+		if f.snapshots, err = f.openCheckpoints(ctx); err != nil {
+			return fmt.Errorf("frontier: checkpoints: %w", err)
+		}
+	}
 
 	// Granting ends with ctx; the shards go on for a little so that the last outcomes are applied and committed.
 	g, gctx := errgroup.WithContext(ctx)
+	grace, endGrace := context.WithCancel(context.WithoutCancel(ctx))
+	defer endGrace()
+	defer context.AfterFunc(gctx, func() { time.AfterFunc(f.opt.StopGrace, endGrace) })()
+	f.grace = grace
 	stop, err := f.serveQuestions(gctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	g.Go(func() error { return f.match(gctx) })
-	for _, id := range f.opt.Shards {
+	g.Go(func() error {
+		floor.Watch(gctx, f.log, func(error) { signal(f.wake) })
+		return nil
+	})
+	if f.opt.Embedded || f.opt.Shards != nil {
+		f.claims.set(f.allShards())
+	} else {
+		g.Go(func() error { return f.followMembers(gctx) })
+	}
+	if !f.opt.Embedded {
+		g.Go(func() error { return f.sweep(gctx, kv) })
+		g.Go(func() error { return f.budget.tellBytes(gctx) })
+	}
+	for _, id := range f.allShards() {
 		g.Go(func() error { return f.runShard(gctx, id, kv) })
 	}
 	return g.Wait()
+}
+
+// full is why nothing may be granted for want of room on the disk, or nil.
+func (f *Frontier) full() error {
+	f.mu.Lock()
+	floor := f.floor
+	f.mu.Unlock()
+	if floor == nil {
+		return nil
+	}
+	return floor.Err()
 }
 
 func (f *Frontier) spec() crawl.Spec {

@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"cmp"
 	"container/heap"
 	"slices"
 	"time"
@@ -50,7 +49,7 @@ const (
 // grant hands out up to n visits to hosts that are due, and says about how many bytes they take; it stops once that is
 // over room.
 func (s *shard) grant(n, room int, now time.Time) (out []crawl.Visit, size int, err error) {
-	if s.broken != nil || s.tx == nil || !s.caughtUp || !s.valid() || now.Before(s.quiet) || s.j.spec.Paused {
+	if !s.mayGrant(now) {
 		return nil, 0, s.broken
 	}
 	if err := s.wakeLater(now); err != nil {
@@ -59,7 +58,7 @@ func (s *shard) grant(n, room int, now time.Time) (out []crawl.Visit, size int, 
 	var later []*host // due, and all they want is pages the budget has no room for
 	for len(out) < n && size < room && len(s.due) > 0 && !s.due[0].when.After(now) {
 		h := s.due[0]
-		if from, ok := ready(h, now); !ok || from.After(now) {
+		if from, ok := s.ready(h, now); !ok || from.After(now) {
 			s.reschedule(h, now) // its robots.txt has grown too old since it was scheduled
 			continue
 		}
@@ -67,7 +66,9 @@ func (s *shard) grant(n, room int, now time.Time) (out []crawl.Visit, size int, 
 		if err != nil {
 			return out, size, s.fail(err)
 		}
-		heap.Pop(&s.due)
+		if h.at >= 0 {
+			heap.Remove(&s.due, h.at)
+		}
 		if v == nil {
 			later = append(later, h)
 			continue
@@ -76,9 +77,14 @@ func (s *shard) grant(n, room int, now time.Time) (out []crawl.Visit, size int, 
 		size += bytes
 	}
 	for _, h := range later {
-		heap.Push(&s.due, h)
+		s.reschedule(h, now)
 	}
 	return out, size, nil
+}
+
+// mayGrant reports whether the shard may hand out visits now.
+func (s *shard) mayGrant(now time.Time) bool {
+	return s.broken == nil && s.tx != nil && s.caughtUp && !s.frozen && s.valid() && !now.Before(s.quiet) && !s.j.spec.Paused
 }
 
 // visitTo makes a visit to h and says about how many bytes it takes, or returns nil when all it could do is fetch pages,
@@ -89,14 +95,18 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 	if delay > 0 {
 		k = int(min(max(int64(visitSpan/delay), 1), maxVisitURLs))
 	}
+	room := k
 	if n := s.j.spec.MaxPagesPerHost; n > 0 {
 		k = int(min(int64(k), max(n-h.Stored, 1)))
 	}
 	k = s.pagesFor(h, k, now)
-	if k == 0 && len(h.errands) == 0 {
+	again := s.againDue(h, now)
+	pages := k > 0 || again
+	errands := h.errandsReady(maxVisitErrand, now)
+	if !pages && len(errands) == 0 {
 		return nil, 0, nil
 	}
-	h.ran = k == 0
+	h.ran, h.downloaded = !pages, false
 	s.visitN++
 	v := &visit{
 		id: crawl.VisitID{Epoch: s.epoch, N: s.visitN}, host: h, until: now.Add(leaseOwner),
@@ -104,14 +114,17 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 	g = &crawl.Visit{
 		ID: v.id, Shard: s.id, Host: h.Name, Delay: s.grantDelay(h), Lease: LeaseTime, Hurried: s.j.hurry[h.Name],
 	}
-	if k == 0 {
-		g.Errands = slices.Clone(h.errands[:min(len(h.errands), maxVisitErrand)])
+	if !pages {
+		g.Errands = errands
 		for i := range g.Errands {
 			e := &g.Errands[i]
 			bytes += len(e.URL) + 300
-			// A /data.txt hop is an ordinary URL of this host: its rules decide. A robots.txt hop is exempt.
+			if e.Kind == crawl.ErrandSitemap {
+				s.grantSitemap(h, e)
+			}
+			// All but a robots.txt hop are ordinary URLs of this host: its rules decide.
 			to := e.URL.Origin()
-			if e.Kind != crawl.ErrandData || slices.ContainsFunc(g.Robots, func(r crawl.Robots) bool { return r.Origin == to }) {
+			if e.Kind == crawl.ErrandRobots || slices.ContainsFunc(g.Robots, func(r crawl.Robots) bool { return r.Origin == to }) {
 				continue
 			}
 			if i, ok := s.originOf(h, to); ok {
@@ -127,6 +140,14 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 			return nil, 0, err
 		}
 		bytes += n
+		if again {
+			if err := s.pickAgain(h, room-len(g.URLs), now, g, &used, &bytes); err != nil {
+				return nil, 0, err
+			}
+		}
+		if len(g.URLs) == 0 {
+			return nil, 0, nil
+		}
 		inline := 4 * robotsInline
 		for i := range h.Origins {
 			if used[i] {
@@ -139,8 +160,8 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 	}
 	v.urls = len(g.URLs)
 	s.met.visits.Inc()
-	s.inFlight += int64(v.urls)
-	s.visits[v.id.N] = v
+	s.inFlight += int64(len(v.list))
+	s.visits[v.id] = v
 	h.visit = v
 	s.tellBudget(now)
 	return g, bytes, nil
@@ -149,7 +170,7 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 // pagesFor is how many of k URLs a visit to h may hold now: none when it is errands' turn, or when the page budget is
 // spent. Errands and pages take turns, so that neither keeps the other waiting for ever.
 func (s *shard) pagesFor(h *host, k int, now time.Time) int {
-	if len(h.errands) > 0 && !h.ran {
+	if h.errandsTurn(now) {
 		return 0
 	}
 	ready := slices.ContainsFunc(h.Origins, func(o origin) bool { return o.Ready > 0 && !o.from(now).After(now) })
@@ -163,14 +184,24 @@ func (s *shard) pagesFor(h *host, k int, now time.Time) int {
 	return k
 }
 
-// tellBudget says how many page slots this shard uses: pages stored, URLs in visits, URLs of visits that expired lately.
-func (s *shard) tellBudget(now time.Time) {
+// errandsTurn reports that the next visit to h is for errands.
+func (h *host) errandsTurn(now time.Time) bool { return !h.ran && len(h.errandsReady(1, now)) > 0 }
+
+// slots is how many page slots this shard uses: pages stored, URLs in visits, URLs of visits that expired lately.
+func (s *shard) slots(now time.Time) int64 {
 	used := s.m.Counts.Stored + s.inFlight
 	s.ghosts = slices.DeleteFunc(s.ghosts, func(g ghost) bool { return g.until.Before(now) })
 	for _, g := range s.ghosts {
 		used += int64(g.urls)
 	}
-	s.budget.use(s.id, used, s.m.Counts.Bytes)
+	return used
+}
+
+// tellBudget says what this shard uses, unless it is still learning that from its log.
+func (s *shard) tellBudget(now time.Time) {
+	if s.caughtUp {
+		s.budget.use(s.id, s.slots(now), s.m.Counts.Bytes)
+	}
 }
 
 // pick chooses the first k URLs of h's queue: lowest depth first, then first come, over the origins that may be asked.
@@ -203,6 +234,9 @@ func (s *shard) pick(h *host, k int, now time.Time, g *crawl.Visit, v *visit) (u
 		if err != nil {
 			return used, bytes, err
 		}
+		if s.j.forgotten.Has(r.URL) {
+			continue // forgetting gets to it soon
+		}
 		if bytes += len(r.URL) + len(r.FoundOn) + 32; bytes > maxVisitBytes && len(g.URLs) > 0 {
 			break
 		}
@@ -222,7 +256,7 @@ func (s *shard) robotsFor(h *host, o *origin, now time.Time, room int) crawl.Rob
 		Origin: o.Origin, State: state, Status: o.Status, Digest: o.Digest, CrawlDelay: o.CrawlDelay,
 		HasCrawlDelay: o.HasDelay, ETag: o.ETag, LastModified: o.LastMod, Reason: o.Reason,
 	}
-	r.ProbeData = !now.Before(o.DataDue)
+	r.ProbeData = !now.Before(o.DataDue) && !o.Mirror.mirrored()
 	if state == crawl.RobotsParsed || state == crawl.RobotsUnavailable {
 		r.Fresh = max(ask.Sub(now), 0)
 	}
@@ -247,8 +281,8 @@ func (s *shard) robotsFor(h *host, o *origin, now time.Time, room int) crawl.Rob
 func (s *shard) renew(ids []crawl.VisitID, now time.Time) crawl.Renewed {
 	r := crawl.Renewed{Lease: LeaseTime}
 	for _, id := range ids {
-		v := s.visits[id.N]
-		if v == nil || id.Epoch != s.epoch || !s.valid() || v.until.Before(now) {
+		v := s.visits[id]
+		if v == nil || !s.valid() || v.until.Before(now) {
 			r.Lost = append(r.Lost, id)
 			continue
 		}
@@ -265,7 +299,7 @@ func (s *shard) expire(now time.Time) {
 			over = append(over, v)
 		}
 	}
-	slices.SortFunc(over, func(a, b *visit) int { return cmp.Compare(a.id.N, b.id.N) })
+	slices.SortFunc(over, func(a, b *visit) int { return a.id.Compare(b.id) })
 	for _, v := range over {
 		h := v.host
 		s.log.Warn("a visit was not answered in time", "host", h.Name, "visit", v.id, "urls", v.urls)
@@ -276,13 +310,17 @@ func (s *shard) expire(now time.Time) {
 			h.Due, h.DueReason = t, ""
 		}
 		s.touch(h)
+		if err := s.refuseQueue(h); err != nil {
+			s.fail(err) // the next commit says so
+			return
+		}
 		s.reschedule(h, now)
 	}
 }
 
 // endVisit forgets an outstanding visit. The caller reschedules its host.
 func (s *shard) endVisit(v *visit) {
-	delete(s.visits, v.id.N)
+	delete(s.visits, v.id)
 	s.inFlight -= int64(len(v.list))
 	v.host.visit = nil
 }

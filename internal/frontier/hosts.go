@@ -34,18 +34,27 @@ type host struct {
 	Response  time.Duration `json:"response,omitempty"`   // smoothed time per request, for the ETA
 	Last      crawl.VisitID `json:"last,omitzero"`        // the newest visit whose end was applied
 
-	errands []crawl.Errand // wanted under this host's visit
-	visit   *visit         // the outstanding one, or nil
-	ran     bool           // the last visit was for errands: pages are next
-	at      int            // index in the schedule's heap, -1 when not in it
-	when    time.Time      // the time it is scheduled for
-	dirty   bool           // differs from its record
+	Sitemaps    int `json:"sitemaps,omitempty"`     // kept of this host
+	SitemapsDue int `json:"sitemaps_due,omitempty"` // of them, those that are to be read
+
+	errands    []crawl.Errand // wanted under this host's visit
+	visit      *visit         // the outstanding one, or nil
+	ran        bool           // the last visit was for errands: pages are next
+	downloaded bool           // the last visit was for downloads: the crawl is next
+	at         int            // index in the schedule's heap, -1 when not in it
+	when       time.Time      // the time it is scheduled for
+	dirty      bool           // differs from its record
 }
 
 // origin is what is kept per (scheme, port) of a host: its robots.txt and its share of the queue.
 type origin struct {
 	Origin canon.Origin `json:"origin"`
 	Ready  int64        `json:"ready,omitempty"` // URLs in the queue bucket
+
+	Again      int64 `json:"again,omitempty"`     // URLs in the again bucket
+	AgainDue   int64 `json:"again_due,omitempty"` // when the first of them is due (Unix s); 0: to be looked for
+	HintsRight int   `json:"hints_right,omitempty"`
+	HintsWrong int   `json:"hints_wrong,omitempty"` // pages said to have changed that had not
 
 	// History is when robots.txt was had, or not; Copy what the last success was (Parsed: Digest names the stored body).
 	History    robots.History    `json:"history,omitzero"`
@@ -64,6 +73,9 @@ type origin struct {
 
 	Visit crawl.VisitID `json:"visit,omitzero"` // the newest that told of this robots.txt
 
+	SitemapsAsked time.Time `json:"sitemaps_asked,omitzero"` // when the sitemaps it names were asked for last
+	SitemapsOf    []byte    `json:"sitemaps_of,omitempty"`   // and the first bytes of the digest of what it said then
+
 	Cleans bool         `json:"cleans,omitempty"` // the copy has Clean-param lines
 	clean  *robots.File // the copy, parsed when first needed for them
 
@@ -71,6 +83,12 @@ type origin struct {
 	DataDue    time.Time        `json:"data_due,omitzero"`
 	DataReason string           `json:"data_reason,omitempty"`
 	DataOn     string           `json:"data_on,omitempty"` // ProbePending: the URL asked on another host
+
+	Mirror  *mirror      `json:"mirror,omitempty"`
+	MovedTo canon.Origin `json:"moved_to,omitzero"` // where the page asked for last has moved for good, its path kept
+	Moved   uint32       `json:"moved,omitempty"`   // pages in a row that have moved there
+	Led     int64        `json:"led,omitempty"`     // URLs that redirects of other hosts led to
+	Twin    bool         `json:"twin,omitempty"`    // its name with or without www. was asked after
 }
 
 // pendingMax is how long an origin waits for another host's answer about its robots.txt before it is asked afresh.
@@ -98,6 +116,9 @@ func (o *origin) state(now time.Time) (crawl.RobotsState, time.Time) {
 
 // from is when the origin may be asked for something at the earliest, its robots.txt included.
 func (o *origin) from(now time.Time) (t time.Time) {
+	if o.Mirror.mirrored() && o.Mirror.Settling {
+		return now.Add(commitEvery) // what is queued is about to be the main host's
+	}
 	state, ask := o.state(now)
 	if state == crawl.RobotsPending || state == crawl.RobotsUnreachable || o.slow() {
 		return ask // of a slow one only to see whether its robots.txt has changed

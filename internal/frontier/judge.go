@@ -24,10 +24,12 @@ type judge struct {
 	spec  crawl.Spec
 	scope *scope.Scope
 	hurry map[canon.Host]bool
+
+	forgotten crawl.Forgotten
 }
 
 func newJudge(spec crawl.Spec) (judge, error) {
-	j := judge{spec: spec, hurry: map[canon.Host]bool{}}
+	j := judge{spec: spec, hurry: map[canon.Host]bool{}, forgotten: crawl.NewForgotten(spec.Forgotten)}
 	var seeds []canon.URL
 	for _, raw := range spec.Seeds {
 		u, err := canon.Parse(raw)
@@ -51,6 +53,9 @@ func newJudge(spec crawl.Spec) (judge, error) {
 
 // judge says what a URL in scope is to be: Queued, or Refused with the reason.
 func (j *judge) judge(r *record, h *host) (crawl.Class, crawl.Reason, string) {
+	if j.forgotten.Has(r.URL) {
+		return crawl.Refused, crawl.ReasonForgotten, ""
+	}
 	if reason, trapped := scope.Trap(r.URL); trapped {
 		return crawl.Refused, crawl.ReasonTrap, reason
 	}
@@ -62,6 +67,9 @@ func (j *judge) judge(r *record, h *host) (crawl.Class, crawl.Reason, string) {
 	}
 	if r.Hops > maxHops {
 		return crawl.Refused, crawl.ReasonRedirects, fmt.Sprintf("%d redirects in a row", r.Hops)
+	}
+	if h.Origins[r.Origin].Mirror.mirrored() {
+		return crawl.Refused, crawl.ReasonMirror, "" // who may hand it on does so: see forward
 	}
 	if n := j.spec.MaxPagesPerHost; n > 0 && h.Stored >= n {
 		return crawl.Refused, crawl.ReasonHostLimit, fmt.Sprintf("--max-pages-per-host %d", n)
@@ -89,12 +97,14 @@ func (s *shard) judgeAnew() error {
 		return nil
 	}
 	now := time.Now()
+	s.mirrorsAnew(now)
+	s.judged = now
 	s.recent = recent{}
 	var led []crawl.Links // targets of redirects that the scope kept out, and does no longer
 	err := s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
 		switch {
 		case r.Class == crawl.Redirected:
-			if u, err := canon.Parse(r.Detail); err == nil && s.j.scope.Decide(u).In {
+			if u, err := canon.Parse(r.Detail); err == nil && s.j.scope.Decide(u).In { // as in offerTarget
 				led = append(led, crawl.Links{FoundOn: r.URL, Depth: r.Depth, Hops: r.Hops + 1, URLs: []canon.URL{u}})
 			}
 			return false, nil
@@ -145,28 +155,56 @@ func (s *shard) judgeAnew() error {
 		return err
 	}
 	for i := range led {
-		to := crawl.ShardOf(led[i].URLs[0].Host(), s.j.spec.Shards)
-		if to == s.id {
-			err = s.applyLinks(&led[i], now)
-		} else {
-			err = s.send(to, &crawl.Event{Links: led[i : i+1]})
-		}
-		if err != nil {
+		if err := s.offer(&led[i], now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// offer hands links, all to one host, to the shard of that host.
+func (s *shard) offer(l *crawl.Links, now time.Time) error {
+	to := crawl.ShardOf(l.URLs[0].Host(), s.j.spec.Shards)
+	if to == s.id {
+		return s.applyLinks(l, now)
+	}
+	return s.send(to, &crawl.Event{Links: []crawl.Links{*l}})
+}
+
+// offerTarget offers where r, which was just found to be a redirect, leads, when its fetcher may have judged that by an older
+// spec than ours: as long after a change as visits granted before may last, and while the log is read after one, since
+// judgeAnew has not seen what is in it.
+func (s *shard) offerTarget(r *record, now time.Time) error {
+	if s.judged.IsZero() || s.caughtUp && now.Sub(s.judged) > time.Hour {
+		return nil
+	}
+	u, err := canon.Parse(r.Detail)
+	if err != nil || !s.j.scope.Decide(u).In {
+		return nil
+	}
+	return s.offer(&crawl.Links{FoundOn: r.URL, Depth: r.Depth, Hops: r.Hops + 1, URLs: []canon.URL{u}}, now)
+}
+
 // judgeBy makes the shard judge by another spec from now on, and what it has judged before as well. The caller holds mu.
 func (s *shard) judgeBy(j judge) {
+	recrawl := s.j.spec.Recrawl
 	s.j = j
 	s.summary = summary{}
 	if s.tx == nil || s.broken != nil {
 		return
 	}
-	if err := s.judgeAnew(); err != nil {
+	err := s.judgeAnew()
+	if err == nil {
+		err = s.beginPasses()
+	}
+	if err != nil {
 		s.fail(err) // keepCommitted ends the shard with it, and it is opened anew
+		return
+	}
+	if recrawl != j.spec.Recrawl {
+		for _, h := range s.hosts {
+			s.reschedule(h, time.Now())
+		}
 	}
 }
 
@@ -179,13 +217,12 @@ func reopenable(r crawl.Reason) bool {
 func (s *shard) requeueSince(t time.Time) error {
 	now := time.Now()
 	return s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
-		if r.Class == crawl.Queued || r.FetchedAt == 0 || r.FetchedAt < t.UnixMilli() {
+		if r.Class == crawl.Queued || r.FetchedAt == 0 || r.FetchedAt < t.UnixMilli() || r.Reason == crawl.ReasonMirror {
 			return false, nil
 		}
-		if r.Class == crawl.Stored {
-			h.Stored--
+		if err := s.uncount(h, r); err != nil {
+			return false, err
 		}
-		s.count(r, -1)
 		r.Class, r.Reason, r.Detail, r.Due, r.Attempts = crawl.Queued, "", "", time.Time{}, 0
 		if err := s.enqueue(h, r); err != nil {
 			return false, err
@@ -195,50 +232,50 @@ func (s *shard) requeueSince(t time.Time) error {
 	})
 }
 
-// eachRecord calls f for every URL; f returns whether it changed the record, which is then written. bbolt forbids
-// changing a bucket under its own cursor, so changes are written after each stretch of keys.
+// eachRecord calls f for every URL; f returns whether it changed the record, which is then written.
 func (s *shard) eachRecord(f func(h *host, key []byte, r *record) (bool, error)) error {
-	const stretch = 1000
-	b := s.tx.Bucket(bucketURLs)
 	var from []byte
 	for {
-		type change struct{ k, v []byte }
-		var changed []change
-		c := b.Cursor()
-		k, v := c.Seek(from)
-		n := 0
-		var recs []record
-		var keys [][]byte
-		for ; k != nil && n < stretch; k, v = c.Next() {
-			r, err := decodeRecord(k, v)
-			if err != nil {
-				return fmt.Errorf("key %x: %w", k, err)
-			}
-			recs, keys = append(recs, r), append(keys, slices.Clone(k))
-			n++
+		next, err := s.stretch(from, 1000, f)
+		if err != nil || next == nil {
+			return err
 		}
-		from = slices.Clone(k)
-		for i := range recs {
-			h := s.byID[keyHost(keys[i])]
-			if h == nil {
-				return fmt.Errorf("key %x: no such host: %w", keys[i], errRecord)
-			}
-			ok, err := f(h, keys[i], &recs[i])
-			if err != nil {
-				return err
-			}
-			if ok {
-				changed = append(changed, change{keys[i], recs[i].append(nil)})
-			}
+		from = next
+	}
+}
+
+// stretch is eachRecord for up to n URLs, beginning with key from (nil: the first). It returns the key to go on from, nil at
+// the end. bbolt forbids changing a bucket under its own cursor, so all are read before the first is changed.
+func (s *shard) stretch(from []byte, n int, f func(h *host, key []byte, r *record) (bool, error)) (next []byte, err error) {
+	b := s.tx.Bucket(bucketURLs)
+	var recs []record
+	var keys [][]byte
+	c := b.Cursor()
+	k, v := c.Seek(from)
+	for ; k != nil && len(recs) < n; k, v = c.Next() {
+		r, err := decodeRecord(k, v)
+		if err != nil {
+			return nil, fmt.Errorf("key %x: %w", k, err)
 		}
-		for _, ch := range changed {
-			s.changes++
-			if err := b.Put(ch.k, ch.v); err != nil {
-				return err
-			}
+		recs, keys = append(recs, r), append(keys, slices.Clone(k))
+	}
+	next = slices.Clone(k)
+	for i := range recs {
+		h := s.byID[keyHost(keys[i])]
+		if h == nil {
+			return nil, fmt.Errorf("key %x: no such host: %w", keys[i], errRecord)
 		}
-		if from == nil {
-			return nil
+		changed, err := f(h, keys[i], &recs[i])
+		if err != nil {
+			return nil, err
+		}
+		if !changed {
+			continue
+		}
+		s.changes++
+		if err := b.Put(keys[i], recs[i].append(nil)); err != nil {
+			return nil, err
 		}
 	}
+	return next, nil
 }

@@ -1,9 +1,9 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -56,10 +56,18 @@ func (f *Frontier) match(ctx context.Context) error {
 		}
 		now := time.Now()
 		keep, again := parked[:0], false
+		// Downloads first: the crawl has its turn in download.
+		slices.SortStableFunc(parked, func(a, b takeRequest) int { return -compareBool(a.take.Downloads, b.take.Downloads) })
 		for _, t := range parked {
-			visits, busy := f.grant(t.take.Max, now)
+			var visits []crawl.Visit
+			wait, busy := true, false
+			if t.take.Downloads {
+				visits, wait = f.grantDownload(t.take.Origin, now)
+			} else {
+				visits, busy = f.grant(t.take.Max, now)
+			}
 			again = again || busy
-			if len(visits) == 0 && now.Before(t.until) {
+			if len(visits) == 0 && wait && now.Before(t.until) {
 				keep = append(keep, t)
 				continue
 			}
@@ -71,6 +79,9 @@ func (f *Frontier) match(ctx context.Context) error {
 		next := park
 		for _, t := range parked {
 			next = min(next, t.until.Sub(now))
+			if t.take.Downloads {
+				next = min(next, downloadPoll)
+			}
 		}
 		if len(parked) > 0 {
 			due, busy := f.nextDue()
@@ -85,19 +96,41 @@ func (f *Frontier) match(ctx context.Context) error {
 	}
 }
 
-// open returns the shards held, in no order.
-func (f *Frontier) open() []*shard {
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// open returns the shards held, in no order. One whose ownership has run out is another's, most likely, who answers for it.
+func (f *Frontier) open() (held []*shard) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Collect(maps.Values(f.shards)) // Go's map order is random: fair enough
+	for _, s := range f.shards {
+		if s.valid() {
+			held = append(held, s)
+		}
+	}
+	return held
 }
 
 // grant collects up to n visits from the shards, beginning with another one each time. A shard that is busy, waiting for
 // its disk most likely, is passed over: others need not wait for that.
 func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 	f.met.takes.Inc()
+	if f.full() != nil {
+		return nil, false
+	}
 	room := maxGrantBytes
-	for _, s := range f.open() {
+	held := f.open()
+	slices.SortFunc(held, func(a, b *shard) int { return cmp.Compare(a.id, b.id) })
+	f.turn++ // a map's own order would favour some of few shards
+	for i := range held {
+		s := held[(i+f.turn)%len(held)]
 		if len(out) >= n || room <= 0 {
 			break
 		}
@@ -117,6 +150,9 @@ func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 }
 
 func (f *Frontier) nextDue() (t time.Time, busy bool) {
+	if f.full() != nil {
+		return t, false
+	}
 	for _, s := range f.open() {
 		if !s.mu.TryLock() {
 			busy = true

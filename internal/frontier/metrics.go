@@ -4,8 +4,12 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // metrics follow Prometheus' conventions; no label ever holds a host or a URL.
 type metrics struct {
-	takes, visits, expired, links, accepted prometheus.Counter
-	commit                                  prometheus.Histogram
+	takes, visits, expired, links, accepted         prometheus.Counter
+	checkpoints, checkpointsFailed, checkpointBytes prometheus.Counter
+	handedOver                                      prometheus.Counter
+	again                                           *prometheus.CounterVec // by what was found
+	taken                                           *prometheus.CounterVec // by how work went on
+	commit, checkpointTime, readyTime               prometheus.Histogram
 }
 
 func newMetrics(reg prometheus.Registerer, f *Frontier) *metrics {
@@ -23,24 +27,52 @@ func newMetrics(reg prometheus.Registerer, f *Frontier) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 12),
 		}),
 	}
+	seconds := func(name, help string) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "curtsy", Subsystem: "frontier", Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.01, 2, 14),
+		})
+	}
+	m.checkpoints = counter("checkpoints_total", "Checkpoints of shards put into the object store.")
+	m.checkpointsFailed = counter("checkpoints_failed_total", "Checkpoints of shards that could not be put there.")
+	m.checkpointBytes = counter("checkpoint_bytes_total", "Bytes of the checkpoints put, compressed.")
+	m.checkpointTime = seconds("checkpoint_seconds", "Time to put a checkpoint.")
+	m.handedOver = counter("shards_handed_over_total", "Shards handed over to their next owner.")
+	m.taken = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "curtsy", Subsystem: "frontier", Name: "shards_taken_total",
+		Help: "Shards taken, by what was owed before work went on: nothing (clean), a delay, or a lease and a delay.",
+	}, []string{"owed"})
+	m.again = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "curtsy", Subsystem: "frontier", Name: "pages_again_total",
+		Help: "Pages held that were asked for again, by what was found: the same page, another one, or nothing that tells (the copy is kept).",
+	}, []string{"found"})
+	m.readyTime = seconds("shard_ready_seconds", "Time from taking a shard to knowing all that is in its log.")
 	if reg != nil {
-		reg.MustRegister(m.takes, m.visits, m.expired, m.links, m.accepted, m.commit, &collector{f: f})
+		reg.MustRegister(m.takes, m.visits, m.expired, m.links, m.accepted, m.commit, m.checkpoints, m.checkpointsFailed,
+			m.checkpointBytes, m.checkpointTime, m.handedOver, m.taken, m.again, m.readyTime, &collector{f: f})
 	}
 	return m
 }
 
-var urlsDesc = prometheus.NewDesc("curtsy_frontier_urls", "URLs of the shards held, by class.", []string{"class"}, nil)
+var (
+	urlsDesc   = prometheus.NewDesc("curtsy_frontier_urls", "URLs of the shards held, by class.", []string{"class"}, nil)
+	pausedDesc = prometheus.NewDesc("curtsy_frontier_paused", "1 while nothing is granted because the disk has too little room.", nil, nil)
+	shardsDesc = prometheus.NewDesc("curtsy_frontier_shards", "Shards held.", nil, nil)
+)
 
 // collector reads the accounting when it is asked for.
 type collector struct{ f *Frontier }
 
 // Describe is for prometheus.Collector.
-func (c *collector) Describe(ch chan<- *prometheus.Desc) { ch <- urlsDesc }
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- urlsDesc
+	ch <- shardsDesc
+	ch <- pausedDesc
+}
 
 // Collect is for prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	var sum counts
-	var inFlight int64
+	var inFlight, shards int64
 	c.f.each(func(s *shard) error {
 		n := &s.m.Counts
 		sum.Queued += n.Queued - s.inFlight
@@ -49,8 +81,15 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		sum.Refused += n.Refused
 		sum.Failed += n.Failed
 		inFlight += s.inFlight
+		shards++
 		return nil
 	})
+	paused := 0.0
+	if c.f.full() != nil {
+		paused = 1
+	}
+	ch <- prometheus.MustNewConstMetric(pausedDesc, prometheus.GaugeValue, paused)
+	ch <- prometheus.MustNewConstMetric(shardsDesc, prometheus.GaugeValue, float64(shards))
 	for class, n := range map[string]int64{
 		"queued": sum.Queued, "in_flight": inFlight, "stored": sum.Stored, "redirected": sum.Redirected,
 		"refused": sum.Refused, "failed": sum.Failed,

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -21,13 +22,19 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	o := ev.Outcome
 	h := s.hosts[o.Host]
 	if h == nil {
-		s.log.Error("an outcome for a host never granted", "host", o.Host, "visit", ev.Visit)
-		return nil
+		if crawl.ShardOf(o.Host, s.j.spec.Shards) != s.id {
+			s.log.Error("an outcome of another shard in this log", "host", o.Host, "visit", ev.Visit)
+			return nil
+		}
+		var err error
+		if h, err = s.hostOf(o.Host); err != nil {
+			return err
+		}
 	}
 	progress := 0
 	for i := range o.Results {
 		r := &o.Results[i]
-		if r.Class != crawl.Returned {
+		if !s.returned(r) {
 			progress++
 		}
 		if err := s.applyResult(h, ev.Visit, r, o, now); err != nil {
@@ -35,12 +42,12 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 		}
 	}
 	for _, e := range o.Done {
-		if err := s.dropErrand(h, e); err != nil {
+		if err := s.dropErrand(h, e, now); err != nil {
 			return err
 		}
 	}
-	v := s.visits[ev.Visit.N]
-	if v != nil && (ev.Visit.Epoch != s.epoch || v.host != h) {
+	v := s.visits[ev.Visit]
+	if v != nil && v.host != h {
 		v = nil
 	}
 	s.ghosts = slices.DeleteFunc(s.ghosts, func(g ghost) bool { return !o.Partial && g.id == ev.Visit })
@@ -78,10 +85,11 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 		s.endVisit(v)
 	}
 	s.tellBudget(now)
-	if n := s.j.spec.MaxPagesPerHost; n > 0 && h.Stored >= n && h.Queued > 0 {
-		if err := s.refuseQueue(h); err != nil {
-			return err
-		}
+	if err := s.refuseQueue(h); err != nil {
+		return err
+	}
+	if err := s.noticeTwins(h, now); err != nil {
+		return err
 	}
 	s.touch(h)
 	s.reschedule(h, now)
@@ -91,14 +99,22 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 // idlePause keeps a visit that could do nothing from being granted again at once.
 const idlePause = 250 * time.Millisecond
 
+// returned reports that nothing was done about a URL. That it was forgotten is for our spec to say: the fetcher's may be an older
+// one, or ours.
+func (s *shard) returned(res *crawl.Result) bool {
+	return res.Class == crawl.Returned || res.Reason == crawl.ReasonForgotten && !s.j.forgotten.Has(res.URL)
+}
+
 func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *crawl.Outcome, now time.Time) error {
-	if res.Class == crawl.Returned {
+	if s.returned(res) {
 		return nil
 	}
 	k, v := s.lookup(h, res.URL)
 	if v == nil {
-		s.log.Error("an outcome for a URL never accepted", "url", res.URL, "visit", id)
-		return nil
+		var err error
+		if k, v, err = s.acceptLate(h, k, res.URL); v == nil || err != nil {
+			return err
+		}
 	}
 	r, err := decodeRecord(k, v)
 	if err != nil {
@@ -107,26 +123,27 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 	if r.Visit.Compare(id) >= 0 {
 		return nil // replayed, or a later visit has spoken
 	}
-	if r.Class == crawl.Queued {
-		s.landed(h, r.Order)
-		if err := s.dequeue(h, &r); err != nil {
-			return err
-		}
-	} else {
-		s.count(&r, -1)
-		if r.Class == crawl.Stored {
-			h.Stored--
-		}
+	if s.j.forgotten.Has(r.URL) {
+		res = forgottenResult(res)
+	} else if s.vain(&r, id, res) {
+		return s.fetchAnew(h, k, &r, id, now)
+	} else if r.Class == crawl.Stored && leavesCopy(res) {
+		return s.keepCopy(h, k, &r, id, res, o, now)
+	}
+	was := r.before()
+	if err := s.uncount(h, &r); err != nil {
+		return err
 	}
 	r.Due = time.Time{}
 	r.Visit = id
-	r.Status, r.Line, r.NoSnippet = res.Status, res.Line, res.NoSnippet
+	r.Status, r.Line = res.Status, res.Line
+	r.NoSnippet = res.NoSnippet || r.NoSnippet && res.NotModified // whose answer may have said nothing of it
 	r.Reason, r.Detail = res.Reason, strings.Clone(res.Rule)
 	if res.Location != "" {
 		r.Detail = strings.Clone(res.Location)
 	}
 	if res.Status != 0 || !res.FetchedAt.IsZero() {
-		r.FetchedAt = now.UnixMilli() // by our clock: requeueSince compares it with our own
+		r.FetchedAt = cmp.Or(s.at, now).UnixMilli() // by the broker's clock, whose the log's times are: see requeueSince
 	}
 	class := res.Class
 	if res.Status != 0 || class == crawl.Retry || class == crawl.Failed {
@@ -148,15 +165,53 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 		r.Reason, r.Detail = "", ""
 		h.Stored++
 		s.count(&r, +1)
+		s.refreshed(h, &r, res, was)
 	default:
+		r.held, r.again = held{}, again{}
 		s.count(&r, +1)
 	}
 	if class != crawl.Queued {
 		s.rate.add(now, 1)
+		if err := s.plan(h, &r, cmp.Or(s.at, now)); err != nil {
+			return err
+		}
+	}
+	if err := s.visitedMirror(h, &r, now); err != nil {
+		return err
 	}
 	s.logLine(&r, res)
 	s.changes++
-	return s.tx.Bucket(bucketURLs).Put(k, r.append(make([]byte, 0, 160)))
+	if err := s.tx.Bucket(bucketURLs).Put(k, r.append(make([]byte, 0, 160))); err != nil {
+		return err
+	}
+	if class == crawl.Redirected {
+		if err := s.noticeMove(h, &r, now); err != nil {
+			return err
+		}
+		return s.offerTarget(&r, now)
+	}
+	return nil
+}
+
+// acceptLate takes a URL in, as queued, that was visited although this state never knew it: the link to it is in a part of
+// the log that was lost, or was kept out, when the log was read again, by a scope narrower than that of its time. How deep
+// it lies is not known, so it counts as deep as any may.
+func (s *shard) acceptLate(h *host, seen []byte, u canon.URL) (k, v []byte, err error) {
+	oi, ok := s.originOf(h, u.Origin())
+	if !ok || u.Host() != h.Name {
+		s.log.Error("an outcome for a URL never accepted", "url", u)
+		return nil, nil, nil
+	}
+	s.m.Order++
+	r := record{URL: u, Class: crawl.Queued, Origin: oi, Depth: max(s.j.spec.MaxDepth, 0), Order: s.m.Order}
+	if err := s.enqueue(h, &r); err != nil {
+		return nil, nil, err
+	}
+	if err := s.tx.Bucket(bucketSeen).Put(seen, binary.AppendUvarint(nil, r.Order)); err != nil {
+		return nil, nil, err
+	}
+	k, v = urlKey(nil, h.ID, r.Order), r.append(nil)
+	return k, v, s.tx.Bucket(bucketURLs).Put(k, v)
 }
 
 // waitUntilDue puts a Queued r with Due set among those that wait.
@@ -223,9 +278,9 @@ func (s *shard) wakeLater(now time.Time) error {
 }
 
 // refuseQueue refuses what is left of a host's queue once --max-pages-per-host is reached. It leaves the URLs of an
-// outstanding visit alone: their outcome is on its way.
+// outstanding visit alone: their outcome is on its way, or its lease runs out.
 func (s *shard) refuseQueue(h *host) error {
-	if h.visit != nil {
+	if n := s.j.spec.MaxPagesPerHost; n <= 0 || h.Stored < n || h.Queued == 0 || h.visit != nil || s.tx == nil {
 		return nil
 	}
 	var orders []uint64
@@ -271,11 +326,17 @@ func (s *shard) applyStoreFailed(u canon.URL) error {
 	if err != nil || r.Class != crawl.Stored {
 		return err
 	}
-	s.count(&r, -1)
-	h.Stored--
+	if err := s.uncount(h, &r); err != nil {
+		return err
+	}
 	r.Class, r.Reason = crawl.Failed, crawl.ReasonStoreFailed
+	r.held, r.again = held{}, again{}
 	s.count(&r, +1)
-	s.touch(h)
+	now := time.Now()
+	if err := s.plan(h, &r, cmp.Or(s.at, now)); err != nil {
+		return err
+	}
+	s.reschedule(h, now)
 	s.logLine(&r, nil)
 	return s.tx.Bucket(bucketURLs).Put(k, r.append(nil))
 }

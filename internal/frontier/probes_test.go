@@ -37,7 +37,8 @@ func TestDataTxtIsProbedOncePerLifetime(t *testing.T) {
 
 func TestDataTxtOnAnotherHostIsAnErrand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, testSpec("http://a.example/"))
+		spec := testSpec("http://a.example/")
+		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
 		v := b.grant(1)[0]
 		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{robotsOK("http://a.example/")},

@@ -28,12 +28,13 @@ func (f *Frontier) answerExplain(req []byte, send func(any) error) error {
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", q.URL, err)
 	}
-	f.mu.Lock()
-	s := f.shards[crawl.ShardOf(u.Host(), f.j.spec.Shards)]
-	f.mu.Unlock()
-	if s == nil {
+	id := crawl.ShardOf(u.Host(), f.spec().Shards)
+	held := f.open()
+	i := slices.IndexFunc(held, func(s *shard) bool { return s.id == id })
+	if i < 0 {
 		return nil
 	}
+	s := held[i]
 	x, err := s.explainLive(q.URL, u)
 	if err != nil || x == nil {
 		return err
@@ -58,8 +59,13 @@ func (s *shard) explainLive(raw string, u canon.URL) (*crawl.Explanation, error)
 	return &x, nil
 }
 
-// answerHosts sends what is known of every host, some hosts at a time: no lock is held while the asker reads.
+// answerHosts sends what is known of every host.
 func (f *Frontier) answerHosts(send func(any) error) error {
+	return f.someHosts(func(s *shard, h *host, now time.Time) []any { return []any{s.hostInfo(h, now)} }, send)
+}
+
+// someHosts sends what say says of every host, some hosts at a time: no lock is held while the asker reads.
+func (f *Frontier) someHosts(say func(*shard, *host, time.Time) []any, send func(any) error) error {
 	for _, s := range f.open() {
 		s.mu.Lock()
 		names := make([]canon.Host, 0, len(s.hosts))
@@ -69,17 +75,17 @@ func (f *Frontier) answerHosts(send func(any) error) error {
 		s.mu.Unlock()
 		slices.Sort(names)
 		for some := range slices.Chunk(names, 64) {
-			var infos []crawl.HostInfo
+			var infos []any
 			now := time.Now()
 			s.mu.Lock()
 			for _, name := range some {
 				if h := s.hosts[name]; h != nil && s.tx != nil {
-					infos = append(infos, s.hostInfo(h, now))
+					infos = append(infos, say(s, h, now)...)
 				}
 			}
 			s.mu.Unlock()
-			for i := range infos {
-				if err := send(infos[i]); err != nil {
+			for _, info := range infos {
+				if err := send(info); err != nil {
 					return err
 				}
 			}
@@ -111,18 +117,16 @@ func (s *shard) eachHost(now time.Time, each func(crawl.HostInfo) error) error {
 	return nil
 }
 
-// serveQuestions answers status, hosts and explain for the shards held.
+// serveQuestions answers status, hosts, mirrors and explain for the shards held.
 func (f *Frontier) serveQuestions(ctx context.Context) (stop func(), err error) {
 	svc, err := ask.NewService(f.q.NC, f.names, "frontier", f.opt.Instance, "1.0.0")
 	if err != nil {
 		return nil, err
 	}
 	held := func() []int {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		ids := make([]int, 0, len(f.shards))
-		for id := range f.shards {
-			ids = append(ids, id)
+		var ids []int
+		for _, s := range f.open() {
+			ids = append(ids, s.id)
 		}
 		return ids
 	}
@@ -131,7 +135,11 @@ func (f *Frontier) serveQuestions(ctx context.Context) (stop func(), err error) 
 			var parts []crawl.Status
 			now := time.Now()
 			f.each(func(s *shard) error { parts = append(parts, s.status(now, f.since)); return nil })
+			full := f.full()
 			for _, p := range parts {
+				if full != nil {
+					p.State, p.Trouble = "paused", full.Error()
+				}
 				if err := send(p); err != nil {
 					return err
 				}
@@ -140,6 +148,9 @@ func (f *Frontier) serveQuestions(ctx context.Context) (stop func(), err error) 
 		}),
 		svc.Handle("hosts", held, func(_ context.Context, _ []byte, send func(any) error) error {
 			return f.answerHosts(send)
+		}),
+		svc.Handle("mirrors", held, func(_ context.Context, _ []byte, send func(any) error) error {
+			return f.answerMirrors(send)
 		}),
 		svc.Handle("explain", held, func(_ context.Context, req []byte, send func(any) error) error {
 			return f.answerExplain(req, send)

@@ -81,10 +81,11 @@ func (r *Reader) Spec() crawl.Spec { return r.spec }
 // Status is the accounting as last committed.
 func (r *Reader) Status() (crawl.Status, error) {
 	now := time.Now()
-	st := crawl.Status{ByReason: map[string]int64{}}
+	var parts []crawl.Status
 	for _, s := range r.shards {
-		st = AddStatus(st, s.status(now, now))
+		parts = append(parts, s.status(now, now))
 	}
+	st := Sum(parts)
 	st.State = "stopped"
 	soon, clean := int64(0), true
 	for _, s := range r.shards {
@@ -93,7 +94,7 @@ func (r *Reader) Status() (crawl.Status, error) {
 	for _, s := range st.Shards {
 		soon += s.DueSoon
 	}
-	if soon == 0 && clean {
+	if soon == 0 && clean && !endless(st) {
 		st.State = "done"
 	}
 	st.Rate = 0

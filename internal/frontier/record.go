@@ -28,18 +28,30 @@ type record struct {
 	FoundOn   canon.URL
 	FetchedAt int64 // Unix ms of the last answer; 0 = none
 	NoSnippet bool
+	Glued     bool // Refused as a mirror's: its page was stored, and the indexer was told that it is the main host's
+
+	held  // the copy that was fetched last
+	again // when it is asked for again
 }
 
 var errRecord = errors.New("frontier: malformed URL record")
 
-const flagNoSnippet = 0x80
+// Flags beside the class.
+const (
+	flagNoSnippet = 0x80
+	flagGlued     = 0x40
+	recordFlags   = flagNoSnippet | flagGlued
+)
 
-// append encodes r: a class byte, the origin, nine varints, then texts. What a page was found on shares a beginning with the
-// page's own URL more often than not; only the rest is written.
+// append encodes r: a class byte, the origin, nine varints, then texts, then what held and again have, if anything. What a page
+// was found on shares a beginning with the page's own URL more often than not; only the rest is written.
 func (r *record) append(b []byte) []byte {
 	c := byte(r.Class)
 	if r.NoSnippet {
 		c |= flagNoSnippet
+	}
+	if r.Glued {
+		c |= flagGlued
 	}
 	b = append(b, c, r.Origin)
 	b = binary.AppendUvarint(b, uint64(r.Depth))
@@ -63,7 +75,8 @@ func (r *record) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(n))
 	b = appendText(b, string(r.FoundOn[n:]))
 	b = appendText(b, string(r.Reason))
-	return appendText(b, r.Detail)
+	b = appendText(b, r.Detail)
+	return r.appendMore(b)
 }
 
 func appendText(b []byte, s string) []byte {
@@ -104,8 +117,9 @@ func decodeRecord(key, v []byte) (r record, err error) {
 		return r, errRecord
 	}
 	r.Order = keyOrder(key)
-	r.Class = crawl.Class(v[0] &^ flagNoSnippet)
+	r.Class = crawl.Class(v[0] &^ recordFlags)
 	r.NoSnippet = v[0]&flagNoSnippet != 0
+	r.Glued = v[0]&flagGlued != 0
 	r.Origin = v[1]
 	s := scanner{b: v[2:]}
 	r.Depth = int(s.uint())
@@ -127,6 +141,7 @@ func decodeRecord(key, v []byte) (r record, err error) {
 	r.FoundOn = r.URL[:n] + canon.URL(s.text())
 	r.Reason = crawl.Reason(s.text())
 	r.Detail = string(s.text())
+	r.decodeMore(&s)
 	if s.bad {
 		return r, errRecord
 	}
@@ -138,7 +153,7 @@ func peek(v []byte, u canon.URL) (same bool, depth int, class crawl.Class) {
 	if len(v) < 2 {
 		return false, 0, 0
 	}
-	class = crawl.Class(v[0] &^ flagNoSnippet)
+	class = crawl.Class(v[0] &^ recordFlags)
 	s := scanner{b: v[2:]}
 	depth = int(s.uint())
 	for range 8 {
@@ -146,4 +161,12 @@ func peek(v []byte, u canon.URL) (same bool, depth int, class crawl.Class) {
 	}
 	same = string(s.text()) == string(u)
 	return same, depth, class
+}
+
+// storedAs tells a page that is stored, be it as that of the main host, from another; 0 when it is not, or not known.
+func (r *record) storedAs() uint64 {
+	if r.Class == crawl.Stored || r.Glued {
+		return r.Digest
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"encoding/hex"
 	"reflect"
 	"testing"
 	"time"
@@ -16,6 +17,9 @@ func TestRecordRoundTrip(t *testing.T) {
 			Visit: crawl.VisitID{Epoch: 1 << 33, N: 9}, Status: 503, Line: 12, Reason: crawl.ReasonHTTP5xx,
 			Detail: "gone", FoundOn: "http://a.example/", FetchedAt: 1_700_000_000_000},
 		{URL: "http://a.example/q", Class: crawl.Queued, Due: time.UnixMilli(1_700_000_000_123), FoundOn: "https://b.example/q", NoSnippet: true},
+		{URL: "http://a.example/h", Class: crawl.Stored, held: held{Digest: 1 << 63, ETag: `"e"`, Modified: 1_700_000_000},
+			again: again{Next: 1_800_000_000, Pace: 17, Usual: 20, Gone: true, Asked: 300, Changed: 2}},
+		{URL: "http://a.example/t", Class: crawl.Stored, held: held{ModifiedText: "yesterday"}},
 	} {
 		got, err := decodeRecord(urlKey(nil, 1, r.Order), r.append(nil))
 		if err != nil || !reflect.DeepEqual(got, r) {
@@ -28,6 +32,24 @@ func TestRecordRoundTrip(t *testing.T) {
 		if same, _, _ := peek(r.append(nil), r.URL+"x"); same {
 			t.Errorf("peek takes %s for %s", r.URL+"x", r.URL)
 		}
+	}
+}
+
+// A record as it was before there was re-crawl is read, and written as it was.
+func TestRecordOfBefore(t *testing.T) {
+	const written = "82000100010080e2cfaa0609c8010080d095ffbc3112687474703a2f2f612e6578616d706c652f7811000000"
+	v, err := hex.DecodeString(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := record{URL: "http://a.example/x", Class: crawl.Stored, Depth: 1, Attempts: 1, Order: 5, Visit: crawl.VisitID{Epoch: 1700000000, N: 9}, Status: 200,
+		FoundOn: "http://a.example/", FetchedAt: 1_700_000_000_000, NoSnippet: true}
+	got, err := decodeRecord(urlKey(nil, 1, 5), v)
+	if err != nil || got != want {
+		t.Errorf("decoded %+v (%v), want %+v", got, err, want)
+	}
+	if again := hex.EncodeToString(got.append(nil)); again != written {
+		t.Errorf("written again %s, was %s", again, written)
 	}
 }
 

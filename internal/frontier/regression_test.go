@@ -118,7 +118,7 @@ func TestKilledBeforeItsFirstCommit(t *testing.T) {
 	if err := Seed(t.Context(), q, spec, []canon.URL{"http://a.example/"}); err != nil {
 		t.Fatal(err)
 	}
-	run(t, q, spec, Options{Dir: t.TempDir(), Instance: "f1"})
+	run(t, q, spec, Options{Dir: t.TempDir(), Instance: "f1", Term: 500 * time.Millisecond})
 	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
 		if v := take(t, q, 1); len(v) != 0 {
 			t.Fatalf("%s granted at once, while a visit of the epoch before may go on for a lease", v[0].Host)
@@ -522,7 +522,7 @@ func TestRetryAfterOfRobotsHoldsTheHost(t *testing.T) {
 func TestCleanIsForgottenOnOpening(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/")
-	if err := b.s.close(); err != nil {
+	if err := b.s.close(true); err != nil {
 		t.Fatal(err)
 	}
 	b.open()

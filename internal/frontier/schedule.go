@@ -33,15 +33,29 @@ func (q *schedule) Pop() any {
 }
 
 // ready says whether h has work, and from when on its origins let it be done. The host's own Due comes on top.
-func ready(h *host, now time.Time) (from time.Time, ok bool) {
-	if len(h.errands) > 0 {
-		return time.Time{}, true
+func (s *shard) ready(h *host, now time.Time) (from time.Time, ok bool) {
+	for i := range h.errands {
+		if t := h.errandFrom(&h.errands[i], now); !ok || t.Before(from) {
+			from, ok = t, true
+		}
+		if from.IsZero() {
+			return from, true
+		}
 	}
 	for i := range h.Origins {
-		if o := &h.Origins[i]; o.Ready > 0 {
-			if t := o.from(now); !ok || t.Before(from) {
-				from, ok = t, true
-			}
+		o := &h.Origins[i]
+		t, work := s.againFrom(h, i)
+		if o.Ready > 0 {
+			t, work = time.Time{}, true
+		}
+		if !work {
+			continue
+		}
+		if u := o.from(now); u.After(t) {
+			t = u
+		}
+		if !ok || t.Before(from) {
+			from, ok = t, true
 		}
 	}
 	if o := h.slow(); o != nil && from.Before(o.from(now)) {
@@ -52,7 +66,7 @@ func ready(h *host, now time.Time) (from time.Time, ok bool) {
 
 // reschedule puts h where it belongs after anything about it changed: its work, its visit, its times.
 func (s *shard) reschedule(h *host, now time.Time) {
-	from, ok := ready(h, now)
+	from, ok := s.ready(h, now)
 	if !ok || h.visit != nil {
 		if h.at >= 0 {
 			heap.Remove(&s.due, h.at)
@@ -82,7 +96,7 @@ func (s *shard) nextDue() time.Time {
 			t = time.Unix(0, 1)
 		}
 	}
-	if t.IsZero() || s.broken != nil || s.j.spec.Paused || !s.valid() {
+	if t.IsZero() || s.broken != nil || s.frozen || s.j.spec.Paused || !s.valid() {
 		return time.Time{} // nothing can be granted now, due or not
 	}
 	for _, after := range []time.Time{s.quiet, s.spent} {

@@ -38,11 +38,21 @@ func EnsureStreams(ctx context.Context, q *queue.Conn, spec crawl.Spec, room Roo
 		}
 		subjects = append(subjects, names.PagesSubject(i))
 	}
-	_, err := q.OpenWork(ctx, queue.WorkConfig{Stream: names.PagesStream(), Subjects: subjects, MaxBytes: room.Pages, Replicas: room.Replicas})
+	_, err := q.OpenWork(ctx, queue.WorkConfig{
+		Stream: names.PagesStream(), Subjects: subjects, MaxBytes: room.Pages, Replicas: room.Replicas,
+		MaxMsgsPerSubject: pagesPerShard(room.Pages, spec.Shards),
+	})
 	if err != nil {
 		return fmt.Errorf("pages hand-off: %w", err)
 	}
 	return nil
+}
+
+// pagesPerShard is how many messages of pages may wait for one shard's indexer. A shard that nobody empties fills its own share of the
+// room and stops; the others go on. Past 32 shards in 1 GiB shares overlap: a few messages would be too little for a busy shard, and
+// not all shards are without an indexer, nor all messages as long as they may be.
+func pagesPerShard(room int64, shards int) int64 {
+	return max(64, room/int64(shards)/crawl.MaxEventBytes)
 }
 
 // Seed submits URLs at depth 0 to the logs of their shards and returns once all are acknowledged. What is known already
@@ -72,16 +82,16 @@ func Seed(ctx context.Context, q *queue.Conn, spec crawl.Spec, urls []canon.URL)
 
 // Ask gathers the status of a crawl from whatever frontiers hold its shards.
 func Ask(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, error) {
-	st := crawl.Status{ByReason: map[string]int64{}}
+	var parts []crawl.Status
 	err := ask.Gather(ctx, q.NC, crawl.Names(spec.Name), "status", struct{}{}, spec.Shards, func(raw json.RawMessage) error {
 		var part crawl.Status
 		if err := json.Unmarshal(raw, &part); err != nil {
 			return err
 		}
-		st = AddStatus(st, part)
+		parts = append(parts, part)
 		return nil
 	})
-	return st, err
+	return Sum(parts), err
 }
 
 // Done asks whether nothing more can be done now (design §9.1): every shard has an owner that has applied all there was
@@ -96,7 +106,7 @@ func Done(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, bo
 	if err != nil {
 		return st, false, err
 	}
-	if len(st.Shards) != spec.Shards {
+	if len(st.Shards) != spec.Shards || endless(st) {
 		return st, false, nil
 	}
 	epochs := map[int]uint64{}
@@ -114,7 +124,7 @@ func Done(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, bo
 		return st, false, err
 	}
 	again, err := Ask(ctx, q, spec)
-	if err != nil || len(again.Shards) != spec.Shards {
+	if err != nil || len(again.Shards) != spec.Shards || endless(again) {
 		return st, false, err
 	}
 	for _, s := range again.Shards {
@@ -125,6 +135,9 @@ func Done(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, bo
 	again.State = "done"
 	return again, true, nil
 }
+
+// endless reports that a crawl keeps what it has stored fresh. One that has stored nothing has nothing to keep: it ends, and says why.
+func endless(st crawl.Status) bool { return st.Again > 0 && st.Stored > 0 }
 
 func lastSequences(ctx context.Context, q *queue.Conn, spec crawl.Spec) ([]uint64, error) {
 	seqs := make([]uint64, spec.Shards)

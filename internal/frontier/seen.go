@@ -76,6 +76,7 @@ type offer struct {
 	key   [12]byte
 	host  *host
 	order uint64
+	mod   int64 // as in crawl.Links
 }
 
 // applyLinks takes in what one page leads to: out of scope is dropped, known is dropped unless it was found nearer to a
@@ -84,8 +85,9 @@ func (s *shard) applyLinks(l *crawl.Links, now time.Time) error {
 	s.met.links.Add(float64(len(l.URLs)))
 	offers := make([]offer, 0, len(l.URLs))
 	var h *host
-	for _, u := range l.URLs {
-		if s.recent.known(u, l.Depth) {
+	for i, u := range l.URLs {
+		mod := s.modOf(l, i)
+		if mod == 0 && s.recent.known(u, l.Depth) {
 			continue
 		}
 		u = s.cleaned(u)
@@ -104,7 +106,7 @@ func (s *shard) applyLinks(l *crawl.Links, now time.Time) error {
 			}
 		}
 		s.m.Order++
-		o := offer{url: u, host: h, order: s.m.Order}
+		o := offer{url: u, host: h, order: s.m.Order, mod: mod}
 		seenKey(o.key[:0], h.ID, u)
 		offers = append(offers, o)
 	}
@@ -166,10 +168,13 @@ func (s *shard) lookup(h *host, u canon.URL) (k, v []byte) {
 func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 	k, v := s.find(o.key[:], o.url)
 	if v != nil {
-		if _, depth, class := peek(v, o.url); depth <= l.Depth || class != crawl.Queued && class != crawl.Refused {
-			return nil
+		if _, depth, _ := peek(v, o.url); depth > l.Depth {
+			if err := s.nearer(o.host, k, v, l, now); err != nil || o.mod == 0 {
+				return err
+			}
+			v = s.tx.Bucket(bucketURLs).Get(k)
 		}
-		return s.nearer(o.host, k, v, l, now)
+		return s.hint(o.host, k, v, o.mod, now)
 	}
 	oi, ok := s.originOf(o.host, o.url.Origin())
 	r := record{
@@ -188,8 +193,15 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 		}
 		s.reschedule(o.host, now)
 	} else {
+		if r.Reason == crawl.ReasonMirror {
+			s.forward(o.host, &r)
+		}
 		s.count(&r, +1)
 		s.logLine(&r, nil)
+	}
+	if ok && l.Hops > 0 && l.FoundOn.Host() != o.host.Name {
+		o.host.Origins[oi].Led++
+		s.touch(o.host)
 	}
 	if err := s.tx.Bucket(bucketSeen).Put(k, binary.AppendUvarint(nil, r.Order)); err != nil {
 		return err
@@ -229,8 +241,11 @@ func (s *shard) nearer(h *host, k, v []byte, l *crawl.Links, now time.Time) erro
 		} else {
 			s.count(&r, +1)
 		}
-	default:
-		r.Depth = l.Depth
+	default: // nothing comes of it but the knowledge
+		r.Depth, r.FoundOn = l.Depth, l.FoundOn
+	}
+	if r.Class == crawl.Refused && r.Reason == crawl.ReasonMirror {
+		s.forward(h, &r)
 	}
 	s.changes++
 	return s.tx.Bucket(bucketURLs).Put(k, r.append(nil))

@@ -1,12 +1,11 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -17,31 +16,24 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// runShard owns one shard for as long as it can, again and again: when the file or the log fails it opens both anew,
+// runShard owns one shard whenever it should be ours and can be had: when the file or the log fails it opens both anew,
 // and whatever was applied but not committed comes from the log once more.
 func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) error {
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
-		if err := f.awaitTurn(ctx, id, kv); err != nil {
-			return nil // ctx ended
-		}
-		own, err := queue.Own(ctx, kv, fmt.Sprintf("frontier.%d", id), queue.OwnOptions{
-			Owner: f.opt.Instance, Term: f.opt.Term, SameDir: true, Log: f.log,
-		})
-		if ctx.Err() != nil {
+	for wait := time.Second; ctx.Err() == nil; {
+		began := time.Now()
+		err := f.holdShard(ctx, id, kv)
+		switch {
+		case ctx.Err() != nil && errors.Is(err, context.Canceled):
 			return nil
-		}
-		if err == nil {
-			began := time.Now()
-			err = f.serveShard(ctx, id, own)
-			if ctx.Err() != nil {
-				return err
-			}
-			if time.Since(began) > time.Minute {
-				wait = time.Second
-			}
-		}
-		if errors.Is(err, crawl.ErrVersion) || errors.Is(err, ErrFormat) {
+		case ctx.Err() != nil:
 			return err
+		case err == nil: // it should be another's now
+			wait = time.Second
+			continue
+		case errors.Is(err, crawl.ErrVersion) || errors.Is(err, ErrFormat):
+			return err
+		case time.Since(began) > time.Minute:
+			wait = time.Second
 		}
 		f.log.Error("shard stopped; trying again", "shard", id, "error", err, "wait", wait)
 		select {
@@ -49,65 +41,127 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 			return nil
 		case <-time.After(wait):
 		}
+		wait = min(2*wait, 30*time.Second)
 	}
+	return nil
 }
 
-// awaitTurn waits while the shard's state lies in another frontier's directory. Until checkpoints travel between machines,
-// taking such a shard would mean to begin it from the little that is left in its log.
-func (f *Frontier) awaitTurn(ctx context.Context, id int, kv jetstream.KeyValue) error {
-	for said := false; ; {
-		if _, err := os.Stat(filepath.Join(f.opt.Dir, fileName(id))); err == nil {
-			return nil
-		}
-		e, err := kv.Get(ctx, fmt.Sprintf("frontier.%d", id))
-		var rec queue.Record
-		if err == nil {
-			err = json.Unmarshal(e.Value(), &rec)
-		}
-		if errors.Is(err, jetstream.ErrKeyNotFound) || err == nil && rec.Owner == f.opt.Instance {
-			return nil
-		}
-		if !said && err == nil {
-			f.log.Info("shard is another frontier's, with its state; waiting", "shard", id, "owner", rec.Owner)
-			said = true
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(2 * time.Second):
-		}
-	}
-}
-
-// serveShard opens a shard's file and follows its log until ctx ends or something fails.
-func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership) error {
-	f.mu.Lock()
-	j := f.j
-	f.mu.Unlock()
-	s, err := openShard(f.opt.Dir, id, f.names, j, own.Epoch(), f.opt.Instance, own.Valid, f.log)
+// holdShard takes a shard as soon as it should be ours and can be had, and serves it until it should be ours no longer, ctx
+// ends, or something fails.
+func (f *Frontier) holdShard(ctx context.Context, id int, kv jetstream.KeyValue) error {
+	same, err := f.sameDir(ctx, id, kv)
 	if err != nil {
 		return err
 	}
-	s.out, s.budget, s.met, s.notify = f.opt.CrawlLog, f.budget, f.met, f.wake
-	start := f.startOf(s, own)
-
-	// run outlives ctx: after it ends the log is still applied until no visit is outstanding, or the grace is over.
-	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	g, gctx := errgroup.WithContext(run)
-	g.Go(func() error { return own.Run(gctx) })
-	g.Go(func() error { return s.keepCommitted(gctx) })
-	g.Go(func() error { return s.sendOutbox(gctx, f.appendTo) })
-	g.Go(func() error { return f.purge(gctx, s) })
-	g.Go(func() error { return f.follow(gctx, s, start) })
-	subs, err := f.serveLeases(s)
+	said := ""
+	mine := func() bool {
+		if !f.claims.has(id) {
+			return false
+		}
+		err := f.attainable(ctx, id, kv)
+		if err != nil && err.Error() != said && ctx.Err() == nil {
+			said = err.Error()
+			f.log.Error("the shard is not taken", "shard", id, "error", err)
+		}
+		return err == nil
+	}
+	own, err := queue.Own(ctx, kv, ownerKey(id), queue.OwnOptions{
+		Owner: f.opt.Instance, Term: f.opt.Term, SameDir: same, Mine: mine, Log: f.log,
+	})
 	if err != nil {
+		return err
+	}
+	held, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() {
+		_ = f.claims.await(held, id, false)
 		cancel()
-		return errors.Join(err, g.Wait(), s.close())
+	})
+	return f.serveShard(held, id, own)
+}
+
+// ownerKey is the key of a shard's ownership record.
+func ownerKey(id int) string { return fmt.Sprintf("frontier.%d", id) }
+
+// keeper renews an ownership while something else goes on.
+type keeper struct {
+	stop func()
+	done chan struct{}
+	err  error // once done is closed
+}
+
+func keep(ctx context.Context, own *queue.Ownership) *keeper {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	k := &keeper{stop: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(k.done)
+		k.err = own.Run(ctx)
+	}()
+	return k
+}
+
+// watch returns why the ownership ended, or nil when ctx did.
+func (k *keeper) watch(ctx context.Context) error {
+	select {
+	case <-k.done:
+		return k.err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func (k *keeper) end() {
+	k.stop()
+	<-k.done
+}
+
+// serveShard opens a shard that was just taken and follows its log until ctx ends or something fails.
+func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership) (err error) {
+	began := time.Now()
+	k := keep(ctx, own)
+	defer k.end()
+	s, owed, err := f.openTaken(ctx, k, id, own)
+	if err != nil {
+		if ctx.Err() != nil {
+			// Nothing was granted. The record names another owner's state, so whoever is next waits a lease all the same.
+			f.release(ctx, own, "")
+			return nil
+		}
+		return err
+	}
+	visits := len(s.visits)
+	var once sync.Once
+	ready := func(owed start) {
+		once.Do(func() { f.ready(s, own, owed, visits, began) })
+	}
+
+	// work outlives ctx: after it ends the log is still applied until no visit is outstanding or the grace is over, or the
+	// shard is handed over.
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	g, gctx := errgroup.WithContext(work)
+	g.Go(func() error { return k.watch(gctx) })
+	g.Go(func() error { return s.keepCommitted(gctx) })
+	g.Go(func() error { return s.runPasses(gctx) })
+	g.Go(func() error { return s.settle(gctx) })
+	g.Go(func() error { return s.sendOutbox(gctx, false, f.appendTo) })
+	g.Go(func() error { return s.sendOutbox(gctx, true, f.handOverPages) })
+	g.Go(func() error { return f.follow(gctx, s, owed, ready) })
+	if f.opt.Embedded {
+		g.Go(func() error { return f.purge(gctx, s) })
+	} else {
+		g.Go(func() error { return f.checkpoint(gctx, s, own) })
+	}
+	stopLeases, err := f.serveLeases(s)
+	if err != nil {
+		stopWork()
+		return errors.Join(err, g.Wait(), s.close(false))
 	}
 	f.mu.Lock()
 	f.shards[id], f.served[id] = s, true
-	j = f.j
+	j := f.j
 	f.mu.Unlock()
 	s.mu.Lock()
 	s.judgeBy(j) // the spec may have changed while the file was opened
@@ -116,28 +170,138 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	select {
 	case <-gctx.Done():
 	case <-ctx.Done():
-		s.drain(gctx, f.opt.StopGrace)
+		if f.opt.Embedded {
+			s.drain(gctx, f.opt.StopGrace)
+		} else if f.moving.enter(f.grace) == nil {
+			defer f.moving.leave()
+		}
+	}
+	s.freeze()
+	stopLeases()
+	stopWork()
+	err = g.Wait()
+	if f.opt.Embedded {
+		return f.letGo(ctx, s, own, err)
+	}
+	return f.handOver(ctx, s, own, err)
+}
+
+// ready tells that a shard which was just taken knows all that is in its log.
+func (f *Frontier) ready(s *shard, own *queue.Ownership, owed start, visits int, began time.Time) {
+	f.met.readyTime.Observe(time.Since(began).Seconds())
+	f.met.taken.WithLabelValues(owed.String()).Inc()
+	s.log.Info("shard taken", "from", own.Predecessor().Owner, "owed", owed.String(), "visits", visits,
+		"took", time.Since(began).Round(time.Millisecond))
+}
+
+// openTaken brings a shard that was just taken into memory, in the state in which its owner must have it, and tries again until
+// that succeeds, ctx ends or the shard is lost. A try under way when ctx ends goes on: who has the shard open can hand it
+// over in order.
+func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.Ownership) (*shard, start, error) {
+	trying, cancel := context.WithCancel(f.grace)
+	defer cancel()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() {
+		_ = k.watch(trying)
+		cancel() // no need for the state of a shard that is lost
+	})
+	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+		s, start, err := f.tryOpen(trying, id, own)
+		switch {
+		case err == nil || f.opt.Embedded || errors.Is(err, ErrFormat):
+			return s, start, err
+		case ctx.Err() != nil || trying.Err() != nil:
+			return nil, 0, err
+		}
+		f.log.Error("a shard was taken, but cannot be opened; trying again", "shard", id, "error", err, "wait", wait)
+		select {
+		case <-ctx.Done():
+			return nil, 0, err
+		case <-trying.Done():
+			return nil, 0, err
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s *shard, st start, err error) {
+	var unreadable []string
+	if !f.opt.Embedded {
+		if unreadable, err = f.prepare(ctx, id, own); err != nil {
+			return nil, 0, err
+		}
 	}
 	f.mu.Lock()
-	delete(f.shards, id)
+	j := f.j
 	f.mu.Unlock()
-	cancel()
-	err = g.Wait()
-	for _, sub := range subs {
-		sub.Unsubscribe()
+	s, err = openShard(f.opt.Dir, id, f.names, j, own.Epoch(), f.opt.Instance, own.Valid, f.log)
+	if err != nil {
+		return nil, 0, err
 	}
+	s.out, s.budget, s.met, s.notify, s.unreadable = f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable
+	st = f.startOf(s, own)
+	s.mu.Lock()
+	if own.Predecessor() == (queue.Record{}) {
+		s.unaware = cmp.Or(f.opt.Term, 10*time.Second)
+	}
+	if st == startClean {
+		s.sure = true
+		err = s.carryOn(s.carried, time.Now())
+	}
+	s.carried = nil
+	if err == nil && f.opt.Embedded {
+		err = s.afterReboot()
+	}
+	if err == nil {
+		err = s.commit(true) // from here on the file is the one the record speaks of
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return nil, 0, errors.Join(err, s.close(false))
+	}
+	return s, st, nil
+}
+
+// freeze ends granting and renewing for good.
+func (s *shard) freeze() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frozen = true
+}
+
+// letGo closes a shard that no other frontier waits for.
+func (f *Frontier) letGo(ctx context.Context, s *shard, own *queue.Ownership, err error) error {
+	f.forget(s.id)
 	s.mu.Lock()
 	idle := len(s.visits) == 0
 	s.mu.Unlock()
-	err = errors.Join(err, s.close())
+	err = errors.Join(err, s.close(true))
 	if err == nil && idle {
-		rctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer done()
-		if err := own.Release(rctx, ""); err != nil {
-			f.log.Warn("shard not released; its next owner will wait a lease", "shard", id, "error", err)
-		}
+		f.release(ctx, own, "")
 	}
 	return err
+}
+
+// forget stops answering for a shard.
+func (f *Frontier) forget(id int) {
+	f.mu.Lock()
+	delete(f.shards, id)
+	f.mu.Unlock()
+	f.budget.forget(id)
+}
+
+// release lets go of a shard in the record, and reports whether it could. That it cannot is no failure: its next owner
+// waits a little longer.
+func (f *Frontier) release(ctx context.Context, own *queue.Ownership, checkpoint string) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := own.Release(ctx, checkpoint); err != nil {
+		f.log.Warn("a shard is not released; its next owner will wait a lease", "error", err)
+		return false
+	}
+	return true
 }
 
 // drain waits until no visit is outstanding, for at most d.
@@ -200,16 +364,22 @@ func (f *Frontier) purge(ctx context.Context, s *shard) error {
 	}
 }
 
-// serveLeases answers the fetchers' requests about one shard: renewals, and robots.txt bodies by digest.
-func (f *Frontier) serveLeases(s *shard) ([]*nats.Subscription, error) {
+// serveLeases answers the fetchers' requests about one shard until stop is called: renewals, and robots.txt bodies by
+// digest. Who may not act for the shard says nothing: a fetcher asks again as long as its lease lasts, and by then another
+// owner may know better.
+func (f *Frontier) serveLeases(s *shard) (stop func(), err error) {
 	renew, err := f.q.NC.Subscribe(f.names.Renew(s.id), func(m *nats.Msg) {
 		r, err := crawl.DecodeRenew(m.Data)
 		if err != nil {
 			return
 		}
 		s.mu.Lock()
+		mute := s.frozen || !s.valid()
 		ans := s.renew(r.Visits, time.Now())
 		s.mu.Unlock()
+		if mute {
+			return
+		}
 		m.Respond(crawl.AppendRenewed(nil, ans))
 	})
 	if err != nil {
@@ -228,5 +398,8 @@ func (f *Frontier) serveLeases(s *shard) ([]*nats.Subscription, error) {
 		renew.Unsubscribe()
 		return nil, err
 	}
-	return []*nats.Subscription{renew, bodies}, nil
+	return func() {
+		renew.Unsubscribe()
+		bodies.Unsubscribe()
+	}, nil
 }

@@ -39,8 +39,10 @@ type shard struct {
 	valid func() bool // may we act as the owner now
 
 	mu      sync.Mutex // guards everything below
+	at      time.Time  // the broker's time of the event being applied, or zero
 	budget  *budget
-	j       judge // what URLs are judged by
+	j       judge     // what URLs are judged by
+	judged  time.Time // when URLs were judged anew last
 	db      *bolt.DB
 	tx      *bolt.Tx
 	m       meta
@@ -55,7 +57,7 @@ type shard struct {
 	later  time.Time // when the first waiting URL is due; zero = none
 	recent recent
 
-	visits   map[uint64]*visit
+	visits   map[crawl.VisitID]*visit // those of earlier epochs came with the shard
 	visitN   uint64
 	inFlight int64     // URLs in outstanding visits
 	ghosts   []ghost   // visits that expired lately: their fetchers may still tell of pages
@@ -63,6 +65,24 @@ type shard struct {
 	spent    time.Time // the page budget was found spent: no page before this
 	summary  summary   // of all hosts, kept for a while
 	caughtUp bool      // the log as it was when we began has been applied
+	visited  bool      // the log that was read at the start tells of visits
+	// unaware is for how long the last owner may go on, not knowing that he is that no more. Own has waited for it, unless
+	// the ownership record was lost.
+	unaware time.Duration
+	sure    bool      // after quiet, no visit is under way but those in visits
+	frozen  bool      // being handed over: nothing is granted or renewed any more
+	carried []carried // visits that came with the shard, until it is known whether they are all there are
+
+	copies     int      // images made in this epoch
+	copySoon   bool     // a checkpoint is due whatever the log holds
+	unreadable []string // checkpoints that the record names, or named, and that could not be read
+
+	mirrors    map[mirrorRef]struct{} // origins with a mirror record
+	settling   map[mirrorRef]struct{} // of them, those whose URLs are being gone through
+	mirrorsDue time.Time              // when the first of them is due; zero: none
+	forwards   []forwarded            // to be handed on when the event is applied
+	aliases    []crawl.Page           // to be told to the indexer then
+	retries    []sitemapRetryAt
 
 	outbox      []outMessage // not yet sent, in order
 	committedTo uint64       // outbox number up to which the commit is done
@@ -73,7 +93,8 @@ type shard struct {
 
 	met    *metrics      // nil in a Reader
 	notify chan struct{} // signalled (not closed) when something may be due earlier than thought; nil in a Reader
-	outbnd chan struct{} // signalled when the outbox has something committed to send
+	// Signalled when the outbox may have something committed to send: events, pages.
+	outbnd, pagesOut chan struct{}
 }
 
 type robotsRef struct {
@@ -86,9 +107,9 @@ func openShard(dir string, id int, names crawl.Names, j judge, epoch uint64, own
 	s := &shard{
 		id: id, names: names, path: filepath.Join(dir, fileName(id)), log: log.With("shard", id), epoch: epoch,
 		valid: valid, j: j,
-		hosts: map[canon.Host]*host{}, byID: map[hostID]*host{}, visits: map[uint64]*visit{},
+		hosts: map[canon.Host]*host{}, byID: map[hostID]*host{}, visits: map[crawl.VisitID]*visit{},
 		digests: map[string]robotsRef{},
-		outbnd:  make(chan struct{}, 1),
+		outbnd:  make(chan struct{}, 1), pagesOut: make(chan struct{}, 1),
 	}
 	db, err := openDB(s.path, false)
 	if err != nil {
@@ -136,26 +157,22 @@ func (s *shard) load(owner string) error {
 	if err != nil {
 		return err
 	}
-	err = tx.Bucket(bucketOutbox).ForEach(func(k, v []byte) error {
-		s.outbox = append(s.outbox, outMessage{n: binary.BigEndian.Uint64(k), shard: int(binary.BigEndian.Uint16(v)), data: append([]byte(nil), v[2:]...)})
-		return nil
-	})
-	if err != nil {
+	if err := s.loadOutbox(); err != nil {
 		return err
 	}
 	s.committedTo = s.m.Outbox
+	if s.carried, err = takeVisits(tx); err != nil {
+		return err
+	}
 	s.loadLater()
-	if boot := bootID(); s.m.BootID != boot {
-		if s.m.BootID != "" && !s.m.Clean {
-			// The machine went down under us: what was acknowledged in the last seconds may never have reached a disk.
-			s.log.Warn("the machine was restarted without a clean stop: fetching the last seconds' pages again")
-			if err := s.requeueSince(time.UnixMilli(s.m.Written).Add(-10 * time.Second)); err != nil {
-				return err
-			}
-		}
-		s.m.BootID = boot
+	s.loadMirrors(now)
+	if err := s.loadSitemaps(now); err != nil {
+		return err
 	}
 	if err := s.judgeAnew(); err != nil {
+		return err
+	}
+	if err := s.beginPasses(); err != nil {
 		return err
 	}
 	s.was = s.m
@@ -167,25 +184,48 @@ func (s *shard) load(owner string) error {
 	return nil
 }
 
+// afterReboot re-queues the last fetches when the machine went down under us. It is for a broker on this very machine: what
+// that acknowledged in the last seconds may never have reached a disk. The caller holds mu.
+func (s *shard) afterReboot() error {
+	boot := bootID()
+	if s.m.BootID == boot {
+		return nil
+	}
+	if s.m.BootID != "" && !s.was.Clean {
+		s.log.Warn("the machine was restarted without a clean stop: fetching the last seconds' pages again")
+		if err := s.requeueSince(time.UnixMilli(s.m.Written).Add(-10 * time.Second)); err != nil {
+			return err
+		}
+	}
+	s.m.BootID = boot
+	s.changes++
+	return nil
+}
+
 // justVisited treats every host as visited at last: what an owner must do when it cannot know better.
 func (s *shard) justVisited(last, now time.Time) {
 	for _, h := range s.hosts {
 		if t := last.Add(max(s.delayOf(h).d, h.Delay)); h.Due.Before(t) {
 			h.Due, h.DueReason = t, ""
+			s.touch(h)
 		}
 		s.reschedule(h, now)
 	}
 }
 
-// close commits what there is and closes the file. clean says that the caller knows of no outstanding visit.
-func (s *shard) close() error {
+// close commits what there is and closes the file, unless what there is was handed over. clean says that the shard is left
+// in order, by its owner: no visit is outstanding then.
+func (s *shard) close(clean bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.db == nil {
 		return nil
 	}
-	s.m.Clean = len(s.visits) == 0 && s.broken == nil
-	err := s.commit(false)
+	var err error
+	if clean || !s.frozen || s.changes > 0 {
+		s.m.Clean = clean && s.inOrder(time.Now()) && len(s.visits) == 0
+		err = s.commit(false)
+	}
 	if s.tx != nil {
 		s.tx.Rollback()
 		s.tx = nil
@@ -194,6 +234,9 @@ func (s *shard) close() error {
 	s.db = nil
 	return err
 }
+
+// inOrder reports whether visits has every visit that may be under way.
+func (s *shard) inOrder(now time.Time) bool { return s.sure && !now.Before(s.quiet) && s.broken == nil }
 
 // fail marks the shard broken: its transaction is in doubt, and only opening the file anew puts memory and disk in
 // step again.
@@ -247,8 +290,8 @@ func (s *shard) commit(again bool) error {
 	s.met.commit.Observe(time.Since(began).Seconds())
 	s.tx, s.changes = nil, 0
 	s.committedTo = s.m.Outbox
-	s.m.Clean = false
 	signal(s.outbnd)
+	signal(s.pagesOut)
 	if !again {
 		return nil
 	}
@@ -307,6 +350,7 @@ func (s *shard) applyOne(e queue.Entry) error {
 		return s.fail(err)
 	}
 	s.m.Seq, s.m.SeqTime = e.Seq, e.Time.UnixNano()
+	s.m.Applied += int64(len(e.Data)) + entryOverhead
 	s.changes++
 	if s.changes >= commitChanges {
 		return s.commit(true)
@@ -319,6 +363,7 @@ var errClosed = errors.New("frontier: shard is closed")
 // applyEvent applies one event. sent is the server's time of it.
 func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	now := time.Now()
+	s.at, s.visited = sent, s.visited || !ev.Visit.IsZero()
 	at := sent // for how long facts stay fresh: never later than now, whatever the clocks say
 	if at.IsZero() || at.After(now) {
 		at = now
@@ -334,8 +379,12 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 		}
 	}
 	for i := range ev.Probes {
-		if err := s.applyProbe(&ev.Probes[i], at, now); err != nil {
+		p := &ev.Probes[i]
+		if err := s.applyProbe(p, at, now); err != nil {
 			return err
+		}
+		if h := s.hosts[p.Origin.Host]; h != nil && !ev.Visit.IsZero() && s.m.Lost.isLost(ev.Visit) {
+			s.probeLost(h, func(o *origin) bool { return o.Origin == p.Origin })
 		}
 	}
 	for i := range ev.Links {
@@ -353,10 +402,25 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 			return err
 		}
 	}
-	if ev.Outcome != nil {
-		return s.applyOutcome(ev, now)
+	for i := range ev.Missing {
+		if err := s.applyMissing(ev.Missing[i], now); err != nil {
+			return err
+		}
 	}
-	return nil
+	for i := range ev.Removed {
+		if err := s.applyRemoved(ev.Removed[i], now); err != nil {
+			return err
+		}
+	}
+	if ev.StoreLost != "" {
+		s.applyStoreLost(ev.StoreLost)
+	}
+	if ev.Outcome != nil {
+		if err := s.applyOutcome(ev, now); err != nil {
+			return err
+		}
+	}
+	return s.flushMirrors(now)
 }
 
 // position is where the log was applied to.
@@ -381,7 +445,15 @@ func (s *shard) keepCommitted(ctx context.Context) error {
 		s.mu.Lock()
 		now := time.Now()
 		s.expire(now)
-		err := s.commit(true)
+		err := s.mirrorUpkeep(now)
+		if err == nil && len(s.retries) > 0 {
+			if err = s.retrySitemaps(now); err != nil {
+				err = s.fail(err)
+			}
+		}
+		if err == nil {
+			err = s.commit(true)
+		}
 		s.tellBudget(now)
 		if soon := now.Add(5 * time.Second); len(s.due) == 0 || s.due[0].when.After(soon) {
 			s.budget.giveBack(s.id) // no use for more pages soon

@@ -17,11 +17,15 @@ import (
 type bench struct {
 	t     testing.TB
 	dir   string
+	id    int // of the shard
 	spec  crawl.Spec
 	s     *shard
 	log   []queue.Entry
 	n     int // epochs
 	start start
+
+	copy     []byte // the last checkpoint
+	copyName string
 }
 
 func testSpec(seeds ...string) crawl.Spec {
@@ -40,14 +44,17 @@ func newBench(t testing.TB, spec crawl.Spec) *bench {
 }
 
 // open opens the shard's file and replays the log after it, as an owner of the next epoch.
-func (b *bench) open() {
+func (b *bench) open() { b.t.Helper(); b.openWith(func(*shard) error { return nil }) }
+
+// openWith does so, with something to be done before the log is read.
+func (b *bench) openWith(first func(*shard) error) {
 	b.t.Helper()
 	j, err := newJudge(b.spec)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.n++
-	s, err := openShard(b.dir, 0, "t", j, uint64(b.n), "me", func() bool { return true }, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	s, err := openShard(b.dir, b.id, "t", j, uint64(b.n), "me", func() bool { return true }, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -55,6 +62,9 @@ func (b *bench) open() {
 	s.notify = make(chan struct{}, 1)
 	s.budget = &budget{}
 	b.s = s
+	if err := first(s); err != nil {
+		b.t.Fatal(err)
+	}
 	for _, e := range b.log {
 		if e.Seq > s.m.Seq {
 			if err := s.apply([]queue.Entry{e}); err != nil {
@@ -77,7 +87,12 @@ func (b *bench) crash() {
 
 func (b *bench) event(ev crawl.Event) {
 	b.t.Helper()
-	e := queue.Entry{Position: queue.Position{Seq: uint64(len(b.log) + 1), Time: time.Now()}, Data: crawl.AppendEvent(nil, &ev)}
+	b.eventData(crawl.AppendEvent(nil, &ev))
+}
+
+func (b *bench) eventData(data []byte) {
+	b.t.Helper()
+	e := queue.Entry{Position: queue.Position{Seq: uint64(len(b.log) + 1), Time: time.Now()}, Data: data}
 	b.log = append(b.log, e)
 	if err := b.s.apply([]queue.Entry{e}); err != nil {
 		b.t.Fatal(err)

@@ -30,6 +30,10 @@ func (s *shard) status(now, since time.Time) crawl.Status {
 	}
 	st.Rate = s.rate.perSecond(now, since)
 	sum := s.summarise(now)
+	if st.Again = sum.again; sum.again > 0 {
+		next := sum.next.UTC()
+		st.NextAgain = &next
+	}
 	dueSoon, eta := sum.dueSoon, sum.eta
 	st.Held = slices.Clone(sum.held)
 	if st.Rate > 0 || dueSoon == 0 {
@@ -42,7 +46,7 @@ func (s *shard) status(now, since time.Time) crawl.Status {
 	}
 	st.Shards = []crawl.ShardStatus{{
 		Shard: s.id, Epoch: s.epoch, Owner: s.m.Owner, Applied: s.m.Seq, Outstanding: len(s.visits), Outbox: len(s.outbox),
-		Errands: s.pendingErrands(now, s.patience()), DueSoon: dueSoon,
+		Errands: s.pendingErrands(now, s.patience()) + s.mirrorsPending(now, s.patience()), DueSoon: dueSoon,
 	}}
 	return st
 }
@@ -54,6 +58,8 @@ type summary struct {
 	dueSoon int64 // URLs due within hold-max
 	eta     time.Duration
 	held    []crawl.HeldHost
+	again   int64     // URLs that are asked for again
+	next    time.Time // when the first of them is due
 }
 
 // summarise goes over all hosts, but not all the time: with many hosts an earlier answer is good for a while, as long as
@@ -64,9 +70,19 @@ func (s *shard) summarise(now time.Time) *summary {
 	}
 	began := time.Now()
 	m := summary{at: now}
+	if s.passing() {
+		m.dueSoon++ // there are more to come
+	}
+	m.dueSoon += int64(len(s.settling))
 	for _, h := range s.hosts {
 		if len(h.errands) > 0 && !h.Due.After(s.patientUntil(now)) {
 			m.dueSoon += int64(len(h.errands))
+		}
+		if next, n := s.againOf(h); n > 0 {
+			if m.again == 0 || next.Before(m.next) {
+				m.next = next
+			}
+			m.again += n
 		}
 		if h.Queued == 0 {
 			continue
@@ -87,6 +103,7 @@ func (s *shard) summarise(now time.Time) *summary {
 		return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Host, b.Host))
 	})
 	m.held = m.held[:min(len(m.held), maxHeld)]
+	m.dueSoon += s.sitemapsDueBy(s.patientUntil(now))
 	m.cost = time.Since(began)
 	s.summary = m
 	return &s.summary
@@ -160,11 +177,32 @@ func (s *shard) held(h *host, now time.Time) (held bool, reason string, until ti
 	return reason != "", reason, until
 }
 
-// AddStatus adds the parts of a crawl's status up.
-func AddStatus(a, b crawl.Status) crawl.Status {
-	if a.ByReason == nil {
-		a.ByReason = map[string]int64{}
+// Sum adds the parts of a crawl's status up, one of each shard. Of a shard that moved while its owners were asked there may
+// be two; the later owner's counts.
+func Sum(parts []crawl.Status) crawl.Status {
+	latest := map[int]crawl.ShardStatus{}
+	for _, p := range parts {
+		for _, s := range p.Shards {
+			if was, ok := latest[s.Shard]; !ok || cmp.Or(cmp.Compare(s.Epoch, was.Epoch), cmp.Compare(s.Applied, was.Applied)) >= 0 {
+				latest[s.Shard] = s
+			}
+		}
 	}
+	st := crawl.Status{ByReason: map[string]int64{}}
+	for _, p := range parts {
+		if len(p.Shards) == 1 {
+			s := p.Shards[0]
+			if latest[s.Shard] != s {
+				continue
+			}
+			delete(latest, s.Shard)
+		}
+		st = addStatus(st, p)
+	}
+	return st
+}
+
+func addStatus(a, b crawl.Status) crawl.Status {
 	for k, n := range b.ByReason {
 		a.ByReason[k] += n
 	}
@@ -177,6 +215,10 @@ func AddStatus(a, b crawl.Status) crawl.Status {
 	a.Failed += b.Failed
 	a.Bytes += b.Bytes
 	a.Hosts += b.Hosts
+	a.Again += b.Again
+	if b.NextAgain != nil && (a.NextAgain == nil || b.NextAgain.Before(*a.NextAgain)) {
+		a.NextAgain = b.NextAgain
+	}
 	a.Rate += b.Rate
 	a.Held = append(a.Held, b.Held...)
 	a.Shards = append(a.Shards, b.Shards...)
@@ -192,6 +234,7 @@ func AddStatus(a, b crawl.Status) crawl.Status {
 	if a.State == "" || b.State == "paused" {
 		a.State = b.State
 	}
+	a.Trouble = cmp.Or(a.Trouble, b.Trouble)
 	if a.Limit == "" {
 		a.Limit = b.Limit
 	}
@@ -240,11 +283,13 @@ func (s *shard) hostInfo(h *host, now time.Time) crawl.HostInfo {
 			hi.DelayS, hi.DelaySource = o.CrawlDelay.Seconds(), "crawl-delay"
 		}
 	}
+	hi.MirrorOf = h.mirrorsOf(hi.Robots)
 	if main >= 0 {
 		r := hi.Robots[main]
 		hi.Robot = &r
 	}
 	hi.State, hi.Reason, hi.NextDue = s.hostState(h, now)
+	hi.Sitemaps = s.sitemapInfos(h, maxSitemapInfos)
 	return hi
 }
 
@@ -253,6 +298,9 @@ func (s *shard) hostState(h *host, now time.Time) (state, reason string, next *t
 		return "visiting", "", nil
 	}
 	if h.Queued == 0 && len(h.errands) == 0 {
+		if t, n := s.againOf(h); n > 0 {
+			return "idle", "", &t
+		}
 		return "idle", "", nil
 	}
 	for i := range h.Origins {
@@ -264,7 +312,7 @@ func (s *shard) hostState(h *host, now time.Time) (state, reason string, next *t
 		return "held", why, &until
 	}
 	when := h.Due
-	from, ok := ready(h, now)
+	from, ok := s.ready(h, now)
 	if from.After(when) {
 		when = from
 	}

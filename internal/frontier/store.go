@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -28,12 +31,19 @@ var (
 	bucketSeen    = []byte("seen")    // host id, hash of the URL (, probe) → order: the seen set
 	bucketURLs    = []byte("urls")    // host id, order → URL record (record.go)
 	bucketQueue   = []byte("queue")   // host id, origin index, depth, order → nothing
+	bucketAgain   = []byte("again")   // host id, origin index, pace, due (Unix s), order → nothing: URLs to be asked for again
 	bucketLater   = []byte("later")   // due (Unix ms), host id, order → nothing: URLs that wait for another attempt
+	bucketForget  = []byte("forget")  // host id → order of the URL from which on they are judged anew: see forget.go
 	bucketErrands = []byte("errands") // host id, errand → nothing
 	bucketOutbox  = []byte("outbox")  // number → target shard, event: sent after the commit that holds it
 
-	allBuckets = [][]byte{bucketMeta, bucketNames, bucketHosts, bucketRobots, bucketSeen, bucketURLs, bucketQueue, bucketLater,
-		bucketErrands, bucketOutbox}
+	bucketSitemaps  = []byte("sitemaps")  // host id, URL, origin → what is known of a sitemap (sitemaps.go)
+	bucketSitequeue = []byte("sitequeue") // host id, URL, origin → nothing: sitemaps that are to be read
+
+	bucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
+
+	allBuckets = [][]byte{bucketMeta, bucketNames, bucketHosts, bucketRobots, bucketSeen, bucketURLs, bucketQueue, bucketLater, bucketAgain, bucketForget,
+		bucketErrands, bucketOutbox, bucketTwins, bucketSitemaps, bucketSitequeue}
 )
 
 // ErrFormat says that a file was written by another version of Curtsy.
@@ -44,17 +54,9 @@ func fileName(shard int) string { return fmt.Sprintf("frontier-%d.db", shard) }
 
 // openDB opens or creates a shard's file. It waits at most a second for another process to let go of it.
 func openDB(path string, readOnly bool) (*bolt.DB, error) {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{
-		Timeout:        time.Second,
-		ReadOnly:       readOnly,
-		FreelistType:   bolt.FreelistMapType,
-		NoFreelistSync: true, // the free list is rebuilt on opening; commits write less
-	})
-	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, fmt.Errorf("open %s: another process holds it (see the pid in the lock file beside it): stop it with `curtsy stop`, or ask it with --nats: %w", path, err)
-	}
+	db, err := openBolt(path, readOnly)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, err
 	}
 	if readOnly {
 		err = db.View(func(tx *bolt.Tx) error { return checkFormat(tx, path) })
@@ -64,6 +66,39 @@ func openDB(path string, readOnly bool) (*bolt.DB, error) {
 	if err != nil {
 		db.Close()
 		return nil, err
+	}
+	return db, nil
+}
+
+// mapRoom is how much of a file is mapped from the beginning: while a checkpoint is read, a file that outgrows its mapping
+// makes its writer wait. It costs addresses, not memory, but on Windows, where it costs disk.
+func mapRoom() int {
+	if strconv.IntSize < 64 || runtime.GOOS == "windows" {
+		return 0
+	}
+	return 4 << 30
+}
+
+func openBolt(path string, readOnly bool) (*bolt.DB, error) {
+	o := &bolt.Options{
+		Timeout:        time.Second,
+		ReadOnly:       readOnly,
+		FreelistType:   bolt.FreelistMapType,
+		NoFreelistSync: true, // the free list is rebuilt on opening; commits write less
+	}
+	if !readOnly {
+		o.InitialMmapSize = mapRoom()
+	}
+	db, err := bolt.Open(path, 0o600, o)
+	if errors.Is(err, syscall.ENOMEM) { // not even the addresses
+		o.InitialMmapSize = 0
+		db, err = bolt.Open(path, 0o600, o)
+	}
+	if errors.Is(err, berrors.ErrTimeout) {
+		return nil, fmt.Errorf("open %s: another process holds it (see the pid in the lock file beside it): stop it with `curtsy stop`, or ask it with --nats: %w", path, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return db, nil
 }
@@ -86,7 +121,9 @@ func checkFormat(tx *bolt.Tx, path string) error {
 
 func initFormat(tx *bolt.Tx, path string) error {
 	if tx.Bucket(bucketMeta) != nil {
-		return checkFormat(tx, path)
+		if err := checkFormat(tx, path); err != nil {
+			return err
+		}
 	}
 	for _, name := range allBuckets {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
@@ -142,9 +179,16 @@ type meta struct {
 	Counts   counts `json:"counts"`
 	Spec     string `json:"spec"`    // fingerprint of what the URLs were judged by (reopen.go)
 	BootID   string `json:"boot_id"` // of the machine that wrote last
-	Clean    bool   `json:"clean"`   // closed with nothing outstanding
+	Clean    bool   `json:"clean"`   // closed with nothing outstanding but what keyVisits lists
 	Written  int64  `json:"written"` // Unix ms
 	Outbox   uint64 `json:"outbox"`  // last outbox number
+
+	Applied int64 `json:"applied,omitempty"` // bytes of the log applied in all
+	Gen     int   `json:"gen,omitempty"`     // how often the log was found to begin anew
+	Mark    mark  `json:"mark,omitzero"`     // the last checkpoint
+
+	Lost lostStore `json:"lost,omitzero"`
+	Plan planning  `json:"plan,omitzero"`
 }
 
 // counts is the accounting of a shard's URLs by class. In-flight URLs are among the queued.

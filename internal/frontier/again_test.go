@@ -1,0 +1,590 @@
+package frontier
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// What may come of asking for a page.
+var (
+	same    = crawl.Result{Class: crawl.Stored, Status: 304, NotModified: true}
+	gone    = crawl.Result{Class: crawl.Failed, Status: 404, Reason: crawl.ReasonHTTP4xx}
+	failing = crawl.Result{Class: crawl.Retry, Status: 503, Reason: crawl.ReasonHTTP5xx}
+	noindex = crawl.Result{Class: crawl.Refused, Status: 200, Reason: crawl.ReasonNoindex}
+)
+
+// version is a page with another body each time n is another.
+func version(n uint64) crawl.Result {
+	return crawl.Result{Class: crawl.Stored, Status: 200, Digest: n, ETag: fmt.Sprintf("\"%d\"", n), LastModified: "Tue, 15 Nov 1994 12:45:26 GMT"}
+}
+
+// says answers every URL alike, as a fetcher does.
+func says(r crawl.Result) func(crawl.VisitURL) crawl.Result {
+	return func(u crawl.VisitURL) crawl.Result {
+		r := r
+		r.Kept = u.Keep && r.Reason == crawl.ReasonHTTP4xx
+		return r
+	}
+}
+
+// freshBench is a shard with one page, stored a moment ago, under re-crawl.
+func freshBench(t *testing.T, more ...string) *bench {
+	spec := testSpec("http://a.example/")
+	spec.Recrawl = true
+	b := newBench(t, spec)
+	b.links(0, "", append([]string{"http://a.example/"}, more...)...)
+	for _, v := range b.grant(len(more) + 1) {
+		b.answer(v, says(version(1)))
+	}
+	if st := b.status(); st.Stored != int64(len(more)+1) {
+		t.Fatalf("%+v", st)
+	}
+	return b
+}
+
+// next grants the next visit there is, and says how long that took.
+func (b *bench) next() (v crawl.Visit, after time.Duration) {
+	b.t.Helper()
+	began := time.Now()
+	for time.Since(began) < 400*24*time.Hour {
+		if vs := b.grant(1); len(vs) > 0 {
+			return vs[0], time.Since(began)
+		}
+		time.Sleep(b.untilDue())
+	}
+	b.t.Fatal("nothing is ever granted")
+	return v, 0
+}
+
+// untilDue is how long match would wait.
+func (b *bench) untilDue() time.Duration {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	t := b.s.nextDue()
+	if t.IsZero() {
+		return time.Hour
+	}
+	return max(time.Until(t), 100*time.Millisecond)
+}
+
+func TestAPageIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t)
+		var waits []time.Duration
+		for i, r := range []crawl.Result{same, same, version(2), version(3), version(3), version(4)} {
+			v, after := b.next()
+			waits = append(waits, after.Round(time.Hour))
+			u := v.URLs[0]
+			if len(v.URLs) != 1 || !u.Keep || u.ETag == "" || u.LastModified != "Tue, 15 Nov 1994 12:45:26 GMT" {
+				t.Errorf("granted %+v, want the page with its validators", v.URLs)
+			}
+			if st := b.status(); st.Stored != 1 || st.Queued != 0 || st.InFlight != 0 || st.State != "running" {
+				t.Errorf("while it is asked for: %+v, want it stored", st)
+			}
+			if again := b.grant(1); len(again) > 0 {
+				t.Fatalf("two visits to %s at once", v.Host)
+			}
+			b.answer(v, says(r))
+			if st := b.status(); st.Stored != 1 || st.Queued != 0 || st.Again != 1 || st.NextAgain == nil {
+				t.Errorf("after %d: %+v", i, st)
+			}
+			b.verify()
+		}
+		// A day; longer by half an octave when it is the same, shorter by one and a half when it is another.
+		if got := fmt.Sprint(waits); got != "[24h0m0s 34h0m0s 48h0m0s 17h0m0s 6h0m0s 8h0m0s]" {
+			t.Errorf("asked again after %v", waits)
+		}
+		if r := b.record("http://a.example/"); r.Asked != 6 || r.Changed != 3 || r.Digest != 4 || r.ETag != `"4"` {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// Between visits to a host lies its delay, whatever they are for; what is new comes first.
+func TestWhatIsNewComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t, "http://a.example/2", "http://a.example/3")
+		time.Sleep(30 * time.Hour)
+		b.links(1, "http://a.example/", "http://a.example/new")
+		v, _ := b.next()
+		var got []string
+		for _, u := range v.URLs {
+			got = append(got, u.URL.PathQuery())
+		}
+		if fmt.Sprint(got) != "[/new / /2 /3]" || v.URLs[0].ETag != "" || v.URLs[0].Keep {
+			t.Errorf("granted %v", got)
+		}
+		if st := b.status(); st.InFlight != 1 || st.Stored != 3 {
+			t.Errorf("%+v, want one in flight and three stored", st)
+		}
+		b.answer(v, says(version(1)))
+		b.links(1, "http://a.example/", "http://a.example/newer")
+		if again := b.grant(1); len(again) > 0 {
+			t.Error("granted before the delay was over")
+		}
+		b.verify()
+	})
+}
+
+// Without re-crawl nothing is asked for again. When it is switched on what was stored before is, and when it is switched off no
+// more.
+func TestRecrawlIsSwitchedWhileRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 2500
+		b := storedBench(t, n)
+		v, _ := b.next()
+		b.finish(v, crawl.Stored, "")
+		quiet := func(what string) {
+			t.Helper()
+			time.Sleep(100 * 24 * time.Hour)
+			if vs := b.grant(1); len(vs) > 0 {
+				t.Fatalf("%s: %+v is granted", what, vs[0].URLs)
+			}
+			if st := b.status(); st.Again != 0 || st.NextAgain != nil || st.Shards[0].DueSoon != 0 {
+				t.Errorf("%s: %+v", what, st)
+			}
+		}
+		quiet("without re-crawl")
+		b.respec(func(s *crawl.Spec) { s.Recrawl = true })
+		if st := b.status(); st.Shards[0].DueSoon == 0 {
+			t.Error("done before all are planned")
+		}
+		if stretches := b.refillAll(); stretches < 3 {
+			t.Errorf("planned in %d stretches", stretches)
+		}
+		b.verify()
+		if st := b.status(); st.Again != n+3 || st.Stored != n+1 || st.Queued != 0 || !endless(st) { // robots and 4xx too
+			t.Errorf("%+v, want all asked for again", st)
+		}
+		v, after := b.next()
+		if len(v.URLs) != maxVisitURLs || after > time.Minute {
+			t.Errorf("%d URLs granted after %v", len(v.URLs), after)
+		}
+		b.finish(v, crawl.Stored, "")
+		b.respec(func(s *crawl.Spec) { s.Recrawl = false })
+		quiet("switched off")
+		b.respec(func(s *crawl.Spec) { s.Recrawl, s.RecrawlMax = true, 3*24*time.Hour })
+		b.crash() // before it is planned
+		b.open()
+		b.refillSome()
+		b.commit()
+		b.refillSome()
+		b.crash() // amid it
+		b.open()
+		b.refillAll()
+		b.verify()
+		if v, after = b.next(); after > time.Minute {
+			t.Errorf("switched on again: granted after %v", after)
+		}
+	})
+}
+
+// Bounds that change hold for what is planned already.
+func TestRecrawlBoundsChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t)
+		b.respec(func(s *crawl.Spec) { s.RecrawlMax = 2 * time.Hour })
+		b.refillAll()
+		v, after := b.next()
+		if after.Round(time.Minute) != 2*time.Hour {
+			t.Errorf("asked again after %v, want --recrawl-max", after)
+		}
+		b.answer(v, says(version(2)))
+		b.respec(func(s *crawl.Spec) { s.RecrawlMin, s.RecrawlMax = 90*time.Hour, 100*time.Hour })
+		b.refillAll()
+		if _, after := b.next(); after.Round(time.Minute) != 90*time.Hour {
+			t.Errorf("asked again after %v, want --recrawl-min", after)
+		}
+	})
+}
+
+func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t)
+		v, _ := b.next()
+		b.answer(v, says(gone))
+		if st := b.status(); st.Stored != 1 || st.Failed != 0 {
+			t.Errorf("%+v: removed at the first 404", st)
+		}
+		if x := b.explain("http://a.example/"); x.State != "stored" || !strings.Contains(x.Detail, "once more") || x.NextDue == nil {
+			t.Errorf("explained as %+v", x)
+		}
+		b.commit()
+		b.crash()
+		b.open()
+		v, after := b.next()
+		if after < verifyGone-time.Minute || after > verifyGone+time.Minute || v.URLs[0].Keep || v.URLs[0].ETag == "" {
+			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
+		}
+		b.answer(v, says(failing)) // says nothing
+		if v, _ = b.next(); v.URLs[0].Keep {
+			t.Error("a failure in between makes it forget that the page was gone")
+		}
+		b.answer(v, says(gone))
+		if st := b.status(); st.Stored != 0 || st.Failed != 1 || st.ByReason["http-4xx"] != 1 || b.s.hosts["a.example"].Stored != 0 {
+			t.Errorf("%+v: seen to be gone twice", st)
+		}
+		b.verify()
+		if v, after = b.next(); after < 29*24*time.Hour || v.URLs[0].ETag != "" || v.URLs[0].Keep { // as seldom as may be
+			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
+		}
+		b.answer(v, says(version(7)))
+		if st := b.status(); st.Stored != 1 || st.Failed != 0 {
+			t.Errorf("%+v: it is back", st)
+		}
+		b.verify()
+	})
+}
+
+// A page that comes back in time was never away.
+func TestAPageThatIsThereAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t)
+		v, _ := b.next()
+		b.answer(v, says(gone))
+		v, _ = b.next()
+		b.answer(v, says(same))
+		if r := b.record("http://a.example/"); r.Gone || r.Class != crawl.Stored || r.Detail != "" {
+			t.Errorf("%+v", r)
+		}
+		if v, _ = b.next(); !v.URLs[0].Keep {
+			t.Error("the next 404 removes it at once")
+		}
+	})
+}
+
+func TestAFailureKeepsTheCopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t)
+		b.respec(func(s *crawl.Spec) { s.RecrawlMin = time.Minute })
+		b.refillAll()
+		v, _ := b.next()
+		var waits []time.Duration
+		for range 4 {
+			b.answer(v, says(failing))
+			if st := b.status(); st.Stored != 1 || st.Queued != 0 || len(st.ByReason) != 0 {
+				t.Fatalf("%+v", st)
+			}
+			var after time.Duration
+			v, after = b.next()
+			waits = append(waits, after.Round(time.Minute))
+			if v.URLs[0].ETag == "" || !v.URLs[0].Keep {
+				t.Errorf("%+v: asked without its validators", v.URLs[0])
+			}
+		}
+		if fmt.Sprint(waits) != "[5m0s 20m0s 1h20m0s 5h20m0s]" {
+			t.Errorf("asked again after %v", waits)
+		}
+		b.answer(v, says(crawl.Result{Class: crawl.Refused, Reason: crawl.ReasonAddress, Rule: "10.0.0.1"}))
+		if x := b.explain("http://a.example/"); x.State != "stored" || !strings.Contains(x.Detail, "10.0.0.1") {
+			t.Errorf("explained as %+v", x)
+		}
+		v, _ = b.next()
+		b.answer(v, says(same))
+		if r := b.record("http://a.example/"); r.Attempts != 1 || r.Detail != "" {
+			t.Errorf("%+v", r)
+		}
+		b.verify()
+	})
+}
+
+// noindex that appears removes the page at once. It is looked at again all the same: the word may be taken back.
+func TestNoindexAppears(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t)
+		v, _ := b.next()
+		b.answer(v, says(noindex))
+		if st := b.status(); st.Stored != 0 || st.Refused != 1 || st.ByReason["noindex"] != 1 {
+			t.Errorf("%+v", st)
+		}
+		v, after := b.next()
+		if after.Round(time.Hour) != firstInterval || v.URLs[0].ETag != "" {
+			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
+		}
+		if st := b.status(); st.Refused != 0 || st.InFlight != 1 {
+			t.Errorf("%+v: what is not held is queued when it is asked for again", st)
+		}
+		b.answer(v, says(version(2)))
+		if st := b.status(); st.Stored != 1 || st.Refused != 0 {
+			t.Errorf("%+v", st)
+		}
+		b.verify()
+	})
+}
+
+// A store is lost: nothing is asked for with validators, and no 304 or failure makes a page count as stored that is nowhere.
+func TestLostPagesAreNotAskedForAsIfTheyWereHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t, "http://a.example/2")
+		old, _ := b.next() // with validators; its outcome comes after the loss
+		b.event(crawl.Event{StoreLost: "s1"})
+		b.answer(old, says(same))
+		if st := b.status(); st.Stored != 0 || st.Queued != 2 {
+			t.Errorf("%+v: answered 304 by a visit from before the loss", st)
+		}
+		b.refillAll()
+		v, _ := b.next()
+		b.answer(v, says(version(2)))
+		b.verify()
+
+		b.event(crawl.Event{StoreLost: "s2"}) // and the pass has not begun when they are due
+		time.Sleep(40 * 24 * time.Hour)
+		v, _ = b.next()
+		if len(v.URLs) != 2 || v.URLs[0].ETag != "" || v.URLs[0].Keep {
+			t.Errorf("%+v: want both fetched anew", v.URLs)
+		}
+		if st := b.status(); st.Stored != 0 || st.InFlight != 2 {
+			t.Errorf("%+v", st)
+		}
+		b.refillAll()
+		b.verify()
+	})
+}
+
+// The indexer says what it does not hold, before the outcome of that visit or after it, and more than once.
+func TestPagesThatAreNotHeld(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := freshBench(t, "http://a.example/2")
+			v, _ := b.next()
+			word := crawl.Event{
+				Missing: []crawl.Unheld{{URL: "http://a.example/", Visit: v.ID}}, Removed: []crawl.Unheld{{URL: "http://a.example/2", Visit: v.ID}},
+			}
+			if before {
+				b.event(word)
+			}
+			b.answer(v, says(same))
+			b.event(word)
+			b.event(word)
+			if st := b.status(); st.Stored != 0 || st.Queued+st.InFlight != 1 || st.ByReason["noindex"] != 1 {
+				t.Errorf("before the outcome %v: %+v, want one queued and one refused", before, st)
+			}
+			b.verify()
+			v, after := b.next()
+			if after > time.Minute || len(v.URLs) != 1 || v.URLs[0].URL != "http://a.example/" || v.URLs[0].ETag != "" || v.URLs[0].Keep {
+				t.Errorf("%+v after %v, want the first page without validators", v.URLs, after)
+			}
+			b.answer(v, says(version(3)))
+			b.event(word)
+			if st := b.status(); st.Stored != 1 || st.Refused+st.Queued != 1 {
+				t.Errorf("%+v: told again of an earlier visit", st)
+			}
+			b.verify()
+		})
+	}
+}
+
+// What the log lost makes pages be fetched again, in full.
+func TestARewoundLogAsksWithoutValidators(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t, "http://a.example/2")
+		v, _ := b.next()
+		if err := b.s.rewind(b.s.position()); err != nil {
+			t.Fatal(err)
+		}
+		b.s.catchUp(startLease)
+		b.answer(v, func(u crawl.VisitURL) crawl.Result { // of the visit before
+			if u.URL == "http://a.example/2" {
+				return says(gone)(u)
+			}
+			return same
+		})
+		if st := b.status(); st.Stored != 0 || st.Failed != 0 || st.Queued+st.InFlight != 2 {
+			t.Fatalf("%+v: their pages may be among what is lost", st)
+		}
+		v, after := b.next()
+		if after > time.Minute || v.URLs[0].ETag != "" {
+			t.Errorf("%+v after %v", v.URLs, after)
+		}
+		b.verify()
+	})
+}
+
+func TestHints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t, "http://a.example/2", "http://a.example/3")
+		sitemap := func(mods ...time.Time) {
+			l := crawl.Links{FoundOn: "http://a.example/sitemap.xml", Depth: 1, Sitemap: true, URLs: []canon.URL{"http://a.example/", "http://a.example/2", "http://a.example/3"}}
+			for _, m := range mods {
+				l.Mods = append(l.Mods, m.Unix())
+			}
+			b.event(crawl.Event{Links: []crawl.Links{l}})
+		}
+		fetched := time.Now()
+		time.Sleep(2 * time.Hour)
+		changed := time.Now().Add(-time.Hour)
+		sitemap(fetched.Add(-time.Hour), changed, time.Now().Add(48*time.Hour))
+		v, after := b.next()
+		if after > time.Minute || len(v.URLs) != 1 || v.URLs[0].URL != "http://a.example/2" {
+			t.Fatalf("%+v after %v, want the page that is said to have changed", v.URLs, after)
+		}
+		b.answer(v, says(version(2)))
+		sitemap(fetched, changed, fetched)
+		if v, after = b.next(); after < 6*time.Hour {
+			t.Errorf("%+v after %v: the same word twice", v.URLs, after)
+		}
+		b.verify()
+		b.respec(func(s *crawl.Spec) { s.Recrawl = false })
+		time.Sleep(2 * time.Hour)
+		sitemap(time.Now(), time.Now(), time.Now())
+		time.Sleep(24 * time.Hour)
+		if v := b.grant(1); len(v) > 0 {
+			t.Errorf("%+v: a hint without re-crawl", v[0].URLs)
+		}
+	})
+}
+
+// A sitemap that calls every page changed all the time is soon not believed.
+func TestHintsThatAreWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t)
+		n := 0
+		for began := time.Now(); time.Since(began) < 50*24*time.Hour; time.Sleep(time.Hour) {
+			b.event(crawl.Event{Links: []crawl.Links{{Depth: 1, URLs: []canon.URL{"http://a.example/"}, Mods: []int64{time.Now().Unix()}}}})
+			for _, v := range b.grant(1) {
+				b.answer(v, says(same))
+				n++
+			}
+		}
+		if n < hintsTried || n > hintsTried+10 {
+			t.Errorf("asked for %d times in 50 days on the word of a sitemap", n)
+		}
+	})
+}
+
+// Pages asked for again need no room under the limits on pages; bytes they need.
+func TestLimitsAndPagesAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t, "http://a.example/2")
+		b.limit(2)
+		b.respec(func(s *crawl.Spec) { s.MaxPages, s.MaxPagesPerHost = 2, 2 })
+		b.links(0, "", "http://a.example/3", "http://b.example/")
+		v, after := b.next()
+		if len(v.URLs) != 2 || v.URLs[0].ETag == "" || after < 20*time.Hour {
+			t.Errorf("%+v after %v, want the two that are stored", v.URLs, after)
+		}
+		b.answer(v, says(same))
+		if st := b.status(); st.Stored != 2 || st.ByReason["host-limit"] != 1 || st.Queued != 1 {
+			t.Errorf("%+v", st)
+		}
+		b.s.budget.setLimit(0, 1)
+		b.s.m.Counts.Bytes = 2
+		b.s.tellBudget(time.Now())
+		time.Sleep(100 * 24 * time.Hour)
+		if v := b.grant(1); len(v) > 0 {
+			t.Errorf("%+v granted, and no more bytes may be read", v[0].URLs)
+		}
+		b.verify()
+	})
+}
+
+// The state goes with the shard, visits under way and all.
+func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t, "http://a.example/2")
+		time.Sleep(25 * time.Hour)
+		v := b.grant(1)[0]
+		if err := b.s.saveVisits(); err != nil {
+			t.Fatal(err)
+		}
+		b.copyState()
+		b.crash()
+		b.start = startClean
+		b.openWith(func(s *shard) error { return s.carryOn(s.carried, time.Now()) })
+		if again := b.grant(1); len(again) > 0 {
+			t.Fatalf("%+v is granted, and asked for by the visit that came along", again[0].URLs)
+		}
+		b.answer(v, says(version(2)))
+		if st := b.status(); st.Stored != 2 || st.Again != 2 || st.InFlight != 0 {
+			t.Errorf("%+v", st)
+		}
+		b.verify()
+		b.start = startLease
+		b.copyState()
+		b.lose()
+		b.verify()
+		if v, _ = b.next(); len(v.URLs) != 2 || v.URLs[0].ETag != `"2"` {
+			t.Errorf("%+v", v.URLs)
+		}
+	})
+}
+
+// Of two origins of a host one's robots.txt cannot be had: the other's pages are asked for again.
+func TestPagesOfAClosedOriginWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t, "https://a.example/")
+		down := crawl.Robots{Origin: mustParse(t, "http://a.example/").Origin(), State: crawl.RobotsUnreachable, Status: 503, Answered: true}
+		b.respec(func(s *crawl.Spec) { s.RecrawlMin = 48 * time.Hour })
+		b.refillAll()
+		time.Sleep(48*time.Hour - time.Minute)
+		b.event(crawl.Event{Robots: []crawl.Robots{down}})
+		v, after := b.next()
+		if len(v.URLs) != 1 || v.URLs[0].URL != "https://a.example/" || len(v.Robots) != 1 {
+			t.Errorf("%+v after %v", v.URLs, after)
+		}
+	})
+}
+
+// A file from before there was re-crawl is opened, for reading and for writing.
+func TestAFileOfBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		b.finish(b.grant(1)[0], crawl.Stored, "")
+		b.commit()
+		b.crash()
+		db, err := bolt.Open(filepath.Join(b.dir, fileName(0)), 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(func(tx *bolt.Tx) error {
+			for _, name := range [][]byte{bucketAgain, bucketForget} {
+				if err := tx.DeleteBucket(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.Close()
+		j, _ := newJudge(b.spec)
+		s := &shard{path: filepath.Join(b.dir, fileName(0)), log: slog.New(slog.NewTextHandler(io.Discard, nil)), j: j, hosts: map[canon.Host]*host{}, byID: map[hostID]*host{}}
+		if err := s.openReadOnly(); err != nil {
+			t.Fatal(err)
+		}
+		if st := s.status(time.Now(), time.Now()); st.Stored != 1 {
+			t.Errorf("%+v", st)
+		}
+		s.tx.Rollback()
+		s.db.Close()
+		b.spec.Recrawl = true
+		b.open()
+		b.refillAll()
+		if v, after := b.next(); len(v.URLs) != 1 || after.Round(time.Hour) != firstInterval {
+			t.Errorf("%+v after %v", v.URLs, after)
+		}
+		b.verify()
+	})
+}
+
+func (b *bench) explain(raw string) crawl.Explanation {
+	b.t.Helper()
+	x, err := b.s.explain(raw, mustParse(b.t, raw), time.Now())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return x
+}

@@ -1,0 +1,154 @@
+package frontier
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+func (b *bench) download(url canon.URL) *crawl.Visit {
+	b.t.Helper()
+	v, err := b.s.download(url.Origin(), time.Now())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return v
+}
+
+// ended ends a visit for downloads in which so many requests were sent.
+func (b *bench) ended(v *crawl.Visit, requests int) {
+	b.t.Helper()
+	ev := crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: requests, Private: true}}
+	for _, r := range v.Robots {
+		ev.Robots = append(ev.Robots, robotsOK(canon.URL(r.Origin.String()+"/")))
+	}
+	b.event(ev)
+}
+
+// A download's visit is a visit like any: never beside another, never before the host's delay is over; and it takes turns with
+// the crawl's own.
+func TestDownloadsShareTheHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/1", "http://a.example/2")
+		v := b.grant(1)
+		if len(v) != 1 || b.download("http://a.example/d.csv") != nil {
+			t.Fatal("a download beside a visit")
+		}
+		b.finish(v[0], crawl.Stored, "")
+		if b.download("http://a.example/d.csv") != nil {
+			t.Fatal("a download before the delay is over")
+		}
+		time.Sleep(time.Second)
+		d := b.download("http://a.example/d.csv")
+		if d == nil || len(d.URLs) != 0 || d.Delay != time.Second || d.Lease != LeaseTime || len(d.Robots) != 1 || d.Robots[0].Origin != canon.URL("http://a.example/").Origin() {
+			t.Fatalf("got %+v", d)
+		}
+		b.links(0, "", "http://a.example/3")
+		if len(b.grant(1)) > 0 || b.download("http://a.example/d.csv") != nil {
+			t.Fatal("another visit beside a download")
+		}
+		if r := b.s.renew([]crawl.VisitID{d.ID}, time.Now()); len(r.Lost) > 0 {
+			t.Error("a download's visit is not renewed")
+		}
+		b.ended(d, 1)
+		time.Sleep(time.Second)
+		if b.download("http://a.example/d.csv") != nil {
+			t.Error("downloads do not let the crawl have its turn")
+		}
+		if v = b.grant(1); len(v) != 1 {
+			t.Fatal("the crawl does not take its turn")
+		}
+		b.finish(v[0], crawl.Stored, "")
+		time.Sleep(time.Second)
+		b.links(0, "", "http://a.example/4")
+		if d = b.download("http://a.example/d.csv"); d == nil {
+			t.Fatal("the crawl does not let downloads have their turn")
+		}
+		b.ended(d, 1)
+		time.Sleep(time.Second + downloadTurn)
+		if d = b.download("http://a.example/d.csv"); d == nil {
+			t.Error("a crawl that does not come for its turn keeps the downloads away")
+		}
+	})
+}
+
+func TestDownloadOfAnUnknownHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		d := b.download("https://files.example/d.csv")
+		if d == nil || d.Host != "files.example" || d.Robots[0].State != crawl.RobotsUnknown {
+			t.Fatalf("got %+v", d)
+		}
+		if st := b.status(); st.Discovered != 0 || st.InFlight != 0 {
+			t.Errorf("a download counts as a URL: %+v", st)
+		}
+		time.Sleep(leaseOwner + time.Millisecond)
+		b.s.expire(time.Now()) // whoever had it is gone
+		if b.download("https://files.example/d.csv") != nil {
+			t.Error("after a visit that nobody ended the delay is not waited for")
+		}
+		time.Sleep(time.Second)
+		if d = b.download("https://files.example/d.csv"); d == nil {
+			t.Fatal("no download after that")
+		}
+		ev := crawl.Event{Visit: d.ID, Outcome: &crawl.Outcome{Host: d.Host, Delay: d.Delay, Requests: 1, RetryAfter: time.Minute},
+			Robots: []crawl.Robots{{Origin: d.Robots[0].Origin, State: crawl.RobotsUnreachable, Status: 503}}}
+		b.event(ev)
+		time.Sleep(59 * time.Second)
+		if b.download("https://files.example/d.csv") != nil {
+			t.Error("a download while the host wants to be left alone")
+		}
+		b.s.j.spec.Paused = true
+		time.Sleep(24 * time.Hour)
+		if b.download("https://files.example/d.csv") != nil {
+			t.Error("a download while the crawl is paused")
+		}
+		b.s.j.spec.Paused = false
+		if b.download("https://files.example/d.csv") == nil {
+			t.Error("no download a day later")
+		}
+	})
+}
+
+// Over NATS: a wish waits until the host is free, and a frontier that has not the shard says so by giving nothing.
+func TestDownloadTake(t *testing.T) {
+	q := broker(t)
+	spec := testSpec("http://a.example/")
+	spec.Delay = 50 * time.Millisecond
+	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 1 << 20, Pages: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	startFrontier(t, q, spec, t.TempDir())
+	wish := func() []crawl.Visit {
+		t.Helper()
+		m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "d", Max: 1, Downloads: true, Origin: canon.URL("http://a.example/").Origin()}), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := crawl.DecodeGrants(m.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.Visits
+	}
+	first := wish()
+	if len(first) != 1 {
+		t.Fatalf("%d visits", len(first))
+	}
+	began := time.Now()
+	if again := wish(); len(again) != 0 || time.Since(began) < park/2 {
+		t.Errorf("%d visits beside the first, after %v", len(again), time.Since(began))
+	}
+	answer(t, q, first[0], crawl.Stored)
+	var second []crawl.Visit
+	for end := time.Now().Add(10 * time.Second); len(second) == 0 && time.Now().Before(end); {
+		second = wish()
+	}
+	if len(second) != 1 || second[0].ID.Compare(first[0].ID) <= 0 {
+		t.Errorf("after the first was ended: %+v", second)
+	}
+}

@@ -1,0 +1,201 @@
+package frontier
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// A site of siteSize pages, one of a hundred of which changes in a round, and a delay that lets a tenth of them be asked for in
+// a round: which changes are found? Each round each page changes with a probability of its own, at some moment; a change is
+// found when the page is asked for before it changes once more.
+const (
+	siteSize   = 2000
+	siteRound  = 24 * time.Hour
+	siteBudget = siteSize / 10 // requests a round
+	siteDelay  = siteRound / siteBudget
+	siteFirst  = siteSize / siteBudget // rounds of the first crawl
+	siteAfter  = 40                    // rounds after it, which are compared
+)
+
+// siteModel says how the changes of a round are spread over the pages: the probability that the page of a rank changes, in
+// proportion.
+type siteModel struct {
+	name  string
+	share func(rank int, rng *rand.Rand) float64
+	least float64 // what production must find of what round robin finds
+}
+
+// hot is a model where some pages change, all at one rate, and all others never do.
+func hot(pages int) func(int, *rand.Rand) float64 {
+	return func(rank int, _ *rand.Rand) float64 {
+		if rank < pages {
+			return 1
+		}
+		return 0
+	}
+}
+
+// The operator wants each page looked at once a round, which is ten times what the delay allows. What can be gained is bounded: round
+// robin sees a page every tenth round, and misses little of what changes more seldom.
+func TestChangesAreFound(t *testing.T) {
+	for _, m := range []siteModel{
+		{"the same 1 % of the pages change every round", hot(siteSize / 100), 6},
+		{"2 % change every other round", hot(siteSize / 50), 3},
+		{"5 % change every fifth round", hot(siteSize / 20), 1.5},
+		{"10 % change every tenth round", hot(siteSize / 10), 1.1},
+		{"Zipf, exponent 2", func(rank int, _ *rand.Rand) float64 { return math.Pow(float64(rank+1), -2) }, 2},
+		{"Zipf, exponent 1", func(rank int, _ *rand.Rand) float64 { return 1 / float64(rank+1) }, 1.1},
+		{"log-normal, sigma 3", func(_ int, rng *rand.Rand) float64 { return math.Exp(3 * rng.NormFloat64()) }, 1.5},
+		{"all pages change alike", hot(siteSize), 0.85},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			for seed := range uint64(2) {
+				for _, most := range []time.Duration{siteRound, 0} {
+					var made, found, late, asked, robin, robinLate int
+					synctest.Test(t, func(t *testing.T) {
+						made, robin, robinLate = newChanging(m, seed).roundRobin()
+						found, late, asked = newChanging(m, seed).crawl(t, most)
+					})
+					t.Logf("seed %d: of %d changes found %d, round robin %d: %.2f times as many; in the second half %.2f; with %.0f %% of the requests",
+						seed, made, found, robin, ratio(found, robin), ratio(late, robinLate), 100*ratio(asked, siteAfter*siteBudget))
+					if got := ratio(found, robin); got < m.least && most > 0 {
+						t.Errorf("seed %d: %.2f times what round robin finds, want %.2f", seed, got, m.least)
+					}
+				}
+			}
+		})
+	}
+}
+
+func ratio(a, b int) float64 { return float64(a) / float64(max(b, 1)) }
+
+// changing is a web server whose pages change. It knows when each will.
+type changing struct {
+	changes [][]time.Duration // of each page, ascending, from the beginning
+	made    int               // after the first crawl
+}
+
+func newChanging(m siteModel, seed uint64) *changing {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	p := make([]float64, siteSize)
+	for i := range p {
+		p[i] = m.share(i, rng)
+	}
+	// Scale the shares so that 1 % change in a round, none with a probability over 1.
+	low, high := 0.0, 1e12
+	for range 200 {
+		mid, sum := (low+high)/2, 0.0
+		for _, x := range p {
+			sum += min(1, x*mid)
+		}
+		if sum > siteSize/100 {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	rng.Shuffle(len(p), func(i, j int) { p[i], p[j] = p[j], p[i] })
+	w := &changing{changes: make([][]time.Duration, siteSize)}
+	for round := range siteFirst + siteAfter {
+		for i := range p {
+			if rng.Float64() < min(1, p[i]*high) {
+				w.changes[i] = append(w.changes[i], time.Duration(round)*siteRound+time.Duration(rng.Int64N(int64(siteRound))))
+				if round >= siteFirst {
+					w.made++
+				}
+			}
+		}
+	}
+	return w
+}
+
+// version is how often a page has changed.
+func (w *changing) version(page int, at time.Duration) (n int) {
+	for n < len(w.changes[page]) && w.changes[page][n] <= at {
+		n++
+	}
+	return n
+}
+
+// tally counts the pages found changed.
+type tally struct {
+	seen               [siteSize]int
+	found, late, asked int
+}
+
+func (c *tally) look(w *changing, page int, at time.Duration) {
+	v := w.version(page, at)
+	if at >= siteFirst*siteRound {
+		c.asked++
+	}
+	if v != c.seen[page] && at >= siteFirst*siteRound {
+		c.found++
+		if at >= (siteFirst+siteAfter/2)*siteRound {
+			c.late++
+		}
+	}
+	c.seen[page] = v
+}
+
+// roundRobin asks for page after page, as often as the delay allows.
+func (w *changing) roundRobin() (made, found, late int) {
+	var c tally
+	for n := range (siteFirst + siteAfter) * siteBudget {
+		c.look(w, n%siteSize, time.Duration(n)*siteDelay)
+	}
+	return w.made, c.found, c.late
+}
+
+// crawl lets a shard decide what to ask for, from the first link on.
+func (w *changing) crawl(t *testing.T, most time.Duration) (found, late, asked int) {
+	spec := testSpec("http://a.example/")
+	spec.Delay, spec.Recrawl, spec.RecrawlMax = siteDelay, true, most
+	b := newBench(t, spec)
+	b.s.db.NoSync = true // the disk is not what is looked at
+	l := crawl.Links{}
+	for i := range siteSize {
+		l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://a.example/%d", i)))
+	}
+	b.event(crawl.Event{Links: []crawl.Links{l}})
+	var c tally
+	for began := time.Now(); time.Since(began) < (siteFirst+siteAfter)*siteRound; {
+		for _, v := range b.grant(1) {
+			b.answer(v, func(u crawl.VisitURL) crawl.Result {
+				var page int
+				fmt.Sscanf(string(u.URL), "http://a.example/%d", &page)
+				at := time.Since(began)
+				c.look(w, page, at)
+				return crawl.Result{Class: crawl.Stored, Status: 200, Digest: 1 + uint64(c.seen[page])}
+			})
+		}
+		time.Sleep(siteDelay)
+	}
+	b.verify()
+	return c.found, c.late, c.asked
+}
+
+// answer ends a visit with what f says of each URL, or of its robots.txt that there is none.
+func (b *bench) answer(v crawl.Visit, f func(crawl.VisitURL) crawl.Result) {
+	b.t.Helper()
+	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.URLs), Private: true}
+	for _, u := range v.URLs {
+		r := f(u)
+		r.URL = u.URL
+		if r.Status != 0 {
+			r.FetchedAt = time.Now()
+		}
+		o.Results = append(o.Results, r)
+	}
+	ev := crawl.Event{Visit: v.ID, Outcome: o}
+	for _, r := range v.Robots {
+		ev.Robots = append(ev.Robots, robotsOK(canon.URL(r.Origin.String()+"/")))
+	}
+	b.event(ev)
+}

@@ -1,0 +1,163 @@
+package frontier
+
+import (
+	"encoding/binary"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// held is what is known of the copy of a page that was fetched last: enough to ask whether it is still the page, and to tell
+// whether what comes is another. Whether the copy is still held is for the record's Class to say.
+type held struct {
+	Digest       uint64 // as in crawl.Result; 0: not known
+	ETag         string
+	Modified     int64  // Last-Modified, Unix s, when it is written as HTTP wants it
+	ModifiedText string // Last-Modified when it is not
+}
+
+// again says when a URL is asked for again, and what has come of that so far. See again.go and freshness.go.
+type again struct {
+	Next    int64  // Unix s; 0: it is not
+	Pace    pace   // what it waits for Next at
+	Usual   pace   // the interval that suits it; 0: firstInterval
+	Gone    bool   // a 4xx the last time: the copy is removed when that is seen once more
+	Asked   uint64 // how often it was asked for again and answered
+	Changed uint64 // and was another page then
+}
+
+// What a record has beyond its texts. A record without any of it ends with them, as all did before there was re-crawl.
+const (
+	moreDigest = 1 << iota
+	moreETag
+	moreModified
+	moreModifiedText
+	moreNext
+	moreHistory
+	moreGone
+)
+
+func (r *record) appendMore(b []byte) []byte {
+	var more byte
+	if r.Digest != 0 {
+		more |= moreDigest
+	}
+	if r.ETag != "" {
+		more |= moreETag
+	}
+	if r.Modified > 0 {
+		more |= moreModified
+	}
+	if r.ModifiedText != "" {
+		more |= moreModifiedText
+	}
+	if r.Next > 0 {
+		more |= moreNext
+	}
+	if r.Asked > 0 {
+		more |= moreHistory
+	}
+	if r.Gone {
+		more |= moreGone
+	}
+	if more == 0 {
+		return b
+	}
+	b = append(b, more)
+	if more&moreDigest != 0 {
+		b = binary.BigEndian.AppendUint64(b, r.Digest)
+	}
+	if more&moreETag != 0 {
+		b = appendText(b, r.ETag)
+	}
+	if more&moreModified != 0 {
+		b = binary.AppendUvarint(b, uint64(r.Modified))
+	}
+	if more&moreModifiedText != 0 {
+		b = appendText(b, r.ModifiedText)
+	}
+	if more&moreNext != 0 {
+		b = append(binary.AppendUvarint(b, uint64(r.Next)), byte(r.Pace))
+	}
+	if more&moreHistory != 0 {
+		b = binary.AppendUvarint(b, r.Asked)
+		b = append(binary.AppendUvarint(b, r.Changed), byte(r.Usual))
+	}
+	return b
+}
+
+func (r *record) decodeMore(s *scanner) {
+	if len(s.b) == 0 {
+		return
+	}
+	more := s.byte()
+	if more&moreDigest != 0 {
+		r.Digest = s.fixed64()
+	}
+	if more&moreETag != 0 {
+		r.ETag = string(s.text())
+	}
+	if more&moreModified != 0 {
+		r.Modified = int64(s.uint())
+	}
+	if more&moreModifiedText != 0 {
+		r.ModifiedText = string(s.text())
+	}
+	if more&moreNext != 0 {
+		r.Next = int64(s.uint())
+		r.Pace = pace(s.byte())
+	}
+	if more&moreHistory != 0 {
+		r.Asked, r.Changed, r.Usual = s.uint(), s.uint(), pace(s.byte())
+	}
+	r.Gone = more&moreGone != 0
+}
+
+func (s *scanner) byte() byte {
+	if len(s.b) == 0 {
+		s.bad = true
+		return 0
+	}
+	c := s.b[0]
+	s.b = s.b[1:]
+	return c
+}
+
+func (s *scanner) fixed64() uint64 {
+	if len(s.b) < 8 {
+		s.bad, s.b = true, nil
+		return 0
+	}
+	n := binary.BigEndian.Uint64(s.b)
+	s.b = s.b[8:]
+	return n
+}
+
+// take takes over what an answer says of the copy that is held from now on. A 304 says of it what has changed, if anything.
+func (c *held) take(res *crawl.Result) {
+	if !res.NotModified {
+		*c = held{Digest: res.Digest}
+	}
+	if res.ETag != "" {
+		c.ETag = strings.Clone(res.ETag)
+	}
+	if res.LastModified == "" {
+		return
+	}
+	c.Modified, c.ModifiedText = 0, ""
+	if t, err := time.Parse(http.TimeFormat, res.LastModified); err == nil && t.Unix() > 0 && t.Format(http.TimeFormat) == res.LastModified {
+		c.Modified = t.Unix() // a sixth of the text
+	} else {
+		c.ModifiedText = strings.Clone(res.LastModified)
+	}
+}
+
+// lastModified is the header's text.
+func (c *held) lastModified() string {
+	if c.Modified > 0 {
+		return time.Unix(c.Modified, 0).UTC().Format(http.TimeFormat)
+	}
+	return c.ModifiedText
+}

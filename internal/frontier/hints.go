@@ -1,0 +1,59 @@
+package frontier
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// modOf is when the i-th of these links is said to have changed last, if that matters.
+func (s *shard) modOf(l *crawl.Links, i int) int64 {
+	if !s.j.spec.Recrawl || i >= len(l.Mods) {
+		return 0
+	}
+	return l.Mods[i]
+}
+
+// hint notes that a page is said to have changed at a time (Unix s): if it is held and was fetched before that, it is asked for
+// again as soon as RecrawlMin allows. Without re-crawl it means nothing. Who says so of pages that have not changed is not
+// believed after a while.
+func (s *shard) hint(h *host, k, v []byte, mod int64, now time.Time) error {
+	if mod <= 0 || mod > now.Add(hintAhead).Unix() {
+		return nil
+	}
+	r, err := decodeRecord(k, v)
+	if err != nil || r.Class != crawl.Stored || mod*1000 <= r.FetchedAt || r.Next == 0 || r.Pace == paceHint {
+		return err
+	}
+	if o := &h.Origins[r.Origin]; o.HintsWrong > hintsTried && o.HintsWrong > 3*o.HintsRight {
+		return nil
+	}
+	least, _ := s.recrawlBounds()
+	if next := r.FetchedAt/1000 + int64(least/time.Second); next < r.Next {
+		if err := s.planAt(h, &r, next, paceHint); err != nil {
+			return err
+		}
+		s.changes++
+		s.reschedule(h, now)
+		return s.tx.Bucket(bucketURLs).Put(k, r.append(nil))
+	}
+	return nil
+}
+
+const (
+	hintAhead  = 24 * time.Hour // a date may be another time zone's
+	hintsTried = 20             // so many may be wrong before it matters
+)
+
+// hinted notes whether a page that was said to have changed had.
+func (o *origin) hinted(changed bool) {
+	if changed {
+		o.HintsRight++
+	} else {
+		o.HintsWrong++
+	}
+	if o.HintsRight+o.HintsWrong >= 10*hintsTried { // sites mend their ways
+		o.HintsRight /= 2
+		o.HintsWrong /= 2
+	}
+}

@@ -1,0 +1,455 @@
+package frontier
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// copyPages are the pages of a small site, with links among them as the site writes them: relative.
+func copyPages(n int) map[string]string {
+	pages := map[string]string{"/": "root"}
+	for i := 1; i <= n; i++ {
+		pages["/"] += fmt.Sprintf(" </%d>", i)
+		pages[fmt.Sprintf("/%d", i)] = fmt.Sprintf("page %d </%d> </>", i, i%n+1)
+	}
+	return pages
+}
+
+// linksTo is a page with links to paths of hosts.
+func linksTo(hosts []string, paths ...string) string {
+	var b strings.Builder
+	for _, h := range hosts {
+		for _, p := range paths {
+			fmt.Fprintf(&b, "<http://%s%s> ", h, p)
+		}
+	}
+	return b.String()
+}
+
+// mirrorWeb is every kind of mirror there is, and what protocols §2.4 makes of it.
+func mirrorWeb(shards int) (web map[string]*site, mirrors map[string]string, stored []string) {
+	main := "main.example"
+	a := apart(shards, "a", main)
+	b := apart(shards, "b", main, a)
+	c1, c2, c3 := apart(shards, "c", main), "cc.example", apart(shards, "ccc", "cc.example")
+	pages := copyPages(4)
+	allowed := func(host string) string { return "User-agent: *\nAllow: /1\nAllow: /2\nHost: " + host + "\n" }
+	web = map[string]*site{
+		main: {robots: hostLine(main), pages: pages},
+		a:    {robots: hostLine(main), pages: pages},
+		b:    {robots: hostLine(main), pages: pages},
+
+		c1: {robots: allowed(c2), pages: pages},
+		c2: {robots: hostLine(c3), pages: pages},
+		c3: {robots: "404", pages: pages},
+
+		"y1.example": {robots: hostLine("y2.example"), pages: pages},
+		"y2.example": {robots: hostLine("y1.example"), pages: pages},
+
+		"dead.example": {robots: hostLine("nowhere.example"), pages: pages},
+
+		"thief.example": {robots: "User-agent: *\nAllow: /1\nHost: " + main + "\n", pages: map[string]string{"/1": "buy this"}},
+
+		"http://tls.example":  {robots: hostLine("https://tls.example"), pages: pages},
+		"https://tls.example": {robots: hostLine("https://tls.example"), pages: pages},
+
+		"away.example": {robots: "-> http://file.example/a.txt", pages: pages},
+		"file.example": {robots: "404"},
+	}
+	web["http://file.example"] = &site{robots: hostLine(main)} // what away's robots.txt redirects to
+	delete(web, "file.example")
+	var hosts []string
+	for name := range web {
+		if !strings.Contains(name, "://") && name != main {
+			hosts = append(hosts, name)
+		}
+	}
+	slices.Sort(hosts)
+	web["seed.example"] = &site{robots: "404", pages: map[string]string{
+		"/":     linksTo(append(hosts, "tls.example"), "/", "/1", "/2") + "</more>",
+		"/more": linksTo(hosts, "/3", "/4") + "<http://tls.example/1> <http://tls.example/3>",
+	}}
+	mirrors = map[string]string{
+		"http://" + a:          "mirror of http://" + main + " ",
+		"http://" + b:          "mirror of http://" + main + " ",
+		"http://" + c1:         "mirror of http://" + c3 + " ",
+		"http://" + c2:         "unconfirmed: no-evidence",
+		"http://y1.example":    "unconfirmed: cycle",
+		"http://y2.example":    "unconfirmed: cycle",
+		"http://dead.example":  "unconfirmed: target-unreachable",
+		"http://thief.example": "unconfirmed: content-differs",
+		"http://tls.example":   "mirror of https://tls.example ",
+		"http://away.example":  "mirror of http://" + main + " ",
+	}
+	stored = []string{"http://seed.example/", "http://seed.example/more", "http://thief.example/1"}
+	for _, o := range []string{"http://" + main, "http://" + c3, "https://tls.example"} {
+		for p := range pages {
+			stored = append(stored, o+p)
+		}
+	}
+	slices.Sort(stored)
+	return web, mirrors, stored
+}
+
+// Each page is stored once, under the host its owner chose; killing shards in the middle of it changes nothing.
+func TestMirrorsAreCollapsed(t *testing.T) {
+	for _, shards := range []int{1, 4} {
+		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
+			var want map[string]string
+			for seed := range uint64(10) {
+				synctest.Test(t, func(t *testing.T) {
+					web, mirrors, stored := mirrorWeb(shards)
+					g := newRig(t, shards, web)
+					if seed > 0 {
+						g.kill = rand.New(rand.NewPCG(seed, 1))
+					}
+					g.seed("http://seed.example/")
+					g.run(time.Hour)
+					g.check("mirrors", g.mirrors(), mirrors)
+					if got := g.stored(); !slices.Equal(got, stored) {
+						t.Errorf("stored\n%q, want\n%q", got, stored)
+					}
+					if want == nil {
+						want = g.urls()
+					}
+					g.check("URLs", g.urls(), want)
+					g.verify()
+					for _, origin := range []string{"a0.example", "b0.example", "http://tls.example", "away.example", "dead.example", "y1.example"} {
+						if n := g.asked(origin); n > 0 {
+							t.Errorf("%d page requests to %s, which is closed: %q", n, origin, g.requests["http://"+origin])
+						}
+					}
+					if seed > 0 {
+						t.Logf("%d kills", g.kills)
+					}
+				})
+				if t.Failed() {
+					t.Fatalf("seed %d", seed)
+				}
+			}
+		})
+	}
+}
+
+// lateWeb is a site with a mirror that does not say so yet, and whose pages are all stored.
+func lateWeb(shards int) (web map[string]*site, main, mirror string) {
+	main, mirror = "main.example", apart(shards, "late", "main.example")
+	web = map[string]*site{
+		main:   {robots: "User-agent: *\nDisallow: /4\n", pages: copyPages(6)},
+		mirror: {robots: "404", pages: copyPages(6)},
+	}
+	return web, main, mirror
+}
+
+// A mirror learned late: pages stored before are glued, and all is as it was when the Host line goes again. Killed in every
+// stretch of both.
+func TestAMergeAndItsEnd(t *testing.T) {
+	defer func(n int) { mirrorStretch = n }(mirrorStretch)
+	mirrorStretch = 2
+	for _, shards := range []int{1, 3} {
+		for seed := range uint64(10) {
+			t.Run(fmt.Sprintf("%d shards/%d", shards, seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					web, main, mirror := lateWeb(shards)
+					g := newRig(t, shards, web)
+					if seed > 0 {
+						g.kill = rand.New(rand.NewPCG(seed, 2))
+					}
+					g.seed("http://"+mirror+"/", "http://"+main+"/")
+					g.run(time.Hour)
+					var own []string
+					for p := range copyPages(6) {
+						own = append(own, "http://"+mirror+p)
+						if p != "/4" {
+							own = append(own, "http://"+main+p)
+						}
+					}
+					slices.Sort(own)
+					if got := g.stored(); !slices.Equal(got, own) {
+						t.Fatalf("stored %q, want the pages of both: %q", got, own)
+					}
+
+					// It says so, and a new page of it is found.
+					site := g.web["http://"+mirror]
+					site.robots = hostLine(main)
+					time.Sleep(25 * time.Hour)
+					before := g.asked(mirror)
+					g.seed("http://" + mirror + "/new?x=1")
+					g.run(time.Hour)
+					g.check("mirrors", g.mirrors(), map[string]string{"http://" + mirror: "mirror of http://" + main + " "})
+					for u, p := range g.pages {
+						if p.stored && u.Host() == canon.Host(mirror) && string(p.aliasOf) != "http://"+main+u.PathQuery() {
+							t.Errorf("%s is stored under its own name (alias of %q)", u, p.aliasOf)
+						}
+					}
+					got := g.urls()
+					for u, what := range got {
+						want := ""
+						switch {
+						case strings.Contains(u, mirror):
+							want = "refused mirror"
+						case u == "http://"+main+"/4":
+							want = "refused robots" // the main host's own rules decide (§2.5)
+						case u == "http://"+main+"/new?x=1":
+							want = "failed http-4xx"
+						default:
+							want = "stored"
+						}
+						if what != want {
+							t.Errorf("%s is %s, want %s", u, what, want)
+						}
+					}
+					if got["http://"+main+"/new?x=1"] == "" {
+						t.Error("a URL known of the mirror alone was not handed on")
+					}
+					if n := g.asked(mirror); n != before {
+						t.Errorf("%d page requests to the mirror since it says so", n-before)
+					}
+					g.verify()
+
+					// It says so no longer: noticed by its upkeep.
+					site.robots = "404"
+					g.run(30 * time.Hour)
+					g.check("mirrors", g.mirrors(), map[string]string{})
+					if got := g.stored(); !slices.Equal(got, own) {
+						t.Errorf("stored %q after the merge was dissolved, want the pages of both again: %q", got, own)
+					}
+					if got := g.urls(mirror); got["http://"+mirror+"/new?x=1"] != "failed http-4xx" || len(got) != len(copyPages(6))+1 {
+						t.Errorf("%q, want its URLs asked for again", got)
+					}
+					g.verify()
+				})
+			})
+		}
+	}
+}
+
+// What is found on a mirror after the merge goes to the main host, and is charged to the mirror.
+func TestLaterLinksAreHandedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mirror := apart(2, "m", "main.example")
+		web := map[string]*site{
+			"main.example": {robots: hostLine("main.example"), pages: copyPages(3)},
+			mirror:         {robots: hostLine("main.example")},
+		}
+		spec := testSpec("http://" + mirror + "/")
+		spec.Shards, spec.MaxPagesPerHost, spec.MaxDepth = 2, 8, 3
+		g := newRigWith(t, spec, web)
+		g.seed("http://" + mirror + "/")
+		g.run(time.Hour)
+		if got := len(g.stored()); got != 4 {
+			t.Fatalf("%d pages stored, want the main host's 4", got)
+		}
+		deep := mustParse(t, "http://"+mirror+"/deep")
+		home := g.shardOf(deep)
+		home.event(crawl.Event{Links: []crawl.Links{{Depth: 4, URLs: []canon.URL{deep}}}})
+		g.run(time.Minute)
+		if got := g.urls("main.example"); got["http://main.example/deep"] != "" {
+			t.Errorf("%q: a URL too deep was handed on", got)
+		}
+		home.event(crawl.Event{Links: []crawl.Links{{Depth: 2, URLs: []canon.URL{deep}}}})
+		g.run(time.Minute)
+		if got := g.urls("main.example"); got["http://main.example/deep"] != "failed http-4xx" {
+			t.Errorf("%q: a URL found nearer was not handed on", got)
+		}
+		for i := range 20 {
+			home.links(1, "", fmt.Sprintf("http://%s/invented/%d", mirror, i))
+		}
+		g.run(time.Hour)
+		if n := g.asked("main.example"); n != 4+1+6 {
+			t.Errorf("%d pages asked of the main host, want its 4, the deep one and what is left of the mirror's 8", n)
+		}
+		x, err := home.s.explain("", mustParse(t, "http://"+mirror+"/invented/19"), time.Now())
+		if err != nil || x.State != "refused" || x.Reason != "mirror" || !strings.Contains(x.Detail, "may hand on 8") {
+			t.Errorf("%+v, %v: want to be told that the mirror has handed on all it may", x, err)
+		}
+		g.verify()
+	})
+}
+
+// A site that has moved for good is recognised after four requests; the rest costs none.
+func TestAMovedSiteIsAnAlias(t *testing.T) {
+	for seed := range uint64(4) {
+		synctest.Test(t, func(t *testing.T) {
+			pages := copyPages(40)
+			old := apart(2, "old", "new.example")
+			g := newRig(t, 2, map[string]*site{
+				old:             {robots: "404", moved: "http://new.example"},
+				"new.example":   {robots: "404", pages: pages},
+				"login.example": {robots: "404", moved: "http://new.example", pages: nil},
+			})
+			if seed > 0 {
+				g.kill = rand.New(rand.NewPCG(seed, 3))
+			}
+			g.seed("http://"+old+"/", "http://login.example/", "http://login.example/2", "http://login.example/3")
+			for i := 1; i <= 40; i++ {
+				g.seed(fmt.Sprintf("http://%s/%d", old, i))
+			}
+			g.run(time.Hour)
+			g.check("mirrors", g.mirrors(), map[string]string{"http://" + old: "mirror of http://new.example redirect"})
+			if n := g.asked(old); n > 20 && seed == 0 {
+				t.Errorf("%d page requests to a site that has moved", n)
+			}
+			if got := len(g.stored()); got != len(pages) {
+				t.Errorf("%d pages stored, want %d, once each", got, len(pages))
+			}
+			g.verify()
+
+			// 40 days later it is somebody else's.
+			was := g.urls(old)
+			g.web["http://"+old].moved, g.web["http://"+old].pages = "", map[string]string{}
+			for p := range pages {
+				g.web["http://"+old].pages[p] = "mine now"
+			}
+			g.run(40 * 24 * time.Hour)
+			g.check("mirrors", g.mirrors(), map[string]string{})
+			for u, what := range g.urls(old) {
+				if want := strings.Replace(was[u], "refused mirror", "stored", 1); what != want {
+					t.Errorf("%s is %s, want what was collapsed asked for again: %s", u, what, want)
+				}
+			}
+			g.verify()
+		})
+	}
+}
+
+// The name with www. and the one without: one of them is main, never both and never none.
+func TestTwinsAreGlued(t *testing.T) {
+	for seed := range uint64(6) {
+		for _, larger := range []string{"www.site.example", "site.example"} {
+			synctest.Test(t, func(t *testing.T) {
+				pages := copyPages(9)
+				g := newRig(t, 4, map[string]*site{
+					"www.site.example": {robots: "404", pages: pages}, "site.example": {robots: "404", pages: pages},
+					"www.other.example": {robots: "404", pages: pages}, "other.example": {robots: "404", pages: map[string]string{"/": "another site", "/1": "x </2>", "/2": "y"}},
+					"www.alone.example": {robots: "404", pages: pages},
+				})
+				if seed > 0 {
+					g.kill = rand.New(rand.NewPCG(seed, 4))
+				}
+				g.seed("http://"+larger+"/", "http://www.other.example/", "http://other.example/", "http://other.example/1", "http://www.alone.example/")
+				if seed%2 == 0 {
+					g.run(time.Hour) // the other becomes known much later
+				}
+				twin, _ := twinOf(testOriginOf(larger))
+				g.seed(twin.String() + "/")
+				g.run(time.Hour)
+				got := g.mirrors()
+				if seed%2 == 0 || len(got) != 1 {
+					g.check("mirrors", got, map[string]string{twin.String(): "mirror of http://" + larger + " www"})
+				}
+				n := 0
+				for _, u := range g.stored() {
+					if strings.Contains(u, "site.example") {
+						n++
+					}
+				}
+				if n != len(pages) {
+					t.Errorf("seed %d: %d pages of the twins are stored as their own, want %d: %q %q", seed, n, len(pages), g.stored(), got)
+				}
+				g.verify()
+				if t.Failed() {
+					t.FailNow()
+				}
+			})
+		}
+	}
+}
+
+// A mirror's data.txt is not used, and its own pages come back if the scope of the crawl changes what it may be.
+func TestMirrorsAndTheRestOfTheState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, main, mirror := lateWeb(1)
+		g := newRig(t, 1, web)
+		g.seed("http://"+mirror+"/", "http://"+main+"/")
+		g.run(time.Hour)
+		b := g.shards[0]
+		o := testOriginOf(mirror)
+		b.event(crawl.Event{Probes: []crawl.Probe{{Origin: o, State: crawl.ProbeRead, Status: 200, Fresh: 7 * 24 * time.Hour}}})
+		g.data[o.String()] = true
+		web[mirror].robots = hostLine(main)
+		time.Sleep(25 * time.Hour)
+		g.seed("http://" + mirror + "/new")
+		g.run(time.Hour)
+		if g.data[o.String()] {
+			t.Error("the data.txt of a mirror is still used")
+		}
+		h := b.s.hosts[canon.Host(mirror)]
+		if info := b.s.hostInfo(h, time.Now()); info.MirrorOf == nil || *info.MirrorOf != "http://"+main {
+			t.Errorf("hosts say it is a mirror of %v", info.MirrorOf)
+		}
+
+		// A page store that is lost: the mirror's pages are not asked for again under its name.
+		n := g.asked(mirror)
+		b.event(crawl.Event{StoreLost: "another"})
+		g.pages = map[canon.URL]*rigPage{}
+		for range 20 {
+			b.s.mu.Lock()
+			_, err := b.s.refillSome(time.Now())
+			b.s.mu.Unlock()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		g.run(time.Hour)
+		if got := g.asked(mirror); got != n {
+			t.Errorf("%d page requests to the mirror after its store was lost", got-n)
+		}
+		want := len(copyPages(6)) - 1
+		if got := len(g.stored()); got != want {
+			t.Errorf("%d pages stored again, want the main host's %d", got, want)
+		}
+
+		// The crawl is narrowed to the mirror: there is no main host any more.
+		spec := b.spec
+		spec.Scope, spec.Seeds = "host", []string{"http://" + mirror + "/"}
+		j, err := newJudge(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.spec = spec
+		b.s.mu.Lock()
+		b.s.judgeBy(j)
+		b.s.mu.Unlock()
+		g.run(26 * time.Hour)
+		g.check("mirrors", g.mirrors(), map[string]string{o.String(): "unconfirmed: out-of-scope"})
+		g.verify()
+	})
+}
+
+// After a checkpoint is restored elsewhere, by a machine with another clock, the database is what it was.
+func TestMirrorsMoveWithTheirShard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, mirrors, _ := mirrorWeb(1)
+		g := newRig(t, 1, web)
+		g.seed("http://seed.example/")
+		b := g.shards[0]
+		for i := range 30 {
+			g.step()
+			time.Sleep(time.Second)
+			if i%7 == 3 {
+				b.copyState()
+			}
+			if i%7 == 5 {
+				b.lose()
+			}
+		}
+		g.run(time.Hour)
+		g.check("mirrors", g.mirrors(), mirrors)
+		g.verify()
+		b.commit()
+		b.copyState()
+		was := maps.Clone(g.mirrors())
+		b.lose()
+		g.check("mirrors", g.mirrors(), was)
+	})
+}

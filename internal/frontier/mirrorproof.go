@@ -1,0 +1,142 @@
+package frontier
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/likeness"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// mirrorSample is one page as X and the origin it is compared with serve it.
+type mirrorSample struct {
+	Path   string     `json:"path"`           // and query
+	Open   bool       `json:"open,omitempty"` // X's rules let us fetch it
+	Ours   mirrorPage `json:"ours,omitzero"`
+	Theirs mirrorPage `json:"theirs,omitzero"`
+}
+
+// mirrorPage is what is known of a page: of one that is stored its digest, of one fetched to be compared more.
+type mirrorPage struct {
+	Known    bool   `json:"known,omitempty"`
+	Status   int    `json:"status,omitempty"` // 0: it was not had
+	Digest   uint64 `json:"digest,omitempty"`
+	Likeness uint64 `json:"likeness,omitempty"`
+}
+
+func (p mirrorPage) page() bool { return p.Known && p.Status >= 200 && p.Status <= 299 }
+
+// compared reports whether both origins have said something of the page: one that X has not, or that the other may not give
+// us or cannot give at the moment, is no sample.
+func (s *mirrorSample) compared() bool {
+	t := s.Theirs
+	return s.Ours.page() && t.Known && t.Status != 0 && t.Status != 429 && t.Status < 500
+}
+
+func (s *mirrorSample) same() bool {
+	a, b := s.Ours, s.Theirs
+	return a.page() && b.page() && (a.Digest != 0 && a.Digest == b.Digest || likeness.Alike(a.Likeness, b.Likeness))
+}
+
+// compare asks for pages of X and the same pages of main.
+func (m *mirror) compare(e *mirrorEnv, trial string, main canon.Origin) {
+	m.End, m.Walk, m.Round, m.Samples = main, nil, 0, e.pages()
+	m.try(e, trial)
+	for i := range m.Samples {
+		s := &m.Samples[i]
+		e.ask(crawl.ErrandSample, main, s.Path, 0)
+		if !s.Ours.Known {
+			e.ask(crawl.ErrandSample, e.x, s.Path, 0)
+		}
+	}
+	if len(m.Samples) == 0 {
+		m.judge(e)
+	}
+}
+
+// sampled takes in a page that was asked for.
+func (m *mirror) sampled(e *mirrorEnv, u canon.URL, hop int, got crawl.Sample) {
+	if m.Trial == "" || hop != m.Round {
+		return
+	}
+	o := u.Origin()
+	i := slices.IndexFunc(m.Samples, func(s mirrorSample) bool { return s.Path == u.PathQuery() })
+	if i < 0 || o != m.End && o != e.x {
+		return
+	}
+	page := &m.Samples[i].Theirs
+	if o == e.x {
+		page = &m.Samples[i].Ours
+	}
+	if page.Known {
+		return
+	}
+	*page = mirrorPage{true, got.Status, got.Digest, got.Likeness}
+	if m.Trial == trialRedirect {
+		m.redirectSaid(e, &m.Samples[i], got)
+	}
+	for _, s := range m.Samples {
+		if !s.Ours.Known || !s.Theirs.Known {
+			return
+		}
+	}
+	m.judge(e)
+}
+
+// judge decides by the pages had: 80 % of those compared must be the same, one at least (§2.4 step 3b).
+func (m *mirror) judge(e *mirrorEnv) {
+	if m.Trial == trialRedirect {
+		m.judgeRedirect(e)
+		return
+	}
+	compared, same := 0, 0
+	for i := range m.Samples {
+		if m.Samples[i].compared() {
+			compared++
+			if m.Samples[i].same() {
+				same++
+			}
+		}
+	}
+	ok := compared > 0 && same*5 >= compared*4
+	if !ok && m.Round == 0 && m.lookCloser(e) {
+		return
+	}
+	evidence := fmt.Sprintf("pages %d/%d", same, compared)
+	switch {
+	case m.Trial == trialTwin:
+		m.judgeTwin(e, ok, same, compared)
+	case ok:
+		m.confirm(e, m.End, byClaim, evidence)
+	case compared == 0:
+		m.fail(e, whyNoProof, "")
+	default:
+		m.Compared = e.now
+		m.fail(e, whyDiffers, fmt.Sprintf("of %d pages compared with %s, %d are the same", compared, m.End, same))
+	}
+}
+
+// lookCloser asks once more for the pages that differ by what is known of stored copies: these may be of different days, and
+// only a page that is fetched is compared by its text. It reports whether there are any.
+func (m *mirror) lookCloser(e *mirrorEnv) bool {
+	m.Round = 1
+	asked := false
+	for i := range m.Samples {
+		s := &m.Samples[i]
+		if !s.compared() || s.same() || s.Theirs.Likeness != 0 && (s.Ours.Likeness != 0 || !s.Open) {
+			continue
+		}
+		asked = true
+		s.Theirs = mirrorPage{}
+		e.ask(crawl.ErrandSample, m.End, s.Path, 1)
+		if s.Open {
+			s.Ours = mirrorPage{}
+			e.ask(crawl.ErrandSample, e.x, s.Path, 1)
+		}
+	}
+	if asked {
+		m.try(e, m.Trial)
+	}
+	return asked
+}

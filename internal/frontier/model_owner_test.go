@@ -1,0 +1,448 @@
+package frontier
+
+import (
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// The ownership term and what follows from it, as pkg/queue has them; its TestTermsOfTheModel holds it to them.
+const (
+	modelTerm  = 10 * time.Second
+	modelRival = modelTerm * 3 / 2
+)
+
+// modelOwner is a frontier that wants the one shard there is. What it does about ownership is written down here, after
+// pkg/queue; what it grants, renews, expires and applies is the production shard, without its file.
+type modelOwner struct {
+	node
+	name string
+
+	// As in queue.Own: the revision watched, and since when.
+	seen   uint64
+	since  time.Duration
+	tried  *read // what was written without an answer
+	before *read // … and what it was to replace
+
+	// As in queue.Ownership.
+	record   queue.Record
+	revision uint64
+	until    time.Duration
+	letGo    bool
+	writing  bool
+	mute     bool // its writes do not arrive, though all else does: the register has no leader, say
+
+	s       *shard // nil: not the owner
+	applied int    // of the log
+}
+
+func (o *modelOwner) boot() {
+	o.s, o.seen, o.tried = nil, 0, nil
+	o.look()
+}
+
+func (o *modelOwner) die() { o.s = nil }
+
+// read is what a question about the record brings.
+type read struct {
+	record   queue.Record
+	revision uint64
+}
+
+// look is queue.Own: again and again until the shard is had.
+func (o *modelOwner) look() {
+	m := o.m
+	again := func() { o.after(modelTerm/10, o.look) }
+	call(&o.node, modelTerm/2, func() read { return read{m.record, m.revision} }, func(r read, ok bool) {
+		if !ok {
+			again()
+			return
+		}
+		if o.seen != r.revision {
+			o.seen, o.since = r.revision, o.clock() // the owner wrote it before
+		}
+		wait := modelRival
+		if m.rules.rivalWaitsOneTerm {
+			wait = modelTerm
+		}
+		free := r.revision == 0 || r.record.Clean || r.record.Owner == o.name || o.clock()-o.since >= wait
+		prev := r
+		if t := o.tried; t != nil && r.record.Owner == t.record.Owner && r.record.Epoch == t.record.Epoch {
+			prev, free = *o.before, true // our own write, whose answer was lost
+		}
+		if !free {
+			again()
+			return
+		}
+		rec := r.record
+		rec.Owner, rec.Clean = o.name, false
+		rec.Epoch = max(r.record.Epoch+1, uint64(o.time().Unix()))
+		sent := o.clock()
+		call(&o.node, modelTerm/2, func() uint64 { return m.compareAndSet(rec, r.revision) }, func(rev uint64, ok bool) {
+			switch {
+			case !ok:
+				o.tried, o.before = &read{record: rec}, &prev
+				again()
+			case rev == 0:
+				again()
+			default:
+				o.record, o.revision, o.until, o.letGo, o.tried = rec, rev, sent+modelTerm, false, nil
+				o.serve(prev.record, prev.revision != 0)
+			}
+		})
+	})
+}
+
+// compareAndSet is the broker's. It returns the new revision, or 0.
+func (m *world) compareAndSet(r queue.Record, revision uint64) uint64 {
+	if m.revision != revision {
+		return 0
+	}
+	if m.revision != 0 && (r.Epoch < m.record.Epoch || r.Epoch == m.record.Epoch && r.Owner != m.record.Owner) {
+		m.violation("epoch %d of %s after epoch %d of %s", r.Epoch, r.Owner, m.record.Epoch, m.record.Owner)
+	}
+	if r.Epoch != m.record.Epoch {
+		for _, o := range m.owners {
+			if o.up && o.s != nil && o.valid() && o.name != r.Owner {
+				m.violation("%s took the shard while %s may still act", r.Owner, o.name)
+			}
+		}
+	}
+	m.record = r
+	m.revision++
+	return m.revision
+}
+
+// valid is Ownership.Valid.
+func (o *modelOwner) valid() bool {
+	if o.m.rules.deposedAnswers {
+		return true
+	}
+	return !o.letGo && o.clock() < o.until
+}
+
+// acted notes that the owner has done what only one may do, and checks that it was that one.
+func (o *modelOwner) acted() {
+	if r := o.m.record; r.Clean || r.Owner != o.name || r.Epoch != o.s.epoch {
+		o.m.violation("%s acts in epoch %d, the shard is %s's in epoch %d (let go: %v)", o.name, o.s.epoch, r.Owner, r.Epoch, r.Clean)
+	}
+}
+
+// snapshot is a checkpoint: what it says of the hosts, where in the log, and at hand-over of outstanding visits.
+type snapshot struct {
+	applied int
+	at      time.Time // by the clock of who made it
+	hosts   []host
+	visits  []visit
+	visitN  uint64
+}
+
+// modelMetrics serves all shards: counters are not looked at here.
+var modelMetrics = newMetrics(nil, nil)
+
+// modelShard makes a shard without a file. Each host has one errand, which is asked for at each visit and never done: that
+// is all the work there is, and it needs no store.
+func (o *modelOwner) modelShard() *shard {
+	s := &shard{
+		log: slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1})), epoch: o.record.Epoch, valid: o.valid,
+		budget: &budget{}, tx: new(bolt.Tx), hosts: map[canon.Host]*host{}, byID: map[hostID]*host{}, visits: map[crawl.VisitID]*visit{},
+		digests: map[string]robotsRef{}, met: modelMetrics, notify: make(chan struct{}, 1), outbnd: make(chan struct{}, 1),
+	}
+	s.j.spec = crawl.Spec{Delay: 200 * time.Millisecond}
+	for i, w := range o.m.hosts {
+		h := &host{ID: hostID(i), Name: canon.Host(w.name), Private: true, at: -1}
+		h.errands = []crawl.Errand{{Kind: crawl.ErrandRobots}}
+		h.Origins = []origin{{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}
+		h.Due = time.Unix(0, int64(i+1)) // no two at the same time: their order would be a map's, and the run not repeatable
+		s.hosts[h.Name], s.byID[h.ID] = h, h
+	}
+	return s
+}
+
+// serve begins with the shard that was just taken from prev: from its checkpoint, if there is one, and the log.
+func (o *modelOwner) serve(prev queue.Record, was bool) {
+	m := o.m
+	clean := !was || prev.Clean
+	switch {
+	case was && prev.Clean:
+		m.stats.handovers++
+	case prev.Owner == o.name:
+		m.stats.again++
+	case was:
+		m.stats.takeovers++
+	}
+	o.s, o.applied, o.writing = o.modelShard(), 0, false
+	s := o.s
+	if prev.Checkpoint != "" {
+		n, _ := strconv.Atoi(prev.Checkpoint)
+		o.restore(m.checkpoints[n], clean)
+	}
+	for _, h := range s.hosts {
+		s.reschedule(h, o.time())
+	}
+	o.renewOwnership(modelTerm / 3)
+	o.expire()
+	o.poll(func() { o.catchUp(clean) })
+}
+
+// restore takes over a checkpoint; the visits in it only if they are all there are.
+func (o *modelOwner) restore(c snapshot, clean bool) {
+	s, now := o.s, o.time()
+	shift := now.Sub(c.at) // no two clocks agree: what was left to wait is waited from now on
+	for i := range c.hosts {
+		h := s.hosts[c.hosts[i].Name]
+		h.Due, h.Delay, h.Last, h.Fetched = c.hosts[i].Due.Add(shift), c.hosts[i].Delay, c.hosts[i].Last, c.hosts[i].Fetched
+	}
+	o.applied, s.visitN = c.applied, c.visitN
+	if !clean || o.m.rules.visitsNotCarried {
+		return
+	}
+	for _, v := range c.visits {
+		o.m.stats.carried++
+		v.host = s.hosts[v.host.Name]
+		v.until = now.Add(leaseOwner)
+		v.host.visit = &v
+		s.visits[v.id] = &v
+	}
+}
+
+// catchUp is shard.catchUp by the owner's own clock.
+func (o *modelOwner) catchUp(clean bool) {
+	s, now := o.s, o.time()
+	if s.caughtUp {
+		return
+	}
+	s.caughtUp = true
+	if clean {
+		return
+	}
+	s.quiet = now
+	if !o.m.rules.noQuiet {
+		s.quiet = now.Add(leaseOwner)
+	}
+	if !o.m.rules.noDelayAfterQuiet {
+		s.justVisited(s.quiet, now)
+	}
+}
+
+// handOver lets go of the shard in order: nothing is granted or renewed any more, then the checkpoint with the
+// outstanding visits, then the record.
+func (o *modelOwner) handOver() {
+	s := o.s
+	if s == nil || o.letGo || !s.caughtUp || o.clock() >= o.until {
+		return
+	}
+	o.letGo = true
+	c := snapshot{applied: o.applied, at: o.time(), visitN: s.visitN}
+	for _, h := range s.hosts {
+		c.hosts = append(c.hosts, *h)
+	}
+	for _, v := range s.visits {
+		c.visits = append(c.visits, *v)
+	}
+	slices.SortFunc(c.visits, func(a, b visit) int { return int(a.id.N) - int(b.id.N) })
+	o.m.checkpoints = append(o.m.checkpoints, c)
+	name := strconv.Itoa(len(o.m.checkpoints) - 1)
+	began := o.clock()
+	done := func() {
+		o.s, o.seen = nil, 0
+		o.after(3*time.Second, o.look) // others first
+	}
+	var release, failed func()
+	release = func() {
+		if o.s != s { // lost meanwhile
+			return
+		}
+		if o.writing { // a renewal under way ends first
+			o.after(10*time.Millisecond, release)
+			return
+		}
+		r := o.record
+		r.Clean, r.Previous, r.Checkpoint = true, r.Checkpoint, name
+		o.write(r, done, failed)
+	}
+	failed = func() {
+		if o.clock()-began >= modelTerm {
+			done()
+			return
+		}
+		o.after(modelTerm/20, release)
+	}
+	release()
+}
+
+// write is Ownership.rewrite, when prepared for a revision of its own that it has not heard of.
+func (o *modelOwner) write(r queue.Record, written, failed func()) {
+	m, s := o.m, o.s
+	type answer struct {
+		revision uint64
+		now      queue.Record
+		latest   uint64
+		lost     bool
+	}
+	sent, revision := o.clock(), o.revision
+	o.writing = true
+	call(&o.node, modelTerm/3, func() answer {
+		if o.mute {
+			return answer{lost: true}
+		}
+		rev := m.compareAndSet(r, revision)
+		return answer{rev, m.record, m.revision, false}
+	}, func(a answer, ok bool) {
+		if o.s != s {
+			return
+		}
+		o.writing = false
+		switch {
+		case !ok || a.lost:
+			failed()
+		case a.revision != 0:
+			o.record, o.revision = r, a.revision
+			o.until = sent + modelTerm
+			written()
+		case a.now.Owner == o.name && a.now.Epoch == o.record.Epoch: // our own, whose answer was lost
+			o.record, o.revision = a.now, a.latest
+			o.write(r, written, failed)
+		case m.rules.deposedAnswers:
+		default: // lost
+			o.s, o.seen = nil, 0
+			o.after(time.Second, o.look)
+		}
+	})
+}
+
+func (o *modelOwner) renewOwnership(after time.Duration) {
+	s := o.s
+	o.after(after, func() {
+		if o.s == s && !o.letGo {
+			o.write(o.record, func() { o.renewOwnership(modelTerm / 3) }, func() { o.renewOwnership(modelTerm / 20) })
+		}
+	})
+}
+
+// expire is keepCommitted's part of it.
+func (o *modelOwner) expire() {
+	s := o.s
+	o.after(commitEvery, func() {
+		if o.s != s {
+			return
+		}
+		now := o.time()
+		before := maps.Clone(s.visits)
+		due := map[*host]time.Time{}
+		for _, v := range before {
+			due[v.host] = v.host.Due
+		}
+		s.expire(now)
+		o.m.stats.expired += len(before) - len(s.visits)
+		s.ghosts = nil
+		if o.m.rules.noDelayAfterExpiry {
+			for h, t := range due {
+				if h.visit == nil {
+					h.Due = t
+					s.reschedule(h, now)
+				}
+			}
+		}
+		o.expire()
+	})
+}
+
+// follow applies the log up to n.
+func (o *modelOwner) follow(n int) func() {
+	return func() {
+		if o.s == nil {
+			return
+		}
+		for ; o.applied < n; o.applied++ {
+			e := &o.m.log[o.applied]
+			if o.m.rules.anyOutcomeFrees {
+				if h := o.s.hosts[e.outcome.Host]; h.visit != nil {
+					o.s.endVisit(h.visit)
+				}
+			}
+			out := e.outcome
+			if err := o.s.applyOutcome(&crawl.Event{Visit: e.visit, Outcome: &out}, o.time()); err != nil {
+				panic(err)
+			}
+		}
+	}
+}
+
+// poll asks for what the log holds now and then, since what the broker tells may be lost.
+func (o *modelOwner) poll(then func()) {
+	m, s := o.m, o.s
+	call(&o.node, 2*time.Second, func() int { return len(m.log) }, func(n int, ok bool) {
+		if o.s != s {
+			return
+		}
+		if ok {
+			o.follow(n)()
+			then()
+		}
+		o.after(2*time.Second, func() {
+			if o.s == s {
+				o.poll(then)
+			}
+		})
+	})
+}
+
+// take answers a fetcher's wish for a visit, which is parked for a while when nothing is due (match.go).
+func (o *modelOwner) take(parked time.Duration, reply func([]crawl.Visit)) {
+	if o.s == nil {
+		reply(nil)
+		return
+	}
+	now := o.time()
+	visits, _, err := o.s.grant(1, maxGrantBytes, now)
+	if err != nil {
+		panic(err)
+	}
+	for _, v := range visits {
+		o.m.stats.visits++
+		o.acted()
+		o.shorten(v.ID)
+	}
+	if len(visits) > 0 || parked >= park {
+		reply(visits)
+		return
+	}
+	wait := park - parked
+	if due := o.s.nextDue(); !due.IsZero() {
+		wait = min(wait, max(due.Sub(now), time.Millisecond))
+	}
+	o.after(wait, func() { o.take(parked+wait, reply) })
+}
+
+// renew answers a fetcher's wish for more time. Who may not act is silent: he does not know what the owner knows.
+func (o *modelOwner) renew(id crawl.VisitID, reply func(crawl.Renewed)) {
+	if o.s == nil || !o.valid() {
+		return
+	}
+	r := o.s.renew([]crawl.VisitID{id}, o.time())
+	if o.m.rules.unknownRenewed && o.valid() {
+		r.Lost = nil
+	}
+	if len(r.Lost) == 0 {
+		o.acted()
+		o.shorten(id)
+	}
+	reply(r)
+}
+
+// shorten takes the two percent from a lease that the owner counts.
+func (o *modelOwner) shorten(id crawl.VisitID) {
+	if v := o.s.visits[id]; v != nil && o.m.rules.noTwoPercent {
+		v.until = v.until.Add(LeaseTime - leaseOwner)
+	}
+}

@@ -1,0 +1,465 @@
+package frontier
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
+)
+
+// crew is several frontiers of one crawl in this process, each with a directory and a connection of its own, and what a
+// fetcher would do.
+type crew struct {
+	t    testing.TB
+	srv  *embedded.Server
+	q    *queue.Conn // of the test itself
+	kv   jetstream.KeyValue
+	spec crawl.Spec
+	term time.Duration
+	opt  Options
+	by   map[string]*member
+	log  *slog.Logger
+}
+
+type member struct {
+	f    *Frontier
+	q    *queue.Conn
+	dir  string
+	stop func() // as SIGTERM does
+	kill func() // as SIGKILL does, seen from outside
+}
+
+func newCrew(t testing.TB, spec crawl.Spec) *crew {
+	t.Helper()
+	return newCrewWith(t, spec, Room{Events: 16 << 20, Pages: 16 << 20})
+}
+
+func newCrewWith(t testing.TB, spec crawl.Spec, room Room) *crew {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	if os.Getenv("FRONTIER_LOG") != "" {
+		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), MaxStore: 2 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Shutdown)
+	c := &crew{t: t, srv: srv, spec: spec, term: time.Second, by: map[string]*member{}, log: log}
+	c.q = c.dial()
+	if err := EnsureStreams(t.Context(), c.q, spec, room); err != nil {
+		t.Fatal(err)
+	}
+	if c.kv, err = c.q.OpenBucket(t.Context(), crawl.Names(spec.Name).Bucket(), 0); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c *crew) dial() *queue.Conn {
+	c.t.Helper()
+	q, err := queue.Dial(c.t.Context(), queue.Options{InProcess: c.srv.InProcess(), User: c.srv.User(), Password: c.srv.Password()}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { q.Close() })
+	return q
+}
+
+// start runs a frontier; one that ran before finds its directory again.
+func (c *crew) start(name string) *member {
+	c.t.Helper()
+	m := &member{q: c.dial()}
+	if old := c.by[name]; old != nil {
+		m.dir = old.dir
+	} else {
+		m.dir = c.t.TempDir()
+	}
+	o := c.opt
+	o.Dir, o.Instance, o.Term, o.Log = m.dir, name, c.term, c.log.With("frontier", name)
+	f, err := New(m.q, c.spec, o)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	m.f = f
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx) }()
+	var once sync.Once
+	end := func(wantErr bool) {
+		once.Do(func() {
+			cancel()
+			if err := <-done; err != nil && !wantErr {
+				c.t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	m.stop = func() { end(false) }
+	m.kill = func() {
+		m.q.NC.Close()
+		end(true)
+	}
+	c.t.Cleanup(m.stop)
+	c.by[name] = m
+	return m
+}
+
+func (c *crew) record(shard int) (r queue.Record) {
+	c.t.Helper()
+	e, err := c.kv.Get(c.t.Context(), fmt.Sprintf("frontier.%d", shard))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := json.Unmarshal(e.Value(), &r); err != nil {
+		c.t.Fatal(err)
+	}
+	return r
+}
+
+// settled waits until every shard is with one of these, evenly, caught up.
+func (c *crew) settled(names ...string) {
+	c.t.Helper()
+	until(c.t, 30*time.Second, fmt.Sprintf("shards evenly with %v", names), func() bool {
+		n := map[string]int{}
+		for _, name := range names {
+			for _, s := range c.by[name].f.open() {
+				s.mu.Lock()
+				if s.caughtUp && !s.frozen && s.valid() {
+					n[name]++
+				}
+				s.mu.Unlock()
+			}
+		}
+		sum, least, most := 0, c.spec.Shards, 0
+		for _, name := range names {
+			sum, least, most = sum+n[name], min(least, n[name]), max(most, n[name])
+		}
+		return sum == c.spec.Shards && most-least <= 1
+	})
+}
+
+func until(t testing.TB, d time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(d); !ok(); {
+		if time.Now().After(end) {
+			t.Fatalf("waited %v in vain for: %s", d, what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// holder is who grants for a shard now, or nil.
+func (c *crew) holder(shard int) (string, *shard) {
+	for name, m := range c.by {
+		for _, s := range m.f.open() {
+			if s.id == shard && s.valid() {
+				return name, s
+			}
+		}
+	}
+	return "", nil
+}
+
+// take asks all frontiers for visits, as a fetcher does.
+func (c *crew) take(n int) (all []crawl.Visit) {
+	c.t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(c.by)) {
+		m, err := c.q.NC.Request(crawl.Names(c.spec.Name).Take(name), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: n}), 2*time.Second)
+		if err != nil {
+			continue // stopped
+		}
+		g, err := crawl.DecodeGrants(m.Data)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		all = append(all, g.Visits...)
+	}
+	return all
+}
+
+// renew asks for a visit's lease; ok is false when nobody answers.
+func (c *crew) renew(v crawl.Visit) (lost, ok bool) {
+	c.t.Helper()
+	m, err := c.q.NC.Request(crawl.Names(c.spec.Name).Renew(v.Shard), crawl.AppendRenew(nil, crawl.Renew{Fetcher: "x", Visits: []crawl.VisitID{v.ID}}), time.Second)
+	if err != nil {
+		return false, false
+	}
+	r, err := crawl.DecodeRenewed(m.Data)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return len(r.Lost) > 0, true
+}
+
+func (c *crew) seed(urls ...canon.URL) {
+	c.t.Helper()
+	if err := Seed(c.t.Context(), c.q, c.spec, urls); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// hostIn is the nth name of a host of a shard.
+func hostIn(shards, shard, n int) canon.Host {
+	for i := 0; ; i++ {
+		h := canon.Host(fmt.Sprintf("h%d.example", i))
+		if crawl.ShardOf(h, shards) == shard {
+			if n--; n < 0 {
+				return h
+			}
+		}
+	}
+}
+
+func crewSpec(shards int) crawl.Spec {
+	spec := testSpec()
+	spec.Shards, spec.Delay = shards, time.Second
+	return spec
+}
+
+// A third frontier joins two: its share of the shards moves to it in order, with the visits that are under way.
+func TestShardsMoveToWhoJoins(t *testing.T) {
+	c := newCrew(t, crewSpec(6))
+	c.start("a")
+	c.settled("a")
+	var urls []canon.URL
+	for i := range 6 {
+		urls = append(urls, canon.URL("http://"+hostIn(6, i, 0)+"/1"), canon.URL("http://"+hostIn(6, i, 0)+"/2"), canon.URL("http://"+hostIn(6, i, 1)+"/"))
+	}
+	c.seed(urls...)
+	c.start("b")
+	c.settled("a", "b")
+	out := map[canon.Host]crawl.Visit{}
+	until(t, 10*time.Second, "a visit to every host", func() bool {
+		for _, v := range c.take(4) {
+			if _, twice := out[v.Host]; twice {
+				t.Fatalf("%s granted twice", v.Host)
+			}
+			out[v.Host] = v
+		}
+		return len(out) == 12
+	})
+	// The second hosts' visits end; the first ones' go on while their shards move.
+	for i := range 6 {
+		answer(t, c.q, out[hostIn(6, i, 1)], crawl.Stored)
+	}
+	began := time.Now()
+	c.start("d")
+	c.settled("a", "b", "d")
+	moved := 0
+	for i := range 6 {
+		name, s := c.holder(i)
+		if name != "d" {
+			continue
+		}
+		moved++
+		s.mu.Lock()
+		quiet, n := s.quiet, len(s.visits)
+		s.mu.Unlock()
+		if !quiet.IsZero() || n != 1 {
+			t.Errorf("shard %d moved with %d visits, quiet until %v; want one visit and no quiet time", i, n, quiet)
+		}
+		for _, name := range []string{"a", "b", "d"} {
+			f := c.by[name].f
+			if err := f.dropStale(t.Context(), i, c.kv); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(f.path(i)); (err == nil) != (name == "d") {
+				t.Errorf("%s has a file of shard %d, which is d's: %v", name, i, err == nil)
+			}
+		}
+		v := out[hostIn(6, i, 0)]
+		if lost, ok := c.renew(v); lost || !ok {
+			t.Errorf("shard %d: visit %v is not renewed by its new owner (answered: %v)", i, v.ID, ok)
+		}
+	}
+	if moved != 2 {
+		t.Errorf("%d shards moved, want 2", moved)
+	}
+	if d := time.Since(began); d > 8*time.Second {
+		t.Errorf("moving took %v", d)
+	}
+	// No host is granted again while its visit is out.
+	more := canon.URL("http://" + hostIn(6, 0, 0) + "/3")
+	c.seed(more)
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		if vs := c.take(4); len(vs) > 0 {
+			t.Fatalf("granted %s while a visit to it is out", vs[0].Host)
+		}
+	}
+	for i := range 6 {
+		answer(t, c.q, out[hostIn(6, i, 0)], crawl.Stored)
+	}
+	until(t, 10*time.Second, "all stored but one", func() bool {
+		st, err := Ask(t.Context(), c.q, c.spec)
+		return err == nil && st.Stored == 18 && st.InFlight == 0 && st.Queued == 1 && st.Discovered == 19
+	})
+}
+
+// The sum of pages stays within --max-pages while shards move about with visits under way.
+func TestPageBudgetWithMovingShards(t *testing.T) {
+	spec := crewSpec(4)
+	spec.Delay, spec.MaxPages = 0, 60
+	var urls []canon.URL
+	for i := range 300 {
+		urls = append(urls, canon.URL(fmt.Sprintf("http://h%d.example/%d", i%40, i)))
+		spec.Hurry = append(spec.Hurry, fmt.Sprintf("h%d.example", i%40))
+	}
+	c := newCrew(t, spec)
+	c.start("a")
+	c.settled("a")
+	c.seed(urls...)
+	stored := func() int64 {
+		st, err := Ask(t.Context(), c.q, c.spec)
+		if err != nil {
+			return 0
+		}
+		if st.Stored > spec.MaxPages {
+			t.Fatalf("%d pages stored, --max-pages %d", st.Stored, spec.MaxPages)
+		}
+		return st.Stored
+	}
+	var out []crawl.Visit
+	n := 0
+	crawlSome := func(visits int) {
+		for range visits {
+			out = append(out, c.take(1)...)
+			for len(out) > 4 { // four are always under way
+				class := crawl.Stored
+				if n++; n%3 == 0 {
+					class = crawl.Failed
+				}
+				answer(t, c.q, out[0], class)
+				out = out[1:]
+			}
+		}
+		stored()
+	}
+	crawlSome(2)
+	c.start("b")
+	c.settled("a", "b")
+	crawlSome(2)
+	c.start("d")
+	c.settled("a", "b", "d")
+	crawlSome(2)
+	c.by["a"].stop()
+	delete(c.by, "a")
+	c.settled("b", "d")
+	crawlSome(2)
+	c.by["d"].stop()
+	delete(c.by, "d")
+	c.settled("b")
+	until(t, 30*time.Second, "the limit is reached", func() bool {
+		out = append(out, c.take(4)...)
+		for _, v := range out {
+			answer(t, c.q, v, crawl.Stored)
+		}
+		out = nil
+		return stored() == spec.MaxPages
+	})
+	time.Sleep(time.Second)
+	stored()
+}
+
+type floor struct{ err atomic.Pointer[error] }
+
+func (f *floor) Err() error {
+	if err := f.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// With too little room on the disk nothing is granted, everybody can see why, the crawl is not taken for done, and it goes on by
+// itself.
+func TestNothingIsGrantedOnAFullDisk(t *testing.T) {
+	q := broker(t)
+	spec := testSpec("http://a.example/")
+	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	reg := prometheus.NewRegistry()
+	f, err := New(q, spec, Options{Dir: t.TempDir(), Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Registry: reg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, why := new(floor), errors.New("the disk of /data has 3 MiB free")
+	full.err.Store(&why)
+	f.floor = full
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+	if err := WaitReady(t.Context(), q, spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := Seed(t.Context(), q, spec, []canon.URL{"http://a.example/"}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { st, err := Ask(t.Context(), q, spec); return err == nil && st.Queued == 1 })
+	if vs := take(t, q, 1); len(vs) != 0 {
+		t.Error("a visit granted on a full disk")
+	}
+	st, finished, err := Done(t.Context(), q, spec)
+	if err != nil || finished || st.State != "paused" || st.Trouble != why.Error() {
+		t.Errorf("done %v, state %q, trouble %q (%v)", finished, st.State, st.Trouble, err)
+	}
+	if got := gauge(t, reg, "curtsy_frontier_paused"); got != 1 {
+		t.Errorf("curtsy_frontier_paused is %v", got)
+	}
+	full.err.Store(nil)
+	waitFor(t, func() bool { return len(take(t, q, 1)) == 1 })
+	if st, err := Ask(t.Context(), q, spec); err != nil || st.State != "running" || st.Trouble != "" {
+		t.Errorf("state %q, trouble %q (%v) once there is room", st.State, st.Trouble, err)
+	}
+}
+
+func gauge(t *testing.T, reg *prometheus.Registry, name string) float64 {
+	t.Helper()
+	all, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}
+
+// syncBuffer is a log to be read while it is written.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}

@@ -1,0 +1,443 @@
+package frontier
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// dump is all of a shard's state that follows from its log, as texts by what they are about: no times of its own clock, no
+// numbers that only order things.
+func dump(t testing.TB, s *shard) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := s.eachRecord(func(_ *host, _ []byte, r *record) (bool, error) {
+		x := *r
+		x.Order, x.Due = 0, time.Time{}
+		all["url "+string(r.URL)] = fmt.Sprintf("%+v waits %v", x, !r.Due.IsZero())
+		return false, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range s.hosts {
+		x := fmt.Sprintf("queued %d later %d stored %d fetched %d delay %v backoff %d private %v response %v last %v why %q errands %v",
+			h.Queued, h.Later, h.Stored, h.Fetched, h.Delay, h.Backoff, h.Private, h.Response, h.Last, "", len(h.errands))
+		for _, o := range h.Origins {
+			x += fmt.Sprintf("\n  %v ready %d failures %d copy %v digest %x status %d crawl-delay %v %v pending %q hops %d visit %v data %v %q",
+				o.Origin, o.Ready, o.History.Failures, o.Copy, o.Digest, o.Status, o.CrawlDelay, o.HasDelay, o.PendingOn, o.Hops, o.Visit, o.Data, o.DataOn)
+		}
+		all["host "+string(h.Name)] = x
+	}
+	all["counts"] = fmt.Sprintf("%+v", s.m.Counts)
+	for i, m := range s.outbox {
+		all[fmt.Sprintf("outbox %d", i)] = fmt.Sprintf("%d %x", m.shard, m.data)
+	}
+	return all
+}
+
+func compare(t testing.TB, got, want map[string]string) {
+	t.Helper()
+	n := 0
+	for _, k := range slices.Sorted(maps.Keys(want)) {
+		if got[k] != want[k] {
+			if n++; n < 6 {
+				t.Errorf("%s:\n  got  %s\n  want %s", k, got[k], want[k])
+			}
+		}
+	}
+	for k, v := range got {
+		if _, ok := want[k]; !ok {
+			t.Errorf("%s is too much: %s", k, v)
+		}
+	}
+}
+
+// copyState makes a checkpoint as the service does, into a file instead of the object store.
+func (b *bench) copyState() {
+	b.t.Helper()
+	b.s.mu.Lock()
+	im, err := b.s.image()
+	b.s.mu.Unlock()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer im.tx.Rollback()
+	var buf bytes.Buffer
+	if _, err := im.tx.WriteTo(&buf); err != nil {
+		b.t.Fatal(err)
+	}
+	b.copy, b.copyName = buf.Bytes(), im.name.String()
+}
+
+// lose kills the shard together with its directory, and restores the last copy in another one, on a machine whose clock
+// says something else.
+func (b *bench) lose() {
+	b.t.Helper()
+	b.crash()
+	b.dir = b.t.TempDir()
+	path := filepath.Join(b.dir, fileName(0))
+	if err := os.WriteFile(path, b.copy, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := arrive(path, b.copyName, int64(len(b.copy)), time.Now()); err != nil {
+		b.t.Fatal(err)
+	}
+	b.open()
+}
+
+// Whatever happened, a checkpoint and the log after it give the state of a shard that was never lost.
+func TestACheckpointAndTheLogGiveTheSameState(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { restoreRun(t, seed) })
+		})
+	}
+}
+
+func restoreRun(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 11))
+	spec := testSpec("http://h0.example/")
+	if seed%3 == 1 {
+		spec.MaxPagesPerHost = 12
+	}
+	if seed%4 == 2 {
+		spec.MaxDepth = 2
+	}
+	spec.Recrawl = seed%2 == 0 // nothing falls due in so short a time, but when it does must be the same
+	b, control := newBench(t, spec), newBench(t, spec)
+	b.start = startLease
+	b.copyState()
+	event := func(ev crawl.Event) {
+		b.event(ev)
+		if err := control.s.apply(b.log[len(b.log)-1:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := func() canon.URL {
+		return mustParse(t, fmt.Sprintf("http://h%d.example:%d/%d", rng.IntN(6), 80+rng.IntN(2), rng.IntN(30)))
+	}
+	var out, late []crawl.Visit
+	for range 600 {
+		switch p := rng.IntN(100); {
+		case p < 20:
+			l := crawl.Links{Depth: rng.IntN(4), FoundOn: url()}
+			for range 1 + rng.IntN(6) {
+				l.URLs = append(l.URLs, url())
+			}
+			event(crawl.Event{Links: []crawl.Links{l}})
+		case p < 45:
+			out = append(out, b.grant(1+rng.IntN(3))...)
+		case p < 70 && len(out) > 0:
+			v := out[0]
+			out = out[1:]
+			event(randomEnd(rng, v, url))
+			if rng.IntN(4) == 0 { // told twice
+				ev, _ := crawl.DecodeEvent(b.log[len(b.log)-1].Data)
+				event(ev)
+			}
+		case p < 73 && len(late) > 0 && spec.MaxPagesPerHost == 0: // as below
+			event(randomEnd(rng, late[0], url))
+			late = late[1:]
+		case p < 75 && spec.MaxPagesPerHost == 0: // else it depends on when a URL is looked at whether the limit is reached
+			event(crawl.Event{StoreFailed: []string{string(url())}})
+		case p < 80:
+			b.commit()
+		case p < 84:
+			b.copyState()
+		case p < 87:
+			late, out = append(late, out...), nil
+			if rng.IntN(3) == 0 {
+				b.crash()
+				b.open()
+			} else {
+				b.lose()
+			}
+		default:
+			time.Sleep(time.Duration(rng.IntN(20000)) * time.Millisecond)
+			b.s.mu.Lock()
+			b.s.expire(time.Now())
+			b.s.mu.Unlock()
+		}
+	}
+	b.lose()
+	b.verify()
+	time.Sleep(time.Hour)
+	for _, s := range []*shard{b.s, control.s} { // what waits is woken by granting
+		if err := s.wakeLater(time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compare(t, dump(t, b.s), dump(t, control.s))
+}
+
+// randomEnd is some end of a visit, with facts about robots.txt and data.txt on the way.
+func randomEnd(rng *rand.Rand, v crawl.Visit, url func() canon.URL) crawl.Event {
+	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.URLs) + len(v.Errands), Private: true, Bytes: int64(rng.IntN(9999)), Done: v.Errands}
+	ev := crawl.Event{Visit: v.ID, Outcome: o}
+	if rng.IntN(8) == 0 {
+		o.Overloads, o.RetryAfter = 1, time.Duration(rng.IntN(60))*time.Second
+	}
+	for _, e := range v.Errands {
+		ev.Answers = append(ev.Answers, crawl.Answer{Errand: e, Robots: crawl.Robots{State: crawl.RobotsUnavailable, Status: 404, Fresh: 24 * time.Hour}})
+	}
+	for _, r := range v.Robots {
+		f := crawl.Robots{Origin: r.Origin, State: crawl.RobotsUnavailable, Status: 404, Fresh: 24 * time.Hour, Answered: true}
+		switch rng.IntN(12) {
+		case 0:
+			f = crawl.Robots{Origin: r.Origin, State: crawl.RobotsUnreachable, Status: 503, Answered: true}
+		case 1:
+			f = crawl.Robots{Origin: r.Origin, State: crawl.RobotsPending, Location: string(url()), Hops: 1, Status: 301}
+		case 2:
+			body := []byte("User-agent: *\nCrawl-delay: 2\n")
+			f = crawl.Robots{Origin: r.Origin, State: crawl.RobotsParsed, Status: 200, Body: body, Digest: bytes.Repeat([]byte{7}, 32), HasCrawlDelay: true, CrawlDelay: 2 * time.Second, Fresh: time.Hour}
+		}
+		ev.Robots = append(ev.Robots, f)
+		if rng.IntN(5) == 0 {
+			ev.Probes = append(ev.Probes, crawl.Probe{Origin: r.Origin, State: crawl.ProbeRead, Status: 200, Fresh: time.Hour})
+		}
+	}
+	for _, u := range v.URLs {
+		r := crawl.Result{URL: u.URL, Status: 200, Took: time.Duration(rng.IntN(999)) * time.Millisecond, FetchedAt: time.Now()}
+		switch rng.IntN(8) {
+		case 0:
+			r.Class, r.Reason, r.Status = crawl.Failed, crawl.ReasonHTTP4xx, 404
+		case 1:
+			r.Class, r.Reason, r.Status, r.Location = crawl.Redirected, crawl.ReasonRedirect, 301, string(url())
+			ev.Links = append(ev.Links, crawl.Links{FoundOn: u.URL, Depth: u.Depth, Hops: u.Hops + 1, URLs: []canon.URL{canon.URL(r.Location)}})
+		case 2:
+			r.Class, r.Reason, r.Status = crawl.Retry, crawl.ReasonHTTP5xx, 500
+		case 3:
+			r = crawl.Result{URL: u.URL, Class: crawl.Returned}
+		default:
+			r.Class = crawl.Stored
+		}
+		o.Results = append(o.Results, r)
+	}
+	return ev
+}
+
+// The log is read again by the spec of now, not by that of its time: what the spec of then let in and was fetched still
+// counts, and a redirect that it kept out is followed.
+func TestASpecChangedSinceTheCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.spec.Scope = "host"
+		b.crash()
+		b.open()
+		change := func(scope string) {
+			b.spec.Scope = scope
+			j, err := newJudge(b.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.s.mu.Lock()
+			defer b.s.mu.Unlock()
+			b.s.judgeBy(j)
+		}
+		b.links(0, "", "http://a.example/", "http://a.example/2")
+		b.copyState()
+		time.Sleep(time.Minute)
+		v := b.grant(1)[0]
+		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{robotsOK("http://a.example/")}, Outcome: &crawl.Outcome{
+			Host: v.Host, Requests: 2, Delay: v.Delay, Results: []crawl.Result{
+				{URL: v.URLs[0].URL, Class: crawl.Redirected, Status: 301, Location: "http://b.example/"},
+				{URL: v.URLs[1].URL, Class: crawl.Stored, Status: 200}}}})
+		change("any")
+		want := dump(t, b.s)
+		b.lose()
+		compare(t, dump(t, b.s), want)
+		if r := b.record("http://b.example/"); r.Class != crawl.Queued {
+			t.Errorf("where the redirect leads is %v, want queued", r.Class)
+		}
+
+		time.Sleep(time.Minute)
+		b.copyState()
+		b.links(1, "http://a.example/2", "http://b.example/x")
+		b.finish(b.grant(1)[0], crawl.Stored, "")
+		change("host")
+		b.lose()
+		if r := b.record("http://b.example/x"); r.Class != crawl.Stored {
+			t.Errorf("fetched while the scope held it, now %v", r.Class)
+		}
+		b.verify()
+	})
+}
+
+// No two machines' clocks agree: what was left to wait when the copy was made is waited after it, whatever they say, and a
+// robots.txt gets no younger.
+func TestTimesTravelAsDurations(t *testing.T) {
+	for _, ahead := range []time.Duration{-3 * time.Hour, 0, 3 * time.Hour} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, testSpec("http://a.example/"))
+				b.start = startClean
+				b.links(0, "", "http://a.example/", "http://b.example/", "http://b.example/2")
+				for _, v := range b.grant(2) {
+					if v.Host == "b.example" {
+						b.finish(v, crawl.Retry, crawl.ReasonHTTP5xx) // waits for 5 s
+						continue
+					}
+					b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{robotsOK("http://a.example/")}, Outcome: &crawl.Outcome{
+						Host: v.Host, Requests: 1, Overloads: 1, Delay: v.Delay, RetryAfter: time.Hour,
+						Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
+				}
+				b.copyState()
+				dir := t.TempDir()
+				path := filepath.Join(dir, fileName(0))
+				if err := os.WriteFile(path, b.copy, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				there := time.Now().Add(ahead) // what the other machine's clock says at this moment
+				if err := arrive(path, b.copyName, 1, there); err != nil {
+					t.Fatal(err)
+				}
+				db, err := openDB(path, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer db.Close()
+				err = db.View(func(tx *bolt.Tx) error {
+					err := loadHosts(tx, func(h *host) error {
+						o := h.Origins[0]
+						left := map[canon.Host]time.Duration{"a.example": time.Hour, "b.example": time.Second}[h.Name]
+						if got := h.Due.Sub(there); got < left || got > left+2*time.Second {
+							t.Errorf("%s is due in %v by the other clock, want %v", h.Name, got, left)
+						}
+						if age := there.Sub(o.History.Fetched); age < 0 || age > max(ahead, 0)+time.Second {
+							t.Errorf("robots.txt of %s is %v old by the other clock", h.Name, age)
+						}
+						return nil
+					})
+					if err != nil {
+						return err
+					}
+					n := 0
+					return errors.Join(tx.Bucket(bucketLater).ForEach(func(k, _ []byte) error {
+						r, err := decodeRecord(k[8:], tx.Bucket(bucketURLs).Get(k[8:]))
+						if n++; n > 2 || err != nil {
+							t.Error("too many wait, or", err)
+						}
+						if got := r.Due.Sub(there); got < 4*time.Second || got > 6*time.Second {
+							t.Errorf("%s is tried again in %v by the other clock, want 5s", r.URL, got)
+						}
+						if !bytes.Equal(k, laterKey(nil, r.Due, keyHost(k[8:]), r.Order)) {
+							t.Errorf("%s waits under another key than its time's", r.URL)
+						}
+						return nil
+					}))
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A shard that is handed over before its own quiet time is over does not know all visits that may be under way.
+func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		b.crash()
+		b.start = startLease
+		b.open()
+		clean := func() bool {
+			b.s.mu.Lock()
+			defer b.s.mu.Unlock()
+			im, err := b.s.farewell()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer im.tx.Rollback()
+			m, err := loadMeta(im.tx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m.Clean
+		}
+		if clean() {
+			t.Error("clean while visits of the epoch before may be under way")
+		}
+		time.Sleep(leaseOwner + time.Second/2)
+		if !clean() {
+			t.Error("not clean after the quiet time")
+		}
+		b.crash()
+		b.start = startClean
+		b.open()
+		if h := b.s.hosts["a.example"]; !h.Due.After(time.Now()) {
+			t.Error("the delay that was owed after the quiet time is forgotten by the next owner")
+		}
+	})
+}
+
+// The table of visits goes along: nobody else gets the host, the fetcher's renewals count, and its outcome ends the visit.
+func TestVisitsAreCarriedAlong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/", "http://a.example/2", "http://b.example/")
+		vs := b.grant(2)
+		b.s.mu.Lock()
+		im, err := b.s.farewell()
+		b.s.mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		im.tx.Rollback()
+		time.Sleep(8 * time.Second) // on the way
+		b.crash()
+		b.start = startClean
+		b.n += 6
+		b.openWith(func(s *shard) error {
+			s.sure = true
+			return s.carryOn(s.carried, time.Now())
+		})
+		if st := b.status(); st.InFlight != 3 || st.Queued != 0 || st.Shards[0].Outstanding != 2 {
+			t.Fatalf("%+v, want both visits outstanding", st)
+		}
+		time.Sleep(4 * time.Second)
+		if got := b.grant(5); len(got) != 0 {
+			t.Fatalf("%s granted while its visit is out", got[0].Host)
+		}
+		if r := b.s.renew([]crawl.VisitID{vs[0].ID, vs[1].ID, {Epoch: 1, N: 99}}, time.Now()); len(r.Lost) != 1 {
+			t.Errorf("lost %v, want only the one that never was", r.Lost)
+		}
+		b.finish(vs[0], crawl.Stored, "")
+		time.Sleep(leaseOwner + time.Second)
+		b.s.expire(time.Now())
+		if len(b.s.visits) != 0 {
+			t.Error("a visit that was carried along and not renewed again does not expire")
+		}
+		if st := b.status(); st.InFlight != 0 || st.Stored == 0 || st.Discovered != 3 {
+			t.Errorf("%+v", st)
+		}
+		b.verify()
+	})
+}
+
+func TestCheckpointNames(t *testing.T) {
+	c := checkpointName{3, 1_790_000_000, 1, 77, 2}
+	if got, ok := parseCheckpoint(c.String()); !ok || got != c {
+		t.Errorf("%s is read as %+v, %v", c, got, ok)
+	}
+	for _, bad := range []string{"", "3-4-5-6", "3-4-5-6-7-8", "03-1-0-1-1", "x-1-2-3-4", "3-1-0-1-1 "} {
+		if _, ok := parseCheckpoint(bad); ok {
+			t.Errorf("%q is taken for a checkpoint", bad)
+		}
+	}
+}
