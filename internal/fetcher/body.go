@@ -27,6 +27,10 @@ const (
 type wanted struct {
 	limit  int64             // decoded bytes; 0 = nothing
 	decide func([]byte) bool // asked once, with the first bytes; false: nothing more is wanted. nil: all is
+	// stream, if not nil, reads the body instead, as it comes: nothing of it is kept. What it returns is the request's error; without
+	// one it need not have read to the end.
+	stream func(io.Reader) error
+	raw    bool // stream wants the bytes of the wire, whatever their encoding and however many
 }
 
 // answer is what came back for one request.
@@ -44,22 +48,27 @@ type answer struct {
 // fetch sends one GET and reads its answer. Without an error the answer is complete, as far as it was wanted; with one,
 // its status is set if a head came. In every case the request is over and the gate knows.
 //
-// A connection kept from earlier that the server closed without a word before our request arrived tells nothing about
+// A connection kept from earlier that the server gave up, before or just when our request arrived, tells nothing about
 // the URL: the request is sent once more, after the delay like any other.
 func (h *hold) fetch(u canon.URL, extra http.Header, want func(status int, header http.Header) wanted) (answer, error) {
 	for again := 0; ; again++ {
 		a, err := h.exchange(u, extra, want)
-		if err == nil || again >= 2 || !h.closedSilently(a) || h.waiting.Err() != nil {
+		if again >= 2 || !h.givenUp(a, err) || h.waiting.Err() != nil {
 			return a, err
 		}
+		h.conn.Close()
 	}
 }
 
-// closedSilently reports whether the last request failed on a connection that had served before, without a byte of answer
-// and for no reason of ours.
-func (h *hold) closedSilently(a answer) bool {
-	if h.conn == nil || !h.used || !h.reused || a.status != 0 || h.conn.fault.Load() != nil {
+// givenUp reports whether the last request failed on a connection that had served before, without a byte of answer and for
+// no reason of ours, or was answered by "408 Request Timeout": what some servers say to a connection at rest, and a robots.txt
+// that is not there would be quite another thing.
+func (h *hold) givenUp(a answer, err error) bool {
+	if h.conn == nil || !h.used || !h.reused || h.conn.fault.Load() != nil {
 		return false
+	}
+	if err == nil || a.status != 0 {
+		return a.status == http.StatusRequestTimeout
 	}
 	return !h.started.Load() || h.conn.got.Load() == 0
 }
@@ -91,7 +100,11 @@ func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, er
 		return false, nil // what follows is no HTTP
 	}
 	wire := &wireReader{r: resp.Body}
-	defer func() { a.wire = wire.n }()
+	h.wire = wire
+	defer func() { a.wire, h.wire = wire.n, nil }()
+	if w.raw {
+		return wire.feed(wire, w.stream)
+	}
 	if w.limit <= 0 {
 		// What a redirect or an error says is short, whether it tells its length or not; anything else may be endless.
 		if n := resp.ContentLength; n > drainBytes || n < 0 && resp.StatusCode <= 299 {
@@ -107,6 +120,9 @@ func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, er
 	defer put()
 	// Compressed bytes without effect (empty blocks, empty members) must not go on for ever either.
 	wire.limit = w.limit + w.limit/8 + 1<<16
+	if w.stream != nil { // which may decode once more, and counts then
+		return wire.feed(&capped{r, wire.limit}, w.stream)
+	}
 	h.buf = h.buf[:0]
 	if n := resp.ContentLength; n > 0 && n <= min(w.limit, keepBuffer) && encoding == "" && int64(cap(h.buf)) <= n {
 		h.buf = make([]byte, 0, n+1)
@@ -147,13 +163,14 @@ func (h *hold) read(resp *http.Response, w wanted, a *answer) (complete bool, er
 	}
 }
 
-// takeLarge waits until there is memory for a large page. Its origin is not to blame for that: the time does not count
-// against its rate.
+// takeLarge waits until there is memory for a large page. Its origin is not to blame for that: the time counts against
+// no limit.
 func (h *hold) takeLarge() error {
+	start := time.Now()
 	select {
 	case h.c.large <- struct{}{}:
 		h.large = true
-		h.conn.nextWindow(time.Now())
+		h.pausedSince(start)
 		return nil
 	case <-h.ctx.Done():
 		return h.ctx.Err()
@@ -189,6 +206,44 @@ func (w *wireReader) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// feed hands a body to whoever reads it as it comes. What broke the wire is told, whatever the reader makes of it.
+func (w *wireReader) feed(body io.Reader, stream func(io.Reader) error) (complete bool, err error) {
+	err = stream(body)
+	switch {
+	case w.err != nil && w.err != io.EOF:
+		return false, w.err
+	case err != nil:
+		return false, err
+	}
+	return w.drain(), nil
+}
+
+// capped reads so many bytes and no more.
+type capped struct {
+	r    io.Reader
+	left int64
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errWireLimit
+	}
+	n, err := c.r.Read(p[:min(int64(len(p)), c.left)])
+	c.left -= int64(n)
+	return n, err
+}
+
+// pausedSince says that nothing was read since start, for no fault of the origin's. An answer that has come to its end is not ours to
+// hold up any more: net/http looks after its connection.
+func (h *hold) pausedSince(start time.Time) {
+	if d := time.Since(start); d > shortPause && h.wire != nil && h.wire.err == nil {
+		h.conn.pause(d)
+	}
+}
+
+// shortPause is what need not be told: the windows of the limits are much longer.
+const shortPause = 50 * time.Millisecond
 
 // blame returns what really went wrong: a decoder that runs out of input only passes on that the wire broke.
 func (w *wireReader) blame(err error) error {

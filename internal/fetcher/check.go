@@ -10,9 +10,10 @@ import (
 )
 
 // check is the second opinion on politeness, asked at the moment a request's bytes would go out (conn.Write). It keeps
-// its own record of what is under way and when it ended, told by the connections themselves, and computes the delay that
-// is owed from what the visit was granted and the address on the other end. It shares no code with the Gate: a mistake
-// there, or in the order a visit does things, shows here before it shows at the origin. It must never fire.
+// its own record of what is under way and when it ended, told by the connections themselves when an answer was read to its
+// end or the socket closed, and computes by itself the delay that is owed at least, from what the visit was granted and the
+// address on the other end. It shares no code with the Gate: a mistake there, or in the order a visit does things, shows
+// here before it shows at the origin. It must never fire.
 type check struct {
 	mu     sync.Mutex // guards hosts and sweep
 	hosts  map[canon.Host]*traffic
@@ -61,6 +62,14 @@ func (c *check) begin(host canon.Host, owed time.Duration) error {
 	t.under++
 	t.owed = owed
 	return nil
+}
+
+// least is the delay that a grant owes an address, whatever else may ask for more.
+func least(granted time.Duration, hurried, isPrivate bool) time.Duration {
+	if hurried || isPrivate {
+		return granted
+	}
+	return max(granted, politeDelay)
 }
 
 // end is called once for each begin that returned nil, when the answer was read to its end or its connection closed.

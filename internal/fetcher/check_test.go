@@ -3,6 +3,7 @@ package fetcher
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,48 @@ func TestCheckFires(t *testing.T) {
 			t.Errorf("fired %d times, told %v", c.fired.Load(), fired)
 		}
 	})
+}
+
+// A connection may be closed (the lease ran out, the fetcher stops) just when net/http begins to write. The check must not
+// take that request for one under way for ever.
+func TestClosedWhileBeginning(t *testing.T) {
+	w := newWire(t, say(okAnswer))
+	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+	u := mustURL(t, "http://h.test/")
+	if _, err := h.fetch(u, nil, wantAll); err != nil {
+		t.Fatal(err)
+	}
+	c, now := h.conn, h.lease.now
+	h.lease.now = func() time.Duration { // asked in the middle of Write
+		h.lease.now = now
+		h.done(false)
+		return now()
+	}
+	h.started.Store(false)
+	c.armed.Store(h)
+	if _, err := c.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil {
+		t.Error("a request was written to a closed connection")
+	}
+	if _, err := h.fetch(u, nil, wantAll); err != nil {
+		t.Errorf("the host is closed to us: %v", err)
+	}
+}
+
+// What a visit was granted is owed whatever became of the hold's own account of it.
+func TestCheckKnowsTheGrant(t *testing.T) {
+	w := newWire(t, say(okAnswer))
+	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+	var fired atomic.Int64
+	h.c.check.onFire = func(string) { fired.Add(1) }
+	h.granted, h.owed = time.Minute, 0 // a mistake
+	u := mustURL(t, "http://h.test/")
+	if _, err := h.fetch(u, nil, wantAll); err != nil {
+		t.Fatal(err)
+	}
+	var v *violation
+	if _, err := h.exchange(u, nil, wantAll); !errors.As(err, &v) || fired.Load() != 1 || len(w.seen()) != 1 {
+		t.Errorf("%v, fired %d times, %d requests arrived", err, fired.Load(), len(w.seen()))
+	}
 }
 
 func TestCheckForgets(t *testing.T) {

@@ -29,6 +29,7 @@ type config struct {
 	header       http.Header // of every request
 	allowPrivate bool
 	contact      bool
+	forgotten    crawl.Forgotten
 }
 
 // client sends requests and nothing else: no cookies, no redirects, no repeats, no proxy, no HTTP/2.
@@ -82,7 +83,8 @@ type hold struct {
 	host    canon.Host
 	lease   *lease
 	hurried bool
-	owed    time.Duration   // delay granted, asked for by robots.txt, or backed off to; without the floor of a second
+	granted time.Duration   // delay granted
+	owed    time.Duration   // that, asked for by robots.txt, or backed off to; without the floor of a second
 	waiting context.Context // ends as soon as the fetcher stops, too
 	buf     []byte          // the last body
 	large   bool            // and it has a place among the large ones
@@ -91,6 +93,8 @@ type hold struct {
 	abandoned bool          // the last connection was closed in the middle of an answer
 
 	// Of the request under way.
+	out     bool        // the gate is passed, and not told of the end
+	wire    *wireReader // its answer's body, while that is read
 	conn    *conn
 	reused  bool
 	used    bool // a connection was armed: another one is not
@@ -116,8 +120,15 @@ func (c *client) newHold(ctx, waiting context.Context, cfg *config, host canon.H
 		// net/http repeats a request on its own, 0 ms later, when a reused connection turns out closed. A body it
 		// cannot rewind stops it, and none is sent for one that is empty.
 		Body: emptyBody{},
+		// A body of unknown length would be probed for 200 ms in a goroutine; on a busy machine that can come to nothing, and the
+		// request would go out with Transfer-Encoding: chunked, in two pieces, of which conn lets only one pass.
+		TransferEncoding: []string{"identity"},
 	}).WithContext(traced)
-	if open := c.conns.get(host); open != nil {
+	switch open := c.conns.get(host); {
+	case open == nil:
+	case open.cfg != cfg:
+		open.Close() // the guard might say no today, and --resolve lead elsewhere
+	default:
 		h.dialled(open.private)
 	}
 	return h
@@ -163,6 +174,9 @@ func (h *hold) ready(nc any, reused bool) {
 		return
 	}
 	h.conn, h.reused, h.used = c, reused, true
+	if c.cfg != h.cfg || c.host != h.host {
+		return // it is of another spec, and being closed
+	}
 	h.dialled(c.private)
 	if !c.private {
 		if end := h.c.gate.End(h.host); !end.IsZero() {
@@ -183,7 +197,7 @@ func (h *hold) begin(c *conn) error {
 	if !h.lease.alive() {
 		return errLease
 	}
-	if err := h.c.check.begin(h.host, h.owedTo(c.private)); err != nil {
+	if err := h.c.check.begin(c.host, max(h.owedTo(c.private), least(h.granted, h.hurried, c.private))); err != nil {
 		return err
 	}
 	h.started.Store(true)
@@ -193,6 +207,8 @@ func (h *hold) begin(c *conn) error {
 // send waits for the gate and sends one GET. When it returns without an error the caller reads the answer and calls
 // done; else done was called.
 func (h *hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
+	h.conn, h.reused, h.used, h.ipHeld = nil, false, false, false
+	h.started.Store(false)
 	if !h.lease.alive() {
 		return nil, errLease
 	}
@@ -202,9 +218,8 @@ func (h *hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
 	if err := h.c.gate.Wait(h.waiting, h.host, h.delay()); err != nil {
 		return nil, err
 	}
-	h.conn, h.reused, h.used, h.ipHeld = nil, false, false, false
+	h.out = true
 	h.requests++
-	h.started.Store(false)
 	resp, err := h.c.transport.RoundTrip(h.request(u, extra))
 	if err != nil {
 		h.done(false)
@@ -216,7 +231,7 @@ func (h *hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
 // done ends the request under way. Unless its answer was read to the end the connection is closed, so that the request is
 // over for the origin too; only then does the delay begin.
 func (h *hold) done(complete bool) {
-	h.abandoned = false
+	h.out, h.abandoned = false, false
 	if h.conn != nil && h.used {
 		h.conn.armed.Store(nil)
 		if complete {
@@ -229,9 +244,6 @@ func (h *hold) done(complete bool) {
 			h.c.ips.release(h.conn.addr)
 			h.ipHeld = false
 		}
-	}
-	if h.started.Load() {
-		h.c.check.end(h.host)
 	}
 	h.c.gate.Done(h.host)
 }
@@ -267,5 +279,16 @@ func authority(u canon.URL) string {
 
 type emptyBody struct{}
 
-func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
-func (emptyBody) Close() error             { return nil }
+// beforeEmpty is a test's: what happens before the emptiness is read.
+var beforeEmpty func()
+
+func (emptyBody) Read([]byte) (int, error) {
+	if beforeEmpty != nil {
+		beforeEmpty()
+	}
+	return 0, io.EOF
+}
+func (emptyBody) Close() error { return nil }
+
+// WriteTo spares each request a buffer of 32 KB, which io.Copy would make for nothing.
+func (emptyBody) WriteTo(io.Writer) (int64, error) { return 0, nil }

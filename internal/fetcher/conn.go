@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // Why a connection was given up while an answer was awaited or under way.
@@ -25,13 +27,16 @@ var (
 type conn struct {
 	net.Conn          // plain TCP, or TLS over raw
 	raw      net.Conn // the socket
+	client   *client
+	cfg      *config // it was dialled under: what the guard was asked
+	host     canon.Host
 	addr     netip.Addr
 	private  bool
-	limits   *Options
-	forget   func(*conn) // takes it out of the client's record
 	closing  sync.Once
 
 	armed atomic.Pointer[hold] // who may send one request
+	under atomic.Bool          // a request the check knows of
+	shut  atomic.Bool          // the socket is closed
 	sent  atomic.Int64         // when the request went out, in nanoseconds since processStart; 0: never
 	got   atomic.Int64         // bytes of its answer so far
 	fault atomic.Pointer[error]
@@ -39,24 +44,37 @@ type conn struct {
 
 	// The rest belongs to whoever reads; net/http hands that from one goroutine to the other.
 	answering int64 // value of sent that the window is for
-	window    time.Time
 	inWindow  int64
+	late      int64         // value of sent when the time was up; 0 in a new window
+	paused    time.Duration // of this answer: we did not want to read on
 }
 
 // Write sends one request: net/http hands it over in one piece, its head being smaller than the write buffer.
 func (c *conn) Write(p []byte) (int, error) {
 	h := c.armed.Swap(nil)
-	if h == nil {
+	if h == nil || c.shut.Load() {
 		return 0, errUnarmed
 	}
+	c.got.Store(0)
 	if err := h.begin(c); err != nil {
 		return 0, err
 	}
+	c.under.Store(true)
+	if c.shut.Load() { // meanwhile
+		c.over()
+		return 0, net.ErrClosed
+	}
 	now := time.Now()
-	c.got.Store(0)
 	c.sent.Store(int64(now.Sub(processStart)))
-	c.Conn.SetDeadline(now.Add(c.limits.FirstByte))
+	c.Conn.SetDeadline(now.Add(c.client.opt.FirstByte))
 	return c.Conn.Write(p)
+}
+
+// over tells the check that no request is under way here any more: its answer was read to the end, or the socket is closed.
+func (c *conn) over() {
+	if c.under.Swap(false) {
+		c.client.check.end(c.host)
+	}
 }
 
 // Read reads a piece of the answer, and fails when the answer breaks a limit.
@@ -75,17 +93,25 @@ func (c *conn) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if err := c.expired(); err != nil {
-			return 0, c.fail(err)
+			if c.late == c.sent.Load() {
+				return 0, c.fail(err)
+			}
+			// The time is up, but it may be we who came late, with bytes waiting in the socket: look once more.
+			c.late = c.sent.Load()
+			c.Conn.SetDeadline(time.Now().Add(secondLook))
 		}
 	}
 }
+
+// secondLook is how long bytes are waited for that should have been there already.
+const secondLook = 20 * time.Millisecond
 
 // arrived counts bytes and keeps the deadline ahead of them.
 func (c *conn) arrived(n int64) error {
 	sent := c.sent.Load()
 	if c.answering != sent { // the first bytes of this answer
 		c.answering = sent
-		c.inWindow = n
+		c.paused = 0
 		c.nextWindow(time.Now())
 		return nil
 	}
@@ -118,22 +144,27 @@ func (c *conn) expired() error {
 }
 
 func (c *conn) enough() int64 {
-	return c.limits.MinRate * int64(c.limits.RateWindow/time.Millisecond) / 1000
+	return c.client.opt.MinRate * int64(c.client.opt.RateWindow/time.Millisecond) / 1000
 }
 
 // last is when the answer must be complete.
 func (c *conn) last() time.Time {
-	return processStart.Add(time.Duration(c.sent.Load()) + c.limits.WholeResponse)
+	return processStart.Add(time.Duration(c.sent.Load()) + c.client.opt.WholeResponse + c.paused)
 }
 
 func (c *conn) nextWindow(now time.Time) {
-	c.inWindow = 0
-	end := now.Add(c.limits.RateWindow)
+	c.inWindow, c.late = 0, 0
+	end := now.Add(c.client.opt.RateWindow)
 	if last := c.last(); end.After(last) {
 		end = last
 	}
-	c.window = end
 	c.Conn.SetDeadline(end)
+}
+
+// pause takes time in which nothing was read, for no fault of the origin's, out of the account.
+func (c *conn) pause(d time.Duration) {
+	c.paused += d
+	c.nextWindow(time.Now())
 }
 
 func (c *conn) fail(err error) error {
@@ -142,14 +173,19 @@ func (c *conn) fail(err error) error {
 }
 
 // rest takes the deadlines off a connection whose answer is complete.
-func (c *conn) rest() { c.Conn.SetDeadline(time.Time{}) }
+func (c *conn) rest() {
+	c.Conn.SetDeadline(time.Time{})
+	c.over()
+}
 
 // Close closes the socket at once. TLS would first say goodbye, and may wait for seconds for somebody to listen.
 func (c *conn) Close() error {
 	err := net.ErrClosed
 	c.closing.Do(func() {
-		c.forget(c)
+		c.client.conns.drop(c)
 		err = c.raw.Close()
+		c.shut.Store(true)
+		c.over()
 	})
 	return err
 }

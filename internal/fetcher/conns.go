@@ -12,18 +12,16 @@ import (
 type connRecord struct {
 	mu    sync.Mutex // guards conns
 	conns map[canon.Host]*conn
-	hosts map[*conn]canon.Host
 }
 
-// put makes c the host's connection and closes the one before.
-func (r *connRecord) put(host canon.Host, c *conn) {
+// put makes c its host's connection and closes the one before.
+func (r *connRecord) put(c *conn) {
 	r.mu.Lock()
 	if r.conns == nil {
-		r.conns, r.hosts = make(map[canon.Host]*conn), make(map[*conn]canon.Host)
+		r.conns = make(map[canon.Host]*conn)
 	}
-	old := r.conns[host]
-	delete(r.hosts, old)
-	r.conns[host], r.hosts[c] = c, host
+	old := r.conns[c.host]
+	r.conns[c.host] = c
 	r.mu.Unlock()
 	if old != nil {
 		old.Close()
@@ -34,9 +32,8 @@ func (r *connRecord) put(host canon.Host, c *conn) {
 func (r *connRecord) drop(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if host, ok := r.hosts[c]; ok {
-		delete(r.hosts, c)
-		delete(r.conns, host)
+	if r.conns[c.host] == c {
+		delete(r.conns, c.host)
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *client) connect(ctx context.Context, network, addr string, secure bool)
 		return nil, fmt.Errorf("address of the connection to %s: %w", addr, err)
 	}
 	ip := remote.Addr().Unmap()
-	conn := &conn{Conn: raw, raw: raw, addr: ip, private: c.reach(ip) != public, limits: &c.opt, forget: c.conns.drop}
+	conn := &conn{Conn: raw, raw: raw, client: c, cfg: h.cfg, host: h.host, addr: ip, private: c.reach(ip) != public}
 	if secure {
 		name, _, _ := net.SplitHostPort(addr)
 		cfg := c.tls.Clone()
@@ -65,17 +65,23 @@ func (c *client) connect(ctx context.Context, network, addr string, secure bool)
 		}
 		conn.Conn = t
 	}
-	c.conns.put(h.host, conn)
+	c.conns.put(conn)
 	return conn, nil
 }
 
+// maxAddresses is how many addresses of a name are tried for a request. A name server can list thousands, and other people's.
+const maxAddresses = 8
+
 // connectRaw makes the socket. The guard is asked in Control, after name lookup and for each address tried.
 func (c *client) connectRaw(ctx context.Context, h *hold, network, addr string) (net.Conn, error) {
-	tried := false
+	tried := 0
 	d := net.Dialer{
 		Resolver:      c.opt.Resolver,
 		FallbackDelay: -1, // one connection at a time, also while connecting
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			if tried >= maxAddresses {
+				return errors.New("none of the first addresses answered")
+			}
 			ap, err := netip.ParseAddrPort(address)
 			if err != nil {
 				return &addressError{hint: fmt.Sprintf("%q is no address", address)}
@@ -85,13 +91,13 @@ func (c *client) connectRaw(ctx context.Context, h *hold, network, addr string) 
 				return err
 			}
 			h.dialled(isPrivate)
-			tried = true
+			tried++
 			return nil
 		},
 	}
 	raw, err := d.DialContext(ctx, network, h.cfg.resolve.target(addr))
 	var refused *addressError
-	if err != nil && tried && errors.As(err, &refused) {
+	if err != nil && tried > 0 && errors.As(err, &refused) {
 		// The first address was refused, another one was tried and failed: the failure is what an operator wants to know.
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("no permitted address answered")}
 	}

@@ -24,13 +24,27 @@
 //
 // # Life of a visit
 //
-// Errands first. Then robots.txt of each origin that needs it, published before anything relies on it. Then each URL: its
-// rules, the gate, the request, one pass over the page. Then pages are published and acknowledged, then links for other
+// Errands first: hops of redirected well-known files, sitemaps, what the mirror database wants to know. Then robots.txt of
+// each origin that needs it, published before anything relies on it. Then each URL: its rules, the gate, the request,
+// conditional if a copy is held, one pass over the page. Then pages are published and acknowledged, then links for other
 // shards, then links for the visit's own shard together with the outcome, which ends the visit. What was not fetched is
 // returned. Past its lease a fetcher sends no request, but it still publishes what it has.
+//
+// # Downloads
+//
+// A [Downloader] is a fetcher without hands: its caller says which requests to send under a visit that is granted for that, one
+// host at a time. All of the above holds for them. Nothing is published of what comes back; the outcome tells the frontier what
+// the host was asked to bear.
+//
+// # When nobody answers
+//
+// Silence is no answer. A frontier that is dead or cut off is asked again, holding up no hand; a renewal that nobody answers
+// is repeated until the lease ends, for the shard may be on its way to another frontier; an event that a log does not take
+// waits for it. A shard whose pages find no room holds up its own visits only (jams.go).
 //
 // # Large pages
 //
 // A page is cut at [Options].MaxBody bytes. One that is larger than a message even when compressed is cut further, until
-// it fits; both are marked Truncated, and size and digest are those of the part handed over.
+// it fits; both are marked Truncated, and size and digest of the page are those of the part handed over. The digest in its
+// result is that of what was read, by which the next copy is compared.
 package fetcher

@@ -7,7 +7,8 @@ import (
 // errands carries out what other parts need asked of this host. Each answer is in the log of the shard that wants it
 // before the outcome says that the errand is done; one not done comes again with a later visit.
 func (v *visit) errands() {
-	for _, e := range v.job.Errands {
+	for i := range v.job.Errands {
+		e := &v.job.Errands[i]
 		if v.over() {
 			return
 		}
@@ -15,43 +16,60 @@ func (v *visit) errands() {
 			v.log.Error("an errand on another host left alone", "url", string(e.URL))
 			continue
 		}
-		var a crawl.Answer
-		switch e.Kind {
-		case crawl.ErrandRobots:
-			// The robots.txt of another origin, moved to this host by a redirect. It is not subject to this host's own
-			// robots.txt: asking for rules needs no leave by rules.
-			fact, fail := v.fetchRobots(e.URL, e.Hop, nil)
-			switch {
-			case fail.unsent:
-				return
-			case fail.reason == crawl.ReasonAddress:
-				fact.State, fact.Reason = crawl.RobotsUnreachable, fail.String() // there may be rules; we may not read them
-			}
-			fact.Origin = e.Origin
-			if fact.State == crawl.RobotsParsed {
-				rules := v.rules(&fact)
-				fact.CrawlDelay, fact.HasCrawlDelay = rules.CrawlDelay()
-			}
-			a = crawl.Answer{Errand: e, Robots: fact}
-		case crawl.ErrandData:
-			probe, page, ok := v.fetchData(e.URL, e.Origin, e.Hop)
-			if !ok {
-				return
-			}
-			if page != nil && !v.f.opt.DiscardPages {
-				v.sendPages(e.ReplyShard, crawl.AppendPages(nil, []crawl.Page{*page}))
-			}
-			a = crawl.Answer{Errand: e, Probe: probe}
-		default:
-			// A newer frontier wants something we do not know. Another fetcher may.
-			v.log.Warn("errand of an unknown kind left alone", "kind", int(e.Kind), "url", string(e.URL))
+		a := crawl.Answer{Errand: *e}
+		if !v.errand(e, &a) {
 			continue
 		}
 		ev := crawl.Event{Visit: v.job.ID, Fetcher: v.f.opt.Name, Answers: []crawl.Answer{a}}
 		if !v.publish(e.ReplyShard, &ev) {
 			return
 		}
-		v.out.Done = append(v.out.Done, e)
+		v.out.Done = append(v.out.Done, *e)
 		v.f.met.errands.Inc()
 	}
+}
+
+// errand carries one out and reports whether it is to be answered, with a.
+func (v *visit) errand(e *crawl.Errand, a *crawl.Answer) (done bool) {
+	switch e.Kind {
+	case crawl.ErrandRobots:
+		a.Robots, done = v.robotsErrand(e)
+	case crawl.ErrandData:
+		if v.f.jams.jammed(e.ReplyShard) {
+			return false // its copy would have to wait for room
+		}
+		var page *crawl.Page
+		a.Probe, page, done = v.fetchData(e.URL, e.Origin, e.Hop)
+		if done && page != nil && !v.f.opt.DiscardPages {
+			v.sendPages(e.ReplyShard, crawl.AppendPages(nil, []crawl.Page{*page}))
+		}
+	case crawl.ErrandClaim:
+		a.Claim, done = v.claim(e.URL.Origin())
+	case crawl.ErrandSample:
+		a.Sample, done = v.sample(e.URL)
+	case crawl.ErrandSitemap:
+		a.Sitemap, done = v.sitemap(e)
+	default:
+		// A newer frontier wants something we do not know. Another fetcher may.
+		v.log.Warn("errand of an unknown kind left alone", "kind", int(e.Kind), "url", string(e.URL))
+	}
+	return done
+}
+
+// robotsErrand asks for the robots.txt of another origin, moved to this host by a redirect. It is not subject to this host's own
+// robots.txt: asking for rules needs no leave by rules.
+func (v *visit) robotsErrand(e *crawl.Errand) (fact crawl.Robots, ok bool) {
+	fact, fail := v.fetchRobots(e.URL, e.Hop, nil)
+	switch {
+	case fail.unsent:
+		return fact, false
+	case fail.barred:
+		fact.State, fact.Reason = crawl.RobotsUnreachable, fail.String() // there may be rules; we may not read them
+	}
+	fact.Origin = e.Origin
+	if fact.State == crawl.RobotsParsed {
+		rules := v.rules(&fact)
+		fact.CrawlDelay, fact.HasCrawlDelay = rules.CrawlDelay()
+	}
+	return fact, true
 }

@@ -24,10 +24,15 @@ type failure struct {
 	timeout bool
 	// final: trying again would end the same.
 	final bool
+	// barred: it is we who may not ask, which says nothing of the site.
+	barred bool
 }
 
 // failureOf classifies the error of a fetch.
 func (h *hold) failureOf(err error) failure {
+	if errors.Is(err, errForgotten) {
+		return failure{reason: crawl.ReasonForgotten, detail: detail(err), final: true, barred: true}
+	}
 	if h.conn != nil && h.used {
 		if fault := h.conn.fault.Load(); fault != nil {
 			err = *fault // net/http's words for it vary
@@ -44,7 +49,7 @@ func (h *hold) failureOf(err error) failure {
 	text := detail(err)
 	switch {
 	case errors.As(err, &address):
-		return failure{reason: crawl.ReasonAddress, detail: address.hint, final: true}
+		return failure{reason: crawl.ReasonAddress, detail: address.hint, final: true, barred: true}
 	case errors.Is(err, errSlow):
 		return failure{reason: crawl.ReasonTooSlow, detail: text, timeout: true}
 	case errors.Is(err, errFirstByte), errors.Is(err, errWhole):
@@ -67,7 +72,8 @@ func (h *hold) failureOf(err error) failure {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return failure{reason: crawl.ReasonNetwork, detail: "the connection ended in the middle of the answer"}
 	case isProtocol(err, text) && !(h.conn != nil && h.used && h.conn.ended.Load()): // a head cut short looks malformed, too
-		return failure{reason: crawl.ReasonProtocol, detail: text, final: true}
+		// On a connection used before it may have been the tail of an answer longer than its Content-Length.
+		return failure{reason: crawl.ReasonProtocol, detail: text, final: !h.reused}
 	}
 	return failure{reason: crawl.ReasonNetwork, detail: text}
 }

@@ -32,8 +32,10 @@ type Fetcher struct {
 	met    *metrics
 	out    outlets
 	leases leases
+	jams   jams
 	now    clock
 	hands  chan *hand // free ones
+	resend time.Duration
 }
 
 // New prepares a Fetcher for a crawl; Run starts it. The error says what is wrong with the spec or the options, and what
@@ -41,7 +43,7 @@ type Fetcher struct {
 func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 	opt = opt.withDefaults()
 	if opt.Name == "" {
-		opt.Name = "fetcher-" + rand.Text()[:8]
+		opt.Name = "fetcher-" + randomName()
 	}
 	cfg, err := newConfig(spec)
 	if err != nil {
@@ -54,7 +56,7 @@ func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 	f := &Fetcher{
 		q: q, opt: opt, log: opt.Log.With("fetcher", opt.Name), names: cfg.names, shards: spec.Shards,
 		client: newClient(opt), rules: rulesCache{max: opt.RulesCache}, met: met, now: bootTime,
-		hands: make(chan *hand, opt.Hands),
+		hands: make(chan *hand, opt.Hands), resend: resendTime,
 	}
 	f.out = outlets{q: q, names: cfg.names, logs: make([]*queue.Log, spec.Shards)}
 	f.client.check.onFire = func(why string) {
@@ -67,6 +69,8 @@ func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 	f.cfg.Store(cfg)
 	return f, nil
 }
+
+func randomName() string { return rand.Text()[:8] }
 
 // SetSpec makes visits taken from now on follow a changed spec. Name and number of shards cannot change. It may be called
 // at any time; after an error the old spec stays.
@@ -81,6 +85,10 @@ func (f *Fetcher) SetSpec(spec crawl.Spec) error {
 	f.cfg.Store(cfg)
 	return nil
 }
+
+// forgotten reports whether nothing may be asked for under a URL any more, as of now: a visit keeps the spec it began with in all
+// else.
+func (f *Fetcher) forgotten(u canon.URL) bool { return f.cfg.Load().forgotten.Has(u) }
 
 // Violations is how many requests were stopped at the last moment because they would have been impolite. It must be 0.
 func (f *Fetcher) Violations() int64 { return f.client.check.fired.Load() }
@@ -123,7 +131,7 @@ func newConfig(spec crawl.Spec) (*config, error) {
 	}
 	return &config{
 		spec: spec, names: crawl.Names(spec.Name), scope: sc, scopeHash: spec.ScopeHash(), resolve: resolve,
-		allowPrivate: spec.AllowPrivate, contact: spec.Contact != "",
+		allowPrivate: spec.AllowPrivate, contact: spec.Contact != "", forgotten: crawl.NewForgotten(spec.Forgotten),
 		header: http.Header{
 			"User-Agent":      {userAgent(spec)},
 			"Accept":          {"text/html, application/xhtml+xml, text/plain;q=0.9, */*;q=0.1"},
@@ -144,6 +152,9 @@ func userAgent(spec crawl.Spec) string {
 // Run takes visits and carries them out until ctx ends. Then it takes no more, running visits stop before their next
 // request, and what they have is published within Options.Grace. It returns nil, and nothing of it runs on. Call it once.
 func (f *Fetcher) Run(ctx context.Context) error {
+	if n := f.q.NC.MaxPayload(); n < crawl.MaxPayloadBytes { // some page would be fetched again for ever
+		return fmt.Errorf("NATS takes messages of at most %d bytes: set max_payload to %d or more in its configuration", n, crawl.MaxPayloadBytes)
+	}
 	// Requests under way may use half the grace; publishing what came of them has all of it.
 	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
 	publishing, cancelPublishing := context.WithCancel(context.WithoutCancel(ctx))

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
@@ -168,6 +170,39 @@ func TestLeaseCountsFromAsking(t *testing.T) {
 	}
 }
 
+// While a shard moves nobody answers for it, or its old owner still listens and says nothing. Renewals are tried again and
+// again, so that the new owner hears of the visit before its lease is over.
+func TestRenewedAsSoonAsSomebodyAnswers(t *testing.T) {
+	t.Parallel()
+	for name, silence := range map[string]func(d *desk) (end func()){
+		"the old owner says nothing": func(d *desk) func() {
+			deaf := func(on bool) { d.mu.Lock(); d.deaf = on; d.mu.Unlock() }
+			deaf(true)
+			return func() { deaf(false) }
+		},
+		"nobody listens": func(d *desk) func() {
+			d.renewing[0].Unsubscribe()
+			return func() { d.subscribe(d.name.Renew(0), d.renew) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr, _ := slowSite(t, 100*time.Millisecond)
+			d := newDesk(t, 1)
+			startFetcher(t, d, testSpec(1, addr), Options{})
+			v := manyURLs(t, 35)
+			v.Lease = 3 * time.Second
+			end := silence(d)
+			id := d.grant(v)
+			time.Sleep(2300 * time.Millisecond)
+			end()
+			if out := d.outcome(id); strings.Contains(classes(out), "returned") {
+				t.Error(classes(out))
+			}
+		})
+	}
+}
+
 func TestStop(t *testing.T) {
 	addr, n := slowSite(t, 100*time.Millisecond)
 	d := newDesk(t, 1)
@@ -300,6 +335,71 @@ func TestMoreGrantsThanHands(t *testing.T) {
 	d.grant(b)
 	d.outcome(ida)
 	d.outcome(d.grant(manyURLs(t, 1))) // it goes on
+}
+
+// A visit keeps the spec it began with, whenever another one comes.
+func TestSetSpecDuringVisits(t *testing.T) {
+	var mu sync.Mutex
+	agents := make(map[string]string) // by host
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if was, ok := agents[r.Host]; ok && was != r.UserAgent() {
+			t.Errorf("%s saw %s, then %s", r.Host, was, r.UserAgent())
+		}
+		agents[r.Host] = r.UserAgent()
+		w.WriteHeader(404)
+	})
+	d := newDesk(t, 1)
+	f, _ := startFetcher(t, d, testSpec(1, addr), Options{})
+	var ids []crawl.VisitID
+	for i := range 60 {
+		v := visitTo(t, fmt.Sprintf("http://h%d.test/a", i), fmt.Sprintf("http://h%d.test/b", i))
+		v.Delay = 5 * time.Millisecond
+		ids = append(ids, d.grant(v))
+		spec := testSpec(1, addr)
+		spec.Agent = string([]byte{'a' + byte(i%26)})
+		if err := f.SetSpec(spec); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for _, id := range ids {
+		if out := d.outcome(id); out.Requests != 3 {
+			t.Errorf("%d requests, %s", out.Requests, classes(out))
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	different := make(map[string]bool)
+	for _, a := range agents {
+		different[a] = true
+	}
+	if len(different) < 2 {
+		t.Errorf("agents %v", different)
+	}
+}
+
+// A server that takes only small messages would make us fetch some pages for ever.
+func TestSmallMessages(t *testing.T) {
+	srv, err := server.NewServer(&server.Options{Port: -1, JetStream: true, StoreDir: t.TempDir(), MaxPayload: 256 << 10, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	defer func() { srv.Shutdown(); srv.WaitForShutdown() }()
+	q, err := queue.Dial(t.Context(), queue.Options{URL: srv.ClientURL()}, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	f, err := New(q, testSpec(1, ""), Options{Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "max_payload") {
+		t.Errorf("Run: %v", err)
+	}
 }
 
 func TestRunEndsBeforeTheCrawlExists(t *testing.T) {

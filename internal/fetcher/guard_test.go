@@ -113,6 +113,27 @@ func TestLyingResolver(t *testing.T) {
 	}
 }
 
+// A name server that lists thousands of addresses cannot make us knock at each.
+func TestManyAddresses(t *testing.T) {
+	var list []netip.Addr
+	for i := range 60 {
+		list = append(list, netip.AddrFrom4([4]byte{127, 0, 1, byte(1 + i)}))
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	h := newTestHold(t, Options{Resolver: liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
+	var dialled atomic.Int64
+	h.c.reach = func(a netip.Addr) reach { dialled.Add(1); return reachOf(a) }
+	_, err = h.fetch(mustURL(t, fmt.Sprintf("http://h.test:%d/", nobody)), nil, wantAll)
+	if f := h.failureOf(err); f.reason != crawl.ReasonConnect || dialled.Load() > maxAddresses {
+		t.Errorf("%d addresses tried, %+v", dialled.Load(), f)
+	}
+}
+
 // IP literals, --resolve and every other way to a forbidden address end at the same guard.
 func TestGuardCoversEveryWay(t *testing.T) {
 	d := newDesk(t, 1)
@@ -126,6 +147,36 @@ func TestGuardCoversEveryWay(t *testing.T) {
 		if r := out.Results[0]; r.Class != crawl.Refused || r.Reason != crawl.ReasonAddress {
 			t.Errorf("%s: %+v", u, r)
 		}
+	}
+}
+
+// A connection kept from before the spec changed is no way around the guard, nor around --resolve.
+func TestKeptConnectionUnderANewSpec(t *testing.T) {
+	a, b := newWire(t, say("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")), newWire(t, say("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
+	d := newDesk(t, 1)
+	f, _ := startFetcher(t, d, testSpec(1, a.Addr().String()), Options{})
+	fetch := func(want string) {
+		t.Helper()
+		if got := classes(d.outcome(d.grant(open(visitTo(t, "http://h.test/x"))))); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	fetch("failed/http-4xx")
+	if err := f.SetSpec(testSpec(1, b.Addr().String())); err != nil {
+		t.Fatal(err)
+	}
+	fetch("failed/http-4xx")
+	if len(a.seen()) != 1 || len(b.seen()) != 1 {
+		t.Errorf("%d requests to the old address, %d to the new one", len(a.seen()), len(b.seen()))
+	}
+	spec := testSpec(1, b.Addr().String())
+	spec.AllowPrivate = false
+	if err := f.SetSpec(spec); err != nil {
+		t.Fatal(err)
+	}
+	fetch("refused/address")
+	if len(b.seen()) != 1 {
+		t.Errorf("%d requests to an address no longer allowed", len(b.seen())-1)
 	}
 }
 

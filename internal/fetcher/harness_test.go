@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,12 +36,18 @@ type desk struct {
 	pages    []crawl.Page
 	renews   int
 	lose     bool                            // answer renewals with Lost
+	renewing []*nats.Subscription            // by shard
 	deaf     bool                            // answer no renewals
 	slow     time.Duration                   // wait before granting
 	generous bool                            // grant all there is, asked for or not
 	bodies   map[string][]byte               // robots.txt by digest
 	seen     func(shard int, e *crawl.Event) // told of each event, in the reading goroutine
 	takes    int
+	jammed   string          // subject whose pages nobody takes
+	stuck    []jetstream.Msg // of it
+	paged    time.Time       // when the first pages were stored
+	handing  atomic.Bool     // visits are on their way
+	forgets  bool            // of events only outcomes and answers are kept
 }
 
 const deskOwner = "desk"
@@ -79,7 +86,7 @@ func newDesk(t testing.TB, shards int) *desk {
 				return nil
 			})
 		})
-		d.subscribe(d.name.Renew(i), d.renew)
+		d.renewing = append(d.renewing, d.subscribe(d.name.Renew(i), d.renew))
 		d.subscribe(d.name.Robots(i), func(m *nats.Msg) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -94,7 +101,21 @@ func newDesk(t testing.TB, shards int) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reading, err := pages.Consume(func(m jetstream.Msg) { d.page(m.Data()); m.Ack() })
+	reading, err := pages.Consume(func(m jetstream.Msg) {
+		d.mu.Lock()
+		if meta, err := m.Metadata(); err == nil && d.paged.IsZero() {
+			d.paged = meta.Timestamp
+		}
+		stuck := m.Subject() == d.jammed
+		if stuck {
+			d.stuck = append(d.stuck, m)
+		}
+		d.mu.Unlock()
+		if !stuck {
+			d.page(m.Data())
+			m.Ack()
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +128,13 @@ func newDesk(t testing.TB, shards int) *desk {
 	return d
 }
 
-func (d *desk) subscribe(subject string, f func(*nats.Msg)) {
+func (d *desk) subscribe(subject string, f func(*nats.Msg)) *nats.Subscription {
 	s, err := d.q.NC.Subscribe(subject, f)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(func() { s.Unsubscribe() })
+	return s
 }
 
 func (d *desk) take(m *nats.Msg) {
@@ -132,6 +154,7 @@ func (d *desk) take(m *nats.Msg) {
 		g.Wait = 5 * time.Millisecond
 	}
 	if len(g.Visits) > 0 {
+		d.handing.Store(true)
 		time.Sleep(d.slow)
 	}
 	m.Respond(crawl.AppendGrants(nil, g))
@@ -164,6 +187,9 @@ func (d *desk) event(shard int, data []byte) {
 	if d.seen != nil {
 		d.seen(shard, &e)
 	}
+	if d.forgets {
+		e.Links = nil
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.events, d.shards = append(d.events, e), append(d.shards, shard)
@@ -180,6 +206,34 @@ func (d *desk) page(data []byte) {
 	for _, p := range pages {
 		p.Body = append([]byte(nil), p.Body...)
 		d.pages = append(d.pages, p)
+	}
+}
+
+// jam leaves the pages of a shard where they are: after two messages there is no room for more. clear takes them again.
+func (d *desk) jam(shard int) (clear func()) {
+	d.t.Helper()
+	ctx := d.t.Context()
+	s, err := d.q.JS.Stream(ctx, d.name.PagesStream())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	cfg := s.CachedInfo().Config
+	cfg.MaxMsgsPerSubject, cfg.DiscardNewPerSubject = 2, true
+	if _, err := d.q.JS.UpdateStream(ctx, cfg); err != nil {
+		d.t.Fatal(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.jammed = d.name.PagesSubject(shard)
+	return func() {
+		d.mu.Lock()
+		stuck := d.stuck
+		d.jammed, d.stuck = "", nil
+		d.mu.Unlock()
+		for _, m := range stuck {
+			d.page(m.Data())
+			m.Ack()
+		}
 	}
 }
 
@@ -290,6 +344,10 @@ func startFetcher(t testing.TB, d *desk, spec crawl.Spec, opt Options) (f *Fetch
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f, runFetcher(t, f)
+}
+
+func runFetcher(t testing.TB, f *Fetcher) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()
@@ -306,7 +364,7 @@ func startFetcher(t testing.TB, d *desk, spec crawl.Spec, opt Options) (f *Fetch
 		})
 	}
 	t.Cleanup(stop)
-	return f, stop
+	return stop
 }
 
 func mustURL(t testing.TB, s string) canon.URL {

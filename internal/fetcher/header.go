@@ -10,35 +10,39 @@ import (
 // to ask again.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads a Retry-After value: seconds, or a date, which counts from now (RFC 9110 §10.2.3). 0 means that it
-// asks for nothing, in whatever words.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0
-	}
-	if value[0] >= '0' && value[0] <= '9' {
-		var seconds int64
-		for i := 0; i < len(value); i++ {
-			c := value[i]
-			if c == '.' && i > 0 { // not allowed, but seen
-				seconds++
-				break
-			}
-			if c < '0' || c > '9' {
-				return 0
-			}
-			if seconds = seconds*10 + int64(c-'0'); seconds > int64(maxRetryAfter/time.Second) {
-				return maxRetryAfter
+// retryAfter reads the longest wait the Retry-After lines of an answer ask for: seconds, or a date (RFC 9110 §10.2.3). A date
+// counts from now, and from the answer's own Date if that is longer: our clock need not agree with the server's. 0 means
+// that they ask for nothing, in whatever words.
+func retryAfter(header http.Header, now time.Time) (wait time.Duration) {
+	for _, value := range header["Retry-After"] {
+		if s, ok := retrySeconds(strings.TrimSpace(value)); ok {
+			wait = max(wait, s)
+		} else if at, err := http.ParseTime(value); err == nil {
+			wait = max(wait, at.Sub(now))
+			if date, err := http.ParseTime(header.Get("Date")); err == nil {
+				wait = max(wait, at.Sub(date))
 			}
 		}
-		return time.Duration(seconds) * time.Second
 	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
+	return min(wait, maxRetryAfter)
+}
+
+func retrySeconds(value string) (d time.Duration, ok bool) {
+	var seconds int64
+	for i := 0; i < len(value); i++ {
+		c := value[i]
+		if c == '.' && i > 0 { // not allowed, but seen
+			seconds++
+			break
+		}
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		if seconds = seconds*10 + int64(c-'0'); seconds > int64(maxRetryAfter/time.Second) {
+			return maxRetryAfter, true
+		}
 	}
-	return min(max(at.Sub(now), 0), maxRetryAfter)
+	return time.Duration(seconds) * time.Second, value != ""
 }
 
 // mediaType returns the type of a Content-Type value without parameters, in lower case; "" when there is none or it is

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +18,23 @@ func TestRetryAfter(t *testing.T) {
 		"Wed, 04 Mar 2026 05:06:00 GMT":     0,
 		"Wed, 04 Mar 2099 05:06:00 GMT":     maxRetryAfter,
 	} {
-		if got := retryAfter(in, now); got != want {
+		if got := retryAfter(http.Header{"Retry-After": {in}}, now); got != want {
 			t.Errorf("retryAfter(%q) = %v, want %v", in, got, want)
 		}
+	}
+	// Clocks need not agree: ours is an hour ahead of this server's, and an hour behind that one's.
+	const at = "Wed, 04 Mar 2026 04:08:07 GMT"
+	for date, want := range map[string]time.Duration{"Wed, 04 Mar 2026 04:06:07 GMT": 2 * time.Minute, "yesterday": 0, "": 0} {
+		if got := retryAfter(http.Header{"Retry-After": {at}, "Date": {date}}, now); got != want {
+			t.Errorf("Retry-After %s in an answer of %q: %v, want %v", at, date, got, want)
+		}
+	}
+	const later, date = "Wed, 04 Mar 2026 06:08:07 GMT", "Wed, 04 Mar 2026 06:06:07 GMT"
+	if got := retryAfter(http.Header{"Retry-After": {later}, "Date": {date}}, now); got < 2*time.Minute {
+		t.Errorf("our clock behind: %v", got)
+	}
+	if got := retryAfter(http.Header{"Retry-After": {"10", "60", "x", "20"}}, now); got != time.Minute {
+		t.Errorf("several lines: %v, want the longest", got)
 	}
 }
 
@@ -40,7 +55,7 @@ func FuzzRetryAfter(f *testing.F) {
 	}
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, s string) {
-		if d := retryAfter(s, now); d < 0 || d > maxRetryAfter {
+		if d := retryAfter(http.Header{"Retry-After": {s}, "Date": {s}}, now); d < 0 || d > maxRetryAfter {
 			t.Errorf("retryAfter(%q) = %v", s, d)
 		}
 	})

@@ -236,6 +236,41 @@ func TestTimeLimits(t *testing.T) {
 	})
 }
 
+// A page that waits for memory loses no time by it: neither rate nor the whole answer's time go on meanwhile.
+func TestWaitForMemoryIsNotTheOrigins(t *testing.T) {
+	half := bytes.Repeat([]byte("x"), keepBuffer)
+	w := newWire(t, func(c net.Conn, _ head) bool {
+		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n", 2*len(half))
+		c.Write(half)
+		time.Sleep(100 * time.Millisecond)
+		c.Write(half)
+		return true
+	})
+	h := newTestHold(t, Options{FirstByte: time.Second, WholeResponse: time.Second, RateWindow: time.Second}, w.Addr().String(), "h.test")
+	for range maxLarge {
+		h.c.large <- struct{}{}
+	}
+	free := time.AfterFunc(1200*time.Millisecond, func() { <-h.c.large })
+	defer free.Stop()
+	a, err := h.fetch(mustURL(t, "http://h.test/"), nil, wantAll)
+	if err != nil || len(a.body) != 2*len(half) {
+		t.Errorf("%d bytes, %v", len(a.body), err)
+	}
+}
+
+// A machine that is busy reads late what came in time. The origin is not to blame.
+func TestReadingLate(t *testing.T) {
+	body := bytes.Repeat([]byte("x"), 200_000)
+	opt := Options{FirstByte: time.Second, WholeResponse: 5 * time.Second, RateWindow: 200 * time.Millisecond, MinRate: 100_000}
+	_, _, r := fetchOne(t, opt, say(pageAnswer("", body)), func(int, http.Header) wanted {
+		time.Sleep(500 * time.Millisecond)
+		return wanted{limit: 1 << 20}
+	})
+	if r.err != nil || len(r.body) != len(body) {
+		t.Errorf("%d bytes, %v", len(r.body), r.err)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	reset := func(c net.Conn, _ head) bool { c.(*net.TCPConn).SetLinger(0); return false }
 	for _, tt := range []struct {

@@ -11,6 +11,7 @@ type outlinks struct {
 	// seen has the links of the visit with the least depth and hops they were offered at. A link met again nearer to the
 	// seeds is offered again: it may be within the depth limit now.
 	seen   map[canon.URL]place
+	known  int // bytes of seen, about
 	shards []shardLinks
 	used   []int // shards with links
 	bytes  int   // of all shards
@@ -27,21 +28,25 @@ type shardLinks struct {
 // linkOverhead is what a link or a group of links takes in a message beside its text, at most.
 const linkOverhead = 8
 
+// seenOverhead is what remembering a link takes beside its text.
+const seenOverhead = 48
+
 // Bounds on what one visit remembers; only pages made to hurt come near. Forgetting what was seen costs repeats, nothing
 // else.
 const (
-	maxSeen  = 1 << 16
+	maxKnown = 4 << 20 // bytes
 	maxLinks = 4 << 20 // bytes of links held back for all shards together
 )
 
 func (o *outlinks) reset(shards int) {
-	if len(o.seen) > maxSeen/4 {
+	if o.known > maxKnown/8 {
 		o.seen = nil // a map does not shrink
 	}
 	if o.seen == nil {
 		o.seen = make(map[canon.URL]place)
 	}
 	clear(o.seen)
+	o.known = 0
 	if len(o.shards) != shards {
 		o.shards = make([]shardLinks, shards)
 		o.used = nil
@@ -69,9 +74,6 @@ func (o *outlinks) drop(shard int) {
 // add offers the links of one page. It returns a shard whose links fill a message, or -1; the caller looks at bytes, too.
 func (o *outlinks) add(cfg *config, from canon.URL, depth, hops int, links []canon.URL) (full int) {
 	full = -1
-	if len(o.seen) > maxSeen {
-		clear(o.seen)
-	}
 	for _, u := range links {
 		p, ok := o.seen[u]
 		if ok && p.depth <= int32(depth) && p.hops <= int32(hops) {
@@ -79,6 +81,12 @@ func (o *outlinks) add(cfg *config, from canon.URL, depth, hops int, links []can
 		}
 		if !ok && !cfg.scope.Decide(u).In {
 			continue // not remembered: asking again is as cheap
+		}
+		if !ok {
+			if o.known += len(u) + seenOverhead; o.known > maxKnown {
+				clear(o.seen)
+				o.known = len(u) + seenOverhead
+			}
 		}
 		o.seen[u] = place{int32(depth), int32(hops)}
 		n := crawl.ShardOf(u.Host(), cfg.spec.Shards)

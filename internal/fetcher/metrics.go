@@ -31,6 +31,7 @@ type metrics struct {
 	errands    prometheus.Counter
 	dropped    prometheus.Counter
 	lost       prometheus.Counter
+	turnedAway prometheus.Counter
 	violations prometheus.Counter
 	running    prometheus.Gauge
 	results    *prometheus.CounterVec
@@ -63,6 +64,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m.errands = counter("curtsy_fetcher_errands_total", "Errands done.")
 	m.dropped = counter("curtsy_fetcher_visits_dropped_total", "Visits whose results could not be published.")
 	m.lost = counter("curtsy_fetcher_visits_lost_total", "Visits whose lease was not prolonged by the shard's owner.")
+	m.turnedAway = counter("curtsy_fetcher_visits_turned_away_total", "Visits given back at once because the pages of their shard found no room.")
 	m.violations = counter("curtsy_politeness_violations_total", "Requests stopped at the last moment because they would have been impolite. Must be 0.")
 	if r == nil {
 		return m, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robotstag"
 )
 
 // wantFunc says from the head of an answer what is wanted of its body.
@@ -19,18 +20,28 @@ type wantFunc = func(status int, header http.Header) wanted
 // page fetches one URL that robots.txt allows.
 func (v *visit) page(u *crawl.VisitURL) crawl.Result {
 	var kind string // media type, declared or sniffed
-	a, err := v.ask(u.URL, nil, func(status int, header http.Header) wanted {
+	meta := false   // it is a document that tells of datasets
+	conditions := conditional(u.ETag, u.LastModified)
+	a, err := v.ask(u.URL, conditions, func(status int, header http.Header) wanted {
+		meta = false
 		if status < 200 || status > 299 || status == http.StatusPartialContent {
 			return wanted{}
 		}
 		declared := header.Get("Content-Type")
-		if declared == "" {
-			return wanted{v.f.opt.MaxBody, func(first []byte) bool {
-				kind = mediaType(http.DetectContentType(first))
-				return storable(kind)
+		kind = mediaType(declared)
+		switch certain, possible := metaDocument(u.URL, kind, declared == ""); {
+		case certain:
+			meta = true
+			return wanted{limit: maxMeta}
+		case possible || declared == "":
+			return wanted{limit: v.f.opt.MaxBody, decide: func(first []byte) bool {
+				if declared == "" {
+					kind = mediaType(http.DetectContentType(first))
+				}
+				meta = possible && kind != typeHTML && looksLikeJSON(first)
+				return meta || storable(kind)
 			}}
-		}
-		if kind = mediaType(declared); !storable(kind) {
+		case !storable(kind):
 			return wanted{}
 		}
 		return wanted{limit: v.f.opt.MaxBody}
@@ -42,7 +53,7 @@ func (v *visit) page(u *crawl.VisitURL) crawl.Result {
 		switch {
 		case fail.unsent:
 			return crawl.Result{URL: u.URL, Class: crawl.Returned}
-		case fail.reason == crawl.ReasonAddress:
+		case fail.barred:
 			r.Class = crawl.Refused
 		case fail.final:
 			r.Class = crawl.Failed
@@ -52,9 +63,13 @@ func (v *visit) page(u *crawl.VisitURL) crawl.Result {
 		return r
 	}
 	switch status := a.status; {
+	case status == http.StatusNotModified && conditions != nil:
+		v.renewed(u, &a, &r)
 	case status == http.StatusPartialContent || status < 200 || status > 599 || status == http.StatusNotModified:
 		// A part nobody asked for, a protocol nobody wanted, news about a copy nobody mentioned.
 		r.Class, r.Reason = crawl.Failed, crawl.ReasonHTTPOther
+	case status <= 299 && meta:
+		v.keepMeta(u, &a, kind, &r)
 	case status <= 299 && !storable(kind):
 		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonType, kind
 		v.forget(u, crawl.ReasonType)
@@ -66,8 +81,10 @@ func (v *visit) page(u *crawl.VisitURL) crawl.Result {
 		v.overload(a)
 		r.Class, r.Reason = crawl.Retry, crawl.ReasonOverload
 	case status <= 499:
-		r.Class, r.Reason = crawl.Failed, crawl.ReasonHTTP4xx
-		v.forget(u, crawl.ReasonHTTP4xx)
+		r.Class, r.Reason, r.Kept = crawl.Failed, crawl.ReasonHTTP4xx, u.Keep
+		if !u.Keep { // else it may be back when the frontier looks again
+			v.forget(u, crawl.ReasonHTTP4xx)
+		}
 	default:
 		r.Class, r.Reason = crawl.Retry, crawl.ReasonHTTP5xx
 	}
@@ -100,24 +117,24 @@ func (v *visit) keep(u *crawl.VisitURL, a *answer, kind string, r *crawl.Result)
 		URL: u.URL, Body: a.body, ContentType: a.header.Get("Content-Type"), HTML: kind != typeText,
 		Header: a.header, Token: v.cfg.spec.Agent,
 	})
-	v.offer(u.URL, u.Depth+1, 0, scan.Links)
 	v.f.met.stage(stageScan, start)
+	v.handPage(u, a, kind, &scan, r)
+	start = time.Now()
+	v.offer(u.URL, u.Depth+1, 0, scan.Links) // which may send them: behind the page they are on
+	v.f.met.stage(stageScan, start)
+}
 
+// handPage hands a page to the indexer, or what it asks for instead.
+func (v *visit) handPage(u *crawl.VisitURL, a *answer, kind string, scan *htmlscan.Result, r *crawl.Result) {
 	d := scan.Directives.At(a.at)
 	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
 	p := crawl.Page{
 		URL: u.URL, Visit: v.job.ID, Scope: v.cfg.scopeHash, Status: a.status, FetchedAt: a.at, ContentType: kind, Charset: scan.Charset,
-		UnavailableAfter: d.UnavailableAfter, Depth: u.Depth, FoundOn: u.FoundOn,
+		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter,
+		MetaDirectives: bitsOf(scan.Meta), MetaUnavailableAfter: scan.Meta.UnavailableAfter,
+		Depth: u.Depth, FoundOn: u.FoundOn, Canonical: scan.Canonical,
 		ETag: headerText(a.header, "Etag"), LastModified: headerText(a.header, "Last-Modified"),
 		Truncated: a.truncated,
-	}
-	for _, b := range [...]struct {
-		on  bool
-		bit crawl.DirectiveBits
-	}{{d.NoIndex, crawl.NoIndex}, {d.NoSnippet, crawl.NoSnippet}, {d.NoFollow, crawl.NoFollow}, {d.NoArchive, crawl.NoArchive}} {
-		if b.on {
-			p.Directives |= b.bit
-		}
 	}
 	if d.NoIndex {
 		r.Class, r.Reason = crawl.Refused, crawl.ReasonNoindex
@@ -127,10 +144,21 @@ func (v *visit) keep(u *crawl.VisitURL, a *answer, kind string, r *crawl.Result)
 	if v.f.opt.DiscardPages {
 		return
 	}
-	start = time.Now()
-	v.pack(&p, a.body)
-	v.f.met.stage(stagePack, start)
+	v.pack(&p, a.body, r)
 	v.handOver(&p)
+}
+
+// bitsOf are directives as they travel with a page.
+func bitsOf(d robotstag.Directives) (bits crawl.DirectiveBits) {
+	for _, b := range [...]struct {
+		on  bool
+		bit crawl.DirectiveBits
+	}{{d.NoIndex, crawl.NoIndex}, {d.NoSnippet, crawl.NoSnippet}, {d.NoFollow, crawl.NoFollow}, {d.NoArchive, crawl.NoArchive}} {
+		if b.on {
+			bits |= b.bit
+		}
+	}
+	return bits
 }
 
 // forget tells the indexer that there is no page under this URL, or none that may be kept, in case it holds one from
@@ -142,10 +170,17 @@ func (v *visit) forget(u *crawl.VisitURL, why crawl.Reason) {
 // maxPacked is the largest compressed page: with its other fields it must fit into one message.
 const maxPacked = 900 << 10
 
-// pack compresses a page into v.hand.packed and takes its digest. One that stays too large for a message is compressed
-// harder, and if that does not do, cut until it fits.
-func (v *visit) pack(p *crawl.Page, body []byte) {
+// pack compresses a page into v.hand.packed and takes its digest, which r, if not nil, is told with what else is needed to ask
+// again. A page that stays too large for a message is compressed harder, and if that does not do, cut until it fits.
+func (v *visit) pack(p *crawl.Page, body []byte, r *crawl.Result) {
+	defer v.f.met.stage(stagePack, time.Now())
 	h := v.hand
+	p.SHA256 = sha256.Sum256(body)
+	if r != nil {
+		r.Digest = digestOf(p.SHA256)
+		r.ETag, r.LastModified = validators(p.ETag, p.LastModified)
+	}
+	whole := len(body)
 	if need := s2.MaxEncodedLen(len(body)); cap(h.packed) < need {
 		h.packed = make([]byte, need)
 	}
@@ -159,7 +194,10 @@ func (v *visit) pack(p *crawl.Page, body []byte) {
 		packed = s2.EncodeBest(h.packed[:cap(h.packed)], body)
 	}
 	p.Body, p.Encoding = packed, crawl.EncodingS2
-	p.Size, p.SHA256 = int64(len(body)), sha256.Sum256(body)
+	p.Size = int64(len(body))
+	if len(body) < whole {
+		p.SHA256 = sha256.Sum256(body)
+	}
 	if cap(h.packed) > keepBuffer {
 		h.packed = nil // p.Body has it, until it is sent
 	}

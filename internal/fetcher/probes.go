@@ -50,8 +50,8 @@ func (v *visit) fetchData(u canon.URL, o canon.Origin, hops int) (probe crawl.Pr
 		switch {
 		case s == nil || v.over():
 			return probe, nil, false
-		case s.hint != "":
-			probe.Reason = s.hint
+		case s.bar.barred:
+			probe.Reason = s.bar.detail
 			return probe, nil, true
 		case s.closed:
 			probe.Reason = "robots.txt of " + s.origin.String() + " cannot be read now"
@@ -72,6 +72,9 @@ func (v *visit) fetchData(u canon.URL, o canon.Origin, hops int) (probe crawl.Pr
 		if err != nil {
 			fail := v.hold.failureOf(err)
 			probe.Reason = fail.String()
+			if fail.reason == crawl.ReasonForgotten {
+				probe.State, probe.Fresh = crawl.ProbeRefused, refusedFresh
+			}
 			return probe, nil, !fail.unsent
 		}
 		if 300 <= a.status && a.status <= 399 && a.status != http.StatusNotModified {
@@ -127,7 +130,7 @@ func (v *visit) readData(u canon.URL, o canon.Origin, a *answer, probe *crawl.Pr
 		ContentType: mediaType(a.header.Get("Content-Type")), Charset: htmlscan.Charset(a.body, a.header.Get("Content-Type")),
 		ETag: headerText(a.header, "Etag"), LastModified: headerText(a.header, "Last-Modified"), Truncated: a.truncated,
 	}
-	v.pack(p, a.body)
+	v.pack(p, a.body, nil)
 	return p
 }
 

@@ -41,7 +41,7 @@ func (v *visit) sendPages(shard int, batch []byte) {
 		return
 	}
 	start := time.Now()
-	err := v.f.sendPages(v.pubCtx, shard, batch)
+	err := v.f.jams.guard(v, shard, func() error { return v.f.sendPages(v.pubCtx, shard, batch) })
 	v.f.met.stage(stagePublish, start)
 	if err != nil {
 		v.fail("pages", shard, err)
@@ -99,9 +99,27 @@ func splitLinks(links []crawl.Links, limit int, yield func([]crawl.Links) bool) 
 	}
 }
 
-// publishFacts tells the visit's shard what was learnt of robots.txt files.
-func (v *visit) publishFacts(facts ...crawl.Robots) bool {
-	return v.publish(v.job.Shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.f.opt.Name, Robots: facts})
+// resendTime is after how long facts that could not be published yet are sent anew: their age counts from sending.
+const resendTime = time.Minute
+
+// publishFact tells the visit's shard what was learnt of a robots.txt.
+func (v *visit) publishFact(fact crawl.Robots) bool {
+	learnt, fresh := time.Now(), fact.Fresh
+	for !v.lost.Load() {
+		ctx, cancel := context.WithTimeout(v.pubCtx, v.f.resend)
+		err := v.append(ctx, v.job.Shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.f.opt.Name, Robots: []crawl.Robots{fact}})
+		late := ctx.Err() != nil && v.pubCtx.Err() == nil
+		cancel()
+		if err == nil {
+			return true
+		}
+		if !late {
+			v.fail("facts", v.job.Shard, err)
+		}
+		fact.Age = time.Since(learnt)
+		fact.Fresh = fresh - fact.Age
+	}
+	return false
 }
 
 // publish appends an event to a shard's log and reports whether it is there. A full log, or a broker that is away, is
@@ -110,19 +128,22 @@ func (v *visit) publish(shard int, ev *crawl.Event) bool {
 	if v.lost.Load() {
 		return false
 	}
-	start := time.Now()
-	buf := messages.Get().(*[]byte)
-	*buf = crawl.AppendEvent((*buf)[:0], ev)
-	err := v.f.appendEvent(v.pubCtx, shard, *buf)
-	if cap(*buf) <= crawl.MaxPayloadBytes {
-		messages.Put(buf)
-	}
-	v.f.met.stage(stagePublish, start)
-	if err != nil {
+	if err := v.append(v.pubCtx, shard, ev); err != nil {
 		v.fail("events", shard, err)
 		return false
 	}
 	return true
+}
+
+func (v *visit) append(ctx context.Context, shard int, ev *crawl.Event) error {
+	defer v.f.met.stage(stagePublish, time.Now())
+	buf := messages.Get().(*[]byte)
+	*buf = crawl.AppendEvent((*buf)[:0], ev)
+	err := v.f.appendEvent(ctx, shard, *buf)
+	if cap(*buf) <= crawl.MaxPayloadBytes {
+		messages.Put(buf)
+	}
+	return err
 }
 
 var messages = sync.Pool{New: func() any { return new([]byte) }}

@@ -125,6 +125,16 @@ func TestLinksGoToTheirShards(t *testing.T) {
 	}
 }
 
+// firstAt is when the first message of a stream was stored.
+func (d *desk) firstAt(stream string) time.Time {
+	d.t.Helper()
+	s, err := d.q.JS.Stream(d.t.Context(), stream)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return s.CachedInfo().State.FirstTime
+}
+
 // A page with more links than a message holds, and a visit with more results.
 func TestSplitMessages(t *testing.T) {
 	long := strings.Repeat("l", 1500)
@@ -149,8 +159,14 @@ func TestSplitMessages(t *testing.T) {
 	if n := len(d.links()); n != 4000 {
 		t.Errorf("%d links", n)
 	}
+	// The page itself was safe before the first of its links was told.
+	d.pageOf("http://h.test/")
+	links := d.firstAt(d.name.EventsStream(crawl.ShardOf("o.test", shards)))
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !d.paged.Before(links) {
+		t.Errorf("links in the log at %v, the page they are on in its stream at %v", links, d.paged)
+	}
 	parts := 0
 	for _, e := range d.events {
 		if e.Outcome != nil {
@@ -162,6 +178,36 @@ func TestSplitMessages(t *testing.T) {
 	}
 	if parts < 2 || len(d.events) < 12 {
 		t.Errorf("%d parts of the outcome, %d events", parts, len(d.events))
+	}
+}
+
+// A visit remembers links within bounds, however long they are; what it forgets is offered again.
+func TestRememberedLinksAreBounded(t *testing.T) {
+	cfg, err := newConfig(testSpec(1, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o outlinks
+	o.reset(1)
+	long := strings.Repeat("l", 2000)
+	for page := range 10 {
+		var links []canon.URL
+		for i := range 5000 {
+			links = append(links, canon.URL(fmt.Sprintf("http://h.test/%s/%d/%d", long, page, i)))
+		}
+		o.add(cfg, "http://h.test/", 1, 0, links)
+		o.drop(0)
+		size := 0
+		for u := range o.seen {
+			size += len(u)
+		}
+		if size > maxKnown || size < maxKnown/4 && page > 0 && len(o.seen) < 100 {
+			t.Fatalf("page %d: %d links of %d bytes remembered", page, len(o.seen), size)
+		}
+	}
+	o.reset(1)
+	if o.known != 0 || len(o.seen) != 0 {
+		t.Errorf("%d bytes of links remembered in the next visit", o.known)
 	}
 }
 

@@ -10,6 +10,10 @@ import (
 
 // leases prolongs the visits under way: every third of a lease, those of a shard in one request. A visit renews also while
 // it only publishes, so that a full log does not make its frontier grant the same URLs again.
+//
+// Silence says nothing: while a shard moves, its old owner may listen still, and the new one may answer the next request.
+// So a request is followed by the next one, a twelfth of a lease later, whether it has failed or is only not answered yet;
+// whichever answer comes counts from when its own request was sent. Being told that a visit is over is another matter.
 type leases struct {
 	mu     sync.Mutex // guards visits and what is in them
 	visits map[*crawl.Visit]*renewal
@@ -18,7 +22,7 @@ type leases struct {
 type renewal struct {
 	lease *lease
 	due   time.Time
-	busy  bool // in a request under way
+	over  bool // the owner said so
 }
 
 func (l *leases) add(job *crawl.Visit, lease *lease) {
@@ -57,13 +61,17 @@ func (l *leases) run(ctx context.Context, f *Fetcher) {
 	}
 }
 
-// due returns the visits to renew, by shard. One that is due brings along those of its shard that soon will be.
+// due returns the visits to renew, by shard. One that is due brings along those of its shard that soon will be. On the way
+// it ends leases that ran out while the machine was asleep, whose own timers have slept, too.
 func (l *leases) due(now time.Time) map[int][]*crawl.Visit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var shards map[int][]*crawl.Visit
 	for job, r := range l.visits {
-		if !r.busy && now.After(r.due) {
+		if !r.lease.alive() {
+			r.lease.end()
+		}
+		if !r.over && now.After(r.due) {
 			if shards == nil {
 				shards = make(map[int][]*crawl.Visit)
 			}
@@ -74,46 +82,48 @@ func (l *leases) due(now time.Time) map[int][]*crawl.Visit {
 		return nil
 	}
 	for job, r := range l.visits {
-		if list, ok := shards[job.Shard]; ok && !r.busy && now.After(r.due.Add(-job.Lease/6)) {
-			r.busy = true
+		if list, ok := shards[job.Shard]; ok && !r.over && now.After(r.due.Add(-job.Lease/6)) {
+			r.due = now.Add(job.Lease / 12)
 			shards[job.Shard] = append(list, job)
 		}
 	}
 	return shards
 }
 
+// renew asks a shard's owner once. Several such requests may be under way.
 func (l *leases) renew(ctx context.Context, f *Fetcher, shard int, jobs []*crawl.Visit) {
 	req := crawl.Renew{Fetcher: f.opt.Name}
 	for _, job := range jobs {
 		req.Visits = append(req.Visits, job.ID)
 	}
+	began := time.Now()
 	sent := f.now() // the new lease counts from here
 	answer, err := f.askRenew(ctx, shard, req)
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err != nil {
+		if ctx.Err() == nil {
+			f.log.Debug("visits not renewed", "shard", shard, "visits", len(jobs), "err", err)
+		}
+		return
+	}
 	lost := make(map[crawl.VisitID]bool)
 	for _, id := range answer.Lost {
 		lost[id] = true
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, job := range jobs {
 		r := l.visits[job]
-		if r == nil {
-			continue // over meanwhile
-		}
-		r.busy = false
 		switch {
-		case err != nil:
-			r.due = time.Now().Add(job.Lease / 12) // there is time for a few more tries
+		case r == nil || r.over: // over meanwhile
 		case lost[job.ID]:
 			f.met.lost.Inc()
-			r.due = time.Now().Add(24 * time.Hour)
+			r.over = true
 			r.lease.end()
 		default:
-			r.due = time.Now().Add(min(answer.Lease, job.Lease) / 3)
+			if due := began.Add(min(answer.Lease, job.Lease) / 3); due.After(r.due) {
+				r.due = due
+			}
 			r.lease.renew(sent, answer.Lease)
 		}
-	}
-	if err != nil && ctx.Err() == nil {
-		f.log.Debug("visits not renewed", "shard", shard, "visits", len(jobs), "err", err)
 	}
 }

@@ -3,6 +3,7 @@ package fetcher
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -17,11 +18,12 @@ import (
 // site is what a visit may do on one origin of its host.
 type site struct {
 	origin canon.Origin
-	rules  *ruleset  // what robots.txt says; nil while closed
-	closed bool      // nothing may be fetched now: its URLs are returned
-	hint   string    // with an address that may not be dialled: why; its URLs are refused
-	until  time.Time // how long that holds
-	probe  bool      // /data.txt is to be asked for
+	rules  *ruleset      // what robots.txt says; nil while closed
+	closed bool          // nothing may be fetched now: its URLs are returned
+	bar    failure       // why we may not ask for its robots.txt, if so: its URLs are refused for that
+	until  time.Time     // how long that holds
+	probe  bool          // /data.txt is to be asked for
+	fact   *crawl.Robots // what all that follows from, its text left out unless somebody wants it; nil: nothing came of asking
 }
 
 // site returns what may be done on an origin, asking for its robots.txt if that is not known or no longer fresh. nil
@@ -56,7 +58,7 @@ func (v *visit) enter(o canon.Origin) *site {
 	fresh := known.Fresh - time.Since(v.began)
 	switch {
 	case known.State == crawl.RobotsPending:
-		return &site{origin: o, closed: true, until: v.began.Add(time.Hour)}
+		return &site{origin: o, fact: known, closed: true, until: v.began.Add(time.Hour)}
 	case known.State != crawl.RobotsUnknown && fresh > 0 && !v.refreshed[o]:
 		s := v.known(known)
 		if s != nil {
@@ -71,7 +73,7 @@ func (v *visit) enter(o canon.Origin) *site {
 
 // known makes a site of facts; nil when the rules are wanted and cannot be had.
 func (v *visit) known(r *crawl.Robots) *site {
-	s := &site{origin: r.Origin}
+	s := &site{origin: r.Origin, fact: r}
 	switch r.State {
 	case crawl.RobotsParsed:
 		if s.rules = v.rules(r); s.rules == nil {
@@ -104,17 +106,10 @@ func (v *visit) rules(r *crawl.Robots) *ruleset {
 			return rules
 		}
 	}
-	body := r.Body
-	switch sum := sha256.Sum256(body); {
-	case len(r.Digest) == 0 && len(body) == 0:
-		return nil // a text that was left out, perhaps: an empty one has a digest, too
-	case len(r.Digest) == 0 || bytes.Equal(r.Digest, sum[:]):
-	default:
-		var err error
-		if body, err = v.f.askRobots(v.hold.waiting, v.job.Shard, r.Digest); err != nil {
-			v.log.Debug("robots.txt not handed out, asking its origin", "origin", r.Origin.String(), "err", err)
-			return nil
-		}
+	body, err := v.text(r)
+	if err != nil {
+		v.log.Debug("robots.txt not handed out, asking its origin", "origin", r.Origin.String(), "err", err)
+		return nil
 	}
 	file := robots.Parse(body)
 	rules := &ruleset{Rules: file.Rules(v.cfg.spec.Agent, robotsOrigin(r.Origin))}
@@ -125,6 +120,17 @@ func (v *visit) rules(r *crawl.Robots) *ruleset {
 		v.f.rules.put(key, rules, len(body))
 	}
 	return rules
+}
+
+// text is the text of a robots.txt, or what its shard's owner has under its digest.
+func (v *visit) text(r *crawl.Robots) ([]byte, error) {
+	switch sum := sha256.Sum256(r.Body); {
+	case len(r.Digest) == 0 && len(r.Body) == 0:
+		return nil, errors.New("left out") // an empty one has a digest, too
+	case len(r.Digest) == 0 || bytes.Equal(r.Digest, sum[:]):
+		return r.Body, nil
+	}
+	return v.f.askRobots(v.hold.waiting, v.job.Shard, r.Digest)
 }
 
 func robotsOrigin(o canon.Origin) robots.Origin {
@@ -143,22 +149,15 @@ func (v *visit) refresh(old *crawl.Robots) *site {
 	var oldRules *ruleset
 	if len(old.Digest) > 0 && (old.ETag != "" || old.LastModified != "") {
 		if oldRules = v.rules(old); oldRules != nil { // else a 304 would be of no use
-			conditions = make(http.Header, 2)
-			if old.ETag != "" {
-				conditions["If-None-Match"] = []string{old.ETag}
-			}
-			if old.LastModified != "" {
-				conditions["If-Modified-Since"] = []string{old.LastModified}
-			}
+			conditions = conditional(old.ETag, old.LastModified)
 		}
 	}
 	fact, fail := v.fetchRobots(start, 0, conditions)
 	switch {
 	case fail.unsent:
 		return nil
-	case fail.reason == crawl.ReasonAddress:
-		// No fact about the site: it is we who may not ask.
-		return &site{origin: o, hint: fail.detail, until: v.began.Add(time.Hour)}
+	case fail.barred: // no fact about the site
+		return &site{origin: o, bar: fail, until: v.began.Add(time.Hour)}
 	}
 	fact.Origin = o
 	rules := v.learn(&fact, old, oldRules)
@@ -166,10 +165,16 @@ func (v *visit) refresh(old *crawl.Robots) *site {
 		v.refreshed = make(map[canon.Origin]bool)
 	}
 	v.refreshed[o] = true
-	if !v.publishFacts(fact) {
+	if !v.publishFact(fact) {
 		return nil
 	}
-	s := &site{origin: o, rules: rules, closed: rules == nil, until: time.Now().Add(fact.Fresh)}
+	s := &site{origin: o, rules: rules, closed: rules == nil, until: time.Now().Add(fact.Fresh), fact: &fact}
+	switch {
+	case !v.wantsClaim(o):
+		fact.Body = nil
+	case fact.Renewed:
+		fact.Body = old.Body
+	}
 	if fact.State == crawl.RobotsUnreachable || fact.State == crawl.RobotsPending {
 		s.until = v.began.Add(time.Hour) // not asked again in this visit
 		// A copy under 24 h old stays in use when asking again fails; a server that says "too much" is left alone.
@@ -231,13 +236,18 @@ func (v *visit) fetchRobots(u canon.URL, hops int, conditions http.Header) (craw
 		if err != nil {
 			fail := v.hold.failureOf(err)
 			fact.Reason = fail.String()
-			if fail.unsent || fail.reason == crawl.ReasonAddress && hops == 0 {
+			if fail.unsent || fail.barred && hops == 0 {
 				return fact, fail
 			}
 			details = append(details, robots.BodyCut)
-			if fail.reason == crawl.ReasonAddress {
+			if fail.barred {
 				details = append(details, robots.RedirectRefused)
 			}
+		}
+		if a.truncated && len(a.body) <= robots.MaxBytes {
+			// Not what fits of it, but what came before we had enough of its encoding: the last line may be half a line.
+			details = append(details, robots.BodyCut)
+			fact.Reason = errWireLimit.Error()
 		}
 		var next canon.URL
 		if a.status >= 300 && a.status <= 399 && a.status != http.StatusNotModified {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
 )
 
 // robotsOrigin answers /robots.txt (and other paths of it) with f, every other path with a page, and keeps count.
@@ -126,6 +127,73 @@ func TestRobotsTable(t *testing.T) {
 				t.Errorf("fact %+v", f)
 			}
 		})
+	}
+}
+
+// A fact's age and freshness count from when it is sent; one that had to wait is older when it gets through.
+func TestFactsAgeWhileTheyWait(t *testing.T) {
+	site := newRobotsSite(t, status(200))
+	d := newDesk(t, 1)
+	f, err := New(d.q, testSpec(1, site.addr), Options{Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.resend = 50 * time.Millisecond
+	runFetcher(t, f)
+	if err := d.q.JS.DeleteStream(t.Context(), d.name.EventsStream(0)); err != nil {
+		t.Fatal(err)
+	}
+	d.grant(visitTo(t, "http://h.test/open"))
+	for site.asked.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	const wait = 400 * time.Millisecond
+	time.Sleep(wait)
+	if _, err := d.q.OpenLog(t.Context(), queue.LogConfig{Stream: d.name.EventsStream(0), Subject: d.name.EventsSubject(0), MaxBytes: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.q.JS.Stream(t.Context(), d.name.EventsStream(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		m, err := s.GetMsg(t.Context(), 1)
+		if err != nil && time.Now().Before(end) {
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		e, err := crawl.DecodeEvent(m.Data)
+		if err != nil || len(e.Robots) != 1 {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		if r := e.Robots[0]; r.Age < wait/2 || r.Age+r.Fresh != 24*time.Hour {
+			t.Errorf("age %v, fresh %v", r.Age, r.Fresh)
+		}
+		return
+	}
+}
+
+// An encoding without end that says nothing: what came through of the file is no whole number of lines, and half an Allow
+// allows more.
+func TestRobotsCutByItsEncoding(t *testing.T) {
+	half := encode(t, "gzip", []byte("User-agent: *\nDisallow: /\nAllow: /o"))
+	empty := encode(t, "gzip", nil)
+	site := newRobotsSite(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Write(half)
+		for range 100_000 {
+			if _, err := w.Write(empty); err != nil {
+				return
+			}
+		}
+		w.Write(encode(t, "gzip", []byte("pen-to-nobody-else\n")))
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, site.addr), Options{})
+	out := d.outcome(d.grant(visitTo(t, "http://h.test/open")))
+	if f := d.facts(); len(f) != 1 || f[0].State != crawl.RobotsUnreachable || site.pages.Load() != 0 {
+		t.Errorf("%s, %+v", classes(out), f)
 	}
 }
 

@@ -15,6 +15,16 @@ const (
 	maxTake  = 16 // visits asked for at once; fewer when there are many frontiers
 	leastGap = 5 * time.Millisecond
 	mostGap  = 5 * time.Second
+	// vainGap is the longest pause after asking in vain: a frontier that comes back soon finds its fetchers.
+	vainGap = time.Second
+	// jamGap is the longest pause after visits that were all turned away: others of that frontier may be wanted.
+	jamGap = 50 * time.Millisecond
+	// patience is how long hands are held out for an answer. A frontier with nothing to grant lets its asker wait longer, and
+	// one that is frozen or cut off never answers: then the hands serve the others, and what is granted waits for a hand.
+	patience = 100 * time.Millisecond
+	// lastAnswer is how long an answer is awaited that nobody wants any more: it may bring visits, and their hosts would
+	// stand still for a lease if nobody gave them back.
+	lastAnswer = 750 * time.Millisecond
 )
 
 // runner is one Run of a fetcher.
@@ -30,18 +40,21 @@ type runner struct {
 }
 
 // watch keeps one taker for each frontier that owns a shard, until ctx ends.
-func (r *runner) watch() error {
+func (r *runner) watch() error { return r.f.watchOwners(r.ctx, r.owners) }
+
+// watchOwners calls changed with the owners of shards, at first and whenever they change, until ctx ends.
+func (f *Fetcher) watchOwners(ctx context.Context, changed func(map[string]queue.Record)) error {
 	gap, said := leastGap, false
 	for {
-		kv, err := r.f.q.JS.KeyValue(r.ctx, r.f.names.Bucket())
+		kv, err := f.q.JS.KeyValue(ctx, f.names.Bucket())
 		if err == nil {
-			return queue.WatchOwners(r.ctx, kv, "frontier", r.owners)
+			return queue.WatchOwners(ctx, kv, "frontier", changed)
 		}
 		if gap == mostGap/2 && !said {
 			said = true
-			r.f.log.Warn("waiting for the crawl's bucket", "bucket", r.f.names.Bucket(), "err", err)
+			f.log.Warn("waiting for the crawl's bucket", "bucket", f.names.Bucket(), "err", err)
 		}
-		if sleep(r.ctx, gap) != nil {
+		if sleep(ctx, gap) != nil {
 			return nil
 		}
 		gap = min(2*gap, mostGap/2)
@@ -76,39 +89,53 @@ func (r *runner) owners(records map[string]queue.Record) {
 // take asks one frontier for visits as long as there are free hands.
 func (r *runner) take(ctx context.Context, frontier string) {
 	f := r.f
-	subject := f.names.Take(frontier)
-	gap, silent := leastGap, false
+	gap, silent, said := leastGap, false, false
 	for ctx.Err() == nil {
-		hands := f.free(ctx, r.share())
-		if len(hands) == 0 {
-			return
+		var hands []*hand
+		most := 1 // of a frontier that was silent; no hand waits for its answer
+		if !silent {
+			if hands = f.free(ctx, r.share()); len(hands) == 0 {
+				return
+			}
+			most = len(hands)
 		}
 		sent := f.now() // the lease counts from here: the frontier cannot have granted it earlier
-		grants, err := f.askVisits(ctx, subject, len(hands))
+		grants, hands, err := r.askVisits(ctx, frontier, most, hands)
+		if len(grants.Visits) > most { // nobody has a hand for them, and their leases will end
+			f.log.Error("a frontier granted more visits than asked for", "frontier", frontier)
+			grants.Visits = grants.Visits[:most]
+		}
+		wanted := false
 		for i := range grants.Visits {
-			if i >= len(hands) { // more than asked for: nobody has a hand for it, and its lease will end
-				f.log.Error("a frontier granted more visits than asked for", "frontier", frontier)
-				break
+			job := &grants.Visits[i]
+			if !r.accept(job) {
+				continue
 			}
-			r.start(&grants.Visits[i], hands[i], sent)
+			wanted = true
+			var h *hand
+			if len(hands) > 0 {
+				h, hands = hands[0], hands[1:]
+			}
+			r.start(job, h, sent)
 		}
-		for _, h := range hands[min(len(grants.Visits), len(hands)):] {
-			f.hands <- h
-		}
+		f.giveBack(hands)
 		wait := grants.Wait
 		switch {
 		case err != nil && ctx.Err() == nil:
-			wait = gap
-			gap = min(2*gap, mostGap)
-			if !silent && gap > time.Second {
-				silent = true
+			silent = true
+			wait, gap = gap, min(2*gap, vainGap)
+			if !said && gap == vainGap {
+				said = true
 				f.log.Warn("no visits from a frontier", "frontier", frontier, "err", err)
 			}
-		case len(grants.Visits) > 0:
-			gap, silent = leastGap, false
+		case wanted:
+			gap, silent, said = leastGap, false, false
 			continue
+		case len(grants.Visits) > 0: // all of them turned away
+			silent, said = false, false
+			wait, gap = gap, min(2*gap, jamGap)
 		default:
-			gap, silent = leastGap, false
+			gap, silent, said = leastGap, false, false
 		}
 		_ = sleep(ctx, min(max(wait, leastGap), mostGap))
 	}
@@ -141,11 +168,37 @@ func (f *Fetcher) free(ctx context.Context, most int) (hands []*hand) {
 	return hands
 }
 
-// askVisits asks a frontier for up to n visits.
-func (f *Fetcher) askVisits(ctx context.Context, subject string, n int) (crawl.Grants, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.opt.RequestTimeout)
+func (f *Fetcher) giveBack(hands []*hand) {
+	for _, h := range hands {
+		f.hands <- h
+	}
+}
+
+// askVisits asks a frontier for up to n visits, and returns the hands it was given unless it had to give them back. It goes
+// on for a little when ctx ends.
+func (r *runner) askVisits(ctx context.Context, frontier string, n int, hands []*hand) (crawl.Grants, []*hand, error) {
+	asking, cancel := context.WithTimeout(r.publishing, r.f.opt.RequestTimeout)
 	defer cancel()
-	m, err := f.q.NC.RequestWithContext(ctx, subject, crawl.AppendTake(nil, crawl.Take{Fetcher: f.opt.Name, Max: n}))
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastAnswer, cancel) })()
+	var mu sync.Mutex // guards hands
+	impatient := time.AfterFunc(patience, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		r.f.giveBack(hands)
+		hands = nil
+	})
+	g, err := r.f.askVisits(asking, frontier, crawl.Take{Fetcher: r.f.opt.Name, Max: n})
+	impatient.Stop()
+	mu.Lock()
+	defer mu.Unlock()
+	kept := hands
+	hands = nil // if the timer has only just gone off
+	return g, kept, err
+}
+
+func (f *Fetcher) askVisits(ctx context.Context, frontier string, take crawl.Take) (crawl.Grants, error) {
+	subject := f.names.Take(frontier)
+	m, err := f.q.NC.RequestWithContext(ctx, subject, crawl.AppendTake(nil, take))
 	if err != nil {
 		return crawl.Grants{}, fmt.Errorf("ask %s: %w", subject, err)
 	}
@@ -156,38 +209,73 @@ func (f *Fetcher) askVisits(ctx context.Context, subject string, n int) (crawl.G
 	return g, nil
 }
 
-// start carries a visit out in a goroutine of its own and gives the hand back. Also when the fetcher is stopping: the
-// frontier has granted it and wants to hear of it.
+// accept reports whether a visit is to be carried out.
+func (r *runner) accept(job *crawl.Visit) bool {
+	switch {
+	case job.Shard < 0 || job.Shard >= r.f.shards:
+		r.f.log.Error("a visit of a shard that this crawl does not have left alone", "shard", job.Shard, "host", string(job.Host))
+		return false
+	case r.f.jams.jammed(job.Shard) && len(job.Errands) == 0:
+		r.wg.Go(func() { r.turnAway(job) })
+		return false
+	}
+	return true
+}
+
+// start carries a visit out in a goroutine of its own, waiting for a hand if h is nil, and gives the hand back. Also when
+// the fetcher is stopping: the frontier has granted it and wants to hear of it.
 func (r *runner) start(job *crawl.Visit, h *hand, sent time.Duration) {
 	f := r.f
 	began := time.Now()
 	r.wg.Go(func() {
-		f.met.running.Inc()
-		defer f.met.running.Dec()
-		defer func() { f.hands <- h }()
-
 		lease, ctx := newLease(r.requests, f.now, sent, job.Lease)
 		defer lease.end()
+		f.leases.add(job, lease)
+		defer f.leases.remove(job)
+		if h == nil {
+			select {
+			case h = <-f.hands:
+			case <-r.publishing.Done():
+				return
+			}
+		}
+		f.met.running.Inc()
+		defer f.met.running.Dec()
 		waiting, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(r.ctx, cancel)()
-		f.leases.add(job, lease)
-		defer f.leases.remove(job)
+		if r.ctx.Err() != nil {
+			cancel() // AfterFunc would do so a moment later
+		}
 
-		cfg := f.cfg.Load()
-		v := &visit{f: f, cfg: cfg, job: job, hand: h, began: began, pubCtx: r.publishing,
-			log: f.log.With("visit", job.ID, "host", string(job.Host))}
-		v.hold = f.client.newHold(ctx, waiting, cfg, job.Host, lease)
-		v.hold.owed, v.hold.hurried, v.hold.buf = job.Delay, job.Hurried, h.body
-		h.links.reset(f.shards)
-		h.results, h.pages = h.results[:0], 0
+		v := f.newVisit(job, h, began, ctx, waiting, r.publishing, lease)
+		defer v.leave()
 		v.run()
-		v.finish()
-		f.met.visits.Inc()
-		f.met.count(h.results)
-		v.hold.letGo()
-		h.tidy(v.hold.buf)
+		v.close()
 	})
+}
+
+// newVisit makes a granted visit ready to be carried out. requests ends with its lease, waiting as soon as nothing new shall
+// begin, publishing when all that is still not told is dropped.
+func (f *Fetcher) newVisit(job *crawl.Visit, h *hand, began time.Time, requests, waiting, publishing context.Context, lease *lease) *visit {
+	cfg := f.cfg.Load()
+	v := &visit{f: f, cfg: cfg, job: job, hand: h, began: began, pubCtx: publishing,
+		log: f.log.With("visit", job.ID, "host", string(job.Host))}
+	v.out.Host = job.Host
+	v.hold = f.client.newHold(requests, waiting, cfg, job.Host, lease)
+	v.hold.granted, v.hold.owed, v.hold.hurried, v.hold.buf = job.Delay, job.Delay, job.Hurried, h.body
+	h.links.reset(f.shards)
+	h.results, h.pages = h.results[:0], 0
+	return v
+}
+
+// close tells what came of a visit, which ends it.
+func (v *visit) close() {
+	v.finish()
+	v.f.met.visits.Inc()
+	v.f.met.count(v.hand.results)
+	v.hold.letGo()
+	v.hand.tidy(v.hold.buf)
 }
 
 // tidy keeps buffers of ordinary size for the next visit, and lets go of what one large page needed.
@@ -201,6 +289,9 @@ func (h *hand) tidy(body []byte) {
 	}
 	if cap(h.batch) > 2*crawl.MaxPayloadBytes {
 		h.batch = nil
+	}
+	if h.links.known > keepBuffer {
+		h.links.seen, h.links.known = nil, 0
 	}
 	clear(h.results)
 }

@@ -2,7 +2,9 @@ package fetcher
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +30,7 @@ type visit struct {
 	silent    int         // requests in a row that the host did not answer
 	lastEnd   time.Time   // the end of the last response, or its failure
 	lost      atomic.Bool // something could not be published: nothing more is
+	aside     bool        // another hand has taken its place; guarded by jams.mu
 
 	pubCtx context.Context // outlives the lease, and the fetcher's stop by its grace
 
@@ -49,15 +52,49 @@ type hand struct {
 
 // run carries the visit out, up to the last request. What it leaves to publish is in v.hand and v.out.
 func (v *visit) run() {
-	v.out.Host = v.job.Host
+	v.wait()
+	if !v.over() {
+		v.safely("errands", v.errands)
+	}
+	if len(v.job.URLs) > 0 && v.f.jams.jammed(v.job.Shard) {
+		v.end("its pages would have to wait for room")
+	}
+	for _, u := range v.inOrder() {
+		r := crawl.Result{URL: u.URL, Class: crawl.Retry, Reason: crawl.ReasonProtocol, Rule: "a mistake in our program; see the fetcher's log"}
+		v.safely(u.URL, func() { r = v.one(u) })
+		v.hand.results = append(v.hand.results, r)
+	}
+}
+
+// wait waits until the first request may start.
+func (v *visit) wait() {
 	if v.job.NotBefore > 0 && sleep(v.hold.waiting, v.job.NotBefore-time.Since(v.began)) != nil {
 		v.end("stopped")
 	}
-	if !v.over() {
-		v.errands()
-	}
-	for _, u := range v.inOrder() {
-		v.hand.results = append(v.hand.results, v.one(u))
+}
+
+// safely runs f and survives it. What one host sends must not end process after process, each time its URL is granted
+// again, when it meets a mistake of ours or of a decoder's.
+func (v *visit) safely(what any, f func()) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		v.log.Error("a mistake in the program ended the work on a URL", "at", what, "panic", p, "stack", string(debug.Stack()))
+		v.hand.scanner = htmlscan.Scanner{}
+		v.abort()
+		v.end("a mistake in the program")
+	}()
+	f()
+}
+
+// abort ends a request that whoever sent it did not live to see the end of.
+func (v *visit) abort() {
+	if v.hold.out {
+		v.hold.done(false)
+		v.lastEnd = time.Now()
+		v.out.Requests++
 	}
 }
 
@@ -83,15 +120,18 @@ func (v *visit) inOrder() []*crawl.VisitURL {
 // one makes a result of one URL.
 func (v *visit) one(u *crawl.VisitURL) crawl.Result {
 	returned := crawl.Result{URL: u.URL, Class: crawl.Returned}
+	if v.f.forgotten(u.URL) {
+		return crawl.Result{URL: u.URL, Class: crawl.Refused, Reason: crawl.ReasonForgotten}
+	}
 	if v.over() || u.URL.Host() != v.job.Host { // the grant is for one host, whatever a frontier may have mixed up
 		return returned
 	}
 	s := v.site(u.URL.Origin())
 	switch {
-	case s == nil || v.over() && s.hint == "":
+	case s == nil || v.over() && !s.bar.barred:
 		return returned
-	case s.hint != "":
-		return crawl.Result{URL: u.URL, Class: crawl.Refused, Reason: crawl.ReasonAddress, Rule: s.hint}
+	case s.bar.barred:
+		return crawl.Result{URL: u.URL, Class: crawl.Refused, Reason: s.bar.reason, Rule: s.bar.detail}
 	case s.closed:
 		return returned
 	}
@@ -136,7 +176,7 @@ func (v *visit) end(reason string) {
 func (v *visit) overload(a answer) time.Duration {
 	v.out.Overloads++
 	v.backOff()
-	wait := retryAfter(a.header.Get("Retry-After"), time.Now())
+	wait := retryAfter(a.header, time.Now())
 	v.out.RetryAfter = max(v.out.RetryAfter, wait)
 	v.end("the host has too much to do")
 	return wait
@@ -153,8 +193,14 @@ func (v *visit) backOff() {
 	v.hold.owed = max(v.hold.owed, min(2*d, mostBackOff))
 }
 
+// errForgotten is why a request was not sent: somebody has taken its URL out of the crawl, perhaps a moment ago.
+var errForgotten = errors.New("taken out of the crawl by curtsy forget")
+
 // ask sends a request and keeps the visit's account of it.
 func (v *visit) ask(u canon.URL, extra map[string][]string, want wantFunc) (answer, error) {
+	if v.f.forgotten(u) {
+		return answer{}, errForgotten
+	}
 	start := time.Now()
 	before := v.hold.requests
 	a, err := v.hold.fetch(u, extra, want)

@@ -190,3 +190,41 @@ func TestNotBefore(t *testing.T) {
 		t.Errorf("first request after %v", wait)
 	}
 }
+
+// A page that meets a mistake of ours is tried again later; visit, hands and host go on.
+func TestMistakeOnAPage(t *testing.T) {
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<a href="/x">x</a>`)
+	})
+	d := newDesk(t, 1)
+	f, stop := startFetcher(t, d, testSpec(1, addr), Options{Hands: 1})
+	good := f.cfg.Load()
+	broken := *good
+	broken.scope = nil
+	f.cfg.Store(&broken)
+	out := d.outcome(d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/b"))))
+	if classes(out) != "retry/protocol returned" || out.Requests != 1 {
+		t.Errorf("%s %+v", classes(out), out)
+	}
+	f.cfg.Store(good)
+	if out := d.outcome(d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/b")))); classes(out) != "stored stored" {
+		t.Error(classes(out))
+	}
+	stop()
+}
+
+// The same in the middle of an answer: the request is over, for the origin and in all accounts.
+func TestMistakeInAnAnswer(t *testing.T) {
+	w := newWire(t, say(okAnswer))
+	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+	v := &visit{hold: h, hand: new(hand), log: quiet()}
+	u := mustURL(t, "http://h.test/")
+	v.safely(u, func() { h.fetch(u, nil, func(int, http.Header) wanted { panic("a mistake") }) })
+	if !v.ended || v.out.Requests != 1 || !h.abandoned {
+		t.Errorf("ended %v, %d requests, connection given up %v", v.ended, v.out.Requests, h.abandoned)
+	}
+	if a, err := h.fetch(u, nil, wantAll); err != nil || string(a.body) != "hello" {
+		t.Errorf("the next request: %q, %v", a.body, err)
+	}
+}

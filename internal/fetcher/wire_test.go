@@ -3,6 +3,7 @@ package fetcher
 import (
 	"bufio"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -245,6 +246,64 @@ func TestNoSilentRepeat(t *testing.T) {
 	})
 }
 
+// "408 Request Timeout" to a connection at rest, crossing our request, is no answer to it: least of all for a robots.txt,
+// whose 4xx would allow all.
+func TestTimeoutOfAKeptConnection(t *testing.T) {
+	const goodbye = "HTTP/1.1 408 Request Time-out\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+	w := newWire(t, func(c net.Conn, h head) bool {
+		if h.n == 1 {
+			io.WriteString(c, goodbye)
+			return false
+		}
+		io.WriteString(c, okAnswer)
+		return true
+	})
+	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+	h.owed = 100 * time.Millisecond
+	u := mustURL(t, "http://h.test/robots.txt")
+	for range 2 {
+		if a, err := h.fetch(u, nil, wantAll); err != nil || a.status != 200 {
+			t.Errorf("%d, %v", a.status, err)
+		}
+	}
+	seen := w.seen()
+	if len(seen) != 3 {
+		t.Fatalf("%d requests arrived, want 3", len(seen))
+	}
+	for i := 1; i < 3; i++ {
+		if gap := seen[i].at.Sub(seen[i-1].at); gap < h.owed {
+			t.Errorf("request %d came %v after the one before", i, gap)
+		}
+	}
+	// On a connection of its own it is what the server says.
+	w = newWire(t, say(goodbye))
+	h = newTestHold(t, Options{}, w.Addr().String(), "h.test")
+	if a, err := h.fetch(u, nil, wantAll); err != nil || a.status != 408 || len(w.seen()) != 1 {
+		t.Errorf("%d, %v after %d requests", a.status, err, len(w.seen()))
+	}
+}
+
+// What looks like no HTTP may be the tail of the answer before; only on a connection of its own it is this URL's last word.
+func TestTailOfTheLastAnswer(t *testing.T) {
+	w := newWire(t, func(c net.Conn, h head) bool {
+		if h.n == 1 {
+			io.WriteString(c, " and more than its length\r\n")
+		}
+		io.WriteString(c, okAnswer)
+		return true
+	})
+	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+	u := mustURL(t, "http://h.test/")
+	h.fetch(u, nil, wantAll)
+	_, err := h.fetch(u, nil, wantAll)
+	if f := h.failureOf(err); f.reason != crawl.ReasonProtocol || f.final {
+		t.Errorf("%+v", f)
+	}
+	if a, err := h.fetch(u, nil, wantAll); err != nil || string(a.body) != "hello" {
+		t.Errorf("%q, %v", a.body, err)
+	}
+}
+
 // A connection sends one request per permit, whoever writes to it.
 func TestConnNeedsAPermit(t *testing.T) {
 	w := newWire(t, say(okAnswer))
@@ -279,7 +338,7 @@ func TestOneConnectionPerHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.c.conns.mu.Lock()
-		if n := len(h.c.conns.hosts); n != 1 {
+		if n := len(h.c.conns.conns); n != 1 {
 			t.Errorf("%d connections open", n)
 		}
 		h.c.conns.mu.Unlock()

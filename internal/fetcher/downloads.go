@@ -1,0 +1,312 @@
+package fetcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// Why a request of a download was not sent. The errors of DownloadVisit.Get wrap them, with what an operator wants to know.
+var (
+	ErrRobots     = errors.New("its robots.txt forbids it")
+	ErrUnreadable = errors.New("its robots.txt cannot be read now") // it may be later
+	ErrForgotten  = errors.New("it was taken out of the crawl by curtsy forget")
+	ErrAddress    = errors.New("its address may not be dialled")
+	ErrVisitOver  = errors.New("the visit is over") // what is left can be had in another one
+)
+
+// Downloader sends the requests for files that datasets consist of: the same way, under the same rules and beside the same crawl as
+// a Fetcher its requests for pages, but one after the other as its caller wants them. Make one with NewDownloader, and let Run
+// run while it is used. Its methods may be called concurrently.
+type Downloader struct {
+	f *Fetcher
+
+	mu      sync.Mutex // guards what follows
+	owners  map[int]string
+	changed chan struct{} // closed when owners is another
+}
+
+// NewDownloader prepares a Downloader for a crawl. The error says what is wrong with the spec or the options, and what would work.
+func NewDownloader(q *queue.Conn, spec crawl.Spec, opt Options) (*Downloader, error) {
+	if opt.Name == "" {
+		opt.Name = "downloads-" + randomName()
+	}
+	f, err := New(q, spec, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &Downloader{f: f, changed: make(chan struct{})}, nil
+}
+
+// Run follows who owns the shards, and prolongs the leases of visits under way, until ctx ends. Without it no visit begins, and none
+// lasts. It returns nil, and nothing of it runs on. Call it once.
+func (d *Downloader) Run(ctx context.Context) error {
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var renewer sync.WaitGroup
+	renewer.Go(func() { d.f.leases.run(renewing, d.f) })
+	err := d.f.watchOwners(ctx, d.own)
+	stop()
+	renewer.Wait()
+	d.f.client.close()
+	return err
+}
+
+// Violations is how many requests were stopped at the last moment because they would have been impolite. It must be 0.
+func (d *Downloader) Violations() int64 { return d.f.Violations() }
+
+// own takes in who owns the shards now.
+func (d *Downloader) own(records map[string]queue.Record) {
+	owners := make(map[int]string)
+	for shard := range d.f.shards {
+		if rec := records[fmt.Sprintf("frontier.%d", shard)]; rec.Owner != "" && !rec.Clean {
+			owners[shard] = rec.Owner
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.owners = owners
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// owner waits until somebody owns a shard, and says who.
+func (d *Downloader) owner(ctx context.Context, shard int) (string, error) {
+	for {
+		d.mu.Lock()
+		owner, changed := d.owners[shard], d.changed
+		d.mu.Unlock()
+		if owner != "" {
+			return owner, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return "", fmt.Errorf("shard %d has no frontier: %w", shard, ctx.Err())
+		}
+	}
+}
+
+// DownloadVisit is the right to send requests to one host. It belongs to the goroutine it was given to.
+type DownloadVisit struct {
+	v      *visit
+	cancel context.CancelFunc
+}
+
+// Download is what came back for a request.
+type Download struct {
+	Status   int // HTTP status; 0 without an answer
+	Header   http.Header
+	Bytes    int64 // of the body, written
+	Complete bool  // all of the body was written
+}
+
+// Visit waits for a visit to the host of an origin, however long its queue and its delay, and calls do with it. What came of the
+// requests is told to the host's frontier afterwards, whatever do returned. The error is do's, or says why there was no visit.
+//
+// While do runs nobody else sends anything to the host: it should do what it came for and return. Other visits to other hosts
+// may be under way at the same time.
+func (d *Downloader) Visit(ctx context.Context, origin canon.Origin, do func(v *DownloadVisit) error) error {
+	f := d.f
+	job, sent, err := d.take(ctx, origin)
+	if err != nil {
+		return fmt.Errorf("visit %s: %w", origin.Host, err)
+	}
+	began := time.Now()
+	publishing, drop := context.WithCancel(context.WithoutCancel(ctx))
+	defer drop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(f.opt.Grace, drop) })()
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lease, requests := newLease(asking, f.now, sent, job.Lease)
+	defer lease.end()
+	f.leases.add(job, lease)
+	defer f.leases.remove(job)
+	f.met.running.Inc()
+	defer f.met.running.Dec()
+	v := f.newVisit(job, new(hand), began, requests, requests, publishing, lease)
+	defer func() {
+		v.abort()
+		v.close()
+		if ctx.Err() != nil {
+			f.client.close()
+		}
+	}()
+	v.wait()
+	return do(&DownloadVisit{v, cancel})
+}
+
+// take asks the owner of a host's shard for a visit until it grants one.
+func (d *Downloader) take(ctx context.Context, origin canon.Origin) (*crawl.Visit, time.Duration, error) {
+	f := d.f
+	take := crawl.Take{Fetcher: f.opt.Name, Max: 1, Downloads: true, Origin: origin}
+	gap := leastGap
+	for {
+		owner, err := d.owner(ctx, crawl.ShardOf(origin.Host, f.shards))
+		if err != nil {
+			return nil, 0, err
+		}
+		sent := f.now() // the lease counts from here
+		grants, err := d.ask(ctx, owner, take)
+		for i := range grants.Visits {
+			job := &grants.Visits[i]
+			if i == 0 && job.Host == origin.Host && len(job.URLs) == 0 && len(job.Errands) == 0 && ctx.Err() == nil {
+				d.giveBack(ctx, grants.Visits[1:])
+				return job, sent, nil
+			}
+		}
+		d.giveBack(ctx, grants.Visits)
+		wait := grants.Wait
+		if err != nil || len(grants.Visits) > 0 {
+			wait, gap = max(wait, gap), min(2*gap, vainGap)
+		} else {
+			gap = leastGap
+		}
+		if err := sleep(ctx, min(max(wait, leastGap), mostGap)); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// ask asks a frontier once. It goes on for a little when ctx ends: what is granted has to be given back.
+func (d *Downloader) ask(ctx context.Context, owner string, take crawl.Take) (crawl.Grants, error) {
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.f.opt.RequestTimeout)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastAnswer, cancel) })()
+	return d.f.askVisits(asking, owner, take)
+}
+
+// giveBack ends visits that were not asked for, or that nobody waits for any more.
+func (d *Downloader) giveBack(ctx context.Context, visits []crawl.Visit) {
+	for i := range visits {
+		job := &visits[i]
+		if job.Shard < 0 || job.Shard >= d.f.shards {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(job.Lease, d.f.opt.Grace))
+		d.f.giveUp(ctx, job)
+		cancel()
+	}
+}
+
+// Get sends one GET for u, which must be on the visit's host, with h beside the ordinary header: Range and If-Range, say. Of an
+// answer that accept wants the body goes to w as it comes over the wire, in whatever Content-Encoding its header names (we ask for
+// none), and however long it is; the ordinary limits of time hold for it, without the time that w takes.
+//
+// The host's delay is waited for before, and the robots.txt of u's origin asked for if it is not known. Redirects are not followed:
+// Download.Header says where they lead, and the next host has visits of its own. Status 429 and 503 end the visit, and so does
+// the end of ctx. With an error Download says what came until then.
+func (d *DownloadVisit) Get(ctx context.Context, u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (Download, error) {
+	v := d.v
+	defer context.AfterFunc(ctx, d.cancel)()
+	if err := v.mayDownload(u); err != nil {
+		return Download{}, fmt.Errorf("get %s: %w", u, err)
+	}
+	var got Download
+	var failed error // of w
+	a, err := v.ask(u, downloadHeader(h), func(status int, header http.Header) wanted {
+		if status == http.StatusRequestTimeout || !accept(status, header) {
+			return wanted{}
+		}
+		return wanted{raw: true, stream: func(body io.Reader) error {
+			got.Complete, failed = false, nil
+			var err error
+			got.Bytes, failed, err = v.hold.copyTo(w, body)
+			got.Complete = err == nil && failed == nil
+			return errors.Join(failed, err)
+		}}
+	})
+	got.Status, got.Header = a.status, a.header
+	switch {
+	case failed != nil:
+		return got, fmt.Errorf("get %s: %w", u, failed)
+	case err != nil:
+		return got, fmt.Errorf("get %s: %w", u, v.whyNot(err))
+	case overloaded(a.status):
+		v.overload(a)
+	}
+	return got, nil
+}
+
+// mayDownload says why u may not be asked for now, or nothing.
+func (v *visit) mayDownload(u canon.URL) error {
+	if u.Host() != v.job.Host {
+		return fmt.Errorf("the visit is to %s", v.job.Host)
+	}
+	if v.f.forgotten(u) {
+		return ErrForgotten
+	}
+	s := v.site(u.Origin())
+	switch {
+	case s != nil && s.bar.barred:
+		return whyBarred(s.bar)
+	case s == nil || v.over():
+		return fmt.Errorf("%w: %s", ErrVisitOver, v.reason)
+	case s.closed:
+		return ErrUnreadable
+	}
+	if verdict := s.rules.Match(u.PathQuery()); !verdict.Allowed {
+		return fmt.Errorf("%w: line %d: %s", ErrRobots, verdict.Line, verdict.Rule)
+	}
+	return nil
+}
+
+// whyNot makes a caller's error of a failed request.
+func (v *visit) whyNot(err error) error {
+	switch fail := v.hold.failureOf(err); {
+	case fail.unsent:
+		return fmt.Errorf("%w: %s", ErrVisitOver, fail.detail)
+	case fail.barred:
+		return whyBarred(fail)
+	default:
+		return errors.New(fail.String())
+	}
+}
+
+func whyBarred(fail failure) error {
+	if fail.reason == crawl.ReasonForgotten {
+		return ErrForgotten
+	}
+	return fmt.Errorf("%w: %s", ErrAddress, fail.detail)
+}
+
+// downloadHeader is what a download's request has beside the ordinary header. Who we are is not the caller's to say.
+func downloadHeader(h http.Header) http.Header {
+	extra := http.Header{"Accept": {"*/*"}, "Accept-Encoding": {"identity"}}
+	for key, values := range h {
+		if key = http.CanonicalHeaderKey(key); key != "User-Agent" && !strings.EqualFold(key, "Host") {
+			extra[key] = values
+		}
+	}
+	return extra
+}
+
+// copyTo copies a body, and tells w's errors from the body's.
+func (h *hold) copyTo(w io.Writer, body io.Reader) (n int64, failed, err error) {
+	buf := make([]byte, 64<<10)
+	for {
+		m, err := body.Read(buf)
+		if m > 0 {
+			start := time.Now()
+			k, failed := w.Write(buf[:m])
+			h.pausedSince(start)
+			if n += int64(k); failed != nil {
+				return n, failed, nil
+			}
+		}
+		if err == io.EOF {
+			return n, nil, nil
+		}
+		if err != nil {
+			return n, nil, err
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package fetcher
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+const renewedPage = `<title>x</title><meta name=robots content="nosnippet"><link rel=canonical href="/other"><a href="/linked">l</a>`
+
+// renewSite answers conditional requests as a site does that follows RFC 9110, each path with peculiarities of its own.
+func renewSite(t testing.TB) (addr string, conns *atomic.Int64) {
+	conns = new(atomic.Int64)
+	seen := make(map[string]bool)
+	return origin(t, func(w http.ResponseWriter, r *http.Request) {
+		if !seen[r.RemoteAddr] { // one request at a time
+			seen[r.RemoteAddr] = true
+			conns.Add(1)
+		}
+		h := w.Header()
+		h.Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/etag":
+			h["Etag"] = []string{`W/"1"`}
+		case "/date":
+			h.Set("Last-Modified", "Thu, 19 Nov 2026 10:00:00 GMT")
+		case "/changed":
+			h.Set("ETag", `"2"`)
+		case "/long":
+			h.Set("ETag", `"`+strings.Repeat("e", maxETag)+`"`)
+			h.Set("Last-Modified", strings.Repeat("x", maxLastModified+1))
+		case "/tagged":
+			h.Set("X-Robots-Tag", "noarchive")
+		case "/noindex":
+			h.Set("X-Robots-Tag", "noindex")
+		case "/unasked":
+			w.WriteHeader(304)
+			return
+		}
+		if r.Header.Get("If-None-Match") != "" && r.Header.Get("If-None-Match") != `"1"` && r.URL.Path != "/etag" {
+			t.Errorf("If-None-Match %q", r.Header["If-None-Match"])
+		}
+		match := r.Header.Get("If-None-Match") == `"1"` && r.URL.Path != "/changed" || r.Header.Get("If-None-Match") == `W/"1"` ||
+			r.Header.Get("If-Modified-Since") == "Thu, 19 Nov 2026 10:00:00 GMT"
+		if match {
+			h.Set("Content-Length", "18000") // of what is not sent; some servers do
+			w.WriteHeader(304)
+			return
+		}
+		fmt.Fprint(w, renewedPage)
+	}), conns
+}
+
+// What is told of a page the first time, so that it can be asked for again.
+func TestValidatorsAndDigest(t *testing.T) {
+	addr, _ := renewSite(t)
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	out := d.outcome(d.grant(open(visitTo(t, "http://h.test/etag", "http://h.test/date", "http://h.test/long", "http://h.test/unasked"))))
+	if got := classes(out); got != "stored stored stored failed/http-other" {
+		t.Fatal(got)
+	}
+	sum := sha256.Sum256([]byte(renewedPage))
+	for i, want := range [][2]string{{`W/"1"`, ""}, {"", "Thu, 19 Nov 2026 10:00:00 GMT"}, {"", ""}} {
+		r := out.Results[i]
+		if r.Digest != binary.BigEndian.Uint64(sum[:]) || r.ETag != want[0] || r.LastModified != want[1] || r.NotModified {
+			t.Errorf("%+v", r)
+		}
+		p := d.pageOf(r.URL)
+		if p.SHA256 != sum || p.Canonical != "http://h.test/other" || p.MetaDirectives != crawl.NoSnippet || p.Directives != crawl.NoSnippet || p.Renewed {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+func TestNotModified(t *testing.T) {
+	addr, conns := renewSite(t)
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := open(visitTo(t, "http://h.test/etag", "http://h.test/date", "http://h.test/changed", "http://h.test/tagged", "http://h.test/noindex", "http://h.test/plain"))
+	for i := range v.URLs {
+		v.URLs[i].ETag, v.URLs[i].Keep = `"1"`, true
+	}
+	v.URLs[0].ETag = `W/"1"`
+	v.URLs[1].ETag, v.URLs[1].LastModified = "", "Thu, 19 Nov 2026 10:00:00 GMT"
+	out := d.outcome(d.grant(v))
+	if got := classes(out); got != "stored stored stored stored refused/noindex stored" {
+		t.Fatal(got)
+	}
+	if out.Requests != 6 || out.Bytes != int64(len(renewedPage)) || conns.Load() != 1 {
+		t.Errorf("%d requests on %d connections, %d bytes", out.Requests, conns.Load(), out.Bytes)
+	}
+	for i, want := range []struct {
+		not, tagged  bool
+		bits         crawl.DirectiveBits
+		etag, change string
+	}{
+		{true, false, 0, `W/"1"`, ""}, {true, false, 0, "", "Thu, 19 Nov 2026 10:00:00 GMT"}, {false, false, crawl.NoSnippet, `"2"`, ""},
+		{true, true, crawl.NoArchive, `"1"`, ""}, {false, false, crawl.NoIndex, "", ""}, {true, false, 0, `"1"`, ""},
+	} {
+		r := out.Results[i]
+		if r.NotModified != want.not || r.ETag != want.etag || r.LastModified != want.change || (r.Digest != 0) != (i == 2) || r.Bytes > 0 && want.not {
+			t.Errorf("%+v", r)
+		}
+		p := d.pageOf(r.URL)
+		if p.Renewed != want.not || p.Tagged != want.tagged || p.Directives != want.bits || (len(p.Body) > 0) != (i == 2) || p.Deleted != "" || p.Visit.IsZero() {
+			t.Errorf("%+v", p)
+		}
+	}
+	if l := d.links()["http://h.test/linked"]; l.FoundOn != "http://h.test/changed" {
+		t.Errorf("links %+v", d.links())
+	}
+}
+
+// A page that is gone is forgotten at the second look only.
+func TestGoneTwice(t *testing.T) {
+	addr, _ := slowSite(t, 0)
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := open(visitTo(t, "http://h.test/first", "http://h.test/second"))
+	v.URLs[0].Keep = true
+	out := d.outcome(d.grant(v))
+	if got := classes(out); got != "failed/http-4xx failed/http-4xx" || !out.Results[0].Kept || out.Results[1].Kept {
+		t.Fatalf("%s: %+v", got, out.Results)
+	}
+	d.pageOf("http://h.test/second")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	forgotten := make(map[canon.URL]crawl.Reason)
+	for _, p := range d.pages {
+		forgotten[p.URL] = p.Deleted
+	}
+	if len(forgotten) != 1 || forgotten["http://h.test/second"] != crawl.ReasonHTTP4xx {
+		t.Errorf("%v", forgotten)
+	}
+}
+
+// What is forgotten while a visit to it is under way is not asked for any more.
+func TestForgotten(t *testing.T) {
+	var n atomic.Int64
+	asked := make(chan string, 20)
+	release := make(chan struct{})
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Host + r.URL.Path
+		if n.Add(1) == 1 {
+			<-release
+		}
+		http.NotFound(w, r)
+	})
+	d := newDesk(t, 1)
+	spec := testSpec(1, addr)
+	f, _ := startFetcher(t, d, spec, Options{})
+	other := visitTo(t, "http://gone.test/x")
+	other.Errands = []crawl.Errand{
+		{Kind: crawl.ErrandRobots, URL: "http://gone.test/r", Origin: originH, Hop: 1},
+		{Kind: crawl.ErrandData, URL: "http://gone.test/data.txt", Origin: originH, Hop: 1},
+	}
+	id := d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/private/x", "http://h.test/b")))
+	<-asked
+	spec.Forgotten = []string{"gone.test", "http://h.test/private/"}
+	if err := f.SetSpec(spec); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	out := d.outcome(id)
+	if got := classes(out); got != "failed/http-4xx refused/forgotten failed/http-4xx" || out.Requests != 2 {
+		t.Errorf("%s after %d requests", got, out.Requests)
+	}
+	out = d.outcome(d.grant(other))
+	if got := classes(out); got != "refused/forgotten" || out.Requests != 0 || len(out.Done) != 2 {
+		t.Errorf("%s, %+v", got, out)
+	}
+	if len(d.facts()) != 0 {
+		t.Errorf("facts of a host that nobody asked: %+v", d.facts())
+	}
+	for _, e := range d.events {
+		for _, a := range e.Answers {
+			if a.Errand.Kind == crawl.ErrandRobots && a.Robots.State != crawl.RobotsUnreachable || a.Errand.Kind == crawl.ErrandData && a.Probe.State == crawl.ProbeRead {
+				t.Errorf("%+v", a)
+			}
+		}
+	}
+	// A forgotten host behind a robots.txt that is not known yet: not even that is asked for. A probe neither.
+	v := visitTo(t, "http://gone.test/y")
+	v.Robots = []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsUnavailable, Fresh: time.Hour, ProbeData: true}}
+	if out = d.outcome(d.grant(v)); out.Requests != 0 {
+		t.Errorf("%+v", out)
+	}
+	if n.Load() != 2 {
+		t.Errorf("%d requests", n.Load())
+	}
+}

@@ -1,0 +1,246 @@
+package fetcher
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robotstag"
+	"github.com/curtsy/curtsy/pkg/sitemap"
+)
+
+const (
+	// maxSitemapHops is how many indexes, and redirects from host to host, lead to a sitemap.
+	maxSitemapHops = 2
+	// sitemapBatch is about how many bytes of a sitemap's entries are held before they are sent.
+	sitemapBatch = 128 << 10
+	// soonest is how far in the future a change may lie that a sitemap tells of: clocks differ, by no more than time zones do.
+	soonest = 24 * time.Hour
+)
+
+// sitemap reads a sitemap and tells the shards of its entries of them; the answer is for whoever keeps the account of sitemaps.
+// ok is false when it is to be read again from the beginning, whatever of it was told already.
+func (v *visit) sitemap(e *crawl.Errand) (s crawl.Sitemap, ok bool) {
+	u, conditions := e.URL, conditional(e.ETag, e.LastModified)
+	seen := []canon.URL{u}
+	for hops := 0; ; hops++ {
+		if why, ok := v.mayAsk(u); !ok || why != "" {
+			s.Reason = why
+			return s, ok
+		}
+		r := &sitemapReader{v: v, e: e, url: u, base: canon.NewBase(u)}
+		a, err := v.ask(u, conditions, r.want)
+		s = crawl.Sitemap{Status: a.status, Entries: r.entries, Skipped: r.skipped}
+		if err == nil {
+			err = r.flush()
+		}
+		if v.lost.Load() {
+			return s, false
+		}
+		if err != nil {
+			fail := v.hold.failureOf(err)
+			s.Reason = fail.String()
+			return s, !fail.unsent
+		}
+		if a.status < 300 || a.status > 399 || a.status == http.StatusNotModified {
+			v.readSitemap(e, &a, r, &s, conditions != nil)
+			if s.Read && hops == 0 {
+				s.ETag, s.LastModified = validators(a.header.Get("Etag"), a.header.Get("Last-Modified"))
+			}
+			return s, true
+		}
+		location := a.header.Get("Location")
+		next, err := canon.NewBase(u).Join(location)
+		switch {
+		case location == "" || err != nil || hops >= maxHops || slices.Contains(seen, next):
+			s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonLocation, detailText(location))
+			return s, true
+		case next.Host() != v.job.Host:
+			s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonRedirect, next)
+			return s, v.passOn(e, next, &s)
+		}
+		u, conditions = next, nil // what was had from the other URL says nothing of this one
+		seen = append(seen, u)
+	}
+}
+
+// readSitemap completes what is told of a sitemap from its last answer.
+func (v *visit) readSitemap(e *crawl.Errand, a *answer, r *sitemapReader, s *crawl.Sitemap, asked bool) {
+	switch status := a.status; {
+	case status == http.StatusNotModified && asked:
+		s.NotModified = true
+		s.ETag, s.LastModified = validators(e.ETag, e.LastModified)
+		if etag, modified := validators(a.header.Get("Etag"), a.header.Get("Last-Modified")); etag != "" || modified != "" {
+			s.ETag, s.LastModified = etag, modified
+		}
+	case overloaded(status):
+		v.overload(*a)
+		s.Reason = fmt.Sprintf("%s: HTTP %d", crawl.ReasonOverload, status)
+	case status < 200 || status > 299 || status == http.StatusPartialContent:
+		s.Reason = fmt.Sprintf("HTTP %d", status)
+	case r.nofollow:
+		s.Reason = "its header asks not to follow its links (nofollow)"
+	case r.not:
+		s.Reason = "neither a sitemap nor a list of URLs"
+	default:
+		s.Read, s.Form = true, r.sum.Kind.String()
+		switch {
+		case r.sum.Entries >= sitemap.MaxEntries && r.sum.Truncated:
+			s.Reason = fmt.Sprintf("only its first %d entries were read", sitemap.MaxEntries)
+		case r.sum.Bytes >= sitemap.MaxBytes && r.sum.Truncated:
+			s.Reason = fmt.Sprintf("only its first %d MiB were read", sitemap.MaxBytes>>20)
+		case r.sum.Truncated:
+			s.Reason = "it cannot be read to its end"
+		case r.deep:
+			s.Reason = fmt.Sprintf("indexes are followed %d deep; its sitemaps are not read", maxSitemapHops)
+		}
+	}
+}
+
+// passOn gives an errand to the host a redirect leads to. It reports whether that is known there, or not to be done.
+func (v *visit) passOn(e *crawl.Errand, next canon.URL, s *crawl.Sitemap) bool {
+	if e.Hop >= maxSitemapHops {
+		s.Reason = fmt.Sprintf("%s: %s is too far from the robots.txt that tells of it", crawl.ReasonRedirects, next)
+		return true
+	}
+	shard := crawl.ShardOf(next.Host(), v.f.shards)
+	return v.publish(shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.f.opt.Name, Errands: []crawl.Errand{
+		{Kind: crawl.ErrandSitemap, URL: next, Origin: e.Origin, Hop: e.Hop + 1, ReplyShard: shard},
+	}})
+}
+
+// sitemapReader takes a sitemap's entries as they come and tells the shards of them, a batch at a time. Those of its own host and
+// of the host whose robots.txt vouches for it count: at most two shards.
+type sitemapReader struct {
+	v    *visit
+	e    *crawl.Errand
+	url  canon.URL // where it is
+	base *canon.Base
+
+	shards []sitemapEntries
+
+	sum      sitemap.Summary
+	entries  int
+	skipped  int
+	not      bool // it is no sitemap
+	nofollow bool
+	deep     bool // an index too many
+}
+
+// sitemapEntries are those that a shard is to be told of.
+type sitemapEntries struct {
+	shard   int
+	links   crawl.Links
+	dated   bool // some of links.Mods are not 0
+	errands []crawl.Errand
+	bytes   int
+}
+
+func (r *sitemapReader) want(status int, header http.Header) wanted {
+	if status < 200 || status > 299 || status == http.StatusPartialContent {
+		return wanted{}
+	}
+	tags := robotstag.New(r.v.cfg.spec.Agent) // header tags hold for every type
+	tags.AddHeaders(header)
+	if r.nofollow = tags.Directives().NoFollow; r.nofollow {
+		return wanted{}
+	}
+	return wanted{limit: sitemap.MaxBytes, stream: r.read}
+}
+
+func (r *sitemapReader) read(body io.Reader) (err error) {
+	r.sum, err = sitemap.Read(body, sitemap.Options{}, r.entry)
+	r.skipped += r.sum.Skipped
+	if r.not = errors.Is(err, sitemap.ErrNotSitemap); r.not {
+		return nil
+	}
+	return err
+}
+
+// entry takes one entry in.
+func (r *sitemapReader) entry(e sitemap.Entry) error {
+	u, err := r.base.Join(e.Loc)
+	if err != nil {
+		r.skipped++
+		return nil
+	}
+	host := u.Host()
+	switch {
+	case host != r.v.job.Host && host != r.e.Origin.Host: // not for this site to tell
+		r.skipped++
+		return nil
+	case e.Sitemap && (r.e.Hop >= maxSitemapHops || u == r.url):
+		r.deep = r.deep || u != r.url
+		r.skipped++
+		return nil
+	}
+	r.entries++
+	if !e.Sitemap && !r.v.cfg.scope.Decide(u).In {
+		return nil
+	}
+	b := r.of(crawl.ShardOf(host, r.v.f.shards))
+	b.bytes += len(u) + linkOverhead
+	if e.Sitemap {
+		b.bytes += 100
+		b.errands = append(b.errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: u, Origin: r.e.Origin, Hop: r.e.Hop + 1, ReplyShard: b.shard})
+	} else {
+		mod := int64(0)
+		if t := e.LastMod; !t.IsZero() && time.Until(t) < soonest {
+			mod, b.dated = t.Unix(), true
+			b.bytes += 5
+		}
+		b.links.URLs, b.links.Mods = append(b.links.URLs, u), append(b.links.Mods, mod)
+	}
+	if b.bytes < sitemapBatch {
+		return nil
+	}
+	start := time.Now()
+	err = r.send(b)
+	r.v.hold.pausedSince(start)
+	return err
+}
+
+// of returns what a shard is to be told.
+func (r *sitemapReader) of(shard int) *sitemapEntries {
+	i := slices.IndexFunc(r.shards, func(b sitemapEntries) bool { return b.shard == shard })
+	if i < 0 {
+		i = len(r.shards)
+		r.shards = append(r.shards, sitemapEntries{shard: shard, links: crawl.Links{FoundOn: r.e.URL, Depth: 1, Sitemap: true}})
+	}
+	return &r.shards[i]
+}
+
+// flush tells the shards of all that is left.
+func (r *sitemapReader) flush() error {
+	for i := range r.shards {
+		if err := r.send(&r.shards[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errNotTold = errors.New("its entries cannot be told")
+
+// send tells a shard of the entries gathered for it.
+func (r *sitemapReader) send(b *sitemapEntries) error {
+	ev := crawl.Event{Visit: r.v.job.ID, Fetcher: r.v.f.opt.Name, Errands: b.errands}
+	if len(b.links.URLs) > 0 {
+		links := b.links
+		if !b.dated {
+			links.Mods = nil
+		}
+		ev.Links = []crawl.Links{links}
+	}
+	if (len(ev.Links) > 0 || len(ev.Errands) > 0) && !r.v.publish(b.shard, &ev) {
+		return errNotTold
+	}
+	clear(b.links.URLs) // they would keep the strings alive
+	b.links.URLs, b.links.Mods, b.dated, b.errands, b.bytes = b.links.URLs[:0], b.links.Mods[:0], false, b.errands[:0], 0
+	return nil
+}
