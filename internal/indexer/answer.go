@@ -28,12 +28,12 @@ type request struct {
 //	page            the Record of one URL, or nothing
 //	search          crawl.SearchAnswer, one for each shard
 //	export          what Export writes: strings to be written as they are, or objects to be written one a line
-//	datasets        crawl.DatasetInfo, one for each that a data.txt announces
+//	datasets        crawl.DatasetClaim, what every document says of every dataset; catalog.Merge puts them together
 //	indexer-status  crawl.IndexerStatus
 func (x *Indexer) handle(svc *ask.Service) error {
 	for question, h := range map[string]func(ctx context.Context, r request, send func(any) error) error{
 		"pages": func(ctx context.Context, _ request, send func(any) error) error {
-			return eachPage(x.parts(), func(p *pages.Page) error { return send(p.Info()) })
+			return eachPage(x.parts(), func(info crawl.PageInfo) error { return send(info) })
 		},
 		"page": func(ctx context.Context, r request, send func(any) error) error {
 			rec, ok, err := onePage(x.parts(), r, maxSent)
@@ -45,6 +45,9 @@ func (x *Indexer) handle(svc *ask.Service) error {
 		"search": func(ctx context.Context, r request, send func(any) error) error {
 			for _, p := range x.parts() {
 				a, err := p.search(ctx, r.Query, r.Limit, x.o.Search)
+				if p.gone.Load() {
+					continue // the asker is told that the shard was not answered for
+				}
 				if err != nil {
 					return err
 				}
@@ -58,7 +61,7 @@ func (x *Indexer) handle(svc *ask.Service) error {
 			return exportParts(ctx, x.parts(), r, maxSent, send)
 		},
 		"datasets": func(ctx context.Context, _ request, send func(any) error) error {
-			return eachDataset(x.parts(), x.token(), func(d crawl.DatasetInfo) error { return send(d) })
+			return eachClaim(x.parts(), x.token(), func(c crawl.DatasetClaim) error { return sendClaim(c, maxSent/2, send) })
 		},
 		"indexer-status": func(ctx context.Context, _ request, send func(any) error) error { return send(x.Status()) },
 	} {
@@ -88,16 +91,16 @@ func (x *Indexer) parts() []part {
 }
 
 // eachPage calls fn for every page that may be shown now, shard by shard, within one by host.
-func eachPage(parts []part, fn func(*pages.Page) error) error {
+func eachPage(parts []part, fn func(crawl.PageInfo) error) error {
 	now := time.Now()
 	for _, p := range parts {
 		err := p.store.Each(func(page pages.Page) error {
-			if page.Expired(now) {
+			if page.Expired(now) || p.hidden(page.URL) {
 				return nil
 			}
-			return fn(&page)
+			return fn(p.info(&page))
 		})
-		if err != nil {
+		if err != nil && !p.gone.Load() {
 			return err
 		}
 	}
@@ -105,7 +108,7 @@ func eachPage(parts []part, fn func(*pages.Page) error) error {
 }
 
 // onePage finds the page of a URL, which need not be spelled canonically. It comes with its content, unless it asks not
-// to be quoted or copied and the asker does not take that on himself.
+// to be quoted or copied and the asker does not take that on himself. Of an alias whose copy is not kept it says only what it is.
 func onePage(parts []part, r request, limit int) (rec Record, ok bool, err error) {
 	u, err := canon.Parse(r.URL)
 	if err != nil {
@@ -113,14 +116,23 @@ func onePage(parts []part, r request, limit int) (rec Record, ok bool, err error
 	}
 	for _, p := range parts {
 		page, ok, err := p.store.Get(u)
+		if p.gone.Load() {
+			continue
+		}
 		if err != nil {
 			return rec, false, err
 		}
-		if !ok || page.Expired(time.Now()) {
+		if p.hidden(u) || ok && page.Expired(time.Now()) {
+			continue
+		}
+		if !ok {
+			if main, err := p.store.AliasOf(u); err == nil && main != "" && !p.hidden(main) {
+				return Record{PageInfo: crawl.PageInfo{URL: string(u), AliasOf: string(main)}, Withheld: "alias"}, true, nil
+			}
 			continue
 		}
 		e := exporter{limit: limit}
-		rec = e.record(&page, "html", r.All)
+		rec = e.record(p, &page, "html", r.All)
 		if page.Directives&crawl.NoArchive != 0 && !r.All {
 			rec.HTML, rec.Cut, rec.Withheld = "", false, "noarchive"
 		}

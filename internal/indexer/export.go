@@ -24,7 +24,7 @@ type Record struct {
 	Text     string `json:"text,omitempty"`     // what is visible of it
 	HTML     string `json:"html,omitempty"`     // the page itself; only where asked for
 	Cut      bool   `json:"cut,omitempty"`      // Text or HTML is the beginning only
-	Withheld string `json:"withheld,omitempty"` // why there is no content: "nosnippet", "noarchive", or what is wrong with it
+	Withheld string `json:"withheld,omitempty"` // why there is no content: "nosnippet", "noarchive", "metadata", "alias", or what is wrong with it
 }
 
 // Link is a line of `curtsy export links`.
@@ -46,20 +46,20 @@ type exporter struct {
 // shows of it then is his to answer for.
 func exportParts(ctx context.Context, parts []part, r request, limit int, send func(any) error) error {
 	e := exporter{limit: limit}
-	var one func(p *pages.Page) error
+	var one func(in part, p *pages.Page) error
 	switch what, format := r.What, r.Format; {
 	case (what == "pages" || what == "") && (format == "jsonl" || format == ""):
-		one = func(p *pages.Page) error { return send(e.record(p, "text", r.All)) }
+		one = func(in part, p *pages.Page) error { return send(e.record(in, p, "text", r.All)) }
 	case (what == "pages" || what == "") && (format == "text" || format == "html"):
-		one = func(p *pages.Page) error {
-			rec := e.record(p, format, r.All)
+		one = func(in part, p *pages.Page) error {
+			rec := e.record(in, p, format, r.All)
 			if rec.Withheld != "" {
 				return nil
 			}
 			return send(rec.document(format))
 		}
 	case what == "links":
-		one = func(p *pages.Page) error { return e.links(p, send) }
+		one = func(in part, p *pages.Page) error { return e.links(in, p, send) }
 	default:
 		return fmt.Errorf("export %q as %q: use pages as jsonl, text or html, or links as jsonl", what, format)
 	}
@@ -69,12 +69,12 @@ func exportParts(ctx context.Context, parts []part, r request, limit int, send f
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if page.Expired(now) {
+			if page.Expired(now) || p.hidden(page.URL) {
 				return nil
 			}
-			return one(&page)
+			return one(p, &page)
 		})
-		if err != nil {
+		if err != nil && !p.gone.Load() {
 			return err
 		}
 	}
@@ -82,9 +82,13 @@ func exportParts(ctx context.Context, parts []part, r request, limit int, send f
 }
 
 // record makes the record of a page with its body; content is text or html. A body that cannot be read is left out.
-func (e *exporter) record(p *pages.Page, content string, all bool) Record {
-	rec := Record{PageInfo: p.Info(), Lang: p.Lang, Charset: p.Charset}
-	if !p.SnippetAllowed() && !all {
+func (e *exporter) record(in part, p *pages.Page, content string, all bool) Record {
+	rec := Record{PageInfo: in.info(p), Lang: p.Lang, Charset: p.Charset}
+	switch {
+	case p.IsMeta(): // nothing for people; what it says is in the catalogue
+		rec.Withheld = "metadata"
+		return rec
+	case !p.SnippetAllowed() && !all:
 		rec.Withheld = "nosnippet"
 		return rec
 	}
@@ -138,8 +142,8 @@ func (r *Record) document(format string) string {
 }
 
 // links sends where a page leads, unless it asked for its links not to be followed.
-func (e *exporter) links(p *pages.Page, send func(any) error) error {
-	if p.ContentType == "text/plain" || p.Directives&crawl.NoFollow != 0 {
+func (e *exporter) links(in part, p *pages.Page, send func(any) error) error {
+	if p.ContentType == "text/plain" || p.IsMeta() || p.Directives&crawl.NoFollow != 0 {
 		return nil
 	}
 	body, err := p.Unpack(e.buf)
@@ -151,6 +155,9 @@ func (e *exporter) links(p *pages.Page, send func(any) error) error {
 	}
 	res := e.scan.Scan(htmlscan.Page{URL: p.URL, Body: body, ContentType: p.ContentType + "; charset=" + p.Charset, HTML: true})
 	for _, u := range res.Links {
+		if in.hidden(u) {
+			continue
+		}
 		if err := send(Link{From: string(p.URL), To: string(u)}); err != nil {
 			return err
 		}

@@ -5,99 +5,57 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
-	"os"
-	"time"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// home says where a shard's pages are.
+// home is the record of where a shard's pages are, kept in the crawl's bucket. It is the truth: a page store that it does not name
+// does not count. Only who owns the shard (indexer.<shard>) writes it, and every write is a compare-and-set.
 type home struct {
-	Instance string `json:"instance"` // of the indexer, for people
-	Store    string `json:"store"`    // identity of the page store: who has that file is home
+	Instance string `json:"instance"` // of the indexer that has the pages, or had them when they were parked
+	Store    string `json:"store"`    // identity of the page store
+	// Refill says that the store was begun empty because the one before is lost, and the frontier is not yet told.
+	Refill bool `json:"refill,omitempty"`
+	// Fresh says that the shard had no home when this store was begun. In a new crawl it had no pages either; but when NATS has lost the
+	// record there may be a file of before, and who finds it then has its pages crawled again.
+	Fresh bool `json:"fresh,omitempty"`
+	// Parked is set while the shard moves: Instance has stopped writing the store, and a copy of it is in the object store.
+	Parked *parked `json:"parked,omitempty"`
+	// Moved lists the stores this one was copied from, last first: whoever still has the file of one may remove it.
+	Moved []string `json:"moved,omitempty"`
 }
 
-// claimGap is how much longer an indexer waits before it claims another shard, for each it has claimed: indexers that
-// start together share a new crawl's shards about evenly.
-const claimGap = 25 * time.Millisecond
-
-// comeHome opens the shard's page store once this indexer is its home: because the record says so, because the file
-// the record names is here, or because there is no record yet and we are first. Until then it waits.
-func (x *Indexer) comeHome(ctx context.Context, id int, kv jetstream.KeyValue, log *slog.Logger) (*pages.Store, error) {
-	said := ""
-	for {
-		store, h, err := x.tryHome(ctx, id, kv, log)
-		if store != nil || err != nil {
-			return store, err
-		}
-		if h.Instance != said {
-			said = h.Instance
-			log.Info("the shard's pages are with another indexer; leaving them to it", "home", said)
-		}
-		if !sleep(ctx, 2*time.Second) {
-			return nil, ctx.Err()
-		}
-	}
+// parked says where the copy is, what must be in it, and whom it is for.
+type parked struct {
+	To      string `json:"to"` // instance
+	Object  string `json:"object"`
+	Size    int64  `json:"size"` // of the file
+	Pages   int64  `json:"pages"`
+	LastSeq uint64 `json:"last_seq"` // of the change journal
 }
 
-// tryHome looks once. Without store and error the home is elsewhere.
-func (x *Indexer) tryHome(ctx context.Context, id int, kv jetstream.KeyValue, log *slog.Logger) (*pages.Store, home, error) {
-	key, path := fmt.Sprintf("home.%d", id), pagesFile(x.o.Dir, id)
-	h, revision, err := readHome(ctx, kv, key)
-	if err == nil && revision == 0 {
-		x.claiming.Lock()
-		defer x.claiming.Unlock()
-		if !x.o.Embedded && !sleep(ctx, claimGap*time.Duration(min(x.claimed, 8))) {
-			return nil, h, ctx.Err()
-		}
-		x.claimed++
-		h, revision, err = readHome(ctx, kv, key)
-	}
-	if err != nil {
-		return nil, h, err
-	}
-	_, statErr := os.Stat(path)
-	here := !errors.Is(statErr, fs.ErrNotExist)
-	if revision != 0 && !here && h.Instance != x.o.Instance {
-		return nil, h, nil
-	}
-	store, err := pages.Open(path, pages.Options{})
-	if err != nil {
-		return nil, h, err
-	}
-	ours := home{Instance: x.o.Instance, Store: store.Identity()}
-	switch {
-	case h == ours:
-		return store, h, nil
-	case revision == 0:
-	case h.Store == ours.Store:
-		log.Info("the shard's pages have moved here", "from", h.Instance)
-	case h.Instance != ours.Instance:
-		log.Warn("the page store here is not the crawl's", "file", path, "home", h.Instance)
-		return nil, h, store.Close()
-	default:
-		log.Error("the page store the crawl had here is gone; its pages come back as they are crawled again", "file", path)
-	}
-	if err := writeHome(ctx, kv, key, ours, revision); err != nil {
-		err = errors.Join(err, store.Close())
-		if !here {
-			os.Remove(path) // it never held a page
-		}
-		if changedMeanwhile(err) {
-			return nil, h, nil
-		}
-		return nil, h, err
-	}
-	return store, ours, nil
+// movedMost is how many stores Moved lists: an indexer that was away for more moves than that has its old file reported, not removed.
+const movedMost = 16
+
+// movedTo is the record once the parked copy is the store of another instance.
+func (h home) movedTo(instance, store string) home {
+	moved := append([]string{h.Store}, h.Moved...)
+	return home{Instance: instance, Store: store, Refill: h.Refill, Fresh: h.Fresh, Moved: moved[:min(len(moved), movedMost)]}
 }
 
-// readHome returns a shard's home; revision 0 when it has none yet.
-func readHome(ctx context.Context, kv jetstream.KeyValue, key string) (h home, revision uint64, err error) {
-	e, err := kv.Get(ctx, key)
+// superseded reports whether all that is in a store has moved on to the one the record names.
+func (h home) superseded(store string) bool { return slices.Contains(h.Moved, store) }
+
+// errChanged: the record is not what we took it for.
+var errChanged = errors.New("the shard's home changed meanwhile")
+
+// readHome returns a shard's home; revision 0 when it has none yet. What it returns may be old by the time a server needs to follow
+// another; writeHome notices.
+func readHome(ctx context.Context, kv jetstream.KeyValue, shard int) (h home, revision uint64, err error) {
+	e, err := kv.Get(ctx, crawl.Home(shard))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return h, 0, nil
 	}
@@ -106,26 +64,53 @@ func readHome(ctx context.Context, kv jetstream.KeyValue, key string) (h home, r
 			return h, e.Revision(), nil
 		}
 	}
-	return h, 0, fmt.Errorf("read %s: %w", key, err)
+	return h, 0, fmt.Errorf("read %s: %w", crawl.Home(shard), err)
 }
 
-// writeHome replaces the record that has this revision, 0 for none.
-func writeHome(ctx context.Context, kv jetstream.KeyValue, key string, h home, revision uint64) error {
+// writeHome replaces the record that has this revision, 0 for none, and returns the new one. After errChanged nothing is written; after
+// another error it may have been.
+func writeHome(ctx context.Context, kv jetstream.KeyValue, shard int, h home, revision uint64) (uint64, error) {
 	value, err := json.Marshal(h)
-	if err == nil && revision == 0 {
-		_, err = kv.Create(ctx, key, value)
-	} else if err == nil {
-		_, err = kv.Update(ctx, key, value, revision)
+	if err != nil {
+		return 0, err
+	}
+	var next uint64
+	if revision == 0 {
+		next, err = kv.Create(ctx, crawl.Home(shard), value)
+	} else {
+		next, err = kv.Update(ctx, crawl.Home(shard), value, revision)
+	}
+	if changedMeanwhile(err) {
+		return 0, fmt.Errorf("write %s: %w: %w", crawl.Home(shard), errChanged, err)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", key, err)
+		return 0, fmt.Errorf("write %s: %w", crawl.Home(shard), err)
 	}
-	return nil
+	return next, nil
+}
+
+// freshHome returns the record as it is, not as some server remembers it: what is done next to files cannot be undone. It writes it
+// back to know.
+func freshHome(ctx context.Context, kv jetstream.KeyValue, shard int) (h home, revision uint64, err error) {
+	for range 5 {
+		h, revision, err = readHome(ctx, kv, shard)
+		if err != nil || revision == 0 {
+			return h, revision, err
+		}
+		revision, err = writeHome(ctx, kv, shard, h, revision)
+		if !errors.Is(err, errChanged) {
+			return h, revision, err
+		}
+		if !sleep(ctx, sayAgain) {
+			return h, 0, ctx.Err()
+		}
+	}
+	return h, 0, err
 }
 
 // changedMeanwhile reports whether a write came too late.
 func changedMeanwhile(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, jetstream.ErrKeyExists) ||
-		errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
+		errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == 10164)
 }

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -25,20 +25,20 @@ import (
 type Options struct {
 	Dir      string // where the shards' files are, made when missing; its lock is the caller's to hold. Required
 	Instance string // this indexer's name, the same for a directory after a restart. Required
-	Shards   []int  // which to own; nil: all that have no other home
 	// Search keeps a full-text index. Without it stored pages are kept and listed, and a later run with it catches up.
 	Search   bool
-	Embedded bool                  // the only indexer of the crawl: it need not leave shards to others
+	Embedded bool                  // the only indexer of the crawl: it has all shards
 	Version  string                // of the program, for `nats micro`
 	Log      *slog.Logger          // nil: silent
 	Registry prometheus.Registerer // nil: no metrics
-	Term     time.Duration         // of shard ownership (T of design §3.1); 0: 10 s
+	// RebuildAfter is how long the indexer that has a shard's pages may be away before this one begins with an empty store, and
+	// the frontier has them crawled again; 0: for ever.
+	RebuildAfter time.Duration
+	MinFree      int64         // free bytes of Dir's disk under which nothing is taken in; 0: max(1 GiB, 5 %)
+	Term         time.Duration // of shard ownership (T of design §3.1); 0: 10 s
 	// Pace is the least time between the beginnings of two commits of a shard: a commit's fsync is shared by what comes in
 	// that time. 0: 125 ms.
 	Pace time.Duration
-	// Patience is how long a batch that cannot be stored is tried again before it counts as a failed delivery, of which
-	// there are five. 0: 30 s.
-	Patience time.Duration
 }
 
 // Indexer is the service. Make it with New, Run it once; Status may be asked at any time.
@@ -51,13 +51,21 @@ type Indexer struct {
 	turns chan struct{} // a token per search index that may analyze at the same time
 	work  *queue.Work
 
-	claiming sync.Mutex // held over the claim of a shard that has no home yet
-	claimed  int        // such shards claimed; guarded by claiming
+	forgotten atomic.Pointer[crawl.Forgotten] // of spec
+
+	places *places
+	moving chan struct{} // holds one while a shard is being moved away
+
+	// For tests.
+	step  func(string) error // what is done next does not happen, as if the process had been killed there
+	retry time.Duration      // before a message that failed comes again; 0 as in queue.ConsumeOptions
 
 	mu      sync.Mutex // guards what follows
 	spec    crawl.Spec
 	shards  map[int]*shard // held now
 	changed chan struct{}  // closed and replaced when spec is
+	full    error          // why nothing is taken in: the disk
+	filled  chan struct{}  // closed and replaced when full is
 }
 
 // New checks spec and options. It touches neither disk nor network.
@@ -71,30 +79,23 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	if spec.Shards < 1 || spec.Shards > crawl.MaxShards {
 		return nil, fmt.Errorf("indexer: %d shards: use 1 to %d", spec.Shards, crawl.MaxShards)
 	}
-	if o.Shards == nil {
-		for i := range spec.Shards {
-			o.Shards = append(o.Shards, i)
-		}
-	}
-	for _, i := range o.Shards {
-		if i < 0 || i >= spec.Shards {
-			return nil, fmt.Errorf("indexer: shard %d: crawl %s has 0 to %d", i, spec.Name, spec.Shards-1)
-		}
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Pace == 0 {
 		o.Pace = 125 * time.Millisecond
 	}
-	if o.Patience == 0 {
-		o.Patience = 30 * time.Second
+	if o.Term == 0 {
+		o.Term = 10 * time.Second
 	}
 	x := &Indexer{
 		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, shards: make(map[int]*shard), changed: make(chan struct{}),
 		// Search may use half the processors: the other half is the crawl's.
-		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		turns:  make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		moving: make(chan struct{}, 1), step: func(string) error { return nil }, filled: make(chan struct{}),
 	}
+	x.places = newPlaces(x)
+	x.setForgotten(spec)
 	var err error
 	if x.met, err = newMetrics(o.Registry, x); err != nil {
 		return nil, fmt.Errorf("indexer metrics: %w", err)
@@ -118,6 +119,12 @@ func (x *Indexer) SetSpec(spec crawl.Spec) error {
 			s.relinking.Store(true) // before anybody can take the crawl for done
 		}
 	}
+	if !slices.Equal(spec.Forgotten, x.spec.Forgotten) {
+		for _, s := range x.shards {
+			s.forgetting.Store(true) // likewise
+		}
+		x.setForgotten(spec) // hidden from now on
+	}
 	x.spec = spec
 	close(x.changed)
 	x.changed = make(chan struct{})
@@ -135,32 +142,68 @@ func (x *Indexer) specChanged() <-chan struct{} {
 // hand, closes its files, lets go of its shards and returns nil. It waits for the crawl's streams to be made, and while
 // the broker is away; it fails only on what waiting cannot mend, such as a file of another format.
 func (x *Indexer) Run(ctx context.Context) error {
-	if err := os.MkdirAll(x.o.Dir, 0o755); err != nil {
+	err := x.run(ctx)
+	switch {
+	case err == nil, ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return nil // stopped while something was under way
+	case ctx.Err() == nil:
 		return fmt.Errorf("indexer: %w", err)
 	}
+	return err
+}
+
+func (x *Indexer) run(ctx context.Context) error {
+	if err := os.MkdirAll(x.o.Dir, 0o755); err != nil {
+		return err
+	}
+	floor, err := disk.New(x.o.Dir, x.o.MinFree)
+	if err != nil {
+		return err
+	}
+	x.setFull(floor.Err())
 	kv, err := x.q.OpenBucket(ctx, x.names.Bucket(), 0)
 	if err != nil {
-		return fmt.Errorf("indexer: %w", err)
+		return err
 	}
 	if err := x.openWork(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	if !x.o.Embedded {
+		members, err := x.q.OpenMembers(ctx, x.names.Members(), 0)
+		if err != nil {
+			return err
 		}
-		return fmt.Errorf("indexer: %w", err)
+		x.places.run(ctx, g, kv, members)
 	}
 	svc, err := ask.NewService(x.q.NC, x.names, "indexer", x.o.Instance, x.o.Version)
-	if err != nil {
-		return fmt.Errorf("indexer: %w", err)
+	if err == nil {
+		defer svc.Stop()
+		err = x.handle(svc)
 	}
-	defer svc.Stop()
-	if err := x.handle(svc); err != nil {
-		return fmt.Errorf("indexer: %w", err)
-	}
-	g, gctx := errgroup.WithContext(ctx)
-	for _, id := range x.o.Shards {
-		g.Go(func() error { return x.runShard(gctx, id, kv) })
+	g.Go(func() error { return err })
+	g.Go(func() error { floor.Watch(ctx, x.log, x.setFull); return nil })
+	for id := range x.shardsInAll() {
+		s := &seat{x: x, id: id, kv: kv, log: x.log.With("shard", id)}
+		g.Go(func() error { return s.run(ctx) })
 	}
 	return g.Wait()
+}
+
+// setFull notes why nothing can be taken in; nil: it can.
+func (x *Indexer) setFull(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.full = err
+	close(x.filled)
+	x.filled = make(chan struct{})
+}
+
+// room returns why nothing is taken in, and a channel that is closed when that changes.
+func (x *Indexer) room() (full error, changed <-chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.full, x.filled
 }
 
 // openWork opens the hand-off as whoever created it made it, and waits until somebody has.
@@ -178,25 +221,6 @@ func (x *Indexer) openWork(ctx context.Context) error {
 		}
 		if !sleep(ctx, wait) {
 			return err
-		}
-	}
-}
-
-// runShard holds one shard for as long as it can, again and again.
-func (x *Indexer) runShard(ctx context.Context, id int, kv jetstream.KeyValue) error {
-	log := x.log.With("shard", id)
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
-		began := time.Now()
-		err := x.serveShard(ctx, id, kv, log)
-		if ctx.Err() != nil || fatal(err) {
-			return err
-		}
-		if time.Since(began) > time.Minute {
-			wait = time.Second
-		}
-		log.Error("shard stopped; trying again", "err", err, "wait", wait)
-		if !sleep(ctx, wait) {
-			return nil
 		}
 	}
 }
@@ -238,6 +262,9 @@ func (x *Indexer) ids() []int {
 // while it does not answer there is at least one, so that nobody takes silence for an empty queue.
 func (x *Indexer) Status() crawl.IndexerStatus {
 	st := crawl.IndexerStatus{Shards: []int{}}
+	if full, _ := x.room(); full != nil {
+		st.Paused = full.Error()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	for _, s := range x.held() {
@@ -246,25 +273,21 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		if err != nil {
 			n = 1
 		}
-		if s.relinking.Load() {
-			n++ // links are on their way: nobody is done
+		if s.relinking.Load() || s.refilling.Load() || s.forgetting.Load() {
+			n++ // links are on their way, the frontier does not know what is lost, or what is forgotten is there: nobody is done
 		}
 		stats := s.store.Stats()
+		n += stats.Outbox
 		st.Shards = append(st.Shards, s.id)
 		st.Pending += n
 		st.Pages += stats.Pages
 		st.Bytes += stats.Bytes
 		st.Behind += s.behind(x.o.Search)
+		if stuck := s.stuck.Load(); stuck != nil && st.Paused == "" {
+			st.Paused = (*stuck).Error()
+		}
 	}
 	return st
-}
-
-func pagesFile(dir string, shard int) string {
-	return filepath.Join(dir, fmt.Sprintf("pages-%d.db", shard))
-}
-
-func searchFile(dir string, shard int) string {
-	return filepath.Join(dir, fmt.Sprintf("search-%d.db", shard))
 }
 
 // sleep waits and reports whether ctx is still going on.

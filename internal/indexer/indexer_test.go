@@ -33,6 +33,7 @@ const within = 15 * time.Second
 // world is a broker with a crawl's streams.
 type world struct {
 	t    *testing.T
+	srv  *embedded.Server
 	q    *queue.Conn
 	work *queue.Work
 	logs []*queue.Log
@@ -59,7 +60,7 @@ func newWorld(t *testing.T, shards int) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { q.Close() })
-	w := &world{t: t, q: q, spec: crawl.Spec{Name: "test", Shards: shards, Search: true}}
+	w := &world{t: t, srv: srv, q: q, spec: crawl.Spec{Name: "test", Shards: shards, Search: true}}
 	names := crawl.Names("test")
 	var subjects []string
 	for i := range shards {
@@ -152,7 +153,7 @@ func (w *world) settled(x *Indexer) crawl.IndexerStatus {
 	var st crawl.IndexerStatus
 	eventually(w.t, "stored and indexed", func() bool {
 		st = x.Status()
-		return st.Pending == 0 && st.Behind == 0 && len(st.Shards) == len(x.o.Shards)
+		return st.Pending == 0 && st.Behind == 0 && len(st.Shards) == x.spec.Shards
 	})
 	return st
 }
@@ -438,7 +439,7 @@ func TestMalformedMessageIsDropped(t *testing.T) {
 
 func TestNewChecksItsOptions(t *testing.T) {
 	spec := crawl.Spec{Name: "x", Shards: 2}
-	for name, o := range map[string]Options{"no dir": {Instance: "a"}, "no name": {Dir: "a"}, "shard": {Dir: "a", Instance: "a", Shards: []int{2}}} {
+	for name, o := range map[string]Options{"no dir": {Instance: "a"}, "no name": {Dir: "a"}} {
 		if _, err := New(nil, spec, o); err == nil {
 			t.Errorf("%s: accepted", name)
 		}

@@ -10,8 +10,9 @@ import (
 
 // metrics follow Prometheus' conventions. No label holds a host or a URL.
 type metrics struct {
-	pagesStored, unchanged, deleted, late, bytes, failed prometheus.Counter
-	commit                                               prometheus.Histogram
+	pagesStored, unchanged, deleted, late, bytes, failed, rebuilds, notMoved prometheus.Counter
+	commit                                                                   prometheus.Histogram
+	moves                                                                    *prometheus.HistogramVec // by direction
 }
 
 func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
@@ -25,6 +26,12 @@ func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
 		late:        counter("pages_late_total", "Pages handed over that were not newer than what is held."),
 		bytes:       counter("bytes_total", "Bytes of the bodies stored, as packed."),
 		failed:      counter("pages_failed_total", "Pages given up because they could not be stored."),
+		rebuilds:    counter("rebuilds_total", "Shards begun with an empty page store because theirs was lost."),
+		notMoved:    counter("move_failures_total", "Moves of a shard's pages that failed; they stayed here."),
+		moves: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "curtsy", Subsystem: "indexer", Name: "move_seconds",
+			Help: "Time to copy a shard's pages to or from the object store.", Buckets: prometheus.ExponentialBuckets(0.01, 3, 12),
+		}, []string{"direction"}),
 		commit: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: "curtsy", Subsystem: "indexer", Name: "commit_seconds",
 			Help: "Time to store a batch of pages, its fsync included.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
@@ -33,7 +40,7 @@ func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.pagesStored, m.unchanged, m.deleted, m.late, m.bytes, m.failed, m.commit,
+	for _, c := range []prometheus.Collector{m.pagesStored, m.unchanged, m.deleted, m.late, m.bytes, m.failed, m.rebuilds, m.notMoved, m.moves, m.commit,
 		&collector{x}} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
@@ -56,11 +63,17 @@ func (m *metrics) stored(res pages.Result, batch []pages.Page, took time.Duratio
 	m.commit.Observe(took.Seconds())
 }
 
+// moved counts a move; direction is in or out.
+func (m *metrics) moved(direction string, took time.Duration) {
+	m.moves.WithLabelValues(direction).Observe(took.Seconds())
+}
+
 var (
 	pagesDesc  = prometheus.NewDesc("curtsy_indexer_pages", "Pages held.", nil, nil)
 	heldDesc   = prometheus.NewDesc("curtsy_indexer_pages_bytes", "Bytes of the pages held, decoded.", nil, nil)
 	fileDesc   = prometheus.NewDesc("curtsy_indexer_store_bytes", "Size of the page stores' files.", nil, nil)
 	shardsDesc = prometheus.NewDesc("curtsy_indexer_shards", "Shards held.", nil, nil)
+	pausedDesc = prometheus.NewDesc("curtsy_indexer_paused", "1 while nothing is stored because the disk has too little room.", nil, nil)
 	behindDesc = prometheus.NewDesc("curtsy_indexer_search_behind_pages", "Page changes search has not seen.", nil, nil)
 )
 
@@ -69,7 +82,7 @@ type collector struct{ x *Indexer }
 
 // Describe is for prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{pagesDesc, heldDesc, fileDesc, shardsDesc, behindDesc} {
+	for _, d := range []*prometheus.Desc{pagesDesc, heldDesc, fileDesc, shardsDesc, behindDesc, pausedDesc} {
 		ch <- d
 	}
 }
@@ -83,8 +96,12 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		n, bytes, file = n+st.Pages, bytes+st.Bytes, file+st.FileBytes
 		behind += s.behind(c.x.o.Search)
 	}
+	var paused int64
+	if full, _ := c.x.room(); full != nil {
+		paused = 1
+	}
 	for d, v := range map[*prometheus.Desc]int64{pagesDesc: n, heldDesc: bytes, fileDesc: file, shardsDesc: int64(len(held)),
-		behindDesc: behind} {
+		behindDesc: behind, pausedDesc: paused} {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v))
 	}
 }

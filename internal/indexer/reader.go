@@ -17,12 +17,14 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // Reader answers from the files of a crawl that does not run, however it ended, what an Indexer answers over NATS. Its
 // methods may be called from many goroutines.
 type Reader struct {
-	all []part
+	all       []part
+	forgotten atomic.Pointer[crawl.Forgotten]
 }
 
 // OpenDir opens the page stores and search indexes below dir for reading. A directory in which nothing was stored yet
@@ -38,15 +40,27 @@ func OpenDir(dir string) (*Reader, error) {
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		p := part{id, store, new(atomic.Pointer[search.Index])}
+		p := part{id, store, new(atomic.Pointer[search.Index]), new(atomic.Bool), r.hides}
 		r.all = append(r.all, p)
-		index, err := search.OpenReadOnly(searchFile(dir, id), store, search.Options{})
+		index, err := search.OpenReadOnly(searchFile(dir, id), store, search.Options{Hidden: r.hides})
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 		p.index.Store(index)
 	}
 	return r, nil
+}
+
+// Hide makes the Reader leave out what is forgotten, as crawl.Spec.Forgotten says it. What was forgotten while the crawl does not run
+// is deleted when it runs next, and must not be shown until then.
+func (r *Reader) Hide(forgotten []string) {
+	f := crawl.NewForgotten(forgotten)
+	r.forgotten.Store(&f)
+}
+
+func (r *Reader) hides(u canon.URL) bool {
+	f := r.forgotten.Load()
+	return f != nil && f.Has(u)
 }
 
 // shardsIn returns the shards whose page stores are in dir.
@@ -68,7 +82,7 @@ func shardsIn(dir string) (ids []int, err error) {
 
 // Pages calls fn for every page, shard by shard, within one by host. An error of fn ends it and is returned.
 func (r *Reader) Pages(fn func(crawl.PageInfo) error) error {
-	return eachPage(r.all, func(p *pages.Page) error { return fn(p.Info()) })
+	return eachPage(r.all, fn)
 }
 
 // Page returns the page of a URL with its content as HTML, without it where the page says nosnippet or noarchive; ok is

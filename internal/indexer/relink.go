@@ -137,7 +137,7 @@ func (o *offerer) read(store *pages.Store, after uint64) (out []crawl.Links, nex
 // linksOf returns the links of a page that are in scope.
 func (o *offerer) linksOf(p *pages.Page) crawl.Links {
 	l := crawl.Links{FoundOn: p.URL, Depth: p.Depth + 1}
-	if p.Deleted != "" || p.ContentType == "text/plain" || p.Directives&(crawl.NoFollow|crawl.NoIndex) != 0 {
+	if p.Deleted != "" || p.AliasOf != "" || p.ContentType == "text/plain" || p.IsMeta() || p.Directives&(crawl.NoFollow|crawl.NoIndex) != 0 {
 		return l
 	}
 	body, err := p.Unpack(o.buf)

@@ -7,48 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
-
-// A store that fails for a moment costs nothing but time.
-func TestStoreFailsForAMoment(t *testing.T) {
-	s := &shard{x: &Indexer{o: Options{Patience: time.Minute}}, log: testLog()}
-	calls := 0
-	s.put = func(b []pages.Page) (pages.Result, error) {
-		if calls++; calls < 3 {
-			return pages.Result{}, errors.New("no space left on device")
-		}
-		return pages.Result{Stored: len(b)}, nil
-	}
-	if res, err := s.keep(t.Context(), make([]pages.Page, 2)); err != nil || res.Stored != 2 || calls != 3 {
-		t.Errorf("keep = %+v, %v after %d calls", res, err, calls)
-	}
-}
-
-// One that goes on failing is not waited for again and again within one delivery.
-func TestStoreFailsForLong(t *testing.T) {
-	s := &shard{x: &Indexer{o: Options{Patience: 50 * time.Millisecond}}, log: testLog()}
-	s.put = func([]pages.Page) (pages.Result, error) { return pages.Result{}, errors.New("no space left on device") }
-	began := time.Now()
-	for range 10 {
-		if _, err := s.keep(t.Context(), make([]pages.Page, 1)); err == nil {
-			t.Fatal("no error")
-		}
-	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("10 messages waited %v", took)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	s = &shard{x: &Indexer{o: Options{Patience: time.Hour}}, log: testLog(), put: s.put}
-	if _, err := s.keep(ctx, nil); err == nil {
-		t.Error("keep outlives its context")
-	}
-}
 
 // A page given up is reported to its shard's frontier.
 func TestGiveUpIsReported(t *testing.T) {
@@ -56,22 +19,17 @@ func TestGiveUpIsReported(t *testing.T) {
 	x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
 	eventually(t, "held", func() bool { return len(x.ids()) == 1 })
 	s := x.held()[0]
+	s.put = func([]pages.Page) (pages.Result, error) { return pages.Result{}, errors.New("no") }
 	data := crawl.AppendPages(nil, []crawl.Page{page("https://a.example/1", 1, ""), page("https://a.example/2", 1, "")})
-	s.giveUp(t.Context(), queue.Message{Data: data, Deliveries: 5}, errors.New("no"))
-	ctx, cancel := context.WithTimeout(t.Context(), within)
-	defer cancel()
-	var failed []string
-	w.logs[0].Follow(ctx, queue.Position{}, func(batch []queue.Entry) error {
-		for _, e := range batch {
-			ev, err := crawl.DecodeEvent(e.Data)
-			if err != nil {
-				t.Error(err)
-			}
-			failed = append(failed, ev.StoreFailed...)
-		}
-		cancel()
-		return nil
-	})
+	if err := s.giveUp(t.Context(), queue.Message{Data: data, Deliveries: 5}, errors.New("no")); err != nil {
+		t.Error(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.giveUp(ended, queue.Message{Data: data, Deliveries: 5}, errors.New("no")); err == nil {
+		t.Error("given up although it was only cut short")
+	}
+	failed := w.events(0, func(ev *crawl.Event) []string { return ev.StoreFailed })
 	if len(failed) != 2 || failed[0] != "https://a.example/1" {
 		t.Errorf("StoreFailed = %v", failed)
 	}
@@ -148,5 +106,33 @@ func TestOpenDirOfNothing(t *testing.T) {
 	}
 	if _, err := OpenDir(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("OpenDir of no directory: %v", err)
+	}
+}
+
+// While the store cannot be written at all, for whatever reason, no page is to blame: it is tried again until ctx ends.
+func TestBrokenStoreBlamesNoPage(t *testing.T) {
+	store, err := pages.Open(filepath.Join(t.TempDir(), "pages-0.db"), pages.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shard{part: part{store: store}, log: testLog()}
+	broken := errors.New("input/output error")
+	if err := s.persist(t.Context(), func() error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("with a store that can be written: %v", err)
+	}
+	store.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	tries := 0
+	err = s.persist(ctx, func() error {
+		if tries++; tries == 3 {
+			if stuck := s.stuck.Load(); stuck == nil || !errors.Is(*stuck, broken) {
+				t.Error("nobody is told")
+			}
+			cancel()
+		}
+		return broken
+	})
+	if !errors.Is(err, broken) || tries != 3 || s.stuck.Load() != nil {
+		t.Errorf("persist = %v after %d tries", err, tries)
 	}
 }

@@ -1,0 +1,257 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// consume stores what is handed over until ctx ends, whenever the disk has room.
+func (s *shard) consume(ctx context.Context, epoch uint64) error {
+	fenced := sync.OnceFunc(func() { close(s.fenced) })
+	for ctx.Err() == nil {
+		full, changed := s.x.room()
+		if full != nil {
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			}
+			continue
+		}
+		while, stop := context.WithCancel(ctx)
+		go func() {
+			defer stop()
+			select {
+			case <-while.Done():
+			case <-changed:
+			}
+		}()
+		err := s.x.work.Consume(while, s.x.names.PagesSubject(s.id), fmt.Sprintf("indexer-%d", s.id), epoch, queue.ConsumeOptions{
+			MaxMessages: batchMessages, MaxBytes: batchBytes, Retry: s.x.retry, Ready: fenced,
+			GiveUp: s.giveUp,
+		}, s.handle)
+		stop()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handle stores the pages of a batch of messages. Bodies are not copied: they stay where the message has them until
+// they are in the file.
+func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
+	var all []pages.Page
+	var words []crawl.Page
+	var failed error
+	now := time.Now()
+	for _, m := range batch {
+		decoded, err := crawl.DecodePages(m.Data)
+		switch {
+		case errors.Is(err, crawl.ErrVersion):
+			// It must wait for a program that can read it: this one stops instead of giving it up.
+			err = fmt.Errorf("shard %d: %w", s.id, err)
+			s.fatal.CompareAndSwap(nil, &err)
+			s.stop()
+			return err
+		case err != nil:
+			return fmt.Errorf("message %d of shard %d: %w: %w", m.Seq, s.id, queue.ErrDrop, err)
+		}
+		for _, p := range decoded {
+			if p.Kind == crawl.KindData {
+				failed = errors.Join(failed, s.persist(ctx, func() error { return s.keepData(&p) }))
+				continue
+			}
+			if p.Kind == crawl.KindAlias {
+				words = append(words, p)
+				continue
+			}
+			if !s.x.mine(s.id)(p.URL.Host()) {
+				s.log.Warn("page of another shard ignored", "url", p.URL)
+				continue
+			}
+			all = append(all, s.read(p, now))
+		}
+	}
+	if err := s.offerStrays(ctx, all); err != nil {
+		return err
+	}
+	s.pace(ctx, all)
+	s.began = time.Now()
+	err := s.keep(ctx, all)
+	failed = errors.Join(failed, s.glue(ctx, words))
+	if err != nil && len(batch) == 1 && len(all) > 1 {
+		// Not all of them need to be what the store cannot take.
+		for i := range all {
+			failed = errors.Join(failed, s.keep(ctx, all[i:i+1]))
+		}
+		return failed
+	}
+	return errors.Join(failed, err)
+}
+
+// pace leaves Options.Pace between the beginnings of two commits, unless this one is large: meanwhile more messages come
+// and share the next. The first after a silence waits for nothing.
+func (s *shard) pace(ctx context.Context, batch []pages.Page) {
+	size := 0
+	for i := range batch {
+		size += len(batch[i].Body)
+	}
+	if left := s.x.o.Pace - time.Since(s.began); left > 0 && size < batchBytes/2 {
+		sleep(ctx, left)
+	}
+}
+
+func (x *Indexer) shardsInAll() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.spec.Shards
+}
+
+// read decides whether a page may be kept, and reads its title.
+func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
+	out := pages.Page{Page: p}
+	if !p.UnavailableAfter.IsZero() && !now.Before(p.UnavailableAfter) {
+		out.Directives |= crawl.NoIndex
+	}
+	if out.Directives&crawl.NoIndex != 0 || p.Deleted != "" {
+		out.Body = nil // not even looked at
+		return out
+	}
+	if p.Renewed {
+		return out
+	}
+	body, err := out.Unpack(s.unpacked)
+	if err != nil {
+		s.log.Warn("page is stored without a title", "url", p.URL, "err", err)
+		return out
+	}
+	if p.Encoding != crawl.EncodingNone {
+		s.unpacked = body
+	}
+	if !out.IsMeta() {
+		out.Title, out.Lang = s.extract.Title(p.ContentType, p.Charset, body)
+	}
+	out.Claims = s.claims(&out, body)
+	return out
+}
+
+// keep puts a batch.
+func (s *shard) keep(ctx context.Context, batch []pages.Page) error {
+	return s.persist(ctx, func() error {
+		s.gate.RLock()
+		defer s.gate.RUnlock()
+		batch := s.unforgotten(batch)
+		began := time.Now()
+		res, err := s.put(batch)
+		if err == nil {
+			s.x.met.stored(res, batch, time.Since(began))
+		}
+		return err
+	})
+}
+
+// persist does what writes to the store, again and again while it is the store that fails, until ctx ends: neither a full disk nor a
+// broken one costs a page any of its deliveries. An error while the store can be written is one of what was to be written.
+func (s *shard) persist(ctx context.Context, do func() error) error {
+	defer s.stuck.Store(nil)
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := do()
+		if err == nil || !errors.Is(err, pages.ErrNoRoom) && s.store.SetMark(markWritten, time.Now().UTC().String()) == nil {
+			return err
+		}
+		if s.stuck.Swap(&err) == nil {
+			s.log.Error("pages cannot be stored; they wait and are tried again until they can", "err", err)
+		}
+		if !sleep(ctx, wait) {
+			return err
+		}
+	}
+}
+
+// markWritten is written to see whether the store can be.
+const markWritten = "written"
+
+// giveUp tells the frontier which pages of a message are not stored and never will be by this hand-over. Only when the event is
+// stored is the message settled; until then it comes again.
+func (s *shard) giveUp(ctx context.Context, m queue.Message, cause error) error {
+	if ctx.Err() != nil {
+		return ctx.Err() // it was cut short, which says nothing of its pages
+	}
+	decoded, err := crawl.DecodePages(m.Data)
+	if err != nil {
+		return nil // nobody can read it
+	}
+	var ev crawl.Event
+	now := time.Now()
+	for _, p := range decoded {
+		if p.Kind == crawl.KindData || p.Kind == crawl.KindAlias {
+			s.log.Error("given up", "url", p.URL, "kind", p.Kind, "deliveries", m.Deliveries, "err", cause)
+			continue // the frontier does not count it
+		}
+		if err := s.keep(ctx, []pages.Page{s.read(p, now)}); err == nil {
+			continue // its neighbours were the trouble
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.log.Error("page given up", "url", p.URL, "deliveries", m.Deliveries, "err", cause)
+		ev.StoreFailed = append(ev.StoreFailed, string(p.URL))
+	}
+	if len(ev.StoreFailed) == 0 {
+		return nil
+	}
+	if err := s.x.tell(ctx, s.id, &ev); err != nil {
+		return fmt.Errorf("the frontier cannot be told of pages given up: %w", err)
+	}
+	s.x.met.failed.Add(float64(len(ev.StoreFailed)))
+	return nil
+}
+
+// tell appends an event to the log of a shard.
+func (x *Indexer) tell(ctx context.Context, shard int, ev *crawl.Event) error {
+	l, err := x.q.OpenLog(ctx, queue.LogConfig{Stream: x.names.EventsStream(shard), Subject: x.names.EventsSubject(shard)})
+	if err == nil {
+		_, err = l.Append(ctx, crawl.AppendEvent(nil, ev))
+	}
+	return err
+}
+
+// refill tells the frontier, when the store was begun empty in the place of one that is lost, to have its pages crawled again. It does
+// so once nobody else can acknowledge pages: what is stored from then on is stored here.
+func (s *shard) refill(ctx context.Context) error {
+	if !s.refilling.Load() {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.fenced:
+	}
+	if err := s.x.step("refill"); err != nil {
+		return err
+	}
+	if err := s.x.tell(ctx, s.id, &crawl.Event{StoreLost: s.store.Identity()}); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("tell the frontier that the page store is lost: %w", err)
+	}
+	if err := s.x.step("refilled"); err != nil {
+		return err
+	}
+	h := s.seat.home
+	h.Refill = false
+	if err := s.seat.claim(ctx, h, s.seat.revision); err != nil {
+		return err // it is told again, which changes nothing
+	}
+	s.refilling.Store(false)
+	s.log.Info("the frontier has the shard's pages crawled again")
+	return nil
+}

@@ -1,0 +1,120 @@
+package indexer
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// What a spec says is forgotten is hidden from every answer, and turned away when it comes, from the moment the spec is known. It is
+// deleted behind that, in stretches, each noting in its own transaction how far it is: pages with their claims and search rows,
+// data.txt files. When an entry is taken back the frontier has its URLs fetched again; nothing is done here but to forget that it was
+// forgotten.
+
+// forgetStretch is how many records one transaction of a take-down looks at.
+const forgetStretch = 500
+
+func (x *Indexer) setForgotten(spec crawl.Spec) {
+	f := crawl.NewForgotten(spec.Forgotten)
+	x.forgotten.Store(&f)
+}
+
+// hides reports whether a URL is forgotten.
+func (x *Indexer) hides(u canon.URL) bool {
+	f := x.forgotten.Load()
+	return f != nil && f.Has(u)
+}
+
+// unforgotten returns the pages of a batch that may be stored.
+func (s *shard) unforgotten(batch []pages.Page) []pages.Page {
+	hidden := func(p pages.Page) bool { return s.x.hides(p.URL) }
+	if !slices.ContainsFunc(batch, hidden) {
+		return batch
+	}
+	return slices.DeleteFunc(slices.Clone(batch), hidden)
+}
+
+// keepForgetting carries out what specs say is forgotten until ctx ends.
+func (s *shard) keepForgetting(ctx context.Context) error {
+	for wait := time.Second; ; {
+		changed := s.x.specChanged()
+		err := s.forget(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			s.log.Error("what is forgotten is hidden, and not deleted yet", "err", err, "wait", wait)
+			if !sleep(ctx, wait) {
+				return nil
+			}
+			wait = min(2*wait, time.Minute)
+			continue
+		}
+		wait = time.Second
+		select {
+		case <-changed: // meanwhile
+			continue
+		default:
+		}
+		s.forgetting.Store(false)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+// forget deletes what the spec of now says is forgotten.
+func (s *shard) forget(ctx context.Context) error {
+	s.x.mu.Lock()
+	entries := s.x.spec.Forgotten
+	s.x.mu.Unlock()
+	err := s.store.Remember(func(e string) bool {
+		_, still := slices.BinarySearch(entries, e)
+		return still
+	})
+	if err != nil {
+		return err
+	}
+	here := slices.DeleteFunc(slices.Clone(entries), func(e string) bool { return !s.x.mine(s.id)(forgottenHost(e)) })
+	if len(here) == 0 {
+		return nil
+	}
+	// Whoever looked at what was forgotten before this has stored what he let pass.
+	s.gate.Lock()
+	s.gate.Unlock() //nolint:staticcheck // a barrier
+	began, gone := time.Now(), 0
+	for more := true; more && ctx.Err() == nil; {
+		var n int
+		if n, more, err = s.store.Forget(here, forgetStretch); err != nil {
+			return err
+		}
+		gone += n
+		s.x.met.deleted.Add(float64(n))
+		if err := s.x.step("forgot"); err != nil {
+			return err
+		}
+	}
+	err = s.store.DropFiles(func(origin string) bool {
+		u, err := canon.Parse(origin + "/data.txt")
+		return err == nil && s.x.hides(u)
+	})
+	if err == nil && gone > 0 {
+		s.log.Info("forgotten", "pages", gone, "took", time.Since(began).Round(time.Millisecond))
+	}
+	return err
+}
+
+// forgottenHost is whose pages an entry of Spec.Forgotten is about.
+func forgottenHost(entry string) canon.Host {
+	if strings.Contains(entry, "://") {
+		return canon.URL(entry).Host()
+	}
+	return canon.Host(entry)
+}

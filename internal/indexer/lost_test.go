@@ -1,0 +1,281 @@
+package indexer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// again does what the frontier does about StoreLost: all pages of the shard come again, by newer visits.
+func (f *feeder) again(visit uint64) {
+	f.mu.Lock()
+	var all []string
+	for u := range f.last {
+		all = append(all, u)
+	}
+	f.mu.Unlock()
+	for _, u := range all {
+		f.hand(u, visit)
+	}
+}
+
+// fill hands over n pages, waits until they are stored and returns them.
+func (w *world) fill(n int) *feeder {
+	f := &feeder{w: w, stop: func() {}, last: map[string]string{}}
+	for i := range n {
+		f.hand(fmt.Sprintf("https://h%d.example/%d", i%9, i), 1)
+	}
+	w.idle()
+	return f
+}
+
+// record reads a shard's home.
+func (w *world) record(shard int) home {
+	w.t.Helper()
+	kv, err := w.q.OpenBucket(w.t.Context(), "test-CRAWL", 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	h, _, err := readHome(w.t.Context(), kv, shard)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return h
+}
+
+func empty(t *testing.T, dir string) {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, f := range files {
+		if err := os.RemoveAll(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An indexer whose directory was emptied begins its shards anew, whether it is the only one or not, and the frontier is told once for
+// each, however often it is killed meanwhile.
+func TestDirectoryEmptied(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		embedded bool
+		kill     string
+		told     int
+	}{{"alone", true, "", 1}, {"one of several", false, "", 1}, {"killed before telling", false, "refill", 1}, {"killed after telling", false, "refilled", 2}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			a := w.peer("one", "", Options{Embedded: c.embedded}, nil)
+			f := w.fill(20)
+			a.kill()
+			was := w.record(0)
+			empty(t, a.dir)
+			if c.kill != "" {
+				a = w.peer("one", a.dir, Options{}, once(c.kill))
+				<-a.killed
+				a.ended()
+			}
+			f.hand("https://h0.example/waiting", 1)
+			a = w.peer("one", a.dir, Options{Embedded: c.embedded}, nil)
+			eventually(t, "begun anew", func() bool { h := w.record(0); return h.Store != was.Store && !h.Refill })
+			now := w.record(0)
+			if now.Instance != "one" {
+				t.Errorf("home %+v", now)
+			}
+			if got := w.lost(0); len(got) != c.told || slices.ContainsFunc(got, func(id string) bool { return id != now.Store }) {
+				t.Errorf("StoreLost %v, store %s", got, now.Store)
+			}
+			f.again(2)
+			w.complete(f, a)
+		})
+	}
+}
+
+// A home that is away for RebuildAfter is replaced by whom the shard falls to; what waits in the queue is stored there. When it comes
+// back its file does not count, is not touched while the shard is elsewhere, and is put aside when the shard comes home to it.
+func TestHomeAwayForLong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	o := Options{RebuildAfter: 2 * time.Second}
+	a := w.peer("one", "", o, nil)
+	w.holders(2, a)
+	f := w.fill(30)
+	a.kill()
+	began := time.Now()
+	f.hand("https://h0.example/waiting", 1)
+	f.hand("https://h1.example/waiting", 1)
+	b := w.peer("two", "", o, nil)
+	w.holders(2, b)
+	if took := time.Since(began); took < o.RebuildAfter {
+		t.Errorf("begun anew after %v", took)
+	}
+	w.idle()
+	for shard := range 2 {
+		eventually(t, "frontier told", func() bool { return !w.record(shard).Refill })
+		if got := w.lost(shard); len(got) != 1 || got[0] != w.record(shard).Store {
+			t.Errorf("shard %d: StoreLost %v", shard, got)
+		}
+	}
+	if n := len(asked[any](w, "pages", nil)); n != 2 {
+		t.Errorf("%d pages before they come again", n)
+	}
+	f.again(2)
+	w.idle()
+	olds := 0
+	a = w.peer("one", a.dir, o, nil)
+	w.holders(1, a, b)
+	for shard := range 2 {
+		aside, _ := filepath.Glob(pagesFile(a.dir, shard) + ".aside-*")
+		held := slices.Contains(a.ids(), shard)
+		if held != (len(aside) == 1) {
+			t.Errorf("shard %d, held %v: put aside %v", shard, held, aside)
+		}
+		if !held && !exists(pagesFile(a.dir, shard)) {
+			t.Errorf("shard %d: the file that does not count is gone", shard)
+		}
+		olds += len(aside)
+		for _, f := range append(aside, pagesFile(a.dir, shard)) {
+			if !held || f != pagesFile(a.dir, shard) {
+				os.Remove(f)
+			}
+		}
+	}
+	w.complete(f, a, b)
+}
+
+// With RebuildAfter 0 nothing is ever begun anew; when the home is back in time neither.
+func TestHomeAwayForAWhile(t *testing.T) {
+	for name, after := range map[string]time.Duration{"never": 0, "back in time": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			o := Options{RebuildAfter: after}
+			a := w.peer("one", "", o, nil)
+			w.holders(1, a)
+			f := w.fill(10)
+			was := w.record(0)
+			a.kill()
+			f.hand("https://h0.example/waiting", 1)
+			b := w.peer(winner("one"), "", o, nil)
+			time.Sleep(4 * peerTerm)
+			if len(b.ids()) > 0 || w.record(0).Store != was.Store {
+				t.Errorf("the shard was taken: %+v", w.record(0))
+			}
+			a = w.peer("one", a.dir, o, nil)
+			w.complete(f, a, b)
+			if got := w.lost(0); len(got) != 0 {
+				t.Errorf("StoreLost %v", got)
+			}
+		})
+	}
+}
+
+// Absence is counted only while the broker answers us, and anew whenever the home did anything.
+func TestAbsenceIsCountedWithCare(t *testing.T) {
+	p := newPlaces(&Indexer{o: Options{Instance: "me", Term: 10 * time.Second, RebuildAfter: time.Minute}})
+	p.homes[0] = known{home: home{Instance: "other"}}
+	now := time.Now()
+	look := func(after time.Duration, owner uint64) bool {
+		now = now.Add(after)
+		p.seen(0, "other", traces{owner}, now)
+		return p.lost(0) == "other"
+	}
+	look(0, 5)
+	for range 19 {
+		if look(3*time.Second, 5) {
+			t.Fatal("lost before a minute")
+		}
+	}
+	if look(time.Hour, 5) {
+		t.Error("an hour in which we were cut off ourselves counts")
+	}
+	if !look(3*time.Second, 0) {
+		t.Error("not lost after a minute; a key that went by itself is no sign of life")
+	}
+	if look(3*time.Second, 6) {
+		t.Error("lost although its owner record was written")
+	}
+	p.there = map[string]bool{"other": true}
+	for range 100 {
+		if look(3*time.Second, 6) {
+			t.Fatal("lost although it is a member")
+		}
+	}
+}
+
+// A shard whose home and whose copy on the way are both gone is begun anew after the time a home may be away.
+func TestParkedAndLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	o := Options{RebuildAfter: 2 * time.Second}
+	a := w.peer("one", "", o, once("parked"))
+	w.holders(1, a)
+	f := w.fill(10)
+	b := w.peer(winner("one"), "", o, once("restored"))
+	<-a.killed
+	<-b.killed
+	a.ended()
+	b.ended()
+	if err := w.q.JS.DeleteObjectStore(t.Context(), "test-MOVE-0"); err != nil {
+		t.Fatal(err)
+	}
+	c := w.peer("another", "", o, nil)
+	w.holders(1, c)
+	eventually(t, "frontier told", func() bool { return !w.record(0).Refill })
+	if got := w.lost(0); len(got) != 1 || got[0] != w.record(0).Store {
+		t.Errorf("StoreLost %v", got)
+	}
+	f.again(2)
+	w.complete(f, c)
+}
+
+// The home record is lost with NATS' own state. Whoever has the file is home again; when another without it was quicker, the pages in
+// the file are crawled again, once.
+func TestHomeRecordLost(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprint("late ", late), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			a := w.peer("one", "", Options{}, nil)
+			w.holders(1, a)
+			f := w.fill(20)
+			was := w.record(0)
+			a.stop()
+			kv, err := w.q.OpenBucket(t.Context(), "test-CRAWL", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := kv.Purge(t.Context(), crawl.Home(0)); err != nil {
+				t.Fatal(err)
+			}
+			name := winner("one")
+			if !late {
+				a = w.peer("one", a.dir, Options{}, nil)
+				b := w.peer(name, "", Options{}, nil)
+				w.holders(0, a, b)
+				w.complete(f, a, b)
+				if got := w.lost(0); len(got) != 0 {
+					t.Errorf("StoreLost %v", got)
+				}
+				return
+			}
+			b := w.peer(name, "", Options{}, nil)
+			w.holders(1, b)
+			for range 2 {
+				a = w.peer("one", a.dir, Options{}, nil)
+				eventually(t, "put aside", func() bool { return !exists(pagesFile(a.dir, 0)) && a.places.home(0).revision != 0 })
+				a.stop()
+			}
+			if got := w.lost(0); len(got) != 1 || got[0] != was.Store {
+				t.Errorf("StoreLost %v, the store was %s", got, was.Store)
+			}
+			f.again(2)
+			w.complete(f, b)
+		})
+	}
+}

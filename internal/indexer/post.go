@@ -1,0 +1,120 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// A store's outbox holds what shards elsewhere and the frontier must be told. It is sent by a goroutine of its own, never by the one
+// that stores pages: two indexers may each wait for room in the queue of the other. A letter is taken out when it is acknowledged, so
+// it may be sent twice, which changes nothing.
+
+// postBatch is how many letters go at a time: two URLs of 2 KiB each stay well under the payload limit.
+const postBatch = 100
+
+// post sends letters until ctx ends.
+func (s *shard) post(ctx context.Context) error {
+	for wait := time.Second; ; {
+		changed := s.store.Changed()
+		n, err := s.postSome(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			s.log.Warn("other shards cannot be told yet of what changed here", "err", err, "wait", wait)
+			if !sleep(ctx, wait) {
+				return nil
+			}
+			wait = min(2*wait, time.Minute)
+			continue
+		case n == postBatch:
+			continue
+		}
+		wait = time.Second
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+// postSome sends the first letters, and returns how many.
+func (s *shard) postSome(ctx context.Context) (int, error) {
+	letters, err := s.store.Outbox(postBatch)
+	if err != nil || len(letters) == 0 {
+		return 0, err
+	}
+	var ev crawl.Event
+	words := map[int][]crawl.Page{}
+	for _, l := range letters {
+		u := crawl.Unheld{URL: l.URL, Visit: l.Visit}
+		switch l.Kind {
+		case pages.LetterMissing:
+			ev.Missing = append(ev.Missing, u)
+		case pages.LetterRemoved:
+			ev.Removed = append(ev.Removed, u)
+		case pages.LetterAlias:
+			to := l.AliasOf.Host()
+			if l.Held {
+				to = l.URL.Host()
+			}
+			shard := crawl.ShardOf(to, s.x.shardsInAll())
+			words[shard] = append(words[shard], aliasWord(l))
+		}
+	}
+	for shard, all := range words {
+		if err := s.x.work.Send(ctx, s.x.names.PagesSubject(shard), crawl.AppendPages(nil, all)); err != nil {
+			return 0, fmt.Errorf("aliases for shard %d: %w", shard, err)
+		}
+	}
+	if len(ev.Missing)+len(ev.Removed) > 0 {
+		if err := s.x.tell(ctx, s.id, &ev); err != nil {
+			return 0, fmt.Errorf("the frontier: %w", err)
+		}
+	}
+	if err := s.x.step("posted"); err != nil {
+		return 0, err
+	}
+	return len(letters), s.store.Sent(letters)
+}
+
+// aliasWord is what one indexer tells another of an alias: as the frontier does, with Deleted when it is one no more, and with Renewed
+// when the main page is stored.
+func aliasWord(l pages.Letter) crawl.Page {
+	p := crawl.Page{Kind: crawl.KindAlias, URL: l.URL, AliasOf: l.AliasOf, Visit: l.Visit, Renewed: l.Held}
+	if l.Gone {
+		p.Deleted = crawl.ReasonMirror
+	}
+	return p
+}
+
+// mine reports whether the pages of a host are in this shard.
+func (x *Indexer) mine(shard int) func(canon.Host) bool {
+	n := x.shardsInAll()
+	return func(h canon.Host) bool { return crawl.ShardOf(h, n) == shard }
+}
+
+// glue takes in words on aliases. What concerns the /data.txt of an origin is kept with that.
+func (s *shard) glue(ctx context.Context, words []crawl.Page) error {
+	var all []crawl.Page
+	for i := range words {
+		p := &words[i]
+		if p.URL.PathQuery() == "/data.txt" && !p.Renewed && p.Deleted == "" {
+			if err := s.persist(ctx, func() error { return s.aliasData(p) }); err != nil {
+				return err
+			}
+			continue
+		}
+		all = append(all, *p)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return s.persist(ctx, func() error { return s.store.Alias(all) })
+}

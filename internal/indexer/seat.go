@@ -1,0 +1,163 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// seat is what an indexer does about one shard, whether it holds it or not. One goroutine runs it, which alone touches the shard's
+// files while they are closed.
+type seat struct {
+	x   *Indexer
+	id  int
+	kv  jetstream.KeyValue
+	log *slog.Logger
+
+	here   stamp     // of the page store in our directory
+	tidied uint64    // revision of the home record at which the files were last looked at
+	tried  time.Time // when a move away last failed
+	said   string
+
+	home     home   // while the shard is held: the record as last written
+	revision uint64 // of it
+}
+
+func ownerKey(shard int) string { return fmt.Sprintf("indexer.%d", shard) }
+
+// sayAgain is how long to wait before a record that was just changed is read again.
+const sayAgain = 50 * time.Millisecond
+
+// run holds the shard whenever it is this indexer's to hold, until ctx ends. It fails only on what waiting cannot mend.
+func (s *seat) run(ctx context.Context) error {
+	x := s.x
+	var err error
+	if s.here, err = look(pagesFile(x.o.Dir, s.id)); err != nil {
+		s.log.Warn("the page store here cannot be read", "err", err)
+	}
+	for wait := time.Second; ; {
+		changed := x.places.change()
+		s.tidy(ctx)
+		if !x.places.wants(s.id, s.here) {
+			s.say()
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-changed:
+			case <-time.After(x.o.Term / 4):
+			}
+			continue
+		}
+		s.said = ""
+		began := time.Now()
+		err := s.take(ctx)
+		switch {
+		case fatal(err):
+			return err
+		case ctx.Err() != nil && errors.Is(err, context.Canceled):
+			return nil
+		case ctx.Err() != nil:
+			return err
+		case errors.Is(err, errElsewhere), errors.Is(err, errChanged):
+			err = nil
+		case err != nil:
+			s.log.Error("shard stopped; trying again", "err", err, "wait", wait)
+		}
+		if err == nil || time.Since(began) > time.Minute {
+			wait = time.Second
+		}
+		pause := x.o.Term / 20
+		if err != nil {
+			pause, wait = wait, min(2*wait, 30*time.Second)
+		}
+		if !sleep(ctx, pause) {
+			return nil
+		}
+	}
+}
+
+// say tells once where the pages of a shard are that we do not hold.
+func (s *seat) say() {
+	h, there := s.x.places.where(s.id)
+	what := "the shard's pages are with another indexer"
+	switch {
+	case h.revision == 0:
+		return
+	case h.Parked != nil:
+		what = "the shard's pages are on the move"
+	case !there:
+		what = "the shard's pages are with an indexer that is away; they wait in the queue for it"
+	}
+	if what+h.Instance != s.said {
+		s.said = what + h.Instance
+		s.log.Info(what, "home", h.Instance)
+	}
+}
+
+// take becomes the shard's owner and holds it until ctx ends, another owner takes it, it is to be moved or something fails.
+func (s *seat) take(ctx context.Context) (err error) {
+	own, err := s.own(ctx)
+	if err != nil {
+		return nil // ctx ended, or it is another's now
+	}
+	// Renewed until all is closed, also past ctx's end.
+	rctx, end := context.WithCancel(context.WithoutCancel(ctx))
+	held, lose := context.WithCancel(ctx)
+	defer lose()
+	renewed := make(chan error, 1)
+	go func() {
+		err := own.Run(rctx)
+		if err != nil {
+			lose()
+		}
+		renewed <- err
+	}()
+	defer func() {
+		end()
+		err = errors.Join(err, <-renewed)
+		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if e := own.Release(release, ""); e != nil && !errors.Is(e, queue.ErrLost) {
+			s.log.Warn("the shard is not released in order; the next start takes it all the same", "err", e)
+		}
+	}()
+	store, err := s.settle(held)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return s.serve(held, store, own.Epoch())
+}
+
+// own waits for the shard's ownership as long as it is ours to take.
+func (s *seat) own(ctx context.Context) (*queue.Ownership, error) {
+	x := s.x
+	octx, cancel := context.WithCancel(ctx)
+	asking := make(chan struct{})
+	go func() {
+		defer close(asking)
+		for {
+			changed := x.places.change()
+			if !x.places.wants(s.id, s.here) {
+				cancel()
+			}
+			select {
+			case <-octx.Done():
+				return
+			case <-changed:
+			}
+		}
+	}()
+	defer func() { <-asking }()
+	defer cancel()
+	// An owner record with our name is of a process before us on this directory, and only then not worth waiting for, when its store is
+	// here: in another directory another process may go by the same name.
+	same := x.o.Embedded || s.here.identity != "" && s.here.identity == x.places.home(s.id).Store
+	return queue.Own(octx, s.kv, ownerKey(s.id), queue.OwnOptions{Owner: x.o.Instance, Term: x.o.Term, SameDir: same, Log: x.log})
+}
