@@ -33,16 +33,16 @@ func (a Admin) check(src *Source) error {
 
 // Fetch is how hard one fetcher works and how much it takes from a site.
 type Fetch struct {
-	Visits  int  `key:"visits" usage:"visit ‹N› hosts at once" example:"64"`
+	Visits  int  `key:"visits" usage:"visit ‹N› hosts at once" example:"256"`
 	MaxBody Size `key:"max-body" usage:"keep at most this ‹SIZE› of a page" example:"10MiB"`
 }
 
-func newFetch() Fetch { return Fetch{Visits: 64, MaxBody: 10 << 20} }
+func newFetch() Fetch { return Fetch{Visits: 256, MaxBody: 10 << 20} }
 
 func (f Fetch) check(src *Source) error {
 	switch {
 	case f.Visits < 1 || f.Visits > 10000:
-		return src.Refuse("visits", "must be 1 to 10000; use for example 64")
+		return src.Refuse("visits", "must be 1 to 10000; use for example 256")
 	case f.MaxBody < 1<<10:
 		return src.Refuse("max-body", "is under 1KiB; use for example 10MiB")
 	}
@@ -56,6 +56,7 @@ type Crawl struct {
 	Plan    `key:",squash"`
 	MaxTime time.Duration `key:"max-time" usage:"stop this run after this ‹TIME› (0s: no limit)" example:"2h"`
 	Fetch   `key:",squash"`
+	Disk    `key:",squash"`
 	Admin   `key:",squash"`
 	Common  `key:",squash"`
 	NATS    `key:",squash"`
@@ -74,7 +75,7 @@ func (c *Crawl) check(src *Source) error {
 	if c.Dir == "" {
 		return src.Refuse("dir", "is empty; use for example "+defaultDir)
 	}
-	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Fetch.check(src))
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Fetch.check(src), c.Disk.check(src))
 }
 
 // Seed is what `curtsy seed` goes by: a crawl that others carry out.
@@ -147,12 +148,35 @@ func (c *Daemon) check(src *Source) error {
 
 // Frontier is what cmd/frontier goes by.
 type Frontier struct {
-	Daemon `key:",squash"`
-	Dir    string `key:"dir" usage:"keep the shards in ‹DIR›" example:"/var/lib/curtsy"`
+	Daemon     `key:",squash"`
+	Disk       `key:",squash"`
+	Dir        string `key:"dir" usage:"keep the shards in ‹DIR›" example:"/var/lib/curtsy"`
+	Checkpoint Size   `key:"checkpoint" usage:"copy a shard's state to NATS whenever its log has grown by this ‹SIZE›" example:"64MiB"`
 }
 
 // NewFrontier has the defaults of cmd/frontier.
-func NewFrontier() *Frontier { return &Frontier{Daemon: newDaemon(), Dir: defaultDir} }
+func NewFrontier() *Frontier {
+	return &Frontier{Daemon: newDaemon(), Dir: defaultDir, Checkpoint: 64 << 20}
+}
+
+func (c *Frontier) check(src *Source) error {
+	if c.Checkpoint < 1<<10 {
+		return src.Refuse("checkpoint", "is under 1KiB; use for example 64MiB")
+	}
+	return errors.Join(c.Daemon.check(src), c.Disk.check(src))
+}
+
+// Disk is how a process that keeps files deals with a disk that fills up.
+type Disk struct {
+	MinFree Size `key:"min-free" usage:"pause while the disk has less than this ‹SIZE› free (0: 1GiB or 5 %, whichever is more)" example:"2GiB"`
+}
+
+func (d Disk) check(src *Source) error {
+	if d.MinFree < 0 {
+		return src.Refuse("min-free", "is negative; use for example 2GiB, or 0 for 1GiB or 5 % of the disk")
+	}
+	return nil
+}
 
 // Fetcher is what cmd/fetcher goes by.
 type Fetcher struct {
@@ -169,9 +193,20 @@ func (c *Fetcher) check(src *Source) error {
 
 // Indexer is what cmd/indexer goes by.
 type Indexer struct {
-	Daemon `key:",squash"`
-	Dir    string `key:"dir" usage:"keep pages and search index in ‹DIR›" example:"/var/lib/curtsy"`
+	Daemon       `key:",squash"`
+	Disk         `key:",squash"`
+	Dir          string        `key:"dir" usage:"keep pages and search index in ‹DIR›" example:"/var/lib/curtsy"`
+	RebuildAfter time.Duration `key:"rebuild-after" usage:"crawl a shard's pages again when the indexer that has them was away for this ‹TIME› (0s: never)" example:"1h"`
 }
 
 // NewIndexer has the defaults of cmd/indexer.
-func NewIndexer() *Indexer { return &Indexer{Daemon: newDaemon(), Dir: defaultDir} }
+func NewIndexer() *Indexer {
+	return &Indexer{Daemon: newDaemon(), Dir: defaultDir, RebuildAfter: time.Hour}
+}
+
+func (c *Indexer) check(src *Source) error {
+	if c.RebuildAfter < 0 {
+		return src.Refuse("rebuild-after", "is negative; use for example 1h, or 0s for never")
+	}
+	return errors.Join(c.Daemon.check(src), c.Disk.check(src))
+}

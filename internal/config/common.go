@@ -2,6 +2,7 @@ package config
 
 import (
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"strings"
@@ -30,17 +31,21 @@ func (c Common) check(src *Source) error {
 	return src.Refuse("log-format", "is not a form; use auto, json or text")
 }
 
-// Logger is the log of the process: JSON, or text where a person looks.
+// Logger is the log of the process: JSON, or text where a person looks. Package log writes there too from then on.
 func (c Common) Logger(stderr io.Writer) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		level = slog.LevelInfo // refused by check; a caller that did not check gets the default
 	}
 	opts := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewJSONHandler(stderr, opts)
 	if c.LogFormat == "text" || c.LogFormat == "auto" && Terminal(stderr) {
-		return slog.New(slog.NewTextHandler(stderr, opts))
+		h = slog.NewTextHandler(stderr, opts)
 	}
-	return slog.New(slog.NewJSONHandler(stderr, opts))
+	// What libraries write with package log may quote a server's bytes: it goes the same way, at the level of details.
+	log.SetFlags(0)
+	log.SetOutput(slog.NewLogLogger(h, slog.LevelDebug).Writer())
+	return slog.New(h)
 }
 
 // Terminal reports whether w shows on a terminal: by being one, or by saying so with a method of this name.

@@ -30,6 +30,10 @@ type Plan struct {
 	HoldMax         time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹TIME›" example:"10m"`
 	AllowPrivate    bool          `key:"allow-private" usage:"dial private and loopback addresses as well"`
 	Resolve         []string      `key:"resolve" usage:"dial ADDR for HOST: ‹HOST=ADDR›, *.suffix allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
+	Sitemaps        bool          `key:"sitemaps" usage:"read the sitemaps that sites offer as well"`
+	Recrawl         bool          `key:"recrawl" usage:"keep what is stored fresh: the crawl goes on until it is stopped"`
+	RecrawlMin      time.Duration `key:"recrawl-min" usage:"with --recrawl: ask for a page again after this ‹TIME› at the earliest" example:"1h"`
+	RecrawlMax      time.Duration `key:"recrawl-max" usage:"with --recrawl: ask for a page again after this ‹TIME› at the latest" example:"720h"`
 	Search          bool          `key:"search" usage:"index the text of pages for curtsy search"`
 	Shards          int           `key:"shards" usage:"create the crawl with ‹N› shards, for good (0: 4 embedded, 16 with --nats)" example:"16"`
 }
@@ -39,7 +43,8 @@ const crawlDefault = crawl.DefaultName
 func crawlName(name string) error { return crawl.CheckName(name) }
 
 func newPlan() Plan {
-	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Minute, Search: true}
+	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Minute, Search: true,
+		RecrawlMin: crawl.DefaultRecrawlMin, RecrawlMax: crawl.DefaultRecrawlMax}
 }
 
 // Scopes are the words --scope takes, narrowest first.
@@ -69,6 +74,10 @@ func (p Plan) check(src *Source) error {
 		return src.Refuse("max-pages-per-host", "is negative; use for example 1000, or 0 for no limit")
 	case p.MaxDepth < -1:
 		return src.Refuse("max-depth", "is below -1; use for example 3, or -1 for no limit")
+	case p.RecrawlMin <= 0:
+		return src.Refuse("recrawl-min", "must be over 0; use for example 1h")
+	case p.RecrawlMax < p.RecrawlMin:
+		return src.Refuse("recrawl-max", "is less than recrawl-min; use for example 720h")
 	case p.Shards < 0 || p.Shards > crawl.MaxShards:
 		return src.Refuse("shards", "must be 1 to 256, or 0 for the default; use for example 16")
 	}
@@ -144,6 +153,10 @@ func (p Plan) Spec(old *crawl.Spec, given func(key string) bool) crawl.Spec {
 	set("hold-max", func() { s.HoldMax = p.HoldMax })
 	set("allow-private", func() { s.AllowPrivate = p.AllowPrivate })
 	set("resolve", func() { s.Resolve = p.Resolve })
+	set("sitemaps", func() { s.Sitemaps = p.Sitemaps })
+	set("recrawl", func() { s.Recrawl = p.Recrawl })
+	set("recrawl-min", func() { s.RecrawlMin = p.RecrawlMin })
+	set("recrawl-max", func() { s.RecrawlMax = p.RecrawlMax })
 	set("search", func() { s.Search = p.Search })
 	return s
 }

@@ -2,8 +2,10 @@ package service
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -128,7 +130,7 @@ func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyVal
 func (o DaemonOptions) dial(ctx context.Context) (*queue.Conn, error) {
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		q, err := queue.Dial(ctx, o.Queue, o.Log)
-		if err == nil || ctx.Err() != nil || errors.Is(err, nats.ErrAuthorization) {
+		if err == nil || ctx.Err() != nil || hopeless(err) {
 			return q, err
 		}
 		o.Log.Warn("cannot connect to NATS yet, trying again", "err", err)
@@ -138,4 +140,11 @@ func (o DaemonOptions) dial(ctx context.Context) (*queue.Conn, error) {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// hopeless reports whether only other settings can mend what keeps a daemon from its server.
+func hopeless(err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	return errors.Is(err, nats.ErrAuthorization) || errors.As(err, &unknown) || errors.As(err, &name) || errors.Is(err, fs.ErrNotExist)
 }
