@@ -164,7 +164,7 @@ func (s *site) types() {
 	typed("octets.bin", "application/octet-stream", wrong, noise("", 50_000))
 	typed("untyped-image", "", wrong, noise("GIF89a", 5_000))
 	typed("style.css", "text/css", wrong, text("body { color: black }\n"))
-	typed("data.json", "application/json", wrong, text("{\"answer\": 42}\n"))
+	typed("answer.json", "application/json", wrong, text("{\"answer\": 42}\n"))
 	typed("feed.xml", "application/rss+xml", wrong, text(fmt.Sprintf("<rss version=\"2.0\"><channel><title>%s</title></channel></rss>", s.name)))
 	typed("plain.txt", "text/plain", word("plaintexture"), text("Nothing but plaintexture.\nhttp://"+s.name+"/nowhere/from-text.html\n"))
 	typed("page.xhtml", "application/xhtml+xml", word("xhtmlish"), text(

@@ -244,7 +244,7 @@ func TestTypedFiles(t *testing.T) {
 	_, c := start(t, one(Behavior{Features: []Feature{FeatureTypes}}))
 	for name, want := range map[string]string{
 		"report.pdf": "application/pdf %PDF-", "picture.png": "image/png \x89PNG", "archive.zip": "application/zip PK\x03\x04", "octets.bin": "application/octet-stream ",
-		"plain.txt": "text/plain Nothing", "page.xhtml": "application/xhtml+xml <?xml", "untyped": " <!DOCTYPE", "untyped-image": " GIF89a", "data.json": "application/json {",
+		"plain.txt": "text/plain Nothing", "page.xhtml": "application/xhtml+xml <?xml", "untyped": " <!DOCTYPE", "untyped-image": " GIF89a", "answer.json": "application/json {",
 	} {
 		res, body := mustGet(t, c, home+"/types/"+name)
 		ctype, begins, _ := strings.Cut(want, " ")

@@ -93,6 +93,7 @@ type line struct {
 	Bytes      int64  `json:"bytes"`
 	Aborted    bool   `json:"aborted,omitempty"`
 	UserAgent  string `json:"agent"`
+	Peer       string `json:"peer,omitempty"`
 	Forbidden  bool   `json:"forbidden,omitempty"`
 	Hidden     bool   `json:"hidden,omitempty"`
 	Robots     bool   `json:"robots,omitempty"`
@@ -103,8 +104,8 @@ type line struct {
 func (l *line) request() Request {
 	r := Request{
 		Start: time.Unix(0, l.Start), Host: l.Host, Origin: l.Origin, Method: l.Method, Path: l.Path, Status: l.Status,
-		Bytes: l.Bytes, Aborted: l.Aborted, UserAgent: l.UserAgent, Forbidden: l.Forbidden, Hidden: l.Hidden, Robots: l.Robots,
-		CrawlDelay: time.Duration(l.CrawlDelay), RetryAfter: time.Duration(l.RetryAfter),
+		Bytes: l.Bytes, Aborted: l.Aborted, UserAgent: l.UserAgent, Peer: l.Peer,
+		Forbidden: l.Forbidden, Hidden: l.Hidden, Robots: l.Robots, CrawlDelay: time.Duration(l.CrawlDelay), RetryAfter: time.Duration(l.RetryAfter),
 	}
 	if r.Origin == "" {
 		r.Origin = r.Host
@@ -129,6 +130,9 @@ func appendJSON(b []byte, r *Request, base time.Time) []byte {
 	b = strconv.AppendInt(append(b, `,"status":`...), int64(r.Status), 10)
 	b = strconv.AppendInt(append(b, `,"bytes":`...), r.Bytes, 10)
 	b = appendString(append(b, `,"agent":`...), r.UserAgent)
+	if r.Peer != "" {
+		b = appendString(append(b, `,"peer":`...), r.Peer)
+	}
 	for _, flag := range []struct {
 		on   bool
 		text string

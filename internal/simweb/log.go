@@ -1,6 +1,7 @@
 package simweb
 
 import (
+	"net"
 	"sync"
 	"time"
 )
@@ -16,6 +17,7 @@ type Request struct {
 	Bytes      int64  // sent, head included; under ServeHTTP without it
 	Aborted    bool   // the client closed before the answer was complete
 	UserAgent  string
+	Peer       string // address the client came from, without its port
 
 	Forbidden  bool          // the host's robots.txt keeps this User-Agent's product token away
 	Hidden     bool          // only nofollow links lead here
@@ -125,7 +127,7 @@ func (w *Web) SetLog(on bool) {
 
 // facts is a log record at the start of a request.
 func (w *Web) facts(s *site, q *request, start time.Time) Request {
-	r := Request{Start: start, Method: q.method, Path: q.path, UserAgent: q.agent, Robots: q.path == "/robots.txt"}
+	r := Request{Start: start, Method: q.method, Path: q.path, UserAgent: q.agent, Peer: q.peer, Robots: q.path == "/robots.txt"}
 	if s == nil {
 		r.Host, r.Origin = normalHost(q.host), normalOrigin(q.host)
 		return r
@@ -169,4 +171,13 @@ func productToken(agent string) string {
 		i++
 	}
 	return agent[:i]
+}
+
+// addressOf is an address without its port; "" when there is none, as in a request made up by a test.
+func addressOf(hostport string) string {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		return ""
+	}
+	return host
 }

@@ -12,6 +12,7 @@ import (
 type request struct {
 	method, host, path string // host as sent, path with the query
 	agent              string // User-Agent
+	peer               string // address of who asks; not read from the request
 	accepts            string // Accept-Encoding
 	ifNoneMatch        string
 	byteRange, ifRange string

@@ -100,7 +100,7 @@ func (s *Server) serve(c net.Conn) {
 		s.mu.Unlock()
 	}()
 	br := bufio.NewReaderSize(c, headLimit)
-	var q request
+	q := request{peer: addressOf(c.RemoteAddr().String())}
 	head := make([]byte, 0, 512)
 	for n := 0; ; n++ {
 		if err := readRequest(br, &q); err != nil {

@@ -146,7 +146,7 @@ func TestLogTellsWhenAndWho(t *testing.T) {
 		t.Fatalf("%d requests in the log, want 2", len(log))
 	}
 	r, p := log[0], log[1]
-	if !r.Robots || r.Forbidden || r.Status != 200 || r.Host != "h0000.sim.test" || r.Origin != r.Host || r.UserAgent != testAgent || r.Method != "GET" {
+	if !r.Robots || r.Forbidden || r.Status != 200 || r.Host != "h0000.sim.test" || r.Origin != r.Host || r.UserAgent != testAgent || r.Peer != "127.0.0.1" || r.Method != "GET" {
 		t.Errorf("robots.txt: %+v", r)
 	}
 	if p.Robots || !p.Forbidden || p.Origin != "h0000.sim.test:8080" || p.CrawlDelay != 70*time.Millisecond || p.Bytes < 300 {

@@ -1,0 +1,266 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
+)
+
+// field is a crawl whose services come and go, as daemons do: each has a directory and a connection of its own.
+type field struct {
+	*rig
+	srv  *embedded.Server
+	reg  *prometheus.Registry
+	term time.Duration
+}
+
+func newField(t *testing.T, spec crawl.Spec) *field {
+	t.Helper()
+	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), Log: logger(t), MaxStore: 2 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Shutdown)
+	f := &field{rig: &rig{t: t, spec: spec}, srv: srv, reg: prometheus.NewRegistry(), term: 3 * time.Second}
+	f.q = f.dial()
+	if err := frontier.EnsureStreams(t.Context(), f.q, spec, frontier.Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	g, gctx := errgroup.WithContext(ctx)
+	f.sink(g, gctx)
+	t.Cleanup(func() {
+		cancel()
+		if err := g.Wait(); err != nil {
+			t.Errorf("sink: %v", err)
+		}
+	})
+	return f
+}
+
+func (f *field) dial() *queue.Conn {
+	f.t.Helper()
+	q, err := queue.Dial(f.t.Context(), queue.Options{InProcess: f.srv.InProcess(), User: f.srv.User(), Password: f.srv.Password()}, logger(f.t))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { q.Close() })
+	return q
+}
+
+// run runs a service until stop is called, which waits for its end.
+func (f *field) run(name string, run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			f.t.Errorf("%s: %v", name, err)
+		}
+	}
+	f.t.Cleanup(stop)
+	return stop
+}
+
+// frontier starts one. kill cuts it off from NATS for good before it ends, so that nothing of it is handed over.
+func (f *field) frontier(name string) (dir string, stop, kill func()) {
+	f.t.Helper()
+	dir = f.t.TempDir()
+	q := f.dial()
+	lines, err := os.OpenFile(filepath.Join(dir, "crawl.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { lines.Close() })
+	fr, err := frontier.New(q, f.spec, frontier.Options{
+		Dir: dir, Instance: name, Log: logger(f.t).With("frontier", name), CrawlLog: lines, Term: f.term, Checkpoint: 32 << 10,
+		Registry: prometheus.WrapRegistererWith(prometheus.Labels{"frontier": name}, f.reg),
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	stop = f.run(name, func(ctx context.Context) error {
+		err := fr.Run(ctx)
+		if q.NC.IsClosed() {
+			return nil
+		}
+		return err
+	})
+	return dir, stop, func() { q.NC.Close(); stop() }
+}
+
+func (f *field) fetcher(name string) (stop func()) {
+	f.t.Helper()
+	fe, err := fetcher.New(f.dial(), f.spec, fetcher.Options{Name: name, Log: logger(f.t).With("fetcher", name)})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	stop = f.run(name, fe.Run)
+	f.t.Cleanup(func() {
+		stop()
+		if n := fe.Violations(); n != 0 {
+			f.t.Errorf("%s: %d requests were stopped at the last moment for being impolite", name, n)
+		}
+	})
+	return stop
+}
+
+// done waits until the crawl is done. While a shard moves nobody answers for it.
+func (f *field) done(limit time.Duration) crawl.Status {
+	f.t.Helper()
+	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
+		st, done, err := frontier.Done(f.t.Context(), f.q, f.spec)
+		switch {
+		case done:
+			return st
+		case err != nil && !errors.Is(err, ask.ErrIncomplete) && !errors.Is(err, ask.ErrNobody):
+			f.t.Fatal(err)
+		case time.Now().After(end):
+			f.t.Fatalf("not done after %v: %+v (%v)", limit, st, err)
+		}
+	}
+}
+
+// count adds a counter up over all frontiers.
+func (f *field) count(name, label, value string) (sum float64) {
+	f.t.Helper()
+	all, err := f.reg.Gather()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, mf := range all {
+		if mf.GetName() != name {
+			continue
+		}
+		for _, m := range mf.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == label && l.GetValue() == value {
+					sum += m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return sum
+}
+
+// TestFrontiersComeAndGo scales the frontiers from one to three and back during a crawl: every move is in order, none makes a
+// host wait for a lease, the web sees no request too early, and every URL ends as it must.
+func TestFrontiersComeAndGo(t *testing.T) {
+	web, err := simweb.Start(simweb.Mixed(80, 12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	spec := specFor(web)
+	spec.Shards, spec.Delay = 8, 400*time.Millisecond
+	f := newField(t, spec)
+	f.term = 0 // as it is: no machine is so busy that a shard is lost
+	_, stop1, _ := f.frontier("f1")
+	if err := frontier.WaitReady(t.Context(), f.q, spec); err != nil {
+		t.Fatal(err)
+	}
+	f.fetcher("x1")
+	f.fetcher("x2")
+	f.seed()
+	time.Sleep(time.Second)
+	_, stop2, _ := f.frontier("f2")
+	time.Sleep(300 * time.Millisecond)
+	f.dir, f.rig.stop, _ = f.frontier("f3")
+	time.Sleep(time.Second)
+	stop1()
+	time.Sleep(500 * time.Millisecond)
+	stop2()
+	st := f.done(2 * time.Minute)
+	if n := f.count("curtsy_frontier_shards_taken_total", "owed", "lease"); n != 0 {
+		t.Errorf("%v shards were taken unclean", n)
+	}
+	moves := f.count("curtsy_frontier_shards_taken_total", "owed", "clean")
+	if moves < 8+4 {
+		t.Errorf("only %v shards were taken: nothing moved", moves)
+	}
+	f.rig.stop()
+	violations := simweb.Check(web.Log(), simweb.CheckOptions{Delay: simweb.Every(spec.Delay), Token: token})
+	for i, v := range violations {
+		if i < 10 {
+			t.Error(v)
+		}
+	}
+	judge(t, f.rig, web)
+	seen := map[string]int{}
+	for _, r := range web.Log() {
+		seen[fmt.Sprint(r.Host, r.Path)]++
+	}
+	t.Logf("%d requests for %d resources, %v shards taken, %+v", len(web.Log()), len(seen), moves, st)
+}
+
+// TestAFrontierDiesWithItsDisk kills one of two frontiers and deletes its directory in the middle of a crawl: the other goes on
+// from checkpoints and logs once every visit it cannot know of is dead, and the accounting is what it would have been.
+func TestAFrontierDiesWithItsDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for leases to run out")
+	}
+	web, err := simweb.Start(simweb.Mixed(80, 12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	spec := specFor(web)
+	spec.Shards, spec.Delay = 8, 400*time.Millisecond
+	f := newField(t, spec)
+	dir, _, kill := f.frontier("f1")
+	f.dir, f.rig.stop, _ = f.frontier("f2")
+	if err := frontier.WaitReady(t.Context(), f.q, spec); err != nil {
+		t.Fatal(err)
+	}
+	f.fetcher("x1")
+	f.fetcher("x2")
+	f.seed()
+	time.Sleep(3 * time.Second)
+	kill()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	st := f.done(2 * time.Minute)
+	if n := f.count("curtsy_frontier_shards_taken_total", "owed", "lease"); n == 0 {
+		t.Error("no shard was taken over: the test shows nothing")
+	}
+	f.rig.stop()
+	violations := simweb.Check(web.Log(), simweb.CheckOptions{Delay: simweb.Every(spec.Delay), Token: token})
+	for i, v := range violations {
+		if i < 10 {
+			t.Error(v)
+		}
+	}
+	judge(t, f.rig, web)
+	seen, again := map[string]int{}, 0
+	for _, r := range web.Log() {
+		if seen[fmt.Sprint(r.Host, r.Path)]++; seen[fmt.Sprint(r.Host, r.Path)] > 1 {
+			again++
+		}
+	}
+	if again > 80 { // one visit to each host of the dead one's at most
+		t.Errorf("%d requests were made again", again)
+	}
+	t.Logf("%d requests, %d again, %+v", len(web.Log()), again, st)
+}
