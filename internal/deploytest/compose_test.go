@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,8 +25,24 @@ import (
 // image is what the tests build, and keep: Docker's cache makes the next build quick.
 const image = "curtsytest"
 
-// buildImage makes the image as a machine does that can pull none.
+var (
+	buildOnce  sync.Once
+	imageBuilt bool // set in buildOnce
+)
+
+// buildImage makes the image as a machine does that can pull none, once for all tests.
 func buildImage(t *testing.T) {
+	t.Helper()
+	buildOnce.Do(func() {
+		build(t) // a failure ends this test, and finds the others waiting here
+		imageBuilt = true
+	})
+	if !imageBuilt {
+		t.Fatal("the image could not be built")
+	}
+}
+
+func build(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	// What these names stood for before would stay behind without one.
@@ -56,19 +73,23 @@ type composition struct {
 	project string
 	command []string // docker-compose, or docker compose
 	env     []string
-	nats    string // where its server can be reached
+	ports   [3]int // of loopback, on which its NATS servers can be reached
 }
 
-// compose brings deploy's file up under a name of its own. At the end of the test all of it is removed.
-func compose(t *testing.T, file string, args ...string) *composition {
+// compose brings deploy's file up under a name of its own, with env in its environment. At the end of the test all of it is
+// removed.
+func compose(t *testing.T, file string, env []string, args ...string) *composition {
 	t.Helper()
 	c := &composition{t: t, project: fmt.Sprintf("curtsytest-%08x", rand.Uint32()), command: []string{"docker-compose"}}
 	if _, err := exec.LookPath("docker-compose"); err != nil {
 		c.command = []string{"docker", "compose"}
 	}
 	c.command = append(c.command, "-p", c.project, "-f", filepath.Join("deploy", file))
-	port := freePort(t)
-	c.nats = fmt.Sprintf("nats://127.0.0.1:%d", port)
+	for i, name := range []string{"NATS_PORT", "NATS_PORT_2", "NATS_PORT_3"} {
+		c.ports[i] = freePort(t)
+		env = append(env, fmt.Sprint(name, "=", c.ports[i]))
+	}
+	env = append(env, "IMAGE="+image, "NATS_IMAGE="+image)
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs, err := c.try(time.Minute, "logs", "--no-color", "--tail=40")
@@ -79,7 +100,7 @@ func compose(t *testing.T, file string, args ...string) *composition {
 		}
 	})
 	for n := range 5 {
-		c.env = environ("CURTSY_IMAGE="+image, "NATS_IMAGE="+image, fmt.Sprint("NATS_PORT=", port), "SUBNET="+freeSubnet(t))
+		c.env = environ(append(env, "SUBNET="+freeSubnet(t))...)
 		_, err := c.try(3*time.Minute, append([]string{"up", "-d"}, args...)...)
 		if err == nil {
 			return c
@@ -110,14 +131,24 @@ func ps(project string) string {
 type container struct {
 	ID    string
 	State struct {
-		Status   string
-		ExitCode int
-		Health   *struct{ Status string }
+		Status    string
+		Pid       int
+		ExitCode  int
+		StartedAt string
+		Health    *struct{ Status string }
 	}
 	Config struct{ Labels map[string]string }
 }
 
 func (c container) service() string { return c.Config.Labels["com.docker.compose.service"] }
+
+// well reports whether the container says that it is, or has ended well if its job ends.
+func (c container) well() bool {
+	if c.State.Health == nil {
+		return c.State.Status == "exited" && c.State.ExitCode == 0
+	}
+	return c.State.Status == "running" && c.State.Health.Status == "healthy"
+}
 
 func (c *composition) containers() []container {
 	c.t.Helper()
@@ -132,8 +163,7 @@ func (c *composition) containers() []container {
 	return cs
 }
 
-// healthy waits until every container says it is well, or has ended well if its job ends. It returns the first container of
-// each service.
+// healthy waits until every container is well. It returns the first container of each service.
 func (c *composition) healthy(limit time.Duration) map[string]container {
 	c.t.Helper()
 	end := time.Now().Add(limit)
@@ -141,7 +171,7 @@ func (c *composition) healthy(limit time.Duration) map[string]container {
 		all, sick := map[string]container{}, 0
 		for _, k := range c.containers() {
 			all[k.service()] = k
-			if h := k.State.Health; h != nil && h.Status != "healthy" || h == nil && (k.State.Status != "exited" || k.State.ExitCode != 0) {
+			if !k.well() {
 				sick++
 			}
 		}
@@ -161,14 +191,32 @@ func TestExternalCompose(t *testing.T) {
 	t.Parallel() // the other test waits, out of politeness, while this one compiles
 	buildImage(t)
 	began := time.Now()
-	c := compose(t, "compose.yaml", "--scale", "fetcher=3")
+	c := compose(t, "compose.yaml", nil, "--scale", "fetcher=3")
 	all := c.healthy(90 * time.Second)
 	t.Logf("healthy after %v", time.Since(began).Round(time.Second))
-	o := observe(t, c.nats, "demo", time.Minute)
+	nats := fmt.Sprintf("nats://127.0.0.1:%d", c.ports[0])
+	o := observe(t, nats, "demo", time.Minute)
 	o.done(2 * time.Minute)
 	t.Logf("crawled after %v", time.Since(began).Round(time.Second))
 
-	at := []string{"--nats", c.nats, "--crawl", "demo"}
+	at := []string{"--nats", nats, "--crawl", "demo"}
+	o.checkDemo(at)
+	hits := run(t, time.Minute, program(t, "curtsy"), append([]string{"search", "--json", "quiet harbor"}, at...)...)
+	if !strings.Contains(string(hits), ".sim.test/") {
+		t.Errorf("search finds %q", hits)
+	}
+	if out, err := c.try(time.Minute, "exec", "-T", "indexer", "curtsy", "status"); err != nil || !strings.Contains(string(out), "stored") {
+		t.Errorf("status inside a container: %s%v", out, err)
+	}
+	checkRequests(t, all["web"], 100*time.Millisecond)
+	c.stop()
+}
+
+// checkDemo holds what a crawl that is done stored and counted against what the demo's web knows of itself. at leads a
+// command to the crawl.
+func (o *observer) checkDemo(at []string) {
+	t := o.t
+	t.Helper()
 	st, pages := status(t, at...), storedPages(t, at...)
 	if st.Queued != 0 || st.InFlight != 0 || int(st.Stored) != len(pages) {
 		t.Errorf("done with %d queued, %d in flight, %d stored; there are %d pages", st.Queued, st.InFlight, st.Stored, len(pages))
@@ -186,22 +234,20 @@ func TestExternalCompose(t *testing.T) {
 			t.Errorf("status counts %d %s, of the URLs the demo's web has it is %d", n, class, is)
 		}
 	}
-	hits := run(t, time.Minute, program(t, "curtsy"), append([]string{"search", "--json", "quiet harbor"}, at...)...)
-	if !strings.Contains(string(hits), ".sim.test/") {
-		t.Errorf("search finds %q", hits)
-	}
-	if out, err := c.try(time.Minute, "exec", "-T", "indexer", "curtsy", "status"); err != nil || !strings.Contains(string(out), "stored") {
-		t.Errorf("status inside a container: %s%v", out, err)
-	}
-	checkRequests(t, all["web"])
+	t.Logf("%d pages of %d URLs", len(pages), st.Discovered)
+}
 
-	run(t, 2*time.Minute, c.command[0], append(c.command[1:], "stop")...)
+// stop stops the containers, which must end well.
+func (c *composition) stop() {
+	c.t.Helper()
+	if _, err := c.try(2*time.Minute, "stop"); err != nil {
+		c.t.Fatal(err)
+	}
 	for _, k := range c.containers() {
 		if k.State.ExitCode != 0 {
-			t.Errorf("told to stop, %s ended with %d", k.service(), k.State.ExitCode)
+			c.t.Errorf("told to stop, %s ended with %d", k.service(), k.State.ExitCode)
 		}
 	}
-	t.Logf("%d pages of %d URLs", len(pages), st.Discovered)
 }
 
 // classes asks what became of each URL.
@@ -236,7 +282,7 @@ func count(got map[string]simweb.Class, class simweb.Class) (n int64) {
 }
 
 // checkRequests holds the log of the web's container against what we promise. Its health checks are no crawler's.
-func checkRequests(t *testing.T, web container) {
+func checkRequests(t *testing.T, web container, delay time.Duration) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "requests.jsonl")
 	run(t, time.Minute, "docker", "cp", web.ID+":/data/requests.jsonl", file)
@@ -249,7 +295,7 @@ func checkRequests(t *testing.T, web container) {
 		t.Errorf("only %d requests: the log proves little", len(log))
 	}
 	bad := simweb.Check(log, simweb.CheckOptions{
-		Delay: simweb.Every(100 * time.Millisecond), Token: "curtsy",
+		Delay: simweb.Every(delay), Token: "curtsy",
 		UserAgent: func(agent string) bool { return strings.HasPrefix(agent, "curtsy/") }, // the demo has nobody to contact
 	})
 	for _, v := range bad[:min(len(bad), 10)] {

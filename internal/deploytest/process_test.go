@@ -106,6 +106,7 @@ type process struct {
 	name  string
 	cmd   *exec.Cmd
 	log   string // file of its standard output and error
+	asked bool   // to end, by stop
 	ended chan struct{}
 	err   error // of Wait; after ended
 }
@@ -113,21 +114,7 @@ type process struct {
 // start runs a daemon until stop, kill, or the end of the test, where it must still be there and end cleanly when told to.
 func start(t *testing.T, name, bin string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, name: name, log: filepath.Join(t.TempDir(), "log"), ended: make(chan struct{})}
-	log, err := os.Create(p.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	p.cmd = exec.Command(program(t, bin), args...)
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = environ(), log, log
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		p.err = p.cmd.Wait()
-		close(p.ended)
-	}()
+	p := launch(t, filepath.Join(t.TempDir(), "log"), name, bin, args...)
 	t.Cleanup(func() {
 		p.stop()
 		if t.Failed() {
@@ -138,9 +125,31 @@ func start(t *testing.T, name, bin string, args ...string) *process {
 	return p
 }
 
+// launch runs a daemon, whose output is added to the file log. To end it is the caller's.
+func launch(t *testing.T, log, name, bin string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, name: name, log: log, ended: make(chan struct{})}
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	p.cmd = exec.Command(program(t, bin), args...)
+	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = environ(), out, out
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p
+}
+
 // stop asks the process to end and waits until it has.
 func (p *process) stop() {
 	p.t.Helper()
+	p.asked = true
 	select {
 	case <-p.ended:
 	default:
@@ -162,6 +171,16 @@ func (p *process) stop() {
 func (p *process) kill() {
 	p.cmd.Process.Kill() // an error means that it has just ended
 	<-p.ended
+}
+
+// over reports whether the process has ended, for whatever reason.
+func (p *process) over() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 func (p *process) killed() bool {

@@ -1,0 +1,160 @@
+//go:build external
+
+package deploytest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier"
+)
+
+// clusterDelay makes the demo last longer than the killing.
+const clusterDelay = 2500 * time.Millisecond
+
+// TestExternalComposeCluster brings up the cluster as the first lines of its file say, and kills every container's process in
+// turn while the demo's web is crawled: as a crash, which Docker mends, and with docker kill, which it leaves to us. The crawl
+// must be as if nothing had happened.
+func TestExternalComposeCluster(t *testing.T) {
+	t.Parallel()
+	program(t, "curtsy") // is built now, not between the kills
+	buildImage(t)
+	began := time.Now()
+	const operator = "demo-operator"
+	c := compose(t, "compose.cluster.yaml", []string{
+		"OPERATOR_PASSWORD=" + operator, "FETCHER_PASSWORD=", "FRONTIER_PASSWORD=", "INDEXER_PASSWORD=", "ROUTE_PASSWORD=", // empty: the demo's
+		fmt.Sprintf("SEED=--allow-private --delay=%v http://h0000.sim.test/", clusterDelay),
+	})
+	all := c.healthy(90 * time.Second)
+	t.Logf("healthy after %v", time.Since(began).Round(time.Second))
+	var urls []string
+	for _, port := range c.ports {
+		urls = append(urls, fmt.Sprintf("nats://operator:%s@127.0.0.1:%d", operator, port))
+	}
+	nats := strings.Join(urls, ",")
+	o := observe(t, nats, "demo", time.Minute)
+
+	var victims []string
+	for name, k := range all {
+		if k.State.Health != nil && name != "web" { // the others have done their job
+			victims = append(victims, name)
+		}
+	}
+	slices.Sort(victims)
+	// The web early, and once: it forgets what it has refused already and refuses it again, and nothing is asked for more than three
+	// times.
+	victims = append([]string{"web"}, victims...)
+	if len(victims) != 11 {
+		t.Errorf("there are %d services that stay: %v", len(victims), victims)
+	}
+	for _, name := range victims {
+		o.unfinished(name)
+		took := c.crash(name)
+		t.Logf("%4.0fs: %s crashed, and was well after %.1fs", time.Since(began).Seconds(), name, took.Seconds())
+	}
+	for _, name := range []string{"fetcher-3", "frontier-2", "indexer-2", "nats-3"} {
+		o.unfinished(name)
+		took := c.killAndStart(name)
+		t.Logf("%4.0fs: %s killed and started, and was well after %.1fs", time.Since(began).Seconds(), name, took.Seconds())
+	}
+	o.unfinished("all")
+	o.done(9 * time.Minute)
+	t.Logf("crawled after %v", time.Since(began).Round(time.Second))
+	o.checkDemo([]string{"--nats", nats, "--crawl", "demo"})
+	checkRequests(t, all["web"], clusterDelay)
+	if out, err := c.try(time.Minute, "run", "--rm", "operator", "search", "quiet harbor"); err != nil || !strings.Contains(string(out), ".sim.test/") {
+		t.Errorf("search as the operator: %s%v", out, err)
+	}
+	c.checkLogs()
+	c.stop()
+}
+
+// unfinished fails unless there is work left for the crawl, so that killing name proves something.
+func (o *observer) unfinished(name string) {
+	o.t.Helper()
+	o.until("answering before "+name+" is killed", time.Minute, func(ctx context.Context) (crawl.Status, bool, error) {
+		st, err := frontier.Ask(ctx, o.q, o.spec)
+		if err == nil && st.Queued+st.InFlight == 0 {
+			o.t.Errorf("the crawl was over before %s was killed: it needs a longer delay", name)
+		}
+		return st, true, err
+	})
+}
+
+func (c *composition) container(service string) container {
+	c.t.Helper()
+	all := c.containers()
+	i := slices.IndexFunc(all, func(k container) bool { return k.service() == service })
+	if i < 0 {
+		c.t.Fatalf("there is no container of %s", service)
+	}
+	return all[i]
+}
+
+// crash ends a container's process from outside Docker, so that the restart policy applies, and waits until it is well again.
+func (c *composition) crash(service string) (took time.Duration) {
+	c.t.Helper()
+	was, began := c.container(service), time.Now()
+	if err := syscall.Kill(was.State.Pid, syscall.SIGKILL); err != nil {
+		c.t.Fatalf("kill %s, process %d (it takes root): %v", service, was.State.Pid, err)
+	}
+	c.back(service, was)
+	return time.Since(began)
+}
+
+// killAndStart ends a container as its operator would, and starts it again.
+func (c *composition) killAndStart(service string) (took time.Duration) {
+	c.t.Helper()
+	was, began := c.container(service), time.Now()
+	run(c.t, time.Minute, "docker", "kill", was.ID)
+	if k := c.container(service); k.State.Status != "exited" || k.State.ExitCode != 137 {
+		c.t.Errorf("after docker kill %s is %s (%d)", service, k.State.Status, k.State.ExitCode)
+	}
+	run(c.t, time.Minute, "docker", "start", was.ID)
+	c.back(service, was)
+	return time.Since(began)
+}
+
+// back waits until a service has another process than it was, and every container is well.
+func (c *composition) back(service string, was container) {
+	c.t.Helper()
+	const limit = time.Minute
+	for end := time.Now().Add(limit); ; time.Sleep(250 * time.Millisecond) {
+		sick := ""
+		for _, k := range c.containers() {
+			if !k.well() || k.service() == service && k.State.StartedAt == was.State.StartedAt {
+				sick = k.service()
+			}
+		}
+		if sick == "" {
+			return
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("%v after %s was killed %s is not well", limit, service, sick)
+		}
+	}
+}
+
+// checkLogs looks for what no log should have, whatever is killed.
+func (c *composition) checkLogs() {
+	c.t.Helper()
+	out, err := c.try(time.Minute, "logs", "--no-color")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	bad := 0
+	for line := range strings.Lines(string(out)) {
+		for _, word := range []string{"permissions violation", "authorization violation", "impolite", "panic"} {
+			if strings.Contains(strings.ToLower(line), word) && bad < 10 {
+				c.t.Error(line)
+				bad++
+			}
+		}
+	}
+}

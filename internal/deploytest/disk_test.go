@@ -1,0 +1,191 @@
+//go:build external
+
+package deploytest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"golang.org/x/sys/unix"
+)
+
+const mib = 1 << 20
+
+// smallDisk is a file system in memory that can be filled up. It goes with the test; that of a test that was killed goes with
+// the next.
+type smallDisk struct {
+	t   *testing.T
+	dir string
+}
+
+func newSmallDisk(t *testing.T, dir string, size int64) *smallDisk {
+	t.Helper()
+	d := &smallDisk{t: t, dir: dir}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(line); leftBehind(f[0]) {
+			_ = unix.Unmount(f[1], unix.MNT_DETACH) // another test may be as tidy
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount(ourMark(), d.dir, "tmpfs", 0, fmt.Sprint("size=", size)); err != nil {
+		t.Fatalf("this test mounts a file system: run it as root (%v)", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(d.dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+func (d *smallDisk) filler() string { return filepath.Join(d.dir, "filler") }
+
+// fill leaves so many bytes free, however others fill it meanwhile.
+func (d *smallDisk) fill(leave int64) {
+	d.t.Helper()
+	f, err := os.Create(d.filler())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer f.Close()
+	for at := int64(0); ; {
+		var st unix.Statfs_t
+		if err := unix.Statfs(d.dir, &st); err != nil {
+			d.t.Fatal(err)
+		}
+		n := int64(st.Bavail)*st.Bsize - leave
+		if n <= 0 {
+			return
+		}
+		if err := unix.Fallocate(int(f.Fd()), 0, at, n); err == nil {
+			at += n
+		} else if !errors.Is(err, unix.ENOSPC) {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// clear takes back what fill took.
+func (d *smallDisk) clear() {
+	d.t.Helper()
+	if err := os.Remove(d.filler()); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// quiet waits until a web has had no request for a while.
+func quiet(t *testing.T, srv *simweb.Server, limit time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+		log := srv.Log()
+		if time.Since(log[len(log)-1].Start) > 2*time.Second {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("after %v there are still requests", limit)
+		}
+	}
+}
+
+// TestExternalDiskFull fills the disk of a crawl in one process: all of a sudden, and later down to what it wants left. It
+// says so, and goes on by itself once there is room.
+func TestExternalDiskFull(t *testing.T) {
+	t.Parallel()
+	d := newSmallDisk(t, t.TempDir(), 320*mib)
+	srv, err := simweb.Start(plainWeb(12, 150))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	dir := filepath.Join(d.dir, "data")
+	p := start(t, "crawl", "curtsy", "crawl", "--dir", dir, "--listen", "off", "--search=false", "--min-free", "48MiB", "--allow-private",
+		"--resolve", srv.Resolve(), "--delay", faultDelay.String(), "--contact", contact, srv.Seeds()[0])
+	until := func(what string, limit time.Duration, reached func(crawl.Status) bool) {
+		t.Helper()
+		var st crawl.Status
+		for end := time.Now().Add(limit); ; time.Sleep(200 * time.Millisecond) {
+			out, err := try(10*time.Second, program(t, "curtsy"), "status", "--json", "--dir", dir)
+			if err == nil && json.Unmarshal(out, &st) == nil && reached(st) {
+				return
+			}
+			if p.over() {
+				t.Fatalf("the crawl ended before it was %s: %v", what, p.err)
+			}
+			if time.Now().After(end) {
+				t.Fatalf("not %s within %v: %v, %+v", what, limit, err, st)
+			}
+		}
+	}
+	stored := func(n int64) func(crawl.Status) bool { return func(st crawl.Status) bool { return st.Stored >= n } }
+	until("under way", time.Minute, stored(100))
+
+	d.fill(0)
+	full := time.Now()
+	quiet(t, srv, 30*time.Second)
+	time.Sleep(time.Until(full.Add(12 * time.Second))) // longer than a term of ownership
+	if text, err := os.ReadFile(p.log); err != nil || !strings.Contains(string(text), "free some space") {
+		t.Errorf("nothing was said of the disk that is full (%v)", err)
+	}
+	asked := len(srv.Log())
+	d.clear()
+	until("going on", time.Minute, func(crawl.Status) bool { return len(srv.Log()) > asked+100 })
+
+	d.fill(40 * mib)
+	until("paused", 10*time.Second, func(st crawl.Status) bool { return strings.Contains(st.Trouble, "free some space") })
+	quiet(t, srv, 30*time.Second)
+	d.clear()
+	select {
+	case <-p.ended:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the crawl does not come to its end")
+	}
+	account(t, srv, status(t, "--dir", dir), storedPages(t, "--dir", dir), readClasses(t, dir), faultDelay)
+}
+
+// TestExternalIndexerDiskFull fills an indexer's disk: pages wait for it.
+func TestExternalIndexerDiskFull(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := newSmallDisk(t, filepath.Join(dir, "indexer-1"), 128*mib)
+	f := newFaulty(t, plainWeb(12, 60), faultyOptions{dir: dir, indexer: []string{"--min-free", "16MiB"}})
+	f.underWay(150, time.Minute)
+	d.fill(0)
+	f.until("aware of the disk", 20*time.Second, func(context.Context) (crawl.Status, bool, error) {
+		return crawl.Status{}, strings.Contains(f.log(f.indexer), "free some space"), nil
+	})
+	time.Sleep(5 * time.Second)
+	d.clear()
+	f.finish(2 * time.Minute)
+}
+
+// TestExternalServerDiskFull fills the disk of a NATS server. Its streams are dead then until it is started again, which is
+// for its operator to do; nobody else needs to be.
+func TestExternalServerDiskFull(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := newSmallDisk(t, filepath.Join(dir, "nats"), 256*mib)
+	f := newFaulty(t, plainWeb(12, 100), faultyOptions{dir: dir, room: frontier.Room{Events: 16 * mib, Pages: 48 * mib, Replicas: 1}})
+	f.underWay(150, time.Minute)
+	d.fill(0)
+	quiet(t, f.srv, 40*time.Second)
+	d.clear()
+	f.nats[0].stop()
+	f.nats[0].start()
+	f.finish(2 * time.Minute)
+}

@@ -1,0 +1,280 @@
+//go:build external
+
+package deploytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// secured is a cluster of NATS servers with deploy's configuration for clusters, with TLS.
+type secured struct {
+	t     *testing.T
+	dir   string // what deploy/make-credentials made, and a file with each role's password
+	nodes []string
+}
+
+// startSecured starts three nodes.
+func startSecured(t *testing.T) *secured {
+	t.Helper()
+	s := &secured{t: t, dir: t.TempDir()}
+	run(t, time.Minute, filepath.Join(root, "deploy", "make-credentials"), s.dir, "127.0.0.1")
+	env, err := os.ReadFile(filepath.Join(s.dir, ".env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	passwords := map[string]string{}
+	for _, line := range strings.Fields(string(env)) {
+		role, password, _ := strings.Cut(line, "_PASSWORD=")
+		passwords[strings.ToLower(role)] = password
+		if err := os.WriteFile(s.password(strings.ToLower(role)), []byte(password+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conf := map[string]string{}
+	for _, name := range []string{"nats.cluster.conf", "nats.tls.conf"} {
+		text, err := os.ReadFile(filepath.Join(root, "deploy", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf[name] = strings.ReplaceAll(string(text), "/etc/nats/", s.dir+"/")
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "nats.cluster.conf"), []byte("include .env\n"+conf["nats.cluster.conf"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var routes []string
+	ports := []int{freePort(t), freePort(t), freePort(t)}
+	for _, p := range ports {
+		routes = append(routes, fmt.Sprintf("nats://route:%s@127.0.0.1:%d", passwords["route"], p))
+	}
+	for i, p := range ports {
+		name, client := fmt.Sprintf("nats-%d", i+1), freePort(t)
+		file := filepath.Join(s.dir, name+".conf")
+		own := strings.Replace(conf["nats.tls.conf"], "port: 6222", fmt.Sprintf(`listen: "127.0.0.1:%d"`, p), 1)
+		if err := os.WriteFile(file, []byte(own), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		start(t, name, "nats-server", "-c", file, "-sd", filepath.Join(s.dir, name), "-n", name,
+			"--routes", strings.Join(routes, ","), "-a", "127.0.0.1", "-p", fmt.Sprint(client), "-m", fmt.Sprint(freePort(t)))
+		s.nodes = append(s.nodes, fmt.Sprintf("tls://127.0.0.1:%d", client))
+	}
+	return s
+}
+
+func (s *secured) password(role string) string { return filepath.Join(s.dir, role+".password") }
+
+// as are the flags of a role.
+func (s *secured) as(role string) []string {
+	return []string{"--nats", strings.Join(s.nodes, ","), "--nats-replicas", "3", "--crawl", "demo",
+		"--nats-user", role, "--nats-password-file", s.password(role), "--nats-ca", filepath.Join(s.dir, "ca.pem")}
+}
+
+// dial connects as a role.
+func (s *secured) dial(role string) *queue.Conn {
+	s.t.Helper()
+	password, err := os.ReadFile(s.password(role))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		q, err := queue.Dial(ctx, queue.Options{
+			URL: strings.Join(s.nodes, ","), User: role, Password: strings.TrimSpace(string(password)), CAFile: filepath.Join(s.dir, "ca.pem"),
+		}, slog.New(slog.DiscardHandler))
+		if err == nil {
+			s.t.Cleanup(func() { q.Close() })
+			return q
+		}
+		if ctx.Err() != nil {
+			s.t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond) // the servers look for one another
+	}
+}
+
+// TestExternalNATSRoles crawls the demo's web with daemons that each have no more than their role's rights, over TLS, and shows
+// that these rights are enough, and no more than that.
+func TestExternalNATSRoles(t *testing.T) {
+	t.Parallel()
+	srv, err := simweb.Start(simweb.Demo())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close() })
+	s := startSecured(t)
+	o := &observer{t: t, q: s.dial("operator"), spec: crawl.Spec{Name: "demo", Shards: 8}}
+
+	logs := map[string]string{}
+	daemon := func(role string, n int, args ...string) *process {
+		name := fmt.Sprintf("%s-%d", role, n)
+		p := start(t, name, role, slices.Concat(s.as(role), []string{"--instance", name, "--listen", "off"}, args)...)
+		logs[name] = p.log
+		return p
+	}
+	all := func(n int) {
+		daemon("frontier", n, "--dir", filepath.Join(t.TempDir(), "frontier"), "--checkpoint", "4KiB") // and purge
+		daemon("fetcher", n)
+		daemon("indexer", n, "--dir", filepath.Join(t.TempDir(), "indexer"))
+	}
+	all(1)
+	run(t, time.Minute, program(t, "curtsy"), slices.Concat([]string{"seed", "--shards", "8", "--allow-private", "--delay", "100ms",
+		"--resolve", srv.Resolve()}, s.as("operator"), srv.Seeds()[:1])...)
+	o.underWay(1, time.Minute)
+	all(2) // to whom shards move, by way of checkpoints and copies
+	o.holds("frontier", "frontier-2")
+	o.holds("home", "indexer-2")
+	o.done(2 * time.Minute)
+	o.checkDemo(s.as("operator"))
+
+	for role, forbidden := range map[string][]request{
+		"fetcher": {
+			putKV("frontier.0"), putKV("indexer.0"), putKV("home.0"), putKV("spec"), putKV("budget"), purge("demo-EVENTS-0"), purge("demo-PAGES"),
+			api("STREAM.DELETE.demo-EVENTS-0"), api("STREAM.UPDATE.demo-PAGES"), api("STREAM.DELETE.KV_demo-CRAWL"), api("STREAM.CREATE.other"),
+			api("CONSUMER.CREATE.demo-EVENTS-0.x"), api("CONSUMER.CREATE.demo-PAGES.x"), {"$KV.demo-MEMBERS.frontier.x", ""}, {"demo.control", "stop"},
+			{"$O.demo-CHECKPOINTS.C.x", "x"},
+		},
+		"frontier": {
+			putKV("indexer.0"), putKV("home.0"), putKV("spec"), purge("demo-PAGES"), purge("KV_demo-CRAWL"), api("STREAM.DELETE.demo-EVENTS-0"),
+			api("CONSUMER.CREATE.demo-PAGES.x"), api("CONSUMER.DELETE.demo-PAGES.x"), {"demo.pages.0", "x"}, {"$KV.demo-MEMBERS.indexer.x", ""}, {"demo.control", "stop"},
+		},
+		"indexer": {
+			putKV("frontier.0"), putKV("spec"), putKV("budget"), purge("demo-EVENTS-0"), purge("demo-PAGES"), api("STREAM.DELETE.demo-EVENTS-0"),
+			api("STREAM.DELETE.OBJ_demo-CHECKPOINTS"), {"$O.demo-CHECKPOINTS.M.x", "x"}, {"$KV.demo-MEMBERS.frontier.x", ""}, {"demo.take.frontier-1", "x"}, {"demo.control", "stop"},
+		},
+		"operator": {putKV("frontier.0"), putKV("indexer.0"), {"demo.pages.0", "x"}, {"demo.take.frontier-1", "x"}},
+	} {
+		s.refused(role, forbidden)
+	}
+	for name, file := range logs {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(strings.ToLower(line), "permissions violation") {
+				t.Errorf("%s lacks a right: %s", name, line)
+			}
+		}
+	}
+}
+
+// holds waits until some shard's record of a kind names an instance.
+func (o *observer) holds(kind, instance string) {
+	o.t.Helper()
+	o.until("that a "+kind+" record names "+instance, 2*time.Minute, func(ctx context.Context) (st crawl.Status, ok bool, err error) {
+		kv, err := o.q.JS.KeyValue(ctx, crawl.Names(o.spec.Name).Bucket())
+		for shard := 0; err == nil && !ok && shard < o.spec.Shards; shard++ {
+			var e jetstream.KeyValueEntry
+			if e, err = kv.Get(ctx, fmt.Sprintf("%s.%d", kind, shard)); err == nil {
+				ok = strings.Contains(string(e.Value()), fmt.Sprintf("%q", instance))
+			}
+		}
+		return st, ok, err
+	})
+}
+
+// request is something asked of the server.
+type request struct{ subject, data string }
+
+func api(call string) request { return request{"$JS.API." + call, "{}"} }
+
+func purge(stream string) request { return api("STREAM.PURGE." + stream) }
+
+func putKV(key string) request { return request{"$KV.demo-CRAWL." + key, "{}"} }
+
+// refused makes requests as a role, which the server must refuse, each by its subject.
+func (s *secured) refused(role string, requests []request) {
+	t := s.t
+	t.Helper()
+	q := s.dial(role)
+	violations := make(chan string, 2*len(requests))
+	q.NC.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		if errors.Is(err, nats.ErrPermissionViolation) {
+			violations <- err.Error()
+		}
+	})
+	for _, r := range requests {
+		if err := q.NC.PublishRequest(r.subject, q.NC.NewInbox(), []byte(r.data)); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.NC.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case v := <-violations:
+			if !strings.Contains(v, fmt.Sprintf("%q", r.subject)) {
+				t.Errorf("%s asks for %s and is told: %s", role, r.subject, v)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s may publish to %s", role, r.subject)
+		}
+	}
+}
+
+// TestExternalNATSRefusals: who brings a wrong password or none, or does not trust the servers' certificate, is told what to look at,
+// and does not wait for ever.
+func TestExternalNATSRefusals(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t)
+	s.dial("operator") // from now on they answer
+	other := t.TempDir()
+	run(t, time.Minute, filepath.Join(root, "deploy", "make-credentials"), other, "127.0.0.1")
+	const user, password, ca = "--nats-user", "--nats-password-file", "--nats-ca"
+	credentials, authority := []string{"refuses the credentials", "--nats-password-file"}, []string{"CA we do not know", "--nats-ca"}
+	for _, c := range []struct {
+		what        string
+		flag, value string // "": without the flag
+		want        []string
+	}{
+		{"another's password", password, s.password("route"), credentials},
+		{"unknown user", user, "nobody", credentials},
+		{"no user", user, "", credentials},
+		{"another CA", ca, filepath.Join(other, "ca.pem"), authority},
+		{"no CA", ca, "", authority},
+		{"no such file", ca, filepath.Join(other, "none.pem"), []string{"none.pem", "no such file"}},
+	} {
+		for _, role := range []string{"fetcher", "frontier", "indexer", "operator"} {
+			args := s.as(role)
+			i := slices.Index(args, c.flag)
+			args[i+1] = c.value
+			if c.value == "" {
+				args = slices.Delete(args, i, i+2)
+			}
+			bin, more := role, []string{"--listen", "off"}
+			switch role {
+			case "operator":
+				bin, more = "curtsy", []string{"status"}
+			case "frontier", "indexer":
+				more = append(more, "--dir", t.TempDir())
+			}
+			_, err := try(20*time.Second, program(t, bin), append(more, args...)...)
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+				t.Errorf("%s with %s: %v", role, c.what, err)
+				continue
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%s with %s: the error does not say %q: %v", role, c.what, w, err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,479 @@
+//go:build external
+
+package deploytest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	labDelay = 500 * time.Millisecond
+	labHosts = 24
+	labTerm  = 10 * time.Second // T: how long an owner may act without having been heard
+	busy     = time.Second      // how late something may be seen on a machine with much to do
+)
+
+// labCrawl is a crawl on machines of a lab: three NATS servers, two frontiers, three fetchers, two indexers, the sites, and
+// a console from where the test looks on.
+type labCrawl struct {
+	*observer
+	*lab
+	t         *testing.T
+	console   *machine
+	records   jetstream.KeyValue // of owners
+	srv       *simweb.Server
+	nats      []*machine
+	frontiers []*machine
+	fetchers  []*machine
+}
+
+// slow says which hosts take their time to answer: a visit to one of them lasts longer than a lease that is not renewed.
+func slow(host int) bool { return host%3 != 0 }
+
+// layout says where machines stand that need not stand on the bus.
+type layout struct{ nats3, fetcher3, frontier2 network }
+
+func newLabCrawl(t *testing.T, pages int, where layout) *labCrawl {
+	t.Helper()
+	where = layout{cmp.Or(where.nats3, bus), cmp.Or(where.fetcher3, bus), cmp.Or(where.frontier2, bus)}
+	program(t, "curtsy") // built before anybody's clock runs
+	l := newLab(t)
+	c := &labCrawl{lab: l, t: t, console: l.machine("console", bus)}
+
+	web := l.machine("web", webnet)
+	cfg := simweb.Config{Hosts: labHosts, PagesPerHost: pages, CrossLinks: 3, PageSpread: 0.5, Addr: web.addr(webnet) + ":0"}
+	cfg.Mix = func(i int) simweb.Behavior {
+		b := simweb.Behavior{Robots: []simweb.Robots{simweb.RobotsAllowAll, simweb.RobotsSubtree, simweb.RobotsNone, simweb.RobotsAgent}[i%4]}
+		if slow(i) {
+			b.Latency, b.Jitter, b.Pages = 500*time.Millisecond, time.Second, pages/2
+		}
+		return b
+	}
+	var err error
+	web.do(func() { c.srv, err = simweb.Start(cfg) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.srv.Close() })
+
+	c.nats = []*machine{l.machine("nats-1", bus), l.machine("nats-2", bus), l.machine("nats-3", where.nats3)}
+	startCluster(c.nats)
+	all := natsURLs(c.nats...)
+	c.connect(natsURLs(c.nats[0])) // which is never cut off: this connection knows no other machine to dial from
+	near := map[network]string{bus: all, island: natsURLs(c.nats[2])}
+	for i, net := range []network{bus, where.frontier2} {
+		f := l.machine(fmt.Sprint("frontier-", i+1), net)
+		f.daemon("frontier", near[net], "--dir", t.TempDir())
+		c.frontiers = append(c.frontiers, f)
+	}
+	for i, net := range []network{bus, bus, where.fetcher3} {
+		f := l.machine(fmt.Sprint("fetcher-", i+1), net, webnet)
+		f.daemon("fetcher", near[net], "--visits", "12")
+		c.fetchers = append(c.fetchers, f)
+	}
+	for i := range 2 {
+		l.machine(fmt.Sprint("indexer-", i+1), bus).daemon("indexer", all, "--dir", t.TempDir())
+	}
+	c.console.curtsy("seed", "--nats", all, "--crawl", "docs", "--nats-replicas", "3", "--shards", "6", "--allow-private",
+		"--resolve", fmt.Sprintf("*.sim.test=%s:%d", web.addr(webnet), c.srv.Port()), "--delay", labDelay.String(),
+		"--contact", contact, "--hold-max", "1m", "--search=false", c.srv.Seeds()[0])
+	if c.records, err = c.q.OpenBucket(t.Context(), crawl.Names("docs").Bucket(), 3); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// daemon starts one of ours on this machine.
+func (m *machine) daemon(kind, nats string, args ...string) *process {
+	m.l.t.Helper()
+	return m.start(kind, append([]string{
+		"--nats", nats, "--crawl", "docs", "--nats-replicas", "3", "--listen", adminAddr, "--instance", m.name,
+	}, args...)...)
+}
+
+// startCluster starts a NATS server on each machine.
+func startCluster(nodes []*machine) {
+	var routes []string
+	for _, m := range nodes {
+		routes = append(routes, fmt.Sprintf("nats://%s:6222", m.addr(bus)))
+	}
+	for i, m := range nodes {
+		m.start("nats-server", "-n", m.name, "-a", m.addr(bus), "-p", "4222", "-js", "-sd", filepath.Join(m.l.t.TempDir(), "js"),
+			"--cluster_name", "lab", "--cluster", routes[i], "--routes", strings.Join(routes, ","))
+	}
+}
+
+func natsURLs(nodes ...*machine) string {
+	var urls []string
+	for _, m := range nodes {
+		urls = append(urls, fmt.Sprintf("nats://%s:4222", m.addr(bus)))
+	}
+	return strings.Join(urls, ",")
+}
+
+// connect waits until the cluster can be used, from the console.
+func (c *labCrawl) connect(url string) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		var q *queue.Conn
+		var err error
+		c.console.do(func() {
+			q, err = queue.Dial(ctx, queue.Options{URL: url, Name: "lab", Replicas: 3}, slog.New(slog.DiscardHandler))
+		})
+		if err == nil {
+			c.t.Cleanup(func() { q.Close() })
+			if _, err = q.OpenBucket(ctx, "ready", 3); err == nil { // so all three take part
+				c.observer = &observer{c.t, q, crawl.Spec{Name: "docs", Shards: 6}}
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			c.t.Fatalf("no cluster within a minute: %v", err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// stage waits until n pages are stored, each frontier has half of the shards, and a fetcher is at work, on slow hosts too.
+func (c *labCrawl) stage(n int, f *machine) {
+	c.t.Helper()
+	half := c.spec.Shards / 2
+	c.until(fmt.Sprintf("at work with %d pages stored", n), time.Minute, func(ctx context.Context) (crawl.Status, bool, error) {
+		st, err := frontier.Ask(ctx, c.q, c.spec)
+		ready := err == nil && st.Stored >= int64(n) &&
+			slices.ContainsFunc(c.visiting(f), func(h string) bool { return slow(slices.Index(c.srv.Hosts(), h)) }) &&
+			len(c.shards(c.frontiers[0].name)) == half && len(c.shards(c.frontiers[1].name)) == half
+		return st, ready, err
+	})
+}
+
+// visiting are the hosts that a fetcher was the last to ask, and lately.
+func (c *labCrawl) visiting(f *machine) (hosts []string) {
+	last := map[string]simweb.Request{}
+	for _, r := range c.srv.Log() {
+		last[r.Host] = r
+	}
+	for host, r := range last {
+		if r.Peer == f.addr(webnet) && time.Since(r.Start) < 3*time.Second {
+			hosts = append(hosts, host)
+		}
+	}
+	slices.Sort(hosts)
+	return hosts
+}
+
+// takenOver waits until others than m have asked each of the hosts since then, and returns how long after that was.
+func (c *labCrawl) takenOver(hosts []string, m *machine, since time.Time, limit time.Duration) time.Duration {
+	c.t.Helper()
+	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+		first := map[string]time.Time{}
+		for _, r := range c.srv.Log() {
+			if r.Start.After(since) && r.Peer != m.addr(webnet) && first[r.Host].IsZero() {
+				first[r.Host] = r.Start
+			}
+		}
+		longest, missing := time.Duration(0), []string(nil)
+		for _, h := range hosts {
+			if first[h].IsZero() {
+				missing = append(missing, h)
+			}
+			longest = max(longest, first[h].Sub(since))
+		}
+		if len(missing) == 0 {
+			return longest
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("after %v nobody else has asked %s", limit, strings.Join(missing, ", "))
+		}
+	}
+}
+
+// asks waits until a fetcher makes a request again.
+func (c *labCrawl) asks(f *machine, since time.Time, limit time.Duration) time.Duration {
+	c.t.Helper()
+	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+		log := c.srv.Log()
+		i := slices.IndexFunc(log, func(r simweb.Request) bool { return r.Start.After(since) && r.Peer == f.addr(webnet) })
+		if i >= 0 {
+			return log[i].Start.Sub(since)
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("%s has asked nothing for %v", f.name, limit)
+		}
+	}
+}
+
+// silent checks that a fetcher, cut off until healed, asked hosts of those shards on for no longer than limit, and returns for
+// how long it did.
+func (c *labCrawl) silent(f *machine, shards []int, cut, healed time.Time, limit time.Duration) (last time.Duration) {
+	c.t.Helper()
+	late := 0
+	for _, r := range c.srv.Log() {
+		if r.Peer != f.addr(webnet) || r.Start.Before(cut) || r.Start.After(healed) || !slices.Contains(shards, c.shardOf(r.Host)) {
+			continue
+		}
+		last = max(last, r.Start.Sub(cut))
+		if r.Start.Sub(cut) > limit {
+			if late++; late <= 5 {
+				c.t.Errorf("%s, cut off, asked http://%s%s %v later", f.name, r.Host, r.Path, r.Start.Sub(cut))
+			}
+		}
+	}
+	return last
+}
+
+func (c *labCrawl) shardOf(host string) int { return crawl.ShardOf(canon.Host(host), c.spec.Shards) }
+
+// shards are those that a frontier has; of "", all.
+func (c *labCrawl) shards(owner string) (ids []int) {
+	c.t.Helper()
+	for id := range c.spec.Shards {
+		if owner == "" || c.owner(id) == owner {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (c *labCrawl) get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return c.records.Get(ctx, key)
+}
+
+// owner is the frontier that a shard's record names; none before the first, and while it is let go of.
+func (c *labCrawl) owner(shard int) string {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	defer cancel()
+	var e jetstream.KeyValueEntry
+	for {
+		var err error
+		if e, err = c.get(ctx, fmt.Sprintf("frontier.%d", shard)); err == nil {
+			break
+		}
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return ""
+		}
+		if ctx.Err() != nil || !queue.Unanswered(err) { // else a leader is being elected
+			c.t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	var rec queue.Record
+	if err := json.Unmarshal(e.Value(), &rec); err != nil {
+		c.t.Fatal(err)
+	}
+	if rec.Clean {
+		return ""
+	}
+	return rec.Owner
+}
+
+// changed waits until every one of the shards has another owner than that, and returns when each had.
+func (c *labCrawl) changed(shards []int, from string, limit time.Duration) map[int]time.Time {
+	c.t.Helper()
+	at := map[int]time.Time{}
+	for end := time.Now().Add(limit); len(at) < len(shards); time.Sleep(50 * time.Millisecond) {
+		for _, id := range shards {
+			if now := c.owner(id); at[id].IsZero() && now != from && now != "" {
+				at[id] = time.Now()
+			}
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("%v later %s has still %d of its %d shards", limit, from, len(shards)-len(at), len(shards))
+		}
+	}
+	return at
+}
+
+// askedAgain waits until a host of each shard that has any was asked after it was taken, and returns when the last was.
+func (c *labCrawl) askedAgain(taken map[int]time.Time, limit time.Duration) (last time.Time) {
+	c.t.Helper()
+	populated := map[int]bool{}
+	for _, h := range c.srv.Hosts() {
+		if id := c.shardOf(h); !taken[id].IsZero() {
+			populated[id] = true
+		}
+	}
+	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+		first := map[int]time.Time{}
+		for _, r := range c.srv.Log() {
+			id := c.shardOf(r.Host)
+			if at, moved := taken[id]; moved && r.Start.After(at) && first[id].IsZero() {
+				first[id] = r.Start
+			}
+		}
+		if len(first) == len(populated) {
+			return slices.MaxFunc(slices.Collect(maps.Values(first)), time.Time.Compare)
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("after %v hosts of %d of %d shards have not been asked again", limit, len(populated)-len(first), len(populated))
+		}
+	}
+}
+
+const visitsGranted = "curtsy_frontier_visits_total"
+
+// untouched checks that nobody asked a host of the shards between the moment when the last leases given by a lost owner were
+// over and a lease after another had taken its shard.
+func (c *labCrawl) untouched(taken map[int]time.Time, over time.Time) {
+	c.t.Helper()
+	for _, r := range c.srv.Log() {
+		if at, moved := taken[c.shardOf(r.Host)]; moved && r.Start.After(over) && r.Start.Before(at.Add(frontier.LeaseTime)) {
+			c.t.Errorf("http://%s%s was asked for by %s, %v after its shard's owner was cut off and %v after another took it",
+				r.Host, r.Path, r.Peer, r.Start.Sub(over), r.Start.Sub(at))
+		}
+	}
+}
+
+// finish waits for the end, and takes account of it.
+func (c *labCrawl) finish(limit time.Duration) (again int) {
+	c.t.Helper()
+	c.done(limit)
+	at := []string{"--nats", natsURLs(c.nats[0]), "--crawl", "docs"}
+	var st crawl.Status
+	var pages map[string]string
+	c.console.do(func() { st, pages = status(c.t, at...), storedPages(c.t, at...) })
+	return account(c.t, c.srv, st, pages, c.classesOf, labDelay)
+}
+
+// A fetcher that can reach the sites but nobody who would tell it to stop must stop by itself, within its lease.
+func TestExternalFetcherCutOff(t *testing.T) {
+	c := newLabCrawl(t, 45, layout{})
+	f := c.fetchers[0]
+	c.stage(60, f)
+	hosts := c.visiting(f)
+	f.cut(bus)
+	cut := time.Now()
+	if f.reaches(c.nats[0].addr(bus)+":4222") || !f.reaches(c.srv.Addr()) {
+		t.Fatal("the fetcher should reach the sites, and not NATS")
+	}
+	took := c.takenOver(hosts, f, cut, 30*time.Second)
+	time.Sleep(time.Until(cut.Add(frontier.LeaseTime + 4*time.Second)))
+	f.heal(bus)
+	healed := time.Now()
+	last := c.silent(f, c.shards(""), cut, healed, frontier.LeaseTime+busy)
+	if last == 0 {
+		t.Error("it asked nothing at all once it was cut off: its silence proves nothing")
+	}
+	back := c.asks(f, healed, time.Minute)
+	t.Logf("cut off from NATS while it visited %d hosts: last request after %v, all hosts taken over after %v, at work again %v after it healed",
+		len(hosts), last, took, back)
+	if again := c.finish(2 * time.Minute); again > len(hosts)*20 {
+		t.Errorf("%d pages were fetched again, more than the visits that were lost could hold", again)
+	}
+}
+
+// The same for a fetcher whose NATS server answers it, but is cut off from the other two with it.
+func TestExternalServerCutOffWithItsFetcher(t *testing.T) {
+	c := newLabCrawl(t, 50, layout{nats3: island, fetcher3: island})
+	f := c.fetchers[2]
+	c.stage(60, f)
+	hosts := c.visiting(f)
+	c.cutIsland()
+	cut := time.Now()
+	if !f.reaches(c.nats[2].addr(bus)+":4222") || f.reaches(c.nats[0].addr(bus)+":4222") || !f.reaches(c.srv.Addr()) {
+		t.Fatal("the fetcher should reach the sites and its own NATS server, and no other")
+	}
+	// Leaders are elected, and who talked to that server must notice and go elsewhere, before leases are waited for.
+	took := c.takenOver(hosts, f, cut, time.Minute)
+	time.Sleep(time.Until(cut.Add(frontier.LeaseTime + 4*time.Second)))
+	c.healIsland()
+	healed := time.Now()
+	last := c.silent(f, c.shards(""), cut, healed, frontier.LeaseTime+busy)
+	if last == 0 {
+		t.Error("it asked nothing at all once it was cut off: its silence proves nothing")
+	}
+	back := c.asks(f, healed, time.Minute)
+	t.Logf("cut off with its server while it visited %d hosts: last request after %v, all hosts taken over after %v, at work again %v after it healed",
+		len(hosts), last, took, back)
+	c.finish(2 * time.Minute)
+}
+
+// A frontier that reaches nobody grants nothing. Another takes its shards, but only once everything it may have granted is
+// over.
+func TestExternalFrontierCutOff(t *testing.T) {
+	c := newLabCrawl(t, 45, layout{})
+	c.stage(60, c.fetchers[0])
+	f := c.frontiers[0]
+	shards := c.shards(f.name)
+	f.cut(bus)
+	cut := time.Now()
+	time.Sleep(labTerm)
+	granted := f.metric(visitsGranted)
+	taken := c.changed(shards, f.name, 3*labTerm)
+	took := time.Since(cut)
+	if limit := labTerm*3/2 + 5*busy; took > limit {
+		t.Errorf("its shards were taken after %v, want at most %v", took, limit)
+	}
+	again := c.askedAgain(taken, time.Minute)
+	if limit := labTerm*3/2 + frontier.LeaseTime + labDelay + 5*busy; again.Sub(cut) > limit {
+		t.Errorf("its hosts were asked again after %v, want at most %v", again.Sub(cut), limit)
+	}
+	if n := f.metric(visitsGranted); n != granted {
+		t.Errorf("%s, cut off, has granted %v visits more than a term before", f.name, n-granted)
+	}
+	f.heal(bus)
+	healed := time.Now()
+	c.changed(shards, c.frontiers[1].name, 90*time.Second) // back to where they were
+	t.Logf("cut off with %d of %d shards: all taken after %v, their hosts asked again after %v, given back %v after it healed",
+		len(shards), c.spec.Shards, took, again.Sub(cut), time.Since(healed))
+	c.untouched(taken, cut.Add(frontier.LeaseTime+busy))
+	c.finish(2 * time.Minute)
+}
+
+// A frontier that still reaches a fetcher, but not those who would tell it that its shards are another's now, must know by
+// itself when to stop.
+func TestExternalIslandCutOff(t *testing.T) {
+	c := newLabCrawl(t, 45, layout{nats3: island, fetcher3: island, frontier2: island})
+	f, islander := c.frontiers[1], c.fetchers[2]
+	c.stage(60, islander)
+	ours, theirs := c.shards(f.name), c.shards(c.frontiers[0].name)
+	before := f.metric(visitsGranted)
+	c.cutIsland()
+	cut := time.Now()
+	time.Sleep(labTerm)
+	granted, asked := f.metric(visitsGranted), f.metric("curtsy_frontier_takes_total")
+	taken := c.changed(ours, f.name, time.Minute)
+	took := time.Since(cut)
+	again := c.askedAgain(taken, time.Minute)
+	// By now it knows that visits are over, and of hosts that would be due.
+	if n := f.metric(visitsGranted); n != granted {
+		t.Errorf("%s, cut off, has granted %v visits more than a term before", f.name, n-granted)
+	}
+	if n := f.metric("curtsy_frontier_takes_total"); n == asked {
+		t.Errorf("nobody asked %s for visits: that it granted none proves nothing", f.name)
+	}
+	c.healIsland()
+	healed := time.Now()
+	last := c.silent(islander, ours, cut, healed, labTerm+frontier.LeaseTime+busy)
+	others := c.silent(islander, theirs, cut, healed, frontier.LeaseTime+busy)
+	c.changed(ours, c.frontiers[0].name, 90*time.Second) // back to where they were
+	back := time.Since(healed)
+	t.Logf("an island with a NATS server, a fetcher and a frontier of %d of %d shards is cut off: it granted %v visits more; "+
+		"last request %v later, of other shards %v; its shards were taken after %v, their hosts asked again after %v; they were given back %v after it healed",
+		len(ours), c.spec.Shards, granted-before, last, others, took, again.Sub(cut), back)
+	c.untouched(taken, cut.Add(labTerm+frontier.LeaseTime+busy))
+	c.finish(2 * time.Minute)
+}

@@ -1,0 +1,329 @@
+//go:build external
+
+package deploytest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// leaseTime and spare are how long a host may rest because its shard moves: design's lease, and five seconds.
+const (
+	leaseTime = 10 * time.Second
+	spare     = 5 * time.Second
+)
+
+// steady is a web on which every host has work for a while: what a host's log does not show did not happen.
+func steady(log string) simweb.Config {
+	return simweb.Config{
+		Seed: 7, Hosts: 48, PagesPerHost: 120, PageBytes: 2 << 10, CrossLinks: 2, LogFile: log, LogLimit: 1,
+		Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsAllowAll} },
+	}
+}
+
+const steadyDelay = 400 * time.Millisecond
+
+// scene is a crawl of a web by a rig.
+type scene struct {
+	t    *testing.T
+	web  *simweb.Server
+	log  string
+	rig  *rig
+	want map[string]simweb.Expectation
+}
+
+func newScene(t *testing.T, cfg func(log string) simweb.Config) *scene {
+	t.Helper()
+	dir := t.TempDir()
+	s := &scene{t: t, log: filepath.Join(dir, "requests.jsonl")}
+	var err error
+	if s.web, err = simweb.Start(cfg(s.log)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.web.Close() })
+	s.want = s.web.Expect("curtsy")
+	s.rig = newRig(t, "scene", dir)
+	return s
+}
+
+func (s *scene) create(delay time.Duration, more ...string) {
+	s.t.Helper()
+	s.rig.create(slices.Concat([]string{"--allow-private", "--resolve", s.web.Resolve(), "--delay", delay.String(), "--contact", contact,
+		"--hold-max", "5m", "--search=false", "--shards", "8"}, more, []string{s.web.Seeds()[0]})...)
+}
+
+// reached waits until a part of the web's pages, 0 to 1, is stored.
+func (s *scene) reached(part float64, limit time.Duration) {
+	s.t.Helper()
+	n := int64(part * float64(len(s.want)))
+	s.rig.until(fmt.Sprintf("%d pages stored", n), limit, func(ctx context.Context) (crawl.Status, bool, error) {
+		st, err := frontier.Ask(ctx, s.rig.q, s.rig.spec)
+		return st, st.Stored >= n, err
+	})
+}
+
+// exact holds what is stored and counted against the web, and the web's log against what we promise. It returns the log.
+func (s *scene) exact(delay time.Duration) []simweb.Request {
+	s.t.Helper()
+	t := s.t
+	st, pages := status(t, s.rig.at()...), storedPages(t, s.rig.at()...)
+	if st.Queued != 0 || st.InFlight != 0 || int(st.Stored) != len(pages) {
+		t.Errorf("done with %d queued, %d in flight, %d stored; there are %d pages", st.Queued, st.InFlight, st.Stored, len(pages))
+	}
+	got := map[string]simweb.Class{}
+	others := maps.Clone(s.want)
+	for u := range pages {
+		got[u] = simweb.Stored
+		delete(others, u)
+	}
+	maps.Copy(got, s.rig.classesOf(others))
+	diff := s.web.Diff("curtsy", got)
+	for _, line := range diff[:min(len(diff), 20)] {
+		t.Error(line)
+	}
+	if err := s.web.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := simweb.ReadLog(s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := simweb.Check(log, simweb.CheckOptions{Delay: simweb.Every(delay), Token: "curtsy"})
+	for _, v := range bad[:min(len(bad), 20)] {
+		t.Error(v)
+	}
+	t.Logf("%d pages, %d requests, %d violations, %d URLs not as they should be", len(pages), len(log), len(bad), len(diff))
+	return log
+}
+
+// again counts the requests for URLs that had been answered before.
+func (s *scene) again(log []simweb.Request) (n int) {
+	seen := map[string]bool{}
+	for _, r := range log {
+		u := "http://" + r.Origin + r.Path
+		if _, known := s.want[u]; !known || r.Robots {
+			continue
+		}
+		if seen[u] {
+			n++
+		}
+		seen[u] = true
+	}
+	return n
+}
+
+// owners says which frontier has each shard, as they say themselves.
+func (s *scene) owners() map[int]string {
+	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
+	defer cancel()
+	st, err := frontier.Ask(ctx, s.rig.q, s.rig.spec)
+	if err != nil {
+		return nil
+	}
+	all := map[int]string{}
+	for _, sh := range st.Shards {
+		all[sh.Shard] = sh.Owner
+	}
+	return all
+}
+
+// spread waits until these frontiers, and no others, have shards, about equally many.
+func (s *scene) spread(limit time.Duration, names ...string) {
+	s.t.Helper()
+	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+		owners := s.owners()
+		count := map[string]int{}
+		for _, o := range owners {
+			count[o]++
+		}
+		fair := len(owners) == s.rig.spec.Shards && len(count) == len(names)
+		for _, n := range names {
+			fair = fair && count[n] >= s.rig.spec.Shards/len(names)
+		}
+		if fair {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("after %v the shards are with %v, want %v", limit, owners, names)
+		}
+	}
+}
+
+// TestExternalScale crawls with one frontier and one indexer, adds two of each in the middle, and takes two of each away again:
+// nothing is lost, nothing fetched twice, no host hurried, and none rests longer than a lease and five seconds.
+func TestExternalScale(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, steady)
+	f1, i1 := s.rig.add(roleFrontier), s.rig.add(roleIndexer)
+	s.rig.add(roleFetcher)
+	s.rig.add(roleFetcher)
+	s.create(steadyDelay)
+	s.reached(0.1, 2*time.Minute)
+	began := time.Now()
+	f2 := s.rig.add(roleFrontier)
+	f3 := s.rig.add(roleFrontier)
+	i2 := s.rig.add(roleIndexer)
+	i3 := s.rig.add(roleIndexer)
+	s.spread(30*time.Second, f1.name, f2.name, f3.name)
+	t.Logf("three frontiers after %v", time.Since(began).Round(time.Millisecond))
+	s.homes(time.Minute, i1.name, i2.name, i3.name)
+	t.Logf("three indexers after %v", time.Since(began).Round(time.Millisecond))
+	s.reached(0.45, 2*time.Minute)
+
+	began = time.Now()
+	f1.stop()
+	f3.stop()
+	s.spread(30*time.Second, f2.name)
+	t.Logf("one frontier after %v", time.Since(began).Round(time.Millisecond))
+	for _, m := range []*member{i1, i2} {
+		run(t, time.Minute, program(t, "curtsy"), slices.Concat([]string{"retire"}, s.rig.at()[:2], []string{"--crawl", s.rig.crawl, m.name})...)
+		m.stop()
+	}
+	t.Logf("one indexer after %v", time.Since(began).Round(time.Millisecond))
+	if st := status(t, s.rig.at()...); st.InFlight+st.Queued == 0 {
+		t.Error("the crawl was over before all had moved: that proves little")
+	}
+	s.rig.done(3 * time.Minute)
+	log := s.exact(steadyDelay)
+	if n := s.again(log); n > 0 {
+		t.Errorf("%d URLs were asked for more than once", n)
+	}
+	rest, host := longestRest(log)
+	t.Logf("the longest rest of a host with work was %v (%s)", rest.Round(time.Millisecond), host)
+	if rest > leaseTime+spare {
+		t.Errorf("%s rested for %v, at most %v may pass", host, rest, leaseTime+spare)
+	}
+}
+
+// longestRest is the longest time between two requests to a host.
+func longestRest(log []simweb.Request) (longest time.Duration, host string) {
+	slices.SortStableFunc(log, func(a, b simweb.Request) int { return a.Start.Compare(b.Start) })
+	last := map[string]time.Time{}
+	for _, r := range log {
+		if before, ok := last[r.Host]; ok {
+			if d := r.Start.Sub(before); d > longest {
+				longest, host = d, r.Host
+			}
+		}
+		last[r.Host] = r.End
+	}
+	return longest, host
+}
+
+// homes waits until the pages of the shards are with these indexers, about equally many each.
+func (s *scene) homes(limit time.Duration, names ...string) {
+	s.t.Helper()
+	kv, err := s.rig.q.JS.KeyValue(s.t.Context(), crawl.Names(s.rig.crawl).Bucket())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for end := time.Now().Add(limit); ; time.Sleep(200 * time.Millisecond) {
+		count := map[string]int{}
+		moving := false
+		for i := range s.rig.spec.Shards {
+			e, err := kv.Get(s.t.Context(), crawl.Home(i))
+			if err != nil {
+				continue
+			}
+			for _, n := range names {
+				if strings.Contains(string(e.Value()), `"instance":"`+n+`"`) {
+					count[n]++
+				}
+			}
+			moving = moving || strings.Contains(string(e.Value()), `"parked"`)
+		}
+		fair := !moving
+		for _, n := range names {
+			fair = fair && count[n] >= s.rig.spec.Shards/len(names)
+		}
+		if fair {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("after %v the homes are %v, moving: %v", limit, count, moving)
+		}
+	}
+}
+
+// TestExternalDataLost kills a frontier in the middle of a crawl and removes its directory, and later does the same to an indexer.
+// Neither comes back. The others take the work over, and in the end everything is accounted for.
+func TestExternalDataLost(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, steady)
+	for range 2 {
+		s.rig.add(roleFrontier, "--checkpoint", "64KiB")
+		s.rig.add(roleIndexer, "--rebuild-after", "5s")
+		s.rig.add(roleFetcher)
+	}
+	byName := map[string]*member{}
+	for _, m := range s.rig.members {
+		byName[m.name] = m
+	}
+	s.create(steadyDelay)
+	s.reached(0.2, 2*time.Minute)
+	lose(t, byName["frontier-1"])
+	began := time.Now()
+	s.spread(time.Minute, "frontier-2")
+	t.Logf("the other frontier has all shards after %v", time.Since(began).Round(time.Millisecond))
+	s.reached(0.35, 2*time.Minute)
+	lost, all := s.stored("indexer-1")
+	lose(t, byName["indexer-1"])
+	s.homes(2*time.Minute, "indexer-2")
+	s.rig.done(4 * time.Minute)
+	log := s.exact(steadyDelay)
+	n := s.again(log)
+	t.Logf("%d pages were on the indexer lost; %d URLs were asked for again", lost, n)
+	if n < lost/2 {
+		t.Errorf("only %d URLs asked for again: where are the %d pages from?", n, lost)
+	}
+	// What came for its shards while nobody had them counts as lost, too; a frontier that dies costs a visit a host.
+	if most := all + 48*maxVisit/4; n > most {
+		t.Errorf("%d URLs asked for again, the shards that were lost have %d", n, all)
+	}
+}
+
+// stored is about how many pages an indexer has, and how many its shards will have in all.
+func (s *scene) stored(name string) (n, all int) {
+	kv, err := s.rig.q.JS.KeyValue(s.t.Context(), crawl.Names(s.rig.crawl).Bucket())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	there := map[int]bool{}
+	for i := range s.rig.spec.Shards {
+		if e, err := kv.Get(s.t.Context(), crawl.Home(i)); err == nil && strings.Contains(string(e.Value()), `"instance":"`+name+`"`) {
+			there[i] = true
+		}
+	}
+	for u, e := range s.want {
+		if e.Class == simweb.Stored && there[crawl.ShardOf(canon.URL(u).Host(), s.rig.spec.Shards)] {
+			all++
+		}
+	}
+	for u := range storedPages(s.t, s.rig.at()...) {
+		if there[crawl.ShardOf(canon.URL(u).Host(), s.rig.spec.Shards)] {
+			n++
+		}
+	}
+	return n, all
+}
+
+func lose(t *testing.T, m *member) {
+	t.Helper()
+	m.kill()
+	if err := os.RemoveAll(m.dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s is killed, its directory removed", m.name)
+}
