@@ -106,7 +106,7 @@ func (a *app) setPaused(ctx context.Context, l *live, paused bool, state string)
 		switch {
 		case ctx.Err() != nil:
 			return fmt.Errorf("crawl %q is to be %s, but nobody who works on it has said so yet: %w", l.names, state, errors.Join(err, ctx.Err()))
-		case err == nil && (st.State == "paused") == paused:
+		case err == nil && ((st.State == "paused") == paused || st.Trouble != ""):
 			fmt.Fprintf(a.stdout, "%s: %s queued, %d in flight\n", state, count(st.Queued, "URL"), st.InFlight)
 			return nil
 		}

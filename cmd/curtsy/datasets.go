@@ -2,34 +2,122 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) datasetsCommand() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "datasets", Short: "List the datasets that sites announce in /data.txt", Args: no}
+	var want wanted
+	cmd := &cobra.Command{
+		Use:   "datasets [WORD...]",
+		Short: "List the datasets that sites announce",
+		Long: `List the datasets that sites announce: in /data.txt, in their pages (schema.org and Croissant as JSON-LD), in a portal's
+data.json, in data packages. A dataset that several documents tell of is listed once; --json shows which of them says what, and where they
+contradict one another.
+
+With words, only datasets that have all of them in title, name, description, keywords, publisher or columns.`,
+		Example: `  curtsy datasets rain --license CC-BY-4.0,CC0-1.0`,
+		Args:    cobra.ArbitraryArgs,
+	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one dataset a line")
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+	want.flags(cmd)
+	return a.reading(cmd, func(cmd *cobra.Command, from answers, words []string) error {
 		if asJSON {
-			return from.Datasets(cmd.Context(), func(d crawl.DatasetInfo) error { return a.printJSON(d) })
+			return want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error { return a.printJSON(d) })
 		}
-		t, n := newTable(a.stdout, "ORIGIN", "NAME", "TYPE", "LICENSE", "TITLE", "URL"), int64(0)
-		err := from.Datasets(cmd.Context(), func(d crawl.DatasetInfo) error {
+		t, n := newTable(a.stdout, "ID", "ORIGIN", "NAME", "LICENSE", "TITLE", "URL"), int64(0)
+		err := want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
 			n++
-			return t.row(d.Origin, short(d.Name, 40), d.Type, short(d.License, 30), short(d.Title, 50), strings.Join(d.URLs, " "))
+			license := d.License
+			if d.SPDX != nil {
+				license = *d.SPDX
+			}
+			return t.row(d.ID, d.Origin, short(d.Name, 40), short(license, 30), short(d.Title, 50), strings.Join(d.URLs, " "))
 		})
-		if err != nil {
-			return err
+		if ferr := t.flush(); err == nil {
+			err = ferr
 		}
-		if err := t.flush(); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(a.stderr, count(n, "dataset"))
+		fmt.Fprintln(a.stderr, count(n, "dataset"))
 		return err
+	})
+}
+
+// wanted says which datasets are.
+type wanted struct{ licenses []string }
+
+func (w *wanted) flags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&w.licenses, "license", nil, "only under one of these licences, by their `SPDX` identifiers (unknown: those whose licence is none that is known)")
+}
+
+// datasets calls each for the datasets wanted.
+func (w *wanted) datasets(ctx context.Context, from answers, words []string, each func(crawl.DatasetInfo) error) error {
+	for _, l := range w.licenses {
+		if l != "unknown" && catalog.SPDX(l) == "" {
+			return usage("--license %q is no SPDX identifier known here; use for example CC-BY-4.0, CC0-1.0, ODbL-1.0, or unknown", l)
+		}
+	}
+	return from.Datasets(ctx, func(d crawl.DatasetInfo) error {
+		if !w.license(&d) || !hasWords(&d, words) {
+			return nil
+		}
+		return each(d)
+	})
+}
+
+func (w *wanted) license(d *crawl.DatasetInfo) bool {
+	return len(w.licenses) == 0 || slices.ContainsFunc(w.licenses, func(l string) bool {
+		if d.SPDX == nil {
+			return l == "unknown"
+		}
+		return *d.SPDX == catalog.SPDX(l)
+	})
+}
+
+// hasWords reports whether all words, in any case, are in what a dataset says of itself.
+func hasWords(d *crawl.DatasetInfo, words []string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	says := []string{d.Title, d.Name, d.Description, d.Publisher, d.Identifier}
+	says = append(append(says, d.Keywords...), d.Creators...)
+	for _, c := range d.Columns {
+		says = append(says, c.Name, c.Description)
+	}
+	text := strings.ToLower(strings.Join(says, "\n"))
+	for _, w := range words {
+		if !strings.Contains(text, strings.ToLower(w)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *app) exportDatasets() *cobra.Command {
+	var format string
+	var want wanted
+	cmd := &cobra.Command{Use: "datasets [WORD...]", Short: "Write the catalogue of datasets", Args: cobra.ArbitraryArgs}
+	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "one of `"+join(catalog.Formats)+"`")
+	want.flags(cmd)
+	return a.reading(cmd, func(cmd *cobra.Command, from answers, words []string) error {
+		if !slices.Contains(catalog.Formats, format) {
+			return usage("--format %q: use %s", format, join(catalog.Formats))
+		}
+		var all []crawl.DatasetInfo
+		missing := want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
+			all = append(all, d)
+			return nil
+		})
+		if missing != nil && len(all) == 0 {
+			return missing
+		}
+		return errors.Join(catalog.Export(a.stdout, format, all), missing)
 	})
 }
 
@@ -38,5 +126,15 @@ func (f *files) Datasets(_ context.Context, each func(crawl.DatasetInfo) error) 
 }
 
 func (l *live) Datasets(ctx context.Context, each func(crawl.DatasetInfo) error) error {
-	return gather(ctx, l, "datasets", nil, each)
+	var all []crawl.DatasetClaim
+	missing := gather(ctx, l, "datasets", nil, func(c crawl.DatasetClaim) error {
+		all = append(all, c)
+		return nil
+	})
+	for _, d := range catalog.Merge(all) {
+		if err := each(d); err != nil {
+			return err
+		}
+	}
+	return missing
 }

@@ -131,13 +131,14 @@ func (e *engine) makeServices() (err error) {
 	instance := e.instance()
 	e.frontier, err = frontier.New(e.q, e.spec, frontier.Options{
 		Dir: e.cfg.Dir, Instance: instance, Log: e.log, Registry: e.reg, Embedded: e.srv != nil, CrawlLog: e.crawlLog,
+		MinFree: int64(e.cfg.MinFree),
 	})
 	if err != nil {
 		return err
 	}
 	e.indexer, err = indexer.New(e.q, e.spec, indexer.Options{
 		Dir: e.cfg.Dir, Instance: instance, Log: e.log, Registry: e.reg, Embedded: e.srv != nil, Search: e.spec.Search,
-		Version: versionString(),
+		Version: versionString(), MinFree: int64(e.cfg.MinFree),
 	})
 	if err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write pages or links to standard output",
+		Short: "Write pages, links or datasets to standard output",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("there is no export of %q; use curtsy export pages, or curtsy export links", args[0])
+				return usage("there is no export of %q; use curtsy export pages, links or datasets", args[0])
 			}
 			return cmd.Help()
 		},
@@ -21,6 +21,7 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd.AddCommand(
 		a.export("pages", "Write all pages with their text", "jsonl", "text", "html"),
 		a.export("links", "Write which page leads to which URL", "jsonl"),
+		a.exportDatasets(),
 	)
 	return cmd
 }

@@ -25,6 +25,7 @@ func openFiles(dir string) (*files, error) {
 		f.Close()
 		return nil, err
 	}
+	x.Hide(f.Spec().Forgotten)
 	return &files{f, x}, nil
 }
 

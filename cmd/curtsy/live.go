@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -89,11 +90,13 @@ func gather[T any](ctx context.Context, l *live, question string, req any, each 
 }
 
 func (l *live) Status(ctx context.Context) (crawl.Status, error) {
-	var st crawl.Status
+	var parts []crawl.Status
 	err := gather(ctx, l, "status", nil, func(part crawl.Status) error {
-		st = frontier.AddStatus(st, part)
+		parts = append(parts, part)
 		return nil
 	})
+	st := frontier.Sum(parts)
+	st.PagesTrouble = l.pagesTrouble(ctx)
 	if err != nil || st.State != "running" || !resting(st) {
 		return st, err
 	}
@@ -101,6 +104,26 @@ func (l *live) Status(ctx context.Context) (crawl.Status, error) {
 		st.State = "done"
 	}
 	return st, nil
+}
+
+// pagesTrouble asks the indexers what keeps them from storing pages. Those that do not answer within two seconds are part of it.
+func (l *live) pagesTrouble(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	var all []string
+	err := gather(ctx, l, "indexer-status", nil, func(part crawl.IndexerStatus) error {
+		if part.Paused != "" {
+			all = append(all, part.Paused)
+		}
+		return nil
+	})
+	var missing *ask.IncompleteError
+	if errors.As(err, &missing) {
+		all = append(all, fmt.Sprintf("%d of %d shards have no indexer at the moment, their pages wait in the queue", len(missing.Missing), missing.Shards))
+	} else if err != nil {
+		all = append(all, "no indexer answers: "+err.Error())
+	}
+	return strings.Join(all, "; ")
 }
 
 // resting reports whether a crawl that runs may have nothing to do; whether it is done takes a closer look.

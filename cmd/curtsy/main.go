@@ -48,8 +48,8 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(suggestFlag)
 	root.AddCommand(
 		a.crawlCommand(), a.seedCommand(), a.demoCommand(),
-		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.hostsCommand(), a.explainCommand(), a.exportCommand(),
-		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.reindexCommand(),
+		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.hostsCommand(), a.mirrorsCommand(), a.explainCommand(), a.exportCommand(),
+		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.forgetCommand(), a.reindexCommand(),
 		a.checkCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
 	)
 	return root

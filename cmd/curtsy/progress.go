@@ -78,6 +78,8 @@ func progressLine(st crawl.Status) string {
 // timeLeft is honest about what it does not know.
 func timeLeft(st crawl.Status) string {
 	switch {
+	case st.Trouble != "":
+		return "paused: disk full (curtsy status)"
 	case st.State == "paused":
 		return "paused (curtsy resume)"
 	case st.ETA == nil:
@@ -86,9 +88,23 @@ func timeLeft(st crawl.Status) string {
 		return fmt.Sprintf("%s left, %s on hold", service.ETA(st), count(int64(len(st.Held)), "host"))
 	}
 	if st.Queued+st.InFlight == 0 {
+		if st.NextAgain != nil && st.Stored > 0 {
+			return "keeping them fresh, next " + clock(*st.NextAgain, time.Now())
+		}
 		return "finishing"
 	}
 	return service.ETA(st) + " left"
+}
+
+// clock is when something is due, as short as it can be said.
+func clock(t, now time.Time) string {
+	switch d := t.Sub(now); {
+	case d <= time.Second:
+		return "now"
+	case d < 18*time.Hour:
+		return "at " + t.Local().Format(time.TimeOnly)
+	}
+	return "on " + t.Local().Format(time.DateTime)
 }
 
 // clear takes the line off the screen.

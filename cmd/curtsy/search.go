@@ -56,6 +56,9 @@ func (a *app) printHits(ans crawl.SearchAnswer) {
 		if h.Snippet != nil && *h.Snippet != "" {
 			fmt.Fprintf(a.stdout, "   %s\n", clean(*h.Snippet))
 		}
+		if len(h.Also) > 0 {
+			fmt.Fprintf(a.stdout, "   also at %s\n", strings.Join(h.Also, " "))
+		}
 	}
 	if len(ans.Hits) == 0 {
 		fmt.Fprintln(a.stderr, "nothing found")

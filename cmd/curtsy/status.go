@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -31,14 +32,15 @@ func (a *app) statusCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
 	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
 		st, err := from.Status(cmd.Context())
-		if err != nil {
+		if err != nil && len(st.Shards) == 0 {
 			return err
 		}
+		// With shards that do not answer, what the others say is wanted all the more; the error says which are missing.
 		if asJSON {
-			return a.printJSON(st)
+			return errors.Join(a.printJSON(st), err)
 		}
 		printStatus(a.stdout, st)
-		return nil
+		return err
 	})
 }
 
@@ -55,6 +57,15 @@ func printStatus(w io.Writer, st crawl.Status) {
 	}
 	if st.State == "running" {
 		fmt.Fprintf(w, "%.1f URLs a second, time left: %s\n", st.Rate, service.ETA(st))
+	}
+	if st.NextAgain != nil {
+		fmt.Fprintf(w, "%s asked for again in time, the next %s\n", count(st.Again, "URL"), clock(*st.NextAgain, time.Now()))
+	}
+	if st.Trouble != "" {
+		fmt.Fprintf(w, "paused because %s\n", st.Trouble)
+	}
+	if st.PagesTrouble != "" {
+		fmt.Fprintf(w, "pages are not all stored: %s\n", st.PagesTrouble)
 	}
 	printReasons(w, st)
 	printHeld(w, st)

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/pkg/queue"
 )
 
 // ending is how a crawl's run ended.
@@ -54,7 +55,7 @@ func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
 		case run.Err() != nil:
 			w.over(run)
 			return nil
-		case errors.Is(err, ask.ErrIncomplete), errors.Is(err, ask.ErrNobody):
+		case errors.Is(err, ask.ErrIncomplete), errors.Is(err, ask.ErrNobody), queue.Unanswered(err):
 			w.e.log.Warn("not everybody answers; waiting", "err", err)
 		case err != nil:
 			return err
@@ -91,14 +92,14 @@ func (w *watcher) over(run context.Context) {
 }
 
 // reached names the limit that has ended the crawl. Depth and pages per host do not keep the rest of a crawl from being
-// done, so they count when it is.
+// done, so they count when it is. The number of pages does not keep those that are stored from being kept fresh.
 func reached(spec crawl.Spec, st crawl.Status, done bool) string {
 	switch {
 	case st.Limit != "":
 		return st.Limit
-	case spec.MaxPages > 0 && st.Stored >= spec.MaxPages && st.Queued > 0 && st.InFlight == 0:
+	case spec.MaxPages > 0 && !spec.Recrawl && st.Stored >= spec.MaxPages && st.Queued > 0 && st.InFlight == 0:
 		return "max-pages"
-	case spec.MaxBytes > 0 && st.Bytes >= spec.MaxBytes && st.Queued+st.InFlight > 0:
+	case spec.MaxBytes > 0 && st.Bytes >= spec.MaxBytes && st.Queued+st.InFlight+st.Again > 0:
 		return "max-bytes"
 	case done && st.ByReason[string(crawl.ReasonDepth)] > 0:
 		return "max-depth"

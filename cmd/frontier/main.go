@@ -46,6 +46,7 @@ func serve(ctx context.Context, cfg *config.Frontier, stderr io.Writer) (err err
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
 		return frontier.New(p.Queue, p.Spec, frontier.Options{
 			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, CrawlLog: crawlLog,
+			Checkpoint: int64(cfg.Checkpoint), MinFree: int64(cfg.MinFree),
 		})
 	})
 }

@@ -39,6 +39,7 @@ func serve(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err erro
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
 		return indexer.New(p.Queue, p.Spec, indexer.Options{
 			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, Search: p.Spec.Search,
+			RebuildAfter: cfg.RebuildAfter, MinFree: int64(cfg.MinFree),
 		})
 	})
 }

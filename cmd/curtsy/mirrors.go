@@ -1,0 +1,57 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) mirrorsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "mirrors",
+		Short: "List the hosts that name another as their main mirror, or were found to be one",
+		Long: `List the origins that name a main mirror in their robots.txt (Host:), and those found to be another name of a site: because
+all their pages have moved there, or because they are the same with and without www.
+
+  main         it names itself
+  mirror       it is a mirror of MAIN: its pages are kept under MAIN's addresses; EVIDENCE says how that is known
+  unconfirmed  it names MAIN, which is all there is to it: see WHY. Its pages stay closed, as its robots.txt asks`,
+		Args: no,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one origin a line")
+	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+		if asJSON {
+			return from.Mirrors(cmd.Context(), func(m crawl.MirrorInfo) error { return a.printJSON(m) })
+		}
+		t, n := newTable(a.stdout, "ORIGIN", "STATE", "MAIN", "EVIDENCE", "SINCE", "WHY"), int64(0)
+		err := from.Mirrors(cmd.Context(), func(m crawl.MirrorInfo) error {
+			n++
+			why := m.Reason
+			if m.Detail != "" {
+				why += ": " + short(m.Detail, 100)
+			}
+			return t.row(m.Origin, m.State, m.Main, cmp.Or(m.Evidence, "-"), m.Since.Local().Format(time.DateTime), why)
+		})
+		if err != nil {
+			return err
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(a.stderr, count(n, "origin"))
+		return err
+	})
+}
+
+func (f *files) Mirrors(_ context.Context, each func(crawl.MirrorInfo) error) error {
+	return f.frontier.Mirrors(each)
+}
+
+func (l *live) Mirrors(ctx context.Context, each func(crawl.MirrorInfo) error) error {
+	return gather(ctx, l, "mirrors", nil, each)
+}

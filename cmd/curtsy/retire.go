@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) retireCommand() *cobra.Command {
+	cfg := config.NewReader()
+	var undo bool
+	cmd := &cobra.Command{
+		Use:   "retire INDEXER",
+		Short: "Have an indexer give its pages to the others, for good",
+		Long: `Have an indexer give its shards, with the pages in them, to the other indexers, and wait until it has none.
+
+It must be running, and so must the others. Afterwards it can be stopped and its directory removed. A frontier needs no such
+word: stopping it is enough. --undo lets it have shards again.`,
+		Example: `  curtsy retire --nats nats://127.0.0.1:4222 --crawl docs indexer-2`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || crawl.CheckName(args[0]) != nil {
+				return usage("retire takes the name of one indexer (its --instance), for example indexer-2")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&undo, "undo", false, "let the indexer have shards again")
+	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
+		l, err := a.reach(cmd.Context(), cfg)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		if undo {
+			if err := l.kv.Delete(cmd.Context(), crawl.Retired(args[0])); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "%s is given shards again\n", args[0])
+			return nil
+		}
+		return a.retire(cmd.Context(), l, args[0])
+	})
+}
+
+// retire says that the indexer is to go, and waits until no shard has its home there. Interrupted, the word stands.
+func (a *app) retire(ctx context.Context, l *live, name string) error {
+	homes, err := l.homes(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(homes, name) {
+		return fmt.Errorf("no shard of crawl %q has its home on %q; those that have some: %s", l.names, name, strings.Join(instances(homes), ", "))
+	}
+	if len(instances(homes)) == 1 && !l.otherIndexer(ctx, name) {
+		return fmt.Errorf("%s is the only indexer of crawl %q: start another first", name, l.names)
+	}
+	if _, err := l.kv.PutString(ctx, crawl.Retired(name), time.Now().UTC().Format(time.RFC3339)); err != nil {
+		return err
+	}
+	for last := -1; ; {
+		left := 0
+		for _, h := range homes {
+			if h == name {
+				left++
+			}
+		}
+		switch {
+		case left == 0:
+			fmt.Fprintf(a.stdout, "%s has no shard any more; it can be stopped\n", name)
+			return nil
+		case left != last:
+			fmt.Fprintf(a.stderr, "%s has %s left to give away\n", name, count(int64(left), "shard"))
+			last = left
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s still has %s; it goes on giving them away: %w", name, count(int64(left), "shard"), ctx.Err())
+		case <-time.After(500 * time.Millisecond):
+		}
+		if homes, err = l.homes(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// homes says of each shard which indexer has its pages; "" where none has yet.
+func (l *live) homes(ctx context.Context) ([]string, error) {
+	homes := make([]string, l.spec.Shards)
+	for i := range homes {
+		e, err := l.kv.Get(ctx, crawl.Home(i))
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("home of shard %d: %w", i, err)
+		}
+		var h struct{ Instance string }
+		if err := json.Unmarshal(e.Value(), &h); err != nil {
+			return nil, fmt.Errorf("home of shard %d: %w", i, err)
+		}
+		homes[i] = h.Instance
+	}
+	return homes, nil
+}
+
+// instances are the names among homes, sorted, once each.
+func instances(homes []string) []string {
+	homes = slices.Clone(homes)
+	slices.Sort(homes)
+	return slices.DeleteFunc(slices.Compact(homes), func(s string) bool { return s == "" })
+}
+
+// otherIndexer reports whether an indexer besides name says that it is there.
+func (l *live) otherIndexer(ctx context.Context, name string) bool {
+	kv, err := l.q.JS.KeyValue(ctx, l.names.Members())
+	if err != nil {
+		return false
+	}
+	keys, err := kv.Keys(ctx)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(keys, func(k string) bool { return strings.HasPrefix(k, "indexer.") && k != "indexer."+name })
+}
