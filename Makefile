@@ -1,7 +1,7 @@
 # What CI runs, a developer runs: `make check` before a commit, `make ci` before a push.
 GO ?= go
 
-.PHONY: check test race external fuzz bench real ci cover
+.PHONY: check test race external chaos fuzz bench real ci cover
 
 check: ## gofmt, vet, tidy, tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run: gofmt -w .'; exit 1; }
@@ -16,7 +16,13 @@ race:
 	$(GO) test -race ./...
 
 external: ## needs nginx, Docker and docker-compose: there a missing tool is a failure
-	$(GO) test -tags external -count=1 -timeout 15m ./...
+	$(GO) test -tags external -count=1 -timeout 30m ./...
+
+chaos: export CHAOS_URLS ?= 20000
+chaos: export CHAOS_HOSTS ?= 240
+chaos: export CHAOS_KILLS ?= 32
+chaos: ## a crawl by seven daemons and three NATS servers that are killed at random; SEEDS=10 for ten of them
+	$(GO) test -tags external -count=1 -timeout $$(( $${SEEDS:-1} * 12 ))m -v -run '^TestExternalChaos$$' ./internal/deploytest
 
 FUZZTIME ?= 30s
 fuzz: ## every fuzz target for FUZZTIME

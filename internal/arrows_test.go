@@ -20,6 +20,8 @@ var siblings = map[string]bool{"frontier": true, "fetcher": true, "indexer": tru
 var lower = map[string][]string{
 	"crawl":    {"pkg/canon"},
 	"scope":    {"pkg/canon"},
+	"disk":     {},
+	"likeness": {},
 	"ask":      {"internal/crawl", "pkg/queue", "pkg/canon"},
 	"htmlscan": {"internal/crawl", "pkg/canon", "pkg/robotstag"},
 	"pages":    {"internal/crawl", "pkg/canon"},
