@@ -79,13 +79,10 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 			all = append(all, s.read(p, now))
 		}
 	}
-	if err := s.offerStrays(ctx, all); err != nil {
-		return err
-	}
 	s.pace(ctx, all)
 	s.began = time.Now()
 	err := s.keep(ctx, all)
-	failed = errors.Join(failed, s.glue(ctx, words))
+	failed = errors.Join(failed, s.offerStrays(ctx, all), s.glue(ctx, words))
 	if err != nil && len(batch) == 1 && len(all) > 1 {
 		// Not all of them need to be what the store cannot take.
 		for i := range all {

@@ -84,7 +84,9 @@ func (w *world) start(o Options) (x *Indexer, stop func()) {
 		o.Instance = "one"
 	}
 	o.Log = testLog()
-	o.Pace = 5 * time.Millisecond
+	if o.Pace == 0 {
+		o.Pace = 5 * time.Millisecond
+	}
 	if o.Term == 0 {
 		o.Term = time.Second
 	}

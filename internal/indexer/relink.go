@@ -158,7 +158,8 @@ func (o *offerer) linksOf(p *pages.Page) crawl.Links {
 }
 
 // offerStrays offers the links of pages that were fetched under another scope than the present one: visits that were
-// under way when it changed. Called before the pages are stored, so that none is stored without.
+// under way when it changed. Called when the pages are stored and not yet acknowledged: if the scope changes after this has
+// looked at it, relink finds the pages in the store; if the process dies before, they are delivered again.
 func (s *shard) offerStrays(ctx context.Context, batch []pages.Page) error {
 	s.x.mu.Lock()
 	spec := s.x.spec
