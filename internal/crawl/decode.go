@@ -252,6 +252,8 @@ func (d *dec) errandFields(r *Errand) {
 			r.ETag = d.str()
 		case 7:
 			r.LastModified = d.str()
+		case 8:
+			r.Form = d.str()
 		default:
 			d.skip()
 		}
@@ -308,6 +310,9 @@ func DecodeEvent(b []byte) (ev Event, err error) {
 			ev.Missing = append(ev.Missing, d.unheld())
 		case 13:
 			ev.Removed = append(ev.Removed, d.unheld())
+		case 14:
+			ev.Reports = append(ev.Reports, Report{})
+			d.msg(func() { d.report(&ev.Reports[len(ev.Reports)-1]) })
 		default:
 			d.skip()
 		}
@@ -333,7 +338,9 @@ func (d *dec) links(l *Links) {
 		case 7:
 			l.Via = canon.Host(d.str())
 		case 8:
-			l.Sitemap = d.bool()
+			l.Source = Source(d.uint())
+		case 9:
+			l.Gone = d.bool()
 		default:
 			d.skip()
 		}
@@ -355,6 +362,65 @@ func (d *dec) answer(a *Answer) {
 			d.msg(func() { d.sample(&a.Sample) })
 		case 6:
 			d.msg(func() { d.sitemap(&a.Sitemap) })
+		case 7:
+			d.msg(func() { d.rup(&a.RUP) })
+		default:
+			d.skip()
+		}
+	}
+}
+
+func (d *dec) rup(r *RUP) {
+	for f := d.next(); f != 0; f = d.next() {
+		switch f {
+		case 1:
+			r.Status = d.int()
+		case 2:
+			r.Reason = d.str()
+		case 3:
+			r.Retry = d.bool()
+		case 4:
+			r.RetryAfter = d.dur()
+		case 5:
+			r.Body = d.bytes()
+		case 6:
+			r.Fresh = d.dur()
+		case 7:
+			r.Key = d.str()
+		case 8:
+			r.Sequence = d.uint()
+		case 9:
+			r.Entries = d.int()
+		case 10:
+			r.Refused = d.int()
+		default:
+			d.skip()
+		}
+	}
+}
+
+func (d *dec) report(r *Report) {
+	for f := d.next(); f != 0; f = d.next() {
+		switch f {
+		case 1:
+			r.Origin = d.origin()
+		case 2:
+			r.Address = d.str()
+		case 3:
+			r.Index = d.bool()
+		case 4:
+			r.Number = d.uint()
+		case 5:
+			r.Part = d.int()
+		case 6:
+			r.Parts = d.int()
+		case 7:
+			r.Received = d.stamp()
+		case 8:
+			r.Links = append(r.Links, Links{})
+			d.msg(func() { d.links(&r.Links[len(r.Links)-1]) })
+		case 9:
+			r.Refused = d.int()
 		default:
 			d.skip()
 		}

@@ -126,6 +126,7 @@ func (e *enc) errand(r *Errand) {
 	e.int(5, r.ReplyShard)
 	e.str(6, r.ETag)
 	e.str(7, r.LastModified)
+	e.str(8, r.Form)
 }
 
 func (e *enc) claim(c *Claim) {
@@ -144,6 +145,47 @@ func (e *enc) sample(s *Sample) {
 	e.uint(3, s.Likeness)
 	e.str(4, s.Reason)
 	e.str(5, s.Location)
+}
+
+func (e *enc) links(l *Links) {
+	e.str(1, string(l.FoundOn))
+	e.int(2, l.Depth)
+	e.int(3, l.Hops)
+	for _, u := range l.URLs {
+		e.elem(4, string(u))
+	}
+	e.bool(5, l.Seed)
+	e.uints(6, l.Mods)
+	e.str(7, string(l.Via))
+	e.uint(8, uint64(l.Source))
+	e.bool(9, l.Gone)
+}
+
+func (e *enc) rup(r *RUP) {
+	e.int(1, r.Status)
+	e.str(2, r.Reason)
+	e.bool(3, r.Retry)
+	e.dur(4, r.RetryAfter)
+	e.bytes(5, r.Body)
+	e.dur(6, r.Fresh)
+	e.str(7, r.Key)
+	e.uint(8, r.Sequence)
+	e.int(9, r.Entries)
+	e.int(10, r.Refused)
+}
+
+func (e *enc) report(r *Report) {
+	e.str(1, origin(r.Origin))
+	e.str(2, r.Address)
+	e.bool(3, r.Index)
+	e.uint(4, r.Number)
+	e.int(5, r.Part)
+	e.int(6, r.Parts)
+	e.stamp(7, r.Received)
+	for i := range r.Links {
+		e.msg(8, func() { e.links(&r.Links[i]) })
+	}
+	e.int(9, r.Refused)
 }
 
 func (e *enc) sitemap(s *Sitemap) {
@@ -178,19 +220,7 @@ func AppendEvent(b []byte, ev *Event) []byte {
 	e.uint(1, Version)
 	e.visitID(2, ev.Visit)
 	for i := range ev.Links {
-		l := &ev.Links[i]
-		e.msg(3, func() {
-			e.str(1, string(l.FoundOn))
-			e.int(2, l.Depth)
-			e.int(3, l.Hops)
-			for _, u := range l.URLs {
-				e.elem(4, string(u))
-			}
-			e.bool(5, l.Seed)
-			e.uints(6, l.Mods)
-			e.str(7, string(l.Via))
-			e.bool(8, l.Sitemap)
-		})
+		e.msg(3, func() { e.links(&ev.Links[i]) })
 	}
 	for i := range ev.Robots {
 		e.msg(4, func() { e.robots(&ev.Robots[i]) })
@@ -209,6 +239,7 @@ func AppendEvent(b []byte, ev *Event) []byte {
 			e.msg(4, func() { e.claim(&ev.Answers[i].Claim) })
 			e.msg(5, func() { e.sample(&ev.Answers[i].Sample) })
 			e.msg(6, func() { e.sitemap(&ev.Answers[i].Sitemap) })
+			e.msg(7, func() { e.rup(&ev.Answers[i].RUP) })
 		})
 	}
 	for _, u := range ev.StoreFailed {
@@ -221,6 +252,9 @@ func AppendEvent(b []byte, ev *Event) []byte {
 	e.str(11, ev.StoreLost)
 	e.unheld(12, ev.Missing)
 	e.unheld(13, ev.Removed)
+	for i := range ev.Reports {
+		e.msg(14, func() { e.report(&ev.Reports[i]) })
+	}
 	return e.b
 }
 

@@ -28,6 +28,7 @@ type Event struct {
 	Missing []Unheld
 	// Removed are URLs whose pages were held until their unavailable_after came: from then on they are refused, noindex.
 	Removed []Unheld
+	Reports []Report // of RUP sites of this shard
 }
 
 // Unheld is a URL whose page is not held, although the outcome of Visit says Stored. What a later visit says counts as it is. The
@@ -50,8 +51,50 @@ type Links struct {
 	// Via is the mirror under whose name these pages are known: its frontier forwards them to the main host's shard, and has
 	// charged them to its own budget (protocols §2.5).
 	Via canon.Host
-	// Sitemap says that they come from a sitemap, FoundOn.
-	Sitemap bool
+	// Source says by whom they are told: anything but a page makes them an update, with Mods and Gone as hints and nothing more.
+	Source Source
+	// Gone says that these pages are told to be no more: those held are looked at again, the others mean nothing.
+	Gone bool
+}
+
+// Source is who tells of a URL.
+type Source uint8
+
+// The sources.
+const (
+	SourcePage    Source = iota // a link on a page, a redirect, or a seed
+	SourceSitemap               // a sitemap, FoundOn
+	SourceFeed                  // a feed, FoundOn
+	SourceRUP                   // a RUP report (protocols §6.4) of the site with the /rupinfo.txt FoundOn
+)
+
+// String is the word used in JSON and on the command line; empty for a page.
+func (s Source) String() string {
+	switch s {
+	case SourceSitemap:
+		return "sitemap"
+	case SourceFeed:
+		return "feed"
+	case SourceRUP:
+		return "rup"
+	}
+	return ""
+}
+
+// Report is a RUP report, or a part of one that is too large for one message; all parts go to the shard of its site. Applied again
+// it changes nothing: reports are numbered.
+type Report struct {
+	Origin canon.Origin // the site: the origin of its URLBase
+	// Address is the local part of the address that it was mailed to, which only that site was told; empty with Index.
+	Address string
+	Index   bool   // the answer to GetIndex, which was asked for
+	Number  uint64 // SequenceNumber; 0: none
+	Part    int    // from 0
+	Parts   int    // how many there are
+	// Received is when it came, by the clock of who received it.
+	Received time.Time
+	Links    []Links // of SourceRUP
+	Refused  int     // entries that are not the site's to tell
 }
 
 // Outcome ends a visit. It frees the host only if the visit is the outstanding one, and counts for a URL only if the

@@ -155,6 +155,8 @@ const (
 	// ErrandTwin is between frontiers and costs no request: Origin and URL's origin are www.h and h, the same site perhaps
 	// (design §7). Hop says what is wanted: see the Twin constants.
 	ErrandTwin ErrandKind = 6
+	// ErrandRUP asks for Origin's /rupinfo.txt, at URL, or with Form for an action of its RUP-CGI (protocols §6.2).
+	ErrandRUP ErrandKind = 8
 )
 
 // What ErrandTwin wants of URL's origin.
@@ -176,6 +178,9 @@ type Errand struct {
 	// ErrandSitemap: as it was answered last, put in when the errand is granted; not part of what identifies it.
 	ETag         string
 	LastModified string
+	// ErrandRUP: the parameters to post, application/x-www-form-urlencoded; empty: a GET of /rupinfo.txt. It may hold a registration
+	// key, so it is never logged, and put in when the errand is granted; not part of what identifies it.
+	Form string
 }
 
 // Answer is what came of an errand.
@@ -187,6 +192,7 @@ type Answer struct {
 	Claim   Claim   // ErrandClaim
 	Sample  Sample  // ErrandSample
 	Sitemap Sitemap // ErrandSitemap
+	RUP     RUP     // ErrandRUP
 }
 
 // ClaimKind is what an origin's robots.txt says of its being a mirror (protocols §2.4).
@@ -233,6 +239,20 @@ type Sitemap struct {
 	ETag         string
 	LastModified string
 	Reason       string // for people: why it was not read, or not to its end
+}
+
+// RUP is what came of asking a site about its updates. The report of a GetIndex goes into the log before, as a Report.
+type RUP struct {
+	Status     int           // HTTP status, 0 without an answer
+	Reason     string        // for people: why it did not work out; empty when it did. Begins with "robots" when its rules forbid it
+	Retry      bool          // trouble that may pass: no answer, 429 or 5xx
+	RetryAfter time.Duration // what a 429 or 503 asked for
+	Body       []byte        // /rupinfo.txt, at most rup.MaxInfo bytes
+	Fresh      time.Duration // /rupinfo.txt: how long it may be used without asking again; 0: not said
+	Key        string        // Register: the registration key; never logged
+	Sequence   uint64        // GetSequenceNumber
+	Entries    int           // GetIndex: changes it told of that are the site's to tell
+	Refused    int           // GetIndex: others
 }
 
 // ProbeState is what asking for a well-known file led to.

@@ -14,9 +14,11 @@ var (
 	testOrigin = canon.Origin{Scheme: "https", Host: "a.example", Port: 8443}
 	testRobots = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, true, 5, true}
 	testProbe  = Probe{testOrigin, ProbePending, 301, 2, "r", "http://b.example/d", 3}
-	testErrand = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l"}
+	testErrand = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l", "f"}
 	testAnswer = Answer{testErrand, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
-		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r"}}
+		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r"}, RUP{200, "r", true, 1, []byte("b"), 2, "k", 3, 4, 5}}
+	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, "m.example", SourceRUP, true}
+	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5}
 	testVisitID = VisitID{1 << 40, 77}
 	testResult  = Result{"http://a.example/x", Failed, ReasonHTTP5xx, 503, 4, "Disallow: /", "http://a.example/y", 99, time.Second, true, time.UnixMilli(1_700_000_000_001), 1 << 63, "e", "l", true, true}
 )
@@ -81,9 +83,9 @@ func TestWireRoundTrip(t *testing.T) {
 	roundTrip(t, testRobots, gotRobots, err)
 
 	ev := Event{
-		Visit: testVisitID, Fetcher: "f1", Links: []Links{{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, "m.example", true}},
+		Visit: testVisitID, Fetcher: "f1", Links: []Links{testLinks},
 		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Answers: []Answer{testAnswer}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"}, StoreLost: "5f",
-		Missing: []Unheld{{"http://a.example/1", testVisitID}}, Removed: []Unheld{{"http://a.example/2", testVisitID}},
+		Missing: []Unheld{{"http://a.example/1", testVisitID}}, Removed: []Unheld{{"http://a.example/2", testVisitID}}, Reports: []Report{testReport},
 		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []Errand{testErrand}, true, 7},
 	}
 	gotEvent, err := DecodeEvent(AppendEvent(nil, &ev))

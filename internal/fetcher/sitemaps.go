@@ -210,7 +210,7 @@ func (r *sitemapReader) of(shard int) *sitemapEntries {
 	i := slices.IndexFunc(r.shards, func(b sitemapEntries) bool { return b.shard == shard })
 	if i < 0 {
 		i = len(r.shards)
-		r.shards = append(r.shards, sitemapEntries{shard: shard, links: crawl.Links{FoundOn: r.e.URL, Depth: 1, Sitemap: true}})
+		r.shards = append(r.shards, sitemapEntries{shard: shard, links: crawl.Links{FoundOn: r.e.URL, Depth: 1, Source: crawl.SourceSitemap}})
 	}
 	return &r.shards[i]
 }

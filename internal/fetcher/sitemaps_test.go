@@ -56,7 +56,7 @@ func (d *desk) told(shards int) (links []string, mods []int64, errands []crawl.E
 	defer d.mu.Unlock()
 	for i, e := range d.events {
 		for _, l := range e.Links {
-			if !l.Sitemap || l.Depth != 1 || l.Hops != 0 || len(l.Mods) != 0 && len(l.Mods) != len(l.URLs) {
+			if l.Source != crawl.SourceSitemap || l.Depth != 1 || l.Hops != 0 || len(l.Mods) != 0 && len(l.Mods) != len(l.URLs) {
 				d.t.Errorf("links %+v", l)
 			}
 			for j, u := range l.URLs {

@@ -415,7 +415,7 @@ func TestHints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2", "http://a.example/3")
 		sitemap := func(mods ...time.Time) {
-			l := crawl.Links{FoundOn: "http://a.example/sitemap.xml", Depth: 1, Sitemap: true, URLs: []canon.URL{"http://a.example/", "http://a.example/2", "http://a.example/3"}}
+			l := crawl.Links{FoundOn: "http://a.example/sitemap.xml", Depth: 1, Source: crawl.SourceSitemap, URLs: []canon.URL{"http://a.example/", "http://a.example/2", "http://a.example/3"}}
 			for _, m := range mods {
 				l.Mods = append(l.Mods, m.Unix())
 			}
