@@ -27,6 +27,7 @@ var lower = map[string][]string{
 	"pages":    {"internal/crawl", "pkg/canon"},
 	"search":   {"internal/crawl", "internal/pages", "pkg/canon"},
 	"simweb":   {},
+	"updates":  {"internal/crawl", "pkg/canon", "pkg/queue", "pkg/rup"},
 	"catalog":  {"internal/crawl", "pkg/canon", "pkg/datatxt"},
 }
 

@@ -1,0 +1,87 @@
+package updates
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"fmt"
+	"net/mail"
+	"strings"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Addresses makes the addresses that sites are told to report to: one for each site and registration (protocols §6.5). Nothing needs
+// to be looked up to see whether an address is one of them, so mail to others is refused before it is sent. The zero value makes
+// none. It may be used by any number of goroutines.
+type Addresses struct {
+	Mailbox string // the operator's: curtsy@crawler.example
+	Secret  []byte // the crawl's, at least 16 bytes
+}
+
+const (
+	idBytes  = 8  // of the digest that stands for site and attempt
+	macBytes = 12 // cannot be guessed
+)
+
+// Both letter cases are the same to some mail servers.
+var addressEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// NewSecret returns a secret for Addresses.
+func NewSecret() []byte {
+	b := make([]byte, 32)
+	rand.Read(b) // never fails
+	return b
+}
+
+// CheckMailbox returns why reports cannot be sent to addresses made of a mailbox: it must be a plain address with a dotted domain, and
+// leave room for what is added (protocols §6.2 allows 254 characters, RFC 5321 §4.5.3.1.1 64 before the @).
+func CheckMailbox(mailbox string) error {
+	a, err := mail.ParseAddress(mailbox)
+	if err != nil || a.Address != mailbox || a.Name != "" || strings.ContainsAny(mailbox, "\"<> \r\n") {
+		return fmt.Errorf("%q is not a plain mail address; use one such as curtsy@crawler.example", mailbox)
+	}
+	local, domain, _ := strings.Cut(mailbox, "@")
+	switch {
+	case !strings.Contains(domain, ".") || strings.HasPrefix(domain, "["):
+		return fmt.Errorf("%q: sites accept addresses with a dotted domain only; use one such as curtsy@crawler.example", mailbox)
+	case len(local) > 64-1-addressEncoding.EncodedLen(idBytes+macBytes), len(domain) > 180:
+		return fmt.Errorf("%q is too long: up to 31 characters before the @, 180 after it", mailbox)
+	case strings.Contains(local, "+"):
+		return fmt.Errorf("%q: the part before the @ must not have a +; one is added for each site", mailbox)
+	}
+	return nil
+}
+
+// For is the address for reports of a site, in its n-th registration: a lost key cannot be had again, and an address is
+// registered once only (§6.2).
+func (a Addresses) For(o canon.Origin, n int) string {
+	d := sha256.Sum256(fmt.Appendf(nil, "%s %d", o, n))
+	id := d[:idBytes]
+	local, domain, _ := strings.Cut(a.Mailbox, "@")
+	return local + "+" + addressEncoding.EncodeToString(append(id, a.mac(id)...)) + "@" + domain
+}
+
+// Has reports whether an address is one that For made, and returns it as For wrote it.
+func (a Addresses) Has(address string) (as string, ok bool) {
+	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
+	mailbox, host, _ := strings.Cut(a.Mailbox, "@")
+	name, token, found := strings.Cut(local, "+")
+	if !found || len(a.Secret) == 0 || name != strings.ToLower(mailbox) || domain != strings.ToLower(host) {
+		return "", false
+	}
+	b, err := addressEncoding.DecodeString(token)
+	if err != nil || len(b) != idBytes+macBytes || addressEncoding.EncodeToString(b) != token || !hmac.Equal(b[idBytes:], a.mac(b[:idBytes])) {
+		return "", false
+	}
+	return mailbox + "+" + token + "@" + host, true
+}
+
+func (a Addresses) mac(id []byte) []byte {
+	m := hmac.New(sha256.New, a.Secret)
+	m.Write(binary.BigEndian.AppendUint64([]byte("curtsy report address "), uint64(len(id))))
+	m.Write(id)
+	return m.Sum(nil)[:macBytes]
+}
