@@ -13,7 +13,8 @@
 // evidence: [Check] and [CheckFile] find requests that came too early, at the same time, or where they were not allowed.
 //
 // Sites stand still, so that a crawl can be compared with what was expected. A test about change puts other answers in
-// their place with [Web.Override], of which Forbidden and Expect know nothing.
+// their place with [Web.Override], of which Forbidden and Expect know nothing, or lets numbered pages become others with
+// [Web.Change].
 //
 // # Time in the log
 //

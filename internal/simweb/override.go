@@ -18,11 +18,17 @@ type Answer struct {
 type overrides struct {
 	any atomic.Bool // there was ever one: spares the others the lock
 	mu  sync.RWMutex
-	at  map[string]reply // by host and path; guarded by mu
+	at  map[string]override // by host and path; guarded by mu
 }
 
-// Override lets a URL of the web, robots.txt too, answer otherwise from now on; nil restores what was there. Forbidden,
-// Expect and the log's Forbidden do not know of it.
+type override struct {
+	reply
+	etag string // what a request for another copy names to be told that there is none; "" answers every request in full
+}
+
+// Override lets a URL of the web, robots.txt too, answer otherwise from now on; nil restores what was there. An
+// answer of status 200 with an ETag among its header lines is 304, with the same lines, to whoever has it. Forbidden, Expect and the
+// log's Forbidden do not know of it.
 func (w *Web) Override(rawURL string, a *Answer) {
 	host, path, ok := w.split(rawURL)
 	if !ok {
@@ -35,7 +41,7 @@ func (w *Web) Override(rawURL string, a *Answer) {
 		delete(o.at, host+path)
 		return
 	}
-	r := reply{status: a.Status, ctype: a.ContentType, body: []byte(a.Body)}
+	r := override{reply: reply{status: a.Status, ctype: a.ContentType, body: []byte(a.Body)}}
 	if r.status == 0 {
 		r.status = 200
 	}
@@ -44,9 +50,12 @@ func (w *Web) Override(rawURL string, a *Answer) {
 	}
 	for _, line := range a.Header {
 		r.header += strings.TrimSpace(line) + "\r\n"
+		if name, value, _ := strings.Cut(line, ":"); r.status == 200 && strings.EqualFold(strings.TrimSpace(name), "ETag") {
+			r.etag = strings.TrimSpace(value)
+		}
 	}
 	if o.at == nil {
-		o.at = make(map[string]reply)
+		o.at = make(map[string]override)
 	}
 	o.at[host+path] = r
 	o.any.Store(true)
@@ -59,5 +68,8 @@ func (o *overrides) reply(s *site, q *request) (reply, bool) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	r, ok := o.at[s.name+q.path]
-	return r, ok
+	if r.etag != "" && r.etag == q.ifNoneMatch {
+		return reply{status: 304, header: r.header}, ok
+	}
+	return r.reply, ok
 }

@@ -66,11 +66,13 @@ func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 	if s.flaps(page) && w.failsYet(s, q.path) {
 		return plain(500, "try again\n")
 	}
-	tag := s.etag(page)
+	edition := w.editions.of(s, q.path)
+	tag := s.etag(page, edition)
 	if q.ifNoneMatch == tag {
 		return reply{status: 304, header: "ETag: " + tag + "\r\n"}
 	}
 	s.renderPage(buf, page)
+	buf.b = appendEdition(buf.b, edition)
 	return reply{status: 200, ctype: htmlType, header: "ETag: " + tag + "\r\n", body: buf.b}
 }
 
@@ -84,8 +86,8 @@ func (s *site) flaps(page int) bool {
 }
 
 // etag names a numbered page's content.
-func (s *site) etag(page int) string {
-	r := mix(uint64(s.web.cfg.Seed), 'e', uint64(s.index), uint64(page))
+func (s *site) etag(page, edition int) string {
+	r := mix(uint64(s.web.cfg.Seed), 'e', uint64(s.index), uint64(page), uint64(edition))
 	return `"` + strconv.FormatUint(r.next(), 36) + `"`
 }
 

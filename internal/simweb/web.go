@@ -21,6 +21,7 @@ type Web struct {
 	counts map[string]int // how often a flapping URL was asked for, by host and path
 
 	overrides overrides
+	editions  editions
 }
 
 // New builds the web. Nothing is served and no file is opened until Start.

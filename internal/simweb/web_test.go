@@ -152,3 +152,39 @@ func TestOverride(t *testing.T) {
 		t.Errorf("defaults: status %d, type %q", res.StatusCode, res.Header.Get("Content-Type"))
 	}
 }
+
+// A page that was changed has another ETag and another text; an override with an ETag is 304 to who has it.
+func TestChange(t *testing.T) {
+	srv, c := start(t, one(Behavior{Robots: RobotsAllowAll}))
+	ask := func(url, etag string) (int, string, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("If-None-Match", etag)
+		res, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, res.Header.Get("ETag"), string(body)
+	}
+	_, first, was := ask(home+"/", "")
+	if status, _, _ := ask(home+"/", first); status != 304 {
+		t.Errorf("unchanged: status %d", status)
+	}
+	srv.Change(home + "/")
+	status, second, is := ask(home+"/", first)
+	if status != 200 || second == first || is == was || !strings.Contains(is, "there were 1 others before") || !strings.HasSuffix(is, "</html>\n") {
+		t.Errorf("changed: status %d, ETag %s after %s, %q", status, second, first, is)
+	}
+	srv.Override(home+"/", &Answer{Header: []string{"ETag: \"x\"", "X-Robots-Tag: noindex"}, Body: "x"})
+	if status, etag, body := ask(home+"/", `"x"`); status != 304 || etag != `"x"` || body != "" {
+		t.Errorf("override: status %d, ETag %s, %q", status, etag, body)
+	}
+}
