@@ -421,6 +421,8 @@ func (d *dec) report(r *Report) {
 			d.msg(func() { d.links(&r.Links[len(r.Links)-1]) })
 		case 9:
 			r.Refused = d.int()
+		case 10:
+			r.Truncated = d.bool()
 		default:
 			d.skip()
 		}

@@ -186,6 +186,7 @@ func (e *enc) report(r *Report) {
 		e.msg(8, func() { e.links(&r.Links[i]) })
 	}
 	e.int(9, r.Refused)
+	e.bool(10, r.Truncated)
 }
 
 func (e *enc) sitemap(s *Sitemap) {

@@ -85,7 +85,7 @@ func (s Source) String() string {
 // it changes nothing: reports are numbered.
 type Report struct {
 	Origin canon.Origin // the site: the origin of its URLBase
-	// Address is the local part of the address that it was mailed to, which only that site was told; empty with Index.
+	// Address is where it was mailed to, which only that site was told; empty with Index.
 	Address string
 	Index   bool   // the answer to GetIndex, which was asked for
 	Number  uint64 // SequenceNumber; 0: none
@@ -94,7 +94,9 @@ type Report struct {
 	// Received is when it came, by the clock of who received it.
 	Received time.Time
 	Links    []Links // of SourceRUP
-	Refused  int     // entries that are not the site's to tell
+	Refused  int     // entries of the whole report that are not the site's to tell
+	// Truncated: the site has told of more than is read of one report.
+	Truncated bool
 }
 
 // Outcome ends a visit. It frees the host only if the visit is the outstanding one, and counts for a URL only if the
