@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -34,6 +35,9 @@ type Plan struct {
 	Recrawl         bool          `key:"recrawl" usage:"keep what is stored fresh: the crawl goes on until it is stopped"`
 	RecrawlMin      time.Duration `key:"recrawl-min" usage:"with --recrawl: ask for a page again after this ‹TIME› at the earliest" example:"1h"`
 	RecrawlMax      time.Duration `key:"recrawl-max" usage:"with --recrawl: ask for a page again after this ‹TIME› at the latest" example:"720h"`
+	Updates         bool          `key:"updates" usage:"with --recrawl: let sites tell what changed (/rupinfo.txt)"`
+	UpdatesMail     string        `key:"updates-mail" usage:"have sites mail what changed to addresses made of this ‹ADDRESS› (empty: ask them)" example:"curtsy@crawler.example"`
+	UpdatesLatency  string        `key:"updates-latency" usage:"how often sites are to tell, if they offer that ‹UNIT›: day, week or month (empty: as often as they offer)" example:"week"`
 	Search          bool          `key:"search" usage:"index the text of pages for curtsy search"`
 	Shards          int           `key:"shards" usage:"create the crawl with ‹N› shards, for good (0: 4 embedded, 16 with --nats)" example:"16"`
 }
@@ -43,7 +47,7 @@ const crawlDefault = crawl.DefaultName
 func crawlName(name string) error { return crawl.CheckName(name) }
 
 func newPlan() Plan {
-	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Minute, Search: true,
+	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Minute, Search: true, Updates: true,
 		RecrawlMin: crawl.DefaultRecrawlMin, RecrawlMax: crawl.DefaultRecrawlMax}
 }
 
@@ -78,8 +82,15 @@ func (p Plan) check(src *Source) error {
 		return src.Refuse("recrawl-min", "must be over 0; use for example 1h")
 	case p.RecrawlMax < p.RecrawlMin:
 		return src.Refuse("recrawl-max", "is less than recrawl-min; use for example 720h")
+	case p.UpdatesLatency != "" && !slices.Contains([]string{"day", "week", "month"}, p.UpdatesLatency):
+		return src.Refuse("updates-latency", "is neither day, week nor month; use for example week, or leave it empty")
 	case p.Shards < 0 || p.Shards > crawl.MaxShards:
 		return src.Refuse("shards", "must be 1 to 256, or 0 for the default; use for example 16")
+	}
+	if p.UpdatesMail != "" {
+		if err := updates.CheckMailbox(p.UpdatesMail); err != nil {
+			return src.Refuse("updates-mail", "cannot be used: "+err.Error())
+		}
 	}
 	for key, list := range map[string][]string{"include": p.Include, "exclude": p.Exclude} {
 		for _, re := range list {
@@ -157,6 +168,9 @@ func (p Plan) Spec(old *crawl.Spec, given func(key string) bool) crawl.Spec {
 	set("recrawl", func() { s.Recrawl = p.Recrawl })
 	set("recrawl-min", func() { s.RecrawlMin = p.RecrawlMin })
 	set("recrawl-max", func() { s.RecrawlMax = p.RecrawlMax })
+	set("updates", func() { s.Updates = p.Updates })
+	set("updates-mail", func() { s.UpdatesMail = p.UpdatesMail })
+	set("updates-latency", func() { s.UpdatesLatency = p.UpdatesLatency })
 	set("search", func() { s.Search = p.Search })
 	return s
 }

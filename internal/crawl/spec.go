@@ -38,6 +38,10 @@ type Spec struct {
 	Recrawl    bool          `json:"recrawl,omitempty"`     // keep what is stored fresh: the crawl is never done
 	RecrawlMin time.Duration `json:"recrawl_min,omitempty"` // a page is asked for again after so long at the earliest; 0: DefaultRecrawlMin
 	RecrawlMax time.Duration `json:"recrawl_max,omitempty"` // and so long at the latest; 0: DefaultRecrawlMax
+	// Updates has sites that publish /rupinfo.txt asked what changed (protocols §6), while Recrawl is set: else nothing would come of it.
+	Updates        bool   `json:"updates,omitempty"`
+	UpdatesMail    string `json:"updates_mail,omitempty"`    // reports may be mailed to addresses made of this one; "": none are, and sites are polled
+	UpdatesLatency string `json:"updates_latency,omitempty"` // day, week or month, chosen where it is offered; "": the shortest that is
 	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` took out: never fetched, kept, or shown.
 	Forgotten []string `json:"forgotten,omitempty"`
 }
