@@ -1,0 +1,90 @@
+package site
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// errUnsettled: the file was written to while it was read.
+var errUnsettled = errors.New("changes while it is read")
+
+// errNoFile: there is nothing at the path that has a URL.
+var errNoFile = errors.New("no regular file")
+
+// statFile tells of the regular file at name, or of the one that a link there leads to.
+func statFile(name string) (stat, error) {
+	var st unix.Stat_t
+	err := unix.Stat(name, &st)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
+		return stat{}, errNoFile
+	case err != nil:
+		return stat{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	return fromStat(&st)
+}
+
+func fromStat(st *unix.Stat_t) (stat, error) {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return stat{}, errNoFile
+	}
+	return stat{st.Size, unix.TimespecToNsec(st.Mtim), unix.TimespecToNsec(st.Ctim), st.Ino}, nil
+}
+
+// digest reads the file at name. The error is errNoFile, errUnsettled, or why it cannot be read.
+func digest(ctx context.Context, name string) (r record, err error) {
+	r.at = time.Now().UnixNano()
+	// Non-blocking, or a pipe that has just taken the file's place would hold us up.
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, errNoFile
+	}
+	if err != nil {
+		return r, err
+	}
+	defer f.Close()
+	if r.stat, err = fileStat(f); err != nil {
+		return r, err
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, &stoppable{ctx, f}); err != nil {
+		return r, err
+	}
+	after, err := fileStat(f)
+	if err != nil {
+		return r, err
+	}
+	if after != r.stat {
+		return r, errUnsettled
+	}
+	h.Sum(r.sum[:0])
+	return r, nil
+}
+
+func fileStat(f *os.File) (stat, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return stat{}, &fs.PathError{Op: "stat", Path: f.Name(), Err: err}
+	}
+	return fromStat(&st)
+}
+
+// stoppable ends a long read when ctx does.
+type stoppable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (s *stoppable) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.r.Read(p)
+}

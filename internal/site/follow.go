@@ -1,0 +1,109 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// follower keeps the state beside what stands in the document root: from what inotify tells, and from scans.
+type follower struct {
+	tree    *tree
+	watcher *watcher
+	settle  time.Duration // how long a burst must be over
+	every   time.Duration // between scans
+	log     *slog.Logger
+	scanned func(took time.Duration) // is told of every complete scan
+	failed  func(error)              // is told why there was none, or something else failed
+
+	again []string // files that were being written to when they were read
+}
+
+// run follows the root until ctx ends. Whatever goes wrong on the way, a scan mends.
+func (f *follower) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return f.watcher.run(ctx) })
+	g.Go(func() error {
+		next := time.NewTimer(0) // the first scan finds what changed while we were not there
+		look := time.NewTicker(5 * f.settle)
+		defer look.Stop()
+		for {
+			full := false
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-next.C:
+				full = true
+			case <-f.watcher.wake:
+				full = !f.some(ctx)
+			case <-look.C:
+				f.retry()
+				id, err := identify(f.tree.root)
+				full = err == nil && id != f.tree.id // a link was switched, or something mounted
+			}
+			if full {
+				next.Reset(f.scan(ctx))
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// scan compares everything and says when to do so again.
+func (f *follower) scan(ctx context.Context) time.Duration {
+	id, err := identify(f.tree.root)
+	if err == nil {
+		f.watcher.begin(id.path)
+		f.watcher.take() // the scan sees all of it
+		start := time.Now()
+		if err = f.tree.all(ctx); err == nil {
+			f.scanned(time.Since(start))
+			return f.every
+		}
+	}
+	f.complain(ctx, err)
+	return min(f.every, 10*f.settle)
+}
+
+// some waits for the end of a burst and looks at what it touched. It says whether it could.
+func (f *follower) some(ctx context.Context) bool {
+	for wait := f.watcher.settled(f.settle); wait > 0; wait = f.watcher.settled(f.settle) {
+		select {
+		case <-ctx.Done():
+			return true
+		case <-time.After(wait):
+		}
+	}
+	rels, all := f.watcher.take()
+	if all || f.tree.id == (rootID{}) {
+		return false
+	}
+	slices.Sort(rels) // a directory before what is in it
+	err := f.tree.some(ctx, rels)
+	f.complain(ctx, err)
+	return err == nil
+}
+
+// retry has files looked at again that would not keep still.
+func (f *follower) retry() {
+	for _, rel := range f.again {
+		f.watcher.add(rel)
+	}
+	f.again = nil
+}
+
+func (f *follower) complain(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	f.failed(err)
+	if errors.Is(err, errRootMoved) {
+		f.log.Info("the document root is another directory now; it is scanned")
+		return
+	}
+	f.log.Error("the document root could not be compared; it is tried again", "err", err)
+}

@@ -1,0 +1,351 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// rootOf is a document root in the making, with the state beside it.
+type rootOf struct {
+	t    *testing.T
+	dir  string
+	db   *bolt.DB
+	file string
+}
+
+func newRoot(t *testing.T) *rootOf {
+	t.Helper()
+	r := &rootOf{t: t, dir: filepath.Join(t.TempDir(), "root"), file: filepath.Join(t.TempDir(), "rupd.db")}
+	if err := os.Mkdir(r.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	t.Cleanup(func() { r.db.Close() })
+	return r
+}
+
+func (r *rootOf) open() {
+	db, err := openDB(r.file)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.db = db
+}
+
+func (r *rootOf) path(rel string) string { return filepath.Join(r.dir, rel) }
+
+func (r *rootOf) write(rel, text string) {
+	r.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(r.path(rel)), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(r.path(rel), []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rootOf) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// tree compares without watching.
+func (r *rootOf) tree() *tree {
+	n, err := newNames("index.html", defaultIgnore)
+	r.must(err)
+	return &tree{
+		root: r.dir, names: n, db: r.db, log: slog.New(slog.DiscardHandler),
+		watch: func(string) {}, later: func(string) {}, count: func([]kind) {}, seen: func(int, int) {},
+	}
+}
+
+func (r *rootOf) scan() {
+	r.t.Helper()
+	r.must(r.tree().all(r.t.Context()))
+}
+
+// lines are those of the log, kind and path.
+func (r *rootOf) lines() (list []string) {
+	r.t.Helper()
+	r.must(r.db.View(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketLog).ForEach(func(_, v []byte) error {
+			list = append(list, string(v[:1])+" "+string(v[1:]))
+			return nil
+		})
+	}))
+	return list
+}
+
+// net is the net effect of the whole log, by URL.
+func (r *rootOf) net() (list []string) {
+	r.t.Helper()
+	n := r.tree().names
+	r.must(r.db.View(func(tx *bolt.Tx) error {
+		changes, _, done, err := net(tx, nil, func(string) bool { return true })
+		for _, c := range changes {
+			list = append(list, string(rune(c.kind))+" "+n.url(c.rel))
+		}
+		if !done {
+			return fmt.Errorf("not done")
+		}
+		return err
+	}))
+	slices.Sort(list)
+	return list
+}
+
+func (r *rootOf) want(want ...string) {
+	r.t.Helper()
+	slices.Sort(want)
+	if got := r.net(); !slices.Equal(got, want) {
+		r.t.Errorf("net effect %q, want %q; the log: %q", got, want, r.lines())
+	}
+}
+
+// follow runs a follower until the test ends or stop is called, past its first scan.
+func (r *rootOf) follow(every time.Duration) (stop func()) {
+	r.t.Helper()
+	w, err := newWatcher(r.tree().names, slog.New(slog.DiscardHandler))
+	r.must(err)
+	scanned := make(chan struct{}, 1000)
+	f := &follower{
+		tree: r.tree(), watcher: w, settle: 20 * time.Millisecond, every: every, log: slog.New(slog.DiscardHandler),
+		scanned: func(time.Duration) { scanned <- struct{}{} }, failed: func(err error) { r.t.Log(err) },
+	}
+	f.tree.watch = w.watch
+	f.tree.later = func(rel string) { f.again = append(f.again, rel) }
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.run(ctx) }()
+	<-scanned
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			if err := <-ended; err != nil {
+				r.t.Error(err)
+			}
+			w.fs.Close()
+		}
+	}
+	r.t.Cleanup(stop)
+	return stop
+}
+
+// await waits until the log's net effect is want.
+func (r *rootOf) await(want ...string) {
+	r.t.Helper()
+	slices.Sort(want)
+	for end := time.Now().Add(20 * time.Second); !slices.Equal(r.net(), want); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("net effect %q, want %q; the log: %q", r.net(), want, r.lines())
+		}
+	}
+}
+
+// What stands in the root when it is seen first is no change.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	r.write("index.html", "1")
+	r.write("docs/a.html", "1")
+	r.write("docs/old/b.html", "1")
+	r.follow(time.Hour)
+	r.await()
+
+	r.write("docs/a.html", "2")
+	r.write("index.html", "2")
+	r.await("C docs/a.html", "C ")
+	r.write("new/deep/er/index.html", "1") // directories that come with content
+	r.await("C docs/a.html", "C ", "N new/deep/er/")
+	r.write("new/deep/er/x, y.html", "1") // and are watched from then on
+	r.await("C docs/a.html", "C ", "N new/deep/er/", "N new/deep/er/x%2C%20y.html")
+	r.must(os.Rename(r.path("docs/old"), r.path("docs/older")))
+	r.await("C docs/a.html", "C ", "N new/deep/er/", "N new/deep/er/x%2C%20y.html", "D docs/old/b.html", "N docs/older/b.html")
+	r.write("docs/older/b.html", "2") // a renamed directory is watched under its new name
+	r.write("docs/older/c.html", "1")
+	r.must(os.RemoveAll(r.path("new")))
+	r.await("C docs/a.html", "C ", "D docs/old/b.html", "N docs/older/b.html", "N docs/older/c.html")
+	r.must(os.Rename(r.path("docs"), r.path("texts"))) // with directories below it
+	r.await("C ", "D docs/a.html", "D docs/old/b.html", "N texts/a.html", "N texts/older/b.html", "N texts/older/c.html")
+	r.write("texts/older/d.html", "1")
+	r.await("C ", "D docs/a.html", "D docs/old/b.html", "N texts/a.html", "N texts/older/b.html", "N texts/older/c.html", "N texts/older/d.html")
+}
+
+// Editors write a file beside the old one and rename it; what they leave behind has no URL.
+func TestFollowEditors(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	r.write("a.html", "1")
+	r.write("b.html", "1")
+	r.follow(time.Hour)
+	r.write(".a.html.swp", "x")
+	r.write("4913", "")
+	r.write("a.html~", "1")
+	r.write("a.html.tmp", "2")
+	r.must(os.Rename(r.path("a.html.tmp"), r.path("a.html")))
+	r.write(".git/objects/aa", "x")
+	r.write("robots.txt", "User-agent: *\n")
+	r.write("b.html", "1")                                            // as before
+	r.must(os.Chtimes(r.path("b.html"), time.Now(), time.Unix(1, 0))) // touched
+	r.write("last.html", "1")
+	r.await("C a.html", "N last.html")
+	if got := r.lines(); len(got) != 2 {
+		t.Errorf("the log has %q, want two lines", got)
+	}
+}
+
+// A site that is put in place by switching a link: only what differs is a change.
+func TestFollowSwitchedLink(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	base := filepath.Dir(r.dir)
+	r.must(os.Rename(r.dir, filepath.Join(base, "1")))
+	r.must(os.Symlink("1", r.dir))
+	r.write("same.html", "1")
+	r.write("other.html", "1")
+	r.follow(time.Hour)
+	r.must(os.Mkdir(filepath.Join(base, "2"), 0o755))
+	r.must(os.WriteFile(filepath.Join(base, "2", "same.html"), []byte("1"), 0o644))
+	r.must(os.WriteFile(filepath.Join(base, "2", "other.html"), []byte("2"), 0o644))
+	r.must(os.Symlink("2", filepath.Join(base, "next")))
+	r.must(os.Rename(filepath.Join(base, "next"), r.dir))
+	r.await("C other.html")
+	r.write("same.html", "2") // and the new one is watched
+	r.await("C other.html", "C same.html")
+}
+
+// Links to files are followed, by scans; links to directories are not.
+func TestFollowLinks(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	r.write("a.html", "1")
+	outside := filepath.Join(t.TempDir(), "x.html")
+	r.must(os.WriteFile(outside, []byte("1"), 0o644))
+	r.follow(50 * time.Millisecond)
+	r.must(os.Symlink(outside, r.path("x.html")))
+	r.must(os.Symlink("..", r.path("up")))
+	r.must(os.Symlink("nowhere", r.path("dangling.html")))
+	r.await("N x.html")
+	n := len(r.lines())
+	r.must(os.WriteFile(outside, []byte("2"), 0o644))
+	for end := time.Now().Add(20 * time.Second); len(r.lines()) == n && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if got := r.lines(); len(got) != 2 || got[1] != "C x.html" {
+		t.Errorf("the log has %q, want x.html new and changed", got)
+	}
+}
+
+// A queue that overflows, or a kernel that watches no more: scans find it all the same.
+func TestScanFindsWhatWasMissed(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	for i := range 30 {
+		r.write(fmt.Sprintf("d%d/a.html", i), "1")
+	}
+	stop := r.follow(time.Hour)
+	stop()
+	r.write("d1/a.html", "2")
+	r.must(os.RemoveAll(r.path("d2")))
+	r.write("d3/b.html", "1")
+	r.must(os.Remove(r.path("d4/a.html")))
+	r.write("d4/a.html/index.html", "1") // a file gives way to a directory
+	info, err := os.Stat(r.path("d5/a.html"))
+	r.must(err)
+	r.write("d5/a.html", "3") // as long as before, and as old
+	r.must(os.Chtimes(r.path("d5/a.html"), info.ModTime(), info.ModTime()))
+	r.follow(time.Hour)
+	r.await("C d1/a.html", "D d2/a.html", "N d3/b.html", "D d4/a.html", "N d4/a.html/", "C d5/a.html")
+
+	w, err := newWatcher(r.tree().names, slog.New(slog.DiscardHandler))
+	r.must(err)
+	defer w.fs.Close()
+	for i := range maxDirty + 1 {
+		w.add(fmt.Sprint(i))
+	}
+	if rels, all := w.take(); !all || len(rels) != 0 {
+		t.Errorf("%d paths, all %v; want a scan instead of so many paths", len(rels), all)
+	}
+}
+
+// An empty root, or none, is one whose file system is not mounted.
+func TestRootNotMounted(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	r.write("a/b.html", "1")
+	r.scan()
+	r.must(os.Rename(r.path("a"), r.path("../a")))
+	if err := r.tree().all(t.Context()); err == nil || !strings.Contains(err.Error(), "not mounted") {
+		t.Errorf("empty root: %v", err)
+	}
+	r.must(os.Remove(r.dir))
+	if err := r.tree().all(t.Context()); err == nil {
+		t.Error("no root, no error")
+	}
+	tr := r.tree()
+	tr.id = rootID{path: r.dir}
+	if err := tr.some(t.Context(), []string{"a/b.html"}); err == nil {
+		t.Error("no root, and a file in it is gone")
+	}
+	r.want()
+	r.must(os.Mkdir(r.dir, 0o755))
+	r.must(os.Rename(r.path("../a"), r.path("a")))
+	r.scan()
+	r.want()
+}
+
+// What is no longer announced is forgotten without a word.
+func TestIgnoreLater(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	r.write("a.html", "1")
+	r.write("drafts/b.html", "1")
+	r.write("b.txt", "1")
+	r.scan()
+	tr := r.tree()
+	tr.names.ignore = []string{"drafts", "*.txt"}
+	r.must(tr.all(t.Context()))
+	r.want()
+	if left, err := below(r.db, "", 10); err != nil || !slices.Equal(left, []string{"a.html"}) {
+		t.Errorf("left are %q, %v", left, err)
+	}
+}
+
+// A directory with more names than are compared at a time, and names that sort otherwise than paths do.
+func TestScanManyNames(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	for i := range 3 * batchMax {
+		r.write(fmt.Sprintf("many/%d", i), "1")
+	}
+	for _, rel := range []string{"a/x", "a-b", "a.b", "a!/x", "ab/x", "a\x01"} {
+		r.write(rel, "1")
+	}
+	r.scan()
+	r.must(os.Remove(r.path("many/777")))
+	r.write("many/5", "2")
+	r.must(os.RemoveAll(r.path("a")))
+	r.scan()
+	r.want("D many/777", "C many/5", "D a/x")
+	if got := len(r.lines()); got != 3 {
+		t.Errorf("%d lines", got)
+	}
+	r.must(os.RemoveAll(r.path("many")))
+	r.scan()
+	if got := len(r.lines()); got != 3+3*batchMax-1 {
+		t.Errorf("%d lines", got)
+	}
+}

@@ -1,0 +1,123 @@
+package site
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// The log has one line for each change, by position: the time at which it was noticed (Unix ns, never going back) and a number, both as
+// eight bytes, big-endian. A line is the kind and then the path. Positions are what reports begin and end at.
+
+func appendLog(tx *bolt.Tx, now time.Time, what kind, rel string) error {
+	b := tx.Bucket(bucketLog)
+	at := uint64(now.UnixNano())
+	if last, _ := b.Cursor().Last(); last != nil {
+		at = max(at, binary.BigEndian.Uint64(last)) // the clock may have been set back
+	}
+	n, err := b.NextSequence()
+	if err != nil {
+		return err
+	}
+	return b.Put(binary.BigEndian.AppendUint64(position(at), n), append([]byte{byte(what)}, rel...))
+}
+
+// position is before every line of that time.
+func position(at uint64) []byte { return binary.BigEndian.AppendUint64(nil, at) }
+
+// end is the position of the last line, or before all lines.
+func end(tx *bolt.Tx) []byte {
+	last, _ := tx.Bucket(bucketLog).Cursor().Last()
+	return bytes.Clone(last)
+}
+
+// change is the net effect of a path's lines.
+type change struct {
+	rel  string
+	kind kind
+	at   time.Time // of the last line
+}
+
+// How much one report holds (§0), with room for what writing adds.
+const (
+	maxPaths = 50000
+	maxBytes = 7 << 20 // of paths, %-encoded
+)
+
+// net puts together the lines behind since: each path once, with what the lines make of it for someone who saw it before them, in the
+// order of first mention. Paths for which wanted is false are left out. It stops before the report would be too big and says to which
+// position it came; done means that it came to the end.
+func net(tx *bolt.Tx, since []byte, wanted func(rel string) bool) (list []change, upTo []byte, done bool, err error) {
+	type effect struct{ first, last kind }
+	effects, place, size := map[string]effect{}, map[string]int{}, 0
+	upTo = since
+	c := tx.Bucket(bucketLog).Cursor()
+	for k, v := c.Seek(since); k != nil; k, v = c.Next() {
+		if bytes.Equal(k, since) {
+			continue
+		}
+		if len(k) != 16 || len(v) < 2 {
+			return nil, nil, false, fmt.Errorf("the log has a line of %d and %d bytes", len(k), len(v))
+		}
+		rel, what := string(v[1:]), kind(v[0])
+		if wanted(rel) {
+			i, known := place[rel]
+			if !known {
+				size += len(escape(rel)) + 2
+				if len(list) == maxPaths || size > maxBytes {
+					return squeeze(list), upTo, false, nil
+				}
+				i = len(list)
+				place[rel], effects[rel] = i, effect{first: what}
+				list = append(list, change{rel: rel})
+			}
+			e := effects[rel]
+			e.last = what
+			effects[rel] = e
+			list[i].kind, list[i].at = together(e.first, e.last), time.Unix(0, int64(binary.BigEndian.Uint64(k))).UTC()
+		}
+		upTo = bytes.Clone(k)
+	}
+	return squeeze(list), upTo, true, nil
+}
+
+// together is the net effect of a path's first and last line; 0 for none.
+func together(first, last kind) kind {
+	switch {
+	case first == added && last == deleted:
+		return 0 // came and went
+	case first == added:
+		return added
+	case last == deleted:
+		return deleted
+	}
+	return changed // also deleted and there again: who asked in between knows it as gone
+}
+
+func squeeze(list []change) []change {
+	kept := list[:0]
+	for _, c := range list {
+		if c.kind != 0 {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// purge drops lines before the position, at most batchMax in one transaction, and says whether there are more.
+func purge(tx *bolt.Tx, before []byte) (more bool, err error) {
+	c := tx.Bucket(bucketLog).Cursor()
+	n := 0
+	for k, _ := c.First(); k != nil && bytes.Compare(k, before) < 0; k, _ = c.First() {
+		if n++; n > batchMax {
+			return true, nil
+		}
+		if err := c.Delete(); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}

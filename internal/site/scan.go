@@ -1,0 +1,298 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+)
+
+// batchMax is how many findings one transaction takes, and how many children of a directory are compared at a time.
+const batchMax = 500
+
+// errRootMoved: the document root is no longer the directory it was when the scan began.
+var errRootMoved = errors.New("the document root was replaced")
+
+// errRootEmpty: the document root has nothing in it, but had.
+var errRootEmpty = errors.New("the document root is empty: taken for a file system that is not mounted, nothing is deleted; put a file there if it is meant")
+
+// tree compares a document root with the state, for one goroutine. What it finds it commits in batches.
+type tree struct {
+	root  string // as configured
+	names names
+	db    *bolt.DB
+	log   *slog.Logger
+	watch func(dir string)     // is told of every directory before its names are read
+	later func(rel string)     // is told of files to look at again
+	count func(changes []kind) // is told what was committed
+	seen  func(directories, files int)
+
+	id    rootID
+	batch []finding
+}
+
+// rootID says which directory the root is: a deployment may switch a link, a file system may be mounted over it.
+type rootID struct {
+	path     string // links resolved
+	dev, ino uint64
+}
+
+func identify(root string) (rootID, error) {
+	path, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return rootID{}, err
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return rootID{}, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return rootID{}, fmt.Errorf("%s is no directory", root)
+	}
+	return rootID{path, uint64(st.Dev), st.Ino}, nil
+}
+
+// all compares the whole root. When it returns nil, everything that stood there when it began is in the state.
+func (t *tree) all(ctx context.Context) error {
+	id, err := identify(t.root)
+	if err != nil {
+		return fmt.Errorf("document root: %w", err)
+	}
+	t.id, t.batch = id, nil
+	if err := t.dir(ctx, ""); err != nil {
+		return err
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return t.db.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucketMeta).Put(metaBaseline, []byte("done")) })
+}
+
+// some compares single paths, with all that is below those that are directories.
+func (t *tree) some(ctx context.Context, rels []string) error {
+	t.batch = nil
+	for _, rel := range rels {
+		if err := t.look(ctx, rel); err != nil {
+			return err
+		}
+	}
+	return t.flush()
+}
+
+func (t *tree) abs(rel string) string { return filepath.Join(t.id.path, filepath.FromSlash(rel)) }
+
+func (t *tree) look(ctx context.Context, rel string) error {
+	if !t.names.announced(rel) {
+		return nil
+	}
+	info, err := os.Lstat(t.abs(rel))
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+		return errors.Join(t.found(finding{rel: rel}), t.gone(rel, false))
+	case err != nil:
+		t.log.Warn("cannot look at a file", "path", rel, "err", err)
+		return nil
+	case info.IsDir():
+		return errors.Join(t.found(finding{rel: rel}), t.dir(ctx, rel))
+	}
+	if err := t.gone(rel, false); err != nil {
+		return err
+	}
+	old, err := t.known(rel)
+	if err != nil {
+		return err
+	}
+	return t.file(ctx, rel, old)
+}
+
+// known is the state's record of a file, nil if there is none.
+func (t *tree) known(rel string) (old *record, err error) {
+	err = t.db.View(func(tx *bolt.Tx) error {
+		if b := tx.Bucket(bucketFiles).Get(key(rel)); b != nil {
+			r, err := readRecord(b)
+			old = &r
+			return err
+		}
+		return nil
+	})
+	return old, err
+}
+
+// dir compares a directory and all below it.
+func (t *tree) dir(ctx context.Context, rel string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.watch(t.abs(rel)) // first, so that what comes while the names are read is not missed
+	entries, err := os.ReadDir(t.abs(rel))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && rel != "":
+		return t.gone(rel, false)
+	case err != nil && rel == "":
+		return fmt.Errorf("document root: %w", err)
+	case err != nil:
+		t.log.Warn("cannot read a directory; what is known of it is kept", "path", rel, "err", err)
+		return nil
+	}
+	if rel == "" && len(entries) == 0 {
+		if had, err := below(t.db, "", 1); err != nil || len(had) > 0 {
+			return errors.Join(err, errRootEmpty)
+		}
+	}
+	t.seen(1, 0)
+	return t.merge(ctx, rel, entries)
+}
+
+// merge walks the names that a directory has and those that the state has of it, both in order, side by side.
+func (t *tree) merge(ctx context.Context, rel string, entries []fs.DirEntry) error {
+	var after *child
+	for {
+		list, err := children(t.db, rel, after, batchMax)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			c := &list[i]
+			for len(entries) > 0 && entries[0].Name() < c.name {
+				if err := t.entry(ctx, rel, entries[0], nil); err != nil {
+					return err
+				}
+				entries = entries[1:]
+			}
+			if len(entries) > 0 && entries[0].Name() == c.name && entries[0].IsDir() == c.dir {
+				var old *record
+				if !c.dir {
+					old = &c.rec
+				}
+				if err := t.entry(ctx, rel, entries[0], old); err != nil {
+					return err
+				}
+				entries = entries[1:]
+				continue
+			}
+			// Not there any more, or there as the other of file and directory.
+			silent := !t.names.element(rel, c.name)
+			if c.dir {
+				err = t.gone(join(rel, c.name), silent)
+			} else {
+				err = t.found(finding{rel: join(rel, c.name), silent: silent})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(list) < batchMax {
+			break
+		}
+		after = &list[len(list)-1]
+	}
+	for _, e := range entries {
+		if err := t.entry(ctx, rel, e, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry deals with one name in a directory; old is what the state has of it, if both are files.
+func (t *tree) entry(ctx context.Context, dir string, e fs.DirEntry, old *record) error {
+	rel := join(dir, e.Name())
+	switch {
+	case !t.names.element(dir, e.Name()):
+		if e.IsDir() {
+			return t.gone(rel, true)
+		}
+		if old != nil {
+			return t.found(finding{rel: rel, silent: true})
+		}
+		return nil
+	case e.IsDir():
+		return t.dir(ctx, rel)
+	case e.Type().IsRegular(), e.Type()&fs.ModeSymlink != 0:
+		return t.file(ctx, rel, old)
+	case old != nil:
+		return t.found(finding{rel: rel})
+	}
+	return nil
+}
+
+// file compares one file.
+func (t *tree) file(ctx context.Context, rel string, old *record) error {
+	if !t.names.announced(rel) {
+		return nil // its URL is too long for a report
+	}
+	t.seen(0, 1)
+	st, err := statFile(t.abs(rel))
+	if err == nil && old != nil && old.sure(st) {
+		return nil
+	}
+	var r record
+	if err == nil {
+		r, err = digest(ctx, t.abs(rel))
+	}
+	switch {
+	case err == nil:
+		return t.found(finding{rel: rel, file: &r})
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errNoFile):
+		if old == nil {
+			return nil
+		}
+		return t.found(finding{rel: rel})
+	case errors.Is(err, errUnsettled):
+		t.later(rel)
+		return nil
+	}
+	t.log.Warn("cannot read a file; what is known of it is kept", "path", rel, "err", err)
+	return nil
+}
+
+// gone forgets everything below a directory that is not there, or not announced.
+func (t *tree) gone(rel string, silent bool) error {
+	for {
+		list, err := below(t.db, rel, batchMax)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, r := range list {
+			t.batch = append(t.batch, finding{rel: r, silent: silent})
+		}
+		if err := t.flush(); err != nil { // or the same would be listed again
+			return err
+		}
+	}
+}
+
+func (t *tree) found(f finding) error {
+	t.batch = append(t.batch, f)
+	if len(t.batch) < batchMax {
+		return nil
+	}
+	return t.flush()
+}
+
+// flush commits what was found, unless the root was replaced meanwhile: then files may only seem to be gone.
+func (t *tree) flush() error {
+	if len(t.batch) == 0 {
+		return nil
+	}
+	if id, err := identify(t.root); err != nil || id != t.id {
+		t.batch = nil
+		return errors.Join(errRootMoved, err)
+	}
+	changes, err := commit(t.db, time.Now(), t.batch)
+	if err != nil {
+		return err
+	}
+	t.batch = t.batch[:0]
+	t.count(changes)
+	return nil
+}
