@@ -1,0 +1,90 @@
+package rup
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxAnswer is how many bytes of an answer are read: a report in HTML is longer
+// than its text.
+const MaxAnswer = 2 * MaxReport
+
+// Answer is what came back for a request (§6.2). It is for those who send
+// requests themselves; a Client reads its answers by the same rules.
+type Answer struct {
+	Status      int
+	ContentType string
+	RetryAfter  time.Duration
+	Body        []byte // at most MaxAnswer bytes
+	Cut         bool   // there was more
+}
+
+// Err returns nil for status 200, and otherwise an *Error with the text of the
+// answer, shortened.
+func (a *Answer) Err() error {
+	if a.Status == http.StatusOK {
+		return nil
+	}
+	body := a.Body[:min(len(a.Body), 4<<10)]
+	text := strings.Join(strings.FieldsFunc(plainText(a.ContentType, body), func(r rune) bool { return r <= ' ' || r == 0x7F }), " ")
+	return &Error{Status: a.Status, Reason: brief(text), RetryAfter: a.RetryAfter}
+}
+
+// Key returns the key that a Register was answered with.
+func (a *Answer) Key() (Key, error) {
+	w, err := a.word(paramKey)
+	return Key(w), err
+}
+
+// Sequence returns the number that a GetSequenceNumber was answered with.
+func (a *Answer) Sequence() (int64, error) {
+	w, err := a.word("SequenceNumber")
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(w, 10, 64)
+	if err != nil || !allDigits(w) {
+		return 0, fmt.Errorf("%w: SequenceNumber %q is no number", ErrMalformed, brief(w))
+	}
+	return n, nil
+}
+
+// Report returns the report that a GetIndex was answered with. It is Truncated
+// if the answer was cut.
+func (a *Answer) Report() (*Report, error) {
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	text := reportText(plainText(a.ContentType, a.Body))
+	if a.Cut { // the last line may be half of one
+		text = text[:strings.LastIndexAny(text, "\r\n")+1]
+	}
+	r, err := ParseReport([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	r.Truncated = r.Truncated || a.Cut
+	return r, nil
+}
+
+func (a *Answer) word(name string) (string, error) {
+	if err := a.Err(); err != nil {
+		return "", err
+	}
+	if w, ok := word(plainText(a.ContentType, a.Body), name); ok {
+		return w, nil
+	}
+	return "", fmt.Errorf("%w: no line that starts with %s", ErrMalformed, name)
+}
+
+// FormType is the media type of requests.
+const FormType = "application/x-www-form-urlencoded"
+
+func isForm(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == FormType
+}

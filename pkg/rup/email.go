@@ -1,0 +1,60 @@
+package rup
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// CheckEmail says why an address may not be one of a robot: it is one addr-spec
+// with a dotted domain, nothing before or behind it, in at most MaxEmail bytes
+// (§6.2). Quoted local parts and addresses outside ASCII are not taken: whatever
+// comes through here is put into a mail's header.
+func CheckEmail(s string) error {
+	if len(s) > MaxEmail {
+		return fmt.Errorf("longer than %d bytes", MaxEmail)
+	}
+	local, domain, ok := strings.Cut(s, "@")
+	switch {
+	case !ok || local == "" || len(local) > 64:
+		return errors.New("no e-mail address; want for example robot@example.org")
+	case strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, ".."):
+		return errors.New("dots misplaced before the @")
+	case !strings.Contains(domain, "."):
+		return errors.New("no dot in the domain")
+	}
+	for i := range len(local) {
+		if c := local[i]; !isWord(c) && strings.IndexByte("!#$%&'*+-/=?^_`{|}~.", c) < 0 {
+			return errors.New("unusual character before the @")
+		}
+	}
+	labels := strings.Split(domain, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return errors.New("no domain name after the @")
+		}
+		for i := range len(label) {
+			if c := label[i]; !isWord(c) && c != '-' {
+				return errors.New("no domain name after the @")
+			}
+		}
+	}
+	if allDigits(labels[len(labels)-1]) {
+		return errors.New("no domain name after the @")
+	}
+	return nil
+}
+
+// EmailKey returns an address in the form by which registrations are told
+// apart: two that differ in case only are the same.
+func EmailKey(email string) string { return lower(email) }
+
+// EmailDomain returns what follows the @, in lower case.
+func EmailDomain(email string) string {
+	_, domain, _ := strings.Cut(lower(email), "@")
+	return domain
+}
+
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}

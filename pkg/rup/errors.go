@@ -1,0 +1,63 @@
+package rup
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// ErrMalformed: an answer has status 200 and not what was asked for (§6.2).
+var ErrMalformed = errors.New("malformed RUP answer")
+
+// Error is an answer that is no success: what a Server sends, and what a Client
+// gets (§6.2).
+type Error struct {
+	Status     int           // of HTTP
+	Parameter  string        // the one at fault, where a Server sends it; else ""
+	Reason     string        // for a reader; untrusted where a Client gets it. Never holds a key
+	RetryAfter time.Duration // 0 if nothing was said
+}
+
+// Error says status and reason in one line.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("RUP: %d %s", e.Status, http.StatusText(e.Status))
+	if e.Parameter != "" {
+		s += ": " + e.Parameter
+	}
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	return s
+}
+
+// Retryable reports whether a request that failed with err may succeed later as
+// it is: 5xx but 501, and whatever kept it from being answered. A status below,
+// a malformed answer and a report that must be refused are final (§6.2).
+func Retryable(err error) bool {
+	var e *Error
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &e):
+		return e.Status >= 500 && e.Status != http.StatusNotImplemented
+	}
+	return !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrHead) && !errors.Is(err, ErrSite)
+}
+
+// retryAfter is how long a server asks to wait, within reason.
+func retryAfter(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return min(e.RetryAfter, 7*24*time.Hour)
+	}
+	return 0
+}
+
+func bad(parameter, format string, args ...any) error {
+	return &Error{Status: http.StatusBadRequest, Parameter: parameter, Reason: fmt.Sprintf(format, args...)}
+}
+
+func notImplemented(parameter, format string, args ...any) error {
+	return &Error{Status: http.StatusNotImplemented, Parameter: parameter, Reason: fmt.Sprintf(format, args...)}
+}

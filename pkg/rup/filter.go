@@ -1,0 +1,161 @@
+package rup
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// maxProgram is how many instructions the patterns of one request may compile
+// to. A thousand bytes of pattern can ask for millions, and each changed URL is
+// tested against all of them.
+const maxProgram = 4000
+
+// Filter decides which URLs a report lists (§6.2). The zero Filter lists all.
+// It may be used concurrently.
+type Filter struct {
+	exclude, includeOnly []*regexp.Regexp
+}
+
+// NewFilter compiles the patterns of a registration. At most one of the lists
+// may hold any.
+func NewFilter(exclude, includeOnly []string) (*Filter, error) {
+	if len(exclude) > 0 && len(includeOnly) > 0 {
+		return nil, errBoth
+	}
+	if n := len(exclude) + len(includeOnly); n > MaxPatterns {
+		return nil, fmt.Errorf("%d patterns, at most %d are taken", n, MaxPatterns)
+	}
+	f, size := new(Filter), 0
+	compile := func(patterns []string) (list []*regexp.Regexp, err error) {
+		for _, pattern := range patterns {
+			if err := checkPattern(pattern); err != nil {
+				return nil, fmt.Errorf("pattern %q: %w", brief(pattern), err)
+			}
+			// Sized before it is compiled: it is the compiling that takes the memory.
+			if size += programSize(pattern); size > maxProgram {
+				return nil, fmt.Errorf("pattern %q: too large a program for one request", brief(pattern))
+			}
+			list = append(list, regexp.MustCompile(pattern))
+		}
+		return list, nil
+	}
+	var err error
+	if f.exclude, err = compile(exclude); err != nil {
+		return nil, err
+	}
+	f.includeOnly, err = compile(includeOnly)
+	return f, err
+}
+
+var errBoth = errors.New("either Exclude or IncludeOnly, not both")
+
+// Wants reports whether a changed URL is to be listed. A pattern is looked for
+// anywhere in the URL's path, or in the whole URL if the pattern has "://".
+func (f *Filter) Wants(u string) bool {
+	if len(f.includeOnly) > 0 {
+		return matches(f.includeOnly, u)
+	}
+	return len(f.exclude) == 0 || !matches(f.exclude, u)
+}
+
+func matches(patterns []*regexp.Regexp, u string) bool {
+	path := pathOf(u)
+	for _, re := range patterns {
+		subject := path
+		if strings.Contains(re.String(), "://") {
+			subject = u
+		}
+		if re.MatchString(subject) {
+			return true
+		}
+	}
+	return false
+}
+
+// pathOf returns the path of an absolute URL as it is spelled there.
+func pathOf(u string) string {
+	_, rest, _ := strings.Cut(u, "://")
+	i := strings.IndexAny(rest, "/?#")
+	if i < 0 || rest[i] != '/' {
+		return "/"
+	}
+	path := rest[i:]
+	if end := strings.IndexAny(path, "?#"); end >= 0 {
+		path = path[:end]
+	}
+	return path
+}
+
+// checkPattern says why a pattern can be neither offered nor sent: patterns are
+// separated by blanks in a request (§6.2), and must be RE2 within limits.
+func checkPattern(pattern string) error {
+	switch {
+	case len(pattern) > MaxPattern:
+		return fmt.Errorf("longer than %d bytes", MaxPattern)
+	case pattern == "" || strings.ContainsAny(pattern, " \t\r\n"):
+		return errors.New("blank within, which separates patterns")
+	case programSize(pattern) > maxProgram:
+		return errors.New("no regular expression (RE2) within limits")
+	}
+	return nil
+}
+
+// programSize returns about how many instructions a pattern compiles to, more
+// than maxProgram if it does not compile.
+func programSize(pattern string) int {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return maxProgram + 1
+	}
+	return min(size(re), maxProgram+1)
+}
+
+func size(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)/8 // a class costs by its ranges
+	for _, sub := range re.Sub {
+		n += size(sub)
+	}
+	if re.Op == syntax.OpLiteral {
+		n += len(re.Rune)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, maxProgram+1)
+}
+
+// Accepts says why a site that offers these patterns does not take a list of
+// them: a pattern is taken if it stands there letter for letter, and any is if
+// ".*" does (§6.2).
+func accepts(offered, patterns []string) error {
+	for _, pattern := range patterns {
+		taken := false
+		for _, o := range offered {
+			taken = taken || o == pattern || o == ".*"
+		}
+		if !taken {
+			return fmt.Errorf("pattern %q is not among those offered at %s", brief(pattern), InfoPath)
+		}
+	}
+	return nil
+}
+
+// sameOrigin reports whether two absolute URLs have scheme, host and port in
+// common.
+func sameOrigin(a, b *url.URL) bool { return originOf(a) == originOf(b) }
+
+// originOf returns scheme, host and port, the port always explicit (§0).
+func originOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "443"
+		if lower(u.Scheme) == "http" {
+			port = "80"
+		}
+	}
+	return lower(u.Scheme) + "://" + lower(u.Hostname()) + ":" + port
+}

@@ -1,0 +1,233 @@
+package rup
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// InfoPath is where a site publishes its Info. The draft also writes .tex, which
+// robots do not try.
+const InfoPath = "/rupinfo.txt"
+
+// What keeps a robot from using RUP at a site (§6.1).
+var (
+	// ErrNoRUP: the file has no usable RUP-CGI line, so nothing can be asked.
+	ErrNoRUP = errors.New("no RUP here")
+	// ErrAuthentifier: the site wants robots to prove who they are in a way
+	// that is not defined. GetIndex may still be asked.
+	ErrAuthentifier = errors.New("unsupported authentifier")
+)
+
+// Info is what a /rupinfo.txt says (§6.1).
+type Info struct {
+	CGI          string   // absolute http or https URL on the file's host, its own query kept
+	Authentifier string   // "" and "none" mean none
+	Latency      []Unit   // offered, as written; some may mean nothing to us
+	Exclude      []string // patterns that a robot may send; none means that it may send none
+	IncludeOnly  []string // likewise
+	MaxQuerySpan Span     // how far back GetIndex reaches; zero: it cannot be asked
+
+	Notes
+}
+
+// ParseInfo reads a /rupinfo.txt that was found at base. The error is
+// ErrNoRUP, and the Info then says what else stood there. An Authentifier is no
+// error here: see CanRegister.
+func ParseInfo(body []byte, base *url.URL) (*Info, error) {
+	p := infoParser{Info: new(Info), base: base}
+	text, cut := fit(body, MaxInfo)
+	last := 0
+	for n, line := range lines(text) {
+		last = n
+		if trim(line) != "" {
+			p.line(n, line)
+		}
+	}
+	if cut {
+		p.odd(last, "longer than %d bytes: from here on not read", MaxInfo)
+	}
+	if p.problem != "" {
+		return p.Info, fmt.Errorf("%w: %s", ErrNoRUP, p.problem)
+	}
+	if p.CGI == "" {
+		return p.Info, fmt.Errorf("%w: no RUP-CGI line", ErrNoRUP)
+	}
+	return p.Info, nil
+}
+
+type infoParser struct {
+	*Info
+	base    *url.URL
+	cgi     bool   // a RUP-CGI line was read
+	problem string // why the URL it names is of no use
+}
+
+// line reads a line. Of a field that is no list the first counts; what is
+// malformed is as if absent.
+func (p *infoParser) line(n int, line string) {
+	name, value, ok := field(line, ":")
+	if !ok {
+		p.odd(n, "no colon: skipped")
+		return
+	}
+	switch lower(name) {
+	case "rup-cgi", "authentifier", "latency", "exclude", "includeonly", "maxqueryspan":
+	default:
+		p.odd(n, "unknown field %q: skipped", name)
+		return
+	}
+	if value == "" {
+		p.odd(n, "%s without a value: skipped", name)
+		return
+	}
+	switch lower(name) {
+	case "rup-cgi":
+		p.readCGI(n, value)
+	case "authentifier":
+		if p.Authentifier != "" {
+			p.odd(n, "a second Authentifier: skipped")
+			return
+		}
+		p.Authentifier = value
+	case "latency":
+		for word := range strings.SplitSeq(value, ",") {
+			p.readUnit(n, Unit(trim(word)))
+		}
+	case "exclude":
+		p.Exclude = p.readPatterns(n, p.Exclude, value)
+	case "includeonly":
+		p.IncludeOnly = p.readPatterns(n, p.IncludeOnly, value)
+	case "maxqueryspan":
+		span, err := ParseSpan(value)
+		switch {
+		case err != nil:
+			p.odd(n, "%v: skipped", err)
+		case p.MaxQuerySpan != Span{}:
+			p.odd(n, "a second MaxQuerySpan: skipped")
+		default:
+			p.MaxQuerySpan = span
+		}
+	}
+}
+
+// readCGI takes the first URL there is, for better or worse: a site that names
+// another host first means what it says, and we do not go there.
+func (p *infoParser) readCGI(n int, value string) {
+	if p.cgi {
+		p.odd(n, "a second RUP-CGI: skipped")
+		return
+	}
+	u, err := url.Parse(value)
+	if err != nil || strings.ContainsAny(value, blanks) {
+		p.odd(n, "RUP-CGI is no URL: skipped")
+		return
+	}
+	p.cgi = true
+	if p.base != nil {
+		u = p.base.ResolveReference(u)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		p.problem = "RUP-CGI is neither http nor https"
+	case u.Hostname() == "":
+		p.problem = "RUP-CGI names no host"
+	case u.User != nil:
+		p.problem = "RUP-CGI holds a user name"
+	case p.base != nil && lower(u.Hostname()) != lower(p.base.Hostname()):
+		p.problem = "RUP-CGI is on another host"
+	}
+	if p.problem != "" {
+		p.odd(n, "%s", p.problem)
+		return
+	}
+	u.Fragment, u.RawFragment = "", ""
+	p.CGI = u.String()
+}
+
+func (p *infoParser) readUnit(n int, unit Unit) {
+	switch {
+	case unit == "" || offers(p.Latency, unit):
+		return
+	case unit.Days() == 0:
+		p.odd(n, "unknown unit %q: never chosen", unit)
+	}
+	p.Latency = append(p.Latency, unit)
+}
+
+// readPatterns extends a list. Patterns that no request can carry are kept, for
+// they stand there, and named.
+func (p *infoParser) readPatterns(n int, patterns []string, value string) []string {
+	for _, pattern := range list(value) {
+		if err := checkPattern(pattern); err != nil {
+			p.odd(n, "pattern %q: %v", pattern, err)
+		}
+		patterns = append(patterns, pattern)
+	}
+	return patterns
+}
+
+// CanRegister says whether a robot may register: nil, or ErrNoRUP or
+// ErrAuthentifier.
+func (i *Info) CanRegister() error {
+	switch {
+	case i.CGI == "":
+		return ErrNoRUP
+	case i.Authentifier != "" && i.Authentifier != "none":
+		return fmt.Errorf("%w %q", ErrAuthentifier, brief(i.Authentifier))
+	}
+	return nil
+}
+
+// DefaultLatency is what a site takes if a robot asks for none: the first unit
+// that is offered and has a meaning, or a week (§6.2).
+func (i *Info) DefaultLatency() Latency {
+	for _, unit := range i.Latency {
+		if unit.Days() > 0 {
+			return Latency{1, unit}
+		}
+	}
+	return Latency{1, Week}
+}
+
+// Text returns the file that says this, or why there is none: no CGI URL, or a
+// pattern that could not be read back.
+func (i *Info) Text() ([]byte, error) {
+	if i.CGI == "" || strings.ContainsAny(i.CGI, " \t\r\n") {
+		return nil, fmt.Errorf("rupinfo: RUP-CGI %q: want a URL, for example /rup", i.CGI)
+	}
+	var b strings.Builder
+	line := func(name string, values ...string) {
+		if v := strings.Join(values, ", "); v != "" {
+			b.WriteString(name + ": " + v + "\n")
+		}
+	}
+	line("RUP-CGI", i.CGI)
+	if i.Authentifier != "" && i.Authentifier != "none" {
+		return nil, fmt.Errorf("rupinfo: Authentifier %q: want none, the only one defined", i.Authentifier)
+	}
+	line("Authentifier", "none")
+	var units []string
+	for _, unit := range i.Latency {
+		if unit.Days() == 0 {
+			return nil, fmt.Errorf("rupinfo: Latency %q: want day, week or month", unit)
+		}
+		units = append(units, string(unit))
+	}
+	line("Latency", units...)
+	for _, patterns := range [][]string{i.Exclude, i.IncludeOnly} {
+		for _, pattern := range patterns {
+			if err := checkPattern(pattern); err != nil {
+				return nil, fmt.Errorf("rupinfo: pattern %q: %w", pattern, err)
+			}
+		}
+	}
+	line("Exclude", i.Exclude...)
+	line("IncludeOnly", i.IncludeOnly...)
+	line("MaxQuerySpan", i.MaxQuerySpan.String())
+	if b.Len() > MaxInfo {
+		return nil, fmt.Errorf("rupinfo: %d bytes, and %d are read: offer fewer patterns", b.Len(), MaxInfo)
+	}
+	return []byte(b.String()), nil
+}

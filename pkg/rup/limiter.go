@@ -1,0 +1,64 @@
+package rup
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// maxClients is how many addresses a limiter tells apart; the others share one
+// allowance.
+const maxClients = 10_000
+
+// limiter counts requests by the address they come from: so many within an
+// hour, which come back evenly. IPv6 addresses count by their /64, which one
+// customer has for himself. It may be used concurrently.
+type limiter struct {
+	each time.Duration // after which one request comes back
+	hour int           // how many at once
+
+	mu      sync.Mutex                 // guards clients
+	clients map[netip.Prefix]time.Time // when all requests will have come back
+}
+
+func newLimiter(perHour int) *limiter {
+	return &limiter{each: time.Hour / time.Duration(perHour), hour: perHour, clients: map[netip.Prefix]time.Time{}}
+}
+
+// take counts a request, or says how long to wait with it.
+func (l *limiter) take(now time.Time, client netip.Addr) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := blockOf(client)
+	if _, ok := l.clients[key]; !ok && len(l.clients) >= maxClients {
+		l.forget(now)
+		if len(l.clients) >= maxClients {
+			key = netip.Prefix{}
+		}
+	}
+	full := later(now, l.clients[key])
+	if wait := full.Add(l.each).Sub(now) - time.Duration(l.hour)*l.each; wait > 0 {
+		return wait
+	}
+	l.clients[key] = full.Add(l.each)
+	return 0
+}
+
+// forget drops the addresses that have all their requests back.
+func (l *limiter) forget(now time.Time) {
+	for key, full := range l.clients {
+		if !full.After(now) {
+			delete(l.clients, key)
+		}
+	}
+}
+
+func blockOf(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	bits := 32
+	if a.Is6() {
+		bits = 64
+	}
+	p, _ := a.Prefix(bits) // of no address: the zero Prefix, as good as any
+	return p
+}

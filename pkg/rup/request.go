@@ -1,0 +1,251 @@
+package rup
+
+import (
+	"log/slog"
+	"net/url"
+	"strings"
+)
+
+// Action is what a robot asks a site for.
+type Action string
+
+// The actions there are (§6.2).
+const (
+	Register          Action = "Register"
+	Unregister        Action = "Unregister"
+	ModifyPreferences Action = "ModifyPreferences"
+	GetSequenceNumber Action = "GetSequenceNumber"
+	GetIndex          Action = "GetIndex"
+)
+
+// Parameters of a request.
+const (
+	paramAction      = "Action"
+	paramEmail       = "RobotEmail"
+	paramLatency     = "Latency"
+	paramExclude     = "Exclude"
+	paramIncludeOnly = "IncludeOnly"
+	paramKey         = "RegistrationKey"
+	paramRegistered  = "RegisteredRobotEmail"
+	paramSpan        = "Span"
+)
+
+var paramNames = []string{
+	paramAction, paramEmail, paramLatency, paramExclude, paramIncludeOnly, paramKey, paramRegistered, paramSpan,
+}
+
+// Key is a registration key, a secret. It prints and logs as "(key)"; to store
+// or send it, convert it to a string. JSON holds it as it is.
+type Key string
+
+// String hides the key.
+func (Key) String() string { return "(key)" }
+
+// GoString hides the key from %#v.
+func (Key) GoString() string { return "(key)" }
+
+// LogValue hides the key from slog.
+func (Key) LogValue() slog.Value { return slog.StringValue("(key)") }
+
+// Credentials are what proves to a site that a robot is registered there.
+type Credentials struct {
+	Email string // RegisteredRobotEmail
+	Key   Key    // RegistrationKey
+}
+
+// Preferences are what a robot asks a site to do for it. In a registration a
+// zero field means the site's default; in ModifyPreferences it leaves things
+// unchanged, and a list that is empty but not nil clears what was there.
+type Preferences struct {
+	Email                string // RobotEmail
+	Latency              Latency
+	Exclude, IncludeOnly []string // at most one of them, of what the site offers
+}
+
+// Request is one question to a site. What its action has no use for is ignored.
+type Request struct {
+	Action      Action
+	Credentials Credentials // for GetIndex optional
+	Preferences Preferences // of Register and ModifyPreferences
+	Span        Span        // of GetIndex
+}
+
+// Values returns the parameters that make up the request.
+func (r Request) Values() url.Values {
+	v := url.Values{paramAction: {string(r.Action)}}
+	if r.Action != Register && r.Credentials != (Credentials{}) {
+		v.Set(paramKey, string(r.Credentials.Key))
+		v.Set(paramRegistered, r.Credentials.Email)
+	}
+	switch r.Action {
+	case Register, ModifyPreferences:
+		p := r.Preferences
+		if p.Email != "" {
+			v.Set(paramEmail, p.Email)
+		}
+		if p.Latency != (Latency{}) {
+			v.Set(paramLatency, p.Latency.String())
+		}
+		setList := func(name string, patterns []string) {
+			if len(patterns) > 0 || patterns != nil && r.Action == ModifyPreferences {
+				v.Set(name, strings.Join(patterns, " "))
+			}
+		}
+		setList(paramExclude, p.Exclude)
+		setList(paramIncludeOnly, p.IncludeOnly)
+	case GetIndex:
+		v.Set(paramSpan, r.Span.String())
+	}
+	return v
+}
+
+// Form returns the body of a POST of type application/x-www-form-urlencoded.
+// That is how requests are to be sent: keys in a URL end up in logs.
+func (r Request) Form() string { return r.Values().Encode() }
+
+// ParseRequest reads the parameters of a request to a site that offers what
+// info says (§6.2). The error is an *Error with status 400 or 501, and names the
+// parameter at fault. Whether credentials are right is for the caller to see.
+func ParseRequest(values url.Values, info *Info) (Request, error) {
+	given, err := known(values)
+	if err != nil {
+		return Request{}, err
+	}
+	r := Request{Credentials: Credentials{given[paramRegistered], Key(given[paramKey])}}
+	if given[paramAction] == "" {
+		return Request{}, bad(paramAction, "missing")
+	}
+	for _, a := range []Action{Register, Unregister, ModifyPreferences, GetSequenceNumber, GetIndex} {
+		if lower(given[paramAction]) == lower(string(a)) {
+			r.Action = a
+		}
+	}
+	switch r.Action {
+	case Register:
+		r.Credentials = Credentials{}
+		if given[paramEmail] == "" {
+			return Request{}, bad(paramEmail, "missing")
+		}
+		r.Preferences, err = readPreferences(given, info)
+	case ModifyPreferences:
+		if r.Preferences, err = readPreferences(given, info); err == nil {
+			err = needCredentials(r.Credentials)
+		}
+	case Unregister, GetSequenceNumber:
+		err = needCredentials(r.Credentials)
+	case GetIndex:
+		r.Span, err = readSpan(given, info)
+		if err == nil && r.Credentials != (Credentials{}) {
+			err = needCredentials(r.Credentials)
+		}
+	default:
+		err = notImplemented(paramAction, "unknown")
+	}
+	if err != nil {
+		return Request{}, err
+	}
+	return r, nil
+}
+
+// known picks the parameters we know, whatever the case of their names. One that
+// is repeated could mean either, so it is refused.
+func known(values url.Values) (map[string]string, error) {
+	given := map[string]string{}
+	for name, list := range values {
+		for _, known := range paramNames {
+			if lower(name) != lower(known) {
+				continue
+			}
+			if _, twice := given[known]; twice || len(list) > 1 {
+				return nil, bad(known, "given more than once")
+			}
+			given[known] = list[0]
+		}
+	}
+	return given, nil
+}
+
+func needCredentials(c Credentials) error {
+	switch {
+	case c.Key == "":
+		return bad(paramKey, "missing")
+	case c.Email == "":
+		return bad(paramRegistered, "missing")
+	}
+	return nil
+}
+
+func readPreferences(given map[string]string, info *Info) (p Preferences, err error) {
+	if email, ok := given[paramEmail]; ok {
+		if err := CheckEmail(email); err != nil {
+			return p, bad(paramEmail, "%v", err)
+		}
+		p.Email = email
+	}
+	if latency, ok := given[paramLatency]; ok {
+		if p.Latency, err = ParseLatency(latency); err != nil {
+			return p, bad(paramLatency, "%v", err)
+		}
+		if !offersLatency(info, p.Latency) {
+			return p, bad(paramLatency, "%s is not among the units offered at %s", p.Latency.Unit, InfoPath)
+		}
+	}
+	read := func(name string, offered []string) ([]string, error) {
+		text, ok := given[name]
+		if !ok {
+			return nil, nil
+		}
+		patterns := strings.Fields(text)
+		switch {
+		case len(patterns) == 0:
+			return []string{}, nil
+		case len(offered) == 0:
+			return nil, notImplemented(name, "not offered at %s", InfoPath)
+		}
+		if err := accepts(offered, patterns); err != nil {
+			return nil, bad(name, "%v", err)
+		}
+		return patterns, nil
+	}
+	if p.Exclude, err = read(paramExclude, info.Exclude); err != nil {
+		return p, err
+	}
+	if p.IncludeOnly, err = read(paramIncludeOnly, info.IncludeOnly); err != nil {
+		return p, err
+	}
+	name := paramExclude
+	if len(p.IncludeOnly) > 0 {
+		name = paramIncludeOnly
+	}
+	if _, err := NewFilter(p.Exclude, p.IncludeOnly); err != nil {
+		return p, bad(name, "%v", err)
+	}
+	return p, nil
+}
+
+// offersLatency reports whether a site takes a latency. One that offers no unit
+// takes its default.
+func offersLatency(info *Info, l Latency) bool {
+	if offers(info.Latency, l.Unit) {
+		return true
+	}
+	return len(info.Latency) == 0 && l.Unit == info.DefaultLatency().Unit
+}
+
+func readSpan(given map[string]string, info *Info) (Span, error) {
+	if info.MaxQuerySpan == (Span{}) {
+		return Span{}, notImplemented(paramAction, "no modification log is kept here")
+	}
+	text := given[paramSpan]
+	if text == "" {
+		return Span{}, bad(paramSpan, "missing")
+	}
+	span, err := ParseSpan(text)
+	if err != nil {
+		return Span{}, bad(paramSpan, "%v", err)
+	}
+	if span.Days() > info.MaxQuerySpan.Days() {
+		return Span{}, bad(paramSpan, "%s is longer than MaxQuerySpan, %s", span, info.MaxQuerySpan)
+	}
+	return span, nil
+}

@@ -1,0 +1,187 @@
+package rup
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// base is the URLBase of a report, in normal form.
+type base struct {
+	origin string // scheme://host, and a port that is not the scheme's own
+	dir    string // path that begins and ends with a slash
+}
+
+func (b *base) String() string { return b.origin + b.dir }
+
+// parseBase reads a URLBase: an absolute http or https URL, which gets a final
+// slash if it lacks one (§6.4).
+func parseBase(raw string) (*base, error) {
+	scheme, rest := cutScheme(raw)
+	if scheme != "http" && scheme != "https" || !strings.HasPrefix(rest, "//") {
+		return nil, errors.New("no absolute http or https URL")
+	}
+	origin, rest, err := cutOrigin(scheme, rest)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > maxURL {
+		return nil, errors.New("too long")
+	}
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest = rest[:i] // says nothing about where pages lie
+	}
+	dir := cleanPath(escape("/" + strings.TrimPrefix(rest, "/")))
+	if !strings.HasSuffix(dir, "/") {
+		dir += "/"
+	}
+	return &base{origin, dir}, nil
+}
+
+// resolve makes an absolute URL of a path in a report, or says why it may not
+// stand there: it must lie within the base (§6.4). Blanks and whatever else a
+// URL may not hold are %-encoded, and encoded dots are dots: who fetches the
+// URL later may read them so, and must not leave the base by them.
+func (b *base) resolve(ref string) (string, error) {
+	origin, path := b.origin, ref
+	if scheme, rest := cutScheme(ref); scheme != "" {
+		if scheme != "http" && scheme != "https" || !strings.HasPrefix(rest, "//") {
+			return "", errors.New("neither a path nor an http URL")
+		}
+		var err error
+		if origin, path, err = cutOrigin(scheme, rest); err != nil {
+			return "", err
+		}
+		if !strings.HasPrefix(path, "/") {
+			path = "/" + path
+		}
+	} else if strings.HasPrefix(ref, "//") {
+		var err error
+		scheme, _, _ := strings.Cut(b.origin, ":")
+		if origin, path, err = cutOrigin(scheme, ref); err != nil {
+			return "", err
+		}
+		if !strings.HasPrefix(path, "/") {
+			path = "/" + path
+		}
+	}
+	path, _, _ = strings.Cut(path, "#")
+	path, query, hasQuery := strings.Cut(path, "?")
+	if !strings.HasPrefix(path, "/") {
+		path = b.dir + path
+	}
+	path = cleanPath(escape(path))
+	if origin != b.origin || !strings.HasPrefix(path, b.dir) {
+		return "", errors.New("outside URLBase")
+	}
+	u := origin + path
+	if hasQuery {
+		u += "?" + escape(query)
+	}
+	if len(u) > maxURL {
+		return "", errors.New("too long")
+	}
+	return u, nil
+}
+
+// cutScheme splits off a leading scheme, lower-cased; "" if there is none.
+func cutScheme(s string) (scheme, rest string) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':
+		case i > 0 && ('0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'):
+		case i > 0 && c == ':':
+			return lower(s[:i]), s[i+1:]
+		default:
+			return "", s
+		}
+	}
+	return "", s
+}
+
+// cutOrigin splits the authority off what follows a scheme, and returns the
+// origin in normal form.
+func cutOrigin(scheme, s string) (origin, rest string, err error) {
+	s = strings.TrimPrefix(s, "//")
+	end := len(s)
+	if i := strings.IndexAny(s, "/?#"); i >= 0 {
+		end = i
+	}
+	authority := lower(s[:end])
+	for i := range len(authority) {
+		if c := authority[i]; c <= ' ' || c >= 0x7F || strings.IndexByte("@\\%\"<>^`{|}", c) >= 0 {
+			return "", "", errors.New("no plain host name (an IDN as xn--…)")
+		}
+	}
+	u, err := url.Parse(scheme + "://" + authority)
+	if err != nil || u.Hostname() == "" {
+		return "", "", errors.New("no host")
+	}
+	host := u.Hostname()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port := u.Port(); port != "" && !(scheme == "http" && port == "80") && !(scheme == "https" && port == "443") {
+		host += ":" + port
+	}
+	return scheme + "://" + host, s[end:], nil
+}
+
+// escape brings a path or query into normal form: what may not stand in a URL
+// is %-encoded, %xx of an unreserved character is decoded, others keep their
+// octet in upper case.
+func escape(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	put := func(c byte) {
+		const digits = "0123456789ABCDEF"
+		b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '%' && i+2 < len(s) && unhex(s[i+1]) >= 0 && unhex(s[i+2]) >= 0:
+			c = byte(unhex(s[i+1])<<4 | unhex(s[i+2]))
+			i += 2
+			if unreserved(c) {
+				b.WriteByte(c)
+			} else {
+				put(c)
+			}
+		case c <= ' ' || c >= 0x7F || strings.IndexByte("\"%<>[\\]^`{|}", c) >= 0:
+			put(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func unreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+// cleanPath removes dot segments from a path that begins with a slash, as RFC
+// 3986 does; empty segments stay.
+func cleanPath(path string) string {
+	if !strings.Contains(path, "/.") {
+		return path
+	}
+	segments := strings.Split(path[1:], "/")
+	kept := segments[:0]
+	for i, s := range segments {
+		last := i == len(segments)-1
+		switch s {
+		case ".", "..":
+			if s == ".." && len(kept) > 0 {
+				kept = kept[:len(kept)-1]
+			}
+			if last {
+				kept = append(kept, "")
+			}
+		default:
+			kept = append(kept, s)
+		}
+	}
+	return "/" + strings.Join(kept, "/")
+}

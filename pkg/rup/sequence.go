@@ -1,0 +1,350 @@
+package rup
+
+import (
+	"slices"
+	"time"
+)
+
+// Todo is a thing a robot is to do about a site's reports.
+type Todo string
+
+// What State asks for (§6.3).
+const (
+	DoApply    Todo = "apply"    // take the report numbered Number as a hint to fetch or check what it lists
+	DoIgnore   Todo = "ignore"   // throw it away
+	DoHold     Todo = "hold"     // keep it: an answer will say whether to apply or to ignore it
+	DoAsk      Todo = "ask"      // send GetSequenceNumber, then call Answer or AskFailed
+	DoIndex    Todo = "index"    // send GetIndex for Span and apply what comes, then call Indexed or IndexFailed
+	DoReindex  Todo = "reindex"  // re-crawl the site completely, at the usual pace
+	DoRegister Todo = "register" // the registration is over: register anew if possible, with a new State
+	DoWait     Todo = "wait"     // call Tick at At, or with whatever comes earlier
+)
+
+// Step is one thing to do.
+type Step struct {
+	Do     Todo
+	Number int64     // of the report, for DoApply, DoIgnore and DoHold
+	Span   Span      // for DoIndex
+	At     time.Time // for DoWait
+}
+
+// Terms are what a robot and a site agreed on.
+type Terms struct {
+	Latency      Latency // zero: a week
+	MaxQuerySpan Span    // zero: GetIndex cannot be asked
+}
+
+const (
+	// lateMail is how long a gap may be filled by mail that comes late.
+	lateMail = time.Hour
+	// leap is how far above Last a number may be before it is doubted.
+	leap = 1000
+	// firstRetry doubles up to maxRetry while a site does not answer.
+	firstRetry = time.Hour
+	maxRetry   = 24 * time.Hour
+	// maxTries is how often a request is sent before the site is re-crawled
+	// instead. The draft sets no end.
+	maxTries = 5
+	// maxHeld and maxGaps bound what strangers can make us remember.
+	maxHeld = 16
+	maxGaps = 100
+)
+
+// overdue is how long after the last report the next is missed.
+func overdue(l Latency) time.Duration {
+	if l.Days() == 0 {
+		l = Latency{1, Week}
+	}
+	d := min(l.Duration(), 100*365*24*time.Hour)
+	return d + max(6*time.Hour, d/4)
+}
+
+// Gap is a run of missing numbers, both ends included.
+type Gap struct{ First, Last int64 }
+
+// State is what a robot knows of a site's reports: which it has and which are
+// missing (§6.3). Its methods take the time as a parameter, change the State
+// and say what to do; they send nothing. A caller saves the State together with
+// the steps in one transaction and then carries them out; each may run twice.
+// It marshals as JSON. It may not be used concurrently.
+type State struct {
+	Last    int64 `json:"last"`              // highest number applied
+	Missing []Gap `json:"missing,omitempty"` // below Last, ascending
+
+	Heard time.Time `json:"heard,omitzero"` // when a report was applied or an answer came: silence counts from here
+	Good  time.Time `json:"good,omitzero"`  // until when nothing is missing: a GetIndex must reach back to it
+	New   time.Time `json:"new,omitzero"`   // date of the newest report applied
+	GapAt time.Time `json:"gap_at,omitzero"`
+
+	Doing Todo      `json:"doing,omitempty"` // DoAsk or DoIndex while one is under way
+	Begun time.Time `json:"begun,omitzero"`  // when it was first asked for
+	Retry time.Time `json:"retry,omitzero"`  // when it is asked for again
+	Tries int       `json:"tries,omitempty"` // how often it was
+	Then  int64     `json:"then,omitempty"`  // Last when DoAsk began
+	Known int64     `json:"known,omitempty"` // the last answer to GetSequenceNumber
+	Held  []int64   `json:"held,omitempty"`  // numbers of reports that wait for an answer
+}
+
+// NewState begins with a registration: no report has been sent yet.
+func NewState(registered time.Time) *State {
+	return &State{Heard: registered, Good: registered, New: registered}
+}
+
+// Report is called for a report that came in. Date is what its mail says, the
+// zero time if nothing; truncated is as in Report: what lies beyond is lost.
+func (s *State) Report(now time.Time, t Terms, n int64, date time.Time, truncated bool) []Step {
+	var steps []Step
+	switch {
+	case n <= s.Last && !s.missing(n):
+		return append(steps, Step{Do: DoIgnore, Number: n}, s.wait(now, t))
+	case n > s.Last+leap:
+		return s.doubt(now, t, n)
+	}
+	steps = append(steps, Step{Do: DoApply, Number: n})
+	s.apply(now, n, date)
+	if truncated {
+		steps = append(steps, Step{Do: DoReindex})
+	}
+	return append(steps, s.due(now, t)...)
+}
+
+// Tick is called when the time of DoWait has come; earlier does no harm.
+func (s *State) Tick(now time.Time, t Terms) []Step { return s.due(now, t) }
+
+// Answer is called with what GetSequenceNumber answered.
+func (s *State) Answer(now time.Time, t Terms, n int64) []Step {
+	if s.Doing != DoAsk {
+		return []Step{s.wait(now, t)} // an answer that comes twice
+	}
+	var steps []Step
+	s.idle()
+	s.Known, s.Heard = n, now
+	if n < s.Then {
+		// Reports that came in while we asked may be numbered above n, so n is
+		// held against what was there when we began.
+		steps = append(s.release(steps, now, 0), s.reindex(now))
+		s.Last = n
+		return append(steps, s.wait(now, t))
+	}
+	steps = s.release(steps, now, n)
+	if n <= s.Last && len(s.Missing) == 0 {
+		return append(steps, s.wait(now, t))
+	}
+	return append(steps, s.recover(now, t)...)
+}
+
+// AskFailed is called when GetSequenceNumber could not be asked or was refused.
+func (s *State) AskFailed(now time.Time, t Terms, err error) []Step {
+	switch {
+	case s.Doing != DoAsk:
+		return []Step{s.wait(now, t)}
+	case Retryable(err) && s.Tries < maxTries:
+		s.later(now, err)
+		return []Step{s.wait(now, t)}
+	}
+	steps := append(s.release(nil, now, 0), s.reindex(now))
+	if Retryable(err) {
+		return append(steps, s.wait(now, t))
+	}
+	return append(steps, Step{Do: DoRegister})
+}
+
+// Indexed is called when the answer to GetIndex was applied.
+func (s *State) Indexed(now time.Time, t Terms) []Step {
+	if s.Doing != DoIndex {
+		return []Step{s.wait(now, t)}
+	}
+	begun := s.Begun
+	s.idle()
+	s.Last = max(s.Last, s.Known)
+	// A gap above Known came while we asked; the answer need not cover it.
+	s.Missing = slices.DeleteFunc(s.Missing, func(g Gap) bool { return g.First <= s.Known })
+	s.Heard, s.New = now, later(s.New, begun)
+	s.Good = later(s.Good, begun)
+	if len(s.Missing) == 0 {
+		s.GapAt = time.Time{}
+	}
+	return []Step{s.wait(now, t)}
+}
+
+// IndexFailed is called when GetIndex could not be asked, was refused, or
+// answered with what is no report, or not all of one.
+func (s *State) IndexFailed(now time.Time, t Terms, err error) []Step {
+	switch {
+	case s.Doing != DoIndex:
+		return []Step{s.wait(now, t)}
+	case Retryable(err) && s.Tries < maxTries:
+		s.later(now, err)
+		return []Step{s.wait(now, t)}
+	}
+	return []Step{s.reindex(now), s.wait(now, t)}
+}
+
+// due does what time asks for, and says when to look again.
+func (s *State) due(now time.Time, t Terms) []Step {
+	at := s.next(t)
+	if now.Before(at) {
+		return []Step{{Do: DoWait, At: at}}
+	}
+	switch s.Doing {
+	case DoIndex:
+		return s.recover(now, t) // the span has grown
+	case DoAsk:
+		if s.Tries >= maxTries {
+			return append(s.release(nil, now, 0), s.reindex(now), s.wait(now, t))
+		}
+	}
+	return s.ask(now, t)
+}
+
+// next is when something is to be done without being told.
+func (s *State) next(t Terms) time.Time {
+	if s.Doing != "" {
+		return s.Retry
+	}
+	at := s.Heard.Add(overdue(t.Latency))
+	if !s.GapAt.IsZero() {
+		if gap := s.GapAt.Add(lateMail); gap.Before(at) {
+			at = gap
+		}
+	}
+	return at
+}
+
+func (s *State) wait(now time.Time, t Terms) Step { return Step{Do: DoWait, At: later(s.next(t), now)} }
+
+// ask sends GetSequenceNumber, or sends it again.
+func (s *State) ask(now time.Time, t Terms) []Step {
+	if s.Doing != DoAsk {
+		s.Doing, s.Begun, s.Then, s.Tries = DoAsk, now, s.Last, 0
+	}
+	s.later(now, nil)
+	return []Step{{Do: DoAsk}, s.wait(now, t)}
+}
+
+// recover asks for what is missing, or gives it up for a full re-crawl.
+func (s *State) recover(now time.Time, t Terms) []Step {
+	span, ok := SpanOf(now.Sub(s.Good))
+	if !ok || span.Days() > t.MaxQuerySpan.Days() || s.Doing == DoIndex && s.Tries >= maxTries {
+		return []Step{s.reindex(now), s.wait(now, t)}
+	}
+	if s.Doing != DoIndex {
+		s.Doing, s.Tries = DoIndex, 0
+	}
+	s.Begun = now
+	s.later(now, nil)
+	return []Step{{Do: DoIndex, Span: span}, s.wait(now, t)}
+}
+
+// reindex gives up what is missing: all of the site will be read again.
+func (s *State) reindex(now time.Time) Step {
+	s.idle()
+	s.Last = max(s.Last, s.Known)
+	s.Missing, s.GapAt = nil, time.Time{}
+	s.Heard, s.Good, s.New = now, now, now
+	return Step{Do: DoReindex}
+}
+
+// doubt holds a report whose number is far above what we know, and asks.
+func (s *State) doubt(now time.Time, t Terms, n int64) []Step {
+	if len(s.Held) >= maxHeld || slices.Contains(s.Held, n) {
+		return []Step{{Do: DoIgnore, Number: n}, s.wait(now, t)}
+	}
+	s.Held = append(s.Held, n)
+	steps := []Step{{Do: DoHold, Number: n}}
+	if s.Doing == "" {
+		return append(steps, s.ask(now, t)...)
+	}
+	return append(steps, s.wait(now, t))
+}
+
+// release applies the reports held that are numbered up to known, and drops the
+// others. Their dates were not kept; what is not known to be good is asked for.
+func (s *State) release(steps []Step, now time.Time, known int64) []Step {
+	held := s.Held
+	slices.Sort(held)
+	s.Held = nil
+	for _, n := range held {
+		if n > known || n <= s.Last && !s.missing(n) {
+			steps = append(steps, Step{Do: DoIgnore, Number: n})
+			continue
+		}
+		s.apply(now, n, time.Time{})
+		steps = append(steps, Step{Do: DoApply, Number: n})
+	}
+	return steps
+}
+
+// apply notes that a report was applied, and which numbers it leaves out.
+func (s *State) apply(now time.Time, n int64, date time.Time) {
+	if date.After(now) {
+		date = now // a clock ahead of ours must not shorten a span
+	}
+	s.Heard, s.New = now, later(s.New, date)
+	if n <= s.Last {
+		s.found(n)
+	} else {
+		if n > s.Last+1 {
+			s.gap(now, Gap{s.Last + 1, n - 1})
+		}
+		s.Last = n
+	}
+	if len(s.Missing) == 0 {
+		s.GapAt, s.Good = time.Time{}, later(s.Good, s.New)
+	}
+}
+
+func (s *State) missing(n int64) bool {
+	return slices.ContainsFunc(s.Missing, func(g Gap) bool { return g.First <= n && n <= g.Last })
+}
+
+func (s *State) gap(now time.Time, g Gap) {
+	if len(s.Missing) >= maxGaps {
+		// So many gaps within an hour: what lies between the last two is
+		// asked for once more, which does no harm.
+		g.First = s.Missing[len(s.Missing)-1].First
+		s.Missing = s.Missing[:len(s.Missing)-1]
+	}
+	if s.Missing = append(s.Missing, g); s.GapAt.IsZero() {
+		s.GapAt = now
+	}
+}
+
+// found takes a number out of the gaps.
+func (s *State) found(n int64) {
+	var left []Gap
+	for _, g := range s.Missing {
+		inside := g.First < n && n < g.Last
+		if n < g.First || n > g.Last || inside && len(s.Missing) >= maxGaps {
+			left = append(left, g) // a gap too many would be made of it: n may come again
+			continue
+		}
+		if g.First < n {
+			left = append(left, Gap{g.First, n - 1})
+		}
+		if n < g.Last {
+			left = append(left, Gap{n + 1, g.Last})
+		}
+	}
+	s.Missing = left
+}
+
+func (s *State) idle() {
+	s.Doing, s.Begun, s.Retry, s.Tries, s.Then = "", time.Time{}, time.Time{}, 0, 0
+}
+
+// later puts off what is under way: it was just sent, or it failed.
+func (s *State) later(now time.Time, err error) {
+	if err == nil {
+		s.Tries++
+	}
+	wait := min(firstRetry<<max(s.Tries-1, 0), maxRetry)
+	s.Retry = now.Add(max(wait, retryAfter(err)))
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

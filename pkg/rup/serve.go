@@ -1,0 +1,94 @@
+package rup
+
+import (
+	"errors"
+	"html"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// maxForm is how many bytes of parameters are read: the patterns of a request
+// at their longest, each byte %-encoded, and what stands beside them.
+const maxForm = 3*MaxPatterns*(MaxPattern+1) + 16<<10
+
+// ServeHTTP answers one request: POST of a form, or GET with a query (§6.2).
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Robots-Tag", "noindex")
+	text, err := s.serve(w, r)
+	if err == nil {
+		writePage(w, http.StatusOK, text)
+		return
+	}
+	var answer *Error
+	if !errors.As(err, &answer) {
+		s.opt.Log.Error("RUP request failed", "error", err)
+		answer = &Error{Status: http.StatusServiceUnavailable, Reason: "something went wrong here; later, please"}
+	}
+	if answer.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64((answer.RetryAfter+999999999)/1e9), 10))
+	}
+	if answer.Status == http.StatusMethodNotAllowed {
+		h.Set("Allow", "GET, POST")
+	}
+	writePage(w, answer.Status, strings.TrimPrefix(answer.Error(), "RUP: "))
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) (string, error) {
+	values, err := parameters(w, r)
+	if err != nil {
+		return "", err
+	}
+	request, err := ParseRequest(values, s.opt.Info)
+	if err != nil {
+		return "", err
+	}
+	return s.handle(r.Context(), s.opt.Client(r), request)
+}
+
+// parameters reads the query, which a CGI URL may have of its own, and the body
+// of a POST.
+func parameters(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+		return nil, &Error{Status: http.StatusMethodNotAllowed, Reason: "POST a form, or GET with a query"}
+	}
+	if len(r.URL.RawQuery) > maxForm {
+		return nil, bad("", "query longer than %d bytes", maxForm)
+	}
+	if r.Method == http.MethodPost && !isForm(r.Header.Get("Content-Type")) {
+		return nil, bad("", "want a body of type %s", FormType)
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		var long *http.MaxBytesError
+		if errors.As(err, &long) {
+			return nil, bad("", "body longer than %d bytes", maxForm)
+		}
+		return nil, bad("", "the parameters are not %s", FormType) // the error may quote a key
+	}
+	return r.Form, nil
+}
+
+// writePage writes text as a page on which each of its lines is one.
+func writePage(w http.ResponseWriter, status int, text string) {
+	page := "<!DOCTYPE html>\n<title>RUP</title>\n<pre>\n" + html.EscapeString(strings.TrimSuffix(text, "\n")) + "\n</pre>\n"
+	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(page)) // who went away does not want it
+}
+
+// pathQueryOf returns path and query of an absolute URL.
+func pathQueryOf(u string) string {
+	_, rest, _ := strings.Cut(u, "://")
+	return rest[strings.IndexByte(rest, '/'):]
+}
+
+// ServeInfo answers for /rupinfo.txt.
+func (s *Server) ServeInfo(w http.ResponseWriter, r *http.Request) {
+	text, _ := s.opt.Info.Text() // NewServer has tried
+	http.ServeContent(w, r, "rupinfo.txt", s.started, strings.NewReader(string(text)))
+}

@@ -1,0 +1,48 @@
+package rup
+
+import (
+	"context"
+	"time"
+)
+
+// Registration is what a site keeps of a robot.
+type Registration struct {
+	ID          string    `json:"id"` // random, no secret; stays when the address changes
+	Email       string    `json:"email"`
+	KeyHash     []byte    `json:"key_hash"` // SHA-256 of the key, which is kept nowhere
+	Latency     Latency   `json:"latency"`
+	Exclude     []string  `json:"exclude,omitempty"`
+	IncludeOnly []string  `json:"include_only,omitempty"`
+	Registered  time.Time `json:"registered"`
+	Sequence    int64     `json:"sequence"` // number of the last report mailed
+	// Pending: the address was not confirmed yet, and nothing is to be mailed
+	// to it but the question. Only where ServerOptions.Confirm asks.
+	Pending bool `json:"pending,omitempty"`
+}
+
+// Store keeps registrations. Both methods give f one consistent view, and undo
+// all of it if f returns an error, which they return.
+type Store interface {
+	View(ctx context.Context, f func(Registrations) error) error
+	Update(ctx context.Context, f func(Registrations) error) error
+}
+
+// Registrations is a Store within one transaction. Addresses are given as
+// EmailKey returns them.
+type Registrations interface {
+	Get(emailKey string) (r Registration, ok bool, err error)
+	// Put adds or replaces the registration under EmailKey(r.Email).
+	Put(r Registration) error
+	Delete(emailKey string) error
+	// Count counts registrations with addresses in a domain, as EmailDomain
+	// returns it, or all of them for "".
+	Count(domain string) (int, error)
+}
+
+// Index is a site's log of modifications.
+type Index interface {
+	// Changes calls yield for what changed at or after since, and stops with
+	// the error it returns. URLs are absolute and within the site. One that
+	// changed several times may be given several times.
+	Changes(ctx context.Context, since time.Time, yield func(Entry) error) error
+}
