@@ -492,6 +492,10 @@ func (d *dec) sitemap(s *Sitemap) {
 			s.LastModified = d.str()
 		case 9:
 			s.Reason = d.str()
+		case 10:
+			s.Again = d.bool()
+		case 11:
+			s.Scope = d.uint()
 		default:
 			d.skip()
 		}

@@ -199,6 +199,8 @@ func (e *enc) sitemap(s *Sitemap) {
 	e.str(7, s.ETag)
 	e.str(8, s.LastModified)
 	e.str(9, s.Reason)
+	e.bool(10, s.Again)
+	e.uint(11, s.Scope)
 }
 
 // AppendErrand encodes one Errand, for storing it.

@@ -239,6 +239,8 @@ type Sitemap struct {
 	ETag         string
 	LastModified string
 	Reason       string // for people: why it was not read, or not to its end
+	Again        bool   // it could not be had now, and may be had a little later
+	Scope        uint64 // Spec.ScopeHash of the crawl its entries were judged by
 }
 
 // RUP is what came of asking a site about its updates. The report of a GetIndex goes into the log before, as a Report.

@@ -16,7 +16,7 @@ var (
 	testProbe  = Probe{testOrigin, ProbePending, 301, 2, "r", "http://b.example/d", 3}
 	testErrand = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l", "f"}
 	testAnswer = Answer{testErrand, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
-		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r"}, RUP{200, "r", true, 1, []byte("b"), 2, "k", 3, 4, 5}}
+		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r", true, 3}, RUP{200, "r", true, 1, []byte("b"), 2, "k", 3, 4, 5}}
 	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, "m.example", SourceRUP, true}
 	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5, true}
 	testVisitID = VisitID{1 << 40, 77}

@@ -48,7 +48,9 @@ func (v *visit) errand(e *crawl.Errand, a *crawl.Answer) (done bool) {
 	case crawl.ErrandSample:
 		a.Sample, done = v.sample(e.URL)
 	case crawl.ErrandSitemap:
-		a.Sitemap, done = v.sitemap(e)
+		// Should reading it end in a mistake of ours, it is not asked for again and again.
+		a.Sitemap, done = crawl.Sitemap{Reason: "a mistake in our program; see the fetcher's log"}, true
+		v.safely(e.URL, func() { a.Sitemap, done = v.sitemap(e) })
 	default:
 		// A newer frontier wants something we do not know. Another fetcher may.
 		v.log.Warn("errand of an unknown kind left alone", "kind", int(e.Kind), "url", string(e.URL))

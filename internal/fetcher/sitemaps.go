@@ -29,13 +29,16 @@ func (v *visit) sitemap(e *crawl.Errand) (s crawl.Sitemap, ok bool) {
 	u, conditions := e.URL, conditional(e.ETag, e.LastModified)
 	seen := []canon.URL{u}
 	for hops := 0; ; hops++ {
+		if site := v.site(u.Origin()); site != nil && site.closed && hops == 0 {
+			return s, false // the frontier knows until when
+		}
 		if why, ok := v.mayAsk(u); !ok || why != "" {
 			s.Reason = why
 			return s, ok
 		}
 		r := &sitemapReader{v: v, e: e, url: u, base: canon.NewBase(u)}
 		a, err := v.ask(u, conditions, r.want)
-		s = crawl.Sitemap{Status: a.status, Entries: r.entries, Skipped: r.skipped}
+		s = crawl.Sitemap{Status: a.status, Entries: r.entries, Skipped: r.skipped, Scope: v.cfg.scopeHash}
 		if err == nil {
 			err = r.flush()
 		}
@@ -44,7 +47,7 @@ func (v *visit) sitemap(e *crawl.Errand) (s crawl.Sitemap, ok bool) {
 		}
 		if err != nil {
 			fail := v.hold.failureOf(err)
-			s.Reason = fail.String()
+			s.Reason, s.Again = fail.String(), !fail.final
 			return s, !fail.unsent
 		}
 		if a.status < 300 || a.status > 399 || a.status == http.StatusNotModified {
@@ -80,9 +83,9 @@ func (v *visit) readSitemap(e *crawl.Errand, a *answer, r *sitemapReader, s *cra
 		}
 	case overloaded(status):
 		v.overload(*a)
-		s.Reason = fmt.Sprintf("%s: HTTP %d", crawl.ReasonOverload, status)
+		s.Reason, s.Again = fmt.Sprintf("%s: HTTP %d", crawl.ReasonOverload, status), true
 	case status < 200 || status > 299 || status == http.StatusPartialContent:
-		s.Reason = fmt.Sprintf("HTTP %d", status)
+		s.Reason, s.Again = fmt.Sprintf("HTTP %d", status), status >= 500 && status <= 599
 	case r.nofollow:
 		s.Reason = "its header asks not to follow its links (nofollow)"
 	case r.not:

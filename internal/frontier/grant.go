@@ -102,7 +102,7 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 	k = s.pagesFor(h, k, now)
 	again := s.againDue(h, now)
 	pages := k > 0 || again
-	errands := h.errandsReady(maxVisitErrand, now)
+	errands := h.errandsReady(min(maxVisitErrand, room), now)
 	if !pages && len(errands) == 0 {
 		return nil, 0, nil
 	}

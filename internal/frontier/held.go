@@ -37,6 +37,7 @@ const (
 	moreNext
 	moreHistory
 	moreGone
+	moreRank
 )
 
 func (r *record) appendMore(b []byte) []byte {
@@ -62,6 +63,9 @@ func (r *record) appendMore(b []byte) []byte {
 	if r.Gone {
 		more |= moreGone
 	}
+	if r.Rank > 0 {
+		more |= moreRank
+	}
 	if more == 0 {
 		return b
 	}
@@ -84,6 +88,9 @@ func (r *record) appendMore(b []byte) []byte {
 	if more&moreHistory != 0 {
 		b = binary.AppendUvarint(b, r.Asked)
 		b = append(binary.AppendUvarint(b, r.Changed), byte(r.Usual))
+	}
+	if more&moreRank != 0 {
+		b = binary.BigEndian.AppendUint16(b, r.Rank)
 	}
 	return b
 }
@@ -113,6 +120,9 @@ func (r *record) decodeMore(s *scanner) {
 		r.Asked, r.Changed, r.Usual = s.uint(), s.uint(), pace(s.byte())
 	}
 	r.Gone = more&moreGone != 0
+	if more&moreRank != 0 {
+		r.Rank = uint16(s.byte())<<8 | uint16(s.byte())
+	}
 }
 
 func (s *scanner) byte() byte {

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"math"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -12,6 +13,20 @@ func (s *shard) modOf(l *crawl.Links, i int) int64 {
 		return 0
 	}
 	return l.Mods[i]
+}
+
+// rankOf is the rank that the i-th of these links has among the URLs of its depth that wait: what pages link to comes first; then what
+// sitemaps name, what changed last before what has not changed for long, and last what has no date. A rank says how many days
+// before the end of its range that was, so it means the same at any time.
+func rankOf(l *crawl.Links, i int) uint16 {
+	const none = math.MaxUint16
+	switch {
+	case l.Source != crawl.SourceSitemap:
+		return 0
+	case i >= len(l.Mods) || l.Mods[i] <= 0:
+		return none
+	}
+	return uint16(none - min(max(l.Mods[i]/(24*60*60), 1), none-1))
 }
 
 // hint notes that a page is said to have changed at a time (Unix s): if it is held and was fetched before that, it is asked for

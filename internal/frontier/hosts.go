@@ -37,13 +37,15 @@ type host struct {
 	Sitemaps    int `json:"sitemaps,omitempty"`     // kept of this host
 	SitemapsDue int `json:"sitemaps_due,omitempty"` // of them, those that are to be read
 
-	errands    []crawl.Errand // wanted under this host's visit
-	visit      *visit         // the outstanding one, or nil
-	ran        bool           // the last visit was for errands: pages are next
-	downloaded bool           // the last visit was for downloads: the crawl is next
-	at         int            // index in the schedule's heap, -1 when not in it
-	when       time.Time      // the time it is scheduled for
-	dirty      bool           // differs from its record
+	errands         []crawl.Errand // wanted under this host's visit
+	visit           *visit         // the outstanding one, or nil
+	ran             bool           // the last visit was for errands: pages are next
+	downloaded      bool           // the last visit was for downloads: the crawl is next
+	tooManySitemaps bool           // said so
+
+	at    int       // index in the schedule's heap, -1 when not in it
+	when  time.Time // the time it is scheduled for
+	dirty bool      // differs from its record
 }
 
 // origin is what is kept per (scheme, port) of a host: its robots.txt and its share of the queue.
@@ -74,7 +76,7 @@ type origin struct {
 	Visit crawl.VisitID `json:"visit,omitzero"` // the newest that told of this robots.txt
 
 	SitemapsAsked time.Time `json:"sitemaps_asked,omitzero"` // when the sitemaps it names were asked for last
-	SitemapsOf    []byte    `json:"sitemaps_of,omitempty"`   // and the first bytes of the digest of what it said then
+	SitemapsOf    []byte    `json:"sitemaps_of,omitempty"`   // and the first bytes of the digest of what it said then, with the scope's hash
 
 	Cleans bool         `json:"cleans,omitempty"` // the copy has Clean-param lines
 	clean  *robots.File // the copy, parsed when first needed for them

@@ -145,17 +145,41 @@ func (s *shard) answerClaims(h *host, of canon.Origin, now time.Time) error {
 }
 
 // errandFrom is when an errand may be done: one that waits for a robots.txt which another host is asked for, not before that
-// has answered.
+// has answered; a sitemap when a page may be asked for.
 func (h *host) errandFrom(e *crawl.Errand, now time.Time) (t time.Time) {
-	if e.Kind != crawl.ErrandClaim {
+	if e.Kind != crawl.ErrandClaim && e.Kind != crawl.ErrandSitemap {
 		return t
 	}
-	if i, ok := h.originIndex(e.URL.Origin()); ok {
+	i, ok := h.originIndex(e.URL.Origin())
+	switch {
+	case e.Kind == crawl.ErrandSitemap:
+		if ok {
+			t = h.Origins[i].from(now)
+		}
+		if o := h.slow(); o != nil {
+			t = latest(t, o.from(now))
+		}
+	case ok:
 		if state, ask := h.Origins[i].state(now); state == crawl.RobotsPending {
 			return ask
 		}
 	}
 	return t
+}
+
+// errandsDueBy is how many errands a crawl waits for that waits until a time, and so long for another host's robots.txt.
+func (h *host) errandsDueBy(limit, now time.Time, patience time.Duration) (n int64) {
+	for i := range h.errands {
+		e := &h.errands[i]
+		if e.Kind == crawl.ErrandSitemap && h.errandFrom(e, now).After(limit) {
+			j, _ := h.originIndex(e.URL.Origin())
+			if o := &h.Origins[j]; o.PendingOn == "" || now.Sub(o.PendingAt) >= patience {
+				continue
+			}
+		}
+		n++
+	}
+	return n
 }
 
 // errandsReady returns up to n errands that may be done now.

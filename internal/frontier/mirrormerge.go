@@ -57,6 +57,9 @@ func (s *shard) mirrorTurned(h *host, i int, now time.Time) error {
 			o.DataDue = time.Time{}
 		}
 	}
+	if err := s.mirrorSitemaps(h, i, now); err != nil {
+		return err
+	}
 	s.touch(h)
 	s.reschedule(h, now)
 	return s.flushMirrors(now)

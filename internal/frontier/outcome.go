@@ -171,6 +171,7 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 		s.count(&r, +1)
 	}
 	if class != crawl.Queued {
+		r.Rank = 0
 		s.rate.add(now, 1)
 		if err := s.plan(h, &r, cmp.Or(s.at, now)); err != nil {
 			return err

@@ -28,7 +28,8 @@ type record struct {
 	FoundOn   canon.URL
 	FetchedAt int64 // Unix ms of the last answer; 0 = none
 	NoSnippet bool
-	Glued     bool // Refused as a mirror's: its page was stored, and the indexer was told that it is the main host's
+	Rank      uint16 // while Queued, see rankOf
+	Glued     bool   // Refused as a mirror's: its page was stored, and the indexer was told that it is the main host's
 
 	held  // the copy that was fetched last
 	again // when it is asked for again

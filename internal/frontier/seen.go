@@ -76,7 +76,8 @@ type offer struct {
 	key   [12]byte
 	host  *host
 	order uint64
-	mod   int64 // as in crawl.Links
+	mod   int64 // as in crawl.Links, if that matters
+	rank  uint16
 }
 
 // applyLinks takes in what one page leads to: out of scope is dropped, known is dropped unless it was found nearer to a
@@ -106,7 +107,7 @@ func (s *shard) applyLinks(l *crawl.Links, now time.Time) error {
 			}
 		}
 		s.m.Order++
-		o := offer{url: u, host: h, order: s.m.Order, mod: mod}
+		o := offer{url: u, host: h, order: s.m.Order, mod: mod, rank: rankOf(l, i)}
 		seenKey(o.key[:0], h.ID, u)
 		offers = append(offers, o)
 	}
@@ -169,7 +170,7 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 	k, v := s.find(o.key[:], o.url)
 	if v != nil {
 		if _, depth, _ := peek(v, o.url); depth > l.Depth {
-			if err := s.nearer(o.host, k, v, l, now); err != nil || o.mod == 0 {
+			if err := s.nearer(o.host, k, v, l, o.rank, now); err != nil || o.mod == 0 {
 				return err
 			}
 			v = s.tx.Bucket(bucketURLs).Get(k)
@@ -179,6 +180,7 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 	oi, ok := s.originOf(o.host, o.url.Origin())
 	r := record{
 		URL: o.url, Class: crawl.Queued, Origin: oi, Depth: l.Depth, Hops: l.Hops, Order: o.order, FoundOn: l.FoundOn,
+		Rank: o.rank,
 	}
 	if !ok {
 		r.Class, r.Reason, r.Detail = crawl.Refused, crawl.ReasonPorts, "more ports of this host than anyone needs"
@@ -211,7 +213,7 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 
 // nearer notes that a known URL was found at a smaller depth: it moves up its queue, or is let in again if its depth
 // was what refused it.
-func (s *shard) nearer(h *host, k, v []byte, l *crawl.Links, now time.Time) error {
+func (s *shard) nearer(h *host, k, v []byte, l *crawl.Links, rank uint16, now time.Time) error {
 	r, err := decodeRecord(k, v)
 	if err != nil {
 		return err
@@ -222,17 +224,17 @@ func (s *shard) nearer(h *host, k, v []byte, l *crawl.Links, now time.Time) erro
 			if err := s.dequeue(h, &r); err != nil {
 				return err
 			}
-			r.Depth, r.FoundOn = l.Depth, l.FoundOn
+			r.Depth, r.FoundOn, r.Rank = l.Depth, l.FoundOn, rank
 			if err := s.enqueue(h, &r); err != nil {
 				return err
 			}
 		} else {
-			r.Depth, r.FoundOn = l.Depth, l.FoundOn
+			r.Depth, r.FoundOn, r.Rank = l.Depth, l.FoundOn, rank
 		}
 	case r.Class == crawl.Refused && r.Reason == crawl.ReasonDepth:
 		s.count(&r, -1)
 		r.Class, r.Reason, r.Detail = crawl.Queued, "", ""
-		r.Depth, r.FoundOn = l.Depth, l.FoundOn
+		r.Depth, r.FoundOn, r.Rank = l.Depth, l.FoundOn, rank
 		if r.Class, r.Reason, r.Detail = s.j.judge(&r, h); r.Class == crawl.Queued {
 			if err := s.enqueue(h, &r); err != nil {
 				return err
@@ -253,7 +255,7 @@ func (s *shard) nearer(h *host, k, v []byte, l *crawl.Links, now time.Time) erro
 
 // enqueue puts r, already Queued and without Due, into its host's queue and counts it.
 func (s *shard) enqueue(h *host, r *record) error {
-	qk := queueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Order)
+	qk := queueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order)
 	if err := s.tx.Bucket(bucketQueue).Put(qk, []byte{}); err != nil {
 		return err
 	}
@@ -275,7 +277,7 @@ func (s *shard) dequeue(h *host, r *record) error {
 		return s.tx.Bucket(bucketLater).Delete(laterKey(nil, r.Due, h.ID, r.Order))
 	}
 	h.Origins[r.Origin].Ready--
-	return s.tx.Bucket(bucketQueue).Delete(queueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Order))
+	return s.tx.Bucket(bucketQueue).Delete(queueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order))
 }
 
 // count adds a record that is not Queued to the accounting, or (n = -1) takes it out.

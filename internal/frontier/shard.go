@@ -83,6 +83,8 @@ type shard struct {
 	forwards   []forwarded            // to be handed on when the event is applied
 	aliases    []crawl.Page           // to be told to the indexer then
 	retries    []sitemapRetryAt
+	toAsk      []*host   // to be asked after their sitemaps, or not, whatever their robots.txt says
+	askedAll   time.Time // when hosts were looked through for those
 
 	outbox      []outMessage // not yet sent, in order
 	committedTo uint64       // outbox number up to which the commit is done
@@ -446,8 +448,8 @@ func (s *shard) keepCommitted(ctx context.Context) error {
 		now := time.Now()
 		s.expire(now)
 		err := s.mirrorUpkeep(now)
-		if err == nil && len(s.retries) > 0 {
-			if err = s.retrySitemaps(now); err != nil {
+		if err == nil {
+			if err = s.sitemapUpkeep(now); err != nil {
 				err = s.fail(err)
 			}
 		}

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,14 +21,16 @@ import (
 // sitemap index may name tens of thousands: they wait on disk, and a few at a time are errands.
 
 const (
-	maxRobotsSitemaps = 100    // named by one robots.txt
-	maxHostSitemaps   = 50_000 // kept of one host
-	sitemapErrands    = 64     // of one host that are errands at a time
-	sitemapFresh      = 23 * time.Hour
-	sitemapRetry      = 10 * time.Minute // after the first failure to have it; four times that after the second
-	sitemapTries      = 3
-	maxSitemapInfos   = 100
-	sitemapIndexes    = 2 // an index may lead to an index, which leads to sitemaps
+	maxOwnSitemaps   = 1000           // of its own host that one robots.txt names
+	maxOtherSitemaps = 100            // of other hosts: naming them costs its owner nothing
+	maxHostSitemaps  = 50_000         // kept of one host
+	sitemapErrands   = 64             // of one host that are errands at a time
+	sitemapsFresh    = 23 * time.Hour // how long an origin is not asked after its sitemaps: its robots.txt is read anew every 24
+	sitemapRest      = 12 * time.Hour // how long one that was read is let be, whoever names it
+	sitemapTries     = 3
+	maxSitemapInfos  = 100
+	sitemapIndexes   = 2 // an index may lead to an index, which leads to sitemaps
+	formIndex        = "index"
 )
 
 // sitemap is the record of one sitemap as vouched for by one origin.
@@ -42,7 +45,8 @@ type sitemap struct {
 	Reason   string    `json:"reason,omitempty"`
 	Failures int       `json:"failures,omitempty"` // in a row, to have it at all
 	Read     time.Time `json:"read,omitzero"`
-	Due      time.Time `json:"due,omitzero"` // not asked for before; when Failures > 0, asked for then
+	Due      time.Time `json:"due,omitzero"`    // not asked for before; when Failures > 0, asked for then
+	Scope    uint64    `json:"scope,omitempty"` // what its entries were judged by: crawl.Spec.ScopeHash
 }
 
 // sitemapKey is a sitemap's key in both buckets: host id, URL, and behind a zero byte the origin that vouches.
@@ -82,37 +86,58 @@ func (s *shard) putSitemap(key []byte, r *sitemap) error {
 	return s.tx.Bucket(bucketSitemaps).Put(key, v)
 }
 
+// readsSitemaps reports whether sitemaps are read at all: what they name counts as one link away from a seed.
+func (j *judge) readsSitemaps() bool {
+	return j.spec.Sitemaps && j.spec.MaxDepth != 0 && j.spec.Scope != "page"
+}
+
 // askSitemaps asks for the sitemaps that an origin's robots.txt names, or for the one at the conventional place, unless the
-// same file had that done lately. Whoever has read one lately does nothing.
+// same file had that done lately. Whoever has read one lately does nothing. The sitemaps of a mirror are not used while it is one.
 func (s *shard) askSitemaps(h *host, o *origin, now time.Time) error {
-	says := o.Digest[:min(len(o.Digest), 8)]
-	if !s.j.spec.Sitemaps || h.Queued == 0 && h.Stored == 0 || now.Before(o.SitemapsAsked.Add(sitemapFresh)) && bytes.Equal(says, o.SitemapsOf) {
+	says := binary.BigEndian.AppendUint64(slices.Clone(o.Digest[:min(len(o.Digest), 8)]), s.j.spec.ScopeHash())
+	switch {
+	case !s.j.readsSitemaps() || o.Mirror.mirrored() || h.Queued == 0 && h.Stored == 0:
+		return nil
+	case now.Before(o.SitemapsAsked.Add(sitemapsFresh)) && bytes.Equal(says, o.SitemapsOf):
 		return nil
 	}
-	o.SitemapsAsked, o.SitemapsOf = now, slices.Clone(says)
 	base, err := o.Origin.URL("/robots.txt")
 	if err != nil {
 		return nil
 	}
 	var urls []string
-	if o.Copy == crawl.RobotsParsed {
+	switch o.Copy {
+	case crawl.RobotsParsed:
 		urls = robots.Parse(robotsCopy(s.tx, h.ID, o.Origin)).SitemapURLs(string(base))
+	case crawl.RobotsUnavailable:
+	default:
+		return nil // it was not asked for yet
 	}
+	o.SitemapsAsked, o.SitemapsOf = now, says
+	s.touch(h)
 	if len(urls) == 0 {
 		urls = []string{o.Origin.String() + "/sitemap.xml"}
 	}
 	byShard := map[int][]crawl.Errand{}
-	for _, raw := range urls[:min(len(urls), maxRobotsSitemaps)] {
+	own, other := maxOwnSitemaps, maxOtherSitemaps
+	for _, raw := range urls {
 		u, err := canon.Parse(raw)
 		if err != nil {
+			continue
+		}
+		room := &other
+		if u.Host() == h.Name {
+			room = &own
+		}
+		if *room--; *room < 0 {
 			continue
 		}
 		to := crawl.ShardOf(u.Host(), s.j.spec.Shards)
 		byShard[to] = append(byShard[to], crawl.Errand{Kind: crawl.ErrandSitemap, URL: u, Origin: o.Origin, ReplyShard: to})
 	}
 	for to := range s.j.spec.Shards { // in order: what is sent must not depend on a map's
-		if errands := byShard[to]; errands != nil {
-			if err := s.send(to, &crawl.Event{Errands: errands}); err != nil {
+		for part := range slices.Chunk(byShard[to], 64) { // whatever their length, a message has room for so many
+			if err := s.send(to, &crawl.Event{Errands: part}); err != nil {
 				return err
 			}
 		}
@@ -122,124 +147,52 @@ func (s *shard) askSitemaps(h *host, o *origin, now time.Time) error {
 
 // addSitemap notes that a sitemap is to be read, unless it was lately, or its host has too many. Asked twice, it is done once.
 func (s *shard) addSitemap(h *host, e crawl.Errand, now time.Time) error {
-	if !s.j.spec.Sitemaps || e.Hop > sitemapIndexes {
+	if !s.j.readsSitemaps() || e.Hop > sitemapIndexes || s.j.forgotten.Has(e.URL) {
+		return nil
+	}
+	if i, ok := h.originIndex(e.URL.Origin()); ok && h.Origins[i].Mirror.mirrored() {
 		return nil
 	}
 	key := sitemapKey(h.ID, &e)
 	r, known, err := s.sitemapRecord(key)
-	if err != nil || known && now.Before(r.Due) || s.tx.Bucket(bucketSitequeue).Get(key) != nil {
+	if err != nil {
 		return err
 	}
-	if !known {
+	queued := s.tx.Bucket(bucketSitequeue).Get(key) != nil
+	switch {
+	case known && e.Hop < r.Hop: // fewer indexes lead to it than was thought, so it may lead to more
+		for i := range h.errands {
+			if x := &h.errands[i]; x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin {
+				x.Hop = e.Hop
+			}
+		}
+		r.Hop = e.Hop
+		if err := s.putSitemap(key, &r); err != nil || queued || r.Form != formIndex && now.Before(r.Due) {
+			return err
+		}
+	case queued || known && now.Before(r.Due) && (r.Form == "" || r.Scope == s.j.spec.ScopeHash()):
+		return nil
+	case !known:
 		if h.Sitemaps >= maxHostSitemaps {
-			s.log.Warn("too many sitemaps of one host: left alone", "url", e.URL, "vouched_for_by", e.Origin.String())
+			if !h.tooManySitemaps {
+				h.tooManySitemaps = true
+				s.log.Warn("too many sitemaps of one host: no more are read", "host", h.Name, "url", e.URL, "vouched_for_by", e.Origin.String())
+			}
 			return nil
 		}
 		h.Sitemaps++
-		r = sitemap{Hop: e.Hop}
-		if err := s.putSitemap(key, &r); err != nil {
+		if err := s.putSitemap(key, &sitemap{Hop: e.Hop}); err != nil {
 			return err
 		}
 	}
 	return s.queueSitemap(h, key, now)
 }
 
-func (s *shard) queueSitemap(h *host, key []byte, now time.Time) error {
-	if err := s.tx.Bucket(bucketSitequeue).Put(key, []byte{}); err != nil {
-		return err
-	}
-	h.SitemapsDue++
-	s.touch(h)
-	return s.topUpSitemaps(h, now)
-}
-
-// topUpSitemaps makes errands of the first sitemaps that wait on disk, as long as there are few of them.
-func (s *shard) topUpSitemaps(h *host, now time.Time) error {
-	n := 0
-	for i := range h.errands {
-		if h.errands[i].Kind == crawl.ErrandSitemap {
-			n++
-		}
-	}
-	if n >= sitemapErrands/2 || h.SitemapsDue <= n {
-		return nil
-	}
-	c := s.tx.Bucket(bucketSitequeue).Cursor()
-	prefix := h.ID.append(nil)
-	for k, _ := c.Seek(prefix); n < sitemapErrands && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-		r, _, err := s.sitemapRecord(k)
-		if err != nil {
-			return err
-		}
-		e, ok := s.sitemapErrand(k, &r)
-		if ok && !slices.Contains(h.errands, e) {
-			h.errands = append(h.errands, e)
-			n++
-		}
-	}
-	s.reschedule(h, now)
-	return nil
-}
-
-// loadSitemaps restores what waits after the file was opened.
-func (s *shard) loadSitemaps(now time.Time) error {
-	for _, h := range s.hosts {
-		if h.SitemapsDue > 0 {
-			if err := s.topUpSitemaps(h, now); err != nil {
-				return err
-			}
-		}
-	}
-	return s.tx.Bucket(bucketSitemaps).ForEach(func(k, v []byte) error {
-		var r sitemap
-		if err := json.Unmarshal(v, &r); err != nil {
-			return fmt.Errorf("sitemap %q: %w", k[4:], err)
-		}
-		if r.Failures > 0 && r.Failures < sitemapTries && s.tx.Bucket(bucketSitequeue).Get(k) == nil {
-			s.retries = append(s.retries, sitemapRetryAt{slices.Clone(k), r.Due})
-		}
-		return nil
-	})
-}
-
-// sitemapRetryAt is a sitemap that could not be had and is asked for once more.
-type sitemapRetryAt struct {
-	key []byte
-	at  time.Time
-}
-
-// retrySitemaps queues those whose time has come.
-func (s *shard) retrySitemaps(now time.Time) error {
-	if s.tx == nil || s.broken != nil {
-		return s.broken
-	}
-	var failed error
-	s.retries = slices.DeleteFunc(s.retries, func(r sitemapRetryAt) bool {
-		h := s.byID[keyHost(r.key)]
-		if now.Before(r.at) || h == nil || failed != nil {
-			return h == nil
-		}
-		if s.tx.Bucket(bucketSitequeue).Get(r.key) == nil {
-			failed = s.queueSitemap(h, r.key, now)
-		}
-		return true
-	})
-	return failed
-}
-
-// sitemapsDueBy is how many sitemaps are asked for once more by then.
-func (s *shard) sitemapsDueBy(t time.Time) (n int64) {
-	for _, r := range s.retries {
-		if !r.at.After(t) {
-			n++
-		}
-	}
-	return n
-}
-
-// grantSitemap puts into an errand how its sitemap was answered last.
+// grantSitemap puts into an errand how its sitemap was answered last. One that was read under another scope is read anew; so is
+// an index, which may well be the same as ever while the sitemaps it names are not.
 func (s *shard) grantSitemap(h *host, e *crawl.Errand) {
-	if r, known, err := s.sitemapRecord(sitemapKey(h.ID, e)); known && err == nil {
+	r, known, err := s.sitemapRecord(sitemapKey(h.ID, e))
+	if known && err == nil && r.Form != formIndex && r.Scope == s.j.spec.ScopeHash() {
 		e.ETag, e.LastModified = r.ETag, r.LastMod
 	}
 }
@@ -259,48 +212,22 @@ func (s *shard) answerSitemap(a *crawl.Answer, at, now time.Time) error {
 	r.Status, r.Reason = m.Status, strings.Clone(m.Reason)
 	switch {
 	case m.NotModified:
-		r.Failures, r.Read, r.Due = 0, at, at.Add(sitemapFresh)
+		r.Failures, r.Read, r.Due = 0, at, at.Add(sitemapRest)
 	case m.Read:
-		r.Failures, r.Read, r.Due = 0, at, at.Add(sitemapFresh)
+		r.Failures, r.Read, r.Due = 0, at, at.Add(sitemapRest)
 		r.Form, r.Entries, r.Skipped = strings.Clone(m.Form), m.Entries, m.Skipped
-		r.ETag, r.LastMod = strings.Clone(m.ETag), strings.Clone(m.LastModified)
-	case m.Status >= 300 && m.Status < 500 && m.Status != 429 || m.Status >= 200 && m.Status < 300:
-		r.Failures, r.Due = 0, at.Add(sitemapFresh) // there is none, or it is none
+		r.ETag, r.LastMod, r.Scope = strings.Clone(m.ETag), strings.Clone(m.LastModified), m.Scope
+	case m.Again:
+		if r.Failures++; r.Failures < sitemapTries {
+			r.Due = now.Add(s.retryIn(h, r.Failures))
+		} else {
+			r.Due = now.Add(sitemapRest)
+		}
+	default: // there is none, or it is none, or it is not for us
+		r.Failures, r.Due = 0, at.Add(sitemapRest)
 		r.Form, r.Entries, r.Skipped, r.ETag, r.LastMod = "", 0, 0, "", ""
-	default:
-		r.Failures++
-		wait := sitemapRetry
-		for range min(r.Failures-1, 3) {
-			wait *= 4
-		}
-		r.Due = now.Add(wait)
-		if r.Failures >= sitemapTries {
-			r.Due = now.Add(sitemapFresh)
-		}
 	}
 	return s.putSitemap(key, &r)
-}
-
-// dropSitemap takes a sitemap that was answered out of the queue.
-func (s *shard) dropSitemap(h *host, e *crawl.Errand, now time.Time) error {
-	key := sitemapKey(h.ID, e)
-	queue := s.tx.Bucket(bucketSitequeue)
-	if queue.Get(key) == nil {
-		return nil
-	}
-	if err := queue.Delete(key); err != nil {
-		return err
-	}
-	h.SitemapsDue--
-	s.touch(h)
-	r, _, err := s.sitemapRecord(key)
-	if err != nil {
-		return err
-	}
-	if r.Failures > 0 && r.Failures < sitemapTries {
-		s.retries = append(s.retries, sitemapRetryAt{key, r.Due})
-	}
-	return s.topUpSitemaps(h, now)
 }
 
 // shiftSitemaps moves what is kept of sitemaps to another machine's clock (see shiftTimes).

@@ -130,12 +130,12 @@ func TestSitemapsLeftAlone(t *testing.T) {
 	}
 	b.links(0, "", "http://a.example/")
 	var lines strings.Builder
-	for i := range maxRobotsSitemaps + 5 {
-		fmt.Fprintf(&lines, "Sitemap: /s%d.xml\n", i)
+	for i := range maxOwnSitemaps + 5 {
+		fmt.Fprintf(&lines, "Sitemap: /s%d.xml\nSitemap: http://b.example/%d\n", i, i)
 	}
 	b.learned("http://a.example", lines.String(), crawl.VisitID{})
-	if h := b.s.hosts["a.example"]; h.Sitemaps != maxRobotsSitemaps {
-		t.Errorf("%d sitemaps of one robots.txt", h.Sitemaps)
+	if own, other := b.s.hosts["a.example"].Sitemaps, b.s.hosts["b.example"].Sitemaps; own != maxOwnSitemaps || other != maxOtherSitemaps {
+		t.Errorf("%d sitemaps of its own and %d of another host's by one robots.txt", own, other)
 	}
 }
 
@@ -201,11 +201,11 @@ func TestSitemapRetries(t *testing.T) {
 		b.links(0, "", "http://a.example/")
 		b.learned("http://a.example", "Sitemap: /s.xml\n", crawl.VisitID{})
 		began, asked := time.Now(), []time.Duration{}
-		for range 6 * 60 * 6 { // six hours
+		for range 10 * 60 {
 			for _, v := range b.grant(1) {
 				if len(v.Errands) > 0 {
-					asked = append(asked, time.Since(began).Truncate(time.Minute))
-					b.read(v, crawl.Sitemap{Reason: "HTTP 502", Status: 502})
+					asked = append(asked, time.Since(began).Truncate(time.Second))
+					b.read(v, crawl.Sitemap{Reason: "HTTP 502", Status: 502, Again: true})
 					if len(asked) == 1 {
 						b.commit()
 						b.crash() // the next try is not forgotten
@@ -218,12 +218,12 @@ func TestSitemapRetries(t *testing.T) {
 					b.finish(v, crawl.Stored, "")
 				}
 			}
-			time.Sleep(10 * time.Second)
-			if err := b.s.retrySitemaps(time.Now()); err != nil {
+			time.Sleep(time.Second)
+			if err := b.s.sitemapUpkeep(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if want := []time.Duration{0, 10 * time.Minute, 50 * time.Minute}; !slices.Equal(asked, want) {
+		if want := []time.Duration{0, 5 * time.Second, 25 * time.Second}; !slices.Equal(asked, want) {
 			t.Errorf("asked after %v, want %v", asked, want)
 		}
 		b.links(0, "", "http://b.example/")
@@ -237,7 +237,7 @@ func TestSitemapRetries(t *testing.T) {
 				b.read(v, crawl.Sitemap{Status: 404})
 			}
 			time.Sleep(time.Minute)
-			if err := b.s.retrySitemaps(time.Now()); err != nil {
+			if err := b.s.sitemapUpkeep(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -245,4 +245,250 @@ func TestSitemapRetries(t *testing.T) {
 			t.Errorf("one that is not there was asked for %d times", n)
 		}
 	})
+}
+
+// asked are the sitemaps of a host that the next visits for errands read, with what they are told; each is answered by a.
+func (b *bench) readAll(a func(crawl.Errand) crawl.Sitemap) (asked []crawl.Errand) {
+	b.t.Helper()
+	for range 20 {
+		time.Sleep(5 * time.Second)
+		for _, v := range b.grant(1) {
+			if len(v.Errands) == 0 {
+				v.Robots = nil
+				b.answer(v, says(version(1)))
+				continue
+			}
+			o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Errands), Private: true, Done: v.Errands}
+			for _, e := range v.Errands {
+				asked = append(asked, e)
+				b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: e, Sitemap: a(e)}}})
+			}
+			b.event(crawl.Event{Visit: v.ID, Outcome: o})
+		}
+	}
+	return asked
+}
+
+// An index may be the same as ever while the sitemaps it names are not: it is read as a whole, so that they are asked for.
+func TestIndexesAreReadWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, withSitemaps("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		const robotsTxt = "Sitemap: /index.xml\n"
+		a := func(e crawl.Errand) crawl.Sitemap {
+			s := crawl.Sitemap{Status: 200, Read: true, Form: "urlset", ETag: `"e"`, Scope: b.spec.ScopeHash()}
+			if e.Hop == 0 {
+				s.Form = "index"
+				b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://a.example/child.xml", Origin: e.Origin, Hop: 1}}})
+			}
+			return s
+		}
+		for day := range 3 {
+			b.learned("http://a.example", robotsTxt, crawl.VisitID{})
+			asked := b.readAll(a)
+			if len(asked) != 2 || asked[0].URL != "http://a.example/index.xml" || asked[0].ETag != "" || (asked[1].ETag != "") != (day > 0) {
+				t.Fatalf("day %d: asked %+v", day, asked)
+			}
+			time.Sleep(24 * time.Hour)
+		}
+		// Known to be nearer than thought, an index may lead to more.
+		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://a.example/deep.xml", Origin: canon.URL("http://a.example/").Origin(), Hop: 2}}})
+		index := func(crawl.Errand) crawl.Sitemap {
+			return crawl.Sitemap{Status: 200, Read: true, Form: "index", Scope: b.spec.ScopeHash()}
+		}
+		deep := b.readAll(index)
+		b.learned("http://a.example", robotsTxt+"Sitemap: /deep.xml\n", crawl.VisitID{})
+		for _, e := range b.readAll(index) {
+			deep = append(deep, e)
+		}
+		deep = slices.DeleteFunc(deep, func(e crawl.Errand) bool { return e.URL != "http://a.example/deep.xml" })
+		if len(deep) != 2 || deep[0].Hop != 2 || deep[1].Hop != 0 {
+			t.Errorf("asked %+v", deep)
+		}
+	})
+}
+
+// What sitemaps say follows the spec: switched off nothing waits, switched on every origin is asked, and another scope has them
+// read as a whole.
+func TestSitemapsFollowTheSpec(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		b.learned("http://a.example", "Sitemap: /s.xml\n", crawl.VisitID{})
+		read := func(crawl.Errand) crawl.Sitemap {
+			return crawl.Sitemap{Status: 200, Read: true, Form: "urlset", ETag: `"e"`, Scope: b.spec.ScopeHash()}
+		}
+		pass := func() {
+			t.Helper()
+			for busy := true; busy; {
+				var err error
+				if busy, err = b.s.passSome(time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.outboxToLog()
+		}
+		if pass(); b.sitemapsOf("a.example") != nil {
+			t.Error("asked for without being wanted")
+		}
+		b.finish(b.grant(1)[0], crawl.Stored, "")
+		if b.status().Shards[0].DueSoon != 0 {
+			t.Errorf("%+v", b.status().Shards[0])
+		}
+		b.respec(func(s *crawl.Spec) { s.Sitemaps = true })
+		if b.status().Shards[0].DueSoon == 0 {
+			t.Error("done before origins were asked")
+		}
+		b.commit()
+		b.crash()
+		b.open()
+		b.learned("http://a.example", "Sitemap: /s.xml\n", crawl.VisitID{})
+		pass()
+		if got := b.sitemapsOf("a.example"); len(got) != 1 {
+			t.Fatalf("switched on: %v", got)
+		}
+		b.respec(func(s *crawl.Spec) { s.Sitemaps = false })
+		if got := b.sitemapsOf("a.example"); got != nil || b.status().Shards[0].DueSoon != 0 {
+			t.Errorf("switched off: %v, %+v", got, b.status().Shards[0])
+		}
+		b.respec(func(s *crawl.Spec) { s.Sitemaps = true })
+		pass()
+		if asked := b.readAll(read); len(asked) != 1 || asked[0].ETag != "" {
+			t.Errorf("on again: %+v", asked)
+		}
+		b.respec(func(s *crawl.Spec) { s.Exclude = []string{"/x"} })
+		pass()
+		if asked := b.readAll(read); len(asked) != 1 || asked[0].ETag != "" {
+			t.Errorf("another scope: %+v", asked)
+		}
+		for _, change := range []func(*crawl.Spec){func(s *crawl.Spec) { s.MaxDepth = 0 }, func(s *crawl.Spec) { s.Scope = "page" }} {
+			b.respec(func(s *crawl.Spec) { s.MaxDepth, s.Scope = -1, "any"; change(s) })
+			if b.s.j.readsSitemaps() {
+				t.Errorf("read although nothing they name is crawled: %+v", b.spec)
+			}
+		}
+	})
+}
+
+// With re-crawl, sitemaps are read every day, also while no page is due.
+func TestSitemapsAreReadDaily(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := withSitemaps("http://a.example/")
+		spec.Recrawl, spec.RecrawlMin = true, 20*24*time.Hour
+		b := newBench(t, spec)
+		b.links(0, "", "http://a.example/")
+		b.learned("http://a.example", "Sitemap: /s.xml\n", crawl.VisitID{})
+		n := 0
+		for range 5 * 24 * 6 {
+			for _, v := range b.grant(1) {
+				if len(v.Errands) == 0 {
+					v.Robots = nil
+					b.answer(v, says(version(1)))
+					continue
+				}
+				n += len(v.Errands)
+				b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Scope: spec.ScopeHash()})
+			}
+			if err := b.s.sitemapUpkeep(time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.s.passSome(time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			b.outboxToLog()
+			time.Sleep(10 * time.Minute)
+		}
+		if n != 5 {
+			t.Errorf("read %d times in five days", n)
+		}
+	})
+}
+
+// A host that wants to be left alone is left alone, and the crawl does not wait for its sitemaps.
+func TestSitemapsOfHeldHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, withSitemaps("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		v := b.grant(1)[0]
+		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: canon.URL("http://a.example/").Origin(), State: crawl.RobotsParsed, Status: 200,
+			Body: []byte("User-agent: *\nCrawl-delay: 3600\n"), Digest: []byte(strings.Repeat("e", 32)), CrawlDelay: time.Hour, HasCrawlDelay: true, Fresh: 24 * time.Hour}}})
+		b.outboxToLog()
+		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
+		if got := b.sitemapsOf("a.example"); len(got) != 1 {
+			t.Fatalf("waiting: %v", got)
+		}
+		time.Sleep(2 * time.Hour)
+		if got := b.grant(1); len(got) != 0 || b.status().Shards[0].DueSoon != 0 {
+			t.Errorf("granted %+v; %+v", got, b.status().Shards[0])
+		}
+		time.Sleep(23 * time.Hour)
+		if got := b.grant(1); len(got) != 1 {
+			t.Errorf("its robots.txt is never looked at again")
+		}
+	})
+}
+
+// The sitemaps of a mirror are not used while it is one.
+func TestSitemapsOfAMirror(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, withSitemaps("http://x.example/"))
+		b.links(0, "", "http://x.example/", "https://x.example/")
+		b.learned("http://x.example", "Sitemap: /s.xml\n", crawl.VisitID{})
+		b.learned("https://x.example", "Sitemap: /s.xml\n", crawl.VisitID{})
+		h := b.s.hosts["x.example"]
+		turn := func(do func(*mirror, *mirrorEnv)) {
+			t.Helper()
+			if err := b.s.mirrorStep(h, 0, time.Now(), do); err != nil {
+				t.Fatal(err)
+			}
+			b.outboxToLog()
+		}
+		turn(func(m *mirror, e *mirrorEnv) { m.confirm(e, canon.URL("http://m.example/").Origin(), byRedirect, "") })
+		if got := fmt.Sprint(b.sitemapsOf("x.example")); got != "[https://x.example/s.xml for https://x.example]" || h.SitemapsDue != 1 {
+			t.Errorf("while it is a mirror: %s, %d due", got, h.SitemapsDue)
+		}
+		time.Sleep(24 * time.Hour)
+		b.learned("http://x.example", "Sitemap: /s.xml\nSitemap: /t.xml\n", crawl.VisitID{})
+		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://x.example/s.xml", Origin: canon.URL("http://y.example/").Origin()}}})
+		if h.SitemapsDue != 1 {
+			t.Errorf("%d due a day later", h.SitemapsDue)
+		}
+		turn(func(m *mirror, e *mirrorEnv) { m.become(e, mirrorMain, "", "") })
+		if h.SitemapsDue != 3 || len(b.sitemapsOf("x.example")) != 3 {
+			t.Errorf("a mirror no more: %v", b.sitemapsOf("x.example"))
+		}
+	})
+}
+
+// Of one depth, what pages link to comes first; then what changed last by its sitemap; last what has no date.
+func TestSitemapOrder(t *testing.T) {
+	spec := withSitemaps("http://a.example/")
+	spec.Delay = 0
+	b := newBench(t, spec)
+	day := func(d int) int64 { return time.Date(2026, 1, d, 12, 0, 0, 0, time.UTC).Unix() }
+	sitemap := crawl.Links{FoundOn: "http://a.example/s.xml", Depth: 1, Source: crawl.SourceSitemap,
+		URLs: []canon.URL{"http://a.example/none", "http://a.example/old", "http://a.example/new", "http://a.example/linked", "http://a.example/new2", "http://a.example/1900"},
+		Mods: []int64{0, day(2), day(20), day(30), day(20), -5e9}}
+	b.links(2, "", "http://a.example/far", "http://a.example/old")
+	b.links(1, "http://a.example/", "http://a.example/linked")
+	b.event(crawl.Event{Links: []crawl.Links{sitemap}})
+	b.links(1, "http://a.example/", "http://a.example/linked2")
+	b.commit()
+	b.crash()
+	b.open()
+	got := ""
+	for range 2 { // and the same again for a visit that comes to nothing
+		v := b.grant(1)[0]
+		got = ""
+		for _, u := range v.URLs {
+			got += u.URL.PathQuery() + " "
+		}
+		if want := "/linked /linked2 /new /new2 /old /none /1900 /far "; got != want {
+			t.Errorf("order %swant %s", got, want)
+		}
+		b.finish(v, crawl.Returned, "")
+		b.s.hosts["a.example"].Due = time.Time{}
+	}
+	b.finish(b.grant(1)[0], crawl.Stored, "")
+	b.verify()
 }

@@ -76,7 +76,7 @@ func (s *shard) summarise(now time.Time) *summary {
 	m.dueSoon += int64(len(s.settling))
 	for _, h := range s.hosts {
 		if len(h.errands) > 0 && !h.Due.After(s.patientUntil(now)) {
-			m.dueSoon += int64(len(h.errands))
+			m.dueSoon += h.errandsDueBy(s.patientUntil(now), now, s.patience())
 		}
 		if next, n := s.againOf(h); n > 0 {
 			if m.again == 0 || next.Before(m.next) {

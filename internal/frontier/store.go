@@ -151,16 +151,21 @@ func urlKey(b []byte, id hostID, order uint64) []byte {
 	return binary.BigEndian.AppendUint64(id.append(b), order)
 }
 
-// keyOrder is the order in a key that ends with it.
-func keyOrder(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
+// keyOrder is the order in a key that ends with it; a rank above it (queueKey) is left out.
+func keyOrder(key []byte) uint64 {
+	return binary.BigEndian.Uint64(key[len(key)-8:]) & (1<<rankShift - 1)
+}
 
-// queueKey appends a URL's place in its host's queue: lowest depth first, then first come.
-func queueKey(b []byte, id hostID, origin uint8, depth int, order uint64) []byte {
+// queueKey appends a URL's place in its host's queue: lowest depth first, then lowest rank, then first come.
+func queueKey(b []byte, id hostID, origin uint8, depth int, rank uint16, order uint64) []byte {
 	b = id.append(b)
 	b = append(b, origin)
 	b = binary.BigEndian.AppendUint16(b, uint16(min(depth, 0xffff)))
-	return binary.BigEndian.AppendUint64(b, order)
+	return binary.BigEndian.AppendUint64(b, uint64(rank)<<rankShift|order)
 }
+
+// rankShift is where a rank stands in a queue key: no shard accepts so many URLs that their order comes up to it.
+const rankShift = 48
 
 func laterKey(b []byte, due time.Time, id hostID, order uint64) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(max(due.UnixMilli(), 0)))
@@ -189,6 +194,8 @@ type meta struct {
 
 	Lost lostStore `json:"lost,omitzero"`
 	Plan planning  `json:"plan,omitzero"`
+
+	Sitemaps string `json:"sitemaps,omitempty"` // the sitemapText by which all origins were asked after theirs
 }
 
 // counts is the accounting of a shard's URLs by class. In-flight URLs are among the queued.
