@@ -58,13 +58,7 @@ func openEngine(ctx context.Context, cfg *config.Crawl, given func(string) bool,
 
 func (e *engine) open(ctx context.Context, given func(string) bool, seeds []canon.URL) (err error) {
 	cfg := e.cfg
-	if e.lock, err = service.LockDir(cfg.Dir, lockFile); err != nil {
-		return lockedHint(err)
-	}
-	if err := e.connect(ctx, given); err != nil {
-		return err
-	}
-	if e.kv, err = e.q.OpenBucket(ctx, crawl.Names(cfg.Crawl).Bucket(), cfg.Replicas); err != nil {
+	if err := e.take(ctx, given); err != nil {
 		return err
 	}
 	room := frontier.Room{Replicas: cfg.Replicas}
@@ -80,6 +74,18 @@ func (e *engine) open(ctx context.Context, given func(string) bool, seeds []cano
 		return err
 	}
 	return e.makeServices()
+}
+
+// take locks the directory and connects.
+func (e *engine) take(ctx context.Context, given func(string) bool) (err error) {
+	if e.lock, err = service.LockDir(e.cfg.Dir, lockFile); err != nil {
+		return lockedHint(err)
+	}
+	if err := e.connect(ctx, given); err != nil {
+		return err
+	}
+	e.kv, err = e.q.OpenBucket(ctx, crawl.Names(e.cfg.Crawl).Bucket(), e.cfg.Replicas)
+	return err
 }
 
 // lockFile is the file in the data directory that a running crawl holds.

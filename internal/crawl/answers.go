@@ -47,8 +47,9 @@ type ShardStatus struct {
 	Applied     uint64 `json:"applied"`     // log sequence applied
 	Outstanding int    `json:"outstanding"` // visits
 	Outbox      int    `json:"outbox"`
-	Errands     int    `json:"errands"`  // unanswered
-	DueSoon     int64  `json:"due_soon"` // URLs due within hold_max
+	Errands     int    `json:"errands"`              // unanswered
+	DueSoon     int64  `json:"due_soon"`             // URLs due within hold_max
+	Forgetting  bool   `json:"forgetting,omitempty"` // what is forgotten, or let in again, is not all judged yet
 }
 
 // HostInfo is one line of `curtsy hosts`.
@@ -198,6 +199,8 @@ type IndexerStatus struct {
 	Bytes   int64 `json:"bytes"`   // of them, decoded
 	Pending int64 `json:"pending"` // pages handed over, not yet stored
 	Behind  int64 `json:"behind"`  // page changes search has not seen
+	// Forgetting says that pages which are forgotten, and hidden, may not all be deleted yet.
+	Forgetting bool `json:"forgetting,omitempty"`
 	// Paused says why nothing is stored at the moment, and what to do: the disk has too little room.
 	Paused string `json:"paused,omitempty"`
 }

@@ -106,6 +106,10 @@ func (s *shard) forgetSome(now time.Time) (more bool, err error) {
 		err = hosts.Put(id, next[4:])
 	} else {
 		err = hosts.Delete(id)
+		for i := range h.Origins {
+			s.judgeData(&h.Origins[i])
+		}
+		s.touch(h)
 		s.log.Info("what was forgotten of a host, or is let in again, is judged", "host", h.Name)
 	}
 	if err != nil {
@@ -113,6 +117,21 @@ func (s *shard) forgetSome(now time.Time) (more bool, err error) {
 	}
 	s.reschedule(h, now)
 	return s.forgetting(), nil
+}
+
+// judgeData judges an origin's /data.txt: what was read of one that is forgotten is gone from the catalogue, and one that is let in
+// again is due. The caller touches the host.
+func (s *shard) judgeData(o *origin) {
+	u, err := o.Origin.URL("/data.txt")
+	if err != nil {
+		return
+	}
+	switch forgotten := s.j.forgotten.Has(u); {
+	case forgotten && o.Data != crawl.ProbeNone:
+		o.Data, o.DataReason, o.DataOn = crawl.ProbeRefused, string(crawl.ReasonForgotten), ""
+	case !forgotten && o.Data == crawl.ProbeRefused && strings.HasPrefix(o.DataReason, string(crawl.ReasonForgotten)):
+		o.Data, o.DataReason, o.DataDue = crawl.ProbeNone, "", time.Time{}
+	}
 }
 
 // forgetOne judges a URL by what is forgotten. The caller writes its record if it changed.

@@ -30,7 +30,7 @@ func (s *shard) applyProbe(p *crawl.Probe, at, now time.Time) error {
 	o.Data, o.DataReason = p.State, strings.Clone(p.Reason)
 	o.DataDue = at.Add(min(max(p.Fresh, minProbeFresh), maxProbeFresh))
 	s.touch(h)
-	if p.State != crawl.ProbePending {
+	if s.judgeData(o); o.Data != crawl.ProbePending {
 		return nil
 	}
 	u, err := canon.Parse(p.Location)

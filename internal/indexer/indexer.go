@@ -276,6 +276,7 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		if s.relinking.Load() || s.refilling.Load() || s.forgetting.Load() {
 			n++ // links are on their way, the frontier does not know what is lost, or what is forgotten is there: nobody is done
 		}
+		st.Forgetting = st.Forgetting || s.forgetting.Load()
 		stats := s.store.Stats()
 		n += stats.Outbox
 		st.Shards = append(st.Shards, s.id)

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// atRest is a crawl that is done, of a web that still serves.
+type atRest struct {
+	t   *testing.T
+	web *simweb.Server
+	dir string
+	all []string // pages
+}
+
+func newAtRest(t *testing.T) *atRest {
+	t.Helper()
+	t.Setenv("CURTSY_LISTEN", "off")
+	web, err := simweb.Start(simweb.Config{Hosts: 3, PagesPerHost: 40, CrossLinks: 3, Mix: func(int) simweb.Behavior {
+		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureDataYAML}}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	r := &atRest{t: t, web: web, dir: filepath.Join(t.TempDir(), "data")}
+	r.crawl(web.Seeds()...)
+	if r.all = storedBy(t, "--dir", r.dir); len(r.all) < 100 || r.counts() != int64(len(r.all)) {
+		t.Fatalf("%d pages listed, %d counted", len(r.all), r.counts())
+	}
+	return r
+}
+
+func (r *atRest) crawl(seeds ...string) {
+	r.t.Helper()
+	curtsy(r.t, 0, append([]string{"crawl", "--dir", r.dir, "--allow-private", "--delay", "0s", "--resolve", r.web.Resolve()}, seeds...)...)
+}
+
+// counts is how many pages are stored, by the frontier's files.
+func (r *atRest) counts() int64 {
+	r.t.Helper()
+	fr, err := frontier.OpenDir(r.dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer fr.Close()
+	st, err := fr.Status()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return st.Stored
+}
+
+// without checks that nothing which is shown has to do with what is forgotten.
+func (r *atRest) without(forgotten string) {
+	r.t.Helper()
+	for _, args := range [][]string{
+		{"pages", "--json"}, {"search", "--limit", "100", "--json", "page"}, {"search", "--limit", "100", "--json", "site:" + forgotten + " page"},
+		{"datasets", "--json"}, {"export", "pages"}, {"export", "pages", "--format", "text"}, {"export", "links"}, {"export", "datasets"},
+	} {
+		for line := range strings.Lines(curtsy(r.t, 0, append(args, "--dir", r.dir)...)) {
+			// Pages of others may name it: in their text, or as what they link to.
+			if strings.Contains(line, `"url":"http://`+forgotten) || strings.Contains(line, `"from":"http://`+forgotten) || strings.HasPrefix(line, "http://"+forgotten) {
+				r.t.Errorf("curtsy %s: %s", strings.Join(args, " "), line)
+			}
+		}
+	}
+	want := slices.DeleteFunc(slices.Clone(r.all), func(u string) bool { return strings.HasPrefix(u, "http://"+forgotten) })
+	if got := storedBy(r.t, "--dir", r.dir); !slices.Equal(got, want) || len(want) == len(r.all) {
+		r.t.Errorf("%d pages are left, want %d", len(got), len(want))
+	}
+	if n := r.counts(); n != int64(len(want)) {
+		r.t.Errorf("%d pages are counted, want %d", n, len(want))
+	}
+}
+
+// unasked checks that nothing was asked of a host, or below a URL of it, since the log was begun anew.
+func (r *atRest) unasked(forgotten string) {
+	r.t.Helper()
+	for _, q := range r.web.Log() {
+		if strings.HasPrefix(q.Host+q.Path, forgotten) {
+			r.t.Errorf("%s%s was asked for", q.Host, q.Path)
+		}
+	}
+}
+
+// What is forgotten of a crawl at rest is gone from its files when the command returns, without a request to anybody. It stays out
+// when the crawl goes on and links and seeds lead there, and comes back when it may.
+func TestForgetAtRest(t *testing.T) {
+	r := newAtRest(t)
+	for _, c := range []struct{ entry, host string }{
+		{"h0001.sim.test", "h0001.sim.test"},
+		{"http://h0002.sim.test/notes", "h0002.sim.test/notes"},
+	} {
+		r.web.ResetLog()
+		if out := curtsy(t, 0, "forget", "--dir", r.dir, c.entry); out != c.entry+" is forgotten\n" {
+			t.Errorf("said %q", out)
+		}
+		if log := r.web.Log(); len(log) > 0 {
+			t.Errorf("%d requests were sent: %+v", len(log), log[0])
+		}
+		r.without(c.host)
+		if out := curtsy(t, 0, "forget", "--dir", r.dir, c.entry); out != c.entry+" was forgotten already\n" {
+			t.Errorf("said %q", out)
+		}
+		r.crawl("http://h0001.sim.test/", "http://h0002.sim.test/notes/another")
+		r.without(c.host)
+		r.unasked(c.host)
+		if out := curtsy(t, 0, "forget", "--undo", "--dir", r.dir, c.entry); out != c.entry+" may be crawled again\n" {
+			t.Errorf("said %q", out)
+		}
+		r.crawl()
+		if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
+			t.Errorf("%d pages after it is let in again, want %d", len(got), len(r.all))
+		}
+	}
+}
+
+// The command is killed at any moment: nothing is broken by that, and the same again, or the crawl, does the rest.
+func TestForgetIsKilled(t *testing.T) {
+	r := newAtRest(t)
+	const host = "h0001.sim.test"
+	killed := 0
+	for i := range 12 {
+		cmd := exec.Command("curtsy", "forget", "--dir", r.dir, host)
+		if i%2 == 1 {
+			cmd.Args = append(cmd.Args, "--undo")
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i) * 15 * time.Millisecond)
+		if cmd.Process.Kill() == nil {
+			killed++
+		}
+		_ = cmd.Wait()
+		storedBy(t, "--dir", r.dir) // can be asked
+	}
+	t.Logf("killed %d times", killed)
+	r.web.ResetLog()
+	curtsy(t, 0, "forget", "--dir", r.dir, host)
+	if n := len(r.web.Log()); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+	r.without(host)
+	r.crawl()
+	r.without(host)
+	r.unasked(host)
+	curtsy(t, 0, "forget", "--undo", "--dir", r.dir, host)
+	r.crawl()
+	if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
+		t.Errorf("%d pages after it is let in again, want %d", len(got), len(r.all))
+	}
+}
+
+func TestForgetNeedsACrawl(t *testing.T) {
+	var out strings.Builder
+	if code := run(t.Context(), []string{"forget", "--dir", t.TempDir(), "d.example"}, strings.NewReader(""), &out, &out); code != 1 || !strings.Contains(out.String(), "curtsy crawl --dir") {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+}
