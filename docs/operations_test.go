@@ -1,11 +1,13 @@
 package docs_test
 
 import (
+	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +25,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/updates"
 )
 
 // TestOperations: operations.md names no metric, command, flag, variable, file or log message that is not there, and
@@ -212,6 +215,13 @@ func ourMetrics(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	if _, err := indexer.New(nil, spec, indexer.Options{Dir: "x", Instance: "x", Registry: &reg}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := updates.New(updates.Options{
+		Addresses: updates.Addresses{Secret: make([]byte, 32)}, Shards: 1, Metrics: &reg, Log: slog.New(slog.DiscardHandler),
+		Append: func(context.Context, int, []byte) error { return nil },
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(reg.names)

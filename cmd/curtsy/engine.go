@@ -19,6 +19,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
@@ -45,6 +46,7 @@ type engine struct {
 	frontier *frontier.Frontier
 	fetcher  *fetcher.Fetcher
 	indexer  *indexer.Indexer
+	mail     *updates.Service // nil: no reports are taken by mail
 }
 
 // openEngine takes the directory, connects, and creates or resumes the crawl with what the settings and seeds ask for.
@@ -73,7 +75,7 @@ func (e *engine) open(ctx context.Context, given func(string) bool, seeds []cano
 	if err != nil {
 		return err
 	}
-	return e.makeServices()
+	return e.makeServices(ctx)
 }
 
 // take locks the directory and connects.
@@ -128,7 +130,7 @@ func (e *engine) connect(ctx context.Context, given func(string) bool) (err erro
 	return nil
 }
 
-func (e *engine) makeServices() (err error) {
+func (e *engine) makeServices(ctx context.Context) (err error) {
 	e.crawlLog, err = os.OpenFile(filepath.Join(e.cfg.Dir, "crawl.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
@@ -148,6 +150,11 @@ func (e *engine) makeServices() (err error) {
 	})
 	if err != nil {
 		return err
+	}
+	if e.cfg.Mail.On() {
+		if e.mail, err = updates.NewService(ctx, e.q, e.kv, e.spec, e.cfg.MailOptions(e.reg, e.log)); err != nil {
+			return err
+		}
 	}
 	e.fetcher, err = fetcher.New(e.q, e.spec, fetcher.Options{
 		Name: instance, Hands: e.cfg.Visits, MaxBody: int64(e.cfg.MaxBody), Log: e.log, Registerer: e.reg,
@@ -173,6 +180,9 @@ func (e *engine) Run(ctx context.Context, seeds []canon.URL, watch func(context.
 	g.Go(func() error { return named("frontier", e.frontier.Run(services)) })
 	g.Go(func() error { return named("indexer", e.indexer.Run(services)) })
 	g.Go(func() error { return e.follow(services) })
+	if e.mail != nil {
+		g.Go(func() error { return named("updates", e.mail.Run(services)) })
+	}
 
 	// A service that fails takes the whole down: the watcher should not wait for a crawl that is over.
 	watching, stopWatching := context.WithCancel(ctx)
@@ -247,7 +257,11 @@ func (e *engine) settle(ctx context.Context) {
 // follow hands every change of the spec to the services.
 func (e *engine) follow(ctx context.Context) error {
 	return service.WatchSpec(ctx, e.kv, e.spec, func(spec crawl.Spec) {
-		if err := errors.Join(e.frontier.SetSpec(spec), e.fetcher.SetSpec(spec), e.indexer.SetSpec(spec)); err != nil {
+		err := errors.Join(e.frontier.SetSpec(spec), e.fetcher.SetSpec(spec), e.indexer.SetSpec(spec))
+		if e.mail != nil {
+			err = errors.Join(err, e.mail.SetSpec(spec))
+		}
+		if err != nil {
 			e.log.Error("the changed spec is not followed", "err", err)
 		}
 	})
@@ -289,6 +303,9 @@ func (e *engine) Close() error {
 		if err := os.Remove(filepath.Join(e.cfg.Dir, serverFile)); !errors.Is(err, fs.ErrNotExist) {
 			keep(err)
 		}
+	}
+	if e.mail != nil {
+		keep(e.mail.Close())
 	}
 	if e.crawlLog != nil {
 		keep(e.crawlLog.Close())

@@ -147,7 +147,7 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 	if e.spec, changed, err = forgetSpec(ctx, e.kv, entry, undo); err != nil {
 		return err
 	}
-	if err := e.makeServices(); err != nil {
+	if err := e.makeServices(ctx); err != nil {
 		return err
 	}
 	if err := e.carryOut(ctx); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/updates"
 )
 
 func main() {
@@ -44,9 +45,14 @@ func serve(ctx context.Context, cfg *config.Frontier, stderr io.Writer) (err err
 	defer func() { err = errors.Join(err, crawlLog.Close()) }()
 	o := cfg.Options("frontier", cfg.Dir, stderr)
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
-		return frontier.New(p.Queue, p.Spec, frontier.Options{
+		f, err := frontier.New(p.Queue, p.Spec, frontier.Options{
 			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, CrawlLog: crawlLog,
 			Checkpoint: int64(cfg.Checkpoint), MinFree: int64(cfg.MinFree),
 		})
+		if err != nil || !cfg.Mail.On() {
+			return f, err
+		}
+		mail, err := updates.NewService(ctx, p.Queue, p.Bucket, p.Spec, cfg.MailOptions(p.Registry, o.Log))
+		return service.Together{f, mail}, err
 	})
 }

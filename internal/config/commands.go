@@ -57,6 +57,7 @@ type Crawl struct {
 	MaxTime time.Duration `key:"max-time" usage:"stop this run after this ‹TIME› (0s: no limit)" example:"2h"`
 	Fetch   `key:",squash"`
 	Disk    `key:",squash"`
+	Mail    `key:",squash"`
 	Admin   `key:",squash"`
 	Common  `key:",squash"`
 	NATS    `key:",squash"`
@@ -75,7 +76,7 @@ func (c *Crawl) check(src *Source) error {
 	if c.Dir == "" {
 		return src.Refuse("dir", "is empty; use for example "+defaultDir)
 	}
-	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Fetch.check(src), c.Disk.check(src))
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Fetch.check(src), c.Disk.check(src), c.Mail.check(src))
 }
 
 // Seed is what `curtsy seed` goes by: a crawl that others carry out.
@@ -150,6 +151,7 @@ func (c *Daemon) check(src *Source) error {
 type Frontier struct {
 	Daemon     `key:",squash"`
 	Disk       `key:",squash"`
+	Mail       `key:",squash"`
 	Dir        string `key:"dir" usage:"keep the shards in ‹DIR›" example:"/var/lib/curtsy"`
 	Checkpoint Size   `key:"checkpoint" usage:"copy a shard's state to NATS whenever its log has grown by this ‹SIZE›" example:"64MiB"`
 }
@@ -163,8 +165,29 @@ func (c *Frontier) check(src *Source) error {
 	if c.Checkpoint < 1<<10 {
 		return src.Refuse("checkpoint", "is under 1KiB; use for example 64MiB")
 	}
-	return errors.Join(c.Daemon.check(src), c.Disk.check(src))
+	return errors.Join(c.Daemon.check(src), c.Disk.check(src), c.Mail.check(src))
 }
+
+// Mail is where a process takes the reports that sites mail (protocols §6.4), and from whom.
+type Mail struct {
+	UpdatesListen  string `key:"updates-listen" usage:"take reports by SMTP at ‹ADDRESS›" example:"127.0.0.1:2525"`
+	UpdatesLMTP    bool   `key:"updates-lmtp" usage:"take them by LMTP there, from a mail server of yours"`
+	UpdatesMaildir string `key:"updates-maildir" usage:"take reports out of the Maildir ‹DIR›" example:"/var/mail/curtsy"`
+	UpdatesTrust   string `key:"updates-trust" usage:"believe the Authentication-Results that the mail server ‹ID› writes" example:"mx.crawler.example"`
+}
+
+func (m Mail) check(src *Source) error {
+	if _, _, err := net.SplitHostPort(m.UpdatesListen); m.UpdatesListen != "" && err != nil {
+		return src.Refuse("updates-listen", "is no address with a port; use for example 127.0.0.1:2525")
+	}
+	if m.UpdatesLMTP && m.UpdatesListen == "" {
+		return src.Refuse("updates-lmtp", "needs updates-listen beside it, for example 127.0.0.1:2525")
+	}
+	return nil
+}
+
+// On reports whether reports are taken at all.
+func (m Mail) On() bool { return m.UpdatesListen != "" || m.UpdatesMaildir != "" }
 
 // Disk is how a process that keeps files deals with a disk that fills up.
 type Disk struct {

@@ -1,6 +1,12 @@
 package config
 
-import "github.com/curtsy/curtsy/pkg/queue"
+import (
+	"log/slog"
+
+	"github.com/curtsy/curtsy/internal/updates"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // Queue says how to connect to the server at URL as the process called name.
 func (n NATS) Queue(name string) queue.Options {
@@ -8,5 +14,12 @@ func (n NATS) Queue(name string) queue.Options {
 		URL: n.URL, Name: name, Replicas: n.Replicas,
 		User: n.User, Password: string(n.Password), CredsFile: n.Creds, NKeyFile: n.NKey,
 		CAFile: n.CA, CertFile: n.Cert, KeyFile: n.Key,
+	}
+}
+
+// MailOptions says where reports are taken.
+func (m Mail) MailOptions(reg prometheus.Registerer, log *slog.Logger) updates.MailOptions {
+	return updates.MailOptions{
+		Listen: m.UpdatesListen, LMTP: m.UpdatesLMTP, Maildir: m.UpdatesMaildir, Trusted: m.UpdatesTrust, Registry: reg, Log: log,
 	}
 }

@@ -36,9 +36,31 @@ type Runner interface {
 	SetSpec(crawl.Spec) error
 }
 
+// Together is several services that run as one: until ctx ends, or one of them fails.
+type Together []Runner
+
+// Run runs them all.
+func (t Together) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, r := range t {
+		g.Go(func() error { return r.Run(ctx) })
+	}
+	return g.Wait()
+}
+
+// SetSpec hands another spec to them all.
+func (t Together) SetSpec(spec crawl.Spec) error {
+	var errs []error
+	for _, r := range t {
+		errs = append(errs, r.SetSpec(spec))
+	}
+	return errors.Join(errs...)
+}
+
 // Parts is what a Runner is made of.
 type Parts struct {
 	Queue    *queue.Conn
+	Bucket   jetstream.KeyValue // the crawl's
 	Spec     crawl.Spec
 	Registry *prometheus.Registry
 }
@@ -100,7 +122,7 @@ func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Re
 	if err != nil {
 		return err
 	}
-	r, err := construct(Parts{q, spec, reg})
+	r, err := construct(Parts{q, kv, spec, reg})
 	if err != nil {
 		return err
 	}

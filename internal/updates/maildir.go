@@ -1,0 +1,138 @@
+package updates
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/emersion/go-message"
+	"github.com/emersion/go-message/mail"
+)
+
+// maildirEvery is how often a Maildir is looked into. Reports come once a day at most.
+const maildirEvery = 15 * time.Second
+
+// Maildir reads reports out of a Maildir that a mail server delivers into: files in new/ are taken and then stand in cur/, marked as
+// seen, whether or not they were reports. A file that could not be taken yet stays in new/.
+type Maildir struct {
+	r     *Receiver
+	dir   string
+	every time.Duration
+	log   *slog.Logger
+}
+
+// NewMaildir returns a reader of the Maildir dir for a Receiver.
+func NewMaildir(r *Receiver, dir string) (*Maildir, error) {
+	for _, sub := range []string{"new", "cur"} {
+		if st, err := os.Stat(filepath.Join(dir, sub)); err != nil || !st.IsDir() {
+			return nil, fmt.Errorf("%s is no Maildir: it has no folder %s; make it with: mkdir -p %s/{new,cur,tmp}", dir, sub, dir)
+		}
+	}
+	return &Maildir{r: r, dir: dir, every: maildirEvery, log: r.o.Log}, nil
+}
+
+// Run looks into the Maildir until ctx ends. Trouble with a file is logged and it is tried again later.
+func (m *Maildir) Run(ctx context.Context) error {
+	for {
+		if err := m.look(ctx); err != nil && ctx.Err() == nil {
+			m.log.Error("the Maildir cannot be read; it is tried again", "dir", m.dir, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(m.every):
+		}
+	}
+}
+
+// look takes all that is new. A crash after a file was taken and before it is moved has it taken twice, which changes nothing.
+func (m *Maildir) look(ctx context.Context) error {
+	d, err := os.Open(filepath.Join(m.dir, "new"))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	for {
+		some, err := d.Readdirnames(100)
+		for _, name := range some {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err := m.take(ctx, name); err != nil {
+				m.log.Error("a mail stays in the Maildir", "file", name, "err", err)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (m *Maildir) take(ctx context.Context, name string) error {
+	path := filepath.Join(m.dir, "new", name)
+	b, err := readMail(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // another process was faster
+	}
+	refused := (*Refused)(nil)
+	if err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	if err == nil {
+		address, ok := m.addressed(b)
+		if !ok {
+			m.log.Debug("a mail in the Maildir is to no site's address", "file", name)
+		} else if err := m.r.Receive(ctx, address, b); err != nil && !errors.As(err, &refused) {
+			return err
+		}
+	}
+	return os.Rename(path, filepath.Join(m.dir, "cur", name+":2,S"))
+}
+
+// readMail reads a regular file of bounded size. A link would let whoever may write there have other files read.
+func readMail(path string) ([]byte, error) {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() || st.Size() > maxMail {
+		return nil, refuse("no file of at most %d MiB", maxMail>>20)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxMail+1))
+}
+
+// addressed finds the site's address that a mail was delivered to, where mail servers note it, or else among its recipients.
+func (m *Maildir) addressed(b []byte) (string, bool) {
+	e, err := message.ReadWithOptions(bytes.NewReader(b), &message.ReadOptions{MaxHeaderBytes: maxHeader})
+	if err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+		return "", false
+	}
+	h := mail.Header{Header: e.Header}
+	for _, field := range []string{"Delivered-To", "X-Original-To", "Envelope-To", "To", "Cc"} {
+		list, err := h.AddressList(field)
+		if err != nil {
+			continue
+		}
+		for _, a := range list[:min(len(list), 100)] {
+			if as, ok := m.r.addresses.Load().Has(a.Address); ok {
+				return as, true
+			}
+		}
+	}
+	return "", false
+}

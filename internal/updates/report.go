@@ -1,0 +1,71 @@
+package updates
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/rup"
+)
+
+// Reports reads the text of a report, received at a time, into what goes into the log of its site's shard: one Report, or several
+// parts of it that fit into an event each. They lack what only the caller knows: Address or Index. An error says why it is no report.
+func Reports(text string, received time.Time) (site canon.Origin, parts []crawl.Report, err error) {
+	read, err := rup.ParseReport([]byte(text))
+	if err != nil {
+		return site, nil, err
+	}
+	base, err := canon.Parse(read.Base)
+	if err != nil {
+		return site, nil, fmt.Errorf("URLBase %s: %w", read.Base, err)
+	}
+	site = base.Origin()
+	from, err := site.URL("/rupinfo.txt")
+	if err != nil {
+		return site, nil, fmt.Errorf("URLBase %s: %w", read.Base, err)
+	}
+	refused, size := len(read.Refused), 0
+	var links []crawl.Links
+	for _, e := range read.Entries {
+		u, err := canon.Parse(e.URL)
+		if err != nil || u.Origin() != site {
+			refused++
+			continue
+		}
+		if size += len(u) + entryOverhead; size > crawl.MaxEventBytes {
+			parts, links, size = append(parts, crawl.Report{Links: links}), nil, len(u)+entryOverhead
+		}
+		gone := e.Kind == rup.Delete
+		if n := len(links); n == 0 || links[n-1].Gone != gone {
+			links = append(links, crawl.Links{FoundOn: from, Depth: 1, Source: crawl.SourceRUP, Gone: gone})
+		}
+		l := &links[len(links)-1]
+		l.URLs, l.Mods = append(l.URLs, u), append(l.Mods, changed(e.Date, received).Unix())
+	}
+	parts = append(parts, crawl.Report{Links: links})
+	for i := range parts {
+		p := &parts[i]
+		p.Origin, p.Number, p.Part, p.Parts, p.Received = site, uint64(read.Sequence), i, len(parts), received
+		p.Refused, p.Truncated = refused, read.Truncated
+	}
+	return site, parts, nil
+}
+
+// entryOverhead is about what a URL takes in an event beside its text.
+const entryOverhead = 16
+
+// changed is when a page that a report names has changed at the latest: dates are mostly days (protocols §6.4), and a page fetched in
+// the morning of one may have changed that afternoon.
+func changed(date, received time.Time) time.Time {
+	if date.IsZero() {
+		return received
+	}
+	if date.Equal(date.Truncate(24 * time.Hour)) {
+		date = date.Add(24*time.Hour - time.Second)
+	}
+	if date.After(received) {
+		return received
+	}
+	return date
+}

@@ -1,0 +1,112 @@
+package updates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// MailOptions say where reports come in. Any number of processes of a crawl may take them: what comes twice changes nothing.
+type MailOptions struct {
+	Listen   string // address to take mail at by SMTP; empty: nowhere
+	LMTP     bool   // by LMTP instead
+	Maildir  string // folder to read mail from; empty: none
+	Trusted  string // as in Options
+	Registry prometheus.Registerer
+	Log      *slog.Logger
+}
+
+// Service takes the reports of a crawl, as long as its spec has an address for them.
+type Service struct {
+	o        MailOptions
+	receiver *Receiver
+	secret   []byte
+	listener net.Listener // nil: none
+	maildir  *Maildir     // nil: none
+}
+
+// NewService opens what reports come in by, so that a port in use or a missing folder is known at once. Run it, or Close it.
+func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec crawl.Spec, o MailOptions) (*Service, error) {
+	secret, err := Secret(ctx, kv)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{o: o, secret: secret}
+	names := crawl.Names(spec.Name)
+	s.receiver, err = New(Options{
+		Addresses: Addresses{Mailbox: spec.UpdatesMail, Secret: secret}, Shards: spec.Shards, Trusted: o.Trusted, Metrics: o.Registry, Log: o.Log,
+		Append: func(ctx context.Context, shard int, event []byte) error {
+			l, err := q.OpenLog(ctx, queue.LogConfig{Stream: names.EventsStream(shard), Subject: names.EventsSubject(shard)})
+			if err == nil {
+				_, err = l.Append(ctx, event)
+			}
+			return err
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.Maildir != "" {
+		if s.maildir, err = NewMaildir(s.receiver, o.Maildir); err != nil {
+			return nil, fmt.Errorf("updates-maildir: %w", err)
+		}
+	}
+	if o.Listen != "" {
+		if s.listener, err = net.Listen("tcp", o.Listen); err != nil {
+			return nil, fmt.Errorf("updates-listen %s: %w; choose another address, for example 127.0.0.1:2525", o.Listen, err)
+		}
+		o.Log.Info("reports are taken by mail", "address", s.listener.Addr().String(), "lmtp", o.LMTP)
+	}
+	return s, nil
+}
+
+// Addr is where mail is taken; nil without a listener.
+func (s *Service) Addr() net.Addr {
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Addr()
+}
+
+// SetSpec takes another spec of the same crawl into account.
+func (s *Service) SetSpec(spec crawl.Spec) error {
+	s.receiver.addresses.Store(&Addresses{Mailbox: spec.UpdatesMail, Secret: s.secret})
+	return nil
+}
+
+// Run takes reports until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	if s.listener != nil {
+		domain, err := os.Hostname()
+		if err != nil {
+			domain = "localhost"
+		}
+		g.Go(func() error { return NewListener(s.receiver, s.o.LMTP, domain).Serve(ctx, s.listener) })
+	}
+	if s.maildir != nil {
+		g.Go(func() error { return s.maildir.Run(ctx) })
+	}
+	return g.Wait()
+}
+
+// Close closes a service that was not run.
+func (s *Service) Close() error {
+	if s.listener == nil {
+		return nil
+	}
+	if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package updates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/emersion/go-smtp"
+	"golang.org/x/net/netutil"
+	"golang.org/x/time/rate"
+)
+
+// The limits of a listener, whose peers are strangers.
+const (
+	maxConns      = 64               // at a time
+	maxTogether   = 2                // mails in memory at a time
+	mailRate      = rate.Limit(2)    // mails a second, of all senders together
+	mailBurst     = 60               // and so many at once
+	maxRecipients = 10               // of one mail
+	idle          = 2 * time.Minute  // for a command or a piece of a mail
+	patience      = 30 * time.Second // for a mail to be put into the log
+)
+
+// Listener is the SMTP or LMTP end that sites, or a mail server of the operator's, send reports to.
+type Listener struct {
+	r       *Receiver
+	LMTP    bool   // the local protocol (RFC 2033), for a mail server that delivers to us
+	Domain  string // named in the greeting
+	slots   chan struct{}
+	limiter *rate.Limiter
+	log     *slog.Logger
+}
+
+// NewListener returns a listener for a Receiver.
+func NewListener(r *Receiver, lmtp bool, domain string) *Listener {
+	return &Listener{
+		r: r, LMTP: lmtp, Domain: domain, slots: make(chan struct{}, maxTogether), limiter: rate.NewLimiter(mailRate, mailBurst), log: r.o.Log,
+	}
+}
+
+// Serve takes mails from ln until ctx ends, which closes ln and all connections: what was not acknowledged is sent again.
+func (l *Listener) Serve(ctx context.Context, ln net.Listener) error {
+	srv := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{l: l, ctx: ctx}, nil }))
+	srv.LMTP, srv.Domain = l.LMTP, l.Domain
+	srv.MaxMessageBytes, srv.MaxRecipients = maxMail, maxRecipients
+	srv.ReadTimeout, srv.WriteTimeout = idle, idle
+	srv.ErrorLog = slog.NewLogLogger(l.log.Handler(), slog.LevelDebug)
+	stop := context.AfterFunc(ctx, func() { srv.Close() })
+	err := srv.Serve(netutil.LimitListener(ln, maxConns))
+	if !stop() {
+		return nil // ended as asked
+	}
+	return fmt.Errorf("mail listener %s: %w", ln.Addr(), err)
+}
+
+// session is one connection.
+type session struct {
+	l   *Listener
+	ctx context.Context
+	to  []string
+}
+
+func (s *session) Reset()                               { s.to = nil }
+func (s *session) Logout() error                        { return nil }
+func (s *session) Mail(string, *smtp.MailOptions) error { return nil } // the sender proves nothing (protocols §6.5)
+
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	address, ok := s.l.r.addresses.Load().Has(to)
+	if !ok {
+		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such address"}
+	}
+	s.to = append(s.to, address)
+	return nil
+}
+
+// Data takes one mail. It is acknowledged only when the log has it for every recipient.
+func (s *session) Data(from io.Reader) error {
+	if !s.l.limiter.Allow() {
+		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 2}, Message: "too many reports at once, try again later"}
+	}
+	select {
+	case s.l.slots <- struct{}{}:
+		defer func() { <-s.l.slots }()
+	case <-time.After(idle):
+		return busy
+	}
+	mail, err := io.ReadAll(from)
+	if err != nil {
+		return err // too large, or the sender has gone: go-smtp has the words
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	for _, address := range s.to {
+		err := s.l.r.Receive(ctx, address, mail)
+		if refused := (*Refused)(nil); errors.As(err, &refused) {
+			return &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: printable(refused.Reason)}
+		}
+		if err != nil {
+			return busy
+		}
+	}
+	return nil
+}
+
+var busy = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "not now, try again later"}
+
+// printable makes a reason fit for an answer: it may quote what a stranger wrote.
+func printable(reason string) string {
+	b := []byte(reason)
+	for i := range b {
+		if b[i] < ' ' || b[i] > '~' {
+			b[i] = '?'
+		}
+	}
+	return string(b[:min(len(b), 200)])
+}

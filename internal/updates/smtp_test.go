@@ -1,0 +1,236 @@
+package updates
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/smtp"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// listen serves a desk's mails on a loopback address.
+func (d *desk) listen(lmtp bool) (address string) {
+	d.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	l := NewListener(d.Receiver, lmtp, "crawler.example")
+	go func() { done <- l.Serve(ctx, ln) }()
+	d.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			d.t.Errorf("Serve = %v", err)
+		}
+	})
+	return ln.Addr().String()
+}
+
+func TestSMTP(t *testing.T) {
+	d := newDesk(t, Options{})
+	at := d.listen(false)
+	send := func(to string, mail []byte) error {
+		return smtp.SendMail(at, nil, "webmaster@www.site.example", []string{to}, mail)
+	}
+	if err := send(d.address(), d.mail("", testReport)); err != nil {
+		t.Fatal(err)
+	}
+	if told := d.told(); told != testTold {
+		t.Errorf("told %q, want %q", told, testTold)
+	}
+	d.full = errors.New("secret trouble")
+	if err := send(d.address(), d.mail("", testReport)); err == nil || !strings.HasPrefix(err.Error(), "451 ") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("while the log is away: %v, want 451", err)
+	}
+	d.full = nil
+	for what, c := range map[string]struct {
+		to   string
+		mail []byte
+		want string
+	}{
+		"the mailbox itself": {"curtsy@crawler.example", d.mail("", testReport), "550 "},
+		"a guessed address":  {"curtsy+aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@crawler.example", d.mail("", testReport), "550 "},
+		"relaying":           {"somebody@elsewhere.example", d.mail("", testReport), "550 "},
+		"no report":          {d.address(), d.mail("", "\x1b[2J\xff"), "554 "},
+	} {
+		if err := send(c.to, c.mail); err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\x1b\xff") {
+			t.Errorf("%s: %v, want %s", what, err, c.want)
+		}
+	}
+	// A mail that is too large is refused when that is said of it, and else cut off.
+	c, err := smtp.Dial(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Hello("site.example"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := said(c, 250, "MAIL FROM:<w@site.example> SIZE=%d", maxMail+1); err == nil || !strings.HasPrefix(err.Error(), "552 ") {
+		t.Errorf("a mail said to be too large: %v, want 552", err)
+	}
+	if err := send(d.address(), d.mail("", strings.Repeat("x", maxMail+1))); err == nil {
+		t.Error("a mail over the limit is taken")
+	}
+	if told := d.told(); told != "" {
+		t.Errorf("told %s", told)
+	}
+}
+
+func said(c *smtp.Client, want int, format string, args ...any) (int, string, error) {
+	id, err := c.Text.Cmd(format, args...)
+	if err != nil {
+		return 0, "", err
+	}
+	c.Text.StartResponse(id)
+	defer c.Text.EndResponse(id)
+	return c.Text.ReadResponse(want)
+}
+
+// TestSMTPFlood sends more mails than a listener takes at once: the others are told to come later.
+func TestSMTPFlood(t *testing.T) {
+	d := newDesk(t, Options{})
+	c, err := smtp.Dial(d.listen(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	taken, later := 0, 0
+	for range 3 * mailBurst {
+		err := errors.Join(c.Mail("w@site.example"), c.Rcpt(d.address()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := c.Data()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(d.mail("", testReport))
+		switch err := w.Close(); {
+		case err == nil:
+			taken++
+		case strings.HasPrefix(err.Error(), "451 "):
+			later++
+		default:
+			t.Fatal(err)
+		}
+	}
+	if taken < mailBurst || later == 0 {
+		t.Errorf("%d taken, %d told to come later; want %d and some more, then others", taken, later, mailBurst)
+	}
+}
+
+func TestLMTP(t *testing.T) {
+	d := newDesk(t, Options{})
+	c, err := net.Dial("tcp", d.listen(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r := bufio.NewReader(c)
+	said := func() string {
+		for {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(line) > 3 && line[3] == ' ' {
+				return line
+			}
+		}
+	}
+	said()
+	for _, step := range [][2]string{
+		{"LHLO mx.crawler.example", "250"}, {"MAIL FROM:<w@site.example>", "250"}, {"RCPT TO:<nobody@crawler.example>", "550"},
+		{"RCPT TO:<" + d.address() + ">", "250"}, {"DATA", "354"}, {string(d.mail("", testReport)) + "\r\n.", "250"}, {"QUIT", "221"},
+	} {
+		fmt.Fprintf(c, "%s\r\n", step[0])
+		if got := said(); !strings.HasPrefix(got, step[1]) {
+			t.Fatalf("%.40q: %s, want %s", step[0], got, step[1])
+		}
+	}
+	if told := d.told(); told != testTold {
+		t.Errorf("told %q, want %q", told, testTold)
+	}
+}
+
+func TestMaildir(t *testing.T) {
+	d := newDesk(t, Options{})
+	dir := t.TempDir()
+	if _, err := NewMaildir(d.Receiver, dir); err == nil || !strings.Contains(err.Error(), "mkdir") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	for _, sub := range []string{"new", "cur", "tmp"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := NewMaildir(d.Receiver, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.every = 10 * time.Millisecond
+	put := func(name string, mail []byte) {
+		tmp := filepath.Join(dir, "tmp", name)
+		if err := errors.Join(os.WriteFile(tmp, mail, 0o600), os.Rename(tmp, filepath.Join(dir, "new", name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := errors.Join(os.WriteFile(outside, d.mail("", testReport), 0o600), os.Symlink(outside, filepath.Join(dir, "new", "link"))); err != nil {
+		t.Fatal(err)
+	}
+	put("1.a", d.mail("", testReport))
+	put("2.b", []byte("To: somebody@crawler.example\r\n\r\nhello\r\n"))
+	put("3.c", d.mail("", "no report"))
+	put("4.d", make([]byte, maxMail+1))
+	forwarded := strings.Replace(string(d.mail("Delivered-To: "+d.address()+"\r\n", testReport)), "To: "+d.address(), "To: list@elsewhere.example", 1)
+	put("5.e", []byte(forwarded))
+	if err := m.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if told := d.told(); told != testTold+testTold {
+		t.Errorf("told %q, want that twice: %q", told, testTold)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, "new", "*"))
+	seen, _ := filepath.Glob(filepath.Join(dir, "cur", "*:2,S"))
+	if len(left) != 0 || len(seen) != 6 {
+		t.Errorf("left %v, seen %v", left, seen)
+	}
+
+	d.full = errors.New("the log is away")
+	put("6.f", d.mail("", testReport))
+	if err := m.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "new", "*")); len(left) != 1 {
+		t.Errorf("new/ has %v: a mail that could not be taken yet stays", left)
+	}
+	d.full = nil
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- m.Run(ctx) }()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if left, _ := filepath.Glob(filepath.Join(dir, "new", "*")); len(left) == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the mail is not taken")
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if told := d.told(); told != testTold {
+		t.Errorf("told %q, want %q", told, testTold)
+	}
+}
