@@ -17,6 +17,12 @@ func page(n uint64, deleted crawl.Reason) *crawl.Page {
 	}
 }
 
+// datasets are those of a file alone.
+func datasets(e Entry, token string) ([]crawl.DatasetInfo, error) {
+	claims, err := e.Claims(token, nil)
+	return Merge(claims), err
+}
+
 const iris = "- path: iris/data.csv\n  rows: 150\n  title: Iris\n  tags: [a, b]\n"
 
 func TestUpdate(t *testing.T) {
@@ -24,7 +30,7 @@ func TestUpdate(t *testing.T) {
 	if !ok || e.Failed != "" {
 		t.Fatalf("%+v", e)
 	}
-	ds, err := e.Datasets("curtsy")
+	ds, err := datasets(e, "curtsy")
 	if err != nil || len(ds) != 1 {
 		t.Fatalf("%v (%v), want one dataset", ds, err)
 	}
@@ -40,7 +46,7 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("a replay changed it: %+v", again)
 	}
 	bad, ok := Update(e, page(2, ""), []byte("- path: &a x\n- path: *a\n"), "curtsy")
-	if ds, err := bad.Datasets("curtsy"); !ok || bad.Failed == "" || err != nil || len(ds) != 1 {
+	if ds, err := datasets(bad, "curtsy"); !ok || bad.Failed == "" || err != nil || len(ds) != 1 {
 		t.Errorf("after a file that is refused: %v (%v), failed %q; want the copy before", ds, err, bad.Failed)
 	}
 	gone, ok := Update(bad, page(3, crawl.ReasonHTTP4xx), nil, "curtsy")

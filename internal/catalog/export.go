@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -20,7 +19,8 @@ import (
 var Formats = []string{"jsonl", "csv", "dcat", "datatxt"}
 
 // Export writes datasets as JSON Lines (all that is known, provenance and conflicts too), as CSV (RFC 4180, a line each,
-// lists separated by blanks or "; "), as a DCAT catalogue in JSON-LD, or as a data.txt in its YAML form.
+// lists separated by blanks or "; "), as a DCAT catalogue in JSON-LD, or as a data.txt in its YAML form, which has those with files
+// only. All text is as the sites wrote it; a CSV cell that begins with "=" is a formula to whoever opens it as a spreadsheet.
 func Export(w io.Writer, format string, all []crawl.DatasetInfo) error {
 	out := bufio.NewWriter(w)
 	var err error
@@ -169,8 +169,16 @@ func dcat(d *crawl.DatasetInfo) object {
 		if f.Bytes != nil {
 			x["dcat:byteSize"] = object{"@type": "xsd:nonNegativeInteger", "@value": strconv.FormatInt(*f.Bytes, 10)}
 		}
-		if f.SHA256 != "" {
-			x["spdx:checksum"] = object{"@type": "spdx:Checksum", "spdx:algorithm": object{"@id": "spdx:checksumAlgorithm_sha256"}, "spdx:checksumValue": f.SHA256}
+		var sums []any
+		for _, sum := range []struct{ algorithm, value string }{{"sha256", f.SHA256}, {"md5", f.MD5}} {
+			if sum.value != "" {
+				sums = append(sums, object{
+					"@type": "spdx:Checksum", "spdx:algorithm": object{"@id": "spdx:checksumAlgorithm_" + sum.algorithm}, "spdx:checksumValue": sum.value,
+				})
+			}
+		}
+		if sums != nil {
+			x["spdx:checksum"] = sums
 		}
 		files = append(files, x)
 	}
@@ -182,115 +190,4 @@ func dcat(d *crawl.DatasetInfo) object {
 	}
 	o["prov:wasDerivedFrom"] = documents
 	return o
-}
-
-// exportDataTxt writes the YAML form (§5.4 of docs/formats.md). Every text is quoted, as JSON quotes: that is YAML too.
-func exportDataTxt(w *bufio.Writer, all []crawl.DatasetInfo) error {
-	for i := range all {
-		d := &all[i]
-		if len(d.URLs) == 0 {
-			continue // a data.txt points at files; this dataset has none
-		}
-		y := yamlWriter{w, "- "}
-		y.list("path", d.URLs)
-		for _, f := range []struct{ name, value string }{
-			{"name", d.Name}, {"title", d.Title}, {"description", d.Description}, {"license", d.License}, {"type", d.Type}, {"source", d.Source},
-			{"rows", number(d.Rows)}, {"cols", number(d.Cols)}, {"identifier", d.Identifier}, {"page", d.Page}, {"publisher", d.Publisher},
-			{"version", d.Version}, {"issued", d.Issued}, {"modified", d.Modified},
-		} {
-			y.text(f.name, f.value)
-		}
-		y.list("creators", d.Creators)
-		y.list("keywords", d.Keywords)
-		if len(d.Columns) > 0 {
-			y.line("columns:")
-			for _, c := range d.Columns {
-				sub := yamlWriter{w, "    - "}
-				for _, f := range []struct{ name, value string }{{"name", c.Name}, {"type", c.Type}, {"description", c.Description}} {
-					sub.text(f.name, f.value)
-				}
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(d.Extra)) {
-			if !knownKeys[strings.ToLower(name)] {
-				y.any(name, d.Extra[name])
-			}
-		}
-	}
-	return nil
-}
-
-var knownKeys = map[string]bool{"path": true, "file": true, "name": true, "title": true, "description": true, "license": true, "type": true, "source": true, "rows": true,
-	"cols": true, "columns": true, "identifier": true, "page": true, "publisher": true, "version": true, "issued": true, "modified": true, "creators": true, "keywords": true}
-
-// yamlWriter writes the keys of one mapping; the first stands behind a dash.
-type yamlWriter struct {
-	w    *bufio.Writer
-	lead string
-}
-
-func (y *yamlWriter) line(s string) {
-	y.w.WriteString(y.lead + s + "\n")
-	y.lead = strings.Repeat(" ", len(y.lead))
-}
-
-func (y *yamlWriter) text(name, v string) {
-	if v != "" {
-		y.line(yamlKey(name) + ": " + quoted(v))
-	}
-}
-
-func (y *yamlWriter) list(name string, all []string) {
-	if len(all) > 0 {
-		parts := make([]string, len(all))
-		for i, s := range all {
-			parts[i] = quoted(s)
-		}
-		y.line(yamlKey(name) + ": [" + strings.Join(parts, ", ") + "]")
-	}
-}
-
-func (y *yamlWriter) any(name string, v any) {
-	if s := flow(v); s != "" {
-		y.line(yamlKey(name) + ": " + s)
-	}
-}
-
-// flow is a value in YAML's flow style.
-func flow(v any) string {
-	switch v := v.(type) {
-	case string:
-		return quoted(v)
-	case []any:
-		parts := make([]string, len(v))
-		for i := range v {
-			parts[i] = flow(v[i])
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case map[string]any:
-		var parts []string
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, quoted(k)+": "+flow(v[k]))
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	}
-	return ""
-}
-
-// yamlKey is a key as it is where that is safe, quoted elsewhere.
-func yamlKey(name string) string {
-	for _, c := range name {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_') {
-			return quoted(name)
-		}
-	}
-	return name
-}
-
-func quoted(s string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(strings.ToValidUTF8(s, "\ufffd")) // a string always encodes
-	return strings.TrimSuffix(b.String(), "\n")
 }

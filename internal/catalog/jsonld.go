@@ -318,8 +318,8 @@ func (r *jsonReader) identifier(n node) string {
 		if doi := DOI(s); doi != "" {
 			return doi
 		}
-		if u, err := url.Parse(s); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.Fragment == "" && found == "" {
-			found = s
+		if found == "" {
+			found = identifier(s)
 		}
 	}
 	return found

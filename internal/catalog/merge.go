@@ -9,38 +9,43 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
 // Merge puts claims about the same dataset together: those that give the same identifier, or name the same file, or, when one
-// of them names no file at all, the same page for people. Claims of one document are about different datasets, whatever they
-// share, unless they give the same identifier. The result depends on the set of claims only, and is ordered by origin and name.
+// of them names no file at all, the same page for people; and what a nested data.txt fills in to what it fills. Claims of one document
+// are about different datasets, whatever they share, unless they give the same identifier. Of several copies of one data.txt,
+// which more than one origin may have redirected to, the newest counts. The result depends on the set of claims only, and is
+// ordered by origin and name.
 func Merge(claims []crawl.DatasetClaim) []crawl.DatasetInfo {
-	claims = slices.Clone(claims)
+	claims = newest(slices.Clone(claims))
 	slices.SortStableFunc(claims, func(a, b crawl.DatasetClaim) int {
-		return cmp.Or(cmp.Compare(trust(a.Kind), trust(b.Kind)), cmp.Compare(a.Document, b.Document), cmp.Compare(a.Line, b.Line), cmp.Compare(a.N, b.N),
-			cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Part, b.Part))
+		return cmp.Or(cmp.Compare(trust(&a), trust(&b)), cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Document, b.Document),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.N, b.N), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Part, b.Part))
 	})
 	claims = whole(claims)
-	m := &merger{claims: claims, group: make([]int, len(claims)), members: make([][]int, len(claims))}
-	for i := range claims {
-		m.group[i], m.members[i] = i, []int{i}
-	}
+	m := newMerger(claims)
 	m.join(func(c *crawl.DatasetClaim) []string { return only(c.ID) }, true)
 	m.join(func(c *crawl.DatasetClaim) []string {
-		urls := make([]string, len(c.Files))
-		for i, f := range c.Files {
-			urls[i] = f.URL
+		if c.Kind != crawl.DatasetDataTxt {
+			return nil
+		}
+		keys := only(refKey(crawl.DatasetRef{Document: c.Document, N: c.N}))
+		if c.Fills != nil {
+			keys = append(keys, refKey(*c.Fills))
+		}
+		return keys
+	}, false)
+	m.join(func(c *crawl.DatasetClaim) []string {
+		var urls []string
+		for _, f := range c.Files {
+			urls = append(urls, f.URL)
 		}
 		return urls
 	}, false)
-	m.join(func(c *crawl.DatasetClaim) []string {
-		if len(c.Files) == 0 {
-			return only(c.Page)
-		}
-		return nil
-	}, false)
+	m.joinByPage()
 	var out []crawl.DatasetInfo
 	for i, members := range m.members {
 		if m.group[i] == i {
@@ -54,6 +59,31 @@ func Merge(claims []crawl.DatasetClaim) []crawl.DatasetInfo {
 	distinguish(out)
 	return out
 }
+
+// newest leaves out claims from a copy of a data.txt when there is a newer one.
+func newest(claims []crawl.DatasetClaim) []crawl.DatasetClaim {
+	type copied struct {
+		origin string
+		at     time.Time
+	}
+	best := map[string]copied{}
+	for i := range claims {
+		c := &claims[i]
+		if c.Kind != crawl.DatasetDataTxt || c.Part > 0 {
+			continue
+		}
+		b, ok := best[c.Document]
+		if !ok || c.FetchedAt.After(b.at) || c.FetchedAt.Equal(b.at) && c.Origin < b.origin {
+			best[c.Document] = copied{c.Origin, c.FetchedAt}
+		}
+	}
+	return slices.DeleteFunc(claims, func(c crawl.DatasetClaim) bool {
+		b, ok := best[c.Document]
+		return ok && c.Kind == crawl.DatasetDataTxt && c.Origin != b.origin
+	})
+}
+
+func refKey(r crawl.DatasetRef) string { return strconv.Itoa(r.N) + " " + r.Document }
 
 // whole puts the parts of long claims together, and takes a claim that came twice once.
 func whole(claims []crawl.DatasetClaim) []crawl.DatasetClaim {
@@ -114,54 +144,13 @@ func only(s string) []string {
 	return []string{s}
 }
 
-func trust(kind string) int {
-	if i := slices.Index(crawl.DatasetKinds, kind); i >= 0 {
-		return i
+// trust is the rank of a claim, 0 for the most trusted. A data.txt that tells of files of another host is no word of their owner.
+func trust(c *crawl.DatasetClaim) int {
+	i := slices.Index(crawl.DatasetKinds, c.Kind)
+	if i < 0 || c.Kind == crawl.DatasetDataTxt && c.External {
+		return len(crawl.DatasetKinds)
 	}
-	return len(crawl.DatasetKinds)
-}
-
-// merger joins claims into groups; a group is named by its first claim.
-type merger struct {
-	claims  []crawl.DatasetClaim
-	group   []int
-	members [][]int
-}
-
-func (m *merger) join(keys func(*crawl.DatasetClaim) []string, sameDocument bool) {
-	first := map[string]int{}
-	for i := range m.claims {
-		for _, k := range keys(&m.claims[i]) {
-			j, ok := first[k]
-			if !ok {
-				first[k] = i
-				continue
-			}
-			a, b := m.group[j], m.group[i]
-			if a == b || !sameDocument && m.shareDocument(a, b) {
-				continue
-			}
-			if b < a {
-				a, b = b, a
-			}
-			for _, k := range m.members[b] {
-				m.group[k] = a
-			}
-			m.members[a] = append(m.members[a], m.members[b]...)
-			m.members[b] = nil
-		}
-	}
-}
-
-func (m *merger) shareDocument(a, b int) bool {
-	for _, i := range m.members[a] {
-		for _, j := range m.members[b] {
-			if m.claims[i].Document == m.claims[j].Document {
-				return true
-			}
-		}
-	}
-	return false
+	return i
 }
 
 // assemble makes one record of the claims at these places, most trusted first.
@@ -172,16 +161,19 @@ func assemble(claims []crawl.DatasetClaim, at []int) crawl.DatasetInfo {
 		URLs: []string{}, Files: []crawl.DatasetFile{}, Creators: []string{}, Keywords: []string{}, Columns: []crawl.DatasetColumn{}, Extra: map[string]any{},
 		Sources: []crawl.DatasetSource{}, Provenance: map[string]string{}, Conflicts: map[string][]crawl.DatasetSaid{},
 	}
-	files := map[string]int{}
+	files, documents := map[string]int{}, map[string]bool{}
+	implied := ""
 	for _, i := range at {
 		c := &claims[i]
 		d.Allowed = d.Allowed && c.Allowed
-		if !slices.ContainsFunc(d.Sources, func(s crawl.DatasetSource) bool { return s.Document == c.Document }) {
+		if !documents[c.Document] {
+			documents[c.Document] = true
 			d.Sources = append(d.Sources, crawl.DatasetSource{Kind: c.Kind, Document: c.Document, FetchedAt: c.FetchedAt.UTC()})
 		}
 		if c.Kind == crawl.DatasetDataTxt && d.DataTxt == "" {
 			d.DataTxt, d.Form, d.Line = c.Document, c.Form, c.Line
 		}
+		implied = cmp.Or(implied, c.TypeImplied)
 		for name, v := range c.Extra {
 			if _, has := d.Extra[name]; !has {
 				d.Extra[name] = v
@@ -203,12 +195,11 @@ func assemble(claims []crawl.DatasetClaim, at []int) crawl.DatasetInfo {
 		}
 		takeList(&d, "creators", &d.Creators, c.Creators, c.Document)
 		takeList(&d, "keywords", &d.Keywords, c.Keywords, c.Document)
-		if len(d.Columns) == 0 && len(c.Columns) > 0 {
-			d.Columns, d.Provenance["columns"] = c.Columns, c.Document
-		}
+		takeColumns(&d, c)
 		takeCount(&d, "rows", &d.Rows, c.Rows, c.Document)
 		takeCount(&d, "cols", &d.Cols, c.Cols, c.Document)
 	}
+	d.Type = cmp.Or(d.Type, implied)
 	if d.Name == "" && len(d.URLs) > 0 {
 		d.Name = lastSegment(d.URLs[0])
 	}
@@ -247,7 +238,18 @@ func say(d *crawl.DatasetInfo, name string, to *string, says, document string) {
 		d.Provenance[name] = document
 	case name == "identifier", sameWords(*to, says), name == "license" && SPDX(*to) != "" && SPDX(*to) == SPDX(says):
 	default:
-		d.Conflicts[name] = append(d.Conflicts[name], crawl.DatasetSaid{Value: says, Document: document})
+		contradict(d, name, says, document)
+	}
+}
+
+// maxConflicts bounds the values shown beside the one that is believed: a page may have ten thousand twins.
+const maxConflicts = 100
+
+// contradict notes what a document says of a field instead; who says it first stands for all that say the same.
+func contradict(d *crawl.DatasetInfo, name, says, document string) {
+	have := d.Conflicts[name]
+	if len(have) < maxConflicts && !slices.ContainsFunc(have, func(s crawl.DatasetSaid) bool { return sameWords(s.Value, says) }) {
+		d.Conflicts[name] = append(have, crawl.DatasetSaid{Value: says, Document: document})
 	}
 }
 
@@ -255,10 +257,45 @@ func sameWords(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }
 
+// takeList takes the first list of names. Another one is a contradiction when it names others; other keywords are none.
 func takeList(d *crawl.DatasetInfo, name string, to *[]string, says []string, document string) {
-	if len(*to) == 0 && len(says) > 0 {
+	switch {
+	case len(says) == 0:
+	case len(*to) == 0:
 		*to, d.Provenance[name] = says, document
+	case name != "keywords" && !sameSet(*to, says):
+		contradict(d, name, strings.Join(says, "; "), document)
 	}
+}
+
+// takeColumns takes the first description of columns, and notes one of other columns.
+func takeColumns(d *crawl.DatasetInfo, c *crawl.DatasetClaim) {
+	names := func(all []crawl.DatasetColumn) (names []string) {
+		for i := range all {
+			names = append(names, all[i].Name)
+		}
+		return names
+	}
+	switch {
+	case len(c.Columns) == 0:
+	case len(d.Columns) == 0:
+		d.Columns, d.Provenance["columns"] = c.Columns, c.Document
+	case !sameSet(names(d.Columns), names(c.Columns)):
+		contradict(d, "columns", strings.Join(names(c.Columns), ", "), c.Document)
+	}
+}
+
+// sameSet reports whether two lists hold the same words, in any order.
+func sameSet(a, b []string) bool {
+	fold := func(all []string) []string {
+		out := make([]string, len(all))
+		for i, s := range all {
+			out[i] = strings.ToLower(strings.Join(strings.Fields(s), " "))
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	return slices.Equal(fold(a), fold(b))
 }
 
 func takeCount(d *crawl.DatasetInfo, name string, to **int64, says *int64, document string) {
@@ -267,7 +304,7 @@ func takeCount(d *crawl.DatasetInfo, name string, to **int64, says *int64, docum
 	case *to == nil:
 		*to, d.Provenance[name] = says, document
 	case **to != *says:
-		d.Conflicts[name] = append(d.Conflicts[name], crawl.DatasetSaid{Value: strconv.FormatInt(*says, 10), Document: document})
+		contradict(d, name, strconv.FormatInt(*says, 10), document)
 	}
 }
 
@@ -284,6 +321,10 @@ func addFile(d *crawl.DatasetInfo, files map[string]int, f crawl.DatasetFile, do
 	}
 	have := &d.Files[i]
 	have.Name, have.MediaType = cmp.Or(have.Name, f.Name), cmp.Or(have.MediaType, f.MediaType)
+	have.Directory = have.Directory || f.Directory
+	if have.Bytes != nil && f.Bytes != nil && *have.Bytes != *f.Bytes {
+		contradict(d, "bytes", strconv.FormatInt(*f.Bytes, 10)+" "+f.URL, document)
+	}
 	have.Bytes = cmp.Or(have.Bytes, f.Bytes)
 	for _, sum := range []struct {
 		name string
@@ -293,7 +334,7 @@ func addFile(d *crawl.DatasetInfo, files map[string]int, f crawl.DatasetFile, do
 		if *sum.to == "" {
 			*sum.to = sum.says
 		} else if sum.says != "" && sum.says != *sum.to {
-			d.Conflicts[sum.name] = append(d.Conflicts[sum.name], crawl.DatasetSaid{Value: sum.says + " " + f.URL, Document: document})
+			contradict(d, sum.name, sum.says+" "+f.URL, document)
 		}
 	}
 }

@@ -20,10 +20,13 @@ type DatasetClaim struct {
 	Kind     string `json:"kind"`     // one of DatasetKinds
 	Document string `json:"document"` // URL of the document, after redirects
 	Form     string `json:"form,omitempty"`
-	Line     int    `json:"line,omitempty"` // in a data.txt
-	N        int    `json:"n"`              // which of the document's datasets, from 0
-	Part     int    `json:"part,omitempty"` // of a claim too long for a message: the lists of part 1, 2, … continue those of part 0
-	Origin   string `json:"origin"`         // whose document it is
+	Line     int    `json:"line,omitempty"`  // in a data.txt
+	N        int    `json:"n"`               // which of the document's datasets, from 0
+	Part     int    `json:"part,omitempty"`  // of a claim too long for a message: the lists of part 1, 2, … continue those of part 0
+	Origin   string `json:"origin"`          // whose document it is
+	Depth    int    `json:"depth,omitempty"` // of a nested data.txt: how many files lead to it
+	// Fills names the claim of the file above, by its Document and N, that tells of the same dataset.
+	Fills *DatasetRef `json:"fills,omitempty"`
 
 	ID          string `json:"id,omitempty"`   // an identifier meant for the whole world: URL or DOI
 	Page        string `json:"page,omitempty"` // for people
@@ -36,6 +39,7 @@ type DatasetClaim struct {
 	Issued      string `json:"issued,omitempty"` // as written
 	Modified    string `json:"modified,omitempty"`
 	Type        string `json:"type,omitempty"`
+	TypeImplied string `json:"type_implied,omitempty"` // what a data.txt that names no type means
 	Source      string `json:"source,omitempty"`
 
 	Creators []string        `json:"creators,omitempty"`
@@ -52,9 +56,25 @@ type DatasetClaim struct {
 	Expires   time.Time `json:"expires,omitzero"`
 }
 
+// Untell takes the prose out of a claim whose document says nosnippet.
+func (c *DatasetClaim) Untell() {
+	c.Description = ""
+	for i := range c.Columns {
+		c.Columns[i].Description = ""
+	}
+}
+
+// DatasetRef names a claim.
+type DatasetRef struct {
+	Document string `json:"document"`
+	N        int    `json:"n"`
+}
+
 // DatasetFile is one file of a dataset.
 type DatasetFile struct {
-	URL       string `json:"url"` // absolute, http or https
+	URL string `json:"url"` // absolute, http or https
+	// Directory says that files lie under the URL, and that it is none itself: nothing to download.
+	Directory bool   `json:"directory,omitempty"`
 	Name      string `json:"name,omitempty"`
 	MediaType string `json:"media_type,omitempty"`
 	Bytes     *int64 `json:"bytes,omitempty"`

@@ -655,6 +655,8 @@ func (d *dec) page(p *Page) {
 			p.MetaDirectives = DirectiveBits(d.uint())
 		case 29:
 			p.MetaUnavailableAfter = d.stamp()
+		case 30:
+			p.Asked = d.url()
 		default:
 			d.skip()
 		}

@@ -349,6 +349,7 @@ func AppendPage(b []byte, p *Page) []byte {
 		e.bool(27, p.Tagged)
 		e.uint(28, uint64(p.MetaDirectives))
 		e.stamp(29, p.MetaUnavailableAfter)
+		e.str(30, string(p.Asked))
 	})
 	return e.b
 }

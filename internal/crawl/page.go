@@ -78,4 +78,8 @@ type Page struct {
 	// What the page's own markup says, without the header: what stays when a 304 replaces the header's part.
 	MetaDirectives       DirectiveBits
 	MetaUnavailableAfter time.Time
+
+	// Asked, of KindData: the data.txt of a directory that was asked for (URL is where redirects led). It is kept beside Origin's own
+	// and counts while that, or another one nested in it, leads to it. Empty: it is Origin's own.
+	Asked canon.URL
 }

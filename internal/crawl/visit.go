@@ -155,6 +155,9 @@ const (
 	// ErrandTwin is between frontiers and costs no request: Origin and URL's origin are www.h and h, the same site perhaps
 	// (design §7). Hop says what is wanted: see the Twin constants.
 	ErrandTwin ErrandKind = 6
+	// ErrandNested reads the data.txt of a directory in which Origin's own /data.txt, or one nested in it, says that there are
+	// datasets (docs/formats.md §5.4). It is on Origin itself. Hop is how deep it is nested, from 1. Its answer is a Probe.
+	ErrandNested ErrandKind = 7
 	// ErrandRUP asks for Origin's /rupinfo.txt, at URL, or with Form for an action of its RUP-CGI (protocols §6.2).
 	ErrandRUP ErrandKind = 8
 )
@@ -187,7 +190,7 @@ type Errand struct {
 type Answer struct {
 	Errand Errand
 	Robots Robots // ErrandRobots: the state for Errand.Origin; RobotsPending: Location says where the next hop leads
-	Probe  Probe  // ErrandData: what came of it
+	Probe  Probe  // ErrandData, ErrandNested: what came of it
 
 	Claim   Claim   // ErrandClaim
 	Sample  Sample  // ErrandSample

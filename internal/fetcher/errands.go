@@ -34,15 +34,16 @@ func (v *visit) errand(e *crawl.Errand, a *crawl.Answer) (done bool) {
 	switch e.Kind {
 	case crawl.ErrandRobots:
 		a.Robots, done = v.robotsErrand(e)
-	case crawl.ErrandData:
+	case crawl.ErrandData, crawl.ErrandNested:
 		if v.f.jams.jammed(e.ReplyShard) {
 			return false // its copy would have to wait for room
 		}
 		var page *crawl.Page
-		a.Probe, page, done = v.fetchData(e.URL, e.Origin, e.Hop)
+		a.Probe, page, done = v.fetchData(e)
 		if done && page != nil && !v.f.opt.DiscardPages {
 			v.sendPages(e.ReplyShard, crawl.AppendPages(nil, []crawl.Page{*page}))
 		}
+		done = done && v.offerNested()
 	case crawl.ErrandClaim:
 		a.Claim, done = v.claim(e.URL.Origin())
 	case crawl.ErrandSample:

@@ -36,6 +36,7 @@ type visit struct {
 
 	out    crawl.Outcome
 	probes []crawl.Probe
+	nested []crawl.Errand // what the data.txt read last leads to
 }
 
 // hand is what a visit works with and leaves to the next: buffers, and nothing that means anything.

@@ -115,6 +115,8 @@ func (s *shard) applyAnswer(a *crawl.Answer, at, now time.Time) error {
 		return s.answerMirror(a, now)
 	case crawl.ErrandSitemap:
 		return s.answerSitemap(a, at, now)
+	case crawl.ErrandNested:
+		return s.answerNested(a, at)
 	}
 	h := s.hosts[a.Errand.Origin.Host]
 	if a.Errand.Kind != crawl.ErrandRobots || h == nil {

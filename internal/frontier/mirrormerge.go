@@ -51,6 +51,9 @@ func (s *shard) mirrorTurned(h *host, i int, now time.Time) error {
 				s.aliases = append(s.aliases, crawl.Page{Kind: crawl.KindData, URL: u, Origin: o.Origin, Deleted: crawl.ReasonMirror})
 			}
 		}
+		if err := s.dropNested(h, o.Origin, now); err != nil {
+			return err
+		}
 	} else {
 		s.log.Info("a mirror no more", "origin", o.Origin.String(), "state", m.State, "reason", m.Reason, "detail", m.Detail)
 		if o.Data == crawl.ProbeRead {

@@ -123,6 +123,11 @@ func (s *shard) addErrand(e crawl.Errand, now time.Time) error {
 	if e.Kind == crawl.ErrandSitemap {
 		return s.addSitemap(h, e, now)
 	}
+	if e.Kind == crawl.ErrandNested {
+		if wanted, err := s.wantNested(h, &e, now); !wanted || err != nil {
+			return err
+		}
+	}
 	if len(h.errands) >= maxErrands {
 		s.log.Error("too many errands for one host: dropped", "url", e.URL)
 		return nil

@@ -22,10 +22,10 @@ const maxStoresSeen = 64
 
 // applyStoreLost begins the search for URLs whose pages are gone. Applied again it changes nothing. Read from the log by a
 // later owner than the first, its mark is a later one too: then more is fetched again than must be, never less.
-func (s *shard) applyStoreLost(identity string) {
+func (s *shard) applyStoreLost(identity string, now time.Time) error {
 	l := &s.m.Lost
 	if slices.Contains(l.Seen, identity) {
-		return
+		return nil
 	}
 	l.Seen = append(l.Seen, identity)
 	l.Seen = l.Seen[max(len(l.Seen)-maxStoresSeen, 0):]
@@ -35,18 +35,25 @@ func (s *shard) applyStoreLost(identity string) {
 	s.changes++
 	s.log.Warn("the pages stored so far are lost: fetching them again", "store", identity, "stored", s.m.Counts.Stored)
 	for _, h := range s.hosts {
-		s.probeLost(h, func(*origin) bool { return true })
+		if err := s.probeLost(h, func(*origin) bool { return true }, now); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-// probeLost makes the data.txt files of h that were in a lost store due again.
-func (s *shard) probeLost(h *host, which func(*origin) bool) {
+// probeLost makes the data.txt files of h that were in a lost store due again, and what is nested in them.
+func (s *shard) probeLost(h *host, which func(*origin) bool, now time.Time) error {
 	for i := range h.Origins {
 		if o := &h.Origins[i]; o.Data == crawl.ProbeRead && which(o) {
 			o.DataDue = time.Time{}
 			s.touch(h)
+			if err := s.dropNested(h, o.Origin, now); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // isLost reports whether what that visit stored may be gone.

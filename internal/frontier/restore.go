@@ -307,7 +307,7 @@ func shiftTimes(tx *bolt.Tx, d time.Duration) error {
 			return err
 		}
 	}
-	if err := shiftSitemaps(tx, d); err != nil {
+	if err := errors.Join(shiftSitemaps(tx, d), shiftNested(tx, d)); err != nil {
 		return err
 	}
 	later, urls := tx.Bucket(bucketLater), tx.Bucket(bucketURLs)

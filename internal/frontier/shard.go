@@ -386,7 +386,9 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 			return err
 		}
 		if h := s.hosts[p.Origin.Host]; h != nil && !ev.Visit.IsZero() && s.m.Lost.isLost(ev.Visit) {
-			s.probeLost(h, func(o *origin) bool { return o.Origin == p.Origin })
+			if err := s.probeLost(h, func(o *origin) bool { return o.Origin == p.Origin }, now); err != nil {
+				return err
+			}
 		}
 	}
 	for i := range ev.Links {
@@ -415,7 +417,9 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 		}
 	}
 	if ev.StoreLost != "" {
-		s.applyStoreLost(ev.StoreLost)
+		if err := s.applyStoreLost(ev.StoreLost, now); err != nil {
+			return err
+		}
 	}
 	if ev.Outcome != nil {
 		if err := s.applyOutcome(ev, now); err != nil {

@@ -40,10 +40,12 @@ var (
 	bucketSitemaps  = []byte("sitemaps")  // host id, URL, origin → what is known of a sitemap (sitemaps.go)
 	bucketSitequeue = []byte("sitequeue") // host id, URL, origin → nothing: sitemaps that are to be read
 
+	bucketNested = []byte("nested") // host id, URL → until when what is known of a nested data.txt holds (nested.go)
+
 	bucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
 
 	allBuckets = [][]byte{bucketMeta, bucketNames, bucketHosts, bucketRobots, bucketSeen, bucketURLs, bucketQueue, bucketLater, bucketAgain, bucketForget,
-		bucketErrands, bucketOutbox, bucketTwins, bucketSitemaps, bucketSitequeue}
+		bucketErrands, bucketOutbox, bucketTwins, bucketSitemaps, bucketSitequeue, bucketNested}
 )
 
 // ErrFormat says that a file was written by another version of Curtsy.

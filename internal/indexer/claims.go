@@ -53,10 +53,7 @@ func claimsOf(p *pages.Page) ([]crawl.DatasetClaim, error) {
 	claims, err := catalog.ReadJSON(raw, catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt})
 	if !p.SnippetAllowed() {
 		for i := range claims {
-			claims[i].Description = ""
-			for j := range claims[i].Columns {
-				claims[i].Columns[j].Description = ""
-			}
+			claims[i].Untell()
 		}
 	}
 	return claims, err
@@ -84,12 +81,12 @@ func eachClaimIn(p part, token string, now time.Time, fn func(crawl.DatasetClaim
 		}
 		return nil
 	}
-	entries, err := p.liveEntries(now)
+	entries, nested, err := p.liveEntries(now)
 	if err != nil {
 		return err
 	}
 	for i := range entries {
-		claims, err := entries[i].Claims(token)
+		claims, err := entries[i].Claims(token, nested)
 		if err != nil {
 			return err
 		}
@@ -161,7 +158,8 @@ func sendClaim(c crawl.DatasetClaim, limit int, send func(any) error) error {
 	}
 	next := c
 	next.Files, next.Columns, next.Creators, next.Keywords, next.Extra = nil, nil, nil, nil, nil
-	rest := crawl.DatasetClaim{Kind: c.Kind, Document: c.Document, Line: c.Line, N: c.N, Origin: c.Origin, Allowed: c.Allowed}
+	// What Merge sorts by is in every part.
+	rest := crawl.DatasetClaim{Kind: c.Kind, Document: c.Document, Line: c.Line, N: c.N, Origin: c.Origin, Allowed: c.Allowed, Depth: c.Depth, External: c.External}
 	if jsonSize(&next) > limit {
 		for _, s := range []*string{&next.ID, &next.Page, &next.Name, &next.Title, &next.Description, &next.License, &next.Publisher,
 			&next.Version, &next.Issued, &next.Modified, &next.Type, &next.Source} {

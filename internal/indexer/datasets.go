@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// keepData takes a /data.txt into the catalogue. Taking it in again changes nothing.
+// keepData takes a data.txt into the catalogue: an origin's own, or one nested in it. Taking it in again changes nothing.
 func (s *shard) keepData(p *crawl.Page) error {
 	holder := pages.Page{Page: *p}
 	body, err := holder.Unpack(nil)
@@ -20,13 +20,14 @@ func (s *shard) keepData(p *crawl.Page) error {
 	}
 	s.gate.RLock()
 	defer s.gate.RUnlock()
-	if u, err := canon.Parse(p.Origin.String() + "/data.txt"); err == nil && s.x.hides(u) {
+	key := catalog.Key(p)
+	if u, err := dataURL(key); err == nil && s.x.hides(u) {
 		return nil
 	}
-	return s.updateData(p.Origin.String(), func(e catalog.Entry) (catalog.Entry, bool) {
+	return s.updateData(key, func(e catalog.Entry) (catalog.Entry, bool) {
 		e, ok := catalog.Update(e, p, body, s.x.token())
 		if ok && e.Failed != "" {
-			s.log.Info("data.txt refused; the copy before it stays", "origin", e.Origin, "err", e.Failed)
+			s.log.Info("data.txt refused; the copy before it stays", "url", p.URL, "err", e.Failed)
 		}
 		return e, ok
 	})
@@ -47,14 +48,23 @@ func (s *shard) aliasData(word *crawl.Page) error {
 	})
 }
 
-// updateData replaces what is kept of an origin's data.txt by what change makes of it, unless that says that nothing changes.
-func (s *shard) updateData(origin string, change func(catalog.Entry) (catalog.Entry, bool)) error {
-	return s.store.UpdateFile(origin, func(old []byte) ([]byte, error) {
+// dataURL is where a data.txt was asked for that is kept under that key: an origin, or the URL of a nested file.
+func dataURL(key string) (canon.URL, error) {
+	u, err := canon.Parse(key)
+	if err != nil || u.Path() != "/" {
+		return u, err
+	}
+	return u.Origin().URL("/data.txt")
+}
+
+// updateData replaces what is kept of a data.txt by what change makes of it, unless that says that nothing changes.
+func (s *shard) updateData(key string, change func(catalog.Entry) (catalog.Entry, bool)) error {
+	return s.store.UpdateFile(key, func(old []byte) ([]byte, error) {
 		var e catalog.Entry
 		if old != nil {
 			var err error
 			if e, err = catalog.Decode(old); err != nil {
-				s.log.Error("catalogue entry begun anew", "origin", origin, "err", err)
+				s.log.Error("catalogue entry begun anew", "data_txt", key, "err", err)
 				e = catalog.Entry{}
 			}
 		}
@@ -73,19 +83,23 @@ func (x *Indexer) token() string {
 	return x.spec.Agent
 }
 
-// liveEntries are the data.txt files that are in use.
-func (p part) liveEntries(now time.Time) (entries []catalog.Entry, err error) {
-	err = p.store.EachFile(func(origin string, v []byte) error {
+// liveEntries are the data.txt files that are in use: those of origins, and by their URLs those nested in them.
+func (p part) liveEntries(now time.Time) (own []catalog.Entry, nested map[string]catalog.Entry, err error) {
+	nested = map[string]catalog.Entry{}
+	err = p.store.EachFile(func(key string, v []byte) error {
 		e, err := catalog.Decode(v)
 		if err != nil || !e.Live(now) {
 			return err
 		}
-		u, err := canon.Parse(origin + "/data.txt")
-		if err == nil && p.hidden(u) {
+		if u, err := dataURL(key); err == nil && p.hidden(u) {
 			return nil
 		}
-		entries = append(entries, e)
+		if e.Asked != "" {
+			nested[e.Asked] = e
+		} else {
+			own = append(own, e)
+		}
 		return nil
 	})
-	return entries, err
+	return own, nested, err
 }

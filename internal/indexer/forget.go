@@ -101,8 +101,8 @@ func (s *shard) forget(ctx context.Context) error {
 			return err
 		}
 	}
-	err = s.store.DropFiles(func(origin string) bool {
-		u, err := canon.Parse(origin + "/data.txt")
+	err = s.store.DropFiles(func(key string) bool {
+		u, err := dataURL(key)
 		return err == nil && s.x.hides(u)
 	})
 	if err == nil && gone > 0 {

@@ -2,12 +2,12 @@ package pages
 
 import bolt "go.etcd.io/bbolt"
 
-// bucketFiles holds what belongs to an origin rather than to a page: origin → an opaque value of the dataset catalogue.
+// bucketFiles holds what is no page: data.txt files, under a key of the dataset catalogue's, as values opaque to us.
 var bucketFiles = []byte("files")
 
-// UpdateFile replaces what is kept for an origin by what change makes of it; change gets nil when there is nothing, and
+// UpdateFile replaces what is kept under a key by what change makes of it; change gets nil when there is nothing, and
 // returns nil to leave it as it is. One transaction, one fsync.
-func (s *Store) UpdateFile(origin string, change func(old []byte) ([]byte, error)) error {
+func (s *Store) UpdateFile(key string, change func(old []byte) ([]byte, error)) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	err := s.db.Update(func(tx *bolt.Tx) error {
@@ -15,20 +15,20 @@ func (s *Store) UpdateFile(origin string, change func(old []byte) ([]byte, error
 		if err != nil {
 			return err
 		}
-		v, err := change(b.Get([]byte(origin)))
+		v, err := change(b.Get([]byte(key)))
 		if v == nil || err != nil {
 			return err
 		}
-		return b.Put([]byte(origin), v)
+		return b.Put([]byte(key), v)
 	})
 	if err != nil {
-		return s.writeError("store the data.txt of "+origin, err)
+		return s.writeError("store the data.txt of "+key, err)
 	}
 	return nil
 }
 
-// EachFile calls fn for every origin something is kept for, in order. value is valid during the call only.
-func (s *Store) EachFile(fn func(origin string, value []byte) error) error {
+// EachFile calls fn for everything so kept, in the order of keys. value is valid during the call only.
+func (s *Store) EachFile(fn func(key string, value []byte) error) error {
 	return s.db.View(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketFiles)
 		if b == nil {
@@ -38,12 +38,12 @@ func (s *Store) EachFile(fn func(origin string, value []byte) error) error {
 	})
 }
 
-// DropFiles removes what is kept for the origins that drop names.
-func (s *Store) DropFiles(drop func(origin string) bool) error {
+// DropFiles removes what is kept under the keys that drop names.
+func (s *Store) DropFiles(drop func(key string) bool) error {
 	var all [][]byte
-	err := s.EachFile(func(origin string, _ []byte) error {
-		if drop(origin) {
-			all = append(all, []byte(origin))
+	err := s.EachFile(func(key string, _ []byte) error {
+		if drop(key) {
+			all = append(all, []byte(key))
 		}
 		return nil
 	})

@@ -76,17 +76,16 @@ func (f *File) beside(text string) (string, bool) {
 }
 
 // Fill returns parent with the fields it lacks taken from the nested file's
-// record of the same dataset; what parent has, it keeps (§5.4). That record is
-// the one with a URL of parent's; failing that, the only record of a data.txt
-// that lies in the directory parent names. filled is false if there is none.
+// record of the same dataset, as Finder finds it; what parent has, it keeps
+// (§5.4). filled is false if there is none.
 //
 // Other records of the nested file are datasets in their own right.
 func Fill(parent Dataset, nested *File) (merged Dataset, filled bool) {
-	from := nested.sameDataset(parent)
-	if from == nil {
+	i, ok := nested.Finder()(parent)
+	if !ok {
 		return parent, false
 	}
-	m := parent
+	m, from := parent, &nested.Datasets[i]
 	if m.NameImplied && !from.NameImplied {
 		m.Name, m.NameImplied = from.Name, false
 	}
@@ -121,21 +120,31 @@ func fillText(to *string, from string) {
 	}
 }
 
-// sameDataset finds the record that describes parent.
-func (f *File) sameDataset(parent Dataset) *Dataset {
-	urls := map[string]bool{}
-	for _, u := range parent.URLs {
-		urls[u] = true
-	}
+// Finder returns a function that says which of the file's datasets is parent,
+// a dataset of the file that leads to this one: that with a URL of parent's;
+// failing that, the only one of a data.txt that lies in the directory parent
+// names.
+func (f *File) Finder() func(parent Dataset) (i int, ok bool) {
+	at := map[string]int{}
 	for i := range f.Datasets {
 		for _, u := range f.Datasets[i].URLs {
-			if urls[u] {
-				return &f.Datasets[i]
+			if _, ok := at[u]; !ok {
+				at[u] = i
 			}
 		}
 	}
-	if dir, ok := strings.CutSuffix(f.URL, "/data.txt"); ok && len(f.Datasets) == 1 && (urls[dir] || urls[dir+"/"]) {
-		return &f.Datasets[0]
+	dir, inDir := strings.CutSuffix(f.URL, "/data.txt")
+	return func(parent Dataset) (i int, ok bool) {
+		i = len(f.Datasets)
+		for _, u := range parent.URLs {
+			if j, ok := at[u]; ok {
+				i = min(i, j)
+			}
+		}
+		if i < len(f.Datasets) {
+			return i, true
+		}
+		ok = inDir && len(f.Datasets) == 1 && (slices.Contains(parent.URLs, dir) || slices.Contains(parent.URLs, dir+"/"))
+		return 0, ok
 	}
-	return nil
 }

@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/datatxt"
+)
+
+// A data.txt that Export writes has keys beyond those of §5.4, for what other documents tell of a dataset. understood takes them for
+// what they are when such a file is read; whatever is not as Export writes it stays among the other keys, as everything does that
+// the format has no word for.
+
+// understood reports whether a key is one of those, and sets what it is for.
+func understood(c *crawl.DatasetClaim, base string, field datatxt.Field) bool {
+	v := field.Value
+	text := v.Text
+	to := map[string]*string{
+		"publisher": &c.Publisher, "version": &c.Version, "issued": &c.Issued, "modified": &c.Modified, "identifier": &c.ID, "page": &c.Page,
+	}[field.Name]
+	lists := map[string]*[]string{"creators": &c.Creators, "keywords": &c.Keywords}[field.Name]
+	switch {
+	case to != nil:
+		if field.Name == "identifier" {
+			if text = identifier(text); text != v.Text && *to == "" {
+				*to = text // and as it is written among the other keys
+			}
+		} else if field.Name == "page" {
+			text = absolute(base, text)
+		}
+		// Said in another way it would not come back as it was written.
+		if text == "" || text != v.Text || *to != "" {
+			return false
+		}
+		*to = text
+		return true
+	case lists != nil:
+		all, ok := texts(v)
+		if !ok || *lists != nil {
+			return false
+		}
+		*lists = all
+		return true
+	case field.Name == "files":
+		return fileDetails(c, base, v)
+	}
+	return false
+}
+
+// texts are the members of a list of texts.
+func texts(v datatxt.Value) (all []string, ok bool) {
+	for _, e := range v.List {
+		if e.List != nil || e.Map != nil || e.Text == "" {
+			return nil, false
+		}
+		all = append(all, e.Text)
+	}
+	return all, len(all) > 0
+}
+
+func absolute(base, ref string) string {
+	b, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return resolve(b, ref)
+}
+
+// fileDetails takes in what is said of the dataset's files one by one: a list of mappings with the path of each.
+func fileDetails(c *crawl.DatasetClaim, base string, v datatxt.Value) bool {
+	at := map[string]int{}
+	for i := range c.Files {
+		at[c.Files[i].URL] = i
+	}
+	files := append([]crawl.DatasetFile(nil), c.Files...)
+	for _, e := range v.List {
+		var f crawl.DatasetFile
+		for _, field := range e.Map {
+			text := field.Value.Text
+			if text == "" {
+				return false
+			}
+			switch field.Name {
+			case "path":
+				f.URL = absolute(base, text)
+			case "name":
+				f.Name = text
+			case "media_type":
+				f.MediaType = text
+			case "bytes":
+				if f.Bytes = count(text); f.Bytes == nil {
+					return false
+				}
+			case "sha256":
+				if f.SHA256 = digest(text, 64); f.SHA256 != text {
+					return false
+				}
+			case "md5":
+				if f.MD5 = digest(text, 32); f.MD5 != text {
+					return false
+				}
+			case "directory":
+				if f.Directory = text == "true"; !f.Directory {
+					return false
+				}
+			default:
+				return false
+			}
+		}
+		i, ok := at[f.URL]
+		if !ok {
+			return false
+		}
+		files[i] = f
+	}
+	if len(v.List) == 0 {
+		return false
+	}
+	c.Files = files
+	return true
+}
+
+// identifier is s when it names something for the whole world: the address of a DOI, in one spelling, or another URL without a
+// fragment. Empty: it does not.
+func identifier(s string) string {
+	if doi := DOI(s); doi != "" {
+		return doi
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Fragment != "" || strings.ContainsAny(s, " \t\r\n<>\"{}|\\^`") {
+		return ""
+	}
+	return s
+}

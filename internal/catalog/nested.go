@@ -1,0 +1,138 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/datatxt"
+)
+
+// maxOriginClaims bounds what an origin's data.txt files say together: its own may name as many datasets as half of this.
+const maxOriginClaims = 2 * MaxClaims
+
+// Claims returns the datasets of the copy, as they concern the robot with that product token, and those of the files nested in it:
+// nested has those that are in use, by Asked. A nested file counts as long as the files above lead to it, and its datasets
+// are subject to the rules of all of them.
+func (e *Entry) Claims(token string, nested map[string]Entry) ([]crawl.DatasetClaim, error) {
+	f, err := e.parse(token)
+	if err != nil {
+		return nil, err
+	}
+	t := tree{token: token, nested: nested, seen: map[string]bool{}}
+	t.read(f, e, 0, nil)
+	return t.claims, nil
+}
+
+// tree reads a data.txt and what is nested in it.
+type tree struct {
+	token  string
+	nested map[string]Entry
+	seen   map[string]bool
+	claims []crawl.DatasetClaim
+}
+
+// read adds what a file says, depth files below its origin's own; above are those that lead to it. It returns where the file's
+// datasets begin among the claims.
+func (t *tree) read(f *datatxt.File, e *Entry, depth int, above []*datatxt.File) (from int) {
+	f.Stamp(e.Fetched, e.Fresh)
+	from = len(t.claims)
+	for i := range f.Datasets {
+		if len(t.claims) == maxOriginClaims {
+			break
+		}
+		c := claim(&f.Datasets[i], f)
+		c.Origin, c.N, c.Depth = e.Origin, i, depth // whose it is, wherever a redirect keeps the file
+		if e.NoSnippet {
+			c.Untell()
+		}
+		for _, a := range above {
+			c.Allowed = c.Allowed && allows(a, &c)
+		}
+		t.claims = append(t.claims, c)
+	}
+	to := len(t.claims)
+	above = append(above[:len(above):len(above)], f)
+	for _, c := range f.Nested(depth) {
+		u, err := canon.Parse(c.URL)
+		if err != nil || t.seen[string(u)] {
+			continue
+		}
+		t.seen[string(u)] = true
+		below, ok := t.nested[string(u)]
+		if !ok || below.Origin != e.Origin {
+			continue
+		}
+		g, err := below.parse(t.token)
+		if err != nil {
+			continue // it could be read when it was kept
+		}
+		at, find := t.read(g, &below, depth+1, above), g.Finder()
+		for _, i := range c.Datasets {
+			if from+i >= to {
+				continue
+			}
+			parent := &t.claims[from+i]
+			for k := range parent.Files {
+				file := &parent.Files[k]
+				file.Directory = file.Directory || strings.TrimSuffix(file.URL, "/")+"/data.txt" == c.URL
+			}
+			if j, ok := find(f.Datasets[i]); ok && at+j < len(t.claims) && t.claims[at+j].Fills == nil {
+				t.claims[at+j].Fills = &crawl.DatasetRef{Document: parent.Document, N: parent.N}
+			}
+		}
+	}
+	return from
+}
+
+// allows reports whether a file's own rules allow all files of a dataset that lie on its origin.
+func allows(f *datatxt.File, c *crawl.DatasetClaim) bool {
+	base := canon.URL(f.URL).Origin()
+	for i := range c.Files {
+		u, err := canon.Parse(c.Files[i].URL)
+		if err != nil || u.Origin() != base {
+			continue
+		}
+		if ok, _ := f.Allowed(u.Path()); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// claim is what a data.txt says of a dataset. What it only implies gives way to what another document says.
+func claim(d *datatxt.Dataset, f *datatxt.File) crawl.DatasetClaim {
+	c := crawl.DatasetClaim{
+		Kind: crawl.DatasetDataTxt, Document: f.URL, Form: string(f.Form), Line: d.Line,
+		Title: d.Title, Description: d.Description, License: d.License, Source: d.Source,
+		Rows: d.Rows, Cols: d.Cols, External: d.External, Allowed: d.Allowed, FetchedAt: d.Fetched.UTC(), Expires: d.Expires.UTC(),
+		Extra: map[string]any{},
+	}
+	if !d.NameImplied {
+		c.Name = d.Name
+	}
+	if d.TypeImplied {
+		c.TypeImplied = d.Type
+	} else {
+		c.Type = d.Type
+	}
+	for _, u := range d.URLs {
+		c.Files = append(c.Files, crawl.DatasetFile{URL: u, Directory: d.TypeImplied && d.Type == datatxt.TypeLocation})
+	}
+	for _, col := range d.Columns {
+		c.Columns = append(c.Columns, crawl.DatasetColumn{Name: col.Name, Type: col.Type, Description: col.Description})
+	}
+	// A count that is no number stays as it is written (§5.4).
+	if d.Rows == nil && d.RowsText != "" {
+		c.Extra["rows"] = d.RowsText
+	}
+	if d.Cols == nil && d.ColsText != "" {
+		c.Extra["cols"] = d.ColsText
+	}
+	for _, field := range d.Extra {
+		if _, twice := c.Extra[field.Name]; !twice && !understood(&c, f.URL, field) {
+			c.Extra[field.Name] = plain(field.Value)
+		}
+	}
+	return c
+}

@@ -1,0 +1,173 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// tell is a data.txt as it is kept; asked is empty for the origin's own.
+func tell(t testing.TB, asked, body string) Entry {
+	t.Helper()
+	p := page(1, "")
+	if asked != "" {
+		p.Asked, p.URL = canon.URL(asked), canon.URL(asked)
+	}
+	e, ok := Update(Entry{}, p, []byte(body), "curtsy")
+	if !ok || e.Failed != "" {
+		t.Fatalf("%+v", e)
+	}
+	return e
+}
+
+// told merges a file and those nested in it, by the paths they are kept under.
+func told(t testing.TB, own string, nested map[string]string) []crawl.DatasetInfo {
+	t.Helper()
+	all := map[string]Entry{}
+	for path, body := range nested {
+		u := "https://d.example" + path
+		all[u] = tell(t, u, body)
+	}
+	e := tell(t, "", own)
+	claims, err := e.Claims("curtsy", all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Merge(claims)
+}
+
+// What a nested file says fills what the parent lacks, and each field says which of them it is from (§5.4).
+func TestNestedFills(t *testing.T) {
+	ds := told(t, "- path: iris\n  title: From above\n  rows: 150\n- path: cars/data.csv\n  license: CC0-1.0\n", map[string]string{
+		"/iris/data.txt": "path:\n- data.csv\n- data.rds\ntype: table\ntitle: From below\nrows: 151\ncolumns:\n  width: numeric\n",
+		"/cars/data.txt": "- path: data.csv\n  description: Cars\n  license: MIT\n- path: more.csv\n",
+	})
+	if len(ds) != 3 {
+		t.Fatalf("%d datasets: %+v", len(ds), ds)
+	}
+	const above, below = "https://d.example/data.txt", "https://d.example/iris/data.txt"
+	iris, cars, more := ds[1], ds[2], ds[0] // by the file they are in
+	if iris.Title != "From above" || *iris.Rows != 150 || iris.Type != "table" || iris.Name != "iris" || len(iris.Columns) != 1 || iris.DataTxt != above {
+		t.Errorf("%+v", iris)
+	}
+	if got := fmt.Sprint(iris.URLs); got != "[https://d.example/iris https://d.example/iris/data.csv https://d.example/iris/data.rds]" ||
+		!iris.Files[0].Directory || iris.Files[1].Directory || iris.Files[2].Directory {
+		t.Errorf("%+v", iris.Files)
+	}
+	wantFrom := map[string]string{"files": above, "title": above, "rows": above, "type": below, "columns": below}
+	if !maps.Equal(iris.Provenance, wantFrom) {
+		t.Errorf("provenance %v, want %v", iris.Provenance, wantFrom)
+	}
+	if got := fmt.Sprint(iris.Conflicts); got != "map[rows:[{151 "+below+"}] title:[{From below "+below+"}]]" {
+		t.Errorf("conflicts %v", got)
+	}
+	if cars.License != "CC0-1.0" || cars.Description != "Cars" || cars.Type != "files" || len(cars.Sources) != 2 || len(cars.Conflicts["license"]) != 1 {
+		t.Errorf("%+v", cars)
+	}
+	if more.URLs[0] != "https://d.example/cars/more.csv" || more.DataTxt != "https://d.example/cars/data.txt" || len(more.Sources) != 1 {
+		t.Errorf("%+v", more)
+	}
+}
+
+// A nested file counts as far as files above lead to it, three deep; a circle ends.
+func TestNestedReach(t *testing.T) {
+	nested := map[string]string{
+		"/a/data.txt":         "- path: b/\n- path: ../a/\n",
+		"/a/b/data.txt":       "- path: c/\n- path: ../../a/\n",
+		"/a/b/c/data.txt":     "- path: d/\n- path: three.csv\n",
+		"/a/b/c/d/data.txt":   "- path: four.csv\n",
+		"/elsewhere/data.txt": "- path: lost.csv\n",
+	}
+	names := func(ds []crawl.DatasetInfo) string {
+		var all []string
+		for i := range ds {
+			for _, u := range ds[i].URLs {
+				all = append(all, strings.TrimPrefix(u, "https://d.example"))
+			}
+		}
+		slices.Sort(all)
+		return strings.Join(all, " ")
+	}
+	if got, want := names(told(t, "- path: a/\n", nested)), "/a/ /a/b/ /a/b/c/ /a/b/c/d/ /a/b/c/three.csv"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := names(told(t, "- path: z.csv\n", nested)); got != "/z.csv" {
+		t.Errorf("files nobody leads to any more still count: %s", got)
+	}
+	e := tell(t, "", "- path: a/\n")
+	stranger := tell(t, "https://d.example/a/data.txt", "- path: x.csv\n")
+	stranger.Origin = "https://other.example"
+	claims, err := e.Claims("curtsy", map[string]Entry{"https://d.example/a/data.txt": stranger})
+	if err != nil || len(claims) != 1 {
+		t.Errorf("another origin's file: %v, %v", claims, err)
+	}
+}
+
+// The rules of all files above bind a nested file's datasets, as its own do (§5.3).
+func TestNestedRules(t *testing.T) {
+	ds := told(t, "User-agent: *\nAllow: /set/\nTitle: Sets\nDisallow: /closed\n", map[string]string{
+		"/set/data.txt": "User-agent: *\nDisallow: /set/no\nPath: /set/yes.csv\nPath: /set/no.csv\nPath: /closed/x.csv\nPath: http://d.example/closed/y.csv\n",
+	})
+	got := map[string]bool{}
+	for _, d := range ds {
+		got[d.URLs[0]] = d.Allowed
+	}
+	want := map[string]bool{"https://d.example/set/": true, "https://d.example/set/yes.csv": true, "https://d.example/set/no.csv": false,
+		"https://d.example/closed/x.csv": false, "http://d.example/closed/y.csv": true}
+	if !maps.Equal(got, want) {
+		t.Errorf("allowed %v, want %v", got, want)
+	}
+}
+
+func TestNestedLimit(t *testing.T) {
+	var own, below strings.Builder
+	for i := range MaxClaims {
+		fmt.Fprintf(&own, "- path: a/%d.csv\n", i)
+		fmt.Fprintf(&below, "- path: b/%d.csv\n", i)
+	}
+	more := map[string]string{"/a/data.txt": below.String(), "/a/b/data.txt": below.String()}
+	all := map[string]Entry{}
+	for path, body := range more {
+		all["https://d.example"+path] = tell(t, "https://d.example"+path, body)
+	}
+	e := tell(t, "", own.String())
+	claims, err := e.Claims("curtsy", all)
+	if err != nil || len(claims) != maxOriginClaims {
+		t.Errorf("%d claims, %v, want %d", len(claims), err, maxOriginClaims)
+	}
+}
+
+// Counts that are no numbers stay as they are written; so do keys we do not know, and the first of equal ones.
+func TestDataTxtKeepsWhatItSays(t *testing.T) {
+	d := told(t, "- path: a.csv\n  rows: many\n  cols: 3\n  odd: 1\n  odd: 2\n  publisher: Office\n  identifier: doi:10.5072/X1\n  keywords: a, b\n", nil)[0]
+	if got := fmt.Sprint(d.Extra); got != "map[identifier:doi:10.5072/X1 keywords:a, b odd:1 rows:many]" {
+		t.Errorf("extra %s", got)
+	}
+	if d.Rows != nil || *d.Cols != 3 || d.Publisher != "Office" || d.Identifier != "https://doi.org/10.5072/x1" || d.Keywords == nil || len(d.Keywords) != 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestDataTxtTagsAndCuts(t *testing.T) {
+	p := page(1, "")
+	p.Directives, p.UnavailableAfter = crawl.NoSnippet, at.Add(time.Hour)
+	e, _ := Update(Entry{}, p, []byte("- path: a.csv\n  title: T\n  description: D\n  columns: [{name: c, description: D}]\n"), "curtsy")
+	if claims, _ := e.Claims("curtsy", nil); claims[0].Description != "" || claims[0].Columns[0].Description != "" || claims[0].Title != "T" {
+		t.Errorf("%+v, want no prose of a file that says nosnippet", claims[0])
+	}
+	if !e.Live(at) || e.Live(at.Add(time.Hour)) {
+		t.Error("a file is in use past its unavailable_after")
+	}
+	p = page(2, "")
+	p.Truncated = true
+	cut, ok := Update(e, p, []byte("- path: b.csv\n"), "curtsy")
+	if !ok || cut.Failed == "" || string(cut.Body) != string(e.Body) {
+		t.Errorf("half a file is taken for a whole one: %+v", cut)
+	}
+}

@@ -1,0 +1,54 @@
+package fetcher
+
+import (
+	"net/url"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/datatxt"
+)
+
+// maxNested is how many files nested in one data.txt are gone after; the frontier bounds what an origin has in all.
+const maxNested = 100
+
+// asked is the data.txt of a directory that an errand is for; empty when it is for an origin's own.
+func asked(e *crawl.Errand) canon.URL {
+	if e.Kind == crawl.ErrandNested {
+		return e.URL
+	}
+	return ""
+}
+
+// findNested notes the files that a data.txt just read suggests (docs/formats.md §5.4). They are looked for on the origin whose
+// file it is and nowhere else: a file that a redirect keeps on another origin leads to nothing there, since that origin may
+// have one of its own.
+func (v *visit) findNested(u canon.URL, e *crawl.Errand, body []byte) {
+	base, err := url.Parse(string(u))
+	if err != nil || u.Origin() != e.Origin {
+		return
+	}
+	f, err := datatxt.Parse(body, base, v.cfg.spec.Agent)
+	if err != nil {
+		return // the indexer says so
+	}
+	depth := 0
+	if e.Kind == crawl.ErrandNested {
+		depth = e.Hop
+	}
+	for _, c := range f.Nested(depth) {
+		if len(v.nested) == maxNested {
+			v.log.Info("more nested data.txt files than are looked for", "url", string(u), "limit", maxNested)
+			return
+		}
+		if n, err := canon.Parse(c.URL); err == nil && n != e.URL && n.Host() == v.job.Host {
+			v.nested = append(v.nested, crawl.Errand{
+				Kind: crawl.ErrandNested, URL: n, Origin: e.Origin, Hop: depth + 1, ReplyShard: v.job.Shard,
+			})
+		}
+	}
+}
+
+// offerNested tells the host's shard of them; which of them are due it knows. It reports whether that is safe.
+func (v *visit) offerNested() bool {
+	return len(v.nested) == 0 || v.publish(v.job.Shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.f.opt.Name, Errands: v.nested})
+}

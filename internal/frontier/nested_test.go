@@ -1,0 +1,173 @@
+package frontier
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// nestedErrand offers a file nested depth deep.
+func nestedErrand(u string, depth int) crawl.Errand {
+	return crawl.Errand{Kind: crawl.ErrandNested, URL: canon.URL(u), Origin: canon.URL(u).Origin(), Hop: depth}
+}
+
+// nestedBench is a shard that has visited a.example and whose next visits are for errands only.
+func nestedBench(t *testing.T) *bench {
+	b := newBench(t, testSpec("http://a.example/"))
+	b.links(0, "", "http://a.example/")
+	v := b.grant(1)[0]
+	b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{robotsOK("http://a.example/")},
+		Probes: []crawl.Probe{{Origin: v.URLs[0].URL.Origin(), State: crawl.ProbeRead, Status: 200, Fresh: 7 * 24 * time.Hour}}})
+	b.finish(v, crawl.Stored, "")
+	time.Sleep(2 * time.Second)
+	return b
+}
+
+// asked grants visits until nothing is due, answers their errands, and returns what was asked for.
+func (b *bench) asked(p crawl.Probe) (urls []string) {
+	b.t.Helper()
+	for range 20 {
+		for _, v := range b.grant(1) {
+			ev := crawl.Event{Visit: v.ID}
+			for _, e := range v.Errands {
+				urls = append(urls, string(e.URL))
+				ev.Answers = append(ev.Answers, crawl.Answer{Errand: e, Probe: p})
+			}
+			b.event(ev)
+			b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Errands), Done: v.Errands}})
+		}
+		time.Sleep(2 * time.Second)
+	}
+	return urls
+}
+
+// Each nested file is asked for once in its lifetime, however often it is offered, across crashes; and when it is offered no
+// more, no more.
+func TestNestedDataTxtOncePerLifetime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := nestedBench(t)
+		offer := func() {
+			b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1), nestedErrand("http://a.example/x/data.txt", 2)}})
+		}
+		offer()
+		b.commit()
+		b.crash()
+		b.open()
+		time.Sleep(2 * time.Second)
+		offer()
+		if st := b.status(); st.Shards[0].DueSoon == 0 {
+			t.Error("a crawl that has a nested file to ask for counts as done")
+		}
+		read := crawl.Probe{State: crawl.ProbeRead, Status: 200, Fresh: 24 * time.Hour}
+		if got := fmt.Sprint(b.asked(read)); got != "[http://a.example/x/data.txt]" {
+			t.Errorf("asked for %s, want it once", got)
+		}
+		offer()
+		b.commit()
+		b.crash()
+		b.open()
+		time.Sleep(23 * time.Hour)
+		offer()
+		if got := b.asked(read); got != nil {
+			t.Errorf("asked for %s within its lifetime", got)
+		}
+		time.Sleep(2 * time.Hour)
+		if got := b.asked(read); got != nil {
+			t.Errorf("asked for %s, which nobody offers", got)
+		}
+		offer()
+		if got := fmt.Sprint(b.asked(read)); got != "[http://a.example/x/data.txt]" {
+			t.Errorf("asked for %s, want it again after its lifetime", got)
+		}
+	})
+}
+
+func TestNestedDataTxtLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := nestedBench(t)
+		b.event(crawl.Event{Errands: []crawl.Errand{
+			nestedErrand("http://a.example/0/data.txt", 0), nestedErrand("http://a.example/4/data.txt", 4), // depths there are none of
+			{Kind: crawl.ErrandNested, URL: "http://a.example/z/data.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1},
+			nestedErrand("http://a.example:8080/y/data.txt", 1), // an origin that nobody knows
+		}})
+		if got := b.asked(crawl.Probe{}); got != nil {
+			t.Errorf("asked for %s", got)
+		}
+		offer := func(from, to int) {
+			var ev crawl.Event
+			for i := range to - from {
+				ev.Errands = append(ev.Errands, nestedErrand(fmt.Sprintf("http://a.example/%d/data.txt", from+i), 3))
+			}
+			b.event(ev)
+		}
+		offer(0, maxNested)
+		offer(maxNested, maxNested+7)
+		if got := b.asked(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != maxNested {
+			t.Errorf("asked for %d, want %d", len(got), maxNested)
+		}
+		time.Sleep(2 * time.Hour) // what is no more offered makes room
+		offer(maxNested, maxNested+7)
+		if got := b.asked(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != 7 {
+			t.Errorf("asked for %d, want the seven others", len(got))
+		}
+	})
+}
+
+// A store that is lost makes nested files due with the file that leads to them; a mirror's are dropped.
+func TestNestedDataTxtLostAndMirrored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := nestedBench(t)
+		offer := func() { b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1)}}) }
+		offer()
+		read := crawl.Probe{State: crawl.ProbeRead, Status: 200, Fresh: 24 * time.Hour}
+		if got := b.asked(read); len(got) != 1 {
+			t.Fatal(got)
+		}
+		b.event(crawl.Event{StoreLost: "5f"})
+		offer()
+		if n := len(b.s.hosts["a.example"].errands); n != 1 {
+			t.Errorf("%d errands after the store was lost, want the file asked for again", n)
+		}
+		h := b.s.hosts["a.example"]
+		h.Origins[0].Mirror = &mirror{State: mirrorOfMain, Main: canon.URL("http://b.example/").Origin()}
+		if err := b.s.mirrorTurned(h, 0, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		offer()
+		if n := len(h.errands); n != 0 {
+			t.Errorf("%d errands on a mirror", n)
+		}
+	})
+}
+
+// Times move to another machine's clock with the shard.
+func TestNestedDataTxtShift(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := nestedBench(t)
+		b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1)}})
+		due := func() (at time.Time) {
+			_ = b.s.tx.Bucket(bucketNested).ForEach(func(_, v []byte) error { at = nestedDue(v); return nil })
+			return at
+		}
+		was := due()
+		if err := shiftNested(b.s.tx, -5*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if got := due(); !got.Equal(was.Add(-5 * time.Hour)) {
+			t.Errorf("due %v, want five hours before %v", got, was)
+		}
+		if err := b.s.tx.DeleteBucket(bucketNested); err != nil {
+			t.Fatal(err)
+		}
+		if err := shiftNested(b.s.tx, time.Hour); err != nil {
+			t.Errorf("a file from before there were any: %v", err)
+		}
+		if _, err := b.s.tx.CreateBucket(bucketNested); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
