@@ -71,10 +71,11 @@ func (s *site) allowed(path, token string) bool {
 	if strings.HasPrefix(path, "/robots.txt") && len(path) == len("/robots.txt") {
 		return true
 	}
+	if g := s.given.Load(); g != nil {
+		return !g.closed(path, token)
+	}
 	file, host := &s.robots, s.hostLine
-	if s.mirror != nil {
-		file, host = &s.mirror.robots, s.mirror.hostLine
-	} else if s.lender != nil {
+	if s.lender != nil {
 		file, host = &s.lender.robots, s.lender.hostLine
 	}
 	if file.allows != nil && !file.allows(path, token) {
@@ -95,12 +96,10 @@ func (s *site) forbidden(path, token string) bool {
 
 func (s *site) crawlDelay(token string) time.Duration {
 	file := &s.robots
-	if s.mirror != nil {
-		file = &s.mirror.robots
-	} else if s.lender != nil {
+	if s.lender != nil {
 		file = &s.lender.robots
 	}
-	if file.delay == nil {
+	if s.given.Load() != nil || file.delay == nil {
 		return 0
 	}
 	return file.delay(token)
