@@ -26,7 +26,7 @@ import (
 type mirrors struct {
 	*rig
 	web *simweb.Server
-	log []simweb.Request // of earlier runs
+	log []simweb.Request // of the last run
 }
 
 // newMirrors starts a web of these hosts, and nothing else.
@@ -42,26 +42,33 @@ func newMirrors(t *testing.T, shards int, hosts ...simweb.Behavior) *mirrors {
 	return &mirrors{rig: &rig{t: t, spec: spec, index: true}, web: web}
 }
 
-// main is a host with pages of its own; its robots.txt is text, "" for none.
-func main(name, text string) simweb.Behavior {
-	return with(simweb.Behavior{Name: name}, text)
-}
+// main is a host with pages of its own, copyOf one with those of another. Its robots.txt is text, "" for none.
+func main(name, text string) simweb.Behavior { return copyOf("", name, text) }
 
-// copyOf is a host with the pages of another. Its robots.txt is closed to us but for what open begins with.
-func copyOf(of, name, text string, open ...string) simweb.Behavior {
-	b := with(simweb.Behavior{Name: name, CopyOf: of}, text)
-	if strings.Contains(text, "Host:") && !strings.Contains(text, "Host: "+name+"\n") {
-		b.Disallow = simweb.Closed(open...)
-	}
-	return b
-}
-
-func with(b simweb.Behavior, text string) simweb.Behavior {
+func copyOf(of, name, text string) simweb.Behavior {
+	b := simweb.Behavior{Name: name, CopyOf: of}
 	if text != "" {
-		b.Robots, b.RobotsText = simweb.RobotsCustom, text
+		b.Robots, b.RobotsText, b.Disallow = simweb.RobotsCustom, text, closedBy(name, text)
 	}
 	return b
 }
+
+// closedBy is what a robots.txt made by hostLine forbids at a host: all, when it names another, but what allowPages opens.
+func closedBy(name, text string) func(path, token string) bool {
+	_, host, ok := strings.Cut(text, "Host: ")
+	if !ok || host == name+"\n" || strings.HasPrefix(host, "https:") { // of that http alone is closed: see asked
+		return nil
+	}
+	return func(path, _ string) bool {
+		return !strings.Contains(text, allowPages) || !strings.Contains(path, ".html")
+	}
+}
+
+// says gives a host another robots.txt.
+func (m *mirrors) says(name, text string) { m.web.SetRobots(name, text, closedBy(name, text)) }
+
+// allowPages opens all pages but the home against a Host line.
+const allowPages = "Allow: /*.html"
 
 // hostLine is a robots.txt that names a main host.
 func hostLine(of string, rules ...string) string {
@@ -87,11 +94,11 @@ func (m *mirrors) pages(hosts ...string) (urls []string) {
 	return urls
 }
 
-// crawl runs the crawl to its end with more seeds. The services are new ones each time, as after a restart; the log of each run
-// must be polite, and no request may have been stopped at the last moment.
+// crawl runs the crawl to its end with more seeds. The services are new ones each time, as after a restart. The log of all
+// runs so far must be polite, and no request may have been stopped at the last moment.
 func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	m.t.Helper()
-	m.web.ResetLog()
+	before := len(m.web.Log())
 	opt := fetcher.Options{TLS: &tls.Config{RootCAs: m.web.Roots()}}
 	for _, s := range seeds {
 		u, err := canon.Parse(s)
@@ -111,10 +118,14 @@ func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	for _, v := range simweb.Check(m.web.Log(), simweb.CheckOptions{Token: token}) {
 		m.t.Error(v)
 	}
-	if st.Queued+st.InFlight != 0 {
-		m.t.Errorf("%d URLs are left: %+v", st.Queued+st.InFlight, st)
+	left := st.Queued + st.InFlight
+	for _, h := range st.Held {
+		left -= h.Queued
 	}
-	m.log = m.web.Log()
+	if left != 0 {
+		m.t.Errorf("%d URLs are left: %+v", left, st)
+	}
+	m.log = m.web.Log()[before:]
 	return st
 }
 
@@ -315,6 +326,17 @@ func (m *mirrors) quiet(hosts ...string) {
 	for _, h := range hosts {
 		if paths := m.asked(h); len(paths) > 0 {
 			m.t.Errorf("%s was asked for %q", h, paths)
+		}
+	}
+}
+
+// once checks that no page was asked for twice in the last run.
+func (m *mirrors) once() {
+	m.t.Helper()
+	n := map[string]int{}
+	for _, r := range m.log {
+		if n[r.Origin+r.Path]++; n[r.Origin+r.Path] == 2 && r.Path != "/robots.txt" {
+			m.t.Errorf("%s%s was asked for twice", r.Origin, r.Path)
 		}
 	}
 }

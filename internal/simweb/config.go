@@ -27,7 +27,8 @@ type Config struct {
 type Behavior struct {
 	Name    string // the host's name, below Config.Domain; "" means h<number>
 	CopyOf  string // the host whose pages this one serves too, under its own robots.txt; "" means none
-	MovedTo string // where all but robots.txt is redirected to for good, its path kept: an origin; "" means nowhere
+	MovedTo string // where all but robots.txt is redirected to, its path kept: an origin; "" means nowhere
+	Moved   int    // the status of these redirects; 0 means 301
 
 	Robots     Robots
 	CrawlDelay time.Duration // adds a Crawl-delay line to whatever rules the robots.txt has
@@ -91,6 +92,9 @@ func (b Behavior) withDefaults() Behavior {
 		b.RetryAfter = time.Second
 	}
 	b.RetryAfter = b.RetryAfter.Round(time.Second)
+	if b.Moved == 0 {
+		b.Moved = 301
+	}
 	if b.Stall <= 0 {
 		b.Stall = time.Second
 	}

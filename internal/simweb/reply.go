@@ -57,7 +57,7 @@ func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 		return s.robots.answer(q, buf)
 	}
 	if s.b.MovedTo != "" {
-		return redirect(301, s.b.MovedTo+q.path)
+		return redirect(s.b.Moved, s.b.MovedTo+q.path)
 	}
 	page, res, ok := s.lookup(q.path)
 	switch {

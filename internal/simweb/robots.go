@@ -91,7 +91,7 @@ func (s *site) forbidden(path, token string) bool {
 	if res := s.special[path]; res != nil && res.robots {
 		return false
 	}
-	return s.held != "" && s.held != ReasonCrawlDelay || !s.allowed(path, token)
+	return s.given.Load() == nil && s.held != "" && s.held != ReasonCrawlDelay || !s.allowed(path, token)
 }
 
 func (s *site) crawlDelay(token string) time.Duration {
