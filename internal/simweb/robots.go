@@ -140,7 +140,7 @@ func (s *site) tailLines() string {
 		text += "Host: " + s.hostLine + "\n"
 	}
 	if s.hasSitemap() {
-		text += "Sitemap: " + s.url("/sitemap-index.xml") + "\nSitemap: /sitemap.txt\n"
+		text += "Sitemap: " + s.url(sitemapIndex) + "\nSitemap: /sitemap.txt\nSitemap: /sitemap-old.txt\n"
 	}
 	for _, line := range s.b.Extra {
 		text += line + "\n"
