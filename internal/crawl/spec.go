@@ -42,6 +42,9 @@ type Spec struct {
 	Updates        bool   `json:"updates,omitempty"`
 	UpdatesMail    string `json:"updates_mail,omitempty"`    // reports may be mailed to addresses made of this one; "": none are, and sites are polled
 	UpdatesLatency string `json:"updates_latency,omitempty"` // day, week or month, chosen where it is offered; "": the shortest that is
+	// UpdatesOff are sites ("https://a.example") that are not to tell, and UpdatesPrefer the latencies chosen for single ones.
+	UpdatesOff    []string          `json:"updates_off,omitempty"`
+	UpdatesPrefer map[string]string `json:"updates_prefer,omitempty"`
 	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` took out: never fetched, kept, or shown.
 	Forgotten []string `json:"forgotten,omitempty"`
 }

@@ -53,7 +53,7 @@ type answer struct {
 func (h *hold) fetch(u canon.URL, extra http.Header, want func(status int, header http.Header) wanted) (answer, error) {
 	for again := 0; ; again++ {
 		a, err := h.exchange(u, extra, want)
-		if again >= 2 || !h.givenUp(a, err) || h.waiting.Err() != nil {
+		if again >= 2 || !h.givenUp(a, err) || h.form != "" && h.started.Load() || h.waiting.Err() != nil {
 			return a, err
 		}
 		h.conn.Close()

@@ -90,6 +90,7 @@ type hold struct {
 	large   bool            // and it has a place among the large ones
 
 	get       *http.Request // what all requests have in common
+	form      string        // what the request under way posts; empty: it is a GET
 	abandoned bool          // the last connection was closed in the middle of an answer
 
 	// Of the request under way.
@@ -204,7 +205,7 @@ func (h *hold) begin(c *conn) error {
 	return nil
 }
 
-// send waits for the gate and sends one GET. When it returns without an error the caller reads the answer and calls
+// send waits for the gate and sends one request. When it returns without an error the caller reads the answer and calls
 // done; else done was called.
 func (h *hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
 	h.conn, h.reused, h.used, h.ipHeld = nil, false, false, false
@@ -248,7 +249,7 @@ func (h *hold) done(complete bool) {
 	h.c.gate.Done(h.host)
 }
 
-// request makes the GET for a URL exactly as it is spelled: what robots.txt was asked about is what goes over the wire.
+// request makes the request for a URL exactly as it is spelled: what robots.txt was asked about is what goes over the wire.
 func (h *hold) request(u canon.URL, extra http.Header) *http.Request {
 	target := &url.URL{Scheme: u.Scheme(), Host: authority(u)}
 	pathQuery := u.PathQuery()
@@ -268,6 +269,9 @@ func (h *hold) request(u canon.URL, extra http.Header) *http.Request {
 	}
 	r := *h.get
 	r.URL, r.Host, r.Header = target, target.Host, header
+	if h.form != "" {
+		h.postForm(&r)
+	}
 	return &r
 }
 

@@ -17,6 +17,7 @@ func (v *visit) errands() {
 			continue
 		}
 		a := crawl.Answer{Errand: *e}
+		a.Errand.Form = "" // it may hold a key
 		if !v.errand(e, &a) {
 			continue
 		}
@@ -24,7 +25,7 @@ func (v *visit) errands() {
 		if !v.publish(e.ReplyShard, &ev) {
 			return
 		}
-		v.out.Done = append(v.out.Done, *e)
+		v.out.Done = append(v.out.Done, a.Errand)
 		v.f.met.errands.Inc()
 	}
 }
@@ -52,6 +53,9 @@ func (v *visit) errand(e *crawl.Errand, a *crawl.Answer) (done bool) {
 		// Should reading it end in a mistake of ours, it is not asked for again and again.
 		a.Sitemap, done = crawl.Sitemap{Reason: "a mistake in our program; see the fetcher's log"}, true
 		v.safely(e.URL, func() { a.Sitemap, done = v.sitemap(e) })
+	case crawl.ErrandRUP:
+		a.RUP, done = crawl.RUP{Reason: "a mistake in our program; see the fetcher's log"}, true
+		v.safely(e.URL, func() { a.RUP, done = v.rup(e) })
 	default:
 		// A newer frontier wants something we do not know. Another fetcher may.
 		v.log.Warn("errand of an unknown kind left alone", "kind", int(e.Kind), "url", string(e.URL))

@@ -197,14 +197,19 @@ func (v *visit) backOff() {
 // errForgotten is why a request was not sent: somebody has taken its URL out of the crawl, perhaps a moment ago.
 var errForgotten = errors.New("taken out of the crawl by curtsy forget")
 
-// ask sends a request and keeps the visit's account of it.
+// ask sends a GET and keeps the visit's account of it.
 func (v *visit) ask(u canon.URL, extra map[string][]string, want wantFunc) (answer, error) {
+	return v.account(u, func() (answer, error) { return v.hold.fetch(u, extra, want) })
+}
+
+// account sends a request and keeps the visit's account of it.
+func (v *visit) account(u canon.URL, send func() (answer, error)) (answer, error) {
 	if v.f.forgotten(u) {
 		return answer{}, errForgotten
 	}
 	start := time.Now()
 	before := v.hold.requests
-	a, err := v.hold.fetch(u, extra, want)
+	a, err := send()
 	if sent := v.hold.requests - before; sent > 0 {
 		v.lastEnd = time.Now()
 		v.out.Requests += sent

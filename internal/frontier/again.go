@@ -191,6 +191,16 @@ func (s *shard) pickAgain(h *host, n int, now time.Time, g *crawl.Visit, used *[
 		if err != nil {
 			return err
 		}
+		if t := s.toldUntil(h, &r); t > now.Unix() && s.holds(&r) && s.wanted(&r) {
+			if err := s.planAt(h, &r, t, r.Pace); err != nil {
+				return err
+			}
+			s.changes++
+			if err := urls.Put(key, r.append(nil)); err != nil {
+				return err
+			}
+			continue
+		}
 		if !s.holds(&r) || !s.wanted(&r) {
 			if err := s.queueAgain(h, key, &r, now); err != nil {
 				return err

@@ -82,10 +82,13 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 	s.touch(h)
 	s.reschedule(h, now)
 	if f.State == crawl.RobotsParsed || f.State == crawl.RobotsUnavailable {
-		if err := s.claimRead(h, int(i), now); err != nil { // first: those of a mirror are not used
+		if err := s.askSitemaps(h, o, now); err != nil {
 			return err
 		}
-		return s.askSitemaps(h, &h.Origins[i], now)
+		if err := s.claimRead(h, int(i), now); err != nil {
+			return err
+		}
+		return s.discover(h, int(i), now)
 	}
 	return s.answerClaims(h, o.Origin, now)
 }
@@ -117,6 +120,8 @@ func (s *shard) applyAnswer(a *crawl.Answer, at, now time.Time) error {
 		return s.answerSitemap(a, at, now)
 	case crawl.ErrandNested:
 		return s.answerNested(a, at)
+	case crawl.ErrandRUP:
+		return s.answerRUP(a, now)
 	}
 	h := s.hosts[a.Errand.Origin.Host]
 	if a.Errand.Kind != crawl.ErrandRobots || h == nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
+	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -70,6 +71,7 @@ type Frontier struct {
 	moving    turns           // for hand-overs
 	grace     context.Context // ends StopGrace after Run was told to stop
 	budget    *budget
+	secret    []byte // of the addresses that sites are told
 }
 
 // New checks the spec and the options. It touches neither disk nor network.
@@ -121,6 +123,9 @@ func (f *Frontier) Run(ctx context.Context) error {
 	}
 	kv, err := f.q.OpenBucket(ctx, f.names.Bucket(), 0)
 	if err != nil {
+		return fmt.Errorf("frontier: %w", err)
+	}
+	if f.secret, err = updates.Secret(ctx, kv); err != nil {
 		return fmt.Errorf("frontier: %w", err)
 	}
 	f.budget.open(ctx, kv)

@@ -115,10 +115,12 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 		ID: v.id, Shard: s.id, Host: h.Name, Delay: s.grantDelay(h), Lease: LeaseTime, Hurried: s.j.hurry[h.Name],
 	}
 	if !pages {
-		g.Errands = errands
+		if g.Errands, err = s.grantRUP(h, errands, now); err != nil || len(g.Errands) == 0 {
+			return nil, 0, err
+		}
 		for i := range g.Errands {
 			e := &g.Errands[i]
-			bytes += len(e.URL) + 300
+			bytes += len(e.URL) + len(e.Form) + 300
 			if e.Kind == crawl.ErrandSitemap {
 				s.grantSitemap(h, e)
 			}
@@ -185,7 +187,9 @@ func (s *shard) pagesFor(h *host, k int, now time.Time) int {
 }
 
 // errandsTurn reports that the next visit to h is for errands.
-func (h *host) errandsTurn(now time.Time) bool { return !h.ran && len(h.errandsReady(1, now)) > 0 }
+func (h *host) errandsTurn(now time.Time) bool {
+	return (!h.ran || h.first) && len(h.errandsReady(1, now)) > 0
+}
 
 // slots is how many page slots this shard uses: pages stored, URLs in visits, URLs of visits that expired lately.
 func (s *shard) slots(now time.Time) int64 {

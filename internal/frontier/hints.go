@@ -31,8 +31,8 @@ func rankOf(l *crawl.Links, i int) uint16 {
 
 // hint notes that a page is said to have changed at a time (Unix s): if it is held and was fetched before that, it is asked for
 // again as soon as RecrawlMin allows. Without re-crawl it means nothing. Who says so of pages that have not changed is not
-// believed after a while.
-func (s *shard) hint(h *host, k, v []byte, mod int64, now time.Time) error {
+// believed after a while, but for reports: a site that sends them is asked for nothing else.
+func (s *shard) hint(h *host, k, v []byte, mod int64, source crawl.Source, now time.Time) error {
 	if mod <= 0 || mod > now.Add(hintAhead).Unix() {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (s *shard) hint(h *host, k, v []byte, mod int64, now time.Time) error {
 	if err != nil || r.Class != crawl.Stored || mod*1000 <= r.FetchedAt || r.Next == 0 || r.Pace == paceHint {
 		return err
 	}
-	if o := &h.Origins[r.Origin]; o.HintsWrong > hintsTried && o.HintsWrong > 3*o.HintsRight {
+	if o := &h.Origins[r.Origin]; source != crawl.SourceRUP && o.HintsWrong > hintsTried && o.HintsWrong > 3*o.HintsRight {
 		return nil
 	}
 	least, _ := s.recrawlBounds()
@@ -48,6 +48,7 @@ func (s *shard) hint(h *host, k, v []byte, mod int64, now time.Time) error {
 		if err := s.planAt(h, &r, next, paceHint); err != nil {
 			return err
 		}
+		s.sooner++
 		s.changes++
 		s.reschedule(h, now)
 		return s.tx.Bucket(bucketURLs).Put(k, r.append(nil))
@@ -62,7 +63,8 @@ const (
 
 // hinted notes whether a page that was said to have changed had.
 func (o *origin) hinted(changed bool) {
-	if changed {
+	if o.Looked++; changed {
+		o.Confirmed++
 		o.HintsRight++
 	} else {
 		o.HintsWrong++

@@ -40,6 +40,7 @@ type host struct {
 	errands         []crawl.Errand // wanted under this host's visit
 	visit           *visit         // the outstanding one, or nil
 	ran             bool           // the last visit was for errands: pages are next
+	first           bool           // errands come before pages: what a site tells of its updates counts from when it is asked
 	downloaded      bool           // the last visit was for downloads: the crawl is next
 	tooManySitemaps bool           // said so
 
@@ -57,6 +58,8 @@ type origin struct {
 	AgainDue   int64 `json:"again_due,omitempty"` // when the first of them is due (Unix s); 0: to be looked for
 	HintsRight int   `json:"hints_right,omitempty"`
 	HintsWrong int   `json:"hints_wrong,omitempty"` // pages said to have changed that had not
+	Looked     int64 `json:"looked,omitempty"`      // pages said to have changed that were asked for, in all
+	Confirmed  int64 `json:"confirmed,omitempty"`   // and had
 
 	// History is when robots.txt was had, or not; Copy what the last success was (Parsed: Digest names the stored body).
 	History    robots.History    `json:"history,omitzero"`
@@ -85,6 +88,8 @@ type origin struct {
 	DataDue    time.Time        `json:"data_due,omitzero"`
 	DataReason string           `json:"data_reason,omitempty"`
 	DataOn     string           `json:"data_on,omitempty"` // ProbePending: the URL asked on another host
+
+	RUPDue time.Time `json:"rup_due,omitzero"` // /rupinfo.txt is not asked for before; what is known of a site that has one is in rup.go
 
 	Mirror  *mirror      `json:"mirror,omitempty"`
 	MovedTo canon.Origin `json:"moved_to,omitzero"` // where the page asked for last has moved for good, its path kept

@@ -201,6 +201,7 @@ func (s *shard) judgeBy(j judge) {
 		s.fail(err) // keepCommitted ends the shard with it, and it is opened anew
 		return
 	}
+	s.sitesDue = time.Now() // what is wanted of sites may be another thing now
 	if recrawl != j.spec.Recrawl {
 		for _, h := range s.hosts {
 			s.reschedule(h, time.Now())

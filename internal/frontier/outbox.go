@@ -142,7 +142,7 @@ func (s *shard) addErrand(e crawl.Errand, now time.Time) error {
 const maxErrands = 1000
 
 func (s *shard) dropErrand(h *host, e crawl.Errand, now time.Time) error {
-	e.ETag, e.LastModified = "", "" // put in when it was granted
+	e.ETag, e.LastModified, e.Form = "", "", "" // put in when it was granted
 	h.errands = slices.DeleteFunc(h.errands, func(x crawl.Errand) bool { return x == e })
 	s.touch(h)
 	if e.Kind == crawl.ErrandSitemap {

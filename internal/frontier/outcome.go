@@ -167,6 +167,9 @@ func (s *shard) applyResult(h *host, id crawl.VisitID, res *crawl.Result, o *cra
 		s.count(&r, +1)
 		s.refreshed(h, &r, res, was)
 	default:
+		if was.hinted {
+			h.Origins[r.Origin].hinted(true)
+		}
 		r.held, r.again = held{}, again{}
 		s.count(&r, +1)
 	}

@@ -39,7 +39,7 @@ func (s *shard) passSome(now time.Time) (more bool, err error) {
 	if !s.caughtUp || s.frozen || s.tx == nil || s.broken != nil {
 		return false, nil
 	}
-	for _, some := range []func(time.Time) (bool, error){s.forgetSome, s.refillSome, s.planSome, s.askSome} {
+	for _, some := range []func(time.Time) (bool, error){s.forgetSome, s.refillSome, s.planSome, s.askSome, s.replanSome} {
 		busy, err := some(now)
 		if err != nil {
 			return false, s.fail(err)
@@ -54,7 +54,7 @@ func (s *shard) passSome(now time.Time) (more bool, err error) {
 
 // passing reports whether a pass is not done yet.
 func (s *shard) passing() bool {
-	return s.m.Lost.Running || s.m.Plan.Running || len(s.toAsk) > 0 || s.forgetting()
+	return s.m.Lost.Running || s.m.Plan.Running || s.replanning || len(s.toAsk) > 0 || s.forgetting()
 }
 
 // beginPasses begins those that another spec asks for.

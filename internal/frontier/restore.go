@@ -310,6 +310,9 @@ func shiftTimes(tx *bolt.Tx, d time.Duration) error {
 	if err := errors.Join(shiftSitemaps(tx, d), shiftNested(tx, d)); err != nil {
 		return err
 	}
+	if err := shiftSites(tx, d); err != nil {
+		return err
+	}
 	later, urls := tx.Bucket(bucketLater), tx.Bucket(bucketURLs)
 	var keys [][]byte
 	err := later.ForEach(func(k, _ []byte) error { keys = append(keys, slices.Clone(k)); return nil })
@@ -349,6 +352,7 @@ func (h *host) shift(d time.Duration) {
 		move(&o.PendingAt, d)
 		move(&o.SitemapsAsked, d)
 		move(&o.DataDue, d)
+		move(&o.RUPDue, d)
 		move(&o.History.RetryAt, d)
 		move(&o.History.Since, d)
 		if m := o.Mirror; m != nil {

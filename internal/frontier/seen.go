@@ -84,6 +84,9 @@ type offer struct {
 // seed now, the rest joins its host's queue. Replaying it changes nothing.
 func (s *shard) applyLinks(l *crawl.Links, now time.Time) error {
 	s.met.links.Add(float64(len(l.URLs)))
+	if l.Gone {
+		return s.applyGone(l, now)
+	}
 	offers := make([]offer, 0, len(l.URLs))
 	var h *host
 	for i, u := range l.URLs {
@@ -175,7 +178,7 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 			}
 			v = s.tx.Bucket(bucketURLs).Get(k)
 		}
-		return s.hint(o.host, k, v, o.mod, now)
+		return s.hint(o.host, k, v, o.mod, l.Source, now)
 	}
 	oi, ok := s.originOf(o.host, o.url.Origin())
 	r := record{
@@ -194,6 +197,7 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 			return err
 		}
 		s.reschedule(o.host, now)
+		s.sooner++
 	} else {
 		if r.Reason == crawl.ReasonMirror {
 			s.forward(o.host, &r)

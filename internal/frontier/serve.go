@@ -240,7 +240,7 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 	if err != nil {
 		return nil, 0, err
 	}
-	s.out, s.budget, s.met, s.notify, s.unreadable = f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable
+	s.out, s.budget, s.met, s.notify, s.unreadable, s.secret = f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable, f.secret
 	st = f.startOf(s, own)
 	s.mu.Lock()
 	if own.Predecessor() == (queue.Record{}) {

@@ -86,6 +86,12 @@ type shard struct {
 	toAsk      []*host   // to be asked after their sitemaps, or not, whatever their robots.txt says
 	askedAll   time.Time // when hosts were looked through for those
 
+	sites      map[canon.Origin]*rupSite // that tell of their updates, or are being asked whether they do
+	sitesDue   time.Time                 // when the first of them is due; zero: none
+	replanning bool                      // some may be gone through, since all their pages are asked for again
+	sooner     int64                     // URLs that updates brought forward, or were new in them
+	secret     []byte                    // of the addresses they are told; nil: they are told none
+
 	outbox      []outMessage // not yet sent, in order
 	committedTo uint64       // outbox number up to which the commit is done
 	sent        []uint64     // sent, to be deleted with the next commit
@@ -169,6 +175,9 @@ func (s *shard) load(owner string) error {
 	s.loadLater()
 	s.loadMirrors(now)
 	if err := s.loadSitemaps(now); err != nil {
+		return err
+	}
+	if err := s.loadSites(now); err != nil {
 		return err
 	}
 	if err := s.judgeAnew(); err != nil {
@@ -396,6 +405,11 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 			return err
 		}
 	}
+	for i := range ev.Reports {
+		if err := s.applyReport(&ev.Reports[i], now); err != nil {
+			return err
+		}
+	}
 	for i := range ev.Errands {
 		if err := s.addErrand(ev.Errands[i], now); err != nil {
 			return err
@@ -456,6 +470,9 @@ func (s *shard) keepCommitted(ctx context.Context) error {
 			if err = s.sitemapUpkeep(now); err != nil {
 				err = s.fail(err)
 			}
+		}
+		if err == nil {
+			err = s.sitesUpkeep(now)
 		}
 		if err == nil {
 			err = s.commit(true)

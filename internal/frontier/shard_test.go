@@ -61,6 +61,7 @@ func (b *bench) openWith(first func(*shard) error) {
 	s.met = newMetrics(nil, nil)
 	s.notify = make(chan struct{}, 1)
 	s.budget = &budget{}
+	s.secret = []byte("a crawl's secret")
 	b.s = s
 	if err := first(s); err != nil {
 		b.t.Fatal(err)

@@ -41,11 +41,12 @@ var (
 	bucketSitequeue = []byte("sitequeue") // host id, URL, origin → nothing: sitemaps that are to be read
 
 	bucketNested = []byte("nested") // host id, URL → until when what is known of a nested data.txt holds (nested.go)
+	bucketRUP    = []byte("rup")    // host id, origin → what is known of a site that tells of its updates (rup.go)
 
 	bucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
 
 	allBuckets = [][]byte{bucketMeta, bucketNames, bucketHosts, bucketRobots, bucketSeen, bucketURLs, bucketQueue, bucketLater, bucketAgain, bucketForget,
-		bucketErrands, bucketOutbox, bucketTwins, bucketSitemaps, bucketSitequeue, bucketNested}
+		bucketErrands, bucketOutbox, bucketTwins, bucketSitemaps, bucketSitequeue, bucketNested, bucketRUP}
 )
 
 // ErrFormat says that a file was written by another version of Curtsy.

@@ -16,6 +16,11 @@ func Reports(text string, received time.Time) (site canon.Origin, parts []crawl.
 	if err != nil {
 		return site, nil, err
 	}
+	return Parts(read, received)
+}
+
+// Parts does so for a report that was read.
+func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []crawl.Report, err error) {
 	base, err := canon.Parse(read.Base)
 	if err != nil {
 		return site, nil, fmt.Errorf("URLBase %s: %w", read.Base, err)
