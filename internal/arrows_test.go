@@ -29,6 +29,7 @@ var lower = map[string][]string{
 	"simweb":   {},
 	"updates":  {"internal/crawl", "pkg/canon", "pkg/queue", "pkg/rup"},
 	"catalog":  {"internal/crawl", "pkg/canon", "pkg/datatxt"},
+	"download": {"internal/crawl", "internal/disk", "internal/fetcher", "pkg/canon"}, // on the fetcher: whoever sends requests is one
 }
 
 // TestArrows walks every file of the module, tests included only where the rule is about them.

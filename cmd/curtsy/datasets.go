@@ -13,6 +13,12 @@ import (
 )
 
 func (a *app) datasetsCommand() *cobra.Command {
+	cmd := a.datasetsList()
+	cmd.AddCommand(a.datasetsGet(), a.datasetsVerify())
+	return cmd
+}
+
+func (a *app) datasetsList() *cobra.Command {
 	var asJSON bool
 	var want wanted
 	cmd := &cobra.Command{
@@ -22,9 +28,11 @@ func (a *app) datasetsCommand() *cobra.Command {
 data.json, in data packages. A dataset that several documents tell of is listed once; --json shows which of them says what, and where they
 contradict one another.
 
-With words, only datasets that have all of them in title, name, description, keywords, publisher or columns.`,
-		Example: `  curtsy datasets rain --license CC-BY-4.0,CC0-1.0`,
-		Args:    cobra.ArbitraryArgs,
+With words, only datasets that have all of them in title, name, description, keywords, publisher or columns. The words get and verify
+are commands, unless they stand behind --.`,
+		Example: `  curtsy datasets rain --license CC-BY-4.0,CC0-1.0
+  curtsy datasets get --dir rain ID`,
+		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one dataset a line")
 	want.flags(cmd)
@@ -35,11 +43,7 @@ With words, only datasets that have all of them in title, name, description, key
 		t, n := newTable(a.stdout, "ID", "ORIGIN", "NAME", "LICENSE", "TITLE", "URL"), int64(0)
 		err := want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
 			n++
-			license := d.License
-			if d.SPDX != nil {
-				license = *d.SPDX
-			}
-			return t.row(d.ID, d.Origin, short(d.Name, 40), short(license, 30), short(d.Title, 50), strings.Join(d.URLs, " "))
+			return t.row(d.ID, d.Origin, short(d.Name, 40), short(licenseOf(&d), 30), short(d.Title, 50), strings.Join(d.URLs, " "))
 		})
 		if ferr := t.flush(); err == nil {
 			err = ferr
@@ -47,6 +51,14 @@ With words, only datasets that have all of them in title, name, description, key
 		fmt.Fprintln(a.stderr, count(n, "dataset"))
 		return err
 	})
+}
+
+// licenseOf is a licence by its identifier, or as the site writes it.
+func licenseOf(d *crawl.DatasetInfo) string {
+	if d.SPDX != nil {
+		return *d.SPDX
+	}
+	return d.License
 }
 
 // wanted says which datasets are.
@@ -58,10 +70,8 @@ func (w *wanted) flags(cmd *cobra.Command) {
 
 // datasets calls each for the datasets wanted.
 func (w *wanted) datasets(ctx context.Context, from answers, words []string, each func(crawl.DatasetInfo) error) error {
-	for _, l := range w.licenses {
-		if l != "unknown" && catalog.SPDX(l) == "" {
-			return usage("--license %q is no SPDX identifier known here; use for example CC-BY-4.0, CC0-1.0, ODbL-1.0, or unknown", l)
-		}
+	if err := w.check(); err != nil {
+		return err
 	}
 	return from.Datasets(ctx, func(d crawl.DatasetInfo) error {
 		if !w.license(&d) || !hasWords(&d, words) {
@@ -69,6 +79,16 @@ func (w *wanted) datasets(ctx context.Context, from answers, words []string, eac
 		}
 		return each(d)
 	})
+}
+
+// check refuses licences that nobody knows.
+func (w *wanted) check() error {
+	for _, l := range w.licenses {
+		if l != "unknown" && catalog.SPDX(l) == "" {
+			return usage("--license %q is no SPDX identifier known here; use for example CC-BY-4.0, CC0-1.0, ODbL-1.0, or unknown", l)
+		}
+	}
+	return nil
 }
 
 func (w *wanted) license(d *crawl.DatasetInfo) bool {

@@ -44,7 +44,7 @@ type engine struct {
 	last     crawl.Status // as the crawl was left, once Run has returned
 	crawlLog *os.File
 	frontier *frontier.Frontier
-	fetcher  *fetcher.Fetcher
+	fetcher  *fetcher.Fetcher // nil: nothing is crawled, only downloaded
 	indexer  *indexer.Indexer
 	mail     *updates.Service // nil: no reports are taken by mail
 }
@@ -56,6 +56,35 @@ func openEngine(ctx context.Context, cfg *config.Crawl, given func(string) bool,
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// openResting takes up a crawl that does not run, as it is and without crawling: its frontier grants visits to whoever downloads, and
+// it answers as one that runs.
+func openResting(ctx context.Context, cfg *config.Crawl, log *slog.Logger) (*engine, error) {
+	e := &engine{cfg: cfg, log: log, reg: prometheus.NewRegistry()}
+	if err := e.openResting(ctx); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+func (e *engine) openResting(ctx context.Context) (err error) {
+	if isNew(e.cfg) {
+		return fmt.Errorf("the crawl in %s is one of a NATS server; name that with --nats URL --crawl NAME", e.cfg.Dir)
+	}
+	if e.lock, err = service.LockDir(e.cfg.Dir, lockFile); err != nil {
+		return lockedHint(err)
+	}
+	if err := e.connect(ctx, func(string) bool { return false }); err != nil {
+		return err
+	}
+	if e.kv, err = e.q.JS.KeyValue(ctx, crawl.Names(e.cfg.Crawl).Bucket()); err != nil {
+		return err
+	}
+	if e.spec, err = service.ReadSpec(ctx, e.kv); err != nil {
+		return err
+	}
+	return e.makeServices(ctx)
 }
 
 func (e *engine) open(ctx context.Context, given func(string) bool, seeds []canon.URL) (err error) {
@@ -75,7 +104,13 @@ func (e *engine) open(ctx context.Context, given func(string) bool, seeds []cano
 	if err != nil {
 		return err
 	}
-	return e.makeServices(ctx)
+	if err := e.makeServices(ctx); err != nil {
+		return err
+	}
+	e.fetcher, err = fetcher.New(e.q, e.spec, fetcher.Options{
+		Name: e.instance(), Hands: e.cfg.Visits, MaxBody: int64(e.cfg.MaxBody), Log: e.log, Registerer: e.reg,
+	})
+	return err
 }
 
 // take locks the directory and connects.
@@ -156,9 +191,6 @@ func (e *engine) makeServices(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	e.fetcher, err = fetcher.New(e.q, e.spec, fetcher.Options{
-		Name: instance, Hands: e.cfg.Visits, MaxBody: int64(e.cfg.MaxBody), Log: e.log, Registerer: e.reg,
-	})
 	return err
 }
 
@@ -195,6 +227,9 @@ func (e *engine) Run(ctx context.Context, seeds []canon.URL, watch func(context.
 		fetched := make(chan struct{})
 		g.Go(func() error {
 			defer close(fetched)
+			if e.fetcher == nil {
+				return nil
+			}
 			return named("fetcher", e.fetcher.Run(fetching))
 		})
 		err = watch(watching, first)
@@ -257,7 +292,10 @@ func (e *engine) settle(ctx context.Context) {
 // follow hands every change of the spec to the services.
 func (e *engine) follow(ctx context.Context) error {
 	return service.WatchSpec(ctx, e.kv, e.spec, func(spec crawl.Spec) {
-		err := errors.Join(e.frontier.SetSpec(spec), e.fetcher.SetSpec(spec), e.indexer.SetSpec(spec))
+		err := errors.Join(e.frontier.SetSpec(spec), e.indexer.SetSpec(spec))
+		if e.fetcher != nil {
+			err = errors.Join(err, e.fetcher.SetSpec(spec))
+		}
 		if e.mail != nil {
 			err = errors.Join(err, e.mail.SetSpec(spec))
 		}

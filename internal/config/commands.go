@@ -233,3 +233,35 @@ func (c *Indexer) check(src *Source) error {
 	}
 	return errors.Join(c.Daemon.check(src), c.Disk.check(src))
 }
+
+// Download is what `curtsy datasets get` goes by.
+type Download struct {
+	// Its --dir is where files go; the setting is the same as everywhere.
+	Dir      string        `key:"dir" flag:"data" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
+	MaxSize  Size          `key:"max-size" usage:"get no file larger than this ‹SIZE› (0: no limit)" example:"10GiB"`
+	MaxTotal Size          `key:"max-total" usage:"get no more than this ‹SIZE› in all (0: no limit)" example:"100GiB"`
+	HoldMax  time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹TIME›" example:"10m"`
+	Disk     `key:",squash"`
+	Common   `key:",squash"`
+	NATS     `key:",squash"`
+}
+
+// NewDownload has the defaults of `curtsy datasets get`.
+func NewDownload() *Download {
+	return &Download{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, MaxSize: 10 << 30, MaxTotal: 100 << 30, HoldMax: 10 * time.Minute}
+}
+
+func (c *Download) check(src *Source) error {
+	switch {
+	case c.MaxSize < 0:
+		return src.Refuse("max-size", "is negative; use for example 10GiB, or 0 for no limit")
+	case c.MaxTotal < 0:
+		return src.Refuse("max-total", "is negative; use for example 100GiB, or 0 for no limit")
+	case c.HoldMax < time.Second:
+		return src.Refuse("hold-max", "is under 1s; use for example 10m")
+	}
+	return errors.Join(c.Disk.check(src), c.Common.check(src), c.NATS.check(src))
+}
+
+// Reader is what finding the crawl goes by.
+func (c *Download) Reader() *Reader { return &Reader{Dir: c.Dir, Common: c.Common, NATS: c.NATS} }

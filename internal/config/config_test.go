@@ -219,6 +219,22 @@ func TestSpecKeepsWhatIsNotGiven(t *testing.T) {
 	}
 }
 
+// A flag may have another name than its setting: --data is the dir of every other command.
+func TestFlagOfAnotherName(t *testing.T) {
+	t.Setenv("CURTSY_DIR", "/from/env")
+	c := NewDownload()
+	src, err := load(t, c, "--max-size", "1MiB")
+	if err != nil || c.Dir != "/from/env" || src.Origin("dir") != "from CURTSY_DIR" || src.flags.Lookup("dir") != nil {
+		t.Errorf("%+v, %v, %s", c, err, src.Origin("dir"))
+	}
+	if src, err = load(t, c, "--data", "x"); err != nil || c.Dir != "x" || src.Origin("dir") != "from --data" {
+		t.Errorf("%+v, %v, %s", c, err, src.Origin("dir"))
+	}
+	if _, err := load(t, NewDownload(), "--hold-max", "0s"); err == nil || !strings.Contains(err.Error(), "10m") {
+		t.Errorf("hold-max 0s: %v", err)
+	}
+}
+
 // The example holds every key, each at its default.
 func TestExample(t *testing.T) {
 	const name = "../../deploy/curtsy.example.yaml"
@@ -234,6 +250,7 @@ func TestExample(t *testing.T) {
 	for _, fresh := range []func() any{
 		func() any { return NewCrawl() }, func() any { return NewSeed() }, func() any { return NewReader() },
 		func() any { return NewFrontier() }, func() any { return NewFetcher() }, func() any { return NewIndexer() },
+		func() any { return NewDownload() },
 	} {
 		got, want := fresh(), fresh()
 		args := []string{"--config", name}

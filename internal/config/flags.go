@@ -34,11 +34,11 @@ func register(flags *pflag.FlagSet, f field) {
 	usage := strings.NewReplacer("‹", "`", "›", "`").Replace(f.usage)
 	switch v := f.value.Interface().(type) {
 	case bool:
-		flags.Bool(f.key, v, usage)
+		flags.Bool(f.flag, v, usage)
 	case []string:
-		flags.StringArray(f.key, v, usage)
+		flags.StringArray(f.flag, v, usage)
 	default:
-		flags.Var(&textFlag{text: f.text(), kind: f.value.Type().Name(), check: f.readable}, f.key, usage)
+		flags.Var(&textFlag{text: f.text(), kind: f.value.Type().Name(), check: f.readable}, f.flag, usage)
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -12,10 +13,10 @@ import (
 //
 //	MaxPages int64 `key:"max-pages" usage:"stop after ‹N› pages are stored (0: no limit)" example:"500"`
 //
-// `flag:"-"` keeps a setting off the command line.
+// `flag:"-"` keeps a setting off the command line, `flag:"data"` gives its flag that name.
 type field struct {
 	key, usage, example string
-	noFlag              bool
+	flag                string        // "": none
 	value               reflect.Value // of the struct to fill
 }
 
@@ -37,13 +38,11 @@ func appendFields(fs []field, v reflect.Value) []field {
 		case "", "-":
 			panic(fmt.Sprintf("config: %s.%s has no key", v.Type(), sf.Name))
 		default:
-			fs = append(fs, field{
-				key:     key,
-				usage:   sf.Tag.Get("usage"),
-				example: sf.Tag.Get("example"),
-				noFlag:  sf.Tag.Get("flag") == "-",
-				value:   v.Field(i),
-			})
+			flag := cmp.Or(sf.Tag.Get("flag"), key)
+			if flag == "-" {
+				flag = ""
+			}
+			fs = append(fs, field{key: key, usage: sf.Tag.Get("usage"), example: sf.Tag.Get("example"), flag: flag, value: v.Field(i)})
 		}
 	}
 	return fs
@@ -51,7 +50,7 @@ func appendFields(fs []field, v reflect.Value) []field {
 
 // commands are all the structs a file or an environment may be meant for.
 func commands() []any {
-	return []any{NewCrawl(), NewSeed(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer()}
+	return []any{NewCrawl(), NewSeed(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer(), NewDownload()}
 }
 
 // Keys lists the settings of all commands, sorted.

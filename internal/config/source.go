@@ -41,7 +41,7 @@ func Bind(flags *pflag.FlagSet, into any) *Source {
 	s := &Source{flags: flags, into: into, fields: fieldsOf(into)}
 	flags.SortFlags = false // the structs have what is asked for most first
 	for _, f := range s.fields {
-		if !f.noFlag {
+		if f.flag != "" {
 			register(flags, f)
 		}
 	}
@@ -63,8 +63,8 @@ func (s *Source) Load() error {
 	v.AutomaticEnv()
 	for _, f := range s.fields {
 		v.SetDefault(f.key, f.value.Interface())
-		if fl := s.flags.Lookup(f.key); fl != nil && !f.noFlag {
-			if err := v.BindPFlag(f.key, fl); err != nil {
+		if f.flag != "" {
+			if err := v.BindPFlag(f.key, s.flags.Lookup(f.flag)); err != nil {
 				return err
 			}
 		}
@@ -146,8 +146,10 @@ func (s *Source) Given(key string) bool { return s.Origin(key) != "default" }
 
 // Origin says where the value of key came from, for errors.
 func (s *Source) Origin(key string) string {
-	if f := s.flags.Lookup(key); f != nil && f.Changed {
-		return "from --" + key
+	for _, f := range s.fields {
+		if f.key == key && f.flag != "" && s.flags.Lookup(f.flag).Changed {
+			return "from --" + f.flag
+		}
 	}
 	if os.Getenv(envName(key)) != "" {
 		return "from " + envName(key)

@@ -53,6 +53,15 @@ func (f *Floor) Err() error {
 	return f.err
 }
 
+// Room is how many bytes the disk has free above the floor, as of now; negative below it.
+func (f *Floor) Room() (int64, error) {
+	free, _, err := Space(f.dir)
+	if err != nil {
+		return 0, fmt.Errorf("free space of %s: %w", f.dir, err)
+	}
+	return free - f.min, nil
+}
+
 // Watch looks once a second until ctx ends. What changes is logged, and told to changed (nil: to nobody).
 func (f *Floor) Watch(ctx context.Context, log *slog.Logger, changed func(err error)) {
 	t := time.NewTicker(Every)

@@ -40,6 +40,7 @@ type answer struct {
 	body      []byte // holds until the next fetch
 	truncated bool   // there was more than the limit
 	unwanted  bool   // decide said no
+	framed    bool   // it says where its body ends
 	wire      int64  // body bytes read from the wire
 	at        time.Time
 	took      time.Duration
@@ -81,6 +82,7 @@ func (h *hold) exchange(u canon.URL, extra http.Header, want func(int, http.Head
 		return a, err
 	}
 	a.status, a.header = resp.StatusCode, resp.Header
+	a.framed = resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
 	complete, err := h.read(resp, want(resp.StatusCode, resp.Header), &a)
 	if !complete {
 		h.conn.Close() // before Body.Close, which would leave it to another goroutine

@@ -60,6 +60,9 @@ func (d *Downloader) Run(ctx context.Context) error {
 	return err
 }
 
+// SetSpec makes what is asked for from now on follow a changed spec, as Fetcher.SetSpec does.
+func (d *Downloader) SetSpec(spec crawl.Spec) error { return d.f.SetSpec(spec) }
+
 // Violations is how many requests were stopped at the last moment because they would have been impolite. It must be 0.
 func (d *Downloader) Violations() int64 { return d.f.Violations() }
 
@@ -107,6 +110,7 @@ type Download struct {
 	Header   http.Header
 	Bytes    int64 // of the body, written
 	Complete bool  // all of the body was written
+	Framed   bool  // the answer says where its body ends; else Complete only means that the connection was closed in order
 }
 
 // Visit waits for a visit to the host of an origin, however long its queue and its delay, and calls do with it. What came of the
@@ -224,7 +228,7 @@ func (d *DownloadVisit) Get(ctx context.Context, u canon.URL, h http.Header, acc
 			return errors.Join(failed, err)
 		}}
 	})
-	got.Status, got.Header = a.status, a.header
+	got.Status, got.Header, got.Framed = a.status, a.header, a.framed
 	switch {
 	case failed != nil:
 		return got, fmt.Errorf("get %s: %w", u, failed)

@@ -13,13 +13,16 @@ const downloadTurn = time.Second
 // downloadPoll is how often a parked wish for a download is looked at again: nobody tells when its host becomes free.
 const downloadPoll = 20 * time.Millisecond
 
-// grantDownload grants a visit for downloads to the host of o, or nothing while it is not the time. here is false when the shard is
-// another frontier's.
-func (f *Frontier) grantDownload(o canon.Origin, now time.Time) (visits []crawl.Visit, here bool) {
+// grantDownload grants a visit for downloads to the host of t.Origin, or nothing while it is not the time. here is false when the
+// shard is another frontier's.
+//
+// An embedded frontier's fetchers die with it, so that its successor need not wait for their leases. Who downloads may be another
+// process, which does not: unless it has the frontier's own name, the shard remembers that for good before it grants anything.
+func (f *Frontier) grantDownload(t crawl.Take, now time.Time) (visits []crawl.Visit, here bool) {
 	if f.full() != nil {
 		return nil, true
 	}
-	id := crawl.ShardOf(o.Host, f.spec().Shards)
+	id := crawl.ShardOf(t.Origin.Host, f.spec().Shards)
 	for _, s := range f.open() {
 		if s.id != id {
 			continue
@@ -28,7 +31,14 @@ func (f *Frontier) grantDownload(o canon.Origin, now time.Time) (visits []crawl.
 			return nil, true // busy: look again soon
 		}
 		defer s.mu.Unlock()
-		v, err := s.download(o, now)
+		if t.Fetcher != f.opt.Instance && !s.m.Strangers && s.mayGrant(now) {
+			s.m.Strangers = true
+			s.changes++
+			if s.commit(true) != nil {
+				return nil, true
+			}
+		}
+		v, err := s.download(t.Origin, now)
 		if err != nil || v == nil {
 			return nil, true // keepCommitted ends the shard with the same error
 		}

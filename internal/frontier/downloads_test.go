@@ -1,6 +1,8 @@
 package frontier
 
 import (
+	"context"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,5 +152,52 @@ func TestDownloadTake(t *testing.T) {
 	}
 	if len(second) != 1 || second[0].ID.Compare(first[0].ID) <= 0 {
 		t.Errorf("after the first was ended: %+v", second)
+	}
+}
+
+// An embedded frontier that was killed waits for the lease of a visit that it granted to another process, and only then.
+func TestDownloadsOutliveTheFrontier(t *testing.T) {
+	t.Parallel()
+	for fetcher, waits := range map[string]bool{"downloads-x": true, "f1": false} {
+		t.Run(fetcher, func(t *testing.T) {
+			t.Parallel()
+			q, dir := broker(t), t.TempDir()
+			spec := testSpec("http://a.example/")
+			spec.Name, spec.Shards = "t", 1
+			if err := EnsureStreams(t.Context(), q, spec, Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
+				t.Fatal(err)
+			}
+			stop := startFrontier(t, q, spec, dir)
+			take := crawl.Take{Fetcher: fetcher, Max: 1, Downloads: true, Origin: canon.URL("http://d.example/").Origin()}
+			m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, take), 5*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g, err := crawl.DecodeGrants(m.Data); err != nil || len(g.Visits) != 1 {
+				t.Fatalf("%+v, %v", g, err)
+			}
+			stop() // with the visit under way: as good as killed
+			f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- f.Run(ctx) }()
+			if err := WaitReady(t.Context(), q, spec); err != nil {
+				t.Fatal(err)
+			}
+			s := f.open()[0]
+			s.mu.Lock()
+			quiet := s.quiet
+			s.mu.Unlock()
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			if left := time.Until(quiet); quiet.IsZero() == waits || waits && left < LeaseTime/2 {
+				t.Errorf("quiet until %v", quiet)
+			}
+		})
 	}
 }

@@ -62,7 +62,7 @@ func (f *Frontier) match(ctx context.Context) error {
 			var visits []crawl.Visit
 			wait, busy := true, false
 			if t.take.Downloads {
-				visits, wait = f.grantDownload(t.take.Origin, now)
+				visits, wait = f.grantDownload(t.take, now)
 			} else {
 				visits, busy = f.grant(t.take.Max, now)
 			}

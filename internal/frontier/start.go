@@ -138,7 +138,7 @@ func (f *Frontier) startOf(s *shard, own *queue.Ownership) start {
 		return startNew
 	case own.Clean() && s.was.Clean && s.was.Epoch == before.Epoch && s.was.Owner == before.Owner:
 		return startClean
-	case f.opt.Embedded && !again:
+	case f.opt.Embedded && !again && !s.was.Strangers:
 		return startDelay
 	}
 	return startLease

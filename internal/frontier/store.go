@@ -195,6 +195,9 @@ type meta struct {
 	Gen     int   `json:"gen,omitempty"`     // how often the log was found to begin anew
 	Mark    mark  `json:"mark,omitzero"`     // the last checkpoint
 
+	// Strangers: visits were granted to processes that may outlive this one, although the frontier is embedded (downloads.go).
+	Strangers bool `json:"strangers,omitempty"`
+
 	Lost lostStore `json:"lost,omitzero"`
 	Plan planning  `json:"plan,omitzero"`
 

@@ -34,6 +34,8 @@ type Behavior struct {
 
 	Features []Feature // corners of the site besides its numbered pages
 
+	DataRows int // rows of the datasets rivers and harvest, of some 35 bytes each; 0 means 2,000 and 500
+
 	Pages   int           // overrides Config.PagesPerHost; negative means the home page alone
 	Latency time.Duration // wait before each answer
 	Jitter  time.Duration // up to this much more, fixed for each URL

@@ -1,6 +1,7 @@
 package simweb
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -99,7 +100,7 @@ func parseRange(v string, size int) (from, to int, ok bool) {
 // dataYAML describes datasets the way the pins package does, and a directory with a data.txt of its own.
 func (s *site) dataYAML() {
 	iris := s.dataset("/data/iris.csv", 150, Dataset{Name: "iris.csv", Title: "Irises of the old garden", License: "CC0-1.0", Form: "yaml"})
-	rivers := s.dataset("/data/rivers.csv", 2_000, Dataset{Name: "rivers", Title: "Rivers and their bridges", License: "CC-BY-4.0", Form: "yaml"})
+	rivers := s.dataset("/data/rivers.csv", cmp.Or(s.b.DataRows, 2_000), Dataset{Name: "rivers", Title: "Rivers and their bridges", License: "CC-BY-4.0", Form: "yaml"})
 	text := "# data.txt of " + s.name + "\n" +
 		"- path: data/iris.csv\n  title: " + iris.Title + "\n  license: " + iris.License + "\n  rows: " + strconv.Itoa(iris.Rows) + "\n" +
 		"- name: rivers\n  path:\n    - " + rivers.URL + "\n  title: \"" + rivers.Title + "\"\n  license: " + rivers.License +
@@ -116,7 +117,7 @@ func (s *site) dataRecords() {
 	if s.has(FeatureDataYAML) {
 		dir = "/survey/"
 	}
-	harvest := s.dataset(dir+"data/harvest.csv", 500, Dataset{Name: "harvest", Title: "Harvest of the orchards", License: "ODbL-1.0", Form: "records"})
+	harvest := s.dataset(dir+"data/harvest.csv", cmp.Or(s.b.DataRows, 500), Dataset{Name: "harvest", Title: "Harvest of the orchards", License: "ODbL-1.0", Form: "records"})
 	s.dataset(dir+"data/closed.csv", 10, Dataset{Name: "closed.csv", Form: "records", Forbidden: true})
 	text := "# records\nUser-agent: unhipbot\nDisallow: /\n\nUser-agent: *\nDisallow: " + dir + "data/closed.csv\n" +
 		"Allow: " + dir + "data/harvest.csv\nName: harvest\nTitle: " + harvest.Title + "\nLicense: " + harvest.License +

@@ -89,6 +89,7 @@ type line struct {
 	Origin     string `json:"origin,omitempty"` // the host, if it is missing
 	Method     string `json:"method"`
 	Path       string `json:"path"`
+	Range      string `json:"range,omitempty"`
 	Status     int    `json:"status"`
 	Bytes      int64  `json:"bytes"`
 	Aborted    bool   `json:"aborted,omitempty"`
@@ -103,7 +104,7 @@ type line struct {
 
 func (l *line) request() Request {
 	r := Request{
-		Start: time.Unix(0, l.Start), Host: l.Host, Origin: l.Origin, Method: l.Method, Path: l.Path, Status: l.Status,
+		Start: time.Unix(0, l.Start), Host: l.Host, Origin: l.Origin, Method: l.Method, Path: l.Path, Range: l.Range, Status: l.Status,
 		Bytes: l.Bytes, Aborted: l.Aborted, UserAgent: l.UserAgent, Peer: l.Peer,
 		Forbidden: l.Forbidden, Hidden: l.Hidden, Robots: l.Robots, CrawlDelay: time.Duration(l.CrawlDelay), RetryAfter: time.Duration(l.RetryAfter),
 	}
@@ -127,6 +128,9 @@ func appendJSON(b []byte, r *Request, base time.Time) []byte {
 	}
 	b = appendString(append(b, `,"method":`...), r.Method)
 	b = appendString(append(b, `,"path":`...), r.Path)
+	if r.Range != "" {
+		b = appendString(append(b, `,"range":`...), r.Range)
+	}
 	b = strconv.AppendInt(append(b, `,"status":`...), int64(r.Status), 10)
 	b = strconv.AppendInt(append(b, `,"bytes":`...), r.Bytes, 10)
 	b = appendString(append(b, `,"agent":`...), r.UserAgent)

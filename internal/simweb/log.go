@@ -13,6 +13,7 @@ type Request struct {
 	Origin     string    // host, and port unless it is 80
 	Method     string
 	Path       string // with the query
+	Range      string // the header
 	Status     int    // 0 if no answer was given
 	Bytes      int64  // sent, head included; under ServeHTTP without it
 	Aborted    bool   // the client closed before the answer was complete
@@ -127,7 +128,7 @@ func (w *Web) SetLog(on bool) {
 
 // facts is a log record at the start of a request.
 func (w *Web) facts(s *site, q *request, start time.Time) Request {
-	r := Request{Start: start, Method: q.method, Path: q.path, UserAgent: q.agent, Peer: q.peer, Robots: q.path == "/robots.txt"}
+	r := Request{Start: start, Method: q.method, Path: q.path, Range: q.byteRange, UserAgent: q.agent, Peer: q.peer, Robots: q.path == "/robots.txt"}
 	if s == nil {
 		r.Host, r.Origin = normalHost(q.host), normalOrigin(q.host)
 		return r

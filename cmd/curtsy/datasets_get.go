@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/disk"
+	"github.com/curtsy/curtsy/internal/download"
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+)
+
+// getting is one `curtsy datasets get`.
+type getting struct {
+	a     *app
+	cfg   *config.Download
+	want  wanted
+	out   string
+	ids   []string
+	json  bool
+	shown *downloadLine
+	log   *slog.Logger
+}
+
+func (a *app) datasetsGet() *cobra.Command {
+	g := &getting{a: a, cfg: config.NewDownload()}
+	cmd := &cobra.Command{
+		Use:   "get [flags] ID...",
+		Short: "Get the files of datasets, politely; the same again resumes",
+		Long: `Get the files of datasets that the catalogue knows, by their IDs (curtsy datasets shows them; the beginning of one is enough).
+
+Requests are sent under the delays and robots rules of the crawl, and take turns with it while it runs. A crawl that does not run is
+taken up for the downloads alone. Files come in pieces of at most 8 MiB; whatever ends the command, the same command goes on where it
+was. A file gets its name once all of it is there; a checksum that a document announces must be its own. Beside the files stand
+SHA256SUMS, for sha256sum -c, and datapackage.json.
+
+Here --dir says where the files go; --data names the crawl's directory.
+
+Exit codes: 0 all are there, 1 some could not be had, 2 typed or configured wrong, 3 a limit was in the way, 130 interrupted.`,
+		Example: `  curtsy datasets get --dir rain 3f2a9c01b7de
+  curtsy datasets get --license CC-BY-4.0,CC0-1.0 --max-size 1GiB 3f2a 77c0`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("%s takes the IDs of datasets; curtsy datasets lists them", cmd.CommandPath())
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&g.out, "dir", "./datasets", "put the files into `DIR`")
+	cmd.Flags().BoolVar(&g.json, "json", false, "as JSON Lines, one file a line")
+	g.want.flags(cmd)
+	return configured(cmd, g.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
+		g.ids, g.log = args, a.logger(g.cfg.Reader())
+		g.shown = newDownloadLine(a.stdout, !g.json)
+		return g.run(cmd.Context())
+	})
+}
+
+// errCrawlEnded is why downloads beside a crawl end: its server went with it. They go on without it.
+var errCrawlEnded = errors.New("the crawl has ended")
+
+func (g *getting) run(ctx context.Context) error {
+	for {
+		results, err := g.once(ctx)
+		if errors.Is(err, errCrawlEnded) && ctx.Err() == nil {
+			continue
+		}
+		g.shown.clear()
+		return g.finish(results, err)
+	}
+}
+
+// once looks the datasets up and gets their files, beside the crawl that runs or without one.
+func (g *getting) once(ctx context.Context) ([]download.Result, error) {
+	from, err := g.a.open(ctx, g.cfg.Reader())
+	if err != nil {
+		return nil, err
+	}
+	var closed bool
+	defer func() {
+		if !closed {
+			from.Close()
+		}
+	}()
+	chosen, err := g.want.choose(ctx, from, g.ids)
+	if err != nil {
+		return nil, err
+	}
+	list, none := download.Plan(chosen)
+	if len(list) == 0 {
+		return none, nil
+	}
+	lock, err := service.LockDir(g.out, ".curtsy-lock")
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	floor, err := disk.New(g.out, int64(g.cfg.MinFree))
+	if err != nil {
+		return nil, err
+	}
+	var got []download.Result
+	get := func(ctx context.Context, visit download.Visit) (err error) {
+		got, err = download.Get(ctx, list, download.Options{
+			Dir: g.out, Visit: visit, MaxSize: int64(g.cfg.MaxSize), MaxTotal: int64(g.cfg.MaxTotal), Floor: floor, MaxWait: g.cfg.HoldMax,
+			Progress: g.shown.show, Log: g.log,
+		})
+		return err
+	}
+	switch from := from.(type) {
+	case *live:
+		err = g.beside(ctx, from, get)
+	case *files:
+		closed = true
+		if err = from.Close(); err == nil {
+			err = g.without(ctx, from.frontier.Spec(), get)
+		}
+	}
+	return append(got, none...), err
+}
+
+// beside gets files while the crawl runs.
+func (g *getting) beside(ctx context.Context, l *live, get func(context.Context, download.Visit) error) error {
+	if l.spec.Paused {
+		return fmt.Errorf("crawl %q is paused, and so are downloads; let it go on with: curtsy resume", l.names)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if g.cfg.URL == "" {
+		go func() { // ends with ctx
+			for alive(g.cfg.Dir) {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(200 * time.Millisecond):
+				}
+			}
+			stop(errCrawlEnded)
+		}()
+	}
+	err := downloading(ctx, l.q, l.kv, l.spec, fetcher.Options{Log: g.log}, get)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// without gets files of a crawl that does not run: with its own frontier, which nobody else asks for visits.
+func (g *getting) without(ctx context.Context, spec crawl.Spec, get func(context.Context, download.Visit) error) error {
+	if spec.Paused {
+		return fmt.Errorf("the crawl in %s was paused, and so are downloads; let it go on with: curtsy crawl --dir %s", g.cfg.Dir, quoteArg(g.cfg.Dir))
+	}
+	c := config.NewCrawl()
+	c.Common, c.NATS, c.Disk, c.Dir = g.cfg.Common, g.cfg.NATS, g.cfg.Disk, g.cfg.Dir
+	e, err := openResting(ctx, c, g.log)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := e.Close(); err != nil {
+			g.log.Error("closing", "err", err)
+		}
+	}()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	me := service.Process{Kind: "downloads", Instance: e.instance(), PID: os.Getpid()}
+	if err := service.Obey(e.q.NC, crawl.Names(e.spec.Name), me, func() { stop(errStopped) }); err != nil {
+		return err
+	}
+	err = e.Run(ctx, nil, func(ctx context.Context, _ crawl.Status) error {
+		// By the frontier's own name: it need not reckon with visits that outlive it.
+		return downloading(ctx, e.q, e.kv, e.spec, fetcher.Options{Name: e.instance(), Log: g.log, Registerer: e.reg}, get)
+	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// downloading calls do with the right to ask for visits, until it returns.
+func downloading(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec crawl.Spec, opt fetcher.Options, do func(context.Context, download.Visit) error) error {
+	d, err := fetcher.NewDownloader(q, spec, opt)
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx)) // visits under way are ended in order
+	defer stop()
+	doing, abort := context.WithCancel(ctx)
+	defer abort()
+	var services errgroup.Group
+	services.Go(func() error {
+		defer abort()
+		return d.Run(running)
+	})
+	services.Go(func() error {
+		defer abort()
+		return service.WatchSpec(running, kv, spec, func(spec crawl.Spec) {
+			if err := d.SetSpec(spec); err != nil {
+				opt.Log.Error("the changed spec is not followed", "err", err)
+			}
+		})
+	})
+	err = do(doing, func(ctx context.Context, o canon.Origin, do func(download.Getter) error) error {
+		return d.Visit(ctx, o, func(v *fetcher.DownloadVisit) error { return do(v) })
+	})
+	stop()
+	if failed := services.Wait(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// finish shows what came of it.
+func (g *getting) finish(results []download.Result, err error) error {
+	count, size := map[download.Outcome]int{}, int64(0)
+	t := newTable(g.a.stdout, "OUTCOME", "SIZE", "FILE", "URL", "WHY")
+	for _, r := range results {
+		if count[r.Outcome]++; r.Outcome == download.Done || r.Outcome == download.Had {
+			size += r.Bytes
+		}
+		if g.json {
+			if err := g.a.printJSON(r); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := t.row(string(r.Outcome), sizeText(r.Bytes), r.Path, r.URL, r.Reason); err != nil {
+			return err
+		}
+	}
+	if len(results) > 0 && !g.json {
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case errors.Is(err, errStopped), errors.Is(err, context.Canceled):
+		return &exit{exitInterrupted, errors.New("interrupted; the same command goes on where it was")}
+	case err != nil:
+		return err
+	}
+	var all []string
+	for _, o := range []download.Outcome{download.Done, download.Had, download.Refused, download.Failed, download.Limited} {
+		if n := count[o]; n > 0 {
+			all = append(all, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	fmt.Fprintf(g.a.stderr, "%s; %s in %s; to check them: curtsy datasets verify %s\n", strings.Join(all, ", "), sizeText(size), g.out, quoteArg(g.out))
+	switch {
+	case count[download.Refused]+count[download.Failed] > 0:
+		return &exit{code: exitFailed}
+	case count[download.Limited] > 0:
+		return &exit{code: exitLimit}
+	}
+	return nil
+}

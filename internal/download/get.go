@@ -1,0 +1,262 @@
+package download
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/curtsy/curtsy/internal/disk"
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Getter sends requests to one host, under a visit to it; see fetcher.DownloadVisit, which is one.
+type Getter interface {
+	Get(ctx context.Context, u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (fetcher.Download, error)
+}
+
+// Visit waits for a visit to an origin's host and calls do with it; see fetcher.Downloader.Visit.
+type Visit func(ctx context.Context, origin canon.Origin, do func(Getter) error) error
+
+// Options says how Get works. A field's zero means its default.
+type Options struct {
+	Dir   string // where the files go; it exists, and this process has it to itself
+	Visit Visit
+
+	MaxSize  int64         // bytes of a file; 0: no limit
+	MaxTotal int64         // bytes of all that this run brings; 0: no limit
+	Floor    *disk.Floor   // of Dir's disk; nil: none is kept
+	MaxWait  time.Duration // for a visit to a host that wants to be left alone; 0: 10 min
+
+	Piece int64         // bytes asked for at once; 0: 8 MiB
+	Retry time.Duration // before asking again, the first time; 0: 1 s
+	Hosts int           // files under way at once, each of another host; 0: 8
+
+	Progress func(Progress) // called often, by several goroutines one after the other; nil: nobody looks
+	Log      *slog.Logger   // nil: slog.Default()
+}
+
+// Progress is how far a Get has come.
+type Progress struct {
+	Files int   // wanted
+	Over  int   // of them, those of which it is known what became of them
+	Bytes int64 // written in this run
+	Name  string
+	Have  int64 // bytes of the file Name
+	Of    int64 // its length; -1: not known
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxWait, o.Piece, o.Retry = cmp.Or(o.MaxWait, 10*time.Minute), cmp.Or(o.Piece, 8<<20), cmp.Or(o.Retry, time.Second)
+	o.Hosts, o.Log = cmp.Or(o.Hosts, 8), cmp.Or(o.Log, slog.Default())
+	return o
+}
+
+// job is one Get.
+type job struct {
+	opt  Options
+	book *book
+
+	mu    sync.Mutex // guards what follows
+	total int64      // bytes reserved
+	state Progress
+}
+
+// Get brings files to a directory and tells what became of each, in their order. It goes on with what an earlier Get has left there,
+// and asks for nothing that is there whole. The error is our own: ctx has ended, or the directory cannot be used; results that are
+// known by then come with it.
+func Get(ctx context.Context, files []File, opt Options) ([]Result, error) {
+	opt = opt.withDefaults()
+	if err := sweep(opt.Dir); err != nil {
+		return nil, err
+	}
+	b, err := openBook(opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.settle(); err != nil {
+		return nil, err
+	}
+	if files, err = b.name(files); err != nil {
+		return nil, err
+	}
+	j := &job{opt: opt, book: b, state: Progress{Files: len(files)}}
+	results := make([]Result, len(files))
+	queues := map[canon.Host][]int{}
+	var hosts []canon.Host
+	for i := range files {
+		h := files[i].URL.Host()
+		if queues[h] == nil {
+			hosts = append(hosts, h)
+		}
+		queues[h] = append(queues[h], i)
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(opt.Hosts)
+	for _, h := range hosts {
+		g.Go(func() error {
+			for _, i := range queues[h] {
+				r, err := j.get(gctx, &files[i])
+				if err != nil {
+					return fmt.Errorf("%s: %w", files[i].URL, err)
+				}
+				results[i] = r
+				j.over()
+			}
+			return nil
+		})
+	}
+	err = g.Wait()
+	known := results[:0]
+	for _, r := range results {
+		if r.Outcome != "" {
+			known = append(known, r)
+		}
+	}
+	return known, err
+}
+
+// get gets one file, unless it is there.
+func (j *job) get(ctx context.Context, f *File) (Result, error) {
+	res := Result{Dataset: f.Dataset.ID, URL: string(f.URL), Path: f.Name}
+	if r, ok := j.book.find(string(f.URL)); ok {
+		switch st, err := os.Lstat(filepath.Join(j.opt.Dir, r.Path)); {
+		case errors.Is(err, fs.ErrNotExist): // it was removed, to be had anew
+		case err != nil:
+			return res, err
+		case !st.Mode().IsRegular() || st.Size() != r.Bytes:
+			res.Outcome, res.Bytes = Failed, st.Size()
+			res.Reason = "it is not what was got here before; to get it anew, remove it"
+			return res, nil
+		default:
+			res.Outcome, res.Bytes, res.SHA256 = Had, r.Bytes, strings.TrimPrefix(r.Hash, "sha256:")
+			return res, nil
+		}
+	}
+	p, err := openPart(j.opt.Dir, f.Name, string(f.URL))
+	if err != nil {
+		return res, err
+	}
+	t := &transfer{j: j, file: f, p: p, at: f.URL, whole: p.n == p.st.Length}
+	defer j.release(t)
+	err = t.run(ctx)
+	var over *end
+	switch {
+	case err == nil:
+		return j.finish(t, res)
+	case errors.As(err, &over):
+		res.Outcome, res.Reason, res.Bytes = over.outcome, over.why, p.n
+		if res.Path += partSuffix; p.n == 0 {
+			res.Path = ""
+		}
+		return res, p.close()
+	}
+	return res, errors.Join(err, p.close())
+}
+
+// finish names a file that is all there, and tells of it.
+func (j *job) finish(t *transfer, res Result) (Result, error) {
+	p := t.p
+	res.Bytes, res.SHA256, res.Outcome = p.n, p.digest(), Done
+	if err := t.announced(); err != nil {
+		res.Outcome, res.SHA256 = Failed, ""
+		name, aside := p.setAside()
+		res.Path, res.Reason = name, err.Error()+"; it is kept as "+name
+		return res, aside
+	}
+	r := describe(t.file)
+	r.Bytes, r.Hash, r.Curtsy.Retrieved = res.Bytes, "sha256:"+res.SHA256, time.Now().UTC().Truncate(time.Second)
+	if p.st.Final != r.Curtsy.URL {
+		r.Curtsy.Final = p.st.Final
+	}
+	if err := p.finish(&r); err != nil {
+		return res, err
+	}
+	return res, j.book.enter(r)
+}
+
+// visit calls do under a visit to a host, unless the host is not to be had for too long.
+func (j *job) visit(ctx context.Context, o canon.Origin, do func(Getter) error) error {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	patience := time.AfterFunc(j.opt.MaxWait, cancel)
+	defer patience.Stop()
+	err := j.opt.Visit(waiting, o, func(v Getter) error {
+		if !patience.Stop() {
+			return waiting.Err()
+		}
+		return do(v)
+	})
+	if waiting.Err() != nil && ctx.Err() == nil {
+		return fail("%s could not be asked within %v: it, or its robots.txt, wants to be left alone (curtsy hosts); the same command goes on later",
+			o.Host, j.opt.MaxWait)
+	}
+	return err
+}
+
+// reserve makes sure that there is room for n more bytes of a file: on the disk, and in what the limits leave.
+func (j *job) reserve(t *transfer, n int64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.opt.Floor != nil {
+		room, err := j.opt.Floor.Room()
+		if err != nil {
+			return err
+		}
+		if room < n {
+			return &end{Limited, fmt.Sprintf("the disk of %s has no room for it above its floor (--min-free): free some, and the same command goes on", j.opt.Dir)}
+		}
+	}
+	more := n - t.reserved
+	if more <= 0 {
+		return nil
+	}
+	if j.opt.MaxTotal > 0 && j.total+more > j.opt.MaxTotal {
+		return &end{Limited, fmt.Sprintf("it would bring this run beyond the %d bytes that --max-total allows", j.opt.MaxTotal)}
+	}
+	j.total += more
+	t.reserved += more
+	return nil
+}
+
+// wrote counts bytes that had been reserved.
+func (j *job) wrote(t *transfer, n int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t.reserved -= n
+	j.state.Bytes += n
+	j.state.Name, j.state.Have, j.state.Of = t.file.Name, t.p.n, t.p.st.Length
+	j.tell()
+}
+
+// release gives back what a file did not need.
+func (j *job) release(t *transfer) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.total -= t.reserved
+}
+
+func (j *job) over() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.state.Over++
+	j.tell()
+}
+
+func (j *job) tell() {
+	if j.opt.Progress != nil {
+		j.opt.Progress(j.state)
+	}
+}

@@ -1,0 +1,154 @@
+package download
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// What beside the files themselves stands in a directory.
+const (
+	sumsName     = "SHA256SUMS"
+	packageName  = "datapackage.json"
+	partSuffix   = ".part"
+	stateSuffix  = ".part.json"
+	asideSuffix  = ".mismatch" // a file whose digest is not the one announced
+	ownPrefix    = ".curtsy-"  // of what is no data: a lock, and files on their way to their names
+	maxNameBytes = 120         // so that suffixes and numbers fit into what file systems take (255)
+)
+
+// fileName is a name for the file of a dataset, from its URL, made safe. It is not unique.
+func fileName(u canon.URL, f *crawl.DatasetFile, d *crawl.DatasetInfo) string {
+	name := lastSegment(string(u))
+	if path.Ext(name) == "" && path.Ext(f.Name) != "" {
+		name = f.Name // /download?id=7, called rain.csv
+	}
+	for _, s := range []string{name, f.Name, d.Name, d.ID} {
+		if s = safeName(s); s != "" {
+			return s
+		}
+	}
+	return "data"
+}
+
+// lastSegment is the last non-empty segment of a URL's path, decoded.
+func lastSegment(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	p := strings.TrimRight(u.EscapedPath(), "/")
+	name, err := url.PathUnescape(p[strings.LastIndexByte(p, '/')+1:])
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// safeName makes a file name of what a stranger wrote, for all common systems: "" when nothing of it is left.
+func safeName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == utf8.RuneError, strings.ContainsRune(`/\<>:"|?*`, r), unicode.IsControl(r), !unicode.IsPrint(r) && r != ' ':
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "_"))
+	s = strings.Trim(s, " .") // hidden, or dropped by some systems
+	if strings.Trim(s, "_") == "" {
+		return ""
+	}
+	s = shorten(s, maxNameBytes)
+	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "~") {
+		s = "_" + s // commands would take it for an option, or a home
+	}
+	if ownSuffix(s) {
+		s += "_"
+	}
+	if reserved(s) {
+		s = "_" + s
+	}
+	return s
+}
+
+// ownSuffix reports whether a name ends like one of those that stand for files which are not whole.
+func ownSuffix(s string) bool {
+	low := strings.ToLower(s)
+	return strings.HasSuffix(low, partSuffix) || strings.HasSuffix(low, stateSuffix) || strings.HasSuffix(low, asideSuffix)
+}
+
+// shorten cuts a name in front of its extension.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	base, ext := splitExt(s)
+	if len(ext) > n/2 {
+		base, ext = s, ""
+	}
+	base = base[:n-len(ext)]
+	for !utf8.ValidString(base) {
+		base = base[:len(base)-1]
+	}
+	return strings.TrimRight(base, " .") + ext
+}
+
+// splitExt splits off an extension, .tar.gz and its like in one piece.
+func splitExt(s string) (base, ext string) {
+	ext = path.Ext(s)
+	base = strings.TrimSuffix(s, ext)
+	if inner := path.Ext(base); strings.EqualFold(inner, ".tar") {
+		base, ext = strings.TrimSuffix(base, inner), inner+ext
+	}
+	if base == "" {
+		return s, ""
+	}
+	return base, ext
+}
+
+// reserved reports whether a name means something else, to us or to a system.
+func reserved(s string) bool {
+	low := strings.ToLower(s)
+	if low == strings.ToLower(sumsName) || low == packageName {
+		return true
+	}
+	device, _, _ := strings.Cut(low, ".")
+	switch strings.TrimSpace(device) {
+	case "con", "prn", "aux", "nul":
+		return true
+	}
+	port := strings.TrimPrefix(strings.TrimPrefix(device, "com"), "lpt")
+	return len(device) == 4 && len(port) == 1 && port >= "0" && port <= "9"
+}
+
+// names gives out names that nothing has yet, whatever the case of their letters.
+type names map[string]bool
+
+func (n names) take(name string) string {
+	base, ext := splitExt(name)
+	for i := 1; ; i++ {
+		s := name
+		if i > 1 {
+			s = fmt.Sprintf("%s-%d%s", base, i, ext)
+		}
+		if n.add(s) {
+			return s
+		}
+	}
+}
+
+// add takes a name as it is, and reports whether it was free.
+func (n names) add(name string) bool {
+	low := strings.ToLower(name)
+	if n[low] {
+		return false
+	}
+	n[low] = true
+	return true
+}

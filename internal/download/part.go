@@ -1,0 +1,207 @@
+package download
+
+import (
+	"cmp"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// state is what NAME.part.json says of NAME.part. Bytes beyond Written are not vouched for.
+type state struct {
+	URL       string `json:"url"`             // asked for
+	Final     string `json:"final,omitempty"` // where the bytes came from, after redirects
+	Validator string `json:"validator"`       // a strong one, as If-Range takes it; "": the rest cannot be asked for
+	Length    int64  `json:"length"`          // of the whole file; -1: not known yet
+	Written   int64  `json:"written"`         // bytes that are safe on disk
+	SHA256    string `json:"sha256"`          // of those
+	Done      bool   `json:"done"`            // those are all
+
+	Resource *resource `json:"resource,omitempty"` // what datapackage.json is to say of the file; with Done
+}
+
+// maxState bounds what is read of a state.
+const maxState = 64 << 10
+
+// How much may be lost to a crash within a piece.
+const (
+	saveBytes = 4 << 20
+	saveEvery = time.Second
+)
+
+// part is a file that is not whole yet. It belongs to one goroutine.
+type part struct {
+	dir, name string
+	f         *os.File
+	st        state
+	n         int64 // bytes written
+	sum, md5  hash.Hash
+	saved     time.Time
+}
+
+// openPart goes on with what is there of a file, as far as it is what the state says, or begins anew. The state stands before the
+// part does: a file of that name without one is somebody else's.
+func openPart(dir, name, url string) (*part, error) {
+	st, err := readState(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{dir: dir, name: name, sum: sha256.New(), md5: md5.New(), saved: time.Now()}
+	if st.URL != url {
+		st = state{URL: url, Length: -1, SHA256: p.digest()}
+		p.st = st
+		if err := p.saveState(); err != nil {
+			return nil, err
+		}
+	}
+	if p.f, err = openRegular(dir, name+partSuffix, os.O_RDWR, true); err != nil {
+		return nil, err
+	}
+	if st.Validator != "" || st.Written == st.Length {
+		n, err := io.CopyN(io.MultiWriter(p.sum, p.md5), p.f, st.Written)
+		if err != nil && err != io.EOF {
+			p.f.Close()
+			return nil, err
+		}
+		if n == st.Written && p.digest() == st.SHA256 {
+			p.st, p.n = st, n
+			return p, p.cut()
+		}
+	}
+	if err := p.begin(state{URL: url, Length: -1}); err != nil {
+		p.f.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// readState returns the state of a file that is not whole; the zero state when there is none that can be read.
+func readState(dir, name string) (st state, err error) {
+	f, err := openRegular(dir, name+stateSuffix, os.O_RDONLY, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return st, nil
+	}
+	if err != nil {
+		return st, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxState))
+	if err != nil {
+		return st, err
+	}
+	if json.Unmarshal(b, &st) != nil || st.Written < 0 || st.Length < -1 || st.Length >= 0 && st.Written > st.Length {
+		return state{}, nil
+	}
+	return st, nil
+}
+
+// cut drops what is beyond the bytes that count.
+func (p *part) cut() error {
+	if err := p.f.Truncate(p.n); err != nil {
+		return err
+	}
+	_, err := p.f.Seek(p.n, io.SeekStart)
+	return err
+}
+
+// begin begins the file anew. The state is written first: bytes of two copies never stand behind one validator.
+func (p *part) begin(st state) error {
+	p.sum.Reset()
+	p.md5.Reset()
+	p.n = 0
+	st.Written, st.SHA256 = 0, p.digest()
+	p.st = st
+	if err := p.saveState(); err != nil {
+		return err
+	}
+	return p.cut()
+}
+
+// Write appends, and makes what there is lasting now and then.
+func (p *part) Write(b []byte) (int, error) {
+	n, err := p.f.Write(b)
+	p.sum.Write(b[:n])
+	p.md5.Write(b[:n])
+	p.n += int64(n)
+	if err == nil && (p.n-p.st.Written >= saveBytes || time.Since(p.saved) >= saveEvery) {
+		err = p.save()
+	}
+	return n, err
+}
+
+// save makes the bytes lasting, then the state that vouches for them.
+func (p *part) save() error {
+	if err := p.f.Sync(); err != nil {
+		return err
+	}
+	p.st.Written, p.st.SHA256 = p.n, p.digest()
+	return p.saveState()
+}
+
+func (p *part) saveState() error {
+	p.saved = time.Now()
+	return replace(p.dir, p.name+stateSuffix, func(w io.Writer) error { return json.NewEncoder(w).Encode(p.st) })
+}
+
+func (p *part) digest() string { return hex.EncodeToString(p.sum.Sum(nil)) }
+
+// errTaken says that something else has come to stand where a file was to go.
+var errTaken = errors.New("its name is taken by something that was not there before")
+
+// finish gives the file its name. What follows a crash in here is told in the package comment.
+func (p *part) finish(r *resource) error {
+	p.st.Length, p.st.Done, p.st.Resource = p.n, true, r
+	if err := p.save(); err != nil {
+		return err
+	}
+	if err := p.f.Close(); err != nil {
+		return err
+	}
+	return nameIt(p.dir, p.name)
+}
+
+// nameIt renames a whole part.
+func nameIt(dir, name string) error {
+	to := filepath.Join(dir, name)
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", to, cmp.Or(err, errTaken))
+	}
+	if err := os.Rename(filepath.Join(dir, name+partSuffix), to); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// setAside keeps a file that is not what was announced, under another name.
+func (p *part) setAside() (name string, err error) {
+	name = p.name + asideSuffix
+	if err := errors.Join(p.f.Sync(), p.f.Close()); err != nil {
+		return "", err
+	}
+	if err := os.Rename(filepath.Join(p.dir, p.name+partSuffix), filepath.Join(p.dir, name)); err != nil {
+		return "", err
+	}
+	return name, errors.Join(dropState(p.dir, p.name), syncDir(p.dir))
+}
+
+// dropState removes the state of a file that is recorded otherwise, or not wanted.
+func dropState(dir, name string) error {
+	return removed(os.Remove(filepath.Join(dir, name+stateSuffix)))
+}
+
+// close keeps what there is for the next time; nothing at all is left of a file of which there is nothing.
+func (p *part) close() error {
+	if p.n == 0 {
+		return errors.Join(p.f.Close(), removed(os.Remove(filepath.Join(p.dir, p.name+partSuffix))), dropState(p.dir, p.name))
+	}
+	return errors.Join(p.save(), p.f.Close())
+}

@@ -1,0 +1,82 @@
+package download
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// File is one file that is wanted.
+type File struct {
+	Dataset *crawl.DatasetInfo
+	About   crawl.DatasetFile
+	URL     canon.URL
+	Name    string // in the directory; given by Get
+}
+
+// Outcome is what became of a file, or of a dataset that has none to get.
+type Outcome string
+
+// The outcomes.
+const (
+	Done    Outcome = "done"    // got, in this run or by going on with an earlier one
+	Had     Outcome = "had"     // there already
+	Refused Outcome = "refused" // not to be had: forbidden, or no file at all
+	Failed  Outcome = "failed"  // could not be had, at least now
+	Limited Outcome = "limit"   // a limit of ours is in the way
+)
+
+// Result tells of one file.
+type Result struct {
+	Dataset string  `json:"id"`
+	URL     string  `json:"url"`
+	Path    string  `json:"path"`             // in the directory; "": nothing of it is there
+	Bytes   int64   `json:"bytes"`            // of the file, or of what there is of it
+	SHA256  string  `json:"sha256,omitempty"` // of the whole file
+	Outcome Outcome `json:"outcome"`
+	Reason  string  `json:"reason,omitempty"`
+}
+
+// typeLocation is the type of a record that names a place under which datasets lie (§5.3 of docs/formats.md).
+const typeLocation = "location"
+
+// Plan lists the files of datasets, each URL once, and says of which datasets there are none to get, and why.
+func Plan(datasets []crawl.DatasetInfo) (files []File, none []Result) {
+	seen := map[canon.URL]bool{}
+	for i := range datasets {
+		d := &datasets[i]
+		if why := unwanted(d); why != "" {
+			none = append(none, Result{Dataset: d.ID, URL: strings.Join(d.URLs, " "), Outcome: Refused, Reason: why})
+			continue
+		}
+		for _, f := range d.Files {
+			u, err := canon.Parse(f.URL)
+			if err != nil {
+				none = append(none, Result{Dataset: d.ID, URL: f.URL, Outcome: Refused, Reason: err.Error()})
+				continue
+			}
+			if !seen[u] {
+				seen[u] = true
+				files = append(files, File{Dataset: d, About: f, URL: u})
+			}
+		}
+	}
+	return files, none
+}
+
+// unwanted says why no file of a dataset is asked for, or nothing.
+func unwanted(d *crawl.DatasetInfo) string {
+	switch {
+	case !d.Allowed:
+		return fmt.Sprintf("%s line %d closes it to us", d.DataTxt, d.Line)
+	case d.Type == typeLocation:
+		return "it is a place under which datasets lie, not a file"
+	case len(d.Files) > 0:
+		return ""
+	case d.Page != "":
+		return "no document names a file of it; its page is " + d.Page
+	}
+	return "no document names a file of it"
+}

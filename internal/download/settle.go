@@ -1,0 +1,112 @@
+package download
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// enter tells of a file that has its name, and forgets its state. It may run twice.
+func (b *book) enter(r resource) error {
+	if err := b.add(r); err != nil {
+		return err
+	}
+	return dropState(b.dir, r.Path)
+}
+
+// settle ends what a crash has left between a file's last byte and its place in the book.
+func (b *book) settle() error {
+	entries, err := os.ReadDir(b.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), stateSuffix)
+		if !ok {
+			continue
+		}
+		st, err := readState(b.dir, name)
+		if err != nil || !st.Done || st.Resource == nil || st.Resource.Path != name {
+			continue // to be gone on with, or not ours
+		}
+		if err := b.settleOne(name, st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *book) settleOne(name string, st state) error {
+	part := name + partSuffix
+	switch sum, n, err := digestOf(b.dir, part); {
+	case errors.Is(err, fs.ErrNotExist): // it has its name
+	case err != nil:
+		return err
+	case sum != st.SHA256 || n != st.Written:
+		return nil // it is begun anew when it is wanted
+	default:
+		if err := nameIt(b.dir, name); err != nil {
+			return err
+		}
+	}
+	sum, n, err := digestOf(b.dir, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && (sum != st.SHA256 || n != st.Written):
+		return dropState(b.dir, name) // somebody took it away, or put something else there
+	case err != nil:
+		return err
+	}
+	return b.enter(*st.Resource)
+}
+
+// digestOf reads a file of the directory.
+func digestOf(dir, name string) (sum string, n int64, err error) {
+	f, err := openRegular(dir, name, os.O_RDONLY, false)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), n, err
+}
+
+// name gives each file its name in the directory: the one it has there from earlier, or one that nothing has.
+func (b *book) name(files []File) ([]File, error) {
+	taken, at := names{}, map[string]string{}
+	entries, err := os.ReadDir(b.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		taken.add(e.Name())
+		if name, ok := strings.CutSuffix(e.Name(), stateSuffix); ok {
+			taken.add(name)
+			if st, err := readState(b.dir, name); err == nil && st.URL != "" {
+				at[st.URL] = name
+			}
+		} else if name, ok := strings.CutSuffix(e.Name(), partSuffix); ok {
+			taken.add(name)
+		}
+	}
+	for _, r := range b.resources {
+		taken.add(r.Path)
+		if filepath.Base(r.Path) != r.Path {
+			continue // we write no such
+		}
+		at[r.Curtsy.URL] = r.Path
+	}
+	named := make([]File, len(files))
+	for i, f := range files {
+		if f.Name = at[string(f.URL)]; f.Name == "" {
+			f.Name = taken.take(fileName(f.URL, &f.About, f.Dataset))
+		}
+		named[i] = f
+	}
+	return named, nil
+}

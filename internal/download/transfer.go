@@ -1,0 +1,289 @@
+package download
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+const (
+	maxRedirects = 5
+	maxFails     = 5 // requests in a row that bring nothing to speak of
+	maxRestarts  = 3 // times that a file is begun anew
+)
+
+// end is why a file is not got.
+type end struct {
+	outcome Outcome
+	why     string
+}
+
+func (e *end) Error() string { return e.why }
+
+func fail(format string, args ...any) error { return &end{Failed, fmt.Sprintf(format, args...)} }
+
+// later is a failure that another visit may mend.
+type later struct{ why string }
+
+func (l *later) Error() string { return l.why }
+
+// transfer gets one file.
+type transfer struct {
+	j    *job
+	file *File
+	p    *part
+
+	at       canon.URL   // to be asked next
+	hops     []canon.URL // that led there
+	plain    bool        // no pieces: all of it in one answer
+	whole    bool
+	fails    int
+	restarts int
+	reserved int64 // bytes of --max-total that are kept for this file
+	again    bool  // the redirects were followed anew once
+	asked    asked
+	head     answer
+	bad      error // what became of it before its body was read, or while it was
+}
+
+// run asks for what is missing, a visit for each request, until all is there.
+func (t *transfer) run(ctx context.Context) error {
+	for !t.whole {
+		before := t.p.n
+		err := t.j.visit(ctx, t.at.Origin(), func(v Getter) error { return t.request(ctx, v) })
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if t.p.n-before >= t.j.opt.Piece/128 || err == nil {
+			t.fails = 0
+		}
+		var again *later
+		switch {
+		case err == nil:
+		case errors.As(err, &again):
+			if t.fails++; t.fails >= maxFails {
+				return fail("%s, %d times in a row; the same command goes on later", again.why, t.fails)
+			}
+			t.j.opt.Log.Info("asking again for the rest of a file", "url", t.at, "why", again.why, "have", t.p.n)
+			if err := pause(ctx, t.j.opt.Retry<<(t.fails-1)); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// request sends one request and takes in what comes back.
+func (t *transfer) request(ctx context.Context, v Getter) error {
+	h := t.prepare()
+	t.head, t.bad = answer{}, nil
+	got, err := v.Get(ctx, t.at, h, t.accept, t)
+	switch {
+	case t.bad != nil:
+		return t.bad
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, fetcher.ErrRobots), errors.Is(err, fetcher.ErrForgotten), errors.Is(err, fetcher.ErrAddress):
+		return &end{Refused, err.Error()}
+	case err != nil && got.Status == 0:
+		return &later{err.Error()}
+	}
+	if took := t.head.meaning == piece || t.head.meaning == whole; took {
+		return t.took(got, err)
+	}
+	return t.follow()
+}
+
+// prepare makes the header of the next request.
+func (t *transfer) prepare() http.Header {
+	t.asked = asked{length: -1, path: t.at.PathQuery()}
+	if path, _, query := strings.Cut(t.asked.path, "?"); query {
+		t.asked.path = path
+	}
+	if t.plain {
+		return nil
+	}
+	t.asked.ranged = true
+	if t.p.n > 0 && t.p.st.Validator != "" && sameFile(t.p.st.Final, t.at) {
+		t.asked.from, t.asked.ifRange, t.asked.length = t.p.n, t.p.st.Validator, t.p.st.Length
+	}
+	t.asked.to = t.asked.from + t.j.opt.Piece - 1
+	h := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", t.asked.from, t.asked.to)}}
+	if t.asked.ifRange != "" {
+		h.Set("If-Range", t.asked.ifRange)
+	}
+	return h
+}
+
+// sameFile reports whether a validator from one URL speaks of another: they differ in nothing, or in a query that grants access.
+func sameFile(final string, u canon.URL) bool {
+	a, _, _ := strings.Cut(final, "?")
+	b, _, _ := strings.Cut(string(u), "?")
+	return a == b
+}
+
+// accept looks at the head of an answer and says whether its body is wanted. It may be called again for the same request.
+func (t *transfer) accept(status int, h http.Header) bool {
+	t.head = t.asked.read(status, h)
+	if t.head.meaning == piece || t.head.meaning == whole {
+		t.bad = t.start()
+	}
+	return t.bad == nil && (t.head.meaning == piece || t.head.meaning == whole)
+}
+
+// start makes ready for a body: from the beginning, or where the last one ended.
+func (t *transfer) start() error {
+	a, from := &t.head, t.asked.from
+	if a.meaning == whole {
+		from = 0
+	}
+	if a.meaning == piece && from == 0 && a.validator == "" && a.last+1 != a.length {
+		a.meaning = unranged // pieces of what may be several copies cannot be put together
+		return nil
+	}
+	if a.length > t.j.opt.MaxSize && t.j.opt.MaxSize > 0 {
+		return &end{Limited, fmt.Sprintf("it has %d bytes, more than --max-size allows", a.length)}
+	}
+	if err := t.j.reserve(t, max(a.length, from+a.size)-from); err != nil {
+		return err
+	}
+	if from > 0 {
+		if a.length >= 0 {
+			t.p.st.Length = a.length
+		}
+		return nil
+	}
+	return t.anew(state{URL: string(t.file.URL), Final: string(t.at), Validator: a.validator, Length: a.length})
+}
+
+// anew begins the file again from its first byte.
+func (t *transfer) anew(st state) error {
+	if t.p.n > 0 {
+		if t.restarts++; t.restarts > maxRestarts {
+			return fail("it was begun anew %d times: the server sends no ranges of it, or another copy each time, and it does not come whole within the time of one answer", maxRestarts)
+		}
+		t.j.opt.Log.Info("a file is begun anew: the server cannot continue it, or has another copy", "url", t.at, "had", t.p.n)
+	}
+	return t.p.begin(st)
+}
+
+// Write takes the body, within the limits.
+func (t *transfer) Write(b []byte) (int, error) {
+	if t.bad = t.room(int64(len(b))); t.bad != nil {
+		return 0, t.bad
+	}
+	n, err := t.p.Write(b)
+	t.bad = err
+	t.j.wrote(t, int64(n))
+	return n, err
+}
+
+func (t *transfer) room(n int64) error {
+	switch {
+	case t.head.meaning == piece && t.p.n+n > t.head.last+1:
+		return fail("the server sends a wrong piece: more than the %d bytes it says", t.head.size)
+	case t.j.opt.MaxSize > 0 && t.p.n+n > t.j.opt.MaxSize:
+		return &end{Limited, fmt.Sprintf("it has more than the %d bytes that --max-size allows", t.j.opt.MaxSize)}
+	}
+	return t.j.reserve(t, n)
+}
+
+// took judges a body that was read, as far as it came.
+func (t *transfer) took(got fetcher.Download, err error) error {
+	a := &t.head
+	if err != nil || !got.Complete {
+		why := "the answer was cut off"
+		if err != nil {
+			why = err.Error()
+		}
+		return &later{why}
+	}
+	switch {
+	case a.meaning == whole && a.size < 0 && !got.Framed:
+		return fail("the server does not say how long it is, so that nobody can tell whether it came whole")
+	case a.meaning == whole:
+		t.whole = true
+	case t.p.n != a.last+1:
+		return &later{"a piece came short"}
+	case t.p.n == t.p.st.Length:
+		t.whole = true
+	}
+	if err := t.p.save(); err != nil {
+		return err
+	}
+	if !t.whole && t.p.n-t.asked.from < t.j.opt.Piece/128 {
+		return &later{"the server sends tiny pieces"}
+	}
+	return nil
+}
+
+// follow does what an answer without a body of use asks for.
+func (t *transfer) follow() error {
+	switch a := &t.head; a.meaning {
+	case complete:
+		t.p.st.Length, t.whole = a.length, true
+	case changed:
+		return t.anew(state{URL: string(t.file.URL), Length: -1})
+	case unranged:
+		t.plain = true
+	case moved:
+		return t.redirect(a.location)
+	case trouble:
+		return &later{a.why}
+	default:
+		if len(t.hops) > 0 && t.p.n > 0 && !t.again { // what a redirect granted may have run out
+			t.at, t.hops, t.again = t.file.URL, nil, true
+			return nil
+		}
+		return fail("%s", a.why)
+	}
+	return nil
+}
+
+func (t *transfer) redirect(location string) error {
+	next, err := canon.NewBase(t.at).Join(location)
+	switch {
+	case location == "":
+		return fail("it is redirected to nowhere")
+	case err != nil:
+		return fail("it is redirected to %.200q: %v", location, err)
+	case len(t.hops) >= maxRedirects:
+		return fail("it is redirected more than %d times", maxRedirects)
+	case next == t.at || slices.Contains(t.hops, next):
+		return fail("it is redirected in a circle, to %s", next)
+	}
+	t.hops, t.at = append(t.hops, t.at), next
+	return nil
+}
+
+// announced compares the digests of a whole file with those that a document announced.
+func (t *transfer) announced() error {
+	about := &t.file.About
+	if sum := t.p.digest(); about.SHA256 != "" && about.SHA256 != sum {
+		return fail("its SHA-256 is %s, announced was %s", sum, about.SHA256)
+	}
+	if sum := hex.EncodeToString(t.p.md5.Sum(nil)); about.MD5 != "" && len(about.MD5) == 2*md5.Size && about.MD5 != sum {
+		return fail("its MD5 is %s, announced was %s", sum, about.MD5)
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package download
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Problem is something that is wrong with a directory.
+type Problem struct {
+	Path    string `json:"path"`
+	Problem string `json:"problem"` // missing, changed, extra, unfinished, aside, unlisted
+	Detail  string `json:"detail,omitempty"`
+}
+
+// Report is what Verify found.
+type Report struct {
+	Dir      string    `json:"dir"`
+	OK       bool      `json:"ok"`
+	Files    int       `json:"files"` // listed
+	Bytes    int64     `json:"bytes"` // of those that are as they should be
+	Problems []Problem `json:"problems"`
+}
+
+// maxSums bounds SHA256SUMS: a hundred thousand files with long names.
+const maxSums = 32 << 20
+
+// Verify compares the files of a directory with what SHA256SUMS and datapackage.json say of them. It reads every byte and changes
+// nothing. The error says that there is nothing to compare with.
+func Verify(ctx context.Context, dir string) (Report, error) {
+	rep := Report{Dir: dir, Problems: []Problem{}}
+	add := func(path, problem, detail string) {
+		rep.Problems = append(rep.Problems, Problem{path, problem, detail})
+	}
+	sums, err := readSums(dir, add)
+	if err != nil {
+		return rep, err
+	}
+	pack, err := readPackage(dir)
+	if err != nil {
+		add(packageName, problemOf(err), err.Error())
+	}
+	rep.Files = len(sums)
+	told := map[string]resource{}
+	for _, r := range pack.Resources {
+		told[r.Path] = r
+		if _, ok := sums[r.Path]; !ok {
+			add(r.Path, "unlisted", packageName+" has it, "+sumsName+" has not")
+		}
+	}
+	for _, name := range sorted(sums) {
+		if ctx.Err() != nil {
+			return rep, ctx.Err()
+		}
+		n, wrong := check(ctx, dir, name, sums[name])
+		r, ok := told[name]
+		switch {
+		case wrong != nil:
+			add(name, problemOf(wrong), wrong.Error())
+			continue
+		case err == nil && !ok:
+			add(name, "unlisted", sumsName+" has it, "+packageName+" has not")
+		case ok && (r.Hash != "sha256:"+sums[name] || r.Bytes != n):
+			add(name, "changed", packageName+" and "+sumsName+" do not say the same of it")
+		}
+		rep.Bytes += n
+	}
+	if err := ctx.Err(); err != nil {
+		return rep, err
+	}
+	if err := strangers(dir, sums, add); err != nil {
+		return rep, err
+	}
+	rep.OK = len(rep.Problems) == 0
+	return rep, nil
+}
+
+func problemOf(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "missing"
+	}
+	return "changed"
+}
+
+// check reads a file that is listed.
+func check(ctx context.Context, dir, name, want string) (int64, error) {
+	if name != filepath.Base(name) || strings.ContainsAny(name, `/\`) || name == "." || name == ".." {
+		return 0, errors.New("it lies elsewhere: not looked at")
+	}
+	sum, n, err := digestOf(dir, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, fmt.Errorf("%s is %w", name, fs.ErrNotExist)
+	case err != nil:
+		return 0, err
+	case sum != want:
+		return 0, fmt.Errorf("its SHA-256 is %s, %s says %s", sum, sumsName, want)
+	}
+	return n, nil
+}
+
+// readSums reads SHA256SUMS.
+func readSums(dir string, add func(path, problem, detail string)) (map[string]string, error) {
+	f, err := openRegular(dir, sumsName, os.O_RDONLY, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s has no %s: no dataset was got into it; curtsy datasets lists what there is, curtsy datasets get --dir %s ID gets it",
+			dir, sumsName, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sums := map[string]string{}
+	lines := bufio.NewScanner(io.LimitReader(f, maxSums))
+	lines.Buffer(nil, 64<<10)
+	for n := 1; lines.Scan(); n++ {
+		sum, name, ok := parseSum(lines.Text())
+		if !ok {
+			add(sumsName, "changed", fmt.Sprintf("line %d is no line of sha256sum", n))
+			continue
+		}
+		sums[name] = sum
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", sumsName, err)
+	}
+	return sums, nil
+}
+
+// strangers tells of what is there and not listed.
+func strangers(dir string, sums map[string]string, add func(path, problem, detail string)) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		_, listed := sums[name]
+		switch {
+		case listed, name == sumsName, name == packageName, strings.HasPrefix(name, ownPrefix):
+		case strings.HasSuffix(name, partSuffix):
+			add(name, "unfinished", "the same curtsy datasets get goes on with it")
+		case strings.HasSuffix(name, stateSuffix):
+		case strings.HasSuffix(name, asideSuffix):
+			add(name, "aside", "its digest was not the one announced")
+		default:
+			add(name, "extra", "")
+		}
+	}
+	return nil
+}
+
+func sorted(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
