@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -62,6 +63,9 @@ Exit codes: 0 all are there, 1 some could not be had, 2 typed or configured wron
 	cmd.Flags().BoolVar(&g.json, "json", false, "as JSON Lines, one file a line")
 	g.want.flags(cmd)
 	return configured(cmd, g.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
+		if _, err := os.Stat(filepath.Join(g.out, "crawl.jsonl")); err == nil {
+			return usage("--dir %s is a crawl's directory, and here it says where the files go; name the crawl with --data %[1]s", quoteArg(g.out))
+		}
 		g.ids, g.log = args, a.logger(g.cfg.Reader())
 		g.shown = newDownloadLine(a.stdout, !g.json)
 		return g.run(cmd.Context())

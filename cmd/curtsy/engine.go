@@ -72,13 +72,7 @@ func (e *engine) openResting(ctx context.Context) (err error) {
 	if isNew(e.cfg) {
 		return fmt.Errorf("the crawl in %s is one of a NATS server; name that with --nats URL --crawl NAME", e.cfg.Dir)
 	}
-	if e.lock, err = service.LockDir(e.cfg.Dir, lockFile); err != nil {
-		return lockedHint(err)
-	}
-	if err := e.connect(ctx, func(string) bool { return false }); err != nil {
-		return err
-	}
-	if e.kv, err = e.q.JS.KeyValue(ctx, crawl.Names(e.cfg.Crawl).Bucket()); err != nil {
+	if err := e.take(ctx, func(string) bool { return false }); err != nil {
 		return err
 	}
 	if e.spec, err = service.ReadSpec(ctx, e.kv); err != nil {

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+const (
+	getDelay   = 100 * time.Millisecond
+	pieceBytes = 8 << 20
+)
+
+// dataWeb is a web of one host with a dataset of some 25 MB, and one that its robots.txt closes.
+func dataWeb(t *testing.T, pages int, latency time.Duration) *simweb.Server {
+	t.Helper()
+	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: pages, Behaviors: map[int]simweb.Behavior{0: {
+		Robots: simweb.RobotsCustom, RobotsText: "User-agent: *\nDisallow: /data/iris.csv\n",
+		Disallow: func(path, _ string) bool { return strings.HasPrefix(path, "/data/iris.csv") },
+		Features: []simweb.Feature{simweb.FeatureDataYAML}, DataRows: 1_000_000, Latency: latency,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	return web
+}
+
+// idOf is the ID by which the catalogue lists the dataset with a name.
+func idOf(t *testing.T, data, name string) string {
+	t.Helper()
+	for line := range strings.Lines(curtsy(t, 0, "datasets", "--dir", data, "--json")) {
+		var d crawl.DatasetInfo
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Name == name {
+			return d.ID
+		}
+	}
+	t.Fatalf("no dataset %s is listed", name)
+	return ""
+}
+
+// rivers are the large dataset, and the requests for it in a log.
+func rivers(t *testing.T, web *simweb.Server) (d simweb.Dataset, asked []simweb.Request) {
+	t.Helper()
+	all := web.Datasets()
+	d = all[slices.IndexFunc(all, func(d simweb.Dataset) bool { return d.Name == "rivers" })]
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range web.Log() {
+		if q.Path == u.Path {
+			asked = append(asked, q)
+		}
+	}
+	return d, asked
+}
+
+// begin starts curtsy as a process of its own.
+func begin(t *testing.T, args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
+	t.Helper()
+	out = new(bytes.Buffer)
+	cmd = exec.Command("curtsy", args...) // TestMain puts it into the path
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Env = append(os.Environ(), "CURTSY_LISTEN=off")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return cmd, out
+}
+
+// until waits for something to be so.
+func until(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(90 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within 90 s", what)
+		}
+	}
+}
+
+// impolite fails the test for whatever a webmaster could complain of.
+func impolite(t *testing.T, web *simweb.Server) {
+	t.Helper()
+	for i, v := range simweb.Check(web.Log(), simweb.CheckOptions{
+		Delay: simweb.Every(getDelay), Token: "curtsy", UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") },
+	}) {
+		if i < 5 {
+			t.Error(v)
+		}
+	}
+	for _, q := range web.Log() {
+		if strings.HasPrefix(q.Path, "/data/iris.csv") {
+			t.Errorf("%s was asked for, which robots.txt forbids", q.Path)
+		}
+	}
+}
+
+// verified fails the test unless the directory holds the large dataset as the origin has it, by all who can tell.
+func verified(t *testing.T, out string, d simweb.Dataset) {
+	t.Helper()
+	sum := exec.Command("sha256sum", "-c", "--strict", "SHA256SUMS")
+	sum.Dir = out
+	said, err := sum.CombinedOutput()
+	if err != nil || string(said) != "rivers.csv: OK\n" {
+		t.Errorf("sha256sum -c: %v\n%s", err, said)
+	}
+	sums, err := os.ReadFile(filepath.Join(out, "SHA256SUMS"))
+	if err != nil || string(sums) != d.SHA256+"  rivers.csv\n" {
+		t.Errorf("SHA256SUMS: %q, %v; the origin's is %s", sums, err, d.SHA256)
+	}
+	curtsy(t, 0, "datasets", "verify", out)
+}
+
+// A get that is killed again and again goes on where it was, and what comes of it is the file.
+func TestDatasetsGetKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("gets 30 MB, slowly")
+	}
+	t.Parallel()
+	web := dataWeb(t, 3, 300*time.Millisecond)
+	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
+	curtsy(t, 0, "crawl", "--listen", "off", "--dir", data, "--allow-private", "--delay", getDelay.String(), "--resolve", web.Resolve(), web.Seeds()[0])
+	get := []string{"datasets", "get", "--data", data, "--dir", out, idOf(t, data, "rivers")}
+
+	const kills = 2
+	begins := []int{} // which request was the first of each run
+	for range kills {
+		_, before := rivers(t, web)
+		cmd, said := begin(t, get...)
+		until(t, "a piece to be there, and the next to be asked for", func() bool {
+			_, asked := rivers(t, web)
+			return len(asked) >= len(before)+2
+		})
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err == nil || cmd.ProcessState.Exited() {
+			t.Fatalf("it was over before it was killed: %v\n%s", err, said)
+		}
+		begins = append(begins, len(before))
+		if _, err := os.Stat(filepath.Join(out, "rivers.csv")); err == nil {
+			t.Fatal("the file has its name already")
+		}
+		if got := curtsyFails(t, "datasets", "verify", out); !strings.Contains(got, "no dataset was got into it") {
+			t.Errorf("verify in the middle: %s", got)
+		}
+	}
+	_, before := rivers(t, web)
+	begins = append(begins, len(before))
+	if got := curtsy(t, 0, get...); !strings.Contains(got, "done") || !strings.Contains(got, "rivers.csv") {
+		t.Errorf("the last run says %s", got)
+	}
+	d, asked := rivers(t, web)
+	verified(t, out, d)
+	impolite(t, web)
+	for run, i := range begins {
+		// Each run before this one had brought a piece at least, and perhaps some of the next.
+		var from int
+		if fmt.Sscanf(asked[i].Range, "bytes=%d-", &from); from < run*pieceBytes || run == 0 && from > 0 {
+			t.Errorf("run %d began with %q", run+1, asked[i].Range)
+		}
+	}
+	sent := int64(0)
+	for _, q := range asked {
+		sent += q.Bytes
+	}
+	if most := int64(d.Bytes) + kills*pieceBytes + 64<<10; sent > most {
+		t.Errorf("%d bytes were sent for a file of %d", sent, d.Bytes)
+	}
+	t.Logf("%d requests brought %d bytes for a file of %d, killed %d times", len(asked), sent, d.Bytes, kills)
+
+	// Once more: nothing is asked for. A closed one: nothing, either. Both say so.
+	n := len(web.Log())
+	if got := curtsy(t, 0, append(get, "--json")...); !strings.Contains(got, `"outcome":"had"`) {
+		t.Errorf("again: %s", got)
+	}
+	iris := idOf(t, data, "iris.csv")
+	if got := curtsy(t, 1, "datasets", "get", "--data", data, "--dir", out, iris[:6]); !strings.Contains(got, "refused") || !strings.Contains(got, "line 2: Disallow: /data/iris.csv") {
+		t.Errorf("a closed one: %s", got)
+	}
+	for _, q := range web.Log()[n:] {
+		if !q.Robots {
+			t.Errorf("%s was asked for", q.Path)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(out, "rivers.csv"), []byte("id\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := curtsy(t, 1, "datasets", "verify", "--json", out); !strings.Contains(got, `"problem":"changed"`) || !strings.Contains(got, `"ok":false`) {
+		t.Errorf("verify after a change: %s", got)
+	}
+	if got := curtsy(t, 1, get...); !strings.Contains(got, "remove it") {
+		t.Errorf("get after a change: %s", got)
+	}
+}
+
+// curtsyFails runs a command that must end with 1, and returns what it says on standard error.
+func curtsyFails(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitFailed {
+		t.Errorf("curtsy %s: exit code %d\n%s%s", strings.Join(args, " "), code, &out, &errs)
+	}
+	return errs.String()
+}
+
+// A get beside a crawl takes turns with it; when that is killed, it goes on alone, and never while a request of before may be
+// under way.
+func TestDatasetsGetBesideACrawl(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a lease")
+	}
+	t.Parallel()
+	web := dataWeb(t, 2000, 20*time.Millisecond)
+	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
+	cmd, said := begin(t, "crawl", "--dir", data, "--allow-private", "--delay", getDelay.String(), "--resolve", web.Resolve(), web.Seeds()[0])
+	until(t, "the datasets to be known", func() bool {
+		var list, errs bytes.Buffer
+		return run(t.Context(), []string{"datasets", "--dir", data}, nil, &list, &errs) == 0 && strings.Contains(list.String(), "rivers")
+	})
+	id := idOf(t, data, "rivers")
+	got := make(chan string, 1)
+	go func() {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), []string{"datasets", "get", "--data", data, "--dir", out, id}, nil, &stdout, &stderr)
+		got <- fmt.Sprintf("%d %s%s", code, &stdout, &stderr)
+	}()
+	until(t, "two pieces", func() bool {
+		_, asked := rivers(t, web)
+		return len(asked) >= 3
+	})
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if cmd.Wait(); cmd.ProcessState.Exited() {
+		t.Fatalf("the crawl was over before it was killed\n%s", said)
+	}
+	if s := <-got; !strings.HasPrefix(s, "0 ") || !strings.Contains(s, "done") {
+		t.Fatalf("datasets get: %s", s)
+	}
+	d, asked := rivers(t, web)
+	verified(t, out, d)
+	impolite(t, web)
+	between := 0
+	for _, q := range web.Log() {
+		if q.Start.After(asked[0].Start) && q.Start.Before(asked[len(asked)-1].Start) && !strings.HasPrefix(q.Path, "/data/") {
+			between++
+		}
+	}
+	if between == 0 {
+		t.Error("no page came between two pieces")
+	}
+	t.Logf("%d pieces, %d pages between them", len(asked), between)
+}
