@@ -139,6 +139,14 @@ func (r *rig) start(dir string, opt fetcher.Options) {
 	if err := frontier.WaitReady(t.Context(), r.q, r.spec); err != nil {
 		t.Fatal(err)
 	}
+	for r.index { // until every shard has an indexer
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		err := ask.Gather(ctx, r.q.NC, crawl.Names(r.spec.Name), "indexer-status", struct{}{}, r.spec.Shards, func(json.RawMessage) error { return nil })
+		cancel()
+		if err == nil || t.Context().Err() != nil {
+			break
+		}
+	}
 }
 
 // sink takes pages off the hand-off and counts them; it stands for the indexer where that is not the matter.

@@ -231,7 +231,7 @@ func TestWholeWeb(t *testing.T) {
 	_, stop := startFetcher(t, d, spec, Options{FirstByte: 1500 * time.Millisecond, WholeResponse: 5 * time.Second, RateWindow: time.Second})
 	f.run(100 * time.Second)
 	stop()
-	for _, line := range web.Diff("curtsy", f.classes()) {
+	for _, line := range web.DiffLinks("curtsy", f.classes()) {
 		t.Error(line)
 	}
 	want := web.Expect("curtsy")

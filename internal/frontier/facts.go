@@ -82,10 +82,10 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 	s.touch(h)
 	s.reschedule(h, now)
 	if f.State == crawl.RobotsParsed || f.State == crawl.RobotsUnavailable {
-		if err := s.askSitemaps(h, o, now); err != nil {
+		if err := s.claimRead(h, int(i), now); err != nil { // first: those of a mirror are not used
 			return err
 		}
-		if err := s.claimRead(h, int(i), now); err != nil {
+		if err := s.askSitemaps(h, &h.Origins[i], now); err != nil {
 			return err
 		}
 		return s.discover(h, int(i), now)

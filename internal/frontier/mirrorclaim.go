@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -106,15 +107,45 @@ func (s *shard) sampleHeld(e *crawl.Errand, h *host) (done bool, err error) {
 		return false, nil
 	}
 	r, err := decodeRecord(k, v)
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, err
-	case r.storedAs() != 0:
-		return true, s.reply(e, crawl.Answer{Sample: crawl.Sample{Status: 200, Digest: r.storedAs()}})
-	case r.Class == crawl.Redirected && r.Reason == crawl.ReasonRedirect && r.Status != 0:
-		return true, s.reply(e, crawl.Answer{Sample: crawl.Sample{Status: r.Status, Location: r.Detail}})
 	}
-	return false, nil
+	sample, ok := r.sample()
+	if !ok {
+		return false, nil
+	}
+	return true, s.reply(e, crawl.Answer{Sample: sample})
+}
+
+// sample is what a record tells of its page.
+func (r *record) sample() (sample crawl.Sample, ok bool) {
+	switch {
+	case r.storedAs() != 0:
+		return crawl.Sample{Status: 200, Digest: r.storedAs()}, true
+	case r.Class == crawl.Redirected && r.Reason == crawl.ReasonRedirect && r.Status != 0:
+		return crawl.Sample{Status: r.Status, Location: r.Detail}, true
+	}
+	return sample, false
+}
+
+// answerSamples answers those who wait to compare a page that was just visited for the crawl's own sake: nobody need ask for it again.
+func (s *shard) answerSamples(h *host, r *record, now time.Time) error {
+	if len(h.errands) == 0 {
+		return nil
+	}
+	sample, ok := r.sample()
+	if !ok {
+		return nil
+	}
+	for _, e := range slices.Clone(h.errands) {
+		if e.Kind != crawl.ErrandSample || e.Hop != 0 || e.URL != r.URL {
+			continue
+		}
+		if err := errors.Join(s.reply(&e, crawl.Answer{Sample: sample}), s.dropErrand(h, e, now)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // answerClaims answers those who wait to hear what an origin says of itself, now that its robots.txt was asked for.

@@ -134,12 +134,14 @@ func (s *shard) mirrorInScope(h *host, i int, main canon.Origin) bool {
 // first.
 func (s *shard) mirrorPages(h *host, i int) []mirrorSample {
 	o := &h.Origins[i]
+	// An old copy will do: whoever fetches the page reads robots.txt first.
 	state, _ := o.state(time.Now())
+	had := o.Copy != crawl.RobotsUnknown && state != crawl.RobotsUnreachable && state != crawl.RobotsPending
 	rules := s.robotsFile(h, o).Rules(s.j.spec.Agent, robotsOrigin(o.Origin))
 	var stored, open []mirrorSample
 	s.someOf(h, i, func(r *record) bool {
 		p := mirrorSample{Path: r.URL.PathQuery()}
-		p.Open = (state == crawl.RobotsParsed || state == crawl.RobotsUnavailable) && rules.Match(p.Path).Allowed
+		p.Open = had && rules.Match(p.Path).Allowed
 		switch {
 		case r.storedAs() != 0:
 			p.Ours = mirrorPage{Known: true, Status: 200, Digest: r.storedAs()}
@@ -266,10 +268,13 @@ func (s *shard) mirrorsAnew(now time.Time) {
 	}
 }
 
-// mirrorsPending is how many origins are being looked into, and have been for less than patience.
+// mirrorsPending is how many origins are being looked into, and have been for less than patience, or are to be by now: a crawl that
+// goes on days later asks what has become of its mirrors before it is done.
 func (s *shard) mirrorsPending(now time.Time, patience time.Duration) (n int) {
 	for ref := range s.mirrors {
-		if m := ref.h.Origins[ref.i].Mirror; m.Trial != "" && now.Sub(m.Asked) < patience || m.Soon {
+		m := ref.h.Origins[ref.i].Mirror
+		overdue := m.Trial == "" && !m.Due.IsZero() && !m.Due.After(now)
+		if m.Trial != "" && now.Sub(m.Asked) < patience || m.Soon || overdue {
 			n++
 		}
 	}

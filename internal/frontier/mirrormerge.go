@@ -133,6 +133,9 @@ func (s *shard) settleStretch(ref mirrorRef, now time.Time) error {
 		delete(s.settling, ref)
 		s.summary = summary{}
 		s.log.Info("its URLs are gone through", "origin", h.Origins[i].Origin.String(), "mirror", m.mirrored(), "handed_on", m.Sent)
+		if err := s.askSitemaps(h, &h.Origins[i], now); err != nil { // if they were not wanted of a mirror
+			return err
+		}
 		if m.idle() {
 			h.Origins[i].Mirror = nil
 			delete(s.mirrors, ref)
@@ -228,9 +231,12 @@ func (s *shard) forward(h *host, r *record) {
 	s.forwards = append(s.forwards, forwarded{h.Name, u, r.FoundOn, r.Depth, r.Hops})
 }
 
-// visitedMirror follows a result: a URL of a mirror is the main host's although its visit went on, and a page that was stored
-// may be what an examination lacked. The caller writes the record.
+// visitedMirror follows a result: it may be what others wait for to compare, a URL of a mirror is the main host's although its
+// visit went on, and a page that was stored may be what an examination lacked. The caller writes the record.
 func (s *shard) visitedMirror(h *host, r *record, now time.Time) (err error) {
+	if err := s.answerSamples(h, r, now); err != nil {
+		return err
+	}
 	switch m := h.Origins[r.Origin].Mirror; {
 	case m.mirrored():
 		_, err = s.collapse(h, r)

@@ -39,15 +39,23 @@ func (s *mirrorSample) same() bool {
 	return a.page() && b.page() && (a.Digest != 0 && a.Digest == b.Digest || likeness.Alike(a.Likeness, b.Likeness))
 }
 
-// compare asks for pages of X and the same pages of main.
+// compare asks for pages of X and the same pages of main. Copies that are stored will do, but not to renew evidence when X's rules
+// let us see what its pages are now: what was the same once proves nothing.
 func (m *mirror) compare(e *mirrorEnv, trial string, main canon.Origin) {
 	m.End, m.Walk, m.Round, m.Samples = main, nil, 0, e.pages()
 	m.try(e, trial)
+	if m.mirrored() && slices.ContainsFunc(m.Samples, func(s mirrorSample) bool { return s.Open }) {
+		m.Round = 1
+		m.Samples = slices.DeleteFunc(m.Samples, func(s mirrorSample) bool { return !s.Open })
+	}
 	for i := range m.Samples {
 		s := &m.Samples[i]
-		e.ask(crawl.ErrandSample, main, s.Path, 0)
+		if m.Round == 1 {
+			s.Ours = mirrorPage{}
+		}
+		e.ask(crawl.ErrandSample, main, s.Path, m.Round)
 		if !s.Ours.Known {
-			e.ask(crawl.ErrandSample, e.x, s.Path, 0)
+			e.ask(crawl.ErrandSample, e.x, s.Path, m.Round)
 		}
 	}
 	if len(m.Samples) == 0 {

@@ -71,7 +71,7 @@ type mirror struct {
 	End     canon.Origin   `json:"end,omitzero"`      // the origin X is compared with
 	Larger  bool           `json:"larger,omitempty"`  // trialTwin: End is to be the main host
 	Samples []mirrorSample `json:"samples,omitempty"` // the pages compared
-	Round   int            `json:"round,omitempty"`   // 1: what is known already did not do, and is fetched
+	Round   int            `json:"round,omitempty"`   // 1: what is known already does not do, and is fetched
 	Asked   time.Time      `json:"asked,omitzero"`
 
 	Due  time.Time `json:"due,omitzero"`   // when to look again; zero: when something happens

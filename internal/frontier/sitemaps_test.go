@@ -2,6 +2,8 @@ package frontier
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -490,5 +492,92 @@ func TestSitemapOrder(t *testing.T) {
 		b.s.hosts["a.example"].Due = time.Time{}
 	}
 	b.finish(b.grant(1)[0], crawl.Stored, "")
+	b.verify()
+}
+
+// Killed at any moment, also between a sitemap's entries, its answer and the outcome: in the end every sitemap was read and every URL
+// of theirs is known once.
+func TestSitemapsSurviveKills(t *testing.T) {
+	for seed := range uint64(12) {
+		synctest.Test(t, func(t *testing.T) { sitemapKills(t, rand.New(rand.NewPCG(seed, 5))) })
+	}
+}
+
+func sitemapKills(t *testing.T, rng *rand.Rand) {
+	spec := withSitemaps("http://a.example/")
+	spec.Delay = 10 * time.Millisecond
+	b := newBench(t, spec)
+	b.links(0, "", "http://a.example/")
+	b.learned("http://a.example", "Sitemap: /index.xml\n", crawl.VisitID{})
+	const files, pages = 80, 20
+	origin := canon.URL("http://a.example/").Origin()
+	read, kills := map[canon.URL]int{}, 0
+	kill := func() bool {
+		if rng.IntN(20) > 0 {
+			return false
+		}
+		kills++
+		b.crash()
+		b.open()
+		return true
+	}
+	for steps := 0; ; steps++ {
+		if steps > 3000 {
+			t.Fatalf("%d of %d sitemaps after %d kills; %+v", len(read), files+1, kills, b.status())
+		}
+		time.Sleep(time.Second)
+		b.s.expire(time.Now())
+		if rng.IntN(3) == 0 {
+			b.outboxToLog()
+		}
+		vs := b.grant(1)
+		if len(vs) == 0 && b.status().Shards[0].DueSoon == 0 && b.status().Shards[0].Outbox == 0 {
+			break
+		}
+	visits:
+		for _, v := range vs {
+			if len(v.URLs) > 0 {
+				v.Robots = nil
+				b.answer(v, says(version(1)))
+				continue
+			}
+			o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Errands), Private: true}
+			for _, e := range v.Errands {
+				a := crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Scope: spec.ScopeHash()}
+				ev := crawl.Event{Visit: v.ID}
+				if e.URL == "http://a.example/index.xml" {
+					a.Form = "index"
+					for i := range files {
+						ev.Errands = append(ev.Errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: canon.URL(fmt.Sprintf("http://a.example/s%d.xml", i)), Origin: origin, Hop: 1})
+					}
+				} else {
+					l := crawl.Links{Depth: 1, Source: crawl.SourceSitemap, FoundOn: e.URL}
+					for i := range pages {
+						l.URLs, l.Mods = append(l.URLs, e.URL+canon.URL(fmt.Sprintf("/%d", i))), append(l.Mods, int64(1e9+i*1e6))
+					}
+					ev.Links = []crawl.Links{l}
+				}
+				if b.event(ev); kill() {
+					continue visits // the fetcher died with it
+				}
+				read[e.URL]++
+				if b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: e, Sitemap: a}}}); kill() {
+					continue visits
+				}
+				o.Done = append(o.Done, e)
+			}
+			b.event(crawl.Event{Visit: v.ID, Outcome: o})
+		}
+		kill()
+		if rng.IntN(4) == 0 {
+			b.commit()
+		}
+	}
+	if st := b.status(); len(read) != files+1 || st.Stored != files*pages+1 || st.Discovered != st.Stored || b.s.hosts["a.example"].SitemapsDue != 0 {
+		t.Errorf("%d of %d sitemaps read, %+v", len(read), files+1, st)
+	}
+	if most := slices.Max(slices.Collect(maps.Values(read))); most > kills+1 {
+		t.Errorf("a sitemap was read %d times, with %d kills", most, kills)
+	}
 	b.verify()
 }

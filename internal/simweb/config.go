@@ -17,6 +17,7 @@ type Config struct {
 	Mix       func(host int) Behavior // what each host does; nil means DefaultMix
 	Behaviors map[int]Behavior        // hosts that differ from Mix
 
+	TLS      bool   // Start answers https too, on the same port, with a certificate that [Server.Roots] knows
 	Addr     string // where Start listens; "" means 127.0.0.1:0
 	LogLimit int    // requests kept in memory: 0 means 1<<20, negative none; further ones are only counted
 	LogFile  string // requests are appended to this file as JSON lines; "" means no file
@@ -24,6 +25,11 @@ type Config struct {
 
 // Behavior is what one host does. The zero value is a plain site without a robots.txt.
 type Behavior struct {
+	Name    string // the host's name, below Config.Domain; "" means h<number>
+	CopyOf  string // the host whose pages this one serves too, under its own robots.txt; "" means none
+	MovedTo string // where all but robots.txt is redirected to, its path kept: an origin; "" means nowhere
+	Moved   int    // the status of these redirects; 0 means 301
+
 	Robots     Robots
 	CrawlDelay time.Duration // adds a Crawl-delay line to whatever rules the robots.txt has
 	Peer       int           // the other host of RobotsRedirect and RobotsMirror
@@ -88,6 +94,9 @@ func (b Behavior) withDefaults() Behavior {
 		b.RetryAfter = time.Second
 	}
 	b.RetryAfter = b.RetryAfter.Round(time.Second)
+	if b.Moved == 0 {
+		b.Moved = 301
+	}
 	if b.Stall <= 0 {
 		b.Stall = time.Second
 	}

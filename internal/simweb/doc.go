@@ -16,6 +16,9 @@
 // their place with [Web.Override], of which Forbidden and Expect know nothing, or lets numbered pages become others with
 // [Web.Change].
 //
+// Hosts may be copies of one another under other names ([Behavior].CopyOf), or have moved ([Behavior].MovedTo), or be there over
+// TLS too ([Config].TLS); what they say of that in robots.txt can change ([Web.SetRobots]).
+//
 // # Time in the log
 //
 // Start is taken when a request's head has been read. End is taken just before the last piece of the answer is handed to

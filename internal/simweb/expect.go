@@ -55,7 +55,8 @@ type Expectation struct {
 	Contains             string // a word a reader of the page must be able to find
 
 	Also     []Class // other classes that are as right, where obedient crawlers differ
-	Optional bool    // may be missing: dropped as a link, followed as a hop of another URL, or met only through a sitemap
+	Optional bool    // may be missing: dropped as a link, or followed as a hop of another URL
+	Sitemap  bool    // known to nobody who reads no sitemaps
 }
 
 // Expect follows the web as an obedient crawler with this product token would, from the seeds, and tells what becomes of
@@ -87,11 +88,11 @@ func (w *Web) Expect(token string) map[string]Expectation {
 			}
 		}
 	}
-	for _, s := range w.sites { // what only a sitemap knows
+	for _, s := range w.sites {
 		for _, u := range s.robots.sitemapURLs {
-			if _, ok := out[u]; !ok && s.held == "" {
+			if _, ok := out[u]; !ok && s.readsSitemaps(token) {
 				want, _, _ := w.judge(u, token)
-				want.Optional = true
+				want.Sitemap = true
 				out[u] = want
 			}
 		}
@@ -158,8 +159,17 @@ func isInner(u string) bool {
 // Diff compares what a crawler with this product token made of the web with Expect, and says in sentences, sorted, where
 // they differ. Reasons are not compared, since every crawler has its own words for them.
 func (w *Web) Diff(token string, got map[string]Class) []string {
-	var out []string
+	return diff(w, w.Expect(token), got)
+}
+
+// DiffLinks is Diff for a crawler that follows links and reads no sitemaps.
+func (w *Web) DiffLinks(token string, got map[string]Class) []string {
 	want := w.Expect(token)
+	maps.DeleteFunc(want, func(_ string, e Expectation) bool { return e.Sitemap })
+	return diff(w, want, got)
+}
+
+func diff(w *Web, want map[string]Expectation, got map[string]Class) (out []string) {
 	for u, e := range want {
 		switch g, ok := got[u]; {
 		case !ok && !e.Optional:

@@ -29,6 +29,7 @@ const (
 	FeatureDataYAML     Feature = "data-yaml"     // a /data.txt in YAML, with datasets
 	FeatureDataRecords  Feature = "data-records"  // one in records, at /survey/data.txt if there is a YAML one too
 	FeatureSitemap      Feature = "sitemap"       // as RobotsSitemap, beside any other robots.txt
+	FeatureSitemapPlace Feature = "sitemap-place" // a /sitemap.xml that robots.txt does not name, unless it names others
 )
 
 // Features lists all of them, in the order above.
@@ -37,6 +38,7 @@ func Features() []Feature {
 		FeatureMarkup, FeatureNofollow, FeatureTags, FeatureStatuses, FeatureServerErrors, FeatureFlapping, FeatureRetryAfter,
 		FeatureRedirects, FeatureBroken, FeatureSlow, FeatureEndless, FeatureBombs, FeatureEncodings, FeatureCharsets, FeatureTypes,
 		FeatureTrapPath, FeatureTrapCalendar, FeatureManyLinks, FeatureHostile, FeatureDataYAML, FeatureDataRecords, FeatureSitemap,
+		FeatureSitemapPlace,
 	}
 }
 
@@ -89,6 +91,8 @@ func (s *site) buildFeature(f Feature) {
 	case FeatureDataRecords:
 		s.dataRecords()
 	case FeatureSitemap: // robots.txt has it already
+	case FeatureSitemapPlace:
+		s.buildSitemapPlace()
 	default:
 		panic(fmt.Sprintf("simweb: no feature %q", f))
 	}

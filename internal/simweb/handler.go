@@ -14,7 +14,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 	q := request{
 		method: hr.Method, host: hr.Host, path: hr.URL.RequestURI(), agent: hr.UserAgent(),
 		accepts: hr.Header.Get("Accept-Encoding"), ifNoneMatch: hr.Header.Get("If-None-Match"),
-		byteRange: hr.Header.Get("Range"), ifRange: hr.Header.Get("If-Range"), peer: addressOf(hr.RemoteAddr),
+		byteRange: hr.Header.Get("Range"), ifRange: hr.Header.Get("If-Range"), peer: addressOf(hr.RemoteAddr), secure: hr.TLS != nil,
 	}
 	s := w.byName[normalHost(q.host)]
 	entry := w.log.begin(w.facts(s, &q, start))

@@ -10,7 +10,7 @@ import (
 type Request struct {
 	Start, End time.Time // End is zero while the answer is under way; see the package comment for what both mean
 	Host       string    // name in lower case, without a port
-	Origin     string    // host, and port unless it is 80
+	Origin     string    // host, and port unless it is 80; over TLS too
 	Method     string
 	Path       string // with the query
 	Range      string // the header
@@ -136,6 +136,8 @@ func (w *Web) facts(s *site, q *request, start time.Time) Request {
 	r.Host, r.Origin = s.name, s.name
 	if len(q.host) != len(s.name) {
 		r.Origin = normalOrigin(q.host)
+	} else if q.secure {
+		r.Origin += ":443"
 	}
 	token := productToken(q.agent)
 	r.CrawlDelay = s.crawlDelay(token)

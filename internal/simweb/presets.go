@@ -48,7 +48,7 @@ var mixture = []Behavior{
 	{Robots: RobotsSlow, Features: []Feature{FeatureSlow}},
 	{Robots: RobotsUnauthorized, Features: []Feature{FeatureBombs}},
 	{Robots: RobotsForbidden, Features: []Feature{FeatureEndless}},
-	{Robots: RobotsGone, DropReused: true},
+	{Robots: RobotsGone, DropReused: true, Features: []Feature{FeatureSitemapPlace}},
 	{Robots: RobotsPage, Latency: 20 * time.Millisecond, Jitter: 30 * time.Millisecond},
 	{Robots: RobotsServerError},
 	{Robots: RobotsTimeout},
@@ -99,7 +99,7 @@ func Demo() Config {
 		6:  {Robots: RobotsMirror, Peer: 2},
 		7:  {Robots: RobotsClosed},
 		8:  {Robots: RobotsRedirect, Peer: 1, Features: []Feature{FeatureCharsets, FeatureTypes}},
-		9:  {Robots: RobotsNone, Features: []Feature{FeatureFlapping}},
+		9:  {Robots: RobotsNone, Features: []Feature{FeatureFlapping, FeatureSitemapPlace}},
 		10: {Robots: RobotsAllowAll, CrawlDelay: 150 * ms, Features: []Feature{FeatureHostile}},
 		11: {Robots: RobotsNone, Features: []Feature{FeatureRetryAfter}, Pages: 6},
 	}}

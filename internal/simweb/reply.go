@@ -51,7 +51,13 @@ func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 		return r
 	}
 	if q.path == "/robots.txt" {
+		if g := s.given.Load(); g != nil {
+			return plain(g.status, g.text)
+		}
 		return s.robots.answer(q, buf)
+	}
+	if s.b.MovedTo != "" {
+		return redirect(s.b.Moved, s.b.MovedTo+q.path)
 	}
 	page, res, ok := s.lookup(q.path)
 	switch {

@@ -16,6 +16,7 @@ type request struct {
 	accepts            string // Accept-Encoding
 	ifNoneMatch        string
 	byteRange, ifRange string
+	secure             bool // it came over TLS
 	reused             bool // its connection carried a request before
 	close              bool // the client wants the connection closed afterwards
 	length             int64

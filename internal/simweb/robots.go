@@ -71,10 +71,11 @@ func (s *site) allowed(path, token string) bool {
 	if strings.HasPrefix(path, "/robots.txt") && len(path) == len("/robots.txt") {
 		return true
 	}
+	if g := s.given.Load(); g != nil {
+		return !g.closed(path, token)
+	}
 	file, host := &s.robots, s.hostLine
-	if s.mirror != nil {
-		file, host = &s.mirror.robots, s.mirror.hostLine
-	} else if s.lender != nil {
+	if s.lender != nil {
 		file, host = &s.lender.robots, s.lender.hostLine
 	}
 	if file.allows != nil && !file.allows(path, token) {
@@ -90,17 +91,15 @@ func (s *site) forbidden(path, token string) bool {
 	if res := s.special[path]; res != nil && res.robots {
 		return false
 	}
-	return s.held != "" && s.held != ReasonCrawlDelay || !s.allowed(path, token)
+	return s.given.Load() == nil && s.held != "" && s.held != ReasonCrawlDelay || !s.allowed(path, token)
 }
 
 func (s *site) crawlDelay(token string) time.Duration {
 	file := &s.robots
-	if s.mirror != nil {
-		file = &s.mirror.robots
-	} else if s.lender != nil {
+	if s.lender != nil {
 		file = &s.lender.robots
 	}
-	if file.delay == nil {
+	if s.given.Load() != nil || file.delay == nil {
 		return 0
 	}
 	return file.delay(token)
@@ -141,7 +140,7 @@ func (s *site) tailLines() string {
 		text += "Host: " + s.hostLine + "\n"
 	}
 	if s.hasSitemap() {
-		text += "Sitemap: " + s.url("/sitemap-index.xml") + "\nSitemap: /sitemap.txt\n"
+		text += "Sitemap: " + s.url(sitemapIndex) + "\nSitemap: /sitemap.txt\nSitemap: /sitemap-old.txt\n"
 	}
 	for _, line := range s.b.Extra {
 		text += line + "\n"

@@ -167,7 +167,7 @@ func (s *site) robotsAnswer(kind Robots) func(*request, *buffer) reply {
 		s.add(&resource{path: "/robots-hop-1.txt", robots: true, answer: give(func() reply { return redirect(302, "/robots.txt") })})
 		return give(func() reply { return redirect(302, "/robots-hop-1.txt") })
 	case RobotsMirror:
-		return give(func() reply { return plain(200, s.mirror.robots.text) })
+		return give(func() reply { return plain(200, s.lender.robots.text) })
 	}
 	tag := textTag(f.text)
 	return func(q *request, _ *buffer) reply {

@@ -229,7 +229,7 @@ func TestSitemaps(t *testing.T) {
 		t.Errorf("robots.txt is\n%s", robots)
 	}
 	known := 0
-	for _, p := range []string{"/sitemap-index.xml", "/sitemap-a.xml", "/sitemap-b.xml.gz", "/sitemap.txt"} {
+	for _, p := range []string{"/sitemap-index.xml", "/sitemap-a.xml", "/sitemap-b.xml.gz", "/sitemap-feeds.xml", "/rss.xml", "/atom.xml", "/sitemap.txt"} {
 		res, body := mustGet(t, c, home+p)
 		if strings.HasSuffix(p, ".gz") {
 			body = gunzip(t, body)
@@ -239,16 +239,34 @@ func TestSitemaps(t *testing.T) {
 		}
 		known += strings.Count(body, home+"/unlinked/")
 	}
-	optional := 0
+	expected := 0
 	for u, e := range srv.Expect("curtsy") {
 		if strings.Contains(u, "/unlinked/") {
-			optional++
-			if res, _ := mustGet(t, c, u); res.StatusCode != http.StatusOK || !e.Optional || e.Class != Stored {
+			expected++
+			if res, _ := mustGet(t, c, u); res.StatusCode != http.StatusOK || !e.Sitemap || e.Class != Stored {
 				t.Errorf("%s: status %d, expected %v", u, res.StatusCode, e)
 			}
 		}
 	}
-	if known != 7 || optional != 7 {
-		t.Errorf("sitemaps name %d pages, %d are expected, want 7", known, optional)
+	if known != 10 || expected != 10 {
+		t.Errorf("sitemaps name %d pages, %d are expected, want 10", known, expected)
+	}
+	want := srv.Expect("curtsy")
+	if e := want[home+"/private/unlinked.html"]; e.Class != Refused || e.Reason != ReasonRobots {
+		t.Errorf("a closed page that a sitemap names: %v", e)
+	}
+	if got := srv.DiffLinks("curtsy", crawl(t, srv, c)); len(got) != 0 {
+		t.Errorf("without sitemaps: %v", got)
+	}
+	place := New(one(Behavior{Features: []Feature{FeatureSitemapPlace}})).Expect("curtsy")
+	if e := place[home+"/unlinked/place-1.html"]; e.Class != Stored || !e.Sitemap {
+		t.Errorf("at the conventional place: %v", e)
+	}
+	for _, kind := range []Robots{RobotsClosed, RobotsReset} {
+		for u, e := range New(one(Behavior{Robots: kind, Features: []Feature{FeatureSitemap}})).Expect("curtsy") {
+			if e.Sitemap {
+				t.Errorf("%s: %s is expected to be known", kind, u)
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package simweb
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +15,9 @@ import (
 // Server serves a Web on a listener of its own.
 type Server struct {
 	*Web
-	ln net.Listener
-	wg sync.WaitGroup
+	ln   net.Listener
+	cert *tls.Config // nil without Config.TLS
+	wg   sync.WaitGroup
 
 	mu     sync.Mutex // guards conns, closed
 	conns  map[net.Conn]struct{}
@@ -36,6 +38,12 @@ func Start(cfg Config) (*Server, error) {
 		}
 	}
 	s := &Server{Web: w, ln: ln, conns: make(map[net.Conn]struct{})}
+	if cfg.TLS {
+		if s.cert, err = certificate(w.Hosts()); err != nil {
+			ln.Close()
+			return nil, fmt.Errorf("simulated web: certificate: %w", err)
+		}
+	}
 	s.wg.Go(s.accept)
 	return s, nil
 }
@@ -99,18 +107,25 @@ func (s *Server) serve(c net.Conn) {
 		delete(s.conns, c)
 		s.mu.Unlock()
 	}()
-	br := bufio.NewReaderSize(c, headLimit)
 	q := request{peer: addressOf(c.RemoteAddr().String())}
+	br := bufio.NewReaderSize(c, headLimit)
+	conn := c
+	if s.cert != nil {
+		if first, err := br.Peek(1); err == nil && first[0] == tlsHandshake {
+			conn, q.secure = tls.Server(begun{c, br}, s.cert), true
+			br = bufio.NewReaderSize(conn, headLimit)
+		}
+	}
 	head := make([]byte, 0, 512)
 	for n := 0; ; n++ {
 		if err := readRequest(br, &q); err != nil {
 			if errors.Is(err, errHead) {
-				io.WriteString(c, "HTTP/1.1 400 Sorry\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+				io.WriteString(conn, "HTTP/1.1 400 Sorry\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 			}
 			return
 		}
 		q.reused = n > 0
-		if !s.exchange(&wire{conn: c, br: br}, &q, head) {
+		if !s.exchange(&wire{conn: conn, br: br}, &q, head) {
 			return
 		}
 		if _, err := br.Discard(int(q.length)); err != nil {

@@ -1,12 +1,14 @@
 package simweb
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
-// site is one virtual host. It does not change after New.
+// site is one virtual host. It does not change after New, but for its robots.txt.
 type site struct {
 	web    *Web
 	index  int
@@ -16,14 +18,15 @@ type site struct {
 	pages  int   // numbered pages; page 0 is the home
 	fan    int   // tree links of each page
 	mirror *site // the host whose content this one serves, if any
-	lender *site // the host whose robots.txt this one redirects to, if any
+	lender *site // the host whose robots.txt this one redirects to or has too, if any
 
 	rare      string // a word only a few of its pages know
 	rarePages [3]int
 
 	hostLine string // the Host line of its robots.txt
 	robots   robotsFile
-	held     string // why nothing may be fetched here at all, for now
+	given    atomic.Pointer[givenRobots] // what SetRobots put in the place of robots
+	held     string                      // why nothing may be fetched here at all, for now
 
 	children []*site              // hosts whose homes this home links to
 	entries  []anchor             // special pages this home links to
@@ -32,7 +35,7 @@ type site struct {
 }
 
 func newSite(w *Web, i int, b Behavior) *site {
-	s := &site{web: w, index: i, name: hostName(i, w.cfg.Domain), b: b, pages: w.cfg.PagesPerHost, special: map[string]*resource{}}
+	s := &site{web: w, index: i, name: cmp.Or(b.Name, hostName(i, w.cfg.Domain)), b: b, pages: w.cfg.PagesPerHost, special: map[string]*resource{}}
 	s.upper = strings.ToUpper(s.name)
 	if b.Pages != 0 {
 		s.pages = max(b.Pages, 1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // hasSitemap tells whether the robots.txt names sitemaps.
@@ -13,38 +14,79 @@ func (s *site) hasSitemap() bool {
 	return s.mirror == nil && (s.b.Robots == RobotsSitemap || slices.Contains(s.b.Features, FeatureSitemap))
 }
 
+// Where sitemaps begin.
+const (
+	sitemapIndex = "/sitemap-index.xml"
+	sitemapPlace = "/sitemap.xml"
+)
+
 const sitemapNS = ` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"`
 
-// buildSitemaps adds an index of two sitemaps, one of them gzipped, a text sitemap, and pages only they know.
+// buildSitemaps adds sitemaps in every form, and pages only they know: an index of two sitemaps, one of them gzipped, of an index of
+// two feeds, and of itself; a text sitemap, and a redirect to it. What they say of closed pages and of other hosts changes nothing.
 func (s *site) buildSitemaps() {
-	unlinked := func(names ...string) (urls []string) {
-		for _, name := range names {
-			r := s.add(s.page("/unlinked/"+name+".html", doc{text: "Only a sitemap knows this page."}))
-			urls = append(urls, s.url(r.path))
-		}
-		s.robots.sitemapURLs = append(s.robots.sitemapURLs, urls...)
-		return urls
-	}
-	xml := func(root, element string, urls []string) []byte {
-		b := fmt.Appendf(nil, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%s%s>\n", root, sitemapNS)
-		for i, u := range urls {
-			b = fmt.Appendf(b, "<%s><loc>%s</loc><lastmod>2026-01-%02d</lastmod></%s>\n", element, u, i+1, element)
-		}
-		return fmt.Appendf(b, "</%s>\n", root)
-	}
-	serve := func(path, ctype string, body []byte) {
-		s.add(&resource{path: path, want: refused(ReasonType), answer: always(reply{status: 200, ctype: ctype, body: body})})
-	}
-	serve("/sitemap-index.xml", "application/xml", xml("sitemapindex", "sitemap", []string{s.url("/sitemap-a.xml"), s.url("/sitemap-b.xml.gz")}))
-	serve("/sitemap-a.xml", "application/xml", xml("urlset", "url", append(unlinked("a-1", "a-2", "a-3"), s.url("/"))))
+	s.serve(sitemapIndex, "application/xml", s.xmlSitemap("sitemapindex", "sitemap", []string{
+		s.url("/sitemap-a.xml"), s.url("/sitemap-b.xml.gz"), s.url("/sitemap-feeds.xml"), s.url(sitemapIndex), "http://stranger." + s.name + "/sitemap.xml"}))
+	s.serve("/sitemap-a.xml", "application/xml", s.xmlSitemap("urlset", "url", append(s.unlinked("a-1", "a-2", "a-3"),
+		s.url("/"), s.unlinkedAt("/private/unlinked.html"), "http://stranger."+s.name+"/")))
 	var gz bytes.Buffer
 	z := gzip.NewWriter(&gz)
-	io.WriteString(z, string(xml("urlset", "url", unlinked("b-1", "b-2"))))
+	z.Write(s.xmlSitemap("urlset", "url", s.unlinked("b-1", "b-2")))
 	z.Close() // writes to memory do not fail
-	serve("/sitemap-b.xml.gz", "application/gzip", gz.Bytes())
-	text := ""
-	for _, u := range unlinked("text-1", "text-2") {
-		text += u + "\n"
+	s.serve("/sitemap-b.xml.gz", "application/gzip", gz.Bytes())
+	s.serve("/sitemap-feeds.xml", "application/xml", s.xmlSitemap("sitemapindex", "sitemap", []string{s.url("/rss.xml"), s.url("/atom.xml")}))
+	rss, atom := "", ""
+	for _, u := range s.unlinked("rss-1", "rss-2") {
+		rss += "<item><title>news</title><link>" + u + "</link><pubDate>Fri, 02 Jan 2026 15:04:05 GMT</pubDate></item>\n"
 	}
-	serve("/sitemap.txt", "text/plain; charset=utf-8", []byte(text))
+	for _, u := range s.unlinked("atom-1") {
+		atom += `<entry><title>news</title><link href="` + u + `"/><updated>2026-01-02T15:04:05Z</updated></entry>` + "\n"
+	}
+	s.serve("/rss.xml", "application/rss+xml", []byte(`<rss version="2.0"><channel><link>`+s.url("/")+"</link>\n"+rss+"</channel></rss>\n"))
+	s.serve("/atom.xml", "application/atom+xml", []byte(`<feed xmlns="http://www.w3.org/2005/Atom">`+"\n"+atom+"</feed>\n"))
+	s.serve("/sitemap.txt", "text/plain; charset=utf-8", []byte(strings.Join(s.unlinked("text-1", "text-2"), "\n")+"\n"))
+	s.add(&resource{path: "/sitemap-old.txt", want: Expectation{Class: Redirected, Location: s.url("/sitemap.txt")}, answer: always(redirect(301, "/sitemap.txt"))})
+}
+
+// buildSitemapPlace adds a sitemap that no robots.txt names, where everybody looks for one.
+func (s *site) buildSitemapPlace() {
+	if !s.hasSitemap() {
+		s.serve(sitemapPlace, "application/xml", s.xmlSitemap("urlset", "url", s.unlinked("place-1", "place-2")))
+	}
+}
+
+func (s *site) unlinked(names ...string) (urls []string) {
+	for _, name := range names {
+		urls = append(urls, s.unlinkedAt("/unlinked/"+name+".html"))
+	}
+	return urls
+}
+
+func (s *site) unlinkedAt(path string) string {
+	s.add(s.page(path, doc{text: "Only a sitemap knows this page."}))
+	s.robots.sitemapURLs = append(s.robots.sitemapURLs, s.url(path))
+	return s.url(path)
+}
+
+func (s *site) xmlSitemap(root, element string, urls []string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%s%s>\n", root, sitemapNS)
+	for i, u := range urls {
+		fmt.Fprintf(&b, "<%s><loc>%s</loc><lastmod>2026-01-%02d</lastmod></%s>\n", element, u, i+1, element)
+	}
+	io.WriteString(&b, "</"+root+">\n")
+	return b.Bytes()
+}
+
+func (s *site) serve(path, ctype string, body []byte) {
+	s.add(&resource{path: path, want: refused(ReasonType), answer: always(reply{status: 200, ctype: ctype, body: body})})
+}
+
+// readsSitemaps tells whether a crawler with that token may read what the site's sitemaps name.
+func (s *site) readsSitemaps(token string) bool {
+	at := sitemapPlace
+	if s.hasSitemap() {
+		at = sitemapIndex
+	}
+	return s.held == "" && !s.forbidden(at, token)
 }

@@ -44,6 +44,7 @@ func New(cfg Config) *Web {
 		w.sites = append(w.sites, s)
 		w.byName[s.name] = s
 	}
+	w.copies()
 	w.pair()
 	for _, s := range w.sites {
 		s.buildRobots()
@@ -70,7 +71,7 @@ func (w *Web) pair() {
 		case kind == RobotsRedirect:
 			s.lender = peer
 		default:
-			s.mirror, s.pages = peer, peer.pages
+			s.mirror, s.lender, s.pages = peer, peer, peer.pages
 			peer.hostLine = peer.name
 			if peer.b.Robots == RobotsNone {
 				peer.b.Robots = RobotsAllowAll

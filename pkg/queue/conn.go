@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	neturl "net/url"
 	"strings"
 	"sync"
 	"time"
@@ -89,10 +90,10 @@ func Dial(ctx context.Context, o Options, log *slog.Logger) (*Conn, error) {
 	}
 	url := cmp.Or(o.URL, nats.DefaultURL)
 	if c.NC, err = nats.Connect(url, opts...); err != nil {
-		return nil, dialError(o, url, err)
+		return nil, dialError(o, shown(url), err)
 	}
 	if c.JS, err = jetstream.New(c.NC); err == nil {
-		err = jetStreamError(c.where(o, url), c.askForJetStream(ctx))
+		err = jetStreamError(c.where(o, shown(url)), c.askForJetStream(ctx))
 	}
 	if err == nil {
 		c.pub, err = newPublisher(c)
@@ -199,6 +200,23 @@ func (c *Conn) where(o Options, url string) string {
 	return url
 }
 
+// shown is a list of addresses without the passwords and tokens that may stand in them.
+func shown(urls string) string {
+	all := strings.Split(urls, ",")
+	for i, u := range all {
+		scheme, rest, ok := strings.Cut(u, "://")
+		if !ok {
+			scheme, rest = "", u
+		} else {
+			scheme += "://"
+		}
+		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+			all[i] = scheme + rest[at+1:]
+		}
+	}
+	return strings.Join(all, ",")
+}
+
 // dialError says what to type next.
 func dialError(o Options, url string, err error) error {
 	var unknown x509.UnknownAuthorityError
@@ -219,6 +237,9 @@ func dialError(o Options, url string, err error) error {
 		return fmt.Errorf("%s refuses TLS with us; if it wants to see a certificate, give one (--nats-cert, --nats-key): %w", url, err)
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return fmt.Errorf("%s has no TLS: give it a certificate, or leave out --nats-ca, --nats-cert and tls://: %w", url, err)
+	}
+	if bad := (*neturl.Error)(nil); errors.As(err, &bad) {
+		err = bad.Err // without the URL as it was given, password and all
 	}
 	return fmt.Errorf("connect to %s: %w", url, err)
 }

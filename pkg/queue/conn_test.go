@@ -150,13 +150,18 @@ func TestDialErrorsSayWhatToDo(t *testing.T) {
 		{Options{URL: s.ClientURL(), NKeyFile: "/no/such/file"}, "/no/such/file"},
 		{Options{URL: s.ClientURL(), CredsFile: "/no/such/creds"}, "/no/such/creds"},
 		{Options{URL: "nats://no such host:4222"}, "no such host"},
+		// A password in the address is not shown.
+		{Options{URL: "nats://a:hunter2@" + ln.Addr().String() + ",hunter2@" + ln.Addr().String()}, "nothing answers at " + nobody + "," + ln.Addr().String()},
+		{Options{URL: strings.Replace(s.ClientURL(), "nats://", "nats://a:hunter2@", 1)}, "refuses the credentials"},
+		{Options{URL: "nats://a:hunter2@h:port"}, "connect to nats://h:port"},
+		{Options{URL: strings.Replace(plain.ClientURL(), "nats://", "nats://a:hunter2@", 1)}, "has no JetStream"},
 	}
 	for _, x := range tests {
 		c, err := Dial(t.Context(), x.o, testLog(t))
 		if err == nil {
 			c.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), x.words) {
+		if err == nil || !strings.Contains(err.Error(), x.words) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("Dial(%+v) = %v, want %q in it", x.o, err, x.words)
 		}
 	}

@@ -1,0 +1,368 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// mirrors is a crawl of a web with mirrors. Time passes between two runs of it.
+type mirrors struct {
+	*rig
+	web *simweb.Server
+	log []simweb.Request // of the last run
+}
+
+// newMirrors starts a web of these hosts, and nothing else.
+func newMirrors(t *testing.T, shards int, hosts ...simweb.Behavior) *mirrors {
+	t.Helper()
+	web, err := simweb.Start(simweb.Config{Seed: 3, Hosts: len(hosts), PagesPerHost: 6, PageBytes: 2 << 10, TLS: true, Mix: func(i int) simweb.Behavior { return hosts[i] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	spec := specFor(web)
+	spec.Shards, spec.Search, spec.Seeds = shards, true, nil
+	return &mirrors{rig: &rig{t: t, spec: spec, index: true}, web: web}
+}
+
+// main is a host with pages of its own, copyOf one with those of another. Its robots.txt is text, "" for none.
+func main(name, text string) simweb.Behavior { return copyOf("", name, text) }
+
+func copyOf(of, name, text string) simweb.Behavior {
+	b := simweb.Behavior{Name: name, CopyOf: of}
+	if text != "" {
+		b.Robots, b.RobotsText, b.Disallow = simweb.RobotsCustom, text, closedBy(name, text)
+	}
+	return b
+}
+
+// closedBy is what a robots.txt made by hostLine forbids at a host: all, when it names another, but what allowPages opens.
+func closedBy(name, text string) func(path, token string) bool {
+	_, host, ok := strings.Cut(text, "Host: ")
+	if !ok || host == name+"\n" || strings.HasPrefix(host, "https:") { // of that http alone is closed: see asked
+		return nil
+	}
+	return func(path, _ string) bool {
+		return !strings.Contains(text, allowPages) || !strings.Contains(path, ".html")
+	}
+}
+
+// says gives a host another robots.txt.
+func (m *mirrors) says(name, text string) { m.web.SetRobots(name, text, closedBy(name, text)) }
+
+// allowPages opens all pages but the home against a Host line.
+const allowPages = "Allow: /*.html"
+
+// hostLine is a robots.txt that names a main host.
+func hostLine(of string, rules ...string) string {
+	text := "User-agent: *\n"
+	for _, r := range rules {
+		text += r + "\n"
+	}
+	return text + "Host: " + of + "\n"
+}
+
+// home and pages are seeds.
+func home(hosts ...string) (urls []string) {
+	for _, h := range hosts {
+		urls = append(urls, "http://"+h+"/")
+	}
+	return urls
+}
+
+func (m *mirrors) pages(hosts ...string) (urls []string) {
+	for _, h := range hosts {
+		urls = append(urls, m.web.PageURLs(h)...)
+	}
+	return urls
+}
+
+// crawl runs the crawl to its end with more seeds. The services are new ones each time, as after a restart. The log of all
+// runs so far must be polite, and no request may have been stopped at the last moment.
+func (m *mirrors) crawl(seeds ...string) crawl.Status {
+	m.t.Helper()
+	before := len(m.web.Log())
+	opt := fetcher.Options{TLS: &tls.Config{RootCAs: m.web.Roots()}}
+	for _, s := range seeds {
+		u, err := canon.Parse(s)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.spec.Seeds = append(m.spec.Seeds, string(u))
+	}
+	if m.q == nil {
+		newRigWith(m.t, m.rig, opt)
+	} else {
+		m.start(m.dir, opt)
+	}
+	m.seed()
+	st := m.wait(time.Minute)
+	m.stop()
+	for _, v := range simweb.Check(m.web.Log(), simweb.CheckOptions{Token: token}) {
+		m.t.Error(v)
+	}
+	left := st.Queued + st.InFlight
+	for _, h := range st.Held {
+		left -= h.Queued
+	}
+	if left != 0 {
+		m.t.Errorf("%d URLs are left: %+v", left, st)
+	}
+	m.log = m.web.Log()[before:]
+	return st
+}
+
+// later lets time pass while nothing runs: every time in the frontier's host records is d further back.
+func (m *mirrors) later(d time.Duration) {
+	m.t.Helper()
+	files, err := filepath.Glob(filepath.Join(m.dir, "frontier-*.db"))
+	if err != nil || len(files) != m.spec.Shards {
+		m.t.Fatalf("%d files of the frontier, %v", len(files), err)
+	}
+	for _, file := range files {
+		age(m.t, file, d)
+	}
+}
+
+func age(t testing.TB, file string, d time.Duration) {
+	t.Helper()
+	db, err := bolt.Open(file, 0o600, &bolt.Options{Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	moved := 0
+	var older func(v any) any
+	older = func(v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			for k := range v {
+				v[k] = older(v[k])
+			}
+		case []any:
+			for i := range v {
+				v[i] = older(v[i])
+			}
+		case string:
+			if at, err := time.Parse(time.RFC3339Nano, v); err == nil && !at.IsZero() {
+				moved++
+				return at.Add(-d).Format(time.RFC3339Nano)
+			}
+		}
+		return v
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		b := tx.Bucket([]byte("hosts"))
+		all := map[string][]byte{}
+		err := b.ForEach(func(k, v []byte) error { all[string(k)] = bytes.Clone(v); return nil })
+		for k, v := range all {
+			dec := json.NewDecoder(bytes.NewReader(v))
+			dec.UseNumber()
+			var h any
+			if err := dec.Decode(&h); err != nil {
+				return err
+			}
+			if v, err = json.Marshal(older(h)); err != nil {
+				return err
+			}
+			if err := b.Put([]byte(k), v); err != nil {
+				return err
+			}
+		}
+		if moved == 0 && len(all) > 0 {
+			return fmt.Errorf("%s: no time in its host records", file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// states is what `curtsy mirrors --json` says, but for since and detail: "origin state main reason evidence".
+func (m *mirrors) states() (lines []string) {
+	m.t.Helper()
+	fr, err := frontier.OpenDir(m.dir)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer fr.Close()
+	err = fr.Mirrors(func(i crawl.MirrorInfo) error {
+		if i.Since.IsZero() || time.Until(i.Since) > 0 || i.Origin != canon.URL(i.Origin+"/").Origin().String() || !strings.HasSuffix(i.Origin, i.Host) {
+			m.t.Errorf("%+v", i)
+		}
+		lines = append(lines, strings.TrimSpace(strings.Join(strings.Fields(i.Origin+" "+i.State+" "+i.Main+" "+i.Reason+" "+i.Evidence), " ")))
+		return nil
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// stored is what `curtsy pages` lists: each page's URL, and its aliases.
+func (m *mirrors) stored() map[string][]string {
+	m.t.Helper()
+	x, err := indexer.OpenDir(m.dir)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer x.Close()
+	all := map[string][]string{}
+	err = x.Pages(func(p crawl.PageInfo) error {
+		if _, twice := all[p.URL]; twice {
+			m.t.Errorf("%s is listed twice", p.URL)
+		}
+		slices.Sort(p.Aliases)
+		all[p.URL] = p.Aliases
+		return nil
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return all
+}
+
+// want checks the mirror database and the stored set. Each URL of stored may be followed by its aliases, all in one string.
+func (m *mirrors) want(states []string, stored []string) {
+	m.t.Helper()
+	slices.Sort(states)
+	if got := m.states(); !slices.Equal(got, states) {
+		m.t.Errorf("mirrors:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(states, "\n  "))
+	}
+	want := map[string][]string{}
+	for _, s := range stored {
+		f := strings.Fields(s)
+		slices.Sort(f[1:])
+		want[f[0]] = f[1:]
+	}
+	got := m.stored()
+	for _, u := range slices.Sorted(maps.Keys(want)) {
+		switch aliases, ok := got[u]; {
+		case !ok:
+			m.t.Errorf("%s is not stored", u)
+		case !slices.Equal(aliases, want[u]):
+			m.t.Errorf("%s has the aliases %q, want %q", u, aliases, want[u])
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[u]; !ok {
+			m.t.Errorf("%s is stored, aliases %q", u, got[u])
+		}
+	}
+	m.found(want)
+}
+
+// found checks that search has each page once, under the address it is stored at, with its aliases. All pages of simweb have the
+// word in common.
+func (m *mirrors) found(want map[string][]string) {
+	m.t.Helper()
+	x, err := indexer.OpenDir(m.dir)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer x.Close()
+	a, err := x.Search("page", 1000)
+	if err != nil || a.Behind > 0 {
+		m.t.Fatalf("search: %+v, %v", a, err)
+	}
+	hits := map[string]bool{}
+	also := map[string]bool{}
+	for _, h := range a.Hits {
+		if hits[h.URL] {
+			m.t.Errorf("%s is found twice", h.URL)
+		}
+		if _, ok := want[h.URL]; !ok {
+			m.t.Errorf("%s is found, and not to be stored", h.URL)
+		}
+		hits[h.URL] = true
+		for _, u := range h.Also {
+			also[u] = true
+		}
+		for _, u := range want[h.URL] {
+			if !slices.Contains(h.Also, u) {
+				m.t.Errorf("%s is found without its alias %s: also %q", h.URL, u, h.Also)
+			}
+		}
+	}
+	for u := range want {
+		if !hits[u] && !also[u] {
+			m.t.Errorf("%s is not found", u)
+		}
+	}
+}
+
+// asked counts the requests of the last run to an origin as the log spells it, but for those to robots.txt.
+func (m *mirrors) asked(origin string) (paths []string) {
+	for _, r := range m.log {
+		if r.Origin == origin && r.Path != "/robots.txt" {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
+}
+
+// quiet checks that nothing but robots.txt was asked of these hosts in the last run, nor any of them through a collapsed name.
+func (m *mirrors) quiet(hosts ...string) {
+	m.t.Helper()
+	for _, h := range hosts {
+		if paths := m.asked(h); len(paths) > 0 {
+			m.t.Errorf("%s was asked for %q", h, paths)
+		}
+	}
+}
+
+// once checks that no page was asked for twice in the last run.
+func (m *mirrors) once() {
+	m.t.Helper()
+	n := map[string]int{}
+	for _, r := range m.log {
+		if n[r.Origin+r.Path]++; n[r.Origin+r.Path] == 2 && r.Path != "/robots.txt" {
+			m.t.Errorf("%s%s was asked for twice", r.Origin, r.Path)
+		}
+	}
+}
+
+// explained checks what became of URLs: "state reason".
+func (m *mirrors) explained(want string, urls ...string) {
+	m.t.Helper()
+	fr, err := frontier.OpenDir(m.dir)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer fr.Close()
+	for _, u := range urls {
+		x, err := fr.Explain(u)
+		if got := strings.TrimSpace(x.State + " " + x.Reason); err != nil || got != want {
+			m.t.Errorf("%s is %s (%s), %v; want %s", u, got, x.Detail, err, want)
+		}
+	}
+}
+
+// apart is a name for a host in another shard than the one given, or in the same.
+func apart(prefix, other string, shards int, same bool) string {
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("%s%d.sim.test", prefix, i)
+		if (crawl.ShardOf(canon.Host(name), shards) == crawl.ShardOf(canon.Host(other), shards)) == same {
+			return name
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// The table of protocols §2.4 and the cases around it, with real fetching, storing and search: who is a mirror of whom, what is
+// stored, and that nobody is asked for a page who is closed or collapsed.
+
+const m0 = "main.sim.test"
+
+// glued are the pages of a main host, each with the same page of others as its alias.
+func (m *mirrors) glued(main string, aliases ...string) (lines []string) {
+	all := make([][]string, len(aliases))
+	for i, a := range aliases {
+		all[i] = m.web.PageURLs(a)
+	}
+	for p, u := range m.web.PageURLs(main) {
+		for i := range aliases {
+			u += " " + all[i][p]
+		}
+		lines = append(lines, u)
+	}
+	return lines
+}
+
+func TestMirrorsThreeWay(t *testing.T) {
+	for _, same := range []bool{true, false} {
+		t.Run(fmt.Sprintf("same shard %v", same), func(t *testing.T) {
+			t.Parallel()
+			a, b := apart("a", m0, 4, same), apart("b", m0, 4, same)
+			text := hostLine(m0)
+			m := newMirrors(t, 4, main(m0, text), copyOf(m0, a, text), copyOf(m0, b, text))
+			m.crawl(append(m.pages(a, b), home(m0)...)...)
+			m.want([]string{
+				"http://" + m0 + " main http://" + m0,
+				"http://" + a + " mirror http://" + m0 + " robots.txt",
+				"http://" + b + " mirror http://" + m0 + " robots.txt",
+			}, m.glued(m0))
+			m.quiet(a, b)
+			m.explained("refused mirror", m.pages(a, b)...)
+			m.explained("stored", m.pages(m0)...)
+		})
+	}
+}
+
+// A chain ends at its last member; each member is compared with that, not with its neighbour.
+func TestMirrorsChain(t *testing.T) {
+	t.Parallel()
+	const b, c = "b.sim.test", "c.sim.test"
+	a := apart("a", c, 4, false)
+	m := newMirrors(t, 4, main(c, hostLine(c)), copyOf(c, b, hostLine(c)), copyOf(c, a, hostLine(b, allowPages)))
+	m.crawl(append(m.pages(a, b), home(c)...)...)
+	glued := m.glued(c, a)
+	glued[0] = "http://" + c + "/" // a's home was closed
+	m.want([]string{
+		"http://" + a + " mirror http://" + c + " pages 5/5",
+		"http://" + b + " mirror http://" + c + " robots.txt",
+		"http://" + c + " main http://" + c,
+	}, glued)
+	m.quiet(b)
+	m.once()
+	m.explained("refused mirror", m.pages(a, b)...)
+
+	m.crawl("http://"+a+"/new.html", "http://"+b+"/new.html")
+	m.quiet(a, b)
+	m.explained("refused mirror", "http://"+a+"/new.html", "http://"+b+"/new.html")
+	m.explained("failed http-4xx", "http://"+c+"/new.html")
+}
+
+// More than five hops are a chain nobody follows; five are followed.
+func TestMirrorsLongChain(t *testing.T) {
+	t.Parallel()
+	hosts := []simweb.Behavior{main("h6.sim.test", "")}
+	for i := range 6 {
+		hosts = append(hosts, copyOf("h6.sim.test", fmt.Sprintf("h%d.sim.test", i), hostLine(fmt.Sprintf("h%d.sim.test", i+1), allowPages)))
+	}
+	m := newMirrors(t, 4, hosts...)
+	m.crawl(append(m.pages("h0.sim.test", "h1.sim.test"), home("h6.sim.test")...)...)
+	glued := m.glued("h6.sim.test", "h1.sim.test")
+	glued[0] = "http://h6.sim.test/"
+	states := []string{"http://h0.sim.test unconfirmed http://h1.sim.test chain", "http://h1.sim.test mirror http://h6.sim.test pages 5/5"}
+	for i := 2; i < 6; i++ { // asked for their robots.txt, and no page of them is known
+		states = append(states, fmt.Sprintf("http://h%d.sim.test unconfirmed http://h%d.sim.test no-evidence", i, i+1))
+	}
+	m.want(states, append(glued, m.pages("h0.sim.test")[1:]...)) // a chain is nobody's mirror: what its rules open stays its own
+}
+
+// A cycle makes nobody a mirror; its members stay closed, as each of them asks.
+func TestMirrorsCycle(t *testing.T) {
+	t.Parallel()
+	hosts := []string{"x.sim.test", "y.sim.test", "z.sim.test", "p.sim.test", "q.sim.test"}
+	next := []string{"y.sim.test", "z.sim.test", "x.sim.test", "q.sim.test", "p.sim.test"}
+	var web []simweb.Behavior
+	var states []string
+	for i, h := range hosts {
+		web = append(web, main(h, hostLine(next[i])))
+		states = append(states, "http://"+h+" unconfirmed http://"+next[i]+" cycle")
+	}
+	m := newMirrors(t, 4, append(web, main(m0, ""))...)
+	m.crawl(append(m.pages(hosts...), home(m0)...)...)
+	m.want(states, m.pages(m0))
+	m.quiet(hosts...)
+	m.explained("refused robots", m.pages(hosts...)...)
+}
+
+// A target that cannot be had confirms nothing, and the claim closes its own host all the same.
+func TestMirrorsDeadTarget(t *testing.T) {
+	t.Parallel()
+	broken := main("broken.sim.test", "")
+	broken.Robots = simweb.RobotsServerError
+	m := newMirrors(t, 4, main(m0, ""), main("a.sim.test", hostLine("nowhere.sim.test")), main("b.sim.test", hostLine("broken.sim.test")), broken)
+	m.spec.Resolve = append(m.spec.Resolve, "nowhere.sim.test=127.0.0.1:1")
+	m.crawl(append(m.pages("a.sim.test", "b.sim.test"), home(m0)...)...)
+	m.want([]string{
+		"http://a.sim.test unconfirmed http://nowhere.sim.test target-unreachable",
+		"http://b.sim.test unconfirmed http://broken.sim.test target-unreachable",
+	}, m.pages(m0))
+	m.quiet("a.sim.test", "b.sim.test", "broken.sim.test")
+
+	// The next day one of them is there, and says the same.
+	m.later(25 * time.Hour)
+	m.says("broken.sim.test", hostLine("broken.sim.test"))
+	m.says("b.sim.test", hostLine("broken.sim.test"))
+	m.crawl("http://b.sim.test/new.html")
+	m.want([]string{
+		"http://a.sim.test unconfirmed http://nowhere.sim.test target-unreachable",
+		"http://b.sim.test mirror http://broken.sim.test robots.txt",
+		"http://broken.sim.test main http://broken.sim.test",
+	}, append(m.pages(m0), m.pages("broken.sim.test")...))
+	m.quiet("a.sim.test", "b.sim.test")
+}
+
+// Whatever a host claims, it takes away nothing but its own pages (§2.5).
+func TestMirrorsHostileClaims(t *testing.T) {
+	t.Parallel()
+	const thief, liar, parrot, away = "thief.sim.test", "liar.sim.test", "parrot.sim.test", "away.sim.test"
+	borrowed := main(away, "")
+	borrowed.Robots, borrowed.Peer = simweb.RobotsRedirect, 0
+	m := newMirrors(t, 4,
+		main(m0, hostLine(m0, "Disallow: /secret")),
+		main(thief, hostLine(m0, allowPages)),           // has other pages
+		main(liar, hostLine(m0)),                        // has none that anybody may see
+		main(parrot, hostLine(m0, "Disallow: /secret")), // has the very same robots.txt
+		borrowed, // has it by a redirect
+	)
+	m.spec.MaxPagesPerHost = 20
+	seeds := append(m.pages(thief, liar, away), home(m0)...)
+	for i := range 60 {
+		seeds = append(seeds, fmt.Sprintf("http://%s/invented/%d.html", parrot, i))
+	}
+	m.crawl(append(seeds, "http://"+parrot+"/secret/1.html")...)
+	states := []string{
+		"http://" + m0 + " main http://" + m0,
+		"http://" + thief + " unconfirmed http://" + m0 + " content-differs",
+		"http://" + liar + " unconfirmed http://" + m0 + " no-evidence",
+		"http://" + parrot + " mirror http://" + m0 + " robots.txt",
+		"http://" + away + " mirror http://" + m0 + " robots.txt",
+	}
+	stored := append(m.pages(m0), m.pages(thief)[1:]...)
+	m.want(states, stored)
+	m.explained("stored", m.pages(m0)...)
+	m.explained("refused mirror", "http://"+parrot+"/secret/1.html")
+	m.quiet(liar, parrot, away)
+	invented := 0
+	for _, path := range m.asked(m0) {
+		if strings.HasPrefix(path, "/secret") {
+			t.Errorf("%s of the main host was asked for, which its own rules forbid", path)
+		}
+		if strings.HasPrefix(path, "/invented/") {
+			invented++
+		}
+	}
+	if invented == 0 || invented > 20 {
+		t.Errorf("%d invented pages were asked of the main host, want as many as the mirror may hand on, 20", invented)
+	}
+}
+
+// http://h names https://h: one host, two origins, one robots.txt.
+func TestMirrorsHTTPSTwin(t *testing.T) {
+	t.Parallel()
+	m := newMirrors(t, 4, main(m0, hostLine("https://"+m0)))
+	m.crawl(home(m0)...)
+	var stored []string
+	for _, u := range m.pages(m0) {
+		stored = append(stored, strings.Replace(u, "http:", "https:", 1))
+	}
+	m.want([]string{"http://" + m0 + " mirror https://" + m0 + " robots.txt", "https://" + m0 + " main https://" + m0}, stored)
+	m.quiet(m0)
+	if len(m.asked(m0+":443")) == 0 {
+		t.Error("no page over TLS in the log")
+	}
+	m.explained("refused mirror", home(m0)...)
+}
+
+// A site whose home and three more pages have moved for good is an alias of where it has moved to; one that has moved for now, or
+// keeps a page, is not.
+func TestMirrorsMovedSite(t *testing.T) {
+	for _, status := range []int{301, 308, 302} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			old := main("old.sim.test", "")
+			old.MovedTo, old.Moved = "http://"+m0, status
+			m := newMirrors(t, 4, main(m0, ""), old)
+			m.crawl(m.pages("old.sim.test")...)
+			states := []string{"http://old.sim.test mirror http://" + m0 + " redirect"}
+			if status == 302 {
+				states = nil
+			}
+			m.want(states, m.pages(m0))
+			m.explained("redirected redirect", m.pages("old.sim.test")...)
+			m.crawl("http://old.sim.test/more.html")
+			m.want(states, m.pages(m0))
+			if status == 302 {
+				return
+			}
+			m.quiet("old.sim.test")
+			m.explained("refused mirror", "http://old.sim.test/more.html")
+			m.explained("failed http-4xx", "http://"+m0+"/more.html")
+		})
+	}
+}
+
+// The same site with and without www., which nobody says: the one that was not known first is an alias.
+func TestMirrorsTwins(t *testing.T) {
+	t.Parallel()
+	const bare, www = "twin.sim.test", "www.twin.sim.test"
+	other := main("www.other.sim.test", "")
+	m := newMirrors(t, 4, main(bare, ""), copyOf(bare, www, ""), main("other.sim.test", ""), other)
+	m.crawl(home(bare, "other.sim.test", "www.other.sim.test")...)
+	m.crawl(m.pages(www)...)
+	states := []string{"http://" + www + " mirror http://" + bare + " www 5/5"}
+	stored := append(m.glued(bare, www), m.pages("other.sim.test", "www.other.sim.test")...)
+	m.want(states, stored)
+	m.once()
+	m.crawl("http://" + www + "/new.html")
+	m.want(states, stored)
+	m.quiet(www)
+}

@@ -1,0 +1,244 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// Mirrors in time: learned when their pages are stored already, dissolved, compared once more.
+
+const day = 24 * time.Hour
+
+// late is a site and a copy of it that does not say so yet; the pages of both are stored.
+func late(t *testing.T, shards int, same bool, features ...simweb.Feature) (m *mirrors, copy string) {
+	t.Helper()
+	copy = apart("copy", m0, shards, same)
+	site, other := main(m0, ""), copyOf(m0, copy, "")
+	site.Features, other.Features = features, features
+	m = newMirrors(t, shards, site, other)
+	m.spec.Sitemaps = true
+	m.crawl(append(m.pages(copy), home(m0)...)...)
+	return m, copy
+}
+
+// A mirror learned late: the copies stored are glued, one record each with its aliases, and nothing is asked of the mirror but its
+// robots.txt, nor of the main host what is known. When the Host line goes, all is as it was.
+func TestMirrorsLateAndDissolved(t *testing.T) {
+	for _, shards := range []int{1, 4} {
+		for _, same := range []bool{true, false} {
+			if shards == 1 && !same {
+				continue
+			}
+			t.Run(fmt.Sprintf("%d shards, same %v", shards, same), func(t *testing.T) {
+				t.Parallel()
+				m, copy := late(t, shards, same)
+				both := append(m.pages(m0), m.pages(copy)...)
+				m.want(nil, both)
+				discovered := m.crawl().Discovered
+
+				m.later(25 * time.Hour)
+				m.says(copy, hostLine(m0))
+				st := m.crawl("http://" + copy + "/new.html")
+				states := []string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}
+				m.want(states, m.glued(m0, copy))
+				m.quiet(copy)
+				if got := m.asked(m0); !slices.Equal(got, []string{"/new.html"}) {
+					t.Errorf("%q were asked of the main host, want the one page that only the mirror's links know", got)
+				}
+				m.explained("refused mirror", append(m.pages(copy), "http://"+copy+"/new.html")...)
+				m.explained("stored", m.pages(m0)...)
+				if st.Discovered != discovered+2 || st.Stored != 6 || st.ByReason["mirror"] != 7 {
+					t.Errorf("%+v", st)
+				}
+				m.isAlias(m.pages(copy)[3], m.pages(m0)[3])
+
+				// It says so for some days more.
+				m.later(25 * time.Hour)
+				m.crawl("http://" + copy + "/newer.html")
+				m.want(states, m.glued(m0, copy))
+				m.quiet(copy)
+
+				// And no longer: noticed by its upkeep, without a link.
+				m.later(25 * time.Hour)
+				m.says(copy, "")
+				st = m.crawl()
+				m.want(nil, both)
+				if st.Stored != 12 || st.ByReason["mirror"] != 0 || st.ByReason["http-4xx"] != 4 {
+					t.Errorf("%+v", st)
+				}
+				if got, want := len(m.asked(copy)), len(m.pages(copy))+2; got < want || got > want+1 { // and perhaps /data.txt
+					t.Errorf("%q were asked of what is a mirror no more, want its %d URLs once", m.asked(copy), want)
+				}
+			})
+		}
+	}
+}
+
+// isAlias checks what `curtsy page` says of an alias.
+func (m *mirrors) isAlias(u, of string) {
+	m.t.Helper()
+	x, err := indexer.OpenDir(m.dir)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer x.Close()
+	if rec, ok, err := x.Page(u); err != nil || !ok || rec.AliasOf != of {
+		m.t.Errorf("page %s: %+v, %v; want an alias of %s", u, rec, err, of)
+	}
+}
+
+// The page that came to be on both is kept once; one that is on the mirror alone, or that the main host's rules forbid, is not in
+// the listing any more, since its address is the main host's.
+func TestMirrorsLateAmongOthers(t *testing.T) {
+	t.Parallel()
+	m, copy := late(t, 4, false)
+	m.later(25 * time.Hour)
+	m.says(copy, hostLine(m0))
+	m.says(m0, "User-agent: *\nDisallow: "+pathOf(m.pages(m0)[5])+"\n")
+	m.crawl("http://" + copy + "/new.html")
+	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}, m.glued(m0, copy))
+	m.quiet(copy)
+}
+
+func pathOf(u string) string { return "/" + strings.SplitN(u, "/", 4)[3] }
+
+// Other pages, stored before the claim: it is closed, and no mirror. After 30 days, and not before, they are compared once more.
+func TestMirrorsContentDiffers(t *testing.T) {
+	t.Parallel()
+	m := newMirrors(t, 4, main(m0, ""), main("a.sim.test", ""))
+	m.crawl(append(m.pages("a.sim.test"), home(m0)...)...)
+	m.later(25 * time.Hour)
+	m.says("a.sim.test", hostLine(m0))
+	m.crawl("http://a.sim.test/new.html")
+	states := []string{"http://a.sim.test unconfirmed http://" + m0 + " content-differs"}
+	stored := append(m.pages(m0), m.pages("a.sim.test")...)
+	m.want(states, stored)
+	m.quiet("a.sim.test")
+	m.explained("refused robots", "http://a.sim.test/new.html")
+	if got := len(m.asked(m0)); got > 5 {
+		t.Errorf("%d pages were asked of the target, want five samples at most", got)
+	}
+	for range 2 {
+		m.later(25 * time.Hour)
+		m.crawl("http://a.sim.test/newer.html")
+		m.want(states, stored)
+		m.quiet("a.sim.test", m0)
+	}
+	m.later(30 * day)
+	m.crawl("http://a.sim.test/newest.html")
+	m.want(states, stored)
+	m.quiet("a.sim.test")
+	if got := len(m.asked(m0)); got == 0 || got > 5 {
+		t.Errorf("%d pages were asked of the target a month later, want some samples, five at most", got)
+	}
+}
+
+// A merge for which there is no evidence any more dissolves: the pages are stored under their own names again.
+func TestMirrorsEvidenceExpires(t *testing.T) {
+	t.Parallel()
+	const bare, www = "twin.sim.test", "www.twin.sim.test"
+	m := newMirrors(t, 4, main(bare, ""), copyOf(bare, www, ""), main("old.sim.test", ""), main("sold.sim.test", ""))
+	m.crawl(home(bare)...)
+	m.crawl(m.pages(www)...)
+	states := []string{"http://" + www + " mirror http://" + bare + " www 5/5"}
+	m.want(states, append(m.glued(bare, www), m.pages("old.sim.test", "sold.sim.test")...))
+	for _, u := range m.pages(bare) {
+		m.web.Override(u, &simweb.Answer{Body: "<title>page</title>This site was sold to somebody else, who has nothing but this: " + u})
+	}
+	m.later(31 * day)
+	m.crawl()
+	if got := m.states(); len(got) != 0 {
+		t.Errorf("mirrors: %q", got)
+	}
+	got := m.stored()
+	for _, u := range append(m.pages(www), m.pages(bare)...) {
+		if aliases, ok := got[u]; !ok || len(aliases) > 0 {
+			t.Errorf("%s: stored %v, aliases %q", u, ok, aliases)
+		}
+	}
+}
+
+// What a mirror says in /data.txt and its sitemaps is not used while the merge stands (§7); the main host's is.
+func TestMirrorsDataTxtAndSitemaps(t *testing.T) {
+	t.Parallel()
+	m, copy := late(t, 4, false, simweb.FeatureDataYAML, simweb.FeatureSitemap)
+	both, mine := map[string]int{m0: 3, copy: 3}, map[string]int{m0: 3}
+	if got := m.datasets(m0, copy); !maps.Equal(got, both) {
+		t.Fatalf("datasets of %v, want %v", got, both)
+	}
+	m.later(25 * time.Hour)
+	m.says(copy, hostLine(m0)+"Sitemap: http://"+m0+"/sitemap.xml\n")
+	m.crawl("http://" + copy + "/new.html")
+	if got := m.datasets(m0, copy); !maps.Equal(got, mine) {
+		t.Errorf("datasets of %v while the merge stands, want %v", got, mine)
+	}
+	m.later(8 * day) // data.txt is due again
+	m.crawl("http://" + copy + "/newer.html")
+	m.quiet(copy)
+	if got := m.datasets(m0, copy); !maps.Equal(got, mine) {
+		t.Errorf("datasets of %v a week later, want %v", got, mine)
+	}
+	m.later(25 * time.Hour)
+	m.says(copy, "")
+	m.crawl()
+	if got := m.datasets(m0, copy); !maps.Equal(got, both) {
+		t.Errorf("datasets of %v after the merge was dissolved, want %v", got, both)
+	}
+}
+
+// datasets counts those in the catalogue by the host whose /data.txt tells of them.
+func (m *mirrors) datasets(hosts ...string) map[string]int {
+	m.t.Helper()
+	x, err := indexer.OpenDir(m.dir)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer x.Close()
+	by := map[string]int{}
+	err = x.Datasets(token, func(d crawl.DatasetInfo) error {
+		text, err := json.Marshal(d)
+		for _, h := range hosts {
+			if strings.Contains(string(text), "http://"+h+"/data.txt") {
+				by[h]++
+			}
+		}
+		return err
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return by
+}
+
+// A twin closes nothing to us, and is left alone all the same: its evidence is renewed by a few samples, and its sitemaps are not read.
+func TestMirrorsTwinIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	const bare, www = "twin.sim.test", "www.twin.sim.test"
+	m := newMirrors(t, 4, main(bare, ""), copyOf(bare, www, "User-agent: *\nSitemap: /sitemap.xml\n"))
+	m.spec.Sitemaps = true
+	m.crawl(home(bare)...)
+	m.crawl(m.pages(www)...)
+	states := []string{"http://" + www + " mirror http://" + bare + " www 5/5"}
+	m.want(states, m.glued(bare, www))
+	m.later(31 * day)
+	m.crawl()
+	m.want(states, m.glued(bare, www))
+	paths := m.asked(www)
+	if len(paths) != 5 {
+		t.Errorf("%q were asked of an alias, want five samples", paths)
+	}
+	for _, p := range paths {
+		if !slices.Contains(m.pages(www), "http://"+www+p) {
+			t.Errorf("%s was asked of an alias", p)
+		}
+	}
+}
