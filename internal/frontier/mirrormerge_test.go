@@ -233,6 +233,63 @@ func TestAMergeAndItsEnd(t *testing.T) {
 	}
 }
 
+// A merge, and its end, killed at every step there is, one after the other: mirror database, records, accounting and what the indexer
+// was told come out the same.
+func TestAMergeKilledAtEveryStep(t *testing.T) {
+	defer func(n int) { mirrorStretch = n }(mirrorStretch)
+	mirrorStretch = 2
+	for _, shards := range []int{1, 3} {
+		// play merges and dissolves, and returns what there was after each, and the points passed.
+		play := func(killAt int) (results []string, points int) {
+			synctest.Test(t, func(t *testing.T) {
+				web, main, mirror := lateWeb(shards)
+				web[main].pages, web[mirror].pages = copyPages(4), copyPages(4)
+				g := newRig(t, shards, web)
+				result := func() {
+					text := fmt.Sprintf("%q\n%q\n%q\n", g.mirrors(), g.stored(), g.urls())
+					for _, u := range slices.Sorted(maps.Keys(g.pages)) {
+						text += fmt.Sprintf("%s of %q\n", u, g.pages[u].aliasOf)
+					}
+					results = append(results, text)
+					g.verify()
+				}
+				g.seed("http://"+mirror+"/", "http://"+main+"/")
+				g.run(time.Hour)
+				g.points, g.killAt = 0, killAt
+				g.web["http://"+mirror].robots = hostLine(main)
+				time.Sleep(25 * time.Hour)
+				before := g.asked(mirror)
+				g.seed("http://" + mirror + "/new")
+				g.run(time.Hour)
+				result()
+				if n := g.asked(mirror) - before; n > 0 {
+					t.Errorf("%d page requests to the mirror", n)
+				}
+				g.web["http://"+mirror].robots = "404"
+				g.run(30 * time.Hour)
+				result()
+				if points = g.points; killAt > 0 && killAt <= points && g.kills != 1 {
+					t.Errorf("%d kills", g.kills)
+				}
+			})
+			return results, points
+		}
+		want, points := play(0)
+		if points < 40 || !strings.Contains(want[0], "mirror of") || strings.Contains(want[1], "mirror of") {
+			t.Fatalf("%d points; undisturbed:\n%s", points, strings.Join(want, "\n"))
+		}
+		for k := 1; k <= points; k++ {
+			if got, _ := play(k); !slices.Equal(got, want) {
+				t.Errorf("%d shards: killed at step %d of %d:\n%s\nwant\n%s", shards, k, points, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			if t.Failed() {
+				t.Fatalf("step %d of %d", k, points)
+			}
+		}
+		t.Logf("%d shards: killed at each of %d steps", shards, points)
+	}
+}
+
 // What is found on a mirror after the merge goes to the main host, and is charged to the mirror.
 func TestLaterLinksAreHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

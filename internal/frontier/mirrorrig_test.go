@@ -27,7 +27,9 @@ type rig struct {
 	data   map[string]bool // origins whose data.txt is held
 
 	requests map[string][]string // by origin: paths, in order
-	kill     *rand.Rand          // nil: nobody is killed
+	kill     *rand.Rand          // nil: nobody is killed at random
+	killAt   int                 // kill at this point, see point; 0: at none
+	points   int                 // passed so far
 	kills    int
 }
 
@@ -70,11 +72,28 @@ func (g *rig) seed(urls ...string) {
 
 // maybeKill kills a shard now and then: what it had not committed is gone, what it had sent may be sent again.
 func (g *rig) maybeKill(b *bench) {
-	if g.kill != nil && g.kill.IntN(25) == 0 {
-		g.kills++
-		b.crash()
-		b.open()
+	if b.s.changes > 0 && g.point(b) {
+		return
 	}
+	if g.kill != nil && g.kill.IntN(25) == 0 {
+		g.killed(b)
+	}
+}
+
+// point is a moment at which a crash has consequences of its own: something has changed and is not committed, or was sent, and that is
+// not noted. It reports whether the shard was killed there.
+func (g *rig) point(b *bench) bool {
+	if g.points++; g.points != g.killAt {
+		return false
+	}
+	g.killed(b)
+	return true
+}
+
+func (g *rig) killed(b *bench) {
+	g.kills++
+	b.crash()
+	b.open()
 }
 
 // run lets the crawl go on until there is nothing more to do, or d has passed. What is upkeep only is done when its time
@@ -135,9 +154,11 @@ func (g *rig) step() (busy bool) {
 			if g.kill != nil && g.kill.IntN(5) == 0 {
 				b.commit()
 			}
-			if g.kill != nil && g.kill.IntN(50) == 0 { // killed after sending, before that is noted
-				b.crash()
-				b.open()
+			if g.point(b) { // killed after sending, before that is noted
+				break
+			}
+			if g.kill != nil && g.kill.IntN(50) == 0 {
+				g.killed(b)
 				break
 			}
 			b.s.markSent(m.n)
