@@ -54,19 +54,15 @@ func (r *jsonReader) dataPackage(m map[string]any) {
 }
 
 func packageLicense(r *jsonReader, v any) string {
+	var all []string
 	for _, e := range list(v) {
-		if s, ok := e.(string); ok {
-			return cut(s)
-		}
 		if l, ok := e.(map[string]any); ok {
-			for _, key := range []string{"name", "path", "url", "title"} {
-				if s := r.text(l[key]); s != "" {
-					return s
-				}
-			}
+			all = append(all, knownLicense(r.text(l["name"]), r.text(l["path"]), r.text(l["url"]), r.text(l["title"])))
+		} else {
+			all = append(all, r.text(e))
 		}
 	}
-	return ""
+	return oneLicense(all)
 }
 
 // resource adds a resource's files; a digest and a size are a single file's.

@@ -2,9 +2,11 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -204,13 +206,14 @@ func (r *jsonReader) dataset(n node) {
 	c.Issued = r.text(first(n, "issued", "datePublished"))
 	c.Modified = r.text(first(n, "modified", "dateModified"))
 	c.Version = r.text(first(n, "version", "hasVersion"))
+	var licenses []string
 	for _, v := range list(n.keys["distribution"]) {
 		if f, license, ok := r.file(v); ok && len(c.Files) < maxFiles {
-			c.Files = append(c.Files, f)
-			if c.License == "" {
-				c.License = license // DCAT says it of each distribution
-			}
+			c.Files, licenses = append(c.Files, f), append(licenses, license)
 		}
+	}
+	if c.License == "" {
+		c.License = oneLicense(licenses) // DCAT says it of each distribution
 	}
 	r.columns(&c, n)
 	if c.Title == "" && len(c.Files) == 0 {
@@ -246,10 +249,11 @@ func first(n node, names ...string) any {
 	return nil
 }
 
-// file is one distribution, and the licence it names. Without an address to download from there is nothing to have.
+// file is one distribution, and the licence it names. Without an address to download from there is nothing to have; what
+// Croissant says is contained in another file has none of its own.
 func (r *jsonReader) file(v any) (f crawl.DatasetFile, license string, ok bool) {
 	n, ok := r.node(v)
-	if !ok {
+	if !ok || n.has("containedIn") {
 		return f, "", false
 	}
 	f.URL = r.link(first(n, "contentUrl", "downloadURL"))
@@ -379,23 +383,49 @@ func resolve(base *url.URL, ref string) string {
 	return u.String()
 }
 
-// license is a licence's address where there is one, else its name.
+// license is a licence's address where there is one, else its name; whichever of them names a licence that is known.
 func (r *jsonReader) license(v any) string {
+	var all []string
 	for _, e := range list(v) {
 		if n, ok := r.node(e); ok {
-			if u := r.text(first(n, "url", "@id")); u != "" {
-				return u
+			id := r.text(n.raw["@id"])
+			if identifier(id) == "" {
+				id = "" // a name within the document
 			}
-		} else if m, is := e.(map[string]any); is {
-			if id, ok := m["@id"].(string); ok { // refers to what is not in the document
-				return cut(id)
-			}
-		}
-		if s := r.text(e); s != "" {
-			return s
+			all = append(all, knownLicense(r.text(n.keys["url"]), id, r.text(e)))
+		} else if m, is := e.(map[string]any); is && m["@value"] == nil { // refers to what is not in the document
+			all = append(all, cut(plainText(m["@id"])))
+		} else {
+			all = append(all, r.text(e))
 		}
 	}
-	return ""
+	return oneLicense(all)
+}
+
+// knownLicense is the first of several ways to name one licence that names a known one, else the first at all.
+func knownLicense(ways ...string) (first string) {
+	for _, w := range ways {
+		if SPDX(w) != "" {
+			return w
+		}
+		first = cmp.Or(first, w)
+	}
+	return first
+}
+
+// oneLicense is what a list of licences comes to: the first when all are the same, else all of them. Which of several is meant, or
+// whether all are, is not guessed.
+func oneLicense(all []string) string {
+	var out []string
+	for _, l := range all {
+		if l != "" && !slices.ContainsFunc(out, func(o string) bool { return sameWords(o, l) || SPDX(o) != "" && SPDX(o) == SPDX(l) }) {
+			out = append(out, l)
+		}
+		if len(out) == 20 {
+			break
+		}
+	}
+	return cut(strings.Join(out, "; "))
 }
 
 // text is the first text of v: itself, or what a node is called.

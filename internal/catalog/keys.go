@@ -14,19 +14,19 @@ import (
 
 // understood reports whether a key is one of those, and sets what it is for.
 func understood(c *crawl.DatasetClaim, base string, field datatxt.Field) bool {
-	v := field.Value
+	v, name := field.Value, strings.ToLower(field.Name)
 	text := v.Text
 	to := map[string]*string{
 		"publisher": &c.Publisher, "version": &c.Version, "issued": &c.Issued, "modified": &c.Modified, "identifier": &c.ID, "page": &c.Page,
-	}[field.Name]
-	lists := map[string]*[]string{"creators": &c.Creators, "keywords": &c.Keywords}[field.Name]
+	}[name]
+	lists := map[string]*[]string{"creators": &c.Creators, "keywords": &c.Keywords}[name]
 	switch {
 	case to != nil:
-		if field.Name == "identifier" {
+		if name == "identifier" {
 			if text = identifier(text); text != v.Text && *to == "" {
 				*to = text // and as it is written among the other keys
 			}
-		} else if field.Name == "page" {
+		} else if name == "page" {
 			text = absolute(base, text)
 		}
 		// Said in another way it would not come back as it was written.
@@ -42,7 +42,7 @@ func understood(c *crawl.DatasetClaim, base string, field datatxt.Field) bool {
 		}
 		*lists = all
 		return true
-	case field.Name == "files":
+	case name == "files":
 		return fileDetails(c, base, v)
 	}
 	return false

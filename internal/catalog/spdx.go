@@ -154,7 +154,7 @@ var spdxNames = map[string]string{
 	"cc zero 1.0": "CC0-1.0", "open data commons open database license (odbl) v1.0": "ODbL-1.0",
 	"open data commons open database license v1.0": "ODbL-1.0", "open database license (odbl) v1.0": "ODbL-1.0", "odbl 1.0": "ODbL-1.0",
 	"open data commons attribution license v1.0": "ODC-By-1.0", "odc-by 1.0": "ODC-By-1.0",
-	"open data commons public domain dedication and license v1.0": "PDDL-1.0", "pddl 1.0": "PDDL-1.0",
+	"odc-pddl-1.0": "PDDL-1.0", "open data commons public domain dedication and license v1.0": "PDDL-1.0", "pddl 1.0": "PDDL-1.0",
 	"apache license 2.0": "Apache-2.0", "apache license, version 2.0": "Apache-2.0", "apache 2.0": "Apache-2.0",
 	"mit license": "MIT", "the mit license": "MIT", "isc license": "ISC", "mozilla public license 2.0": "MPL-2.0", "the unlicense": "Unlicense",
 	"open government licence v3.0": "OGL-UK-3.0", "uk open government licence v3.0": "OGL-UK-3.0", "uk open government licence (ogl v3.0)": "OGL-UK-3.0",
