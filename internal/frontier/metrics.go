@@ -43,7 +43,7 @@ func newMetrics(reg prometheus.Registerer, f *Frontier) *metrics {
 	}, []string{"owed"})
 	m.again = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "curtsy", Subsystem: "frontier", Name: "pages_again_total",
-		Help: "Pages held that were asked for again, by what was found: the same page, another one, or nothing that tells (the copy is kept).",
+		Help: "Pages held that were asked for again, by what was found: the same page, another one, one that differs only in what always does (noise), or nothing that tells (the copy is kept).",
 	}, []string{"found"})
 	m.readyTime = seconds("shard_ready_seconds", "Time from taking a shard to knowing all that is in its log.")
 	if reg != nil {
