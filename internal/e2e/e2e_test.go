@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/ask"
@@ -35,7 +36,8 @@ type rig struct {
 	pages    atomic.Int64
 	dir      string
 	services []interface{ SetSpec(crawl.Spec) error }
-	index    bool // with an indexer instead of a sink
+	index    bool                  // with an indexer instead of a sink
+	metrics  prometheus.Registerer // of the frontier; nil: none
 	stop     func()
 }
 
@@ -96,7 +98,7 @@ func (r *rig) start(dir string, opt fetcher.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fr, err := frontier.New(r.q, r.spec, frontier.Options{Dir: dir, Instance: "f1", Embedded: true, Log: log, CrawlLog: lines})
+	fr, err := frontier.New(r.q, r.spec, frontier.Options{Dir: dir, Instance: "f1", Embedded: true, Log: log, CrawlLog: lines, Registry: r.metrics})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -26,7 +27,8 @@ import (
 type mirrors struct {
 	*rig
 	web *simweb.Server
-	log []simweb.Request // of the last run
+	log []simweb.Request   // of the last run
+	met map[string]float64 // metrics of mirrors at its end, by name and label
 }
 
 // newMirrors starts a web of these hosts, and nothing else.
@@ -107,6 +109,8 @@ func (m *mirrors) crawl(seeds ...string) crawl.Status {
 		}
 		m.spec.Seeds = append(m.spec.Seeds, string(u))
 	}
+	reg := prometheus.NewRegistry()
+	m.metrics = reg
 	if m.q == nil {
 		newRigWith(m.t, m.rig, opt)
 	} else {
@@ -114,6 +118,7 @@ func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	}
 	m.seed()
 	st := m.wait(time.Minute)
+	m.met = mirrorMetrics(m.t, reg)
 	m.stop()
 	for _, v := range simweb.Check(m.web.Log(), simweb.CheckOptions{Token: token}) {
 		m.t.Error(v)
@@ -365,4 +370,28 @@ func apart(prefix, other string, shards int, same bool) string {
 			return name
 		}
 	}
+}
+
+// mirrorMetrics are the metrics of mirrors, without their common prefix.
+func mirrorMetrics(t testing.TB, reg *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		name, ok := strings.CutPrefix(f.GetName(), "curtsy_frontier_mirror")
+		if !ok {
+			continue
+		}
+		for _, x := range f.GetMetric() {
+			full := name
+			for _, l := range x.GetLabel() {
+				full += " " + l.GetValue()
+			}
+			all[full] = x.GetCounter().GetValue() + x.GetGauge().GetValue()
+		}
+	}
+	return all
 }

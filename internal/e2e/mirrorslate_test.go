@@ -59,6 +59,7 @@ func TestMirrorsLateAndDissolved(t *testing.T) {
 				if st.Discovered != discovered+2 || st.Stored != 6 || st.ByReason["mirror"] != 7 {
 					t.Errorf("%+v", st)
 				}
+				m.counted(map[string]float64{"_claims_total": 1, "s_merged_total host": 1, "s_dissolved_total": 0, "s mirror": 1, "s unconfirmed": 0})
 				m.isAlias(m.pages(copy)[3], m.pages(m0)[3])
 
 				// It says so for some days more.
@@ -75,11 +76,19 @@ func TestMirrorsLateAndDissolved(t *testing.T) {
 				if st.Stored != 12 || st.ByReason["mirror"] != 0 || st.ByReason["http-4xx"] != 4 {
 					t.Errorf("%+v", st)
 				}
+				m.counted(map[string]float64{"_claims_total": 0, "s_dissolved_total": 1, "s mirror": 0, "s unconfirmed": 0})
 				if got, want := len(m.asked(copy)), len(m.pages(copy))+2; got < want || got > want+1 { // and perhaps /data.txt
 					t.Errorf("%q were asked of what is a mirror no more, want its %d URLs once", m.asked(copy), want)
 				}
 			})
 		}
+	}
+}
+
+func (m *mirrors) counted(want map[string]float64) {
+	m.t.Helper()
+	if !maps.Equal(m.met, want) {
+		m.t.Errorf("metrics %v, want %v", m.met, want)
 	}
 }
 

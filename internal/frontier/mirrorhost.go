@@ -29,10 +29,11 @@ func (s *shard) mirrorStep(h *host, i int, now time.Time, do func(*mirror, *mirr
 	m := o.Mirror
 	if m == nil {
 		m = new(mirror)
-		c := s.copiedClaim(h, o)
-		m.Claim, m.Target, m.Digest = c.Kind, c.Target, c.Digest
+		if c := s.copiedClaim(h, o); c.Kind <= crawl.ClaimNone { // another is news
+			m.Claim, m.Digest = c.Kind, c.Digest
+		}
 	}
-	wasMirrored, wasMain := m.mirrored(), m.Main
+	was := *m
 	e := s.mirrorEnv(h, i, now)
 	do(m, e)
 	s.touch(h)
@@ -46,7 +47,8 @@ func (s *shard) mirrorStep(h *host, i int, now time.Time, do func(*mirror, *mirr
 			s.mirrorsDue = m.Due
 		}
 	}
-	if m.mirrored() != wasMirrored || m.Main != wasMain {
+	s.met.mirrorStep(&was, m)
+	if m.mirrored() != was.mirrored() || m.Main != was.Main {
 		if err := s.mirrorTurned(h, i, now); err != nil {
 			return err
 		}

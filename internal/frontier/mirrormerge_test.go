@@ -240,7 +240,7 @@ func TestAMergeKilledAtEveryStep(t *testing.T) {
 	mirrorStretch = 2
 	for _, shards := range []int{1, 3} {
 		// play merges and dissolves, and returns what there was after each, and the points passed.
-		play := func(killAt int) (results []string, points int) {
+		play := func(killAt int, saved bool) (results []string, points int) {
 			synctest.Test(t, func(t *testing.T) {
 				web, main, mirror := lateWeb(shards)
 				web[main].pages, web[mirror].pages = copyPages(4), copyPages(4)
@@ -255,7 +255,7 @@ func TestAMergeKilledAtEveryStep(t *testing.T) {
 				}
 				g.seed("http://"+mirror+"/", "http://"+main+"/")
 				g.run(time.Hour)
-				g.points, g.killAt = 0, killAt
+				g.points, g.killAt, g.saved = 0, killAt, saved
 				g.web["http://"+mirror].robots = hostLine(main)
 				time.Sleep(25 * time.Hour)
 				before := g.asked(mirror)
@@ -274,19 +274,20 @@ func TestAMergeKilledAtEveryStep(t *testing.T) {
 			})
 			return results, points
 		}
-		want, points := play(0)
+		want, points := play(0, false)
 		if points < 40 || !strings.Contains(want[0], "mirror of") || strings.Contains(want[1], "mirror of") {
 			t.Fatalf("%d points; undisturbed:\n%s", points, strings.Join(want, "\n"))
 		}
-		for k := 1; k <= points; k++ {
-			if got, _ := play(k); !slices.Equal(got, want) {
-				t.Errorf("%d shards: killed at step %d of %d:\n%s\nwant\n%s", shards, k, points, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		for k := range 2 * points {
+			saved := k%2 == 1
+			if got, _ := play(k/2+1, saved); !slices.Equal(got, want) {
+				t.Errorf("%d shards: killed at step %d of %d:\n%s\nwant\n%s", shards, k/2+1, points, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			if t.Failed() {
-				t.Fatalf("step %d of %d", k, points)
+				t.Fatalf("step %d of %d, committed before: %v", k/2+1, points, saved)
 			}
 		}
-		t.Logf("%d shards: killed at each of %d steps", shards, points)
+		t.Logf("%d shards: killed at each of %d steps, before and after a commit", shards, points)
 	}
 }
 

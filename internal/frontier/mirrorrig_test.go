@@ -29,6 +29,7 @@ type rig struct {
 	requests map[string][]string // by origin: paths, in order
 	kill     *rand.Rand          // nil: nobody is killed at random
 	killAt   int                 // kill at this point, see point; 0: at none
+	saved    bool                // what had changed by then was just committed
 	points   int                 // passed so far
 	kills    int
 }
@@ -85,6 +86,9 @@ func (g *rig) maybeKill(b *bench) {
 func (g *rig) point(b *bench) bool {
 	if g.points++; g.points != g.killAt {
 		return false
+	}
+	if g.saved {
+		b.commit()
 	}
 	g.killed(b)
 	return true

@@ -325,3 +325,17 @@ func (m *mirror) tick(e *mirrorEnv) {
 		m.Due, m.Soon = time.Time{}, false
 	}
 }
+
+// shift moves the times to another machine's clock, see arrive. What is waited for is waited for as long as was left; evidence is not
+// younger for having been on the way, nor is the next look at it later, and nothing is from the future.
+func (m *mirror) shift(d time.Duration, move func(*time.Time, time.Duration)) {
+	for _, t := range []*time.Time{&m.Since, &m.Proved, &m.Compared} {
+		move(t, min(d, 0))
+	}
+	move(&m.Gone, d)
+	move(&m.Asked, d)
+	if m.Trial == "" {
+		d = min(d, 0)
+	}
+	move(&m.Due, d)
+}

@@ -552,6 +552,40 @@ func TestMirrorsInTime(t *testing.T) {
 	})
 }
 
+// A shard that moves to a machine with another clock, or after a while: what is waited for is waited for, and what is known gets no
+// younger.
+func TestMirrorTimesShift(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	for _, c := range []struct {
+		trial                   string
+		d                       time.Duration
+		known, gone, asked, due time.Duration
+	}{
+		{"", 10 * time.Hour, 0, 10 * time.Hour, 10 * time.Hour, 0},
+		{"", -10 * time.Hour, -10 * time.Hour, -10 * time.Hour, -10 * time.Hour, -10 * time.Hour},
+		{trialClaim, 10 * time.Hour, 0, 10 * time.Hour, 10 * time.Hour, 10 * time.Hour},
+	} {
+		m := &mirror{Trial: c.trial, Since: at, Proved: at, Compared: at, Gone: at, Asked: at, Due: at}
+		h := &host{Origins: []origin{{Mirror: m}, {Mirror: new(mirror)}}}
+		h.shift(c.d)
+		for _, x := range []struct {
+			name string
+			got  time.Time
+			want time.Duration
+		}{
+			{"since", m.Since, c.known}, {"proved", m.Proved, c.known}, {"compared", m.Compared, c.known},
+			{"gone", m.Gone, c.gone}, {"asked", m.Asked, c.asked}, {"due", m.Due, c.due},
+		} {
+			if got := x.got.Sub(at); got != x.want {
+				t.Errorf("trial %q, %v: %s moved by %v, want %v", c.trial, c.d, x.name, got, x.want)
+			}
+		}
+		if z := h.Origins[1].Mirror; !z.Since.IsZero() || !z.Due.IsZero() || !z.Gone.IsZero() {
+			t.Errorf("%+v: times that are none", z)
+		}
+	}
+}
+
 func TestRedirectAliases(t *testing.T) {
 	page := map[string]string{"/": "root"}
 	moved := func(w *mirrorWorld, from, to string) {

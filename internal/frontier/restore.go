@@ -356,9 +356,7 @@ func (h *host) shift(d time.Duration) {
 		move(&o.History.RetryAt, d)
 		move(&o.History.Since, d)
 		if m := o.Mirror; m != nil {
-			for _, t := range []*time.Time{&m.Due, &m.Asked, &m.Gone, &m.Proved, &m.Compared} {
-				move(t, d)
-			}
+			m.shift(d, move)
 		}
 		// A copy is not younger for having been on the way, and none is from the future.
 		move(&o.History.Fetched, min(d, 0))
