@@ -17,7 +17,7 @@ import (
 )
 
 // specPackages are the packages whose clauses formats.md lists.
-var specPackages = []string{"robots", "robotstag", "datatxt"}
+var specPackages = []string{"robots", "robotstag", "datatxt", "rup"}
 
 // TestFormats: formats.md and the tests say the same.
 func TestFormats(t *testing.T) {

@@ -297,7 +297,6 @@ func (e *enc) result(r *Result) {
 	e.str(14, r.LastModified)
 	e.bool(15, r.NotModified)
 	e.bool(16, r.Kept)
-	e.uint(17, r.Likeness)
 }
 
 // AppendPages encodes a batch of pages.

@@ -2,7 +2,6 @@ package rup
 
 import (
 	"fmt"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -79,12 +78,4 @@ func (a *Answer) word(name string) (string, error) {
 		return w, nil
 	}
 	return "", fmt.Errorf("%w: no line that starts with %s", ErrMalformed, name)
-}
-
-// FormType is the media type of requests.
-const FormType = "application/x-www-form-urlencoded"
-
-func isForm(contentType string) bool {
-	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && media == FormType
 }

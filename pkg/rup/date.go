@@ -5,26 +5,18 @@ import (
 	"time"
 )
 
-// dateForms are those that a report may use (§6.4): ours, RFC 3339, 1123, 822,
-// 850 and asctime, with the slips that mail shows.
+// dateForms are those that a report may use (§6.4), without weekday and zone,
+// which are read apart: ours, RFC 3339, 1123 and 822, 850, asctime.
 var dateForms = []string{
 	time.DateOnly,
-	time.RFC3339Nano,
-	time.ANSIC,
-	time.RFC850,
-	"Monday, 02-Jan-06 15:04:05 -0700",
-	"Mon, 2 Jan 2006 15:04:05 MST",
-	"Mon, 2 Jan 2006 15:04:05 -0700",
-	"2 Jan 2006 15:04:05 MST",
-	"2 Jan 2006 15:04:05 -0700",
-	"2 Jan 06 15:04:05 MST",
-	"2 Jan 06 15:04:05 -0700",
-	"2 Jan 06 15:04 MST",
-	"2 Jan 06 15:04 -0700",
-	"Mon, 2 Jan 06 15:04:05 MST",
-	"Mon, 2 Jan 06 15:04:05 -0700",
-	"Mon, 2 Jan 06 15:04 MST",
-	"Mon, 2 Jan 06 15:04 -0700",
+	"2006-01-02T15:04:05",
+	"2 Jan 2006 15:04:05",
+	"2 Jan 2006 15:04",
+	"2 Jan 06 15:04:05",
+	"2 Jan 06 15:04",
+	"2-Jan-06 15:04:05",
+	"2-Jan-2006 15:04:05",
+	"Jan 2 15:04:05 2006",
 }
 
 // parseDate reads a date; one without a time of day is at 00:00 UTC. The zero
@@ -33,27 +25,61 @@ func parseDate(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, true
 	}
-	if len(s) > 64 {
+	words := strings.Fields(s)
+	if len(s) > 64 || len(words) == 0 {
 		return time.Time{}, false
 	}
+	if weekdays[strings.TrimSuffix(words[0], ",")] && len(words) > 1 {
+		words = words[1:]
+	}
+	zone := time.UTC
+	if last := len(words) - 1; last > 0 {
+		if z, ok := zoneOf(words[last]); ok {
+			zone, words = z, words[:last]
+		}
+	} else if clock, z, ok := cutZone(words[0]); ok {
+		words[0], zone = clock, z
+	}
 	for _, form := range dateForms {
-		t, err := time.ParseInLocation(form, s, time.UTC)
-		if err != nil {
-			continue
+		if t, err := time.ParseInLocation(form, strings.Join(words, " "), zone); err == nil {
+			return t.UTC(), true
 		}
-		// Go knows no zone by name but its own, and takes any other for UTC.
-		if zone, offset := t.Zone(); offset == 0 && strings.HasSuffix(form, "MST") && zone != "UTC" && zone != "GMT" {
-			hours, ok := zones[zone]
-			if !ok {
-				return time.Time{}, false
-			}
-			t = t.Add(time.Duration(-hours) * time.Hour)
-		}
-		return t.UTC(), true
 	}
 	return time.Time{}, false
 }
 
-// zones are the names of RFC 822, in hours east. The same letters mean other
-// zones elsewhere, so others are not guessed.
-var zones = map[string]int{"UT": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+// cutZone splits off the zone of RFC 3339, which touches the time.
+func cutZone(word string) (clock string, zone *time.Location, ok bool) {
+	i := strings.LastIndexAny(word, "Z+-")
+	if i < len("2006-01-02T") || word[len("2006-01-02")] != 'T' {
+		return "", nil, false
+	}
+	zone, ok = zoneOf(word[i:])
+	return word[:i], zone, ok
+}
+
+// zoneOf reads a zone: the names of RFC 822, or a numeric offset. Other names
+// are refused: the same letters mean different zones in different places.
+func zoneOf(s string) (*time.Location, bool) {
+	if hours, ok := zones[s]; ok {
+		return time.FixedZone(s, hours*60*60), true
+	}
+	for _, form := range []string{"-0700", "-07:00"} {
+		if t, err := time.Parse(form, s); err == nil {
+			_, offset := t.Zone()
+			return time.FixedZone(s, offset), true
+		}
+	}
+	return nil, false
+}
+
+var (
+	// zones are names of zones, in hours east.
+	zones = map[string]int{
+		"GMT": 0, "UTC": 0, "UT": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+	}
+	weekdays = map[string]bool{
+		"Mon": true, "Tue": true, "Wed": true, "Thu": true, "Fri": true, "Sat": true, "Sun": true, "Monday": true, "Tuesday": true,
+		"Wednesday": true, "Thursday": true, "Friday": true, "Saturday": true, "Sunday": true,
+	}
+)

@@ -99,6 +99,9 @@ func (r Request) Values() url.Values {
 	return v
 }
 
+// FormType is the media type of requests.
+const FormType = "application/x-www-form-urlencoded"
+
 // Form returns the body of a POST of type application/x-www-form-urlencoded.
 // That is how requests are to be sent: keys in a URL end up in logs.
 func (r Request) Form() string { return r.Values().Encode() }

@@ -116,17 +116,17 @@ func (s *State) Answer(now time.Time, t Terms, n int64) []Step {
 	if s.Doing != DoAsk {
 		return []Step{s.wait(now, t)} // an answer that comes twice
 	}
-	var steps []Step
+	// Reports that came in while we asked may be numbered above n, so n is held
+	// against what was there when we began.
+	lost := n < s.Then
 	s.idle()
 	s.Known, s.Heard = n, now
-	if n < s.Then {
-		// Reports that came in while we asked may be numbered above n, so n is
-		// held against what was there when we began.
-		steps = append(s.release(steps, now, 0), s.reindex(now))
+	if lost {
+		steps := append(s.release(nil, now, 0), s.reindex(now))
 		s.Last = n
 		return append(steps, s.wait(now, t))
 	}
-	steps = s.release(steps, now, n)
+	steps := s.release(nil, now, n)
 	if n <= s.Last && len(s.Missing) == 0 {
 		return append(steps, s.wait(now, t))
 	}
@@ -162,7 +162,7 @@ func (s *State) Indexed(now time.Time, t Terms) []Step {
 	s.Heard, s.New = now, later(s.New, begun)
 	s.Good = later(s.Good, begun)
 	if len(s.Missing) == 0 {
-		s.GapAt = time.Time{}
+		s.Missing, s.GapAt = nil, time.Time{}
 	}
 	return []Step{s.wait(now, t)}
 }

@@ -3,6 +3,7 @@ package rup
 import (
 	"errors"
 	"html"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -71,6 +72,11 @@ func parameters(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 		return nil, bad("", "the parameters are not %s", FormType) // the error may quote a key
 	}
 	return r.Form, nil
+}
+
+func isForm(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == FormType
 }
 
 // writePage writes text as a page on which each of its lines is one.

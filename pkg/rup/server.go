@@ -144,8 +144,9 @@ func (s *Server) register(ctx context.Context, p Preferences) (string, error) {
 	now := s.opt.Now()
 	r := Registration{
 		ID: rand.Text(), Email: p.Email, KeyHash: hashOf(Key(key)), Latency: p.Latency,
-		Exclude: p.Exclude, IncludeOnly: p.IncludeOnly, Registered: now, Pending: s.opt.Confirm != nil,
+		Exclude: p.Exclude, IncludeOnly: p.IncludeOnly, Registered: now,
 	}
+	s.pend(&r)
 	if r.Latency == (Latency{}) {
 		r.Latency = s.opt.Info.DefaultLatency()
 	}
@@ -162,6 +163,13 @@ func (s *Server) register(ctx context.Context, p Preferences) (string, error) {
 		return "", err
 	}
 	return "RegistrationKey: " + key, nil
+}
+
+// pend marks a registration whose address is yet to be asked.
+func (s *Server) pend(r *Registration) {
+	if s.opt.Confirm != nil {
+		r.Pending, r.Asked = true, s.opt.Now()
+	}
 }
 
 // confirm asks the address of a registration that was just stored. If that
@@ -192,7 +200,7 @@ func (s *Server) admit(tx Registrations, email, of string) error {
 		return err
 	}
 	if taken {
-		if !old.Pending || s.opt.Now().Sub(old.Registered) < s.opt.ConfirmWithin {
+		if !old.Pending || s.opt.Now().Sub(old.Asked) < s.opt.ConfirmWithin {
 			return bad(paramEmail, "already registered; who lost the key must ask the webmaster")
 		}
 		return tx.Delete(EmailKey(email)) // nobody ever confirmed it
@@ -251,7 +259,7 @@ func (s *Server) modify(ctx context.Context, who Credentials, p Preferences) (st
 		if p.Email != "" {
 			r.Email = p.Email
 			if moved = EmailKey(r.Email) != EmailKey(before.Email); moved {
-				r.Pending = s.opt.Confirm != nil
+				s.pend(&r)
 				if err := s.admit(tx, r.Email, EmailDomain(before.Email)); err != nil {
 					return err
 				}

@@ -16,8 +16,10 @@ type Registration struct {
 	Registered  time.Time `json:"registered"`
 	Sequence    int64     `json:"sequence"` // number of the last report mailed
 	// Pending: the address was not confirmed yet, and nothing is to be mailed
-	// to it but the question. Only where ServerOptions.Confirm asks.
-	Pending bool `json:"pending,omitempty"`
+	// to it but the question, which was asked at Asked. Only where
+	// ServerOptions.Confirm asks.
+	Pending bool      `json:"pending,omitempty"`
+	Asked   time.Time `json:"asked,omitzero"`
 }
 
 // Store keeps registrations. Both methods give f one consistent view, and undo
