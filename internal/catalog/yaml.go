@@ -140,8 +140,8 @@ func flow(v any) string {
 
 // yamlKey is a key as it is where that is safe, quoted elsewhere.
 func yamlKey(name string) string {
-	for _, c := range name {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_') {
+	for i, c := range name {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || i > 0 && c >= '0' && c <= '9') {
 			return quoted(name)
 		}
 	}
