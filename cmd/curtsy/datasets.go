@@ -122,7 +122,21 @@ func hasWords(d *crawl.DatasetInfo, words []string) bool {
 func (a *app) exportDatasets() *cobra.Command {
 	var format string
 	var want wanted
-	cmd := &cobra.Command{Use: "datasets [WORD...]", Short: "Write the catalogue of datasets", Args: cobra.ArbitraryArgs}
+	cmd := &cobra.Command{
+		Use:   "datasets [WORD...]",
+		Short: "Write the catalogue of datasets",
+		Long: `Write the catalogue of datasets to standard output, those with all words as for curtsy datasets:
+
+  jsonl    all that is known, a dataset a line: which document says what, and what others say instead
+  csv      a table with a row a dataset; lists are separated by "; ", addresses by blanks
+  dcat     linked data, a DCAT catalogue in JSON-LD that needs no network to be understood
+  datatxt  a data.txt for a site of your own; it has the datasets that have files, and crawling it gives them again
+
+All text is as the sites wrote it. To a spreadsheet a cell of the table that begins with = + - or @ may be a formula: import the columns as
+text, and trust no site's formulas.`,
+		Example: `  curtsy export datasets --license CC-BY-4.0,CC0-1.0 --format csv > open.csv`,
+		Args:    cobra.ArbitraryArgs,
+	}
 	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "one of `"+join(catalog.Formats)+"`")
 	want.flags(cmd)
 	return a.reading(cmd, func(cmd *cobra.Command, from answers, words []string) error {

@@ -117,7 +117,7 @@ func claim(d *datatxt.Dataset, f *datatxt.File) crawl.DatasetClaim {
 		c.Type = d.Type
 	}
 	for _, u := range d.URLs {
-		c.Files = append(c.Files, crawl.DatasetFile{URL: u, Directory: d.TypeImplied && d.Type == datatxt.TypeLocation})
+		c.Files = append(c.Files, crawl.DatasetFile{URL: u, Directory: d.Type == datatxt.TypeLocation})
 	}
 	for _, col := range d.Columns {
 		c.Columns = append(c.Columns, crawl.DatasetColumn{Name: col.Name, Type: col.Type, Description: col.Description})

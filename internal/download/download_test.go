@@ -813,9 +813,11 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	closed, place, page := datasetOf("http://d.example/a"), datasetOf("http://d.example/dir/"), datasetOf()
 	closed.Allowed, closed.DataTxt, closed.Line = false, "http://d.example/data.txt", 3
-	place.Type = "location"
+	place.Files[0].Directory = true
 	page.Page = "http://d.example/about"
-	files, none := Plan([]crawl.DatasetInfo{closed, place, page, datasetOf(), datasetOf("http://d.example/a")})
+	both := datasetOf("http://d.example/b", "http://d.example/b/1.csv")
+	both.Files[0].Directory = true
+	files, none := Plan([]crawl.DatasetInfo{closed, place, page, datasetOf(), datasetOf("http://d.example/a"), both})
 	var why []string
 	for _, r := range none {
 		if r.Outcome != Refused {
@@ -823,7 +825,7 @@ func TestPlan(t *testing.T) {
 		}
 		why = append(why, r.Reason)
 	}
-	if len(files) != 1 || !slices.Equal(why, []string{"http://d.example/data.txt line 3 closes it to us", "it is a place under which datasets lie, not a file",
+	if len(files) != 2 || files[1].URL != "http://d.example/b/1.csv" || !slices.Equal(why, []string{"http://d.example/data.txt line 3 closes it to us", "it is a place under which datasets lie, not a file",
 		"no document names a file of it; its page is http://d.example/about", "no document names a file of it"}) {
 		t.Errorf("%v, %q", files, why)
 	}

@@ -2,6 +2,7 @@ package download
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -39,10 +40,8 @@ type Result struct {
 	Reason  string  `json:"reason,omitempty"`
 }
 
-// typeLocation is the type of a record that names a place under which datasets lie (§5.3 of docs/formats.md).
-const typeLocation = "location"
-
-// Plan lists the files of datasets, each URL once, and says of which datasets there are none to get, and why.
+// Plan lists the files of datasets, each URL once, and says of which datasets there are none to get, and why. Directories are no
+// files: what lies in them is named beside them, if a data.txt there does so.
 func Plan(datasets []crawl.DatasetInfo) (files []File, none []Result) {
 	seen := map[canon.URL]bool{}
 	for i := range datasets {
@@ -52,6 +51,9 @@ func Plan(datasets []crawl.DatasetInfo) (files []File, none []Result) {
 			continue
 		}
 		for _, f := range d.Files {
+			if f.Directory {
+				continue
+			}
 			u, err := canon.Parse(f.URL)
 			if err != nil {
 				none = append(none, Result{Dataset: d.ID, URL: f.URL, Outcome: Refused, Reason: err.Error()})
@@ -71,10 +73,10 @@ func unwanted(d *crawl.DatasetInfo) string {
 	switch {
 	case !d.Allowed:
 		return fmt.Sprintf("%s line %d closes it to us", d.DataTxt, d.Line)
-	case d.Type == typeLocation:
-		return "it is a place under which datasets lie, not a file"
-	case len(d.Files) > 0:
+	case slices.ContainsFunc(d.Files, func(f crawl.DatasetFile) bool { return !f.Directory }):
 		return ""
+	case len(d.Files) > 0:
+		return "it is a place under which datasets lie, not a file"
 	case d.Page != "":
 		return "no document names a file of it; its page is " + d.Page
 	}
