@@ -185,7 +185,7 @@ func (e *engine) makeServices(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // instance names this process's services. It stays the same for a directory, so that a crawl that comes back finds its

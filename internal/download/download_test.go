@@ -78,7 +78,7 @@ type hostGetter struct {
 }
 
 // Get does what fetcher.DownloadVisit.Get says, without its politeness.
-func (g hostGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept func(int, http.Header) bool, w io.Writer) (got fetcher.Download, err error) {
+func (g hostGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept func(int, http.Header) bool, w io.Writer) (got download, err error) {
 	s := g.s
 	if u.Host() != g.host {
 		s.t.Errorf("%s asked for under a visit to %s", u, g.host)
@@ -86,7 +86,13 @@ func (g hostGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept 
 	if err := s.refuse[u]; err != nil {
 		return got, err
 	}
-	r, err := http.NewRequestWithContext(ctx, "GET", s.srv.URL+u.PathQuery(), nil)
+	return getFrom(ctx, &s.client, s.srv.URL, u, h, accept, w)
+}
+
+type download = fetcher.Download
+
+func getFrom(ctx context.Context, client *http.Transport, server string, u canon.URL, h http.Header, accept func(int, http.Header) bool, w io.Writer) (got download, err error) {
+	r, err := http.NewRequestWithContext(ctx, "GET", server+u.PathQuery(), nil)
 	if err != nil {
 		return got, err
 	}
@@ -95,7 +101,7 @@ func (g hostGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept 
 		r.Header = http.Header{}
 	}
 	r.Header.Set("Accept-Encoding", "identity")
-	resp, err := s.client.RoundTrip(r)
+	resp, err := client.RoundTrip(r)
 	if err != nil {
 		return got, err
 	}
@@ -110,7 +116,7 @@ func (g hostGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept 
 	return got, err
 }
 
-// ranges are the Range headers of the requests for a path, "-" without one, since the log was taken last.
+// take returns what was asked for since it was called last.
 func (s *site) take() (all []sent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -151,6 +151,7 @@ func (j *job) get(ctx context.Context, f *File) (Result, error) {
 	}
 	t := &transfer{j: j, file: f, p: p, at: f.URL, whole: p.n == p.st.Length}
 	defer j.release(t)
+	j.wrote(t, 0)
 	err = t.run(ctx)
 	var over *end
 	switch {
@@ -231,7 +232,7 @@ func (j *job) reserve(t *transfer, n int64) error {
 	return nil
 }
 
-// wrote counts bytes that had been reserved.
+// wrote counts bytes that had been reserved, and shows where the file stands.
 func (j *job) wrote(t *transfer, n int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
