@@ -50,3 +50,28 @@ func TestDatasetsWanted(t *testing.T) {
 		t.Errorf("a licence nobody knows: %v", err)
 	}
 }
+
+func TestDatasetsChosen(t *testing.T) {
+	by := "CC-BY-4.0"
+	from := sets{all: []crawl.DatasetInfo{
+		{ID: "aaaa11112222", Name: "rain.csv", SPDX: &by}, {ID: "aaaa11113333", Title: "Snow", License: "ask us"}, {ID: "bbbb00000000"}, {ID: "aaaa1111"},
+	}}
+	for _, c := range []struct{ licenses, ids, want, err string }{
+		{"", "aaaa11112222", "aaaa11112222", ""}, {"", "AAAA11112222", "aaaa11112222", ""}, {"", "bbbb bbbb00 aaaa11112", "bbbb00000000 aaaa11112222", ""},
+		{"", "aaaa1111", "aaaa1111", ""}, // one whole ID that others begin with
+		{"", "aaaa111", "", "\n  aaaa11113333  Snow"}, {"", "bbb", "", "curtsy datasets lists"}, {"", "cccc", "", "curtsy datasets lists"},
+		{"", "rain.csv", "", "one of that name has the ID aaaa11112222"}, {"", "Snow", "", "aaaa11113333"},
+		{"CC-BY-4.0", "aaaa11112222", "aaaa11112222", ""}, {"MIT", "aaaa11112222", "", "aaaa11112222 is under CC-BY-4.0, which --license MIT leaves out"},
+		{"MIT", "aaaa11113333", "", `("ask us")`}, {"MIT", "bbbb", "", "no licence that it names"}, {"unknown", "bbbb", "bbbb00000000", ""}, {"free", "bbbb", "", "SPDX"},
+	} {
+		w := wanted{licenses: strings.Fields(c.licenses)}
+		chosen, err := w.choose(t.Context(), from, strings.Fields(c.ids))
+		var got []string
+		for _, d := range chosen {
+			got = append(got, d.ID)
+		}
+		if strings.Join(got, " ") != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s %s: %v, %v", c.licenses, c.ids, got, err)
+		}
+	}
+}

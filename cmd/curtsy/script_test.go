@@ -21,9 +21,11 @@ func TestMain(m *testing.M) {
 // TestScripts runs the commands as a user types them. Beside testscript's own, the scripts know
 //
 //	simweb [hosts pages]       a simulated web; sets SEED and RESOLVE
+//	simweb data                one of a host with datasets
 //	exits CODE command args    the command must exit with CODE
 //	soon command args          the command must succeed within 20 s
 //	once FILE                  no URL may be stored twice in a crawl log
+//	idof NAME                  sets ID to that of the first dataset with this name
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -33,7 +35,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"simweb": scriptSimweb, "exits": scriptExits, "soon": scriptSoon, "once": scriptOnce,
+			"simweb": scriptSimweb, "exits": scriptExits, "soon": scriptSoon, "once": scriptOnce, "idof": scriptIDOf,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
@@ -49,8 +51,12 @@ func scriptSimweb(ts *testscript.TestScript, neg bool, args []string) {
 		cfg = simweb.Config{Hosts: hosts, PagesPerHost: pages, Mix: func(int) simweb.Behavior {
 			return simweb.Behavior{Robots: simweb.RobotsSubtree}
 		}}
+	} else if len(args) == 1 && args[0] == "data" {
+		cfg = simweb.Config{Hosts: 1, PagesPerHost: 2, Mix: func(int) simweb.Behavior {
+			return simweb.Behavior{Features: []simweb.Feature{simweb.FeatureDataYAML, simweb.FeatureDataRecords}}
+		}}
 	} else if neg || len(args) != 0 {
-		ts.Fatalf("usage: simweb [hosts pages]")
+		ts.Fatalf("usage: simweb [hosts pages | data]")
 	}
 	web, err := simweb.Start(cfg)
 	ts.Check(err)
@@ -101,4 +107,20 @@ func scriptOnce(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		seen[entry.URL] = true
 	}
+}
+
+func scriptIDOf(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: idof NAME")
+	}
+	ts.Check(ts.Exec("curtsy", "datasets", "--json"))
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		var d struct{ ID, Name string }
+		ts.Check(json.Unmarshal([]byte(line), &d))
+		if d.Name == args[0] {
+			ts.Setenv("ID", d.ID)
+			return
+		}
+	}
+	ts.Fatalf("no dataset %s is listed", args[0])
 }
