@@ -66,7 +66,7 @@ func (r *rootOf) tree() *tree {
 	r.must(err)
 	return &tree{
 		root: r.dir, names: n, db: r.db, log: slog.New(slog.DiscardHandler),
-		watch: func(string) {}, later: func(string) {}, count: func([]kind) {}, seen: func(int, int) {},
+		watch: func(string) {}, later: func(string) {}, count: func([]kind) {},
 	}
 }
 
@@ -92,7 +92,7 @@ func (r *rootOf) net() (list []string) {
 	r.t.Helper()
 	n := r.tree().names
 	r.must(r.db.View(func(tx *bolt.Tx) error {
-		changes, _, done, err := net(tx, nil, func(string) bool { return true })
+		changes, _, done, err := fold(tx, nil, func(string) bool { return true })
 		for _, c := range changes {
 			list = append(list, string(rune(c.kind))+" "+n.url(c.rel))
 		}

@@ -47,10 +47,10 @@ const (
 	maxBytes = 7 << 20 // of paths, %-encoded
 )
 
-// net puts together the lines behind since: each path once, with what the lines make of it for someone who saw it before them, in the
+// fold puts together the lines behind since: each path once, with what the lines make of it for someone who saw it before them, in the
 // order of first mention. Paths for which wanted is false are left out. It stops before the report would be too big and says to which
 // position it came; done means that it came to the end.
-func net(tx *bolt.Tx, since []byte, wanted func(rel string) bool) (list []change, upTo []byte, done bool, err error) {
+func fold(tx *bolt.Tx, since []byte, wanted func(rel string) bool) (list []change, upTo []byte, done bool, err error) {
 	type effect struct{ first, last kind }
 	effects, place, size := map[string]effect{}, map[string]int{}, 0
 	upTo = since

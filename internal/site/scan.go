@@ -32,7 +32,6 @@ type tree struct {
 	watch func(dir string)     // is told of every directory before its names are read
 	later func(rel string)     // is told of files to look at again
 	count func(changes []kind) // is told what was committed
-	seen  func(directories, files int)
 
 	id    rootID
 	batch []finding
@@ -146,7 +145,6 @@ func (t *tree) dir(ctx context.Context, rel string) error {
 			return errors.Join(err, errRootEmpty)
 		}
 	}
-	t.seen(1, 0)
 	return t.merge(ctx, rel, entries)
 }
 
@@ -228,7 +226,6 @@ func (t *tree) file(ctx context.Context, rel string, old *record) error {
 	if !t.names.announced(rel) {
 		return nil // its URL is too long for a report
 	}
-	t.seen(0, 1)
 	st, err := statFile(t.abs(rel))
 	if err == nil && old != nil && old.sure(st) {
 		return nil

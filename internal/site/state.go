@@ -12,11 +12,13 @@ import (
 
 // The buckets, and the format of all of them.
 var (
-	bucketMeta   = []byte("meta")
-	bucketFiles  = []byte("files")
-	bucketLog    = []byte("log")
-	bucketRobots = []byte("robots")
-	bucketSpool  = []byte("spool")
+	bucketMeta     = []byte("meta")
+	bucketFiles    = []byte("files")
+	bucketLog      = []byte("log")
+	bucketRobots   = []byte("robots")
+	bucketProgress = []byte("progress")
+	bucketSpool    = []byte("spool")
+	bucketTexts    = []byte("texts")
 
 	metaFormat   = []byte("format")
 	metaBaseline = []byte("baseline") // set when the root has been read once: what differs from then on is a change
@@ -81,7 +83,7 @@ func openDB(name string) (*bolt.DB, error) {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, b := range [][]byte{bucketMeta, bucketFiles, bucketLog, bucketRobots, bucketSpool} {
+		for _, b := range [][]byte{bucketMeta, bucketFiles, bucketLog, bucketRobots, bucketProgress, bucketSpool, bucketTexts} {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
 				return err
 			}

@@ -1,0 +1,45 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/curtsy/curtsy/pkg/rup"
+)
+
+// Check looks whether a Site with these Options would work, without starting it: it shows on w the rupinfo.txt that robots would get,
+// and asks the relay. An error says what to mend.
+func Check(ctx context.Context, o Options, w io.Writer) error {
+	p, err := o.check()
+	if err != nil {
+		return err
+	}
+	if _, err := identify(p.Root); err != nil {
+		return fmt.Errorf("root %s: %w", p.Root, err)
+	}
+	if _, err := os.ReadDir(p.Root); err != nil {
+		return fmt.Errorf("root: %w", err)
+	}
+	open, err := open(p.robots, p.base)
+	if err != nil {
+		return err
+	}
+	text, err := p.Info.Text()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "rupinfo.txt:\n\n    %s\n\n", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n    "))
+	for _, path := range []string{rup.InfoPath, p.cgi.EscapedPath()} {
+		if !open(path) {
+			return fmt.Errorf("%s closes %s to robots: add \"Allow: %s\" for all of them", p.robots, path, path)
+		}
+	}
+	if err := p.relay.check(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "document root %s at %s, robots.txt %s, relay %s: all right\n", p.Root, p.base, p.robots, p.Mail.Relay)
+	return nil
+}

@@ -1,0 +1,346 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/rup"
+	bolt "go.etcd.io/bbolt"
+)
+
+// office is a mailer whose relay is a function, over a root in whose log the test writes.
+type office struct {
+	*rootOf
+	m    *mailer
+	sent []string // what the relay took: time since the start, address, report
+	say  func(w *waiting) error
+	from time.Time
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{rootOf: newRoot(t), from: time.Now(), say: func(*waiting) error { return nil }}
+	o.baseline()
+	o.m = o.mailer()
+	return o
+}
+
+func (o *office) mailer() *mailer {
+	base, err := parseBase("http://www.example.org")
+	o.must(err)
+	return &mailer{
+		db: o.db, log: slog.New(slog.DiscardHandler), count: func(string) {}, wake: make(chan struct{}, 1),
+		reports: &reports{db: o.db, names: o.tree().names, base: base, robots: filepath.Join(o.dir, "robots.txt")},
+		send: func(_ context.Context, w *waiting) error {
+			if err := o.say(w); err != nil {
+				return err
+			}
+			_, report, _ := strings.Cut(string(w.text), "\n")
+			report = strings.TrimPrefix(report, "URLBase: http://www.example.org/\n\n")
+			o.sent = append(o.sent, strings.TrimSpace(fmt.Sprintf("%v %s %d %s", time.Since(o.from).Round(time.Hour), w.to, w.Sequence, report)))
+			return nil
+		},
+	}
+}
+
+func (o *office) register(reg rup.Registration) {
+	o.t.Helper()
+	store := &registry{db: o.db, changed: func() {}}
+	o.must(store.Update(o.t.Context(), func(r rup.Registrations) error { return r.Put(reg) }))
+}
+
+func (o *office) registered(email string) (reg rup.Registration, ok bool) {
+	o.t.Helper()
+	store := &registry{db: o.db, changed: func() {}}
+	o.must(store.View(o.t.Context(), func(r rup.Registrations) (err error) {
+		reg, ok, err = r.Get(email)
+		return err
+	}))
+	return reg, ok
+}
+
+// work runs the mailer for a time.
+func (o *office) work(d time.Duration) {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(o.t.Context(), d)
+	defer cancel()
+	o.must(o.m.run(ctx))
+}
+
+func (o *office) wantSent(want ...string) {
+	o.t.Helper()
+	if !slices.Equal(o.sent, want) {
+		o.t.Errorf("sent:\n%s\nwant:\n%s", strings.Join(o.sent, "\n"), strings.Join(want, "\n"))
+	}
+	o.sent = nil
+}
+
+const day = 24 * time.Hour
+
+var daily = rup.Latency{N: 1, Unit: rup.Day}
+
+// §6.3: the first report one interval after registration, then one per interval, also when nothing changed; numbers count up.
+func TestReportsEachInterval(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		defer o.db.Close()
+		o.commit(time.Now(), finding{rel: "before.html", file: fileOf("1")})
+		o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
+		o.register(rup.Registration{ID: "B", Email: "B@x.example", Latency: rup.Latency{N: 2, Unit: rup.Day}, IncludeOnly: []string{"^/docs/"}})
+		o.register(rup.Registration{ID: "C", Email: "c@x.example", Latency: daily, Pending: true})
+		o.write("robots.txt", "User-agent: *\nDisallow: /private/\n")
+		o.work(time.Hour)
+		o.commit(time.Now(), finding{rel: "docs/index.html", file: fileOf("1")}, finding{rel: "a,b.html", file: fileOf("1")}, finding{rel: "before.html", file: fileOf("2")},
+			finding{rel: "private/x.html", file: fileOf("1")}, finding{rel: "came.html", file: fileOf("1")})
+		o.commit(time.Now(), finding{rel: "came.html"})
+		o.wantSent()
+		o.work(3*day + time.Hour)
+		o.wantSent("24h0m0s a@x.example 1 New[2000-01-01]: a%2Cb.html, docs/\nChange[2000-01-01]: before.html", "48h0m0s a@x.example 2", "48h0m0s B@x.example 1 New[2000-01-01]: docs/",
+			"72h0m0s a@x.example 3")
+		// The process sleeps through some intervals: one report for them, and one per interval from then on.
+		time.Sleep(5 * day)
+		o.commit(time.Now(), finding{rel: "docs/index.html"})
+		o.m = o.mailer()
+		o.work(25 * time.Hour)
+		o.wantSent("194h0m0s a@x.example 4 Delete[2000-01-09]: docs/", "194h0m0s B@x.example 2 Delete[2000-01-09]: docs/", "218h0m0s a@x.example 5")
+	})
+}
+
+// A report that would be too big is several, one after the other.
+func TestReportsTooBigForOne(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
+	var found []finding
+	for i := range maxPaths + 5 {
+		found = append(found, finding{rel: fmt.Sprintf("%d.html", i), file: fileOf("1")})
+	}
+	o.commit(time.Now(), found...)
+	o.back(t, "A", day)
+	o.must(o.m.assign(t.Context()))
+	o.must(o.m.deliver(t.Context()))
+	if len(o.sent) != 2 || !strings.Contains(o.sent[0], "a@x.example 1 New") || strings.Count(o.sent[1], ".html") != 5 || !strings.Contains(o.sent[1], "a@x.example 2 New") {
+		t.Errorf("%d mails", len(o.sent))
+	}
+}
+
+// back sets a robot's last report back, as if time had passed.
+func (o *office) back(t *testing.T, id string, d time.Duration) {
+	t.Helper()
+	o.must(o.db.Update(func(tx *bolt.Tx) error {
+		_, p, _, err := registrations{tx}.byID(id)
+		p.Last = p.Last.Add(-d)
+		return errors.Join(err, registrations{tx}.putProgress(id, p))
+	}))
+}
+
+// What the relay puts off comes later, in order, more and more patiently; after five days it is given up, and its number with it.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		defer o.db.Close()
+		o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
+		o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily})
+		tries := 0
+		o.say = func(w *waiting) error {
+			if w.ID != "A" {
+				return nil
+			}
+			tries++
+			return errors.New("450 greylisted")
+		}
+		o.work(day + time.Hour)
+		o.wantSent("24h0m0s b@x.example 1")
+		if tries < 4 || tries > 7 { // after 1, 3, 7, 15, 31 minutes
+			t.Errorf("%d tries within an hour", tries)
+		}
+		o.work(7 * day)
+		if reg, ok := o.registered("a@x.example"); !ok || reg.Sequence != 8 {
+			t.Errorf("%v %+v: want it registered, eight reports numbered", ok, reg)
+		}
+		o.sent = nil
+		o.say = func(*waiting) error { return nil }
+		o.work(5 * time.Hour)
+		if len(o.sent) < 5 || !strings.Contains(o.sent[0], "a@x.example 3") && !strings.Contains(o.sent[0], "a@x.example 4") {
+			t.Errorf("sent %q: want the reports of the last five days", o.sent)
+		}
+	})
+}
+
+// A relay that cannot be reached is not asked again for each letter.
+func TestRelayDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		defer o.db.Close()
+		for i := range 50 {
+			o.register(rup.Registration{ID: fmt.Sprint(i), Email: fmt.Sprintf("a%d@x.example", i), Latency: daily})
+		}
+		tries := 0
+		o.say = func(*waiting) error { tries++; return fmt.Errorf("%w: no route", errRelay) }
+		o.work(day + time.Hour)
+		if tries > 12 {
+			t.Errorf("%d tries within an hour", tries)
+		}
+		o.say = func(*waiting) error { return nil }
+		o.work(time.Hour)
+		if len(o.sent) != 50 {
+			t.Errorf("%d mails when the relay was there again", len(o.sent))
+		}
+	})
+}
+
+// An address that refuses five mails for good is no longer registered; one that takes one in between stays.
+func TestRefusedAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		defer o.db.Close()
+		o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
+		o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily})
+		o.say = func(w *waiting) error {
+			if w.ID == "A" || w.Sequence != 3 {
+				return errAddress
+			}
+			return nil
+		}
+		o.work(4*day + time.Hour)
+		if _, ok := o.registered("a@x.example"); !ok {
+			t.Error("ended after four")
+		}
+		o.work(day)
+		if _, ok := o.registered("a@x.example"); ok {
+			t.Error("still registered after five")
+		}
+		if _, ok := o.registered("b@x.example"); !ok {
+			t.Error("b ended though it took one")
+		}
+		if left := size(o.db, bucketProgress, "x", "x"); left == nil {
+			t.Error("no gauge")
+		}
+	})
+}
+
+// Unregistering stops mails that wait already; a changed address gets them.
+func TestUnregisterAndModifyWhileMailsWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		defer o.db.Close()
+		o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
+		o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily})
+		o.say = func(*waiting) error { return fmt.Errorf("%w: down", errRelay) }
+		o.work(day + time.Minute)
+		store := &registry{db: o.db, changed: func() {}}
+		o.must(store.Update(t.Context(), func(r rup.Registrations) error {
+			reg, _, err := r.Get("b@x.example")
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(r.Delete("a@x.example"), r.Delete("b@x.example")); err != nil {
+				return err
+			}
+			reg.Email = "new@x.example"
+			return r.Put(reg)
+		}))
+		o.say = func(*waiting) error { return nil }
+		o.work(time.Hour)
+		o.wantSent("24h0m0s new@x.example 1")
+		o.work(day)
+		o.wantSent("48h0m0s new@x.example 2")
+	})
+}
+
+// An unreadable robots.txt: no report rather than one with what may be private, and none with a hole.
+func TestNoReportWithoutRobots(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
+	o.commit(time.Now(), finding{rel: "private/x.html", file: fileOf("1")}, finding{rel: "x.html", file: fileOf("1")})
+	o.must(os.Mkdir(o.path("robots.txt"), 0o755))
+	o.back(t, "A", day)
+	if err := o.m.assign(t.Context()); err == nil {
+		t.Error("no error")
+	}
+	o.must(o.m.deliver(t.Context()))
+	o.wantSent()
+	o.must(os.Remove(o.path("robots.txt")))
+	o.write("robots.txt", "User-agent: *\nDisallow: /private\n")
+	o.must(o.m.assign(t.Context()))
+	o.must(o.m.deliver(t.Context()))
+	if len(o.sent) != 1 || !strings.HasSuffix(o.sent[0], ": x.html") {
+		t.Errorf("sent %q", o.sent)
+	}
+}
+
+// Ended at any commit, every report comes, perhaps twice but then with the same number and text, and no number is left out.
+func TestMailerCrashAtEveryCommit(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for _, id := range []string{"A", "B"} {
+		o.register(rup.Registration{ID: id, Email: strings.ToLower(id) + "@x.example", Latency: daily})
+	}
+	o.commit(time.Now(), finding{rel: "x.html", file: fileOf("1")})
+	o.back(t, "A", day)
+	o.back(t, "B", day)
+	var copies []string
+	taken := map[string][]string{} // by copy, what the relay had then
+	snapshot := func() {
+		name := filepath.Join(t.TempDir(), "copy.db")
+		out, err := os.Create(name)
+		o.must(err)
+		defer out.Close()
+		o.must(o.db.View(func(tx *bolt.Tx) error { _, err := tx.WriteTo(out); return err }))
+		copies = append(copies, name)
+		taken[name] = slices.Clone(o.sent)
+	}
+	snapshot()
+	for _, id := range []string{"A", "B"} {
+		_, err := o.m.assignOne(id)
+		o.must(err)
+		snapshot()
+	}
+	say := o.m.send
+	o.m.send = func(ctx context.Context, w *waiting) error {
+		err := say(ctx, w)
+		snapshot() // the relay has it, we did not write it down
+		return err
+	}
+	o.m.count = func(string) { snapshot() }
+	o.must(o.m.deliver(t.Context()))
+	if len(copies) != 7 {
+		t.Fatalf("%d copies", len(copies))
+	}
+	for i, name := range copies {
+		again := &office{rootOf: &rootOf{t: t, dir: o.dir, file: name}, from: o.from, sent: taken[name], say: func(*waiting) error { return nil }}
+		again.open()
+		again.m = again.mailer()
+		again.must(errors.Join(again.m.assign(t.Context()), again.m.deliver(t.Context())))
+		got := map[string]int{}
+		for _, s := range again.sent {
+			_, s, _ = strings.Cut(s, " ")
+			got[s]++
+		}
+		for _, who := range []string{"a@x.example", "b@x.example"} {
+			want := fmt.Sprintf("%s 1 New[%s]: x.html", who, time.Now().UTC().Format(time.DateOnly))
+			if got[want] < 1 || got[want] > 2 {
+				t.Errorf("after %d: %d times %q; sent: %q", i, got[want], want, again.sent)
+			}
+		}
+		if len(got) != 2 {
+			t.Errorf("after %d: %q", i, again.sent)
+		}
+		again.db.Close()
+	}
+}

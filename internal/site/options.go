@@ -1,0 +1,144 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/rup"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options says what a Site watches, offers and mails. Root, Base, Dir, Serve, Info.CGI and Mail have no default.
+type Options struct {
+	Root   string // document root
+	Base   string // URL at which the root is served
+	Dir    string // where rupd.db is kept, outside the root
+	Robots string // file with the site's robots.txt; "" for the one in the root
+	Index  string // name of index files, whose URL is their directory's; "" for none
+	Ignore []string
+
+	Settle    time.Duration // quiet after which a burst of changes is looked at; 0 for 2 s
+	ScanEvery time.Duration // between scans of the whole root; 0 for an hour
+
+	Serve   string         // address to serve robots at
+	Proxies []netip.Prefix // whose X-Forwarded-For is believed
+	Info    rup.Info       // what is offered; CGI may be relative to Base
+
+	Confirm          bool // ask addresses before anything is mailed to them
+	MaxRegistrations int  // 0 for 1000
+	PerDomain        int  // registrations with addresses in one domain; 0 for 20
+	RegisterPerHour  int  // from one address; 0 for 10
+	IndexPerHour     int  // GetIndex from one address; 0 for 60
+
+	Mail MailOptions
+
+	Log      *slog.Logger         // nil for none
+	Registry *prometheus.Registry // nil for none of its own
+}
+
+// plan is what Options come to.
+type plan struct {
+	Options
+	names  names
+	base   *url.URL
+	cgi    *url.URL
+	robots string
+	relay  *relay
+}
+
+// check fills in defaults and says what cannot be.
+func (o Options) check() (*plan, error) {
+	p := &plan{Options: o}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	if p.Registry == nil {
+		p.Registry = prometheus.NewRegistry()
+	}
+	zero := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	zero(&p.Settle, 2*time.Second)
+	zero(&p.ScanEvery, time.Hour)
+	if p.MaxRegistrations <= 0 {
+		p.MaxRegistrations = 1000
+	}
+	var err error
+	if p.names, err = newNames(o.Index, o.Ignore); err != nil {
+		return nil, err
+	}
+	if p.base, err = parseBase(o.Base); err != nil {
+		return nil, err
+	}
+	if p.relay, err = newRelay(o.Mail, p.base); err != nil {
+		return nil, err
+	}
+	if p.robots = o.Robots; p.robots == "" {
+		if p.base.Path != "/" {
+			return nil, fmt.Errorf("base %s is not the root of its host: name the file with the host's robots.txt (robots), for example /var/www/html/robots.txt", p.base)
+		}
+		p.robots = filepath.Join(o.Root, "robots.txt")
+	}
+	if err := p.offer(); err != nil {
+		return nil, err
+	}
+	return p, p.places()
+}
+
+// offer checks what robots are told.
+func (p *plan) offer() error {
+	cgi, err := url.Parse(p.Info.CGI)
+	if err != nil || p.Info.CGI == "" {
+		return fmt.Errorf("cgi %q: must be a path of the site or a URL on its host, for example /rup", p.Info.CGI)
+	}
+	p.cgi = p.base.ResolveReference(cgi)
+	switch {
+	case p.cgi.Hostname() != p.base.Hostname(), p.cgi.Scheme != "http" && p.cgi.Scheme != "https":
+		return fmt.Errorf("cgi %s: must be on the site's host, %s; robots go nowhere else", p.cgi, p.base.Hostname())
+	case strings.Trim(p.cgi.Path, "/") == "", p.cgi.Path == rup.InfoPath, strings.ContainsAny(p.cgi.Path, "{} "), p.cgi.Fragment != "":
+		return fmt.Errorf("cgi %s: needs a path of its own, for example /rup", p.cgi)
+	}
+	for _, unit := range p.Info.Latency {
+		if unit.Days() == 0 {
+			return fmt.Errorf("latency %q: use day, week or month", unit)
+		}
+	}
+	_, err = p.Info.Text()
+	return err
+}
+
+// places checks that our own files are not among the site's: writing them would be a change that is written down, and so on, and the
+// registrations would be served to everybody.
+func (p *plan) places() error {
+	root, err := filepath.Abs(p.Root)
+	if err != nil || p.Root == "" {
+		return errors.Join(fmt.Errorf("root %q: must be the document root, for example /var/www/html", p.Root), err)
+	}
+	dir, err := filepath.Abs(p.Dir)
+	if err != nil || p.Dir == "" {
+		return errors.Join(fmt.Errorf("dir %q: must be a directory to keep state in, for example /var/lib/rupd", p.Dir), err)
+	}
+	resolved := func(path string) string {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return real
+		}
+		return path
+	}
+	if within(resolved(dir), resolved(root)) {
+		return fmt.Errorf("dir %s: is in the document root, where everybody could read it; use for example /var/lib/rupd", dir)
+	}
+	p.Root = root
+	return nil
+}
+
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}

@@ -1,0 +1,198 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/rup"
+	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sync/errgroup"
+)
+
+// purgeEvery is how often the log is cut to what may still be asked for.
+const purgeEvery = time.Hour
+
+// Site is a web site's end of RUP. Make it with New, Run it, and Close it.
+type Site struct {
+	p        *plan
+	db       *bolt.DB
+	watcher  *watcher
+	listener net.Listener
+	http     http.Handler
+	follower *follower
+	mailer   *mailer
+	wake     chan struct{}
+}
+
+// New opens the Site's file and its port.
+func New(o Options) (s *Site, err error) {
+	p, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	s = &Site{p: p, wake: make(chan struct{}, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.db, err = openDB(filepath.Join(p.Dir, "rupd.db")); err != nil {
+		return nil, err
+	}
+	if s.watcher, err = newWatcher(p.names, p.Log); err != nil {
+		return nil, fmt.Errorf("inotify: %w", err)
+	}
+	if s.listener, err = net.Listen("tcp", p.Serve); err != nil {
+		return nil, fmt.Errorf("serve: %w; use another address, for example 127.0.0.1:7870", err)
+	}
+	return s, s.assemble()
+}
+
+// assemble makes the parts and ties them together.
+func (s *Site) assemble() error {
+	p, m := s.p, newMetrics(s.p.Registry, s.db, s.watcher)
+	s.follower = &follower{
+		watcher: s.watcher, settle: p.Settle, every: p.ScanEvery, log: p.Log,
+		failed: func(error) { m.failures.Inc() },
+		scanned: func(took time.Duration) {
+			m.scanned(took)
+			s.poke() // if it was the first, reports can be written
+		},
+	}
+	s.follower.tree = &tree{
+		root: p.Root, names: p.names, db: s.db, log: p.Log, watch: s.watcher.watch, count: m.change,
+		later: func(rel string) { s.follower.again = append(s.follower.again, rel) },
+	}
+	reports := &reports{db: s.db, names: p.names, base: p.base, robots: p.robots}
+	s.mailer = &mailer{db: s.db, reports: reports, send: p.relay.send, log: p.Log, count: m.mail, wake: s.wake}
+	opt := rup.ServerOptions{
+		Info: &p.Info, Base: p.base.String(), Store: &registry{db: s.db, changed: s.poke},
+		PerDomain: p.PerDomain, MaxRegistrations: p.MaxRegistrations, RegisterPerHour: p.RegisterPerHour, IndexPerHour: p.IndexPerHour,
+		ConfirmWithin: confirmWithin, Client: clientOf(p.Proxies), Log: p.Log,
+	}
+	if p.Info.MaxQuerySpan != (rup.Span{}) {
+		opt.Index = reports
+	}
+	var confirm http.Handler
+	if p.Confirm {
+		link := *p.cgi
+		link.Path, link.RawQuery = confirmPath(p.cgi), ""
+		c := &confirmations{db: s.db, site: p.base.String(), link: link.String(), wake: s.poke}
+		opt.Confirm, confirm = c.ask, c
+	}
+	server, err := rup.NewServer(opt)
+	if err != nil {
+		return err
+	}
+	s.http = handler(server, p.cgi, confirm, m.request)
+	return nil
+}
+
+// Addr is where the Site serves robots.
+func (s *Site) Addr() net.Addr { return s.listener.Addr() }
+
+// Ready says why the Site cannot answer yet, if it cannot.
+func (s *Site) Ready(context.Context) error {
+	return s.db.View(func(tx *bolt.Tx) error {
+		if tx.Bucket(bucketMeta).Get(metaBaseline) == nil {
+			return errors.New("reading the document root for the first time")
+		}
+		return nil
+	})
+}
+
+// Run watches, answers and mails until ctx ends; then answers and a mail under way are seen through.
+func (s *Site) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.follower.run(ctx) })
+	g.Go(func() error { return s.mailer.run(ctx) })
+	g.Go(func() error { return s.purge(ctx) })
+	g.Go(func() error { return s.serve(ctx) })
+	return g.Wait()
+}
+
+// Close gives everything back. Not while the Site Runs.
+func (s *Site) Close() (err error) {
+	if s.listener != nil {
+		if e := s.listener.Close(); !errors.Is(e, net.ErrClosed) {
+			err = e
+		}
+	}
+	if s.watcher != nil {
+		err = errors.Join(err, s.watcher.fs.Close())
+	}
+	if s.db != nil {
+		err = errors.Join(err, s.db.Close())
+	}
+	return err
+}
+
+// poke has the mailer look whether there is something to do.
+func (s *Site) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Site) serve(ctx context.Context) error {
+	srv := &http.Server{
+		Handler: s.http, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 2 * time.Minute,
+		IdleTimeout: time.Minute, ErrorLog: slog.NewLogLogger(s.p.Log.Handler(), slog.LevelDebug),
+	}
+	done := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err := srv.Shutdown(grace)
+		if err != nil {
+			err = srv.Close() // whoever reads so slowly asks again
+		}
+		done <- err
+	})
+	err := srv.Serve(s.listener)
+	if stop() {
+		return fmt.Errorf("serve %s: %w", s.Addr(), err)
+	}
+	return <-done
+}
+
+// purge drops from the log what nobody can ask for any more.
+func (s *Site) purge(ctx context.Context) error {
+	for {
+		for more := true; more && ctx.Err() == nil; {
+			err := s.db.Update(func(tx *bolt.Tx) error {
+				from, err := keepFrom(tx, time.Now(), s.p.Info.MaxQuerySpan.Duration())
+				if err != nil {
+					return err
+				}
+				if first, _ := tx.Bucket(bucketLog).Cursor().First(); first == nil || bytes.Compare(first, from) >= 0 {
+					more = false
+					return nil
+				}
+				more, err = purge(tx, from)
+				return err
+			})
+			if err != nil {
+				s.p.Log.Error("the log was not purged; it is tried again", "err", err)
+				break
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(purgeEvery):
+		}
+	}
+}
