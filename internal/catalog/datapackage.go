@@ -49,7 +49,7 @@ func (r *jsonReader) dataPackage(m map[string]any) {
 		}
 	}
 	if len(c.Files) > 0 || c.Title != "" {
-		r.claims = append(r.claims, c)
+		r.add(c)
 	}
 }
 

@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -46,7 +47,7 @@ func ReadJSON(body []byte, d Document) ([]crawl.DatasetClaim, error) {
 	if err := dec.Decode(&root); err != nil {
 		return nil, err
 	}
-	r := &jsonReader{d: d, base: base, byID: map[string]node{}}
+	r := &jsonReader{d: d, base: base, byID: map[string]node{}, made: map[[32]byte]bool{}}
 	if m, ok := root.(map[string]any); ok && isPackage(m) {
 		r.dataPackage(m)
 	} else {
@@ -65,6 +66,7 @@ type jsonReader struct {
 	base   *url.URL
 	byID   map[string]node // nodes of a @graph that others refer to
 	claims []crawl.DatasetClaim
+	made   map[[32]byte]bool // digests of the claims
 }
 
 // node is a JSON-LD node by local names: "schema:name", "http://schema.org/name" and "name" are all name. Contexts are not
@@ -222,6 +224,23 @@ func (r *jsonReader) dataset(n node) {
 	if c.Page == "" && r.d.Page {
 		c.Page = r.d.URL
 	}
+	r.add(c)
+}
+
+// add takes a claim, unless the document made the very same before: many a page has its JSON-LD twice.
+func (r *jsonReader) add(c crawl.DatasetClaim) {
+	n := c.N
+	c.N = 0
+	text, err := json.Marshal(&c)
+	if err != nil {
+		return // it holds nothing but text and numbers
+	}
+	key := sha256.Sum256(text)
+	if r.made[key] {
+		return
+	}
+	r.made[key] = true
+	c.N = n
 	r.claims = append(r.claims, c)
 }
 

@@ -118,10 +118,17 @@ func TestJSONWithoutDatasets(t *testing.T) {
 func TestJSONLimits(t *testing.T) {
 	one := `{"@type":"Dataset","name":"x"}`
 	for n, want := range map[int]int{MaxClaims: MaxClaims, MaxClaims + 1: MaxClaims} {
-		body := `{"@graph":[` + strings.Repeat(one+",", n/2-1) + one + `],"dataset":[` + strings.Repeat(one+",", n-n/2-1) + one + `]}`
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`{"@type":"Dataset","name":"%d"}`, i))
+		}
+		body := `{"@graph":[` + strings.Join(all[:n/2], ",") + `],"dataset":[` + strings.Join(all[n/2:], ",") + `]}`
 		if got := len(read(t, page1, body)); got != want {
 			t.Errorf("%d datasets: %d read, want %d", n, got, want)
 		}
+	}
+	if got := len(read(t, page1, `[`+one+`,`+one+`]`)); got != 1 {
+		t.Errorf("a dataset said twice is read as %d", got)
 	}
 	long := strings.Repeat("é", maxText/2)
 	if got := read(t, page1, `{"@type":"Dataset","name":"`+long+`"}`)[0].Title; got != long {
@@ -136,6 +143,38 @@ func TestJSONLimits(t *testing.T) {
 	}
 	if _, err := ReadJSON([]byte(strings.Repeat("[", 1<<20)), page1); err == nil {
 		t.Error("nesting without end is read")
+	}
+}
+
+// Which of several licences holds is not guessed; one named in several ways is one.
+func TestLicensesOfAList(t *testing.T) {
+	for in, want := range map[string]string{
+		`["https://creativecommons.org/licenses/by/4.0/", "CC BY 4.0"]`: "https://creativecommons.org/licenses/by/4.0/",
+		`["MIT", "CC-BY-4.0"]`:                                                             "MIT; CC-BY-4.0",
+		`["CC-BY-4.0", "see the terms"]`:                                                   "CC-BY-4.0; see the terms",
+		`{"@type": "CreativeWork", "@id": "#l", "name": "CC BY 4.0"}`:                      "CC BY 4.0",
+		`{"@type": "CreativeWork", "name": "CC BY 4.0", "url": "https://d.example/terms"}`: "CC BY 4.0",
+		`{"@type": "CreativeWork", "name": "Our terms", "url": "https://d.example/terms"}`: "https://d.example/terms",
+		`{"@id": "https://spdx.org/licenses/MIT"}`:                                         "https://spdx.org/licenses/MIT",
+		`{"@value": "MIT"}`: "MIT",
+		`[]`:                "",
+	} {
+		if got := read(t, page1, `{"@type":"Dataset","name":"x","license":`+in+`}`)[0].License; got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{
+		`"licenses":[{"name":"own","path":"https://creativecommons.org/licenses/by/4.0/"}]`: "https://creativecommons.org/licenses/by/4.0/",
+		`"licenses":[{"name":"own","title":"Ours"},{"name":"MIT"}]`:                         "own; MIT",
+		`"license":"ODC-PDDL-1.0"`: "ODC-PDDL-1.0",
+	} {
+		if got := read(t, page1, `{"resources":[{"path":"a"}],`+in+`}`)[0].License; got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+	two := read(t, page1, `{"@type":"Dataset","name":"x","distribution":[{"contentUrl":"a","license":"MIT"},{"contentUrl":"b","license":"ISC"}]}`)[0]
+	if two.License != "MIT; ISC" || SPDX(two.License) != "" {
+		t.Errorf("two files under two licences: %q", two.License)
 	}
 }
 

@@ -157,7 +157,7 @@ func trust(c *crawl.DatasetClaim) int {
 func assemble(claims []crawl.DatasetClaim, at []int) crawl.DatasetInfo {
 	lead := &claims[at[0]]
 	d := crawl.DatasetInfo{
-		Origin: lead.Origin, External: lead.External, Allowed: true, FetchedAt: lead.FetchedAt.UTC(), Expires: lead.Expires.UTC(),
+		Origin: lead.Origin, Allowed: true, FetchedAt: lead.FetchedAt.UTC(), Expires: lead.Expires.UTC(),
 		URLs: []string{}, Files: []crawl.DatasetFile{}, Creators: []string{}, Keywords: []string{}, Columns: []crawl.DatasetColumn{}, Extra: map[string]any{},
 		Sources: []crawl.DatasetSource{}, Provenance: map[string]string{}, Conflicts: map[string][]crawl.DatasetSaid{},
 	}
@@ -200,6 +200,7 @@ func assemble(claims []crawl.DatasetClaim, at []int) crawl.DatasetInfo {
 		takeCount(&d, "cols", &d.Cols, c.Cols, c.Document)
 	}
 	d.Type = cmp.Or(d.Type, implied)
+	d.External = slices.ContainsFunc(d.URLs, func(u string) bool { return hostOf(u) != hostOf(d.Origin) })
 	if d.Name == "" && len(d.URLs) > 0 {
 		d.Name = lastSegment(d.URLs[0])
 	}
@@ -337,6 +338,14 @@ func addFile(d *crawl.DatasetInfo, files map[string]int, f crawl.DatasetFile, do
 			contradict(d, sum.name, sum.says+" "+f.URL, document)
 		}
 	}
+}
+
+func hostOf(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
 }
 
 // lastSegment is the last non-empty segment of a URL's path.

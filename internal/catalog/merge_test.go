@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 )
@@ -71,6 +72,60 @@ func plainInfos(all []crawl.DatasetInfo) []crawl.DatasetInfo {
 		all[i].Rows, all[i].Cols, all[i].SPDX = nil, nil, nil
 	}
 	return all
+}
+
+// Ten thousand pages that repeat what one says are one dataset, quickly, and show a hundred other opinions.
+func TestMergeTwins(t *testing.T) {
+	const n = 10_000
+	var claims []crawl.DatasetClaim
+	for i := range n {
+		claims = append(claims, crawl.DatasetClaim{Kind: crawl.DatasetJSONLD, Document: fmt.Sprintf("https://a.example/%d", i), Origin: "https://a.example",
+			Title: fmt.Sprint(i % 1000), Files: files("https://a.example/x.csv", fmt.Sprintf("https://a.example/%d.csv", i/2)), Allowed: true})
+	}
+	got := Merge(claims)
+	if len(got) != 1 || len(got[0].Sources) != n || len(got[0].Files) != n/2+1 || len(got[0].Conflicts["title"]) != maxConflicts {
+		t.Errorf("%d datasets, %d sources, %d files, %d conflicts", len(got), len(got[0].Sources), len(got[0].Files), len(got[0].Conflicts["title"]))
+	}
+}
+
+// Whose page it is that several datasets name is not guessed.
+func TestMergeByPage(t *testing.T) {
+	const p = "https://d.example/about"
+	claim := func(document, title string, urls ...string) crawl.DatasetClaim {
+		return crawl.DatasetClaim{Kind: crawl.DatasetDCAT, Document: document, Title: title, Page: p, Files: files(urls...), Allowed: true}
+	}
+	second := claim("https://d.example/about", "two")
+	second.N = 1
+	for name, c := range map[string]struct {
+		claims []crawl.DatasetClaim
+		want   int
+	}{
+		"a page and one dataset":                    {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://x.example/", "a", "https://d.example/1")}, 1},
+		"a page and two datasets":                   {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://x.example/", "a", "https://d.example/1"), claim("https://y.example/", "b", "https://d.example/2")}, 3},
+		"a page with two datasets, and one of them": {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), second, claim("https://x.example/", "a", "https://d.example/1")}, 3},
+		"none with files":                           {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://x.example/", "a"), claim("https://y.example/", "b")}, 1},
+	} {
+		if got := Merge(c.claims); len(got) != c.want {
+			t.Errorf("%s: %d datasets, want %d", name, len(got), c.want)
+		}
+	}
+}
+
+// One file under several origins is one document, and its newest copy counts; a stranger's data.txt is trusted least.
+func TestMergeCopiesAndStrangers(t *testing.T) {
+	copied := func(origin, title string, hours int) crawl.DatasetClaim {
+		return crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://d.example/data.txt", Line: 1, Origin: origin, Title: title, Files: files("https://d.example/a.csv"),
+			Allowed: true, FetchedAt: at.Add(time.Duration(hours) * time.Hour)}
+	}
+	stranger := crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://a.example/data.txt", Line: 1, Origin: "https://a.example", Title: "Mine!", Files: files("https://d.example/a.csv"),
+		Allowed: true, External: true, FetchedAt: at}
+	portal := crawl.DatasetClaim{Kind: crawl.DatasetDCAT, Document: "https://p.example/data.json", Origin: "https://p.example", Title: "Portal's", Files: files("https://d.example/a.csv"), Allowed: true}
+	more := copied("http://d.example", "newer", 2) // one that only the newer copy has
+	more.N, more.Line, more.Files = 1, 2, files("https://d.example/b.csv")
+	got := Merge([]crawl.DatasetClaim{stranger, copied("https://d.example", "older", 1), portal, copied("http://d.example", "newer", 2), more})
+	if len(got) != 2 || got[0].Title != "newer" || got[0].Conflicts["title"][0].Value != "Portal's" || got[0].Conflicts["title"][1].Value != "Mine!" {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestMergeByIdentifier(t *testing.T) {
