@@ -155,6 +155,9 @@ func (g *getting) beside(ctx context.Context, l *live, get func(context.Context,
 		}()
 	}
 	err := downloading(ctx, l.q, l.kv, l.spec, fetcher.Options{Log: g.log}, get)
+	if err != nil && l.q.NC.IsClosed() && g.cfg.URL == "" {
+		return errCrawlEnded // and its server with it
+	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
 	}

@@ -220,13 +220,25 @@ func curtsyFails(t *testing.T, args ...string) string {
 	return errs.String()
 }
 
-// A get beside a crawl takes turns with it; when that is killed, it goes on alone, and never while a request of before may be
+// A get beside a crawl takes turns with it. When that ends, or is killed, it goes on alone, and never while a request of before may be
 // under way.
 func TestDatasetsGetBesideACrawl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a lease")
 	}
 	t.Parallel()
+	for name, end := range map[string]func(cmd *exec.Cmd) error{
+		"killed":  func(cmd *exec.Cmd) error { return cmd.Process.Kill() },
+		"stopped": func(cmd *exec.Cmd) error { return cmd.Process.Signal(os.Interrupt) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			besideACrawl(t, end)
+		})
+	}
+}
+
+func besideACrawl(t *testing.T, end func(*exec.Cmd) error) {
 	web := dataWeb(t, 2000, 20*time.Millisecond)
 	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
 	cmd, said := begin(t, "crawl", "--dir", data, "--allow-private", "--delay", getDelay.String(), "--resolve", web.Resolve(), web.Seeds()[0])
@@ -245,11 +257,11 @@ func TestDatasetsGetBesideACrawl(t *testing.T) {
 		_, asked := rivers(t, web)
 		return len(asked) >= 3
 	})
-	if err := cmd.Process.Kill(); err != nil {
+	if err := end(cmd); err != nil {
 		t.Fatal(err)
 	}
-	if cmd.Wait(); cmd.ProcessState.Exited() {
-		t.Fatalf("the crawl was over before it was killed\n%s", said)
+	if cmd.Wait(); cmd.ProcessState.ExitCode() == 0 {
+		t.Fatalf("the crawl was over before it was ended\n%s", said)
 	}
 	if s := <-got; !strings.HasPrefix(s, "0 ") || !strings.Contains(s, "done") {
 		t.Fatalf("datasets get: %s", s)
