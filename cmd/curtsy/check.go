@@ -14,7 +14,7 @@ import (
 func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check what a robots.txt, Host line, robots tag or data.txt says",
+		Short: "Check what a robots.txt, Host line, robots tag, data.txt, rupinfo.txt or RUP report says",
 		Long: `Check what a site's files say, read exactly as the crawler reads them. Nothing is fetched: pass a file, or - for standard input.
 
   curl -s https://example.org/robots.txt | curtsy check robots --url https://example.org/shop -`,
@@ -25,7 +25,8 @@ func (a *app) checkCommand() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(a.checkRobotsCommand(), a.checkHostCommand(), a.checkRobotstagCommand(), a.checkDatatxtCommand())
+	cmd.AddCommand(a.checkRobotsCommand(), a.checkHostCommand(), a.checkRobotstagCommand(), a.checkDatatxtCommand(),
+		a.checkRupinfoCommand(), a.checkRupreportCommand())
 	return cmd
 }
 

@@ -50,7 +50,7 @@ func (a *app) root() *cobra.Command {
 		a.crawlCommand(), a.seedCommand(), a.demoCommand(),
 		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.hostsCommand(), a.mirrorsCommand(), a.explainCommand(), a.exportCommand(),
 		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.forgetCommand(), a.reindexCommand(),
-		a.checkCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
+		a.checkCommand(), a.rupCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
 	)
 	return root
 }

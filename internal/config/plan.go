@@ -57,6 +57,9 @@ var Scopes = []string{"page", "prefix", "host", "domain", "any"}
 var tokenRE = regexp.MustCompile(`^[A-Za-z_-]+$`)
 
 func (p Plan) check(src *Source) error {
+	if err := checkContact(src, p.Contact); err != nil {
+		return err
+	}
 	switch {
 	case p.Delay < 0:
 		return src.Refuse("delay", "is negative; use for example 1s, or 0s for none")
@@ -64,8 +67,6 @@ func (p Plan) check(src *Source) error {
 		return src.Refuse("hold-max", "is negative; use for example 10m")
 	case !tokenRE.MatchString(p.Agent):
 		return src.Refuse("agent", "is no product token; use letters, '-' and '_' only, for example curtsy")
-	case p.Contact != "" && !contactable(p.Contact):
-		return src.Refuse("contact", "is neither a mail address nor a URL; use for example me@example.org or https://example.org/bot")
 	case !slices.Contains(Scopes, p.Scope):
 		hint := ""
 		if n := Nearest(p.Scope, Scopes); n != "" {
@@ -99,14 +100,28 @@ func (p Plan) check(src *Source) error {
 			}
 		}
 	}
-	for _, r := range p.Resolve {
-		if !resolvable(r) {
-			return src.Refuse("resolve", "holds "+strconv.Quote(r)+"; use HOST=ADDR, for example docs.test=127.0.0.1:8080 or *.test=127.0.0.1")
-		}
+	if err := checkResolve(src, p.Resolve); err != nil {
+		return err
 	}
 	for _, h := range p.Hurry {
 		if _, err := canon.ParseHost(h); err != nil {
 			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is no host name; use for example docs.example.org")
+		}
+	}
+	return nil
+}
+
+func checkContact(src *Source, contact string) error {
+	if contact != "" && !contactable(contact) {
+		return src.Refuse("contact", "is neither a mail address nor a URL; use for example me@example.org or https://example.org/bot")
+	}
+	return nil
+}
+
+func checkResolve(src *Source, list []string) error {
+	for _, r := range list {
+		if !resolvable(r) {
+			return src.Refuse("resolve", "holds "+strconv.Quote(r)+"; use HOST=ADDR, for example docs.test=127.0.0.1:8080 or *.test=127.0.0.1")
 		}
 	}
 	return nil

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/rup"
+	"github.com/spf13/cobra"
+)
+
+// rupCommand gathers what a robot can ask of a site by the Remote Update Protocol, for a person to ask.
+func (a *app) rupCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rup",
+		Short: "Ask a site's RUP server by hand: register, unregister, modify, sequence, index",
+		Long: `Ask a site that offers the Remote Update Protocol (/rupinfo.txt) to be told of changes, or what has changed, by hand. A crawl with
+--recrawl does this by itself. The site's robots.txt is obeyed; two requests follow each other after a second, or what it asks for.
+
+The key that register prints is needed for all but index; give it in the environment (CURTSY_RUP_KEY) or in a file (--key-file).`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("there is no curtsy rup %q; curtsy rup --help lists what there is", args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(a.rupRegisterCommand(), a.rupUnregisterCommand(), a.rupModifyCommand(), a.rupSequenceCommand(), a.rupIndexCommand())
+	return cmd
+}
+
+// rupAsk is what the subcommands have in common: whom to ask, and as whom.
+type rupAsk struct {
+	app    *app
+	cfg    *config.RUP
+	cmd    *cobra.Command
+	cgi    string
+	email  string
+	asJSON bool
+
+	hand *fetcher.ByHand
+}
+
+// rupSubcommand makes a subcommand of a function that asks.
+func (a *app) rupSubcommand(cmd *cobra.Command, example string, ask func(context.Context, *rupAsk, string) error) *cobra.Command {
+	r := &rupAsk{app: a, cfg: config.NewRUP(), cmd: cmd}
+	cmd.Example = "  curtsy rup " + example
+	cmd.Args = one("SITE", strings.SplitN(example, " ", 2)[1])
+	cmd.Flags().StringVar(&r.email, "email", "", "the robot's `ADDRESS`, to which reports are mailed")
+	cmd.Flags().StringVar(&r.cgi, "cgi", "", "ask at this `URL` instead of the one that /rupinfo.txt names")
+	cmd.Flags().BoolVar(&r.asJSON, "json", false, "as one JSON object")
+	return configured(cmd, r.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) (err error) {
+		r.hand, err = fetcher.NewByHand(fetcher.ByHandOptions{
+			Contact: r.cfg.Contact, AllowPrivate: r.cfg.AllowPrivate, Resolve: r.cfg.Resolve,
+			Waiting: func(host string, wait time.Duration) {
+				fmt.Fprintf(a.stderr, "waiting %v before asking %s again\n", wait.Round(100*time.Millisecond), clean(host))
+			},
+		})
+		if err != nil {
+			return usage("%v", err)
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), 15*time.Minute) // Crawl-delay can ask for much
+		defer cancel()
+		return ask(ctx, r, args[0])
+	})
+}
+
+// client reads the site's rupinfo.txt and makes a client of what it says. With --cgi there is no Info.
+func (r *rupAsk) client(ctx context.Context, site string) (*rup.Client, *rup.Info, error) {
+	client := &rup.Client{CGI: r.cgi, UserAgent: r.hand.UserAgent(), Transport: r.hand, Now: time.Now}
+	u, err := canon.Parse(site)
+	if err != nil {
+		return nil, nil, usage("site %q: %v; use for example https://www.example.org/", site, err)
+	}
+	if r.cgi != "" {
+		cgi, err := siteURL("--cgi", r.cgi, "https://www.example.org/cgi-bin/rup")
+		if err != nil {
+			return nil, nil, err
+		}
+		client.CGI = cgi.String()
+		return client, nil, nil
+	}
+	at, err := u.Origin().URL(rup.InfoPath)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := r.info(ctx, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	client.CGI = info.CGI
+	return client, info, nil
+}
+
+// info gets a rupinfo.txt, within its host.
+func (r *rupAsk) info(ctx context.Context, at canon.URL) (*rup.Info, error) {
+	get := &http.Client{Transport: r.hand, CheckRedirect: func(next *http.Request, via []*http.Request) error {
+		if len(via) > 5 || next.URL.Hostname() != string(at.Host()) {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := get.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%w: %s answers %s", rup.ErrNoRUP, at, res.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, rup.MaxInfo+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	return rup.ParseInfo(body, res.Request.URL)
+}
+
+// credentials are --email and the key.
+func (r *rupAsk) credentials() (rup.Credentials, error) {
+	c := rup.Credentials{Email: r.email, Key: rup.Key(r.cfg.Key)}
+	switch {
+	case c.Email == "":
+		return c, usage("which address is registered? add --email ADDRESS")
+	case c.Key == "":
+		return c, usage("where is the key that register printed? put it into CURTSY_RUP_KEY, or into a file and add --key-file FILE")
+	}
+	return c, nil
+}
+
+// done says that something worked.
+func (r *rupAsk) done(text string) error {
+	if r.asJSON {
+		return r.app.printJSON(map[string]bool{"ok": true})
+	}
+	_, err := fmt.Fprintln(r.app.stdout, text)
+	return err
+}
+
+// rupPreferences are the flags of register and modify.
+type rupPreferences struct {
+	latency              string
+	exclude, includeOnly []string
+}
+
+func (p *rupPreferences) flags(cmd *cobra.Command, empty string) {
+	cmd.Flags().StringVar(&p.latency, "latency", "", "`TIME` between two reports, of what the site offers: day, 2-week")
+	cmd.Flags().StringArrayVar(&p.exclude, "exclude", nil, "do not report paths that match this `PATTERN`, of those the site offers (repeatable)"+empty)
+	cmd.Flags().StringArrayVar(&p.includeOnly, "include-only", nil, "report only paths that match this `PATTERN`, of those the site offers (repeatable)"+empty)
+}
+
+// read makes preferences of the flags that were given. A list of nothing but "" is empty, and not nil.
+func (p *rupPreferences) read(cmd *cobra.Command, email string) (rup.Preferences, error) {
+	pref := rup.Preferences{Email: email}
+	if email != "" {
+		if err := rup.CheckEmail(email); err != nil {
+			return pref, usage("address %q: %v", email, err)
+		}
+	}
+	if p.latency != "" {
+		var err error
+		if pref.Latency, err = rup.ParseLatency(p.latency); err != nil {
+			return pref, usage("--%v", err)
+		}
+	}
+	list := func(flag string, patterns []string) []string {
+		if !cmd.Flags().Changed(flag) {
+			return nil
+		}
+		return slices.DeleteFunc(append([]string{}, patterns...), func(s string) bool { return s == "" })
+	}
+	pref.Exclude, pref.IncludeOnly = list("exclude", p.exclude), list("include-only", p.includeOnly)
+	if len(pref.Exclude) > 0 && len(pref.IncludeOnly) > 0 {
+		return pref, usage("a site takes either --exclude or --include-only, not both")
+	}
+	return pref, nil
+}
+
+func (a *app) rupRegisterCommand() *cobra.Command {
+	var p rupPreferences
+	cmd := &cobra.Command{Use: "register --email ADDRESS SITE", Short: "Have a site mail its changes to an address; prints the key for all else"}
+	p.flags(cmd, "")
+	return a.rupSubcommand(cmd, "register --email robot@example.org --latency week https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
+		pref, err := p.read(cmd, r.email)
+		if err != nil {
+			return err
+		}
+		if pref.Email == "" {
+			return usage("where are reports to be mailed to? add --email ADDRESS")
+		}
+		client, info, err := r.client(ctx, site)
+		if err != nil {
+			return err
+		}
+		if info != nil {
+			if err := info.CanRegister(); err != nil {
+				return err
+			}
+		}
+		key, err := client.Register(ctx, pref)
+		if err != nil {
+			return err
+		}
+		if r.asJSON {
+			return a.printJSON(map[string]string{"registration_key": string(key), "rup_cgi": client.CGI})
+		}
+		fmt.Fprintln(a.stderr, "Registered. Keep this key, the site will not tell it again:")
+		_, err = fmt.Fprintln(a.stdout, clean(string(key)))
+		return err
+	})
+}
+
+func (a *app) rupUnregisterCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "unregister --email ADDRESS SITE", Short: "End a registration: no more mails"}
+	return a.rupSubcommand(cmd, "unregister --email robot@example.org --key-file site.key https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
+		who, err := r.credentials()
+		if err != nil {
+			return err
+		}
+		client, _, err := r.client(ctx, site)
+		if err != nil {
+			return err
+		}
+		if err := client.Unregister(ctx, who); err != nil {
+			return err
+		}
+		return r.done("unregistered")
+	})
+}
+
+func (a *app) rupModifyCommand() *cobra.Command {
+	var p rupPreferences
+	var newEmail string
+	cmd := &cobra.Command{Use: "modify --email ADDRESS SITE", Short: "Change a registration: address, latency, patterns"}
+	p.flags(cmd, `, "" for none`)
+	cmd.Flags().StringVar(&newEmail, "new-email", "", "mail reports to this `ADDRESS` from now on")
+	return a.rupSubcommand(cmd, "modify --email robot@example.org --key-file site.key --latency day https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
+		who, err := r.credentials()
+		if err != nil {
+			return err
+		}
+		pref, err := p.read(cmd, newEmail)
+		if err != nil {
+			return err
+		}
+		client, _, err := r.client(ctx, site)
+		if err != nil {
+			return err
+		}
+		if err := client.Modify(ctx, who, pref); err != nil {
+			return err
+		}
+		return r.done("changed")
+	})
+}
+
+func (a *app) rupSequenceCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "sequence --email ADDRESS SITE", Short: "How many reports a site has mailed"}
+	return a.rupSubcommand(cmd, "sequence --email robot@example.org --key-file site.key https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
+		who, err := r.credentials()
+		if err != nil {
+			return err
+		}
+		client, _, err := r.client(ctx, site)
+		if err != nil {
+			return err
+		}
+		n, err := client.Sequence(ctx, who)
+		if err != nil {
+			return err
+		}
+		if r.asJSON {
+			return a.printJSON(map[string]int64{"sequence_number": n})
+		}
+		_, err = fmt.Fprintln(a.stdout, n)
+		return err
+	})
+}
+
+func (a *app) rupIndexCommand() *cobra.Command {
+	var span string
+	cmd := &cobra.Command{Use: "index --span SPAN SITE", Short: "What has changed at a site within a time; nobody need be registered"}
+	cmd.Flags().StringVar(&span, "span", "1-day", "how far back, a `SPAN` within what the site keeps: 2-week")
+	return a.rupSubcommand(cmd, "index --span 2-week https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
+		back, err := rup.ParseSpan(span)
+		if err != nil {
+			return usage("--%v", err)
+		}
+		var who rup.Credentials
+		if r.email != "" {
+			if who, err = r.credentials(); err != nil {
+				return err
+			}
+		}
+		client, info, err := r.client(ctx, site)
+		if err != nil {
+			return err
+		}
+		if info != nil {
+			switch most := info.MaxQuerySpan; {
+			case most == rup.Span{}:
+				return errors.New("the site keeps no log of changes to ask for (no MaxQuerySpan)")
+			case back.Days() > most.Days():
+				return usage("the site keeps its changes for %s; use --span %s or less", most, most)
+			}
+		}
+		report, err := client.Index(ctx, back, who)
+		if err != nil {
+			return err
+		}
+		u, err := siteURL("site", site, "https://www.example.org/")
+		if err != nil {
+			return err
+		}
+		failed := report.CheckSite(u)
+		ans := rupreportOf(report, failed)
+		if r.asJSON {
+			err = a.printJSON(ans)
+		} else {
+			printRupreport(a.stdout, ans)
+		}
+		if err == nil && failed != nil {
+			return &exit{code: exitFailed}
+		}
+		return err
+	})
+}

@@ -1,0 +1,31 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"strings"
+)
+
+// RUP is what `curtsy rup` goes by: who asks a site, and the key it gave.
+type RUP struct {
+	Contact      string   `key:"contact" usage:"‹MAIL-OR-URL› by which a webmaster reaches you; it goes into the User-Agent" example:"me@example.org"`
+	AllowPrivate bool     `key:"allow-private" usage:"dial private and loopback addresses as well"`
+	Resolve      []string `key:"resolve" usage:"dial ADDR for HOST: ‹HOST=ADDR›, *.suffix allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
+	Key          Secret   `key:"rup-key" flag:"-"`
+	KeyFile      string   `key:"rup-key-file" flag:"key-file" usage:"‹FILE› with the registration key" example:"site.key"`
+	Common       `key:",squash"`
+}
+
+// NewRUP has the defaults of `curtsy rup`.
+func NewRUP() *RUP { return &RUP{Common: newCommon()} }
+
+func (c *RUP) check(src *Source) error {
+	if c.KeyFile != "" {
+		body, err := os.ReadFile(c.KeyFile)
+		if err != nil {
+			return src.Refuse("rup-key-file", "cannot be read: "+err.Error())
+		}
+		c.Key = Secret(strings.TrimRight(string(body), "\r\n"))
+	}
+	return errors.Join(checkContact(src, c.Contact), checkResolve(src, c.Resolve), c.Common.check(src))
+}

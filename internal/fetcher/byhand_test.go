@@ -1,0 +1,129 @@
+package fetcher
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func handGet(t *testing.T, h *ByHand, url string) (int, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := h.RoundTrip(r)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return res.StatusCode, err
+}
+
+// What a robots.txt answers decides, as in a crawl; redirects to it are followed, and what they lead to holds here.
+func TestByHandObeysRobots(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{
+		"200 User-agent: *\nDisallow: /shop\n": "does not allow /shop/x (line 2", "200 <html>": "", "404 x": "", "403 x": "", "500 x": "cannot be had", "429 x": "cannot be had",
+		"301 /real": "does not allow /shop/x", "302 /robots.txt": "", "307 ftp://x/": "", "308 ": "", "301 http://169.254.169.254/": "never dialled", "cut": "cut short",
+	} {
+		var shop atomic.Int32
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch code, text, _ := strings.Cut(answer, " "); {
+			case r.URL.Path == "/real":
+				io.WriteString(w, "User-agent: curtsy\nDisallow: /shop\n")
+			case r.URL.Path != "/robots.txt":
+				shop.Add(1)
+			case code == "cut":
+				w.Header().Set("Content-Length", "1000")
+			case code[0] == '3':
+				w.Header().Set("Location", text)
+				fallthrough
+			default:
+				w.WriteHeader(map[string]int{"200": 200, "404": 404, "403": 403, "500": 500, "429": 429, "301": 301, "302": 302, "307": 307, "308": 308}[code])
+				if code[0] != '3' {
+					io.WriteString(w, text)
+				}
+			}
+		}))
+		h, err := NewByHand(ByHandOptions{AllowPrivate: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := handGet(t, h, web.URL+"/shop/x?y=1")
+		if want == "" && (err != nil || status != 200 || shop.Load() != 1) || want != "" && (err == nil || !strings.Contains(err.Error(), want) || shop.Load() != 0) {
+			t.Errorf("%q: %d, %v, asked %d times; want %q", answer, status, err, shop.Load(), want)
+		}
+		web.Close()
+	}
+}
+
+func TestByHandGuardsAddresses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		opt  ByHandOptions
+		url  string
+		want string
+	}{
+		{ByHandOptions{Contact: "me@example.org"}, "http://127.0.0.1:1/", "--allow-private"},
+		{ByHandOptions{Contact: "me@example.org"}, "https://[::1]:1/", "--allow-private"},
+		{ByHandOptions{AllowPrivate: true}, "http://8.8.8.8:1/", "--contact"},
+		{ByHandOptions{AllowPrivate: true, Contact: "me@example.org"}, "http://169.254.169.254/", "never dialled"},
+		{ByHandOptions{AllowPrivate: true, Resolve: []string{"a.test=169.254.169.254"}}, "http://a.test/", "never dialled"},
+		{ByHandOptions{AllowPrivate: true}, "ftp://a.test/", "http"},
+	} {
+		h, err := NewByHand(c.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := handGet(t, h, c.url); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.url, err, c.want)
+		}
+	}
+	if _, err := NewByHand(ByHandOptions{Resolve: []string{"nonsense"}}); err == nil {
+		t.Error("resolve nonsense is taken")
+	}
+}
+
+// The delay counts from the end of the last answer, and a caller can give up waiting.
+func TestByHandWaits(t *testing.T) {
+	t.Parallel()
+	h, err := NewByHand(ByHandOptions{AllowPrivate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			io.WriteString(w, "User-agent: *\nCrawl-delay: 100\n")
+		}
+	}))
+	defer web.Close()
+	told := make(chan time.Duration, 1)
+	h.opt.Waiting = func(_ string, wait time.Duration) { told <- wait }
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if wait := <-told; wait < 90*time.Second || wait > 100*time.Second {
+			t.Errorf("waits %v", wait)
+		}
+		cancel()
+	}()
+	if res, err := h.RoundTrip(r); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", res, err)
+	}
+	if !strings.HasPrefix(h.UserAgent(), "curtsy/") {
+		t.Error(h.UserAgent())
+	}
+}
