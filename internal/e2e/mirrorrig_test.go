@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
@@ -26,9 +27,10 @@ import (
 // mirrors is a crawl of a web with mirrors. Time passes between two runs of it.
 type mirrors struct {
 	*rig
-	web *simweb.Server
-	log []simweb.Request   // of the last run
-	met map[string]float64 // metrics of mirrors at its end, by name and label
+	web  *simweb.Server
+	log  []simweb.Request   // of the last run
+	live []string           // what a running crawl answered at its end, as states has it
+	met  map[string]float64 // metrics of mirrors at its end, by name and label
 }
 
 // newMirrors starts a web of these hosts, and nothing else.
@@ -118,6 +120,16 @@ func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	}
 	m.seed()
 	st := m.wait(time.Minute)
+	m.live = nil
+	err := ask.Gather(m.t.Context(), m.q.NC, crawl.Names(m.spec.Name), "mirrors", struct{}{}, m.spec.Shards, func(raw json.RawMessage) error {
+		var i crawl.MirrorInfo
+		err := json.Unmarshal(raw, &i)
+		m.live = append(m.live, m.state(i))
+		return err
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
 	m.met = mirrorMetrics(m.t, reg)
 	m.stop()
 	for _, v := range simweb.Check(m.web.Log(), simweb.CheckOptions{Token: token}) {
@@ -201,7 +213,7 @@ func age(t testing.TB, file string, d time.Duration) {
 	}
 }
 
-// states is what `curtsy mirrors --json` says, but for since and detail: "origin state main reason evidence".
+// states is what `curtsy mirrors --json` says, as state has it, of the crawl at rest; a running one must have said the same.
 func (m *mirrors) states() (lines []string) {
 	m.t.Helper()
 	fr, err := frontier.OpenDir(m.dir)
@@ -210,17 +222,28 @@ func (m *mirrors) states() (lines []string) {
 	}
 	defer fr.Close()
 	err = fr.Mirrors(func(i crawl.MirrorInfo) error {
-		if i.Since.IsZero() || time.Until(i.Since) > 0 || i.Origin != canon.URL(i.Origin+"/").Origin().String() || !strings.HasSuffix(i.Origin, i.Host) {
-			m.t.Errorf("%+v", i)
-		}
-		lines = append(lines, strings.TrimSpace(strings.Join(strings.Fields(i.Origin+" "+i.State+" "+i.Main+" "+i.Reason+" "+i.Evidence), " ")))
+		lines = append(lines, m.state(i))
 		return nil
 	})
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	slices.Sort(lines)
+	slices.Sort(m.live)
+	if !slices.Equal(lines, m.live) {
+		m.t.Errorf("mirrors at rest %q, while it ran %q", lines, m.live)
+	}
 	return lines
+}
+
+// state is a line of that, but for since and detail: "origin state main reason evidence".
+func (m *mirrors) state(i crawl.MirrorInfo) string {
+	m.t.Helper()
+	host := canon.URL(i.Origin + "/").Host()
+	if i.Since.IsZero() || time.Until(i.Since) > 0 || i.Host != string(host) {
+		m.t.Errorf("%+v", i)
+	}
+	return strings.Join(strings.Fields(i.Origin+" "+i.State+" "+i.Main+" "+i.Reason+" "+i.Evidence), " ")
 }
 
 // stored is what `curtsy pages` lists: each page's URL, and its aliases.

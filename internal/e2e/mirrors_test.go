@@ -139,7 +139,7 @@ func TestMirrorsDeadTarget(t *testing.T) {
 // Whatever a host claims, it takes away nothing but its own pages (§2.5).
 func TestMirrorsHostileClaims(t *testing.T) {
 	t.Parallel()
-	const thief, liar, parrot, away = "thief.sim.test", "liar.sim.test", "parrot.sim.test", "away.sim.test"
+	const thief, liar, parrot, away, echo = "thief.sim.test", "liar.sim.test", "parrot.sim.test", "away.sim.test", "echo.sim.test"
 	borrowed := main(away, "")
 	borrowed.Robots, borrowed.Peer = simweb.RobotsRedirect, 0
 	m := newMirrors(t, 4,
@@ -147,10 +147,11 @@ func TestMirrorsHostileClaims(t *testing.T) {
 		main(thief, hostLine(m0, allowPages)),           // has other pages
 		main(liar, hostLine(m0)),                        // has none that anybody may see
 		main(parrot, hostLine(m0, "Disallow: /secret")), // has the very same robots.txt
-		borrowed, // has it by a redirect
+		borrowed,                   // has it by a redirect
+		main(echo, hostLine(away)), // names the one that has
 	)
 	m.spec.MaxPagesPerHost = 20
-	seeds := append(m.pages(thief, liar, away), home(m0)...)
+	seeds := append(m.pages(thief, liar, away, echo), home(m0)...)
 	for i := range 60 {
 		seeds = append(seeds, fmt.Sprintf("http://%s/invented/%d.html", parrot, i))
 	}
@@ -161,12 +162,13 @@ func TestMirrorsHostileClaims(t *testing.T) {
 		"http://" + liar + " unconfirmed http://" + m0 + " no-evidence",
 		"http://" + parrot + " mirror http://" + m0 + " robots.txt",
 		"http://" + away + " mirror http://" + m0 + " robots.txt",
+		"http://" + echo + " unconfirmed http://" + away + " no-evidence",
 	}
 	stored := append(m.pages(m0), m.pages(thief)[1:]...)
 	m.want(states, stored)
 	m.explained("stored", m.pages(m0)...)
 	m.explained("refused mirror", "http://"+parrot+"/secret/1.html")
-	m.quiet(liar, parrot, away)
+	m.quiet(liar, parrot, away, echo)
 	invented := 0
 	for _, path := range m.asked(m0) {
 		if strings.HasPrefix(path, "/secret") {
@@ -196,6 +198,20 @@ func TestMirrorsHTTPSTwin(t *testing.T) {
 		t.Error("no page over TLS in the log")
 	}
 	m.explained("refused mirror", home(m0)...)
+}
+
+// A host may name another port of its own.
+func TestMirrorsOtherPort(t *testing.T) {
+	t.Parallel()
+	m := newMirrors(t, 4, main(m0, hostLine(m0+":8080")))
+	m.web.SetRobots(m0, hostLine(m0+":8080"), nil) // it closes port 80 alone, of which the web knows nothing: see quiet
+	m.crawl(home(m0)...)
+	var stored []string
+	for _, u := range m.pages(m0) {
+		stored = append(stored, strings.Replace(u, m0, m0+":8080", 1))
+	}
+	m.want([]string{"http://" + m0 + " mirror http://" + m0 + ":8080 robots.txt", "http://" + m0 + ":8080 main http://" + m0 + ":8080"}, stored)
+	m.quiet(m0)
 }
 
 // A site whose home and three more pages have moved for good is an alias of where it has moved to; one that has moved for now, or

@@ -120,6 +120,56 @@ func TestMirrorsLateAmongOthers(t *testing.T) {
 
 func pathOf(u string) string { return "/" + strings.SplitN(u, "/", 4)[3] }
 
+// A chain that is learned late, and by all of its members at once: everything is glued to its end.
+func TestMirrorsLateChain(t *testing.T) {
+	t.Parallel()
+	const a, b = "a.sim.test", "b.sim.test"
+	m := newMirrors(t, 4, main(m0, ""), copyOf(m0, a, ""), copyOf(m0, b, ""))
+	m.crawl(append(m.pages(a, b), home(m0)...)...)
+	m.want(nil, m.pages(m0, a, b))
+	m.later(25 * time.Hour)
+	m.says(a, hostLine(b))
+	m.says(b, hostLine(m0))
+	m.crawl("http://"+a+"/new.html", "http://"+b+"/new.html")
+	m.want([]string{"http://" + a + " mirror http://" + m0 + " pages 5/5", "http://" + b + " mirror http://" + m0 + " pages 5/5"}, m.glued(m0, a, b))
+	m.quiet(a, b)
+
+	// The end of the chain moves on.
+	m.later(25 * time.Hour)
+	m.says(a, hostLine(b, "# still")) // so that it is read again
+	m.says(b, "")
+	m.crawl("http://" + b + "/newer.html")
+	m.want([]string{"http://" + a + " mirror http://" + b + " pages 5/5"}, append(m.glued(b, a), m.pages(m0)...))
+	m.quiet(a)
+}
+
+// Takedown and mirrors: of a mirror that is forgotten nothing is named any more; a main host that is forgotten stays so, whatever
+// its mirrors have of it.
+func TestMirrorsForgotten(t *testing.T) {
+	t.Parallel()
+	m, copy := late(t, 4, false)
+	m.later(25 * time.Hour)
+	m.says(copy, hostLine(m0))
+	m.crawl("http://" + copy + "/new.html")
+	states := []string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}
+	m.want(states, m.glued(m0, copy))
+	m.spec.Forgotten = []string{copy}
+	m.crawl()
+	m.want(states, m.glued(m0))
+	m.quiet(copy)
+	m.explained("refused forgotten", m.pages(copy)...)
+	m.spec.Forgotten = []string{m0}
+	m.crawl()
+	m.want(states, nil)
+	m.quiet(copy, m0)
+	m.explained("refused forgotten", m.pages(m0)...)
+	m.explained("refused mirror", m.pages(copy)...)
+	m.spec.Forgotten = nil
+	m.crawl()
+	m.want(states, m.pages(m0))
+	m.quiet(copy)
+}
+
 // Other pages, stored before the claim: it is closed, and no mirror. After 30 days, and not before, they are compared once more.
 func TestMirrorsContentDiffers(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,12 @@ type visit struct {
 	urls  int
 	list  []inVisit
 	until time.Time
+
+	queued int // of urls, those that list had when it was granted
 }
+
+// vain reports that a visit was for queued URLs alone, and none of them is queued any more.
+func (v *visit) vain() bool { return v.queued > 0 && v.queued == v.urls && len(v.list) == 0 }
 
 // ghost stands for the URLs of a visit that expired: what its fetcher has fetched may still be told, and counts against
 // --max-pages until then, or until it is most unlikely.
@@ -160,7 +165,7 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 			}
 		}
 	}
-	v.urls = len(g.URLs)
+	v.urls, v.queued = len(g.URLs), len(v.list)
 	s.met.visits.Inc()
 	s.inFlight += int64(len(v.list))
 	s.visits[v.id] = v
@@ -281,12 +286,13 @@ func (s *shard) robotsFor(h *host, o *origin, now time.Time, room int) crawl.Rob
 	return r
 }
 
-// renew prolongs the visits that are still ours and outstanding, and names the others.
+// renew prolongs the visits that are still ours and outstanding, and names the others: also one of whose URLs none is wanted any more,
+// since their origin has turned out to be a mirror, say.
 func (s *shard) renew(ids []crawl.VisitID, now time.Time) crawl.Renewed {
 	r := crawl.Renewed{Lease: LeaseTime}
 	for _, id := range ids {
 		v := s.visits[id]
-		if v == nil || !s.valid() || v.until.Before(now) {
+		if v == nil || !s.valid() || v.until.Before(now) || v.vain() {
 			r.Lost = append(r.Lost, id)
 			continue
 		}

@@ -96,16 +96,35 @@ func (s *shard) settleSome(now time.Time) (more bool, err error) {
 	if !s.caughtUp || s.frozen || s.tx == nil || s.broken != nil || len(s.outbox) >= mirrorOwed {
 		return false, nil
 	}
-	for ref := range s.settling {
-		if err := s.settleStretch(ref, now); err != nil {
-			return false, s.fail(err)
-		}
-		if s.changes >= commitChanges {
-			err = s.commit(true)
-		}
-		return len(s.settling) > 0, err
+	ref, ok := s.unsettled()
+	if !ok {
+		return false, nil
 	}
-	return false, nil
+	if err := s.settleStretch(ref, now); err != nil {
+		return false, s.fail(err)
+	}
+	if s.changes >= commitChanges {
+		err = s.commit(true)
+	}
+	_, more = s.unsettled()
+	return more, err
+}
+
+// unsettled is an origin whose URLs can be gone through now.
+func (s *shard) unsettled() (ref mirrorRef, ok bool) {
+	for ref := range s.settling {
+		if s.settles(ref) {
+			return ref, true
+		}
+	}
+	return ref, false
+}
+
+// settles reports whether an origin's URLs can be gone through now. One that is a mirror no more and is being looked into may be another's
+// in a moment: its URLs are not let in for that long.
+func (s *shard) settles(ref mirrorRef) bool {
+	m := ref.h.Origins[ref.i].Mirror
+	return m.mirrored() || m.Trial == ""
 }
 
 func (s *shard) settleStretch(ref mirrorRef, now time.Time) error {

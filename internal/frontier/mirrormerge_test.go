@@ -291,6 +291,52 @@ func TestAMergeKilledAtEveryStep(t *testing.T) {
 	}
 }
 
+// A visit that is under way when its origin turns out to be a mirror is not prolonged: what is left of it is the main host's.
+func TestAMergeEndsTheVisitUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := copyPages(9)
+		g := newRig(t, 1, map[string]*site{"a.example": {robots: "404", pages: pages}, "b.example": {robots: "404", pages: pages}})
+		b := g.shards[0]
+		for p := range pages {
+			g.seed("http://a.example" + p)
+		}
+		visits := b.grant(1)
+		if len(visits) != 1 || len(visits[0].URLs) < 2 {
+			t.Fatalf("%+v", visits)
+		}
+		id := visits[0].ID
+		lost := func() []crawl.VisitID {
+			b.s.mu.Lock()
+			defer b.s.mu.Unlock()
+			return b.s.renew([]crawl.VisitID{id}, time.Now()).Lost
+		}
+		if got := lost(); len(got) > 0 {
+			t.Errorf("lost at once: %v", got)
+		}
+		a := testOriginOf("a.example")
+		b.s.mu.Lock()
+		err := b.s.mirrorStep(b.s.hosts[a.Host], 0, time.Now(), func(m *mirror, e *mirrorEnv) { m.confirm(e, testOriginOf("b.example"), byTwin, "") })
+		for more := true; more && err == nil; {
+			more, err = b.s.settleSome(time.Now())
+		}
+		b.s.mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lost(); len(got) != 1 {
+			t.Error("a visit for URLs of a mirror is prolonged")
+		}
+		g.visit(b, visits[0]) // what it has is told all the same
+		g.run(time.Hour)
+		for u, p := range g.pages {
+			if p.stored && (u.Host() == a.Host) != (p.aliasOf != "") {
+				t.Errorf("%s is stored, an alias of %q", u, p.aliasOf)
+			}
+		}
+		g.verify()
+	})
+}
+
 // What is found on a mirror after the merge goes to the main host, and is charged to the mirror.
 func TestLaterLinksAreHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

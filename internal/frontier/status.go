@@ -74,7 +74,11 @@ func (s *shard) summarise(now time.Time) *summary {
 	if s.passing() {
 		m.dueSoon++ // there are more to come
 	}
-	m.dueSoon += int64(len(s.settling))
+	for ref := range s.settling {
+		if s.settles(ref) {
+			m.dueSoon++
+		}
+	}
 	for _, h := range s.hosts {
 		if len(h.errands) > 0 && !h.Due.After(s.patientUntil(now)) {
 			m.dueSoon += h.errandsDueBy(s.patientUntil(now), now, s.patience())
