@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -45,6 +46,9 @@ func (s *shard) mirrorTurned(h *host, i int, now time.Time) error {
 	m.Settling, m.Next = true, nil
 	s.settling[mirrorRef{h, i}] = struct{}{}
 	if m.mirrored() {
+		if err := s.disown(h, i); err != nil {
+			return err
+		}
 		s.log.Info("a mirror", "origin", o.Origin.String(), "main", m.Main.String(), "evidence", m.Evidence)
 		if o.Data == crawl.ProbeRead { // not used while it is one (§7)
 			if u, err := o.Origin.URL("/data.txt"); err == nil {
@@ -66,6 +70,27 @@ func (s *shard) mirrorTurned(h *host, i int, now time.Time) error {
 	s.touch(h)
 	s.reschedule(h, now)
 	return s.flushMirrors(now)
+}
+
+// disowned is how many URLs of a mirror's queue disown looks at: more than a visit holds, since nearer ones may have come since.
+const disowned = 4 * maxVisitURLs
+
+// disown has the indexer drop what pages it may have of a mirror's queued URLs. A fetcher that died had perhaps handed some over, and
+// nobody tells: else they would be fetched again, and now they are not. They are among the first of the queue, where they were taken
+// from; visits are not remembered over a crash.
+func (s *shard) disown(h *host, i int) error {
+	prefix := append(h.ID.append(nil), byte(i))
+	c, n := s.tx.Bucket(bucketQueue).Cursor(), 0
+	for k, _ := c.Seek(prefix); n < disowned && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		key := urlKey(nil, h.ID, keyOrder(k))
+		r, err := decodeRecord(key, s.tx.Bucket(bucketURLs).Get(key))
+		if err != nil {
+			return err
+		}
+		s.aliases = append(s.aliases, crawl.Page{Kind: crawl.KindPage, URL: r.URL, Deleted: crawl.ReasonMirror})
+		n++
+	}
+	return nil
 }
 
 // settle goes through the URLs of origins that have become mirrors, or are none any more, some at a time, until ctx ends. It

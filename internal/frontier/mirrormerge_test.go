@@ -337,6 +337,53 @@ func TestAMergeEndsTheVisitUnderWay(t *testing.T) {
 	})
 }
 
+// A fetcher that died had handed pages over whose outcome nobody tells. Their URLs are never asked for again when their origin turns
+// out to be a mirror before that: the pages must not stay under its name.
+func TestAMergeAfterALostOutcome(t *testing.T) {
+	for _, expired := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			pages := copyPages(9)
+			g := newRig(t, 1, map[string]*site{"a.example": {robots: "404", pages: pages}, "b.example": {robots: "404", pages: pages}})
+			b := g.shards[0]
+			for p := range pages {
+				g.seed("http://a.example" + p)
+			}
+			b.commit()
+			visits := b.grant(1)
+			for _, u := range visits[0].URLs {
+				g.index(crawl.AppendPages(nil, []crawl.Page{{URL: u.URL, Visit: visits[0].ID, Body: []byte(pages[u.URL.PathQuery()])}}))
+			}
+			if expired {
+				time.Sleep(time.Minute)
+				b.s.mu.Lock()
+				b.s.expire(time.Now())
+				b.s.mu.Unlock()
+			} else {
+				b.crash()
+				b.open()
+			}
+			for i := range 5 {
+				b.links(0, "", fmt.Sprintf("http://a.example/later/%d", i)) // nearer than what was granted
+			}
+			a := testOriginOf("a.example")
+			b.s.mu.Lock()
+			err := b.s.mirrorStep(b.s.hosts[a.Host], 0, time.Now(), func(m *mirror, e *mirrorEnv) { m.confirm(e, testOriginOf("b.example"), byTwin, "") })
+			b.s.mu.Unlock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.run(time.Hour)
+			if n := g.asked("a.example"); n > 0 {
+				t.Errorf("%d page requests to the mirror", n)
+			}
+			if got := g.stored(); len(got) != len(pages) || strings.Contains(strings.Join(got, " "), "a.example") {
+				t.Errorf("expired %v: stored %q, want the pages of the main host", expired, got)
+			}
+			g.verify()
+		})
+	}
+}
+
 // What is found on a mirror after the merge goes to the main host, and is charged to the mirror.
 func TestLaterLinksAreHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
