@@ -242,9 +242,14 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range Keys() {
-		if key != "config" && !regexp.MustCompile(`(?m)^`+key+`:`).Match(body) {
-			t.Errorf("%s lacks %s", name, key)
+	for _, c := range commands() {
+		if _, other := c.(*Rupd); other {
+			continue
+		}
+		for _, f := range fieldsOf(c) {
+			if f.key != "config" && !regexp.MustCompile(`(?m)^`+f.key+`:`).Match(body) {
+				t.Errorf("%s lacks %s", name, f.key)
+			}
 		}
 	}
 	for _, fresh := range []func() any{

@@ -22,9 +22,13 @@ func (c *Daemon) Options(kind, dir string, stderr io.Writer) service.DaemonOptio
 // pflag.ErrHelp.
 func Parse(name string, into any, args []string, stderr io.Writer) error {
 	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	synopsis := "--nats URL --crawl NAME [flags]"
+	if s, ok := into.(interface{ synopsis() string }); ok {
+		synopsis = s.synopsis()
+	}
 	flags.Usage = func() {
-		fmt.Fprintf(stderr, "Usage: %s --nats URL --crawl NAME [flags]\n\nEvery flag is also a key of --config FILE and a variable such as %s.\n\n%s",
-			name, envName("nats"), flags.FlagUsages())
+		fmt.Fprintf(stderr, "Usage: %s %s\n\nEvery flag is also a key of --config FILE and a variable such as %s.\n\n%s",
+			name, synopsis, envName("log-level"), flags.FlagUsages())
 	}
 	src := Bind(flags, into)
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
@@ -33,7 +37,7 @@ func Parse(name string, into any, args []string, stderr io.Writer) error {
 		return refuse("%v", err)
 	}
 	if flags.NArg() > 0 {
-		return refuse("%s takes no arguments, got %q; name the crawl with --crawl", name, flags.Arg(0))
+		return refuse("%s takes no arguments, got %q; use it as %s %s", name, flags.Arg(0), name, synopsis)
 	}
 	return src.Load()
 }

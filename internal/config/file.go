@@ -57,7 +57,7 @@ func (f *file) add(k, val *yaml.Node, known []string) error {
 		if n := Nearest(key, known); n != "" {
 			return fmt.Errorf("unknown key %q; did you mean %s?", key, n)
 		}
-		return fmt.Errorf("unknown key %q; deploy/curtsy.example.yaml lists every key", key)
+		return fmt.Errorf("unknown key %q; deploy/curtsy.example.yaml and deploy/rupd.example.yaml list every key", key)
 	}
 	if key == "config" {
 		return errors.New("a file cannot name another file; use --config or CURTSY_CONFIG")

@@ -50,7 +50,7 @@ func appendFields(fs []field, v reflect.Value) []field {
 
 // commands are all the structs a file or an environment may be meant for.
 func commands() []any {
-	return []any{NewCrawl(), NewSeed(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer(), NewDownload(), NewRUP()}
+	return []any{NewCrawl(), NewSeed(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer(), NewDownload(), NewRUP(), NewRupd()}
 }
 
 // Keys lists the settings of all commands, sorted.

@@ -62,7 +62,7 @@ func (r *rootOf) must(err error) {
 
 // tree compares without watching.
 func (r *rootOf) tree() *tree {
-	n, err := newNames("index.html", defaultIgnore)
+	n, err := newNames("index.html", DefaultIgnore())
 	r.must(err)
 	return &tree{
 		root: r.dir, names: n, db: r.db, log: slog.New(slog.DiscardHandler),

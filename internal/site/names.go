@@ -15,8 +15,10 @@ type names struct {
 	ignore []string // patterns as of path.Match, each for one element of a path
 }
 
-// defaultIgnore are the names that editors, uploads and version control leave behind. Hidden ones are ignored in any case.
-var defaultIgnore = []string{"*~", "#*#", "*.swp", "*.swx", "*.tmp", "*.bak", "*.part", "*.filepart", "4913", "___jb_tmp___", "___jb_old___", "CVS"}
+// DefaultIgnore lists the names that editors, uploads and version control leave behind. Hidden ones are ignored in any case.
+func DefaultIgnore() []string {
+	return []string{"*~", "#*#", "*.swp", "*.swx", "*.tmp", "*.bak", "*.part", "*.filepart", "4913", "___jb_tmp___", "___jb_old___", "CVS"}
+}
 
 func newNames(index string, ignore []string) (names, error) {
 	if strings.ContainsAny(index, "/\x00") {

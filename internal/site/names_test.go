@@ -8,7 +8,7 @@ import (
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	n, err := newNames("index.html", defaultIgnore)
+	n, err := newNames("index.html", DefaultIgnore())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,69 @@
+// Command rupd tells robots what changed on a web site: it watches the document root, answers robots that ask at the site's
+// /rupinfo.txt and CGI URL, and mails reports to those that registered (the Remote Update Protocol). docs/rupd.md says how to set it up.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/site"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sync/errgroup"
+)
+
+func main() {
+	ctx, stop := service.Signals(context.Background())
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the command line from arguments to exit code: rupd check looks at the settings, rupd alone works by them.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	cfg := config.NewRupd()
+	check := len(args) > 0 && args[0] == "check"
+	if check {
+		args = args[1:]
+	}
+	if err := config.Parse("rupd", cfg, args, stderr); err != nil {
+		return config.Exit("rupd", err, stderr)
+	}
+	if check {
+		return config.Exit("rupd", site.Check(ctx, cfg.Site(stderr), stdout), stderr)
+	}
+	return config.Exit("rupd", serve(ctx, cfg, stderr), stderr)
+}
+
+func serve(ctx context.Context, cfg *config.Rupd, stderr io.Writer) (err error) {
+	lock, err := service.LockDir(cfg.Dir, "rupd.lock")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	o := cfg.Site(stderr)
+	o.Registry = prometheus.NewRegistry()
+	o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s, err := site.New(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	g, ctx := errgroup.WithContext(ctx)
+	if cfg.Listen != "off" {
+		admin, err := service.NewAdmin(service.AdminOptions{Listen: cfg.Listen, Title: "rupd for " + cfg.Base, Registry: o.Registry, Ready: s.Ready, Log: o.Log})
+		if err != nil {
+			return err
+		}
+		o.Log.Info("admin port open", "url", admin.URL())
+		g.Go(func() error { return admin.Run(ctx) })
+	}
+	o.Log.Info("at work", "root", cfg.Root, "base", cfg.Base, "serve", fmt.Sprint(s.Addr()))
+	g.Go(func() error { return s.Run(ctx) })
+	return g.Wait()
+}

@@ -1,0 +1,431 @@
+//go:build external
+
+package deploytest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/quotedprintable"
+	"net"
+	"net/http"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/rup"
+	"github.com/emersion/go-smtp"
+	bolt "go.etcd.io/bbolt"
+)
+
+// TestExternalRUPSite: nginx serves a document root with rupd behind it, by deploy's own files; what changes there is answered to who
+// asks, and mailed through a real relay to who registered, with the URL at which nginx serves it.
+func TestExternalRUPSite(t *testing.T) {
+	t.Parallel()
+	s := startSite(t)
+	if body := s.get("/rupinfo.txt"); !strings.Contains(body, "RUP-CGI: /rup\n") || !strings.Contains(body, "MaxQuerySpan: 30-day\n") {
+		t.Fatalf("rupinfo.txt: %q", body)
+	}
+	key := s.ask("Action", "Register", "RobotEmail", "robot@crawler.example", "Latency", "2-day", "Exclude", "^/news/")
+	key = regexp.MustCompile(`RegistrationKey: (\S+)`).FindStringSubmatch(key)[1]
+	who := []string{"RegistrationKey", key, "RegisteredRobotEmail", "robot@crawler.example"}
+
+	s.write("docs/first, steps.html", "2")
+	s.write("docs/new/index.html", "1")
+	s.write("private/x.html", "1")
+	s.write("news/y.html", "1")
+	if err := os.Remove(filepath.Join(s.root, "old.html")); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"Change docs/first%2C%20steps.html", "Delete old.html", "New docs/new/"}
+	var report *rup.Report
+	s.until("the changes are in the index", func() bool {
+		report = s.index(append(who, "Action", "GetIndex", "Span", "1-day")...)
+		return len(report.Entries) == len(want)
+	})
+	s.same("GetIndex", report, want, 0)
+	s.same("GetIndex of a stranger", s.index("Action", "GetIndex", "Span", "1-day"), append(want, "New news/y.html"), 0)
+
+	// Two days later, as far as the registration knows. A letter may come twice after this, with one number.
+	s.rupd.stop()
+	s.back(2 * 24 * time.Hour)
+	s.startRupd()
+	s.until("a mail comes", func() bool { return len(s.mails) > 0 })
+	raw := <-s.mails
+	msg, err := mail.ReadMessage(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(quotedprintable.NewReader(msg.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err = rup.ParseReport(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, raw)
+	}
+	s.same("the mail", report, want, 1)
+	for _, e := range report.Entries {
+		u, _ := url.Parse(e.URL)
+		if code, _ := s.fetch(http.MethodGet, u.EscapedPath(), "", ""); (code == http.StatusOK) == (e.Kind == rup.Delete) {
+			t.Errorf("%s: nginx says %d to %s", e.Kind, code, e.URL)
+		}
+	}
+	if n := s.ask(append(who, "Action", "GetSequenceNumber")...); !strings.Contains(n, "\nSequenceNumber=1\n") {
+		t.Errorf("GetSequenceNumber: %q", n)
+	}
+	s.ask(append(who, "Action", "Unregister")...)
+	if code, _ := s.fetch(http.MethodPost, "/rup", form(append(who, "Action", "GetSequenceNumber")...), ""); code != http.StatusBadRequest {
+		t.Errorf("after Unregister: %d", code)
+	}
+	// Requests are counted by the address that nginx saw, not by nginx's.
+	flood := func(from string) (code int) {
+		for i := range 4 {
+			code, _ = s.fetch(http.MethodPost, "/rup", form("Action", "Register", "RobotEmail", fmt.Sprintf("r%d%s@x.example", i, from)), from)
+		}
+		return code
+	}
+	if code := flood("127.0.0.2"); code != http.StatusServiceUnavailable {
+		t.Errorf("the fourth Register of an address: %d", code)
+	}
+	if code, _ := s.fetch(http.MethodPost, "/rup", form("Action", "Register", "RobotEmail", "other@y.example"), "127.0.0.3"); code != http.StatusOK {
+		t.Errorf("the first Register of another: %d", code)
+	}
+}
+
+// site is nginx, rupd, and a relay that hands everything to mails.
+type site struct {
+	t       *testing.T
+	dir     string
+	root    string
+	address string // of nginx
+	config  string
+	rupd    *process
+	mails   chan []byte
+}
+
+func startSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{t: t, dir: t.TempDir(), mails: make(chan []byte, 100)}
+	s.root = filepath.Join(s.dir, "root")
+	s.write("index.html", "1")
+	s.write("old.html", "1")
+	s.write("docs/first, steps.html", "1")
+	s.write("robots.txt", "User-agent: *\nDisallow: /private/\n")
+
+	relay := startExim(t, startSink(t, s.mails))
+	port := strconv.Itoa(freePort(t))
+	s.address = "127.0.0.1:" + strconv.Itoa(freePort(t))
+	s.config = filepath.Join(s.dir, "rupd.yaml")
+	example := s.read("deploy/rupd.example.yaml")
+	for key, value := range map[string]string{
+		"root": s.root, "base": "http://" + s.address + "/", "dir": filepath.Join(s.dir, "state"), "settle": "50ms", "serve": "127.0.0.1:" + port,
+		"registers-per-hour": "3", "mail-from": "rup@site.example", "smtp": relay, "smtp-tls": "none", "listen": "off",
+	} {
+		example = regexp.MustCompile(`(?m)^`+key+`:.*$`).ReplaceAllString(example, key+": "+value)
+	}
+	s.put(s.config, example)
+	if out := run(t, time.Minute, program(t, "rupd"), "check", "--config", s.config); !strings.Contains(string(out), "all right") {
+		t.Fatalf("rupd check: %s", out)
+	}
+	s.startRupd()
+	s.startNginx(port)
+	s.until("rupd has read the root", func() bool {
+		code, _ := s.fetch(http.MethodGet, "/rup?Action=GetIndex&Span=1-day", "", "127.0.0.9")
+		return code == http.StatusOK
+	})
+	return s
+}
+
+func (s *site) startRupd() { s.rupd = start(s.t, "rupd", "rupd", "--config", s.config) }
+
+func (s *site) startNginx(port string) {
+	s.t.Helper()
+	include := filepath.Join(s.dir, "rupd-nginx.conf")
+	s.put(include, strings.ReplaceAll(s.read("deploy/rupd-nginx.conf"), "7870", port))
+	conf := filepath.Join(s.dir, "nginx.conf")
+	who := ""
+	if os.Geteuid() == 0 {
+		who = "user root;" // the test's directories are root's own
+	}
+	s.put(conf, fmt.Sprintf(`%s daemon off; pid %[2]s/nginx.pid; error_log stderr; events {}
+http {
+  access_log off; client_body_temp_path %[2]s/b; proxy_temp_path %[2]s/p; fastcgi_temp_path %[2]s/f; uwsgi_temp_path %[2]s/u; scgi_temp_path %[2]s/s;
+  server { listen %[3]s; root %[4]s; index index.html; include %[5]s; }
+}
+`, who, s.dir, s.address, s.root, include))
+	daemon(s.t, "nginx", "-p", s.dir, "-c", conf)
+	await(s.t, s.address)
+}
+
+// startExim runs Debian's exim4 as a relay to the listener at sink.
+func startExim(t *testing.T, sink string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "exim-") // t.TempDir is not for others, and exim is not root for long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := user.Lookup("Debian-exim"); os.Geteuid() == 0 && err == nil {
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		if err := os.Chown(dir, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	port, to := strconv.Itoa(freePort(t)), netip.MustParseAddrPort(sink)
+	conf := filepath.Join(dir, "exim.conf")
+	text := fmt.Sprintf(`primary_hostname = relay.test
+spool_directory = %[1]s/spool
+log_file_path = %[1]s/%%slog
+pid_file_path = %[1]s/pid
+local_interfaces = 127.0.0.1
+daemon_smtp_ports = %[2]s
+tls_advertise_hosts =
+host_lookup =
+rfc1413_query_timeout = 0s
+acl_smtp_rcpt = all
+keep_environment =
+begin acl
+all:
+  accept
+begin routers
+sink:
+  driver = manualroute
+  route_list = * %[3]s byname
+  self = send
+  transport = sink
+begin transports
+sink:
+  driver = smtp
+  port = %[4]d
+  allow_localhost
+begin retry
+* * F,1h,1s
+`, dir, port, to.Addr(), to.Port())
+	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	daemon(t, "exim4", "-C", conf, "-bdf", "-q1s")
+	await(t, "127.0.0.1:"+port)
+	return "127.0.0.1:" + port
+}
+
+// daemon runs a program of Debian's until the test ends. That it is there is what .ci/run sees to.
+func daemon(t *testing.T, name string, args ...string) {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		path = "/usr/sbin/" + name // not in every user's PATH
+	}
+	var out bytes.Buffer
+	cmd := exec.Command(path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%v (.ci/run installs what the tests need)", err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(os.Interrupt) // an error means that it has ended
+		late := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+		defer late.Stop()
+		if err := cmd.Wait(); t.Failed() {
+			t.Logf("%s: %v\n%s", name, err, tail(out.Bytes()))
+		}
+	})
+}
+
+// startSink listens for mails and puts them into a channel.
+func startSink(t *testing.T, mails chan []byte) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &sinkSession{mails}, nil }))
+	srv.Domain = "crawler.example"
+	ended := make(chan struct{})
+	go func() { defer close(ended); srv.Serve(ln) }()
+	t.Cleanup(func() { ln.Close(); srv.Close(); <-ended })
+	return ln.Addr().String()
+}
+
+type sinkSession struct{ mails chan []byte }
+
+func (s *sinkSession) Reset()                               {}
+func (s *sinkSession) Logout() error                        { return nil }
+func (s *sinkSession) Mail(string, *smtp.MailOptions) error { return nil }
+func (s *sinkSession) Rcpt(string, *smtp.RcptOptions) error { return nil }
+func (s *sinkSession) Data(body io.Reader) error {
+	raw, err := io.ReadAll(body)
+	if err == nil {
+		s.mails <- raw
+	}
+	return err
+}
+
+// await waits until somebody listens.
+func await(t *testing.T, address string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			c.Close()
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (s *site) until(what string, reached func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !reached(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
+func (s *site) put(name, text string) {
+	s.t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *site) write(rel, text string) {
+	s.t.Helper()
+	name := filepath.Join(s.root, rel)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	s.put(name, text)
+}
+
+func (s *site) read(rel string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, rel))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func form(pairs ...string) string {
+	v := url.Values{}
+	for pair := range slices.Chunk(pairs, 2) {
+		v.Set(pair[0], pair[1])
+	}
+	return v.Encode()
+}
+
+// fetch asks nginx, from one of the machine's own addresses.
+func (s *site) fetch(method, path, body, from string) (int, string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, "http://"+s.address+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", rup.FormType)
+	dialer := &net.Dialer{}
+	if from != "" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
+	}
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+func (s *site) get(path string) string {
+	s.t.Helper()
+	code, body := s.fetch(http.MethodGet, path, "", "")
+	if code != http.StatusOK {
+		s.t.Fatalf("GET %s: %d %s", path, code, body)
+	}
+	return body
+}
+
+func (s *site) ask(pairs ...string) string {
+	s.t.Helper()
+	code, body := s.fetch(http.MethodPost, "/rup", form(pairs...), "")
+	if code != http.StatusOK {
+		s.t.Fatalf("%v: %d %s", pairs[len(pairs)-2:], code, body)
+	}
+	return body
+}
+
+func (s *site) index(pairs ...string) *rup.Report {
+	s.t.Helper()
+	answer := &rup.Answer{Status: http.StatusOK, ContentType: "text/html", Body: []byte(s.ask(pairs...))}
+	report, err := answer.Report()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return report
+}
+
+func (s *site) same(what string, report *rup.Report, want []string, number int64) {
+	s.t.Helper()
+	var got []string
+	for _, e := range report.Entries {
+		got = append(got, string(e.Kind)+" "+strings.TrimPrefix(e.URL, "http://"+s.address+"/"))
+	}
+	slices.Sort(got)
+	want = slices.Sorted(slices.Values(want))
+	if !slices.Equal(got, want) || report.Sequence != number {
+		s.t.Errorf("%s has number %d and %q, want %d and %q", what, report.Sequence, got, number, want)
+	}
+}
+
+// back makes the last report of every robot older, in rupd's own file.
+func (s *site) back(d time.Duration) {
+	s.t.Helper()
+	db, err := bolt.Open(filepath.Join(s.dir, "state", "rupd.db"), 0o600, &bolt.Options{Timeout: time.Second})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(func(tx *bolt.Tx) error {
+		b := tx.Bucket([]byte("progress"))
+		id, text := b.Cursor().First()
+		p := map[string]any{}
+		if err := json.Unmarshal(text, &p); err != nil {
+			return err
+		}
+		last, err := time.Parse(time.RFC3339Nano, p["Last"].(string))
+		if err != nil {
+			return err
+		}
+		p["Last"] = last.Add(-d)
+		if text, err = json.Marshal(p); err != nil {
+			return err
+		}
+		return b.Put(bytes.Clone(id), text)
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
