@@ -571,6 +571,8 @@ func (d *dec) result(r *Result) {
 			r.NotModified = d.bool()
 		case 16:
 			r.Kept = d.bool()
+		case 17:
+			r.Likeness = d.uint()
 		default:
 			d.skip()
 		}

@@ -297,6 +297,7 @@ func (e *enc) result(r *Result) {
 	e.str(14, r.LastModified)
 	e.bool(15, r.NotModified)
 	e.bool(16, r.Kept)
+	e.uint(17, r.Likeness)
 }
 
 // AppendPages encodes a batch of pages.

@@ -164,6 +164,9 @@ type Result struct {
 	NotModified  bool   // answered 304: the copy held stands
 	// With Failed: VisitURL.Keep was set, so the indexer was not told to remove the copy.
 	Kept bool
+	// With Stored: what the text of a page is like (internal/likeness) that was asked for again, with VisitURL.Keep, and sent in full.
+	// 0: not known.
+	Likeness uint64
 }
 
 // Reason is the documented code for why a URL is not stored.

@@ -92,13 +92,17 @@ func (v *visit) sample(u canon.URL) (s crawl.Sample, ok bool) {
 		s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonType, kind)
 	default:
 		s.Digest = digestOf(sha256.Sum256(a.body))
-		if kind == typeText {
-			s.Likeness = likeness.OfText(a.body)
-		} else {
-			s.Likeness = likeness.OfHTML(a.body)
-		}
+		s.Likeness = likenessOf(kind, a.body)
 	}
 	return s, true
+}
+
+// likenessOf is what the text of a page of that type is like.
+func likenessOf(kind string, body []byte) uint64 {
+	if kind == typeText {
+		return likeness.OfText(body)
+	}
+	return likeness.OfHTML(body)
 }
 
 // mayAsk says why u may not be asked for, or nothing; it begins with the code of the reason. Without ok the visit is over.

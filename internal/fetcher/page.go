@@ -145,6 +145,9 @@ func (v *visit) handPage(u *crawl.VisitURL, a *answer, kind string, scan *htmlsc
 		return
 	}
 	v.pack(&p, a.body, r)
+	if u.Keep { // it was sent although it may not have changed: how much of it has?
+		r.Likeness = likenessOf(kind, a.body)
+	}
 	v.handOver(&p)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/likeness"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -196,5 +197,29 @@ func TestForgotten(t *testing.T) {
 	}
 	if n.Load() != 2 {
 		t.Errorf("%d requests", n.Load())
+	}
+}
+
+// What the text of a page is like is told of one that was asked for again: a clock in it changes its digest and hardly that.
+func TestLikenessOfWhatIsSentAgain(t *testing.T) {
+	var words strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&words, "word%d ", i*i%997)
+	}
+	var n atomic.Int64
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<p>%s it is now %d<script>nonce(%d)</script>", &words, n.Add(1), n.Load())
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := open(visitTo(t, "http://h.test/1", "http://h.test/2", "http://h.test/3"))
+	v.URLs[1].Keep, v.URLs[2].Keep = true, true
+	got := d.outcome(d.grant(v)).Results
+	if got[0].Likeness != 0 {
+		t.Errorf("%+v: worked out for a page that is new", got[0])
+	}
+	if got[1].Digest == got[2].Digest || !likeness.Alike(got[1].Likeness, got[2].Likeness) {
+		t.Errorf("%x and %x: want two pages that are alike", got[1].Likeness, got[2].Likeness)
 	}
 }

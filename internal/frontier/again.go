@@ -152,17 +152,35 @@ func (s *shard) againDue(h *host, now time.Time) bool {
 	return false
 }
 
-// pickAgain adds up to n URLs of h to a visit that are due to be asked for again, the most valuable first.
-func (s *shard) pickAgain(h *host, n int, now time.Time, g *crawl.Visit, used *[maxOrigins]bool, bytes *int) error {
-	type due struct {
-		origin int
-		order  uint64
-		value  float64
+// againShare is the part of a host's requests that pages to be asked for again have while new URLs wait: one of so many. More would
+// hold the crawl up, none would let the pages it began with, and the links on them, grow old as long as the queue is not empty.
+const againShare = 4
+
+// shareAgain is how much of a visit of room URLs is kept for pages that are due to be asked for again, of which there are due. Where a
+// visit has room for fewer than againShare they have one visit of as many.
+func (h *host) shareAgain(room, due int) int {
+	return min((room+h.passed)/againShare, due, room)
+}
+
+// tookTurn notes what a visit was filled with.
+func (h *host) tookTurn(dueAgain bool, fresh, again int) {
+	switch {
+	case !dueAgain || again > 0:
+		h.passed = 0
+	default:
+		h.passed += fresh
 	}
-	if n <= 0 {
-		return nil
-	}
-	var all []due
+}
+
+// dueAgain is a URL that is due to be asked for again.
+type dueAgain struct {
+	origin int
+	order  uint64
+	value  float64
+}
+
+// dueAgain returns up to n URLs of h that are due to be asked for again, the most valuable first.
+func (s *shard) dueAgain(h *host, n int, now time.Time) (all []dueAgain) {
 	for i := range h.Origins {
 		if t, ok := s.againFrom(h, i); !ok || t.After(now) || h.Origins[i].from(now).After(now) {
 			continue
@@ -176,16 +194,21 @@ func (s *shard) pickAgain(h *host, n int, now time.Time, g *crawl.Visit, used *[
 			if over < 0 || taken >= n {
 				return false
 			}
-			all = append(all, due{i, order, p.value(over + int64(s.clamped(p)/time.Second))})
+			all = append(all, dueAgain{i, order, p.value(over + int64(s.clamped(p)/time.Second))})
 			taken++
 			return true
 		})
 	}
-	slices.SortFunc(all, func(a, b due) int {
+	slices.SortFunc(all, func(a, b dueAgain) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.order, b.order))
 	})
+	return all[:min(n, len(all))]
+}
+
+// pickAgain fills a visit to h up to room URLs with those that are due to be asked for again.
+func (s *shard) pickAgain(h *host, due []dueAgain, room int, now time.Time, g *crawl.Visit, used *[maxOrigins]bool, bytes *int) error {
 	urls := s.tx.Bucket(bucketURLs)
-	for _, d := range all[:min(n, len(all))] {
+	for _, d := range due[:min(len(due), max(room-len(g.URLs), 0))] {
 		key := urlKey(make([]byte, 0, 12), h.ID, d.order)
 		r, err := decodeRecord(key, urls.Get(key))
 		if err != nil {

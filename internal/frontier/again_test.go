@@ -588,3 +588,54 @@ func (b *bench) explain(raw string) crawl.Explanation {
 	}
 	return x
 }
+
+// A queue that is never empty leaves one request of four to pages that are due to be asked for again, whatever the delay; and takes
+// all where none is due.
+func TestABusyHostKeepsItsPagesFresh(t *testing.T) {
+	for _, delay := range []time.Duration{time.Second, 4 * time.Second, 30 * time.Second} { // visits of 10, 2 and 1
+		synctest.Test(t, func(t *testing.T) {
+			spec := testSpec("http://a.example/")
+			spec.Recrawl, spec.Delay = true, delay
+			b := newBench(t, spec)
+			fill := func(what string, n int) {
+				l := crawl.Links{Depth: 1}
+				for i := range n {
+					l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://a.example/%s/%d", what, i)))
+				}
+				b.event(crawl.Event{Links: []crawl.Links{l}})
+			}
+			fill("old", 100)
+			for b.status().Stored < 100 {
+				v, _ := b.next()
+				b.answer(v, says(version(1)))
+			}
+			fill("new", 1000)
+			count := func(visits int) (fresh, again int) {
+				for range visits {
+					v, after := b.next()
+					if after > delay+time.Second {
+						t.Fatalf("%v until the next visit", after)
+					}
+					for _, u := range v.URLs {
+						if u.Keep {
+							again++
+						} else {
+							fresh++
+						}
+					}
+					b.answer(v, says(version(1)))
+				}
+				return fresh, again
+			}
+			if fresh, again := count(8); again != 0 || fresh == 0 {
+				t.Errorf("delay %v: %d new and %d old, and none is due", delay, fresh, again)
+			}
+			time.Sleep(48 * time.Hour)
+			fresh, again := count(40)
+			if share := float64(again) / float64(fresh+again); share < 0.19 || share > 0.26 {
+				t.Errorf("delay %v: %d new and %d old, want a quarter old", delay, fresh, again)
+			}
+			b.verify()
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/likeness"
 )
 
 // How often a page is asked for again follows from how often it is seen to change. A page that changes now and then, at a rate of
@@ -75,16 +76,22 @@ func (s *shard) plan(h *host, r *record, at time.Time) error {
 	}
 	p := paceSlow
 	switch {
+	case r.Class == crawl.Stored && r.tried():
+		p = paceNow
 	case r.Class == crawl.Stored && r.Usual > 0:
 		p = r.Usual
 	case r.Class == crawl.Stored || r.Reason == crawl.ReasonNoindex:
 		p = paceOf(firstInterval)
 	}
+	wait := s.clamped(p)
+	if p == paceNow {
+		wait, _ = s.recrawlBounds()
+	}
 	from := r.FetchedAt / 1000
 	if from == 0 {
 		from = at.Unix()
 	}
-	return s.planAt(h, r, from+int64(s.clamped(p)/time.Second), p)
+	return s.planAt(h, r, from+int64(wait/time.Second), p)
 }
 
 // leavesCopy reports that a result says nothing against the copy held: its fetcher did not have it removed.
@@ -145,6 +152,48 @@ func (s *shard) keepCopy(h *host, k []byte, r *record, id crawl.VisitID, res *cr
 	return s.tx.Bucket(bucketURLs).Put(k, r.append(nil))
 }
 
+// noise says of a page whether all that changes in it is what changes each time: a clock, a counter, a nonce. Such a page counts as
+// unchanged for its pace; else it would be asked for as often as may be, and the pages that do change be kept waiting. A page whose
+// text has hardly changed is asked for twice more, as soon as may be each time: what has a reason to change has none, twice in a row,
+// after so short a time. One that stood that test changes a little in earnest, and is not put to it again before its text has hardly
+// changed several times more.
+type noise uint8
+
+const (
+	noiseEarnest noise = 1 // stood the test; up to noiseTried, how often it has changed a little since
+	noiseTried   noise = 8 // it is to be asked for once more, at once
+	noiseTwice   noise = 9 // then, too, it had changed a little; once more
+	noisy        noise = 10
+	noiseWithin        = 2 // in so many RecrawlMin "at once" is over, and nothing is learnt
+)
+
+// heard takes in whether r has changed, as its digest says, and returns whether that counts for its pace, or, if it is not sure yet,
+// that nothing does. soon says that r was asked for not long ago.
+func (r *record) heard(is bool, res *crawl.Result, soon bool) (changed, sure bool) {
+	alike := is && likeness.Alike(r.Likeness, res.Likeness)
+	switch {
+	case !is && r.Noise > 0:
+		r.Noise = noiseEarnest
+	case r.Noise == noisy:
+		return is && !alike, true
+	case r.Noise == noiseTried && alike && soon:
+		r.Noise = noiseTwice
+	case r.Noise == noiseTwice && alike && soon:
+		r.Noise, r.Usual = noisy, 0
+		return false, true
+	case r.tried(): // really another, or too late to tell
+		r.Noise = noiseEarnest
+	case alike && r.Noise == 0:
+		r.Noise = noiseTried
+	case alike:
+		r.Noise++
+	}
+	return is, !alike || !r.tried()
+}
+
+// tried reports that r is to be asked for at once, to see whether what changes in it is noise.
+func (r *record) tried() bool { return r.Noise == noiseTried || r.Noise == noiseTwice }
+
 // before is what a record said when its page was asked for again.
 type before struct {
 	fetched int64 // as record.FetchedAt
@@ -159,21 +208,29 @@ func (r *record) before() before {
 // refreshed takes over what a visit that stored r says of the copy.
 func (s *shard) refreshed(h *host, r *record, res *crawl.Result, was before) {
 	if was.fetched > 0 && (res.NotModified || r.Digest != 0 && res.Digest != 0) {
-		changed := !res.NotModified && res.Digest != r.Digest
+		passed := time.Duration(r.FetchedAt-was.fetched) * time.Millisecond
+		least, _ := s.recrawlBounds()
+		other := !res.NotModified && res.Digest != r.Digest
+		changed, sure := r.heard(other, res, passed <= noiseWithin*least)
 		found := "same"
-		if r.Asked++; changed {
+		r.Asked++
+		switch {
+		case changed:
 			r.Changed++
 			found = "other"
+		case other:
+			found = "noise"
 		}
 		s.met.again.WithLabelValues(found).Inc()
 		if r.Usual == 0 {
 			r.Usual = paceOf(firstInterval)
 		}
-		passed := time.Duration(r.FetchedAt-was.fetched) * time.Millisecond
 		if was.hinted && changed {
 			passed = r.Usual.interval() // we came because it had changed
 		}
-		r.Usual = r.Usual.next(passed, changed)
+		if sure {
+			r.Usual = r.Usual.next(passed, changed)
+		}
 		if was.hinted {
 			h.Origins[r.Origin].hinted(changed)
 			s.touch(h)

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/likeness"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -179,6 +181,82 @@ func (w *changing) crawl(t *testing.T, most time.Duration) (found, late, asked i
 	}
 	b.verify()
 	return c.found, c.late, c.asked
+}
+
+// A clock in a page is no change. Of a site half of whose pages show the time, those that do change are found about as well as on one
+// without clocks, once the clocks are known, which takes four requests each; and a page whose number is all that ever changes, but only now and then, is not taken for one with a clock.
+func TestNoiseIsNoChange(t *testing.T) {
+	const size, hot, delay, days = 400, 8, 36 * time.Minute, 100 // 40 requests a day
+	text := func(page, edition, clock int) uint64 {
+		words := make([]string, 0, 200)
+		for i := range 200 {
+			words = append(words, fmt.Sprintf("w%d", (page*31+edition*57+i*7)%5000))
+		}
+		return likeness.OfText(fmt.Appendf(nil, "%s it is now %d", strings.Join(words, " "), clock))
+	}
+	run := func(clocks bool) (found int, b *bench) {
+		spec := testSpec("http://a.example/")
+		spec.Delay, spec.Recrawl = delay, true
+		b = newBench(t, spec)
+		b.s.db.NoSync = true
+		l := crawl.Links{}
+		for i := range size {
+			l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://a.example/%d", i)))
+		}
+		b.event(crawl.Event{Links: []crawl.Links{l}})
+		seen := map[int]int{}
+		requests := 0
+		for began := time.Now(); time.Since(began) < days*24*time.Hour; time.Sleep(delay) {
+			for _, v := range b.grant(1) {
+				b.answer(v, func(u crawl.VisitURL) crawl.Result {
+					var page int
+					fmt.Sscanf(string(u.URL), "http://a.example/%d", &page)
+					edition, clock := 0, 0
+					switch day := int(time.Since(began) / (24 * time.Hour)); {
+					case page < hot: // another text each day
+						edition = day
+					case page == hot: // another number each day
+						clock = day
+					case clocks && page%2 == 0:
+						requests++
+						clock = requests
+					}
+					if page < hot && edition != seen[page] && time.Since(began) > days/2*24*time.Hour {
+						found++
+					}
+					seen[page] = edition
+					r := crawl.Result{Class: crawl.Stored, Status: 200, Digest: 1 + uint64(page)<<32 + uint64(edition)<<16 + uint64(clock)}
+					if u.Keep {
+						r.Likeness = text(page, edition, clock)
+					}
+					return r
+				})
+			}
+		}
+		b.verify()
+		return found, b
+	}
+	synctest.Test(t, func(t *testing.T) {
+		quiet, _ := run(false)
+		loud, b := run(true)
+		noise := 0
+		for i := range size {
+			r := b.record(fmt.Sprintf("http://a.example/%d", i))
+			if r.Noise == noisy {
+				noise++
+			}
+			if r.Noise == noisy && (i%2 == 1 || i <= hot) {
+				t.Errorf("page %d is taken for noise: %+v", i, r.again)
+			}
+		}
+		t.Logf("of %d changes found: %d without clocks, %d where every other page has one; %d of %d pages known to be noisy", hot*days/2, quiet, loud, noise, size)
+		if quiet < 200 || loud < quiet*3/4 || noise < size/4 {
+			t.Errorf("found %d without clocks, %d with; %d pages are known to be noisy", quiet, loud, noise)
+		}
+		if r := b.record(fmt.Sprintf("http://a.example/%d", hot)); r.Changed < 5 {
+			t.Errorf("the page whose number changes: %+v", r.again)
+		}
+	})
 }
 
 // answer ends a visit with what f says of each URL, or of its robots.txt that there is none.

@@ -142,16 +142,21 @@ func (s *shard) visitTo(h *host, now time.Time) (g *crawl.Visit, bytes int, err 
 			}
 		}
 	} else {
-		used, n, err := s.pick(h, k, now, g, v)
+		var due []dueAgain
+		if again {
+			due = s.dueAgain(h, room, now)
+		}
+		share := h.shareAgain(room, len(due))
+		used, n, err := s.pick(h, min(k, room-share), now, g, v)
 		if err != nil {
 			return nil, 0, err
 		}
 		bytes += n
-		if again {
-			if err := s.pickAgain(h, room-len(g.URLs), now, g, &used, &bytes); err != nil {
-				return nil, 0, err
-			}
+		fresh := len(g.URLs)
+		if err := s.pickAgain(h, due, room, now, g, &used, &bytes); err != nil {
+			return nil, 0, err
 		}
+		h.tookTurn(again, fresh, len(g.URLs)-fresh)
 		if len(g.URLs) == 0 {
 			return nil, 0, nil
 		}

@@ -13,6 +13,7 @@ import (
 // whether what comes is another. Whether the copy is still held is for the record's Class to say.
 type held struct {
 	Digest       uint64 // as in crawl.Result; 0: not known
+	Likeness     uint64 // likewise
 	ETag         string
 	Modified     int64  // Last-Modified, Unix s, when it is written as HTTP wants it
 	ModifiedText string // Last-Modified when it is not
@@ -26,6 +27,7 @@ type again struct {
 	Gone    bool   // a 4xx the last time: the copy is removed when that is seen once more
 	Asked   uint64 // how often it was asked for again and answered
 	Changed uint64 // and was another page then
+	Noise   noise  // whether what changes is only what changes each time
 }
 
 // What a record has beyond its texts. A record without any of it ends with them, as all did before there was re-crawl.
@@ -39,6 +41,9 @@ const (
 	moreGone
 	moreRank
 )
+
+// historyNoise, in the byte of a pace, says that what is known of noise comes next.
+const historyNoise = 0x80
 
 func (r *record) appendMore(b []byte) []byte {
 	var more byte
@@ -57,7 +62,8 @@ func (r *record) appendMore(b []byte) []byte {
 	if r.Next > 0 {
 		more |= moreNext
 	}
-	if r.Asked > 0 {
+	noise := r.Likeness != 0 || r.Noise != 0
+	if r.Asked > 0 || noise {
 		more |= moreHistory
 	}
 	if r.Gone {
@@ -87,7 +93,13 @@ func (r *record) appendMore(b []byte) []byte {
 	}
 	if more&moreHistory != 0 {
 		b = binary.AppendUvarint(b, r.Asked)
-		b = append(binary.AppendUvarint(b, r.Changed), byte(r.Usual))
+		b = binary.AppendUvarint(b, r.Changed)
+		if noise {
+			b = append(b, byte(r.Usual)|historyNoise)
+			b = append(binary.BigEndian.AppendUint64(b, r.Likeness), byte(r.Noise))
+		} else {
+			b = append(b, byte(r.Usual))
+		}
 	}
 	if more&moreRank != 0 {
 		b = binary.BigEndian.AppendUint16(b, r.Rank)
@@ -117,7 +129,12 @@ func (r *record) decodeMore(s *scanner) {
 		r.Pace = pace(s.byte())
 	}
 	if more&moreHistory != 0 {
-		r.Asked, r.Changed, r.Usual = s.uint(), s.uint(), pace(s.byte())
+		r.Asked, r.Changed = s.uint(), s.uint()
+		usual := s.byte()
+		r.Usual = pace(usual &^ historyNoise)
+		if usual&historyNoise != 0 {
+			r.Likeness, r.Noise = s.fixed64(), noise(s.byte())
+		}
 	}
 	r.Gone = more&moreGone != 0
 	if more&moreRank != 0 {
@@ -148,7 +165,7 @@ func (s *scanner) fixed64() uint64 {
 // take takes over what an answer says of the copy that is held from now on. A 304 says of it what has changed, if anything.
 func (c *held) take(res *crawl.Result) {
 	if !res.NotModified {
-		*c = held{Digest: res.Digest}
+		*c = held{Digest: res.Digest, Likeness: res.Likeness}
 	}
 	if res.ETag != "" {
 		c.ETag = strings.Clone(res.ETag)

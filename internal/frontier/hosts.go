@@ -42,6 +42,7 @@ type host struct {
 	ran             bool           // the last visit was for errands: pages are next
 	first           bool           // errands come before pages: what a site tells of its updates counts from when it is asked
 	downloaded      bool           // the last visit was for downloads: the crawl is next
+	passed          int            // new URLs granted while pages due to be asked for again were passed over
 	tooManySitemaps bool           // said so
 
 	at    int       // index in the schedule's heap, -1 when not in it

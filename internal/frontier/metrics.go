@@ -51,7 +51,7 @@ func newMetrics(reg prometheus.Registerer, f *Frontier) *metrics {
 	}, []string{"owed"})
 	m.again = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "curtsy", Subsystem: "frontier", Name: "pages_again_total",
-		Help: "Pages held that were asked for again, by what was found: the same page, another one, or nothing that tells (the copy is kept).",
+		Help: "Pages held that were asked for again, by what was found: the same page, another one, one that differs only in what always does (noise), or nothing that tells (the copy is kept).",
 	}, []string{"found"})
 	m.claims = counter("mirror_claims_total", "Origins whose robots.txt has come to name another as their main mirror.")
 	m.merged = prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -19,6 +19,7 @@ func TestRecordRoundTrip(t *testing.T) {
 		{URL: "http://a.example/q", Class: crawl.Queued, Due: time.UnixMilli(1_700_000_000_123), FoundOn: "https://b.example/q", NoSnippet: true},
 		{URL: "http://a.example/h", Class: crawl.Stored, held: held{Digest: 1 << 63, ETag: `"e"`, Modified: 1_700_000_000},
 			again: again{Next: 1_800_000_000, Pace: 17, Usual: 20, Gone: true, Asked: 300, Changed: 2}},
+		{URL: "http://a.example/n", Class: crawl.Stored, held: held{Likeness: 1 << 62}, again: again{Asked: 7, Usual: paceMost, Noise: noisy}},
 		{URL: "http://a.example/r", Class: crawl.Queued, Rank: 44_758},
 		{URL: "http://a.example/t", Class: crawl.Stored, held: held{ModifiedText: "yesterday"}},
 	} {
