@@ -31,7 +31,7 @@ type Plan struct {
 	HoldMax         time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹TIME›" example:"10m"`
 	AllowPrivate    bool          `key:"allow-private" usage:"dial private and loopback addresses as well"`
 	Resolve         []string      `key:"resolve" usage:"dial ADDR for HOST: ‹HOST=ADDR›, *.suffix allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
-	Sitemaps        bool          `key:"sitemaps" usage:"read the sitemaps that sites offer as well"`
+	Sitemaps        bool          `key:"sitemaps" usage:"read the sitemaps that sites offer; with --max-depth only when asked to"`
 	Recrawl         bool          `key:"recrawl" usage:"keep what is stored fresh: the crawl goes on until it is stopped"`
 	RecrawlMin      time.Duration `key:"recrawl-min" usage:"with --recrawl: ask for a page again after this ‹TIME› at the earliest" example:"1h"`
 	RecrawlMax      time.Duration `key:"recrawl-max" usage:"with --recrawl: ask for a page again after this ‹TIME› at the latest" example:"720h"`
@@ -47,7 +47,7 @@ const crawlDefault = crawl.DefaultName
 func crawlName(name string) error { return crawl.CheckName(name) }
 
 func newPlan() Plan {
-	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Minute, Search: true, Updates: true,
+	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Minute, Search: true, Sitemaps: true, Updates: true,
 		RecrawlMin: crawl.DefaultRecrawlMin, RecrawlMax: crawl.DefaultRecrawlMax}
 }
 
@@ -179,7 +179,8 @@ func (p Plan) Spec(old *crawl.Spec, given func(key string) bool) crawl.Spec {
 	set("hold-max", func() { s.HoldMax = p.HoldMax })
 	set("allow-private", func() { s.AllowPrivate = p.AllowPrivate })
 	set("resolve", func() { s.Resolve = p.Resolve })
-	set("sitemaps", func() { s.Sitemaps = p.Sitemaps })
+	// Who counts links from the seeds does not ask for pages that no link need lead to.
+	set("sitemaps", func() { s.Sitemaps = p.Sitemaps && (s.MaxDepth < 0 || given("sitemaps")) })
 	set("recrawl", func() { s.Recrawl = p.Recrawl })
 	set("recrawl-min", func() { s.RecrawlMin = p.RecrawlMin })
 	set("recrawl-max", func() { s.RecrawlMax = p.RecrawlMax })

@@ -52,7 +52,7 @@ func logger(t testing.TB) *slog.Logger {
 func specFor(web *simweb.Server) crawl.Spec {
 	spec := crawl.Spec{
 		Name: "e2e", Shards: 4, Scope: "domain", MaxDepth: -1, HoldMax: 3 * time.Second, Agent: token, Contact: "test@example.org",
-		AllowPrivate: true, Resolve: []string{web.Resolve()}, Search: false,
+		AllowPrivate: true, Resolve: []string{web.Resolve()}, Search: false, Sitemaps: true,
 	}
 	for _, s := range web.Seeds() {
 		u, err := canon.Parse(s)

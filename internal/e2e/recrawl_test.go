@@ -75,7 +75,7 @@ func (r *rig) finds(query, url string) bool {
 
 // pageRequests are those of the log that are neither robots.txt nor data.txt.
 func pageRequests(web *simweb.Server) []simweb.Request {
-	return slices.DeleteFunc(web.Log(), func(q simweb.Request) bool { return q.Robots || q.Path == "/data.txt" })
+	return slices.DeleteFunc(web.Log(), func(q simweb.Request) bool { return q.Robots || q.Path == "/data.txt" || q.Path == "/sitemap.xml" })
 }
 
 // A site of 1,000 pages of 18 KB that has not changed is asked for again: all answers are 304, and they are less than 2 % of the

@@ -20,7 +20,6 @@ import (
 func sitemapRig(t *testing.T, web *simweb.Server, change func(*crawl.Spec)) (*rig, crawl.Status, map[string]int) {
 	t.Helper()
 	spec := specFor(web)
-	spec.Sitemaps = true
 	if change != nil {
 		change(&spec)
 	}
