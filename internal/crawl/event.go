@@ -162,7 +162,7 @@ type Result struct {
 	ETag         string // at most 256 bytes, else empty
 	LastModified string // at most 64 bytes, else empty
 	NotModified  bool   // answered 304: the copy held stands
-	// With Failed: VisitURL.Keep was set, so the indexer was not told to remove the copy.
+	// With Failed, Redirected or Refused: VisitURL.Keep was set and this may pass, so the indexer was not told to remove the copy.
 	Kept bool
 	// With Stored: what the text of a page is like (internal/likeness) that was asked for again, with VisitURL.Keep, and sent in full.
 	// 0: not known.

@@ -102,12 +102,22 @@ func (v *visit) redirect(u *crawl.VisitURL, a *answer, r *crawl.Result) {
 		return
 	case target == u.URL || u.Hops >= maxHops:
 		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonRedirects, detailText(location)
-		v.forget(u, crawl.ReasonRedirects)
+	default:
+		r.Class, r.Reason, r.Location = crawl.Redirected, crawl.ReasonRedirect, string(target)
+	}
+	// A page that leads elsewhere for a while may do so because its whole site is being mended: the frontier looks again.
+	if r.Kept = u.Keep && temporary(a.status); !r.Kept {
+		v.forget(u, r.Reason)
+	}
+	if r.Class == crawl.Refused {
 		return
 	}
-	r.Class, r.Reason, r.Location = crawl.Redirected, crawl.ReasonRedirect, string(target)
-	v.forget(u, crawl.ReasonRedirect)
 	v.offer(u.URL, u.Depth, u.Hops+1, []canon.URL{target})
+}
+
+// temporary reports whether a redirect does not claim to hold for good (RFC 9110 §15.4).
+func temporary(status int) bool {
+	return status != http.StatusMovedPermanently && status != http.StatusPermanentRedirect
 }
 
 // keep hands a page over: to the indexer what may be kept, to the frontiers where it leads.

@@ -223,3 +223,41 @@ func TestLikenessOfWhatIsSentAgain(t *testing.T) {
 		t.Errorf("%x and %x: want two pages that are alike", got[1].Likeness, got[2].Likeness)
 	}
 }
+
+// A page that is held and leads elsewhere is removed at once if that is said to be for good, else at the second look only.
+func TestHeldPageLeadsElsewhere(t *testing.T) {
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		var status int
+		fmt.Sscanf(r.URL.Path, "/%d", &status)
+		to := "/mending"
+		if strings.HasSuffix(r.URL.Path, "/self") {
+			to = r.URL.Path
+		}
+		http.Redirect(w, r, to, status)
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := open(visitTo(t, "http://h.test/301", "http://h.test/302", "http://h.test/307/self", "http://h.test/302/again"))
+	for i := range 3 {
+		v.URLs[i].Keep = true
+	}
+	out := d.outcome(d.grant(v))
+	if got := classes(out); got != "redirected/redirect redirected/redirect refused/redirects redirected/redirect" {
+		t.Fatal(got)
+	}
+	for i, kept := range []bool{false, true, true, false} {
+		if out.Results[i].Kept != kept {
+			t.Errorf("%s: kept %v", out.Results[i].URL, !kept)
+		}
+	}
+	d.pageOf("http://h.test/302/again")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	gone := make(map[canon.URL]bool)
+	for _, p := range d.pages {
+		gone[p.URL] = p.Deleted != ""
+	}
+	if len(gone) != 2 || !gone["http://h.test/301"] || !gone["http://h.test/302/again"] {
+		t.Errorf("removed: %v", gone)
+	}
+}

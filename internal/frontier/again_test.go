@@ -639,3 +639,46 @@ func TestABusyHostKeepsItsPagesFresh(t *testing.T) {
 		})
 	}
 }
+
+// A site that is being mended leads all its pages to one that says so: none goes for that, but those that still do when they are looked
+// at once more.
+func TestAPageThatLeadsElsewhereForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t, "http://a.example/2", "http://a.example/3")
+		mending := func(u crawl.VisitURL) crawl.Result {
+			if u.URL == "http://a.example/3" {
+				return crawl.Result{Class: crawl.Refused, Status: 302, Reason: crawl.ReasonRedirects, Kept: u.Keep}
+			}
+			return crawl.Result{Class: crawl.Redirected, Status: 302, Reason: crawl.ReasonRedirect, Location: "http://a.example/mending", Kept: u.Keep}
+		}
+		v, _ := b.next()
+		b.answer(v, mending)
+		if st := b.status(); st.Stored != 3 || st.Redirected+st.Refused != 0 {
+			t.Errorf("%+v: removed at the first redirect", st)
+		}
+		v, after := b.next()
+		if len(v.URLs) != 3 || v.URLs[0].Keep || after > verifyGone+time.Minute {
+			t.Errorf("asked again after %v as %+v", after, v.URLs)
+		}
+		b.answer(v, func(u crawl.VisitURL) crawl.Result {
+			if u.URL == "http://a.example/" {
+				return same
+			}
+			return mending(u)
+		})
+		if st := b.status(); st.Stored != 1 || st.Redirected != 1 || st.Refused != 1 || st.Again != 3 {
+			t.Errorf("%+v: two of three still lead elsewhere", st)
+		}
+		b.verify()
+		b.respec(func(s *crawl.Spec) { s.RecrawlMax = 48 * time.Hour })
+		b.refillAll()
+		for range 4 {
+			v, _ = b.next()
+			b.answer(v, says(version(2)))
+		}
+		if st := b.status(); st.Stored < 3 {
+			t.Errorf("%+v: both are back", st)
+		}
+		b.verify()
+	})
+}

@@ -59,7 +59,7 @@ func (s *shard) wanted(r *record) bool {
 			return false
 		}
 	case crawl.Refused:
-		if r.Reason != crawl.ReasonNoindex && r.Reason != crawl.ReasonRobots {
+		if r.Reason != crawl.ReasonNoindex && r.Reason != crawl.ReasonRobots && r.Reason != crawl.ReasonRedirects {
 			return false
 		}
 	default:
@@ -101,15 +101,17 @@ func leavesCopy(res *crawl.Result) bool {
 		return true
 	case crawl.Failed:
 		return res.Kept || res.Reason != crawl.ReasonHTTP4xx
+	case crawl.Redirected:
+		return res.Kept
 	case crawl.Refused:
-		return res.Reason == crawl.ReasonAddress
+		return res.Kept || res.Reason == crawl.ReasonAddress
 	}
 	return false
 }
 
 // Waits for a page that is held and could not be had.
 const (
-	verifyGone  = time.Hour       // until a page that is gone is looked for once more, or RecrawlMin if that is less
+	verifyGone  = time.Hour       // until a page that is gone, or leads elsewhere for a while, is looked for once more, or RecrawlMin if that is less
 	firstRepeat = 5 * time.Minute // after the first failure in a row; it grows fourfold with each
 )
 
