@@ -15,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -93,33 +94,49 @@ func (a *app) forget(ctx context.Context, l *live, entry string, undo bool) erro
 	if err != nil {
 		return err
 	}
-	if undo || !changed {
+	if undo {
 		a.sayForgotten(entry, undo, changed)
 		return nil
 	}
-	// What answers has the changed spec within a moment: wait until none shows the entry any more.
-	f := crawl.NewForgotten([]string{entry})
+	// Whoever works on the crawl has the changed spec within a moment: wait until all say so.
 	for {
-		shown, err := l.shows(ctx, f)
-		if err == nil && !shown {
-			a.sayForgotten(entry, undo, changed)
-			return nil
+		spec, err := service.ReadSpec(ctx, l.kv) // somebody may have forgotten more meanwhile
+		if err == nil {
+			var hidden bool
+			if hidden, _, err = askForgotten(ctx, l.q, spec); hidden {
+				a.sayForgotten(entry, undo, changed)
+				return nil
+			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s is to be forgotten, but not everybody who has pages has said so yet: %w", entry, ctx.Err())
-		case <-time.After(200 * time.Millisecond):
+			return fmt.Errorf("%s is to be forgotten, but not everybody who works on the crawl has said so yet: %w", entry, errors.Join(err, ctx.Err()))
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
 
-// shows reports whether an indexer still lists a page that f has.
-func (l *live) shows(ctx context.Context, f crawl.Forgotten) (shown bool, err error) {
-	err = l.Pages(ctx, func(p crawl.PageInfo) error {
-		shown = shown || f.HasText(p.URL)
-		return nil
+// askForgotten asks all shards whether they go by what spec says is forgotten, so that nothing of it is granted or shown any more, and
+// whether all that follows from it is done.
+func askForgotten(ctx context.Context, q *queue.Conn, spec crawl.Spec) (hidden, done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	text := spec.ForgottenText()
+	st, err := frontier.Ask(ctx, q, spec)
+	if err != nil {
+		return false, false, err
+	}
+	hidden, done = true, true
+	for _, s := range st.Shards {
+		hidden, done = hidden && s.Forgotten == text, done && !s.Forgetting
+	}
+	err = ask.Gather(ctx, q.NC, crawl.Names(spec.Name), "indexer-status", struct{}{}, spec.Shards, func(raw json.RawMessage) error {
+		var part crawl.IndexerStatus
+		err := json.Unmarshal(raw, &part)
+		hidden, done = hidden && part.Forgotten == text, done && !part.Forgetting && part.Behind == 0
+		return err
 	})
-	return shown, err
+	return hidden && err == nil, done && err == nil, err
 }
 
 // forgetAtRest opens the crawl in a directory for as long as it takes to change its spec and to carry that out: with its frontier and
@@ -170,32 +187,9 @@ func (e *engine) carryOut(ctx context.Context) error {
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-time.After(20 * time.Millisecond):
-			done = e.carriedOut(ctx)
+			_, done, _ = askForgotten(ctx, e.q, e.spec) // who does not answer yet will
 		}
 	}
 	stop()
 	return errors.Join(g.Wait(), err)
-}
-
-// carriedOut reports whether all shards say that nothing which is forgotten is left, nor anything that is not any more refused.
-func (e *engine) carriedOut(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	st, err := frontier.Ask(ctx, e.q, e.spec)
-	if err != nil {
-		return false
-	}
-	for _, s := range st.Shards {
-		if s.Forgetting {
-			return false
-		}
-	}
-	done := true
-	err = ask.Gather(ctx, e.q.NC, crawl.Names(e.spec.Name), "indexer-status", struct{}{}, e.spec.Shards, func(raw json.RawMessage) error {
-		var part crawl.IndexerStatus
-		err := json.Unmarshal(raw, &part)
-		done = done && !part.Forgetting && part.Behind == 0
-		return err
-	})
-	return err == nil && done
 }

@@ -49,6 +49,7 @@ type ShardStatus struct {
 	Outbox      int    `json:"outbox"`
 	Errands     int    `json:"errands"`              // unanswered
 	DueSoon     int64  `json:"due_soon"`             // URLs due within hold_max
+	Forgotten   string `json:"forgotten,omitempty"`  // by which Spec.Forgotten it goes (Spec.ForgottenText)
 	Forgetting  bool   `json:"forgetting,omitempty"` // what is forgotten, or let in again, is not all judged yet
 }
 
@@ -199,8 +200,10 @@ type IndexerStatus struct {
 	Bytes   int64 `json:"bytes"`   // of them, decoded
 	Pending int64 `json:"pending"` // pages handed over, not yet stored
 	Behind  int64 `json:"behind"`  // page changes search has not seen
-	// Forgetting says that pages which are forgotten, and hidden, may not all be deleted yet.
-	Forgetting bool `json:"forgetting,omitempty"`
+	// Forgotten tells by which Spec.Forgotten nothing is shown (Spec.ForgottenText); Forgetting that pages which are hidden by that may
+	// not all be deleted yet.
+	Forgotten  string `json:"forgotten,omitempty"`
+	Forgetting bool   `json:"forgetting,omitempty"`
 	// Paused says why nothing is stored at the moment, and what to do: the disk has too little room.
 	Paused string `json:"paused,omitempty"`
 }

@@ -1,6 +1,8 @@
 package crawl
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,6 +58,15 @@ func (s Spec) Forget(entry string, undo bool) (next Spec, changed bool, err erro
 	}
 	next.Forgotten = slices.Insert(slices.Clone(s.Forgotten), at, entry)
 	return next, true, nil
+}
+
+// ForgottenText tells one Forgotten list from another in an answer: "" is the empty one.
+func (s Spec) ForgottenText() string {
+	if len(s.Forgotten) == 0 {
+		return ""
+	}
+	h := sha256.Sum256([]byte(strings.Join(s.Forgotten, "\n")))
+	return hex.EncodeToString(h[:16])
 }
 
 // Forgotten answers whether a URL was forgotten. The zero Forgotten says no to all. It does not change after it is made, and

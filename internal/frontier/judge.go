@@ -26,10 +26,12 @@ type judge struct {
 	hurry map[canon.Host]bool
 
 	forgotten crawl.Forgotten
+
+	forgottenText string // Spec.ForgottenText
 }
 
 func newJudge(spec crawl.Spec) (judge, error) {
-	j := judge{spec: spec, hurry: map[canon.Host]bool{}, forgotten: crawl.NewForgotten(spec.Forgotten)}
+	j := judge{spec: spec, hurry: map[canon.Host]bool{}, forgotten: crawl.NewForgotten(spec.Forgotten), forgottenText: spec.ForgottenText()}
 	var seeds []canon.URL
 	for _, raw := range spec.Seeds {
 		u, err := canon.Parse(raw)

@@ -47,7 +47,7 @@ func (s *shard) status(now, since time.Time) crawl.Status {
 	st.Shards = []crawl.ShardStatus{{
 		Shard: s.id, Epoch: s.epoch, Owner: s.m.Owner, Applied: s.m.Seq, Outstanding: len(s.visits), Outbox: len(s.outbox),
 		Errands: s.pendingErrands(now, s.patience()) + s.mirrorsPending(now, s.patience()), DueSoon: dueSoon,
-		Forgetting: s.forgetting(),
+		Forgotten: s.j.forgottenText, Forgetting: s.forgetting(),
 	}}
 	return st
 }

@@ -24,6 +24,12 @@ func (x *Indexer) setForgotten(spec crawl.Spec) {
 	x.forgotten.Store(&f)
 }
 
+func (x *Indexer) forgottenText() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.spec.ForgottenText()
+}
+
 // hides reports whether a URL is forgotten.
 func (x *Indexer) hides(u canon.URL) bool {
 	f := x.forgotten.Load()

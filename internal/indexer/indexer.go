@@ -261,7 +261,7 @@ func (x *Indexer) ids() []int {
 // Status says what the indexer holds and how far behind it is. Pages handed over are counted by asking the broker;
 // while it does not answer there is at least one, so that nobody takes silence for an empty queue.
 func (x *Indexer) Status() crawl.IndexerStatus {
-	st := crawl.IndexerStatus{Shards: []int{}}
+	st := crawl.IndexerStatus{Shards: []int{}, Forgotten: x.forgottenText()}
 	if full, _ := x.room(); full != nil {
 		st.Paused = full.Error()
 	}
