@@ -181,7 +181,7 @@ func (e *engine) carryOut(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return named("frontier", e.frontier.Run(ctx)) })
 	g.Go(func() error { return named("indexer", e.indexer.Run(ctx)) })
-	var err error
+	err := errors.Join(frontier.WaitReady(ctx, e.q, e.spec), e.indexersReady(ctx))
 	for done := false; !done && err == nil; {
 		select {
 		case <-ctx.Done():
