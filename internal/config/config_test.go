@@ -214,8 +214,30 @@ func TestSpecKeepsWhatIsNotGiven(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Spec = %+v, want %+v", got, want)
 	}
-	if s := c.Plan.Spec(nil, src.Given); s.Delay != time.Second || s.MaxDepth != -1 || !s.Search {
+	if s := c.Plan.Spec(nil, src.Given); s.Delay != time.Second || s.MaxDepth != -1 || !s.Search || !s.Sitemaps {
 		t.Errorf("new Spec = %+v", s)
+	}
+}
+
+// Who counts links from the seeds gets no pages at no distance from them unless he asks for them.
+func TestSitemapsAndDepth(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		want bool
+	}{
+		{"--max-pages=1", true}, {"--max-depth=3", false}, {"--max-depth=3 --sitemaps", true}, {"--sitemaps=false", false}, {"--max-depth=-1", true},
+	} {
+		c := NewCrawl()
+		src, err := load(t, c, strings.Fields(tt.args)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := c.Plan.Spec(nil, src.Given); s.Sitemaps != tt.want {
+			t.Errorf("%s: sitemaps %v", tt.args, s.Sitemaps)
+		}
+		if s := c.Plan.Spec(&crawl.Spec{Sitemaps: true, MaxDepth: 2}, src.Given); s.Sitemaps == strings.Contains(tt.args, "=false") {
+			t.Errorf("%s, given to a crawl that reads sitemaps: %v", tt.args, s.Sitemaps)
+		}
 	}
 }
 

@@ -71,6 +71,8 @@ func TestForms(t *testing.T) {
 			Feed, []Entry{{Loc: "http://a.example/r", LastMod: date, Priority: 0.5}}},
 		{"latin 1", "<?xml version='1.0' encoding='ISO-8859-1'?><urlset><url><loc>http://a.example/\xe9</loc></url></urlset>",
 			URLSet, []Entry{{Loc: "http://a.example/é", Priority: 0.5}}},
+		{"unknown charset", "<?xml version='1.0' encoding='klingon'?><urlset><url><loc>http://a.example/x</loc></url></urlset>",
+			URLSet, []Entry{{Loc: "http://a.example/x", Priority: 0.5}}},
 		{"bare ampersand", `<urlset><url><loc>http://a.example/?a=1&b=2</loc></url></urlset>`, URLSet, []Entry{{Loc: "http://a.example/?a=1&b=2", Priority: 0.5}}},
 		{"unclosed", `<urlset><url><loc>http://a.example/1</loc><lastmod></url><url><loc>http://a.example/2</loc></url></urlset>`,
 			URLSet, []Entry{{Loc: "http://a.example/1", Priority: 0.5}, {Loc: "http://a.example/2", Priority: 0.5}}},
@@ -89,7 +91,7 @@ func TestUTF16(t *testing.T) {
 		func(u uint16) []byte { return []byte{byte(u >> 8), byte(u)} },
 	} {
 		var b []byte
-		for _, u := range utf16.Encode([]rune("\ufeff<urlset><url><loc>http://a.example/é𝄞</loc></url></urlset>")) {
+		for _, u := range utf16.Encode([]rune("\ufeff<?xml version='1.0' encoding='UTF-16'?><urlset><url><loc>http://a.example/é𝄞</loc></url></urlset>")) {
 			b = append(b, order(u)...)
 		}
 		if got, _, err := all(t, string(b), Options{}); err != nil || len(got) != 1 || got[0].Loc != "http://a.example/é𝄞" {

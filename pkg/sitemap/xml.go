@@ -19,7 +19,7 @@ func (s *reader) readXML(in *bufio.Reader) error {
 	d := xml.NewDecoder(t)
 	d.Strict = false
 	d.Entity = xml.HTMLEntity
-	d.CharsetReader = charset.NewReaderLabel
+	d.CharsetReader = charsetReader
 	x := &xmlReader{s: s}
 	for {
 		t.left = maxToken
@@ -42,6 +42,18 @@ func (s *reader) readXML(in *bufio.Reader) error {
 			return err
 		}
 	}
+}
+
+// charsetReader decodes what a file says it is written in. What has begun with "<" is not UTF-16, or not any more, and a charset that
+// nobody knows costs no more than the letters that are odd in it.
+func charsetReader(label string, input io.Reader) (io.Reader, error) {
+	if l := strings.ToLower(label); strings.HasPrefix(l, "utf-16") || strings.HasPrefix(l, "utf16") || strings.Contains(l, "10646-ucs-2") {
+		return input, nil
+	}
+	if r, err := charset.NewReaderLabel(label, input); err == nil {
+		return r, nil
+	}
+	return input, nil
 }
 
 // maxToken bounds one tag, text, or comment, each of which is read into memory as a whole: the longest there are in earnest are
