@@ -71,7 +71,7 @@ func TestKilledAnywhere(t *testing.T) {
 		if r.URL.Path == "/b.bin" {
 			body = b
 		}
-		content(`"1"`, body)(&slowWriter{ResponseWriter: w}, r)
+		content(`"1"`, body)(&slowWriter{w, 8 << 10, 500 * time.Microsecond}, r)
 	})
 	rng := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
 	for range 4 {
@@ -144,16 +144,20 @@ func killAnywhere(t *testing.T, s *site, rng *rand.Rand, a, b []byte) {
 	t.Logf("%d kills, %d requests, %d bytes asked for of %d", kills, len(s.seen()), sent, len(a)+len(b))
 }
 
-// slowWriter takes a few milliseconds for a piece.
-type slowWriter struct{ http.ResponseWriter }
+// slowWriter rests after each so many bytes.
+type slowWriter struct {
+	http.ResponseWriter
+	bytes int
+	rest  time.Duration
+}
 
 func (w *slowWriter) Write(b []byte) (n int, err error) {
 	for len(b) > 0 && err == nil {
 		var m int
-		m, err = w.ResponseWriter.Write(b[:min(len(b), 8<<10)])
+		m, err = w.ResponseWriter.Write(b[:min(len(b), w.bytes)])
 		w.ResponseWriter.(http.Flusher).Flush()
 		n, b = n+m, b[m:]
-		time.Sleep(500 * time.Microsecond)
+		time.Sleep(w.rest)
 	}
 	return n, err
 }

@@ -1,10 +1,10 @@
 // Package download brings the files of datasets to a directory, by whoever sends the requests for it.
 //
-//	plan := download.Plan(datasets)
-//	results, err := download.Get(ctx, plan, download.Options{Dir: "out", Visit: visit})
+//	files, none := download.Plan(datasets)
+//	results, err := download.Get(ctx, files, download.Options{Dir: "out", Visit: visit})
 //
 // A file is asked for in pieces (Range, RFC 9110 §14), each under a visit of its own to its host, so that a crawl of the same host
-// goes on between them. What is there of it stands in NAME.part, and NAME.part.json says how much of that is safe on disk, what
+// goes on between them; a slow host is asked for smaller ones. What is there of it stands in NAME.part, and NAME.part.json says how much of that is safe on disk, what
 // its digest is and by which validator the rest can be asked for: whatever ends the process, the next Get goes on from there. When the
 // server says that the file is another one now, it is begun again from its first byte.
 //

@@ -40,7 +40,8 @@ type Options struct {
 	Floor    *disk.Floor   // of Dir's disk; nil: none is kept
 	MaxWait  time.Duration // for a visit to a host that wants to be left alone; 0: 10 min
 
-	Piece int64         // bytes asked for at once; 0: 8 MiB
+	Piece int64         // bytes asked for at once, at most; 0: 8 MiB
+	Span  time.Duration // what a piece should take, so that others have their turn: slow servers are asked for less; 0: 10 s
 	Retry time.Duration // before asking again, the first time; 0: 1 s
 	Hosts int           // files under way at once, each of another host; 0: 8
 
@@ -60,9 +61,12 @@ type Progress struct {
 
 func (o Options) withDefaults() Options {
 	o.MaxWait, o.Piece, o.Retry = cmp.Or(o.MaxWait, 10*time.Minute), cmp.Or(o.Piece, 8<<20), cmp.Or(o.Retry, time.Second)
-	o.Hosts, o.Log = cmp.Or(o.Hosts, 8), cmp.Or(o.Log, slog.Default())
+	o.Span, o.Hosts, o.Log = cmp.Or(o.Span, 10*time.Second), cmp.Or(o.Hosts, 8), cmp.Or(o.Log, slog.Default())
 	return o
 }
+
+// tiny is less than any piece should bring, but for a file's last.
+func (o *Options) tiny() int64 { return max(o.Piece/128, 1) }
 
 // job is one Get.
 type job struct {
@@ -149,7 +153,7 @@ func (j *job) get(ctx context.Context, f *File) (Result, error) {
 	if err != nil {
 		return res, err
 	}
-	t := &transfer{j: j, file: f, p: p, at: f.URL, whole: p.n == p.st.Length}
+	t := &transfer{j: j, file: f, p: p, at: f.URL, piece: j.opt.Piece, whole: p.n == p.st.Length}
 	defer j.release(t)
 	j.wrote(t, 0)
 	err = t.run(ctx)

@@ -328,3 +328,35 @@ func TestRedirects(t *testing.T) {
 		}
 	}
 }
+
+// A slow server is asked for no more than it can send in the time of a turn.
+func TestSlowServer(t *testing.T) {
+	t.Parallel()
+	body := bytesOf(12_800)
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"1"`)
+		http.ServeContent(&slowWriter{w, 1000, 5 * time.Millisecond}, r, "", time.Time{}, bytes.NewReader(body))
+	})
+	opt := options(t, s, t.TempDir())
+	opt.Piece, opt.Span = 6400, 3*time.Millisecond
+	if res := get(t, opt, datasetOf("http://d.example/f")); res[0].Outcome != Done || res[0].SHA256 != sumOf(body) {
+		t.Fatalf("%+v", res)
+	}
+	for i, q := range s.take() {
+		var from, to int
+		fmt.Sscanf(q.Range, "bytes=%d-%d", &from, &to)
+		if n := to + 1 - from; i == 0 && n != 6400 || i == 1 && (n > 640 || n < 50) {
+			t.Errorf("request %d is for %d bytes", i, n)
+		}
+	}
+	o := &Options{Piece: 6400, Span: 10 * time.Second}
+	for _, c := range []struct {
+		n    int64
+		took time.Duration
+		want int64
+	}{{6400, 0, 6400}, {6400, 10 * time.Second, 6400}, {6400, 20 * time.Second, 3200}, {640, 10 * time.Second, 640}, {640, 5 * time.Second, 1280}, {1, time.Minute, 50}, {0, 0, 50}} {
+		if got := nextPiece(c.n, c.took, o); got != c.want {
+			t.Errorf("%d bytes in %v: %d next, want %d", c.n, c.took, got, c.want)
+		}
+	}
+}

@@ -45,6 +45,7 @@ type transfer struct {
 	at       canon.URL   // to be asked next
 	hops     []canon.URL // that led there
 	plain    bool        // no pieces: all of it in one answer
+	piece    int64       // bytes to ask for next
 	whole    bool
 	fails    int
 	restarts int
@@ -52,7 +53,8 @@ type transfer struct {
 	again    bool  // the redirects were followed anew once
 	asked    asked
 	head     answer
-	bad      error // what became of it before its body was read, or while it was
+	began    time.Time // the body
+	bad      error     // what became of it before its body was read, or while it was
 }
 
 // run asks for what is missing, a visit for each request, until all is there.
@@ -63,7 +65,7 @@ func (t *transfer) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if t.p.n-before >= t.j.opt.Piece/128 || err == nil {
+		if t.p.n-before >= t.j.opt.tiny() || err == nil {
 			t.fails = 0
 		}
 		var again *later
@@ -127,7 +129,7 @@ func (t *transfer) prepare() http.Header {
 	if t.p.n > 0 && t.p.st.Validator != "" && sameFile(t.p.st.Final, t.at) {
 		t.asked.from, t.asked.ifRange, t.asked.length = t.p.n, t.p.st.Validator, t.p.st.Length
 	}
-	t.asked.to = t.asked.from + t.j.opt.Piece - 1
+	t.asked.to = t.asked.from + t.piece - 1
 	h := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", t.asked.from, t.asked.to)}}
 	if t.asked.ifRange != "" {
 		h.Set("If-Range", t.asked.ifRange)
@@ -146,7 +148,7 @@ func sameFile(final string, u canon.URL) bool {
 func (t *transfer) accept(status int, h http.Header) bool {
 	t.head = t.asked.read(status, h)
 	if t.head.meaning == piece || t.head.meaning == whole {
-		t.bad = t.start()
+		t.began, t.bad = time.Now(), t.start()
 	}
 	return t.bad == nil && (t.head.meaning == piece || t.head.meaning == whole)
 }
@@ -208,9 +210,16 @@ func (t *transfer) room(n int64) error {
 	return t.j.reserve(t, n)
 }
 
+// nextPiece is how much to ask for when n bytes have taken so long.
+func nextPiece(n int64, took time.Duration, o *Options) int64 {
+	fits := float64(n) * float64(o.Span) / float64(max(took, time.Millisecond))
+	return min(max(int64(min(fits, float64(o.Piece))), o.tiny()), o.Piece)
+}
+
 // took judges a body that was read, as far as it came.
 func (t *transfer) took(got fetcher.Download, err error) error {
 	a := &t.head
+	t.piece = nextPiece(got.Bytes, time.Since(t.began), &t.j.opt)
 	if err != nil || !got.Complete {
 		why := "the answer was cut off"
 		if err != nil {
@@ -231,7 +240,7 @@ func (t *transfer) took(got fetcher.Download, err error) error {
 	if err := t.p.save(); err != nil {
 		return err
 	}
-	if !t.whole && t.p.n-t.asked.from < t.j.opt.Piece/128 {
+	if !t.whole && t.p.n-t.asked.from < t.j.opt.tiny() {
 		return &later{"the server sends tiny pieces"}
 	}
 	return nil

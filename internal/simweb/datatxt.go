@@ -32,7 +32,10 @@ func (s *site) dataset(path string, rows int, d Dataset) Dataset {
 	r := mix(uint64(s.web.cfg.Seed), 'D', uint64(s.index), uint64(rows))
 	b := []byte("id,place,quality,amount\n")
 	for i := range rows {
-		b = fmt.Appendf(b, "%d,%s,%s,%d\n", i+1, r.word(nouns), r.word(adjectives), r.intn(10_000))
+		b = append(strconv.AppendInt(b, int64(i+1), 10), ',')
+		b = append(append(b, r.word(nouns)...), ',')
+		b = append(append(b, r.word(adjectives)...), ',')
+		b = append(strconv.AppendInt(b, int64(r.intn(10_000)), 10), '\n')
 	}
 	sum := sha256.Sum256(b)
 	d.URL, d.Rows, d.Bytes, d.SHA256 = s.url(path), rows, len(b), hex.EncodeToString(sum[:])
