@@ -18,7 +18,7 @@ const (
 	// maxSitemapHops is how many indexes, and redirects from host to host, lead to a sitemap.
 	maxSitemapHops = 2
 	// sitemapBatch is about how many bytes of a sitemap's entries are held before they are sent.
-	sitemapBatch = 128 << 10
+	sitemapBatch = 32 << 10
 	// soonest is how far in the future a change may lie that a sitemap tells of: clocks differ, by no more than time zones do.
 	soonest = 24 * time.Hour
 )

@@ -1,7 +1,9 @@
 package frontier
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -16,17 +18,30 @@ func (s *shard) modOf(l *crawl.Links, i int) int64 {
 }
 
 // rankOf is the rank that the i-th of these links has among the URLs of its depth that wait: what pages link to comes first; then what
-// sitemaps name, what changed last before what has not changed for long, and last what has no date. A rank says how many days
-// before the end of its range that was, so it means the same at any time.
+// sitemaps name, what changed last before what has not changed for long, and last what has no date. A rank says how many
+// periods before the end of its range that was, so it means the same at any time. Within a period it is first come, first served:
+// were it by the day, a large sitemap would scatter over the queue, and much more of the store would be in memory until the commit.
 func rankOf(l *crawl.Links, i int) uint16 {
-	const none = math.MaxUint16
+	const none, period = math.MaxUint16, 4 * 7 * 24 * 60 * 60
 	switch {
 	case l.Source != crawl.SourceSitemap:
 		return 0
 	case i >= len(l.Mods) || l.Mods[i] <= 0:
 		return none
 	}
-	return uint16(none - min(max(l.Mods[i]/(24*60*60), 1), none-1))
+	return uint16(none - min(l.Mods[i]/period+1, none-1))
+}
+
+// byChange numbers the offers of a sitemap anew, what changed last first.
+func byChange(offers []offer, l *crawl.Links) {
+	if len(offers) == 0 || len(l.Mods) != len(l.URLs) {
+		return
+	}
+	first := offers[0].order
+	slices.SortStableFunc(offers, func(a, b offer) int { return cmp.Compare(l.Mods[b.i], l.Mods[a.i]) })
+	for i := range offers {
+		offers[i].order = first + uint64(i)
+	}
 }
 
 // hint notes that a page is said to have changed at a time (Unix s): if it is held and was fetched before that, it is asked for

@@ -76,8 +76,8 @@ type offer struct {
 	key   [12]byte
 	host  *host
 	order uint64
-	mod   int64 // as in crawl.Links, if that matters
-	rank  uint16
+	i     int   // in crawl.Links
+	mod   int64 // as there, if that matters
 }
 
 // applyLinks takes in what one page leads to: out of scope is dropped, known is dropped unless it was found nearer to a
@@ -110,9 +110,12 @@ func (s *shard) applyLinks(l *crawl.Links, now time.Time) error {
 			}
 		}
 		s.m.Order++
-		o := offer{url: u, host: h, order: s.m.Order, mod: mod, rank: rankOf(l, i)}
+		o := offer{url: u, host: h, order: s.m.Order, i: i, mod: mod}
 		seenKey(o.key[:0], h.ID, u)
 		offers = append(offers, o)
+	}
+	if l.Source == crawl.SourceSitemap {
+		byChange(offers, l)
 	}
 	// In key order the store is read and written from left to right; the order of arrival is in offer.order.
 	slices.SortStableFunc(offers, func(a, b offer) int { return bytes.Compare(a.key[:], b.key[:]) })
@@ -120,7 +123,9 @@ func (s *shard) applyLinks(l *crawl.Links, now time.Time) error {
 		if err := s.accept(&offers[i], l, now); err != nil {
 			return err
 		}
-		s.recent.add(offers[i].url, l.Depth)
+		if l.Source == crawl.SourcePage { // others come once a day, and many at a time
+			s.recent.add(offers[i].url, l.Depth)
+		}
 	}
 	return nil
 }
@@ -173,7 +178,7 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 	k, v := s.find(o.key[:], o.url)
 	if v != nil {
 		if _, depth, _ := peek(v, o.url); depth > l.Depth {
-			if err := s.nearer(o.host, k, v, l, o.rank, now); err != nil || o.mod == 0 {
+			if err := s.nearer(o.host, k, v, l, rankOf(l, o.i), now); err != nil || o.mod == 0 {
 				return err
 			}
 			v = s.tx.Bucket(bucketURLs).Get(k)
@@ -183,7 +188,7 @@ func (s *shard) accept(o *offer, l *crawl.Links, now time.Time) error {
 	oi, ok := s.originOf(o.host, o.url.Origin())
 	r := record{
 		URL: o.url, Class: crawl.Queued, Origin: oi, Depth: l.Depth, Hops: l.Hops, Order: o.order, FoundOn: l.FoundOn,
-		Rank: o.rank,
+		Rank: rankOf(l, o.i),
 	}
 	if !ok {
 		r.Class, r.Reason, r.Detail = crawl.Refused, crawl.ReasonPorts, "more ports of this host than anyone needs"
