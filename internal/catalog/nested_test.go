@@ -171,3 +171,47 @@ func TestDataTxtTagsAndCuts(t *testing.T) {
 		t.Errorf("half a file is taken for a whole one: %+v", cut)
 	}
 }
+
+// Whatever two files say, one below the other: nothing panics, and what is claimed is within bounds.
+func FuzzNested(f *testing.F) {
+	f.Add("- path: a/\n", "- path: a.csv\n", "User-agent: *\nDisallow: /\n")
+	f.Add("- path: a\n- path: a/b/c.csv\n", "file: [x, y]\nfiles: [{path: x, bytes: 1}]\n", "- path: ../x\n")
+	f.Fuzz(func(t *testing.T, own, a, b string) {
+		nested := map[string]Entry{}
+		for path, body := range map[string]string{"/a/data.txt": a, "/a/b/data.txt": b} {
+			u := "https://d.example" + path
+			p := page(1, "")
+			p.Asked, p.URL = canon.URL(u), canon.URL(u)
+			if e, _ := Update(Entry{}, p, []byte(body), "curtsy"); e.Failed == "" {
+				nested[u] = e
+			}
+		}
+		e, _ := Update(Entry{}, page(1, ""), []byte(own), "curtsy")
+		if e.Failed != "" {
+			return
+		}
+		claims, err := e.Claims("curtsy", nested)
+		if err != nil {
+			t.Fatal(err)
+		}
+		depth := map[crawl.DatasetRef]int{}
+		for _, c := range claims {
+			depth[crawl.DatasetRef{Document: c.Document, N: c.N}] = c.Depth
+		}
+		for _, c := range claims {
+			if c.Depth > 2 || c.Fills != nil && depth[*c.Fills] != c.Depth-1 {
+				t.Errorf("%+v", c)
+			}
+			for _, file := range c.Files {
+				if !strings.HasPrefix(file.URL, "http://") && !strings.HasPrefix(file.URL, "https://") {
+					t.Errorf("file %q", file.URL)
+				}
+			}
+		}
+		for _, d := range Merge(claims) {
+			if d.ID == "" || len(d.URLs) == 0 || len(d.Sources) == 0 {
+				t.Errorf("%+v", d)
+			}
+		}
+	})
+}

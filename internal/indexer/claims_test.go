@@ -128,10 +128,11 @@ func TestClaimsLimit(t *testing.T) {
 
 // A claim longer than a message comes in parts, from which the same dataset is made.
 func TestLongClaimsComeInParts(t *testing.T) {
-	c := crawl.DatasetClaim{Kind: crawl.DatasetDCAT, Document: "https://a.example/data.json", N: 3, Origin: "https://a.example", Title: "long", Allowed: true,
+	c := crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://a.example/d/data.txt", N: 3, Origin: "https://a.example", Title: "long", Allowed: true,
+		Form: "yaml", Line: 4, Depth: 1, External: true, TypeImplied: "files", Fills: &crawl.DatasetRef{Document: "https://a.example/data.txt", N: 1},
 		Description: strings.Repeat("<d>", 20000), Extra: map[string]any{"a": "1", "b": []any{"2"}, "huge": strings.Repeat("x", 1<<20)}}
 	for i := range 5000 {
-		c.Files = append(c.Files, crawl.DatasetFile{URL: fmt.Sprintf("https://a.example/%d-%s", i, strings.Repeat("f", 100))})
+		c.Files = append(c.Files, crawl.DatasetFile{URL: fmt.Sprintf("https://b.example/%d-%s", i, strings.Repeat("f", 100))})
 		c.Columns = append(c.Columns, crawl.DatasetColumn{Name: fmt.Sprint(i), Description: strings.Repeat("c", 100)})
 		c.Keywords = append(c.Keywords, fmt.Sprint("k", i))
 	}
