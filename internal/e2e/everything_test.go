@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,9 +20,10 @@ import (
 func TestOneSiteThatUsesEverything(t *testing.T) {
 	everything := simweb.Everything()
 	everything.Extra = append(everything.Extra, "Clean-param: session /guide")
-	web, err := simweb.Start(simweb.Config{Seed: 5, Hosts: 3, PagesPerHost: 8, Behaviors: map[int]simweb.Behavior{
+	web, err := simweb.Start(simweb.Config{Seed: 5, Hosts: 4, PagesPerHost: 8, Behaviors: map[int]simweb.Behavior{
 		0: everything,
 		1: {Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureDataRecords}},
+		3: {Robots: simweb.RobotsNone, Features: []simweb.Feature{simweb.FeatureOpenData}},
 		2: {Robots: simweb.RobotsMirror, Peer: 0},
 	}})
 	if err != nil {
@@ -29,7 +31,7 @@ func TestOneSiteThatUsesEverything(t *testing.T) {
 	}
 	defer web.Close()
 	spec := specFor(web)
-	spec.Search = true
+	spec.Search, spec.Sitemaps = true, true
 	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	r.wait(time.Minute)
@@ -116,15 +118,20 @@ func checkDatasets(t *testing.T, rd *indexer.Reader, web *simweb.Server) {
 		case d.Forbidden:
 		case !ok:
 			t.Errorf("%s is not in the catalogue", d.URL)
-		case d.Name != "" && g.Name != d.Name || d.Title != "" && g.Title != d.Title || d.License != "" && g.License != d.License || g.Form != d.Form:
+		case d.Name != "" && g.Name != d.Name || d.Title != "" && g.Title != d.Title || d.License != "" && g.License != d.License || kindOf(g) != d.Form:
 			t.Errorf("%s: %+v, want %+v", d.URL, g, d)
 		}
 		forms[d.Form] = true
 	}
-	if !forms["yaml"] || !forms["records"] {
-		t.Errorf("forms seen: %v, want both", forms)
+	for _, form := range []string{"yaml", "records", "json-ld", "datapackage"} {
+		if !forms[form] {
+			t.Errorf("forms seen: %v, not %s", forms, form)
+		}
 	}
 }
+
+// kindOf is the form of the data.txt that tells of a dataset, else the kind of the document that is believed first.
+func kindOf(d crawl.DatasetInfo) string { return cmp.Or(d.Form, d.Sources[0].Kind) }
 
 func checkHosts(t *testing.T, r *rig) {
 	t.Helper()

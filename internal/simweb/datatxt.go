@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Dataset is a file that some data.txt of the web describes.
+// Dataset is a file that some document of the web describes.
 type Dataset struct {
 	URL, Name, Title, License string
-	Form                      string // "yaml" or "records"
+	Form                      string // of the document that is to be believed: "yaml" or "records" of a data.txt, "json-ld", "datapackage"
 	Rows, Bytes               int
 	SHA256                    string // of the file, in hexadecimal
 	Forbidden                 bool   // the data.txt itself closes it

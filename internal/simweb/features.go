@@ -28,6 +28,7 @@ const (
 	FeatureHostile      Feature = "hostile"       // long URLs, inner addresses, markup made to hurt a parser
 	FeatureDataYAML     Feature = "data-yaml"     // a /data.txt in YAML, with datasets
 	FeatureDataRecords  Feature = "data-records"  // one in records, at /survey/data.txt if there is a YAML one too
+	FeatureOpenData     Feature = "open-data"     // datasets in JSON-LD, a data package, a portal's data.json, nested data.txt files
 	FeatureSitemap      Feature = "sitemap"       // as RobotsSitemap, beside any other robots.txt
 	FeatureSitemapPlace Feature = "sitemap-place" // a /sitemap.xml that robots.txt does not name, unless it names others
 )
@@ -38,7 +39,7 @@ func Features() []Feature {
 		FeatureMarkup, FeatureNofollow, FeatureTags, FeatureStatuses, FeatureServerErrors, FeatureFlapping, FeatureRetryAfter,
 		FeatureRedirects, FeatureBroken, FeatureSlow, FeatureEndless, FeatureBombs, FeatureEncodings, FeatureCharsets, FeatureTypes,
 		FeatureTrapPath, FeatureTrapCalendar, FeatureManyLinks, FeatureHostile, FeatureDataYAML, FeatureDataRecords, FeatureSitemap,
-		FeatureSitemapPlace,
+		FeatureSitemapPlace, FeatureOpenData,
 	}
 }
 
@@ -90,6 +91,8 @@ func (s *site) buildFeature(f Feature) {
 		s.dataYAML()
 	case FeatureDataRecords:
 		s.dataRecords()
+	case FeatureOpenData:
+		s.openData()
 	case FeatureSitemap: // robots.txt has it already
 	case FeatureSitemapPlace:
 		s.buildSitemapPlace()
