@@ -261,3 +261,20 @@ func TestHeldPageLeadsElsewhere(t *testing.T) {
 		t.Errorf("removed: %v", gone)
 	}
 }
+
+// A page that is held and that its robots.txt closes now is not asked for, and its copy goes.
+func TestHeldPageIsClosed(t *testing.T) {
+	addr, _ := slowSite(t, 0)
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := visitTo(t, "http://h.test/closed")
+	v.URLs[0].Keep, v.URLs[0].ETag = true, `"1"`
+	v.Robots = []crawl.Robots{{Origin: originH, State: crawl.RobotsParsed, Fresh: time.Hour, Body: []byte("User-agent: *\nDisallow: /closed\n")}}
+	out := d.outcome(d.grant(v))
+	if got := classes(out); got != "refused/robots" || out.Requests != 0 || out.Results[0].Kept {
+		t.Errorf("%s after %d requests: %+v", got, out.Requests, out.Results)
+	}
+	if p := d.pageOf("http://h.test/closed"); p.Deleted != crawl.ReasonRobots {
+		t.Errorf("%+v: want it removed", p)
+	}
+}
