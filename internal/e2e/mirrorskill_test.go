@@ -142,6 +142,7 @@ func TestMirrorsKilledInAMerge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
+	t.Parallel()
 	const copy = "copy.sim.test"
 	web, err := simweb.Start(simweb.Config{Seed: 4, Hosts: 2, PagesPerHost: 240, PageBytes: 1 << 10, Mix: func(i int) simweb.Behavior {
 		b := main(m0, "")

@@ -105,17 +105,29 @@ func (m *mirrors) isAlias(u, of string) {
 	}
 }
 
-// The page that came to be on both is kept once; one that is on the mirror alone, or that the main host's rules forbid, is not in
-// the listing any more, since its address is the main host's.
-func TestMirrorsLateAmongOthers(t *testing.T) {
+// What the main host does not give us, or does not want kept, is not kept under a mirror's name either: its own rules, tags and answers
+// decide, although the mirror's copies were stored before.
+func TestMirrorsMainDecides(t *testing.T) {
 	t.Parallel()
-	m, copy := late(t, 4, false)
+	copy := apart("copy", m0, 4, false)
+	m := newMirrors(t, 4, main(m0, ""), copyOf(m0, copy, ""))
+	own, theirs := m.pages(m0), m.pages(copy)
+	tagged := simweb.Answer{Body: "<title>a page</title>This page is on both, and one of them does not want it kept."}
+	m.web.Override(theirs[3], &tagged)
+	tagged.Header = []string{"X-Robots-Tag: noindex"}
+	m.web.Override(own[3], &tagged)
+	m.web.Override(own[4], &simweb.Answer{Status: 410})
+	m.web.SetRobots(m0, "User-agent: *\nDisallow: "+pathOf(own[5])+"\n", func(path, _ string) bool { return path == pathOf(own[5]) })
+	m.crawl(append(append([]string{}, theirs...), own...)...)
+	m.want(nil, append(slices.Clone(own[:3]), theirs...))
 	m.later(25 * time.Hour)
 	m.says(copy, hostLine(m0))
-	m.says(m0, "User-agent: *\nDisallow: "+pathOf(m.pages(m0)[5])+"\n")
 	m.crawl("http://" + copy + "/new.html")
-	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}, m.glued(m0, copy))
+	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 4/5"}, m.glued(m0, copy)[:3])
 	m.quiet(copy)
+	m.explained("refused noindex", own[3])
+	m.explained("refused robots", own[5])
+	m.explained("refused mirror", theirs...)
 }
 
 func pathOf(u string) string { return "/" + strings.SplitN(u, "/", 4)[3] }

@@ -17,13 +17,14 @@ import (
 // newest word counts, and it is an alias if the word that it is one is newer than the page. So messages may come in any order, and
 // again. (Visits of both are numbered by the mirror's shard.)
 //
-// The copy of an alias is kept, for search alone, until the main page is stored: then it goes, and none is stored any more.
+// The copy of an alias is kept, for search alone, until the main page was asked for: then it goes, and none is stored any more. Also when
+// there turns out to be no main page, or none that may be kept: its robots.txt and tags are its own to say, not its mirrors'.
 //
 // The two may be in different shards, whose stores are told of one another by letters:
 //
-//	the alias' store  its record says what it is an alias of, and whether that is known to be stored
+//	the alias' store  its record says what it is an alias of, and whether that is known to be decided
 //	the main's store  bucket aliases: key of the main page, NUL, URL of the alias → the newest word on that. They are listed with
-//	                  the page when it is held; the alias' store is told when it is, or comes to be
+//	                  the page when it is held; the alias' store is told when it is decided, or comes to be
 //
 // When the main page's store is lost, it does not learn again what aliases its pages have until they are glued again.
 
@@ -49,7 +50,7 @@ func (s *Store) Alias(words []crawl.Page) error {
 func (ch *change) alias(w *crawl.Page) error {
 	mine, main := ch.s.mine(w.URL.Host()), w.AliasOf != "" && ch.s.mine(w.AliasOf.Host())
 	switch {
-	case w.Renewed: // the main page is stored
+	case w.Renewed: // the main page is decided
 		if mine {
 			return ch.standDown(w.URL, w.AliasOf)
 		}
@@ -93,7 +94,12 @@ func (ch *change) glue(word *crawl.Page) error {
 	return ch.letter(Letter{Kind: LetterAlias, URL: word.URL, AliasOf: word.AliasOf, Visit: word.Visit})
 }
 
-// standDown drops the copy of an alias, since the page it is an alias of is stored.
+// decided reports whether it is known what there is to keep of a page: the page, or nothing.
+func (p *Page) decided() bool {
+	return p.listed() || p.ID != 0 && p.AliasOf == "" && p.Deleted != crawl.ReasonMirror
+}
+
+// standDown drops the copy of an alias, since the page it is an alias of is decided.
 func (ch *change) standDown(u, main canon.URL) error {
 	w := &write{key: appendKey(nil, u), page: Page{Page: crawl.Page{URL: u}}}
 	if err := ch.read(w); err != nil || w.old.AliasOf != main || w.old.mainHeld {
@@ -109,7 +115,7 @@ func (ch *change) standDown(u, main canon.URL) error {
 }
 
 // followAliases does what follows from a change for others: for the page it is no alias of any more, and for its own aliases when it
-// comes to be held.
+// comes to be decided.
 func (ch *change) followAliases(w *write) error {
 	if main := w.old.AliasOf; main != "" && main != w.page.AliasOf {
 		visit := w.page.aliasVisit
@@ -126,7 +132,7 @@ func (ch *change) followAliases(w *write) error {
 			return err
 		}
 	}
-	if !w.page.listed() || w.old.listed() {
+	if !w.page.decided() || w.old.decided() {
 		return nil
 	}
 	all, err := ch.aliasesOf(w.key)
@@ -134,15 +140,15 @@ func (ch *change) followAliases(w *write) error {
 		return err
 	}
 	for _, u := range all {
-		if err := ch.mainIsHeld(u, w.page.URL); err != nil {
+		if err := ch.mainIsDecided(u, w.page.URL); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mainIsHeld tells an alias' store that the main page is stored.
-func (ch *change) mainIsHeld(alias, main canon.URL) error {
+// mainIsDecided tells an alias' store that it need not stand in for the main page any more.
+func (ch *change) mainIsDecided(alias, main canon.URL) error {
 	if ch.s.mine(alias.Host()) {
 		return ch.standDown(alias, main)
 	}
@@ -159,10 +165,10 @@ func (ch *change) list(main, alias canon.URL, visit crawl.VisitID) error {
 		return err
 	}
 	if v := ch.tx.Bucket(bucketMeta).Get(appendKey(nil, main)); v != nil {
-		if p, err := parseRecord(main, v); err != nil || !p.listed() {
+		if p, err := parseRecord(main, v); err != nil || !p.decided() {
 			return err
 		}
-		return ch.mainIsHeld(alias, main)
+		return ch.mainIsDecided(alias, main)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (s *Store) Check() error {
 				claimed++
 			}
 			if p.mainHeld {
-				report("%s: stands in for a page that is stored", u)
+				report("%s: stands in for a page of which it is known what there is", u)
 			}
 			if body == nil || len(body) != p.Packed {
 				report("%s: body of %d bytes, want %d", u, len(body), p.Packed)

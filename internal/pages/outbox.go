@@ -20,7 +20,7 @@ type LetterKind byte
 // The kinds.
 const (
 	// LetterAlias is for the store of another shard: URL is an alias of AliasOf, or is none any more (Gone), and that is the main
-	// page's to know; or the main page is stored (Held), and that is the alias'.
+	// page's to know; or it is known what there is of the main page (Held), and that is the alias'.
 	LetterAlias LetterKind = 'a'
 	// LetterMissing is for the frontier: URL was said to be as before, and no copy of it is held.
 	LetterMissing LetterKind = 'm'

@@ -38,7 +38,7 @@ type Page struct {
 
 	claimed    bool          // there are Claims
 	aliasVisit crawl.VisitID // of the newest word on whether this is an alias, when that is newer than Visit
-	mainHeld   bool          // with AliasOf: that page is stored, so this one is not
+	mainHeld   bool          // with AliasOf: that page is stored, or known not to be, so this one is not
 }
 
 // listed reports whether it is a page of its own, neither gone nor another's alias.
