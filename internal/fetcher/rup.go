@@ -95,7 +95,10 @@ func (v *visit) readRUP(e *crawl.Errand, a *answer) (m crawl.RUP) {
 	case err != nil:
 		m.Retry, m.RetryAfter = rup.Retryable(err), retryAfter(a.header, a.at)
 	case e.Form == "":
-		m.Body, m.Fresh = slices.Clone(a.body), datatxt.Lifetime(a.header, a.at)
+		m.Body = slices.Clone(a.body)
+		if a.header.Get("Cache-Control") != "" || a.header.Get("Expires") != "" {
+			m.Fresh = datatxt.Lifetime(a.header, a.at) // the same rules; the frontier has bounds of its own
+		}
 	default:
 		err = v.readAction(e, &got, a.at, &m)
 	}
@@ -160,7 +163,7 @@ func hideForm(text, form string) string {
 	values, _ := url.ParseQuery(form)
 	for _, name := range []string{"RegistrationKey", "RegisteredRobotEmail", "RobotEmail"} {
 		if secret := values.Get(name); secret != "" {
-			text = strings.ReplaceAll(text, secret, "("+name+")")
+			text = strings.NewReplacer(secret, "("+name+")", url.QueryEscape(secret), "("+name+")").Replace(text)
 		}
 	}
 	return text
