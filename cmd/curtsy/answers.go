@@ -20,6 +20,7 @@ type answers interface {
 	Status(context.Context) (crawl.Status, error)
 	Hosts(context.Context, func(crawl.HostInfo) error) error
 	Mirrors(context.Context, func(crawl.MirrorInfo) error) error
+	Updates(context.Context, func(crawl.UpdatesInfo) error) error
 	Explain(ctx context.Context, url string) (crawl.Explanation, error)
 	Pages(context.Context, func(crawl.PageInfo) error) error
 	Datasets(context.Context, func(crawl.DatasetInfo) error) error

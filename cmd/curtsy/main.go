@@ -48,7 +48,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(suggestFlag)
 	root.AddCommand(
 		a.crawlCommand(), a.seedCommand(), a.demoCommand(),
-		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.hostsCommand(), a.mirrorsCommand(), a.explainCommand(), a.exportCommand(),
+		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.hostsCommand(), a.mirrorsCommand(), a.updatesCommand(), a.explainCommand(), a.exportCommand(),
 		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.forgetCommand(), a.reindexCommand(),
 		a.checkCommand(), a.rupCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
 	)

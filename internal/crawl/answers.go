@@ -111,6 +111,38 @@ type MirrorInfo struct {
 	Since    time.Time `json:"since"`
 }
 
+// UpdatesInfo is one line of `curtsy updates`: a site that tells what changed on it. A registration's key is not among it.
+type UpdatesInfo struct {
+	Site         string         `json:"site"`    // its origin
+	Source       string         `json:"source"`  // rup, sitemap
+	Channel      string         `json:"channel"` // mail, poll, none
+	State        string         `json:"state"`   // asking, registering, registered, recovering, polled, refused, unused, unregistering, off, mirror; read
+	Since        *time.Time     `json:"since,omitempty"`
+	Latency      string         `json:"latency,omitempty"`        // day, week, month
+	MaxQuerySpan string         `json:"max_query_span,omitempty"` // how far back it can tell
+	LastSequence uint64         `json:"last_sequence"`
+	Missing      int64          `json:"missing"`  // reports that are missing now
+	Gaps         int64          `json:"gaps"`     // reports that were missing, in all
+	Recrawls     int64          `json:"recrawls"` // full ones, since what changed could not be had
+	LastReport   *UpdatesReport `json:"last_report"`
+	Next         *time.Time     `json:"next,omitempty"` // when it is asked for more, unless it tells by itself
+	Reports      int64          `json:"reports"`
+	Told         int64          `json:"told"`      // URLs in them
+	Sooner       int64          `json:"sooner"`    // of them, those that were put first, or were new
+	Looked       int64          `json:"looked"`    // pages that were asked for since it said they had changed
+	Confirmed    int64          `json:"confirmed"` // and had
+	Strange      int64          `json:"strange"`   // reports that are not believed, URLs that are not its own
+	Reason       string         `json:"reason,omitempty"`
+}
+
+// UpdatesReport is the last report of a site.
+type UpdatesReport struct {
+	Number  uint64    `json:"number"` // 0: it has none
+	At      time.Time `json:"at"`
+	Entries int64     `json:"entries"`
+	Refused int64     `json:"refused"`
+}
+
 // AgentInfo is one Mobile-agent-server record.
 type AgentInfo struct {
 	Path   string `json:"path"`

@@ -152,6 +152,9 @@ func (f *Frontier) serveQuestions(ctx context.Context) (stop func(), err error) 
 		svc.Handle("mirrors", held, func(_ context.Context, _ []byte, send func(any) error) error {
 			return f.answerMirrors(send)
 		}),
+		svc.Handle("updates", held, func(_ context.Context, _ []byte, send func(any) error) error {
+			return f.answerUpdates(send)
+		}),
 		svc.Handle("explain", held, func(_ context.Context, req []byte, send func(any) error) error {
 			return f.answerExplain(req, send)
 		}),

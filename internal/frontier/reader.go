@@ -69,10 +69,14 @@ func (s *shard) openReadOnly() error {
 		return err
 	}
 	s.epoch = s.m.Epoch
-	return loadHosts(tx, func(h *host) error {
+	err = loadHosts(tx, func(h *host) error {
 		s.hosts[h.Name], s.byID[h.ID] = h, h
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return s.loadSites(time.Now())
 }
 
 // Spec is the crawl's.

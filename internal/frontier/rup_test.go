@@ -57,3 +57,287 @@ func TestRUPByMail(t *testing.T) {
 		}
 	})
 }
+
+// reported is what a run of days of changes leads to, whatever gets in its way: every page is what the site has.
+func (w *rupWorld) checkFresh() {
+	w.t.Helper()
+	for u, p := range w.pages {
+		r := w.b.record(string(u))
+		switch {
+		case p.gone && r.Class == crawl.Stored:
+			w.t.Errorf("%s is gone, and held", u)
+		case !p.gone && (r.Class != crawl.Stored || r.Digest != p.version):
+			w.t.Errorf("%s is %v, version %d, of %d", u, r.Class, r.Digest, p.version)
+		}
+	}
+}
+
+// Without an address to mail to a site is asked once per latency.
+func TestRUPByPolling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRUPWorld(t, updatesSpec(""), 100, daily())
+		w.b.links(0, "", w.base)
+		w.run(time.Hour)
+		if actions, pages := w.asked(); fmt.Sprint(actions) != "[info]" || len(pages) != 101 {
+			t.Fatalf("asked %v and %d pages", actions, len(pages))
+		}
+		for day := range 5 {
+			w.run(8 * time.Hour)
+			w.change(day)
+			w.remove(50 + day)
+			w.run(16 * time.Hour)
+			actions, pages := w.asked()
+			slices.Sort(pages)
+			if want := []canon.URL{w.url(day), w.url(50 + day)}; !slices.Equal(slices.Compact(pages), want) || len(pages) > 4 || fmt.Sprint(actions) != "[GetIndex info]" && fmt.Sprint(actions) != "[info GetIndex]" {
+				t.Errorf("day %d: asked %v and for %v", day, actions, pages)
+			}
+		}
+		w.run(testDay)
+		w.checkFresh()
+		if r := w.site(); r.registered() || !r.polled() || r.Whole != 0 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// A site without a modification log is registered with, and that is all; one that offers neither is crawled as any other, and one that
+// has no /rupinfo.txt is not asked again for a week.
+func TestRUPWhatIsOffered(t *testing.T) {
+	for _, tt := range []struct {
+		name, mail string
+		info       *rup.Info
+		want       string // in eight days
+	}{
+		{"no log", testMail, &rup.Info{CGI: "/rup", Latency: []rup.Unit{rup.Week}}, "[info Register info info info info info info info]"},
+		{"no log, no mail", "", &rup.Info{CGI: "/rup", Latency: []rup.Unit{rup.Week}}, "[info info info info info info info info]"},
+		{"none", testMail, nil, "[info info]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRUPWorld(t, updatesSpec(tt.mail), 3, tt.info)
+				w.b.links(0, "", w.base)
+				w.run(7*testDay + 20*time.Hour)
+				if got := fmt.Sprint(w.actions); got != tt.want {
+					t.Errorf("asked %s, want %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Without --updates, without re-crawl, and of a mirror nothing is asked.
+func TestRUPNotWanted(t *testing.T) {
+	for name, change := range map[string]func(*crawl.Spec){
+		"off":        func(s *crawl.Spec) { s.Updates = false },
+		"no recrawl": func(s *crawl.Spec) { s.Recrawl = false },
+		"site off":   func(s *crawl.Spec) { s.UpdatesOff = []string{"http://a.example"} },
+		"forgotten":  func(s *crawl.Spec) { s.Forgotten = []string{"a.example"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRUPWorld(t, updatesSpec(testMail), 3, daily())
+				w.b.respec(change)
+				w.b.links(0, "", w.base)
+				w.run(2 * testDay)
+				if len(w.actions) > 0 {
+					t.Errorf("asked %v", w.actions)
+				}
+			})
+		})
+	}
+}
+
+// A report that never arrives is noticed by the next one's number, or by silence, and what it told is had by GetIndex.
+func TestRUPLostReport(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lost []int64
+		want string
+	}{
+		"the next arrives": {[]int64{2}, "[Register GetSequenceNumber GetIndex]"},
+		"silence, twice":   {[]int64{2, 3}, "[Register GetSequenceNumber GetIndex GetSequenceNumber GetIndex]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRUPWorld(t, updatesSpec(testMail), 100, daily())
+				w.lose = func(n int64) bool { return slices.Contains(tt.lost, n) }
+				w.b.links(0, "", w.base)
+				w.run(time.Hour)
+				for day := range 4 {
+					w.change(day)
+					w.remove(50 + day)
+					w.change(100 + day)
+					w.run(testDay)
+				}
+				w.run(8 * time.Hour)
+				w.checkFresh()
+				actions, pages := w.asked()
+				got := fmt.Sprint(slices.DeleteFunc(actions, func(a string) bool { return a == "info" }))
+				if got != tt.want {
+					t.Errorf("asked %s, want %s", got, tt.want)
+				}
+				if n := len(pages); n > 101+12+8 {
+					t.Errorf("%d pages were asked for", n)
+				}
+				if r := w.site(); r.Whole != 0 || r.Seq.Last != 4 || len(r.Seq.Missing) > 0 {
+					t.Errorf("%+v, %+v", r, r.Seq)
+				}
+			})
+		})
+	}
+}
+
+// What a site remembers no longer is had by asking for all its pages.
+func TestRUPGapTooOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		info := daily()
+		info.MaxQuerySpan = rup.Span{N: 1, Unit: rup.Day}
+		w := newRUPWorld(t, updatesSpec(testMail), 300, info)
+		w.lose = func(n int64) bool { return n == 2 }
+		w.b.links(0, "", w.base)
+		w.run(time.Hour)
+		for day := range 4 {
+			w.change(day)
+			w.remove(50 + day)
+			w.run(testDay)
+		}
+		w.run(3 * testDay)
+		w.checkFresh()
+		if r := w.site(); r.Whole != 1 || r.Anew != nil || r.Seq.Last < 7 || len(r.Seq.Missing) > 0 {
+			t.Errorf("%+v, %+v", r, r.Seq)
+		}
+		if n := len(w.visited); n < 2*300 || n > 2*300+60 {
+			t.Errorf("%d pages were asked for, in all", n)
+		}
+	})
+}
+
+// Reports that nobody should believe change nothing but what is told of them.
+func TestRUPForgedReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRUPWorld(t, updatesSpec(testMail), 50, daily())
+		w.b.links(0, "", w.base, "http://b.example/x")
+		w.run(2 * time.Hour)
+		w.asked()
+		before, stored := w.requests, w.b.status().Stored
+		report := func(n int, base, lines string) string {
+			return fmt.Sprintf("SequenceNumber: %d\nURLBase: %s\n\n%s", n, base, lines)
+		}
+		real := w.site().Address
+		lines := "Change[2030-01-01]: p00001, p00002\nNew: fresh\nDelete: p00003\n"
+		w.deliver("curtsy+someoneelse@crawler.example", report(1, w.base, lines))
+		w.deliver("", report(1, w.base, lines))
+		w.deliver(strings.ToUpper(real), report(1, w.base, lines))
+		w.deliver(real, report(1, "http://b.example/", "Delete: x\nNew: y\n"))
+		w.deliver(real, report(1_000_000, w.base, lines)) // far ahead: the site is asked first, and says 0
+		w.deliver(real, report(0, w.base, lines))
+		for i := range 500 { // a flood
+			w.deliver("curtsy+x@crawler.example", report(i, w.base, lines))
+		}
+		w.run(2 * time.Hour)
+		actions, pages := w.asked()
+		if fmt.Sprint(actions) != "[GetSequenceNumber]" || len(pages) > 0 || w.requests != before+1 || w.b.status().Stored != stored {
+			t.Errorf("asked %v and for %v", actions, pages)
+		}
+		if r := w.site(); r.Strange != 503 || r.Seq.Last != 0 || r.Report.Told != 0 {
+			t.Errorf("%+v %+v", r, r.Seq)
+		}
+		// A forged report does not keep the real one out.
+		w.change(5)
+		w.run(testDay)
+		w.checkFresh()
+	})
+}
+
+// The site itself may tell as much as it likes: its pages are asked for at its delay, each once an hour at the most, and nobody else's.
+func TestRUPFloodOfReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := updatesSpec(testMail)
+		spec.Delay = time.Second
+		w := newRUPWorld(t, spec, 50, daily())
+		w.b.links(0, "", w.base)
+		w.run(2 * time.Hour)
+		w.asked()
+		var all []string
+		for i := range 50 {
+			all = append(all, fmt.Sprintf("p%05d", i))
+		}
+		for n := range 200 {
+			w.deliver(w.site().Address, fmt.Sprintf("SequenceNumber: %d\nURLBase: %s\n\nChange: %s, http://b.example/x\n", n+1, w.base, strings.Join(all, ", ")))
+			w.run(time.Minute)
+		}
+		if _, pages := w.asked(); len(pages) > 50*5 {
+			t.Errorf("%d requests in 200 minutes", len(pages))
+		}
+		if r := w.site(); r.Report.Refused != 1 || r.Seq.Last != 200 {
+			t.Errorf("%+v", r.Report)
+		}
+	})
+}
+
+// A registration is ended, and changed, as the operator wishes.
+func TestRUPUnregisterAndPrefer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRUPWorld(t, updatesSpec(testMail), 10, daily())
+		w.b.links(0, "", w.base)
+		w.run(time.Hour)
+		first := w.site().Address
+		w.asked()
+		step := func(change func(*crawl.Spec), want string) {
+			t.Helper()
+			w.b.respec(change)
+			w.run(time.Hour)
+			if actions, _ := w.asked(); fmt.Sprint(actions) != want {
+				t.Errorf("asked %v, want %s", actions, want)
+			}
+		}
+		step(func(s *crawl.Spec) { s.UpdatesPrefer = map[string]string{"http://a.example": "week"} }, "[ModifyPreferences]")
+		if r := w.site(); r.Agreed.String() != "week" || r.Address != first {
+			t.Errorf("%+v", r)
+		}
+		step(func(s *crawl.Spec) { s.UpdatesMail = "robot@other.example" }, "[ModifyPreferences]")
+		if r := w.site(); !strings.HasPrefix(r.Address, "robot+") || len(w.regs) != 1 || w.regs[rup.EmailKey(r.Address)].Latency.String() != "week" {
+			t.Errorf("%+v, %+v", r, w.regs)
+		}
+		step(func(s *crawl.Spec) { s.UpdatesOff = []string{"http://a.example"} }, "[Unregister]")
+		if r := w.site(); r.registered() || len(w.regs) != 0 {
+			t.Errorf("%+v, %+v", r, w.regs)
+		}
+		step(func(s *crawl.Spec) { s.UpdatesOff, s.UpdatesPrefer = nil, nil }, "[Register]")
+		if r := w.site(); r.Agreed.String() != "day" || r.N != 3 {
+			t.Errorf("%+v", r)
+		}
+		step(func(s *crawl.Spec) { s.Updates = false }, "[Unregister]")
+	})
+}
+
+// A shard that is killed, moved or read again from its log goes on where it was: nothing is told twice, nothing lost.
+func TestRUPCrashes(t *testing.T) {
+	for name, breakIt := range map[string]func(b *bench){
+		"killed":       func(b *bench) { b.crash(); b.open() },
+		"after commit": func(b *bench) { b.commit(); b.crash(); b.open() },
+		"moved":        func(b *bench) { b.commit(); b.copyState(); b.lose() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRUPWorld(t, updatesSpec(testMail), 60, daily())
+				w.b.links(0, "", w.base)
+				w.run(time.Hour)
+				for day := range 5 {
+					w.change(day)
+					w.remove(30 + day)
+					w.run(11 * time.Hour)
+					breakIt(w.b)
+					w.run(13 * time.Hour)
+				}
+				w.run(30 * time.Hour)
+				w.checkFresh()
+				if r := w.site(); r.Report.Told < 10 || r.Whole != 0 || len(r.Seq.Missing) > 0 || len(w.regs) != 1 {
+					t.Errorf("%+v, %+v, %d registrations", r, r.Seq, len(w.regs))
+				}
+				if n := len(w.visited); n > 61+2*10+20 {
+					t.Errorf("%d pages were asked for", n)
+				}
+			})
+		})
+	}
+}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
-	"github.com/curtsy/curtsy/pkg/robots"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
@@ -83,24 +82,27 @@ func rupError(m *crawl.RUP) error {
 // answerInfo takes in a /rupinfo.txt, or that there is none.
 func (s *shard) answerInfo(r *rupSite, m *crawl.RUP, failed error, now time.Time) error {
 	o := &r.h.Origins[r.i]
-	base, err := url.Parse(r.origin().String() + rup.InfoPath)
-	if err != nil {
-		return err
+	if rup.Retryable(failed) {
+		r.InfoDue = r.Retry
+		return s.putSite(r, now)
 	}
 	var info *rup.Info
-	if failed == nil {
-		info, failed = rup.ParseInfo(m.Body, base)
-	}
 	var cgi canon.URL
 	if failed == nil {
-		if cgi, failed = canon.Parse(info.CGI); failed == nil && cgi.Host() != r.h.Name {
+		base, err := url.Parse(r.origin().String() + rup.InfoPath)
+		if err != nil {
+			return err
+		}
+		if info, failed = rup.ParseInfo(m.Body, base); failed == nil {
+			cgi, failed = canon.Parse(info.CGI)
+		}
+		if failed == nil && cgi.Host() != r.h.Name {
 			failed = rup.ErrNoRUP
 		}
 	}
-	fresh := min(max(cmp.Or(m.Fresh, rupFresh), rupFreshLeast), rupFreshMost)
 	switch {
 	case failed == nil:
-		r.Info, r.InfoDue = now, now.Add(fresh)
+		r.Info, r.InfoDue = now, now.Add(min(max(cmp.Or(m.Fresh, rupFresh), rupFreshLeast), rupFreshMost))
 		r.CGI, r.Register, r.Span = cgi, info.CanRegister() == nil, info.MaxQuerySpan
 		r.Units = slices.DeleteFunc(slices.Clone(info.Latency), func(u rup.Unit) bool { return u.Days() == 0 })
 		if err := info.CanRegister(); err != nil {
@@ -109,17 +111,11 @@ func (s *shard) answerInfo(r *rupSite, m *crawl.RUP, failed error, now time.Time
 		if !r.registered() && r.Span != (rup.Span{}) && r.Index.IsZero() && !now.Before(r.Poll) {
 			r.Index, r.Poll, r.Covered = now, now.Add(s.pollEvery(r)), now
 		}
-	case rup.Retryable(failed):
-		r.InfoDue = r.Retry
 	case r.CGI != "": // it goes on as it was told to
+		r.Reason = failed.Error()
 		r.InfoDue = now.Add(rupFresh)
 	default:
 		o.RUPDue = now.Add(rupAbsent)
-		s.touch(r.h)
-		return s.dropSite(r)
-	}
-	if m.Status == 0 && !m.Retry && failed != nil && r.CGI == "" { // its rules forbid it: see what they say next time
-		o.RUPDue = now.Add(robots.MaxAge)
 		s.touch(r.h)
 		return s.dropSite(r)
 	}

@@ -19,6 +19,9 @@ func (s *shard) discover(h *host, i int, now time.Time) error {
 	if !s.j.rupOn() || o.Ready == 0 && o.Again == 0 || now.Before(o.RUPDue) || s.sites[o.Origin] != nil || s.j.updatesOff(o.Origin) {
 		return nil
 	}
+	if all, _ := s.j.forgotten.Host(h.Name); all {
+		return nil
+	}
 	if m := o.Mirror; m.mirrored() || m != nil && m.Claim == crawl.ClaimTarget {
 		return nil
 	}
@@ -27,6 +30,9 @@ func (s *shard) discover(h *host, i int, now time.Time) error {
 
 // wantOf says what is to be asked of a site now, or when to look again; a zero time means when something happens.
 func (s *shard) wantOf(r *rupSite, now time.Time) (what int, at time.Time) {
+	if all, _ := s.j.forgotten.Host(r.h.Name); all {
+		return rupNothing, at
+	}
 	if r.Ask != rupNothing || r.h.Origins[r.i].Mirror.mirrored() {
 		return rupNothing, now.Add(rupRetry)
 	}

@@ -98,10 +98,7 @@ func (w *rupWorld) serve() {
 	if w.info == nil {
 		return
 	}
-	opt := rup.ServerOptions{Info: w.info, Base: w.base, Store: w, RegisterPerHour: 100, IndexPerHour: 1000, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
-	if w.info.MaxQuerySpan != (rup.Span{}) {
-		opt.Index = w
-	}
+	opt := rup.ServerOptions{Info: w.info, Base: w.base, Store: w, Index: w, RegisterPerHour: 100, IndexPerHour: 1000, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	var err error
 	if w.srv, err = rup.NewServer(opt); err != nil {
 		w.t.Fatal(err)
@@ -137,7 +134,7 @@ func (w *rupWorld) remove(i int) {
 // run lets time pass: reports are mailed, visits carried out.
 func (w *rupWorld) run(d time.Duration) {
 	w.t.Helper()
-	for end := time.Now().Add(d); ; {
+	for end, visits := time.Now().Add(d), 0; ; {
 		w.mail()
 		w.upkeep()
 		for {
@@ -146,6 +143,9 @@ func (w *rupWorld) run(d time.Duration) {
 				break
 			}
 			for _, v := range vs {
+				if visits++; visits > 2000 {
+					w.t.Fatalf("endless: %+v", v)
+				}
 				w.visit(v)
 			}
 			w.upkeep()

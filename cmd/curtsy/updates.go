@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/rup"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) updatesCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "updates",
+		Short: "List the sites that tell what changed on them, and what came of that",
+		Long: `List the sites that tell what changed on them: by the Remote Update Protocol (/rupinfo.txt), with --updates and --recrawl, or by the dates
+in their sitemaps.
+
+  CHANNEL  mail: it mails reports to an address of its own; poll: it is asked; none: see STATE and WHY
+  LAST     the number of the last report in sequence, and when it came; +N: so many are missing
+  TOLD     URLs in all reports, of them put first or new, asked for since, and found changed`,
+		Args: no,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one site a line")
+	cmd.AddCommand(a.unregisterCommand(), a.preferCommand())
+	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+		if asJSON {
+			return from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error { return a.printJSON(u) })
+		}
+		t, n := newTable(a.stdout, "SITE", "SOURCE", "CHANNEL", "STATE", "SINCE", "LAST", "GAPS", "TOLD", "WHY"), int64(0)
+		err := from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error {
+			n++
+			since, last := "-", "-"
+			if u.Since != nil {
+				since = u.Since.Local().Format(time.DateTime)
+			}
+			if l := u.LastReport; l != nil {
+				last = l.At.Local().Format(time.DateTime)
+				if u.Channel == "mail" {
+					last = fmt.Sprintf("%d, %s", u.LastSequence, last)
+				}
+			}
+			if u.Missing > 0 {
+				last += fmt.Sprintf(" +%d", u.Missing)
+			}
+			told := fmt.Sprintf("%d/%d/%d/%d", u.Told, u.Sooner, u.Looked, u.Confirmed)
+			return t.row(u.Site, u.Source, u.Channel, u.State, since, last, fmt.Sprint(u.Gaps), told, short(u.Reason, 100))
+		})
+		if err != nil {
+			return err
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(a.stderr, count(n, "site"))
+		return err
+	})
+}
+
+func (a *app) unregisterCommand() *cobra.Command {
+	var undo bool
+	cmd := &cobra.Command{
+		Use:   "unregister SITE",
+		Short: "Have a site tell us no more, in a crawl that runs",
+		Long: `Have a site tell us no more what changed: if we are registered there, that is ended as soon as the site's delay allows, and it is not asked
+any more. Its pages are then asked for again as any other's. --undo lets it tell again.`,
+		Example: "  curtsy updates unregister https://docs.example.org/",
+		Args:    one("site", "https://docs.example.org/"),
+	}
+	cmd.Flags().BoolVar(&undo, "undo", false, "let it tell again")
+	return a.steeringUpdates(cmd, func(s *crawl.Spec, site string, _ []string) (string, error) {
+		s.UpdatesOff = slices.DeleteFunc(slices.Clone(s.UpdatesOff), func(o string) bool { return o == site })
+		if undo {
+			return site + " may tell again", nil
+		}
+		s.UpdatesOff = append(s.UpdatesOff, site)
+		return site + " is to tell us no more", nil
+	})
+}
+
+func (a *app) preferCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "prefer SITE day|week|month|any",
+		Short:   "Say how often a site is to tell, in a crawl that runs",
+		Long:    `Say how often a site is to tell what changed; it holds where the site offers it. any: as --updates-latency says, for all sites.`,
+		Example: "  curtsy updates prefer https://docs.example.org/ week",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 || args[1] != "any" && rup.Unit(args[1]).Days() == 0 {
+				return usage("%s takes a site and day, week, month or any, for example: %s https://docs.example.org/ week", cmd.CommandPath(), cmd.CommandPath())
+			}
+			return nil
+		},
+	}
+	return a.steeringUpdates(cmd, func(s *crawl.Spec, site string, args []string) (string, error) {
+		s.UpdatesPrefer = maps.Clone(s.UpdatesPrefer)
+		if args[1] == "any" {
+			delete(s.UpdatesPrefer, site)
+			return site + " is to tell as any other", nil
+		}
+		if s.UpdatesPrefer == nil {
+			s.UpdatesPrefer = map[string]string{}
+		}
+		s.UpdatesPrefer[site] = args[1]
+		return site + " is to tell once a " + args[1], nil
+	})
+}
+
+// steeringUpdates is a command that changes what is wanted of a site; its shard does the rest.
+func (a *app) steeringUpdates(cmd *cobra.Command, change func(s *crawl.Spec, site string, args []string) (string, error)) *cobra.Command {
+	cfg := config.NewReader()
+	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
+		site, err := siteOf(args[0])
+		if err != nil {
+			return err
+		}
+		l, err := a.reach(cmd.Context(), cfg)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		said := ""
+		_, err = service.ChangeSpec(cmd.Context(), l.kv, func(old *crawl.Spec) (next crawl.Spec, err error) {
+			if old == nil {
+				return next, service.ErrNoSpec
+			}
+			next = *old
+			said, err = change(&next, site, args)
+			return next, err
+		})
+		if err == nil {
+			_, err = fmt.Fprintln(a.stdout, said)
+		}
+		return err
+	})
+}
+
+// siteOf is the origin that a person names, by any URL of it.
+func siteOf(arg string) (string, error) {
+	if !strings.Contains(arg, "://") {
+		arg = "https://" + arg
+	}
+	u, err := canon.Parse(arg)
+	if err != nil {
+		return "", usage("%s is no site: %v; use for example https://docs.example.org/", arg, err)
+	}
+	return u.Origin().String(), nil
+}
+
+func (f *files) Updates(_ context.Context, each func(crawl.UpdatesInfo) error) error {
+	return f.frontier.Updates(each)
+}
+
+func (l *live) Updates(ctx context.Context, each func(crawl.UpdatesInfo) error) error {
+	return gather(ctx, l, "updates", nil, each)
+}
