@@ -24,20 +24,24 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the command line from arguments to exit code: rupd check looks at the settings, rupd alone works by them.
+// run is the command line from arguments to exit code: rupd alone works by its settings, rupd check looks at them, and rupd robots and
+// rupd forget ADDRESS are for the person whom a robot asks that lost its key.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cfg := config.NewRupd()
-	check := len(args) > 0 && args[0] == "check"
-	if check {
-		args = args[1:]
+	cfg, do := config.NewRupd(), func(cfg *config.Rupd) error { return serve(ctx, cfg, stderr) }
+	switch {
+	case len(args) > 0 && args[0] == "check":
+		args, do = args[1:], func(cfg *config.Rupd) error { return site.Check(ctx, cfg.Site(stderr), stdout) }
+	case len(args) > 0 && args[0] == "robots":
+		args, do = args[1:], func(cfg *config.Rupd) error { return site.Robots(cfg.Dir, stdout) }
+	case len(args) > 1 && args[0] == "forget":
+		address := args[1]
+		args, do = args[2:], func(cfg *config.Rupd) error { return site.Forget(ctx, cfg.Dir, address) }
 	}
-	if err := config.Parse("rupd", cfg, args, stderr); err != nil {
-		return config.Exit("rupd", err, stderr)
+	err := config.Parse("rupd", cfg, args, stderr)
+	if err == nil {
+		err = do(cfg)
 	}
-	if check {
-		return config.Exit("rupd", site.Check(ctx, cfg.Site(stderr), stdout), stderr)
-	}
-	return config.Exit("rupd", serve(ctx, cfg, stderr), stderr)
+	return config.Exit("rupd", err, stderr)
 }
 
 func serve(ctx context.Context, cfg *config.Rupd, stderr io.Writer) (err error) {

@@ -65,7 +65,7 @@ func NewRupd() *Rupd {
 	return c
 }
 
-func (c *Rupd) synopsis() string { return "[check] --config FILE [flags]" }
+func (c *Rupd) synopsis() string { return "[check | robots | forget ADDRESS] --config FILE [flags]" }
 
 func (c *Rupd) check(src *Source) error {
 	for _, v := range []struct {

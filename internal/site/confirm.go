@@ -46,7 +46,7 @@ func (c *confirmations) ask(_ context.Context, reg rup.Registration) error {
 			return err // unregistered in the same moment
 		}
 		now := time.Now()
-		p.Asked, p.Token = now, hash(token)
+		p.Token = hash(token)
 		text := fmt.Sprintf(question, c.site, c.link+"?token="+token, token, c.link)
 		return errors.Join(registrations{tx}.putProgress(reg.ID, p), post(tx, letter{ID: reg.ID, Created: now, Next: now}, []byte(text)))
 	})
@@ -62,7 +62,7 @@ func (c *confirmations) answer(token string) (found bool, err error) {
 		regs, want := registrations{tx}, hash(token)
 		id := ""
 		if err := each(tx.Bucket(bucketProgress), func(k []byte, p progress) error {
-			if bytes.Equal(p.Token, want) && time.Since(p.Asked) <= confirmWithin {
+			if bytes.Equal(p.Token, want) {
 				id = string(k)
 			}
 			return nil
@@ -70,7 +70,7 @@ func (c *confirmations) answer(token string) (found bool, err error) {
 			return err
 		}
 		reg, _, ok, err := regs.byID(id)
-		if err != nil || !ok {
+		if err != nil || !ok || reg.Pending && time.Since(reg.Asked) > confirmWithin {
 			return err
 		}
 		found, reg.Pending = true, false

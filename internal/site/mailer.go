@@ -145,14 +145,10 @@ func (m *mailer) expire() error {
 	var late []string
 	err := m.db.View(func(tx *bolt.Tx) error {
 		return each(tx.Bucket(bucketRobots), func(email []byte, reg rup.Registration) error {
-			if !reg.Pending {
-				return nil
-			}
-			_, p, _, err := registrations{tx}.byID(reg.ID)
-			if asked := later(p.Asked, reg.Registered); time.Since(asked) > confirmWithin {
+			if reg.Pending && time.Since(reg.Asked) > confirmWithin {
 				late = append(late, string(email))
 			}
-			return err
+			return nil
 		})
 	})
 	if err != nil || len(late) == 0 {
@@ -167,11 +163,4 @@ func (m *mailer) expire() error {
 		}
 		return errors.Join(err, registrations{tx}.sweep())
 	})
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -26,8 +26,7 @@ type progress struct {
 	Since    []byte        // position of the last line of the log that a report had
 	Last     time.Time     // when the last report was due, or the robot registered
 	Failures int           // mails in a row that the address would not take
-	Asked    time.Time     // when the address was last asked to confirm
-	Token    []byte        // SHA-256 of what it is to answer with
+	Token    []byte        // SHA-256 of what a Pending address is to answer with
 }
 
 func (p progress) due() time.Time { return p.Last.Add(p.Latency) }

@@ -33,30 +33,32 @@ type Site struct {
 }
 
 // New opens the Site's file and its port.
-func New(o Options) (s *Site, err error) {
+func New(o Options) (*Site, error) {
 	p, err := o.check()
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
-		return nil, err
+	s := &Site{p: p, wake: make(chan struct{}, 1)}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
-	s = &Site{p: p, wake: make(chan struct{}, 1)}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
-	if s.db, err = openDB(filepath.Join(p.Dir, "rupd.db")); err != nil {
-		return nil, err
+	return s, nil
+}
+
+func (s *Site) open() (err error) {
+	if err := os.MkdirAll(s.p.Dir, 0o700); err != nil {
+		return err
 	}
-	if s.watcher, err = newWatcher(p.names, p.Log); err != nil {
-		return nil, fmt.Errorf("inotify: %w", err)
+	if s.db, err = openDB(filepath.Join(s.p.Dir, "rupd.db")); err != nil {
+		return err
 	}
-	if s.listener, err = net.Listen("tcp", p.Serve); err != nil {
-		return nil, fmt.Errorf("serve: %w; use another address, for example 127.0.0.1:7870", err)
+	if s.watcher, err = newWatcher(s.p.names, s.p.Log); err != nil {
+		return fmt.Errorf("inotify: %w", err)
 	}
-	return s, s.assemble()
+	if s.listener, err = net.Listen("tcp", s.p.Serve); err != nil {
+		return fmt.Errorf("serve: %w; use another address, for example 127.0.0.1:7870", err)
+	}
+	return s.assemble()
 }
 
 // assemble makes the parts and ties them together.

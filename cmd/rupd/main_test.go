@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// output may be written and read at once.
+type output struct {
+	mu  sync.Mutex // guards buf
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// settings is deploy's example for a root of the test's own.
+func settings(t *testing.T, more map[string]string) string {
+	t.Helper()
+	example, err := os.ReadFile("../../deploy/rupd.example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	set := map[string]string{"root": filepath.Join(dir, "root"), "dir": filepath.Join(dir, "state"), "serve": "127.0.0.1:0", "listen": "127.0.0.1:0"}
+	for key, value := range more {
+		set[key] = value
+	}
+	text := string(example)
+	for key, value := range set {
+		text = regexp.MustCompile(`(?m)^`+key+`:.*$`).ReplaceAllString(text, key+": "+value)
+	}
+	name := filepath.Join(dir, "rupd.yaml")
+	if err := os.Mkdir(filepath.Join(dir, "root"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestServeAndStop(t *testing.T) {
+	name := settings(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var stderr output
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, []string{"--config", name, "--log-format", "text"}, nil, &stderr) }()
+	line := func(pattern string) string {
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if m := regexp.MustCompile(pattern).FindStringSubmatch(stderr.String()); m != nil {
+				return m[1]
+			}
+		}
+		t.Fatalf("no %s in %s", pattern, stderr.String())
+		return ""
+	}
+	admin, site := line(`url=(\S+)`), line(`serve=(\S+)`)
+	status := func(url string) int {
+		resp, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	for end := time.Now().Add(20 * time.Second); status(admin+"readyz") != http.StatusOK; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("never ready")
+		}
+	}
+	for url, want := range map[string]int{
+		admin: 200, admin + "metrics": 200, "http://" + site + "/rupinfo.txt": 200, "http://" + site + "/rup?Action=GetIndex&Span=30-day": 200, "http://" + site + "/rup": 400,
+	} {
+		if got := status(url); got != want {
+			t.Errorf("%s: %d, want %d", url, got, want)
+		}
+	}
+	var second output
+	if got := run(t.Context(), []string{"--config", name}, nil, &second); got != 1 || !strings.Contains(second.String(), "in use by process") {
+		t.Errorf("a second rupd: exit %d, %s", got, second.String())
+	}
+	cancel()
+	if got := <-code; got != 0 {
+		t.Errorf("exit %d: %s", got, stderr.String())
+	}
+}
+
+func TestCheckCommand(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	for _, c := range []struct {
+		args []string
+		exit int
+		want string
+	}{
+		{[]string{"check", "--config", settings(t, map[string]string{"smtp": ln.Addr().String()})}, 1, "relay 127.0.0.1:"},
+		{[]string{"check"}, 2, "base"},
+		{[]string{"check", "--config", settings(t, map[string]string{"settle": "soon"})}, 2, "settle"},
+		{[]string{"start"}, 2, "forget ADDRESS] --config FILE"},
+		{[]string{"forget", "a@x.example", "--config", settings(t, nil)}, 1, "rupd.db"},
+		{[]string{"robots", "--config", settings(t, nil)}, 1, "rupd.db"},
+		{[]string{"--help"}, 0, "--smtp-tls"},
+	} {
+		var out, stderr output
+		if got := run(t.Context(), c.args, &out, &stderr); got != c.exit || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("rupd %q: exit %d, want %d and %q: %s", c.args, got, c.exit, c.want, stderr.String())
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/rup"
+	bolt "go.etcd.io/bbolt"
+)
+
+// Robots lists on w who is registered in dir, one a line. The Site there must not be open.
+func Robots(dir string, w io.Writer) error {
+	return atRest(dir, func(db *bolt.DB) error {
+		return db.View(func(tx *bolt.Tx) error {
+			return each(tx.Bucket(bucketRobots), func(_ []byte, reg rup.Registration) error {
+				state := "registered"
+				if reg.Pending {
+					state = "not confirmed"
+				}
+				_, err := fmt.Fprintf(w, "%s\t%s\t%s since %s\tlast report %d\n", reg.Email, reg.Latency, state, reg.Registered.Format(time.DateOnly), reg.Sequence)
+				return err
+			})
+		})
+	})
+}
+
+// Forget ends the registration of an address in dir: its key may be lost (§6.2). The Site there must not be open.
+func Forget(ctx context.Context, dir, email string) error {
+	return atRest(dir, func(db *bolt.DB) error {
+		store := &registry{db: db, changed: func() {}}
+		return store.Update(ctx, func(r rup.Registrations) error {
+			_, ok, err := r.Get(rup.EmailKey(email))
+			if err == nil && !ok {
+				err = fmt.Errorf("%s is not registered; rupd robots lists who is", email)
+			}
+			return errors.Join(err, r.Delete(rup.EmailKey(email)))
+		})
+	})
+}
+
+func atRest(dir string, f func(*bolt.DB) error) (err error) {
+	name := filepath.Join(dir, "rupd.db")
+	if _, err := os.Stat(name); err != nil {
+		return err
+	}
+	db, err := openDB(name)
+	if errors.Is(err, bolt.ErrTimeout) {
+		return fmt.Errorf("%w: rupd is running; stop it first", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return f(db)
+}
