@@ -17,8 +17,6 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/pkg/canon"
-	"github.com/curtsy/curtsy/pkg/queue"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 )
@@ -116,9 +114,9 @@ func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 		return nil, err
 	}
 	var got []download.Result
-	get := func(ctx context.Context, visit download.Visit) (err error) {
+	get := func(ctx context.Context, l *live, visit download.Visit) (err error) {
 		got, err = download.Get(ctx, list, download.Options{
-			Dir: g.out, Visit: visit, MaxSize: int64(g.cfg.MaxSize), MaxTotal: int64(g.cfg.MaxTotal), Floor: floor, MaxWait: g.cfg.HoldMax,
+			Dir: g.out, Visit: visit, Closed: l.closed, MaxSize: int64(g.cfg.MaxSize), MaxTotal: int64(g.cfg.MaxTotal), Floor: floor, MaxWait: g.cfg.HoldMax,
 			Progress: g.shown.show, Log: g.log,
 		})
 		return err
@@ -136,7 +134,7 @@ func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 }
 
 // beside gets files while the crawl runs.
-func (g *getting) beside(ctx context.Context, l *live, get func(context.Context, download.Visit) error) error {
+func (g *getting) beside(ctx context.Context, l *live, get getter) error {
 	if l.spec.Paused {
 		return fmt.Errorf("crawl %q is paused, and so are downloads; let it go on with: curtsy resume", l.names)
 	}
@@ -154,7 +152,7 @@ func (g *getting) beside(ctx context.Context, l *live, get func(context.Context,
 			stop(errCrawlEnded)
 		}()
 	}
-	err := downloading(ctx, l.q, l.kv, l.spec, fetcher.Options{Log: g.log}, get)
+	err := downloading(ctx, l, fetcher.Options{Log: g.log}, get)
 	if err != nil && l.q.NC.IsClosed() && g.cfg.URL == "" {
 		return errCrawlEnded // and its server with it
 	}
@@ -165,7 +163,7 @@ func (g *getting) beside(ctx context.Context, l *live, get func(context.Context,
 }
 
 // without gets files of a crawl that does not run: with its own frontier, which nobody else asks for visits.
-func (g *getting) without(ctx context.Context, spec crawl.Spec, get func(context.Context, download.Visit) error) error {
+func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) error {
 	if spec.Paused {
 		return fmt.Errorf("the crawl in %s was paused, and so are downloads; let it go on with: curtsy crawl --dir %s", g.cfg.Dir, quoteArg(g.cfg.Dir))
 	}
@@ -188,7 +186,7 @@ func (g *getting) without(ctx context.Context, spec crawl.Spec, get func(context
 	}
 	err = e.Run(ctx, nil, func(ctx context.Context, _ crawl.Status) error {
 		// By the frontier's own name: it need not reckon with visits that outlive it.
-		return downloading(ctx, e.q, e.kv, e.spec, fetcher.Options{Name: e.instance(), Log: g.log, Registerer: e.reg}, get)
+		return downloading(ctx, &live{e.q, e.kv, crawl.Names(e.spec.Name), e.spec}, fetcher.Options{Name: e.instance(), Log: g.log, Registerer: e.reg}, get)
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
@@ -196,9 +194,12 @@ func (g *getting) without(ctx context.Context, spec crawl.Spec, get func(context
 	return err
 }
 
-// downloading calls do with the right to ask for visits, until it returns.
-func downloading(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec crawl.Spec, opt fetcher.Options, do func(context.Context, download.Visit) error) error {
-	d, err := fetcher.NewDownloader(q, spec, opt)
+// getter gets files of a crawl with the right to ask for visits.
+type getter func(ctx context.Context, l *live, visit download.Visit) error
+
+// downloading calls get with that right, until it returns.
+func downloading(ctx context.Context, l *live, opt fetcher.Options, get getter) error {
+	d, err := fetcher.NewDownloader(l.q, l.spec, opt)
 	if err != nil {
 		return err
 	}
@@ -213,13 +214,13 @@ func downloading(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec
 	})
 	services.Go(func() error {
 		defer abort()
-		return service.WatchSpec(running, kv, spec, func(spec crawl.Spec) {
+		return service.WatchSpec(running, l.kv, l.spec, func(spec crawl.Spec) {
 			if err := d.SetSpec(spec); err != nil {
 				opt.Log.Error("the changed spec is not followed", "err", err)
 			}
 		})
 	})
-	err = do(doing, func(ctx context.Context, o canon.Origin, do func(download.Getter) error) error {
+	err = get(doing, l, func(ctx context.Context, o canon.Origin, do func(download.Getter) error) error {
 		return d.Visit(ctx, o, func(v *fetcher.DownloadVisit) error { return do(v) })
 	})
 	stop()
@@ -227,6 +228,19 @@ func downloading(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec
 		return failed
 	}
 	return err
+}
+
+// closed says which line of a data.txt closes a URL to fetches of datasets, if one does. That somebody who might know does not answer
+// is an error.
+func (l *live) closed(ctx context.Context, u canon.URL) (why string, err error) {
+	err = gather(ctx, l, "data-rule", map[string]string{"url": string(u)}, func(r crawl.DataRule) error {
+		why = fmt.Sprintf("%s line %d closes %s to us", r.Document, r.Line, u)
+		return nil
+	})
+	if why != "" {
+		return why, nil
+	}
+	return "", err
 }
 
 // finish shows what came of it.

@@ -313,3 +313,35 @@ func TestDatasetsGetOverNATS(t *testing.T) {
 	verified(t, out, d)
 	impolite(t, web)
 }
+
+// What a data.txt closes to fetches of datasets is not asked for, whatever page tells of it, and wherever a redirect leads.
+func TestDatasetsClosedByDataTxt(t *testing.T) {
+	t.Parallel()
+	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 2, Mix: func(int) simweb.Behavior {
+		return simweb.Behavior{Features: []simweb.Feature{simweb.FeatureDataRecords}}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	home := web.Seeds()[0]
+	ld := func(name, path string) string {
+		return `<script type="application/ld+json">{"@context": "https://schema.org/", "@type": "Dataset", "name": "` + name +
+			`", "description": "Told of by a page.", "distribution": {"@type": "DataDownload", "contentUrl": "` + path + `"}}</script>`
+	}
+	web.Override(home, &simweb.Answer{Body: "<html><head>" + ld("shut", "/data/closed.csv") + ld("moved", "/moved.csv") + ld("open", "/open.csv") + "</head><body>x</body></html>"})
+	web.Override(home+"moved.csv", &simweb.Answer{Status: 302, Header: []string{"Location: /data/closed.csv"}})
+	web.Override(home+"open.csv", &simweb.Answer{ContentType: "text/csv", Body: "id\n1\n"})
+	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
+	curtsy(t, 0, "crawl", "--listen", "off", "--dir", data, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), home)
+	get := []string{"datasets", "get", "--data", data, "--dir", out, idOf(t, data, "closed.csv"), idOf(t, data, "moved.csv"), idOf(t, data, "open.csv")}
+	said := curtsy(t, 1, get...)
+	if strings.Count(said, "/data.txt line 6 closes "+home+"data/closed.csv to us") != 2 || !strings.Contains(said, "done") {
+		t.Errorf("%s", said)
+	}
+	for _, q := range web.Log() {
+		if q.Path == "/data/closed.csv" {
+			t.Error("it was asked for")
+		}
+	}
+}

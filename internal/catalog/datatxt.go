@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/datatxt"
 )
 
@@ -70,6 +71,20 @@ func (e *Entry) parse(token string) (*datatxt.File, error) {
 		return nil, fmt.Errorf("data.txt of %s: %w", e.Origin, err)
 	}
 	return datatxt.Parse(e.Body, base, token)
+}
+
+// Rule returns the rule of the copy that closes a URL of its origin to fetches of datasets, whatever document tells of it (§5.3);
+// closed is false when none does.
+func (e *Entry) Rule(token string, u canon.URL) (rule crawl.DataRule, closed bool, err error) {
+	if u.Origin().String() != e.Origin {
+		return rule, false, nil
+	}
+	f, err := e.parse(token)
+	if err != nil {
+		return rule, false, err
+	}
+	allowed, line := f.Allowed(u.Path())
+	return crawl.DataRule{Document: f.URL, Line: line}, !allowed, nil
 }
 
 // Live reports whether the copy is still to be used: an expired one that cannot be renewed stays for 30 days (§5.1). That of a

@@ -77,3 +77,22 @@ func TestEncode(t *testing.T) {
 		t.Errorf("%+v (%v), want %+v", got, err, e)
 	}
 }
+
+// §5.3: the record that addresses us binds all fetches of datasets from its origin, and of no other.
+func TestRule(t *testing.T) {
+	e, _ := Update(Entry{}, page(1, ""), []byte("User-agent: *\nDisallow: /shut\nAllow: /open.csv\n\nUser-agent: curtsy\nAllow: /shut/but\nDisallow: /shut\n"), "curtsy")
+	for _, c := range []struct {
+		token string
+		url   canon.URL
+		line  int
+	}{
+		{"curtsy", "https://d.example/shut/x?y", 7}, {"curtsy", "https://d.example/shut/but", 0}, {"other", "https://d.example/shut/but", 2},
+		{"curtsy", "https://d.example/open.csv", 0}, {"curtsy", "https://d.example/robots.txt", 0},
+		{"curtsy", "http://d.example/shut", 0}, {"curtsy", "https://k.example/shut", 0}, {"curtsy", "https://d.example:444/shut", 0},
+	} {
+		rule, closed, err := e.Rule(c.token, c.url)
+		if err != nil || closed != (c.line > 0) || closed && rule != (crawl.DataRule{Document: "https://d.example/data.txt", Line: c.line}) {
+			t.Errorf("%s %s: %+v %v, %v", c.token, c.url, rule, closed, err)
+		}
+	}
+}

@@ -139,3 +139,9 @@ type DatasetColumn struct {
 	Type        string `json:"type"`
 	Description string `json:"description"`
 }
+
+// DataRule is the line of a /data.txt that closes a URL of its origin to fetches of datasets, as the answer to "data-rule".
+type DataRule struct {
+	Document string `json:"document"` // the data.txt, after redirects
+	Line     int    `json:"line"`
+}

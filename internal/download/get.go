@@ -35,6 +35,10 @@ type Options struct {
 	Dir   string // where the files go; it exists, and this process has it to itself
 	Visit Visit
 
+	// Closed says why a URL may not be asked for although a robots.txt might allow it, or nothing: the rules of data.txt files. It is asked
+	// before a URL is, and again for each that a redirect leads to. nil: nothing is closed.
+	Closed func(ctx context.Context, u canon.URL) (why string, err error)
+
 	MaxSize  int64         // bytes of a file; 0: no limit
 	MaxTotal int64         // bytes of all that this run brings; 0: no limit
 	Floor    *disk.Floor   // of Dir's disk; nil: none is kept

@@ -2,6 +2,8 @@ package download
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // cutAfter sends the head of an answer and so much of the body, and ends the connection.
@@ -277,7 +280,7 @@ func TestRedirects(t *testing.T) {
 	s.h = func(w http.ResponseWriter, r *http.Request) {
 		to := map[string]string{
 			"/moved": "http://k.example/b", "/b": "/c?grant=1", "/loop": "/pool", "/pool": "/loop", "/ftp": "ftp://k.example/x", "/closed": "http://k.example/shut",
-			"/1": "/2", "/2": "/3", "/3": "/4", "/4": "/5", "/5": "/6", "/6": "/c", "/none": "",
+			"/1": "/2", "/2": "/3", "/3": "/4", "/4": "/5", "/5": "/6", "/6": "/c", "/none": "", "/quiet": "http://k.example/quiet",
 		}
 		switch next, ok := to[r.URL.Path]; {
 		case ok:
@@ -313,6 +316,16 @@ func TestRedirects(t *testing.T) {
 	if p, err := readPackage(dir); err != nil || p.Resources[0].Curtsy.Final != "http://k.example/c?grant=1" || p.Resources[0].Curtsy.URL != "http://d.example/moved" {
 		t.Errorf("%+v, %v", p, err)
 	}
+	opt.Closed = func(_ context.Context, u canon.URL) (string, error) {
+		switch u {
+		case "http://k.example/quiet":
+			return "data.txt line 7 closes " + string(u), nil
+		case "http://d.example/unknown":
+			return "", errors.New("no answer")
+		}
+		return "", nil
+	}
+	s.take()
 	for _, c := range []struct {
 		url     string
 		outcome Outcome
@@ -320,11 +333,17 @@ func TestRedirects(t *testing.T) {
 	}{
 		{"http://d.example/loop", Failed, "in a circle, to http://d.example/loop"}, {"http://d.example/ftp", Failed, "redirected to \"ftp:"},
 		{"http://d.example/closed", Refused, "line 2: Disallow: /shut"}, {"http://d.example/1", Failed, "more than 5 times"},
+		{"http://d.example/quiet", Refused, "data.txt line 7 closes http://k.example/quiet"}, {"http://d.example/unknown", Failed, "not known now: no answer"},
 		{"http://d.example/none", Failed, "to nowhere"}, {"http://d.example/2", Done, ""},
 	} {
 		gone = false
 		if res := get(t, opt, datasetOf(c.url)); res[0].Outcome != c.outcome || !strings.Contains(res[0].Reason, c.reason) {
 			t.Errorf("%s: %+v", c.url, res)
+		}
+	}
+	for _, q := range s.take() {
+		if q.Host == "k.example" && q.Path == "/quiet" || q.Path == "/unknown" {
+			t.Errorf("asked for http://%s%s", q.Host, q.Path)
 		}
 	}
 }

@@ -43,6 +43,7 @@ type transfer struct {
 	p    *part
 
 	at       canon.URL   // to be asked next
+	open     canon.URL   // is known not to be closed
 	hops     []canon.URL // that led there
 	plain    bool        // no pieces: all of it in one answer
 	piece    int64       // bytes to ask for next
@@ -60,6 +61,9 @@ type transfer struct {
 // run asks for what is missing, a visit for each request, until all is there.
 func (t *transfer) run(ctx context.Context) error {
 	for !t.whole {
+		if err := t.mayAsk(ctx); err != nil {
+			return err
+		}
 		before := t.p.n
 		err := t.j.visit(ctx, t.at.Origin(), func(v Getter) error { return t.request(ctx, v) })
 		if ctx.Err() != nil {
@@ -83,6 +87,24 @@ func (t *transfer) run(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// mayAsk makes sure that nothing beside robots.txt, which is looked at when a request is sent, closes the URL.
+func (t *transfer) mayAsk(ctx context.Context) error {
+	if t.open == t.at || t.j.opt.Closed == nil {
+		return nil
+	}
+	why, err := t.j.opt.Closed(ctx, t.at)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fail("whether it may be asked for is not known now: %v", err)
+	case why != "":
+		return &end{Refused, why}
+	}
+	t.open = t.at
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 // request is what questions ask with; each reads what it needs.
 type request struct {
-	URL    string `json:"url"`    // page
+	URL    string `json:"url"`    // page, data-rule
 	Query  string `json:"query"`  // search
 	Limit  int    `json:"limit"`  // search
 	What   string `json:"what"`   // export: pages or links
@@ -29,6 +29,7 @@ type request struct {
 //	search          crawl.SearchAnswer, one for each shard
 //	export          what Export writes: strings to be written as they are, or objects to be written one a line
 //	datasets        crawl.DatasetClaim, what every document says of every dataset; catalog.Merge puts them together
+//	data-rule       crawl.DataRule, what in a data.txt closes one URL to fetches of datasets, or nothing
 //	indexer-status  crawl.IndexerStatus
 func (x *Indexer) handle(svc *ask.Service) error {
 	for question, h := range map[string]func(ctx context.Context, r request, send func(any) error) error{
@@ -62,6 +63,9 @@ func (x *Indexer) handle(svc *ask.Service) error {
 		},
 		"datasets": func(ctx context.Context, _ request, send func(any) error) error {
 			return eachClaim(x.parts(), x.token(), func(c crawl.DatasetClaim) error { return sendClaim(c, maxSent/2, send) })
+		},
+		"data-rule": func(_ context.Context, r request, send func(any) error) error {
+			return dataRule(x.parts(), x.token(), r.URL, func(rule crawl.DataRule) error { return send(rule) })
 		},
 		"indexer-status": func(ctx context.Context, _ request, send func(any) error) error { return send(x.Status()) },
 	} {

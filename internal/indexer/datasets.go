@@ -103,3 +103,31 @@ func (p part) liveEntries(now time.Time) (own []catalog.Entry, nested map[string
 	})
 	return own, nested, err
 }
+
+// dataRule calls fn for the rule of a data.txt in use that closes a URL to fetches of datasets, if there is one.
+func dataRule(parts []part, token, rawURL string, fn func(crawl.DataRule) error) error {
+	u, err := canon.Parse(rawURL)
+	if err != nil {
+		return fmt.Errorf("data-rule %q: %w", rawURL, err)
+	}
+	now := time.Now()
+	for _, p := range parts {
+		own, _, err := p.liveEntries(now)
+		if err != nil {
+			if p.gone.Load() {
+				continue // the asker is told that the shard was not answered for
+			}
+			return err
+		}
+		for i := range own {
+			rule, closed, err := own[i].Rule(token, u)
+			if err == nil && closed {
+				err = fn(rule)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
