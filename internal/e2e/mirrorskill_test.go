@@ -136,19 +136,14 @@ func (p *program) decode(line []byte, v any) {
 	}
 }
 
-// A merge of some hundred URLs, all of which the main host has yet to be asked for, in a process that is killed again and again: the
-// mirror database, the stored pages with their aliases, search and the accounting are what they are without that.
-func TestMirrorsKilledInAMerge(t *testing.T) {
+// crawler builds the program and starts a web of a site and a copy of it, of some hundred pages each.
+func crawler(t *testing.T, site, copy simweb.Behavior) *program {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	t.Parallel()
-	const copy = "copy.sim.test"
 	web, err := simweb.Start(simweb.Config{Seed: 4, Hosts: 2, PagesPerHost: 240, PageBytes: 1 << 10, Mix: func(i int) simweb.Behavior {
-		b := main(m0, "")
-		if i == 1 {
-			b = copyOf(m0, copy, "")
-		}
+		b := []simweb.Behavior{site, copy}[i]
 		b.Latency = 4 * time.Millisecond
 		return b
 	}})
@@ -156,15 +151,32 @@ func TestMirrorsKilledInAMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { web.Close() })
-	dir := t.TempDir()
-	p := &program{t: t, bin: filepath.Join(dir, "curtsy"), web: web}
+	p := &program{t: t, bin: filepath.Join(t.TempDir(), "curtsy"), web: web}
 	if out, err := exec.Command("go", "build", "-o", p.bin, "../../cmd/curtsy").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return p
+}
+
+// polite checks the web's log.
+func (p *program) polite() {
+	p.t.Helper()
+	for _, v := range simweb.Check(p.web.Log(), simweb.CheckOptions{Token: token}) {
+		p.t.Error(v)
+	}
+}
+
+// A merge of some hundred URLs, all of which the main host has yet to be asked for, in a process that is killed again and again: the
+// mirror database, the stored pages with their aliases, search and the accounting are what they are without that.
+func TestMirrorsKilledInAMerge(t *testing.T) {
+	t.Parallel()
+	const copy = "copy.sim.test"
+	p := crawler(t, main(m0, ""), copyOf(m0, copy, ""))
+	dir := t.TempDir()
 
 	// All pages of the copy are stored, none of the main host is known.
 	calm, hurt := filepath.Join(dir, "calm"), filepath.Join(dir, "hurt")
-	p.run(p.crawl(calm, append([]string{"--scope", "host"}, web.PageURLs(copy)...)...))
+	p.run(p.crawl(calm, append([]string{"--scope", "host"}, p.web.PageURLs(copy)...)...))
 	files, err := filepath.Glob(filepath.Join(calm, "frontier-*.db"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%q, %v", files, err)
@@ -175,10 +187,10 @@ func TestMirrorsKilledInAMerge(t *testing.T) {
 	if err := os.CopyFS(hurt, os.DirFS(calm)); err != nil {
 		t.Fatal(err)
 	}
-	web.SetRobots(copy, hostLine(m0), closedBy(copy, hostLine(m0)))
+	p.web.SetRobots(copy, hostLine(m0), closedBy(copy, hostLine(m0)))
 	next := []string{"--scope", "domain", "http://" + copy + "/new.html"}
 
-	web.ResetLog()
+	p.web.ResetLog()
 	p.run(p.crawl(calm, next...))
 	want := p.result(calm)
 	if len(want.mirrors) != 1 || !strings.Contains(want.mirrors[0], `"state":"mirror","reason":"","detail":"","evidence":"pages 5/5"`) || len(want.pages) != 240 {
@@ -194,13 +206,11 @@ func TestMirrorsKilledInAMerge(t *testing.T) {
 		if n := p.asked(copy, false); n != 0 {
 			t.Errorf("%s: %d page requests to the mirror", what, n)
 		}
-		for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token}) {
-			t.Errorf("%s: %v", what, v)
-		}
+		p.polite()
 	}
 	quiet("undisturbed")
 
-	web.ResetLog()
+	p.web.ResetLog()
 	kills := 0
 	kill := func(what string, so func() bool) {
 		t.Helper()
@@ -227,6 +237,44 @@ func TestMirrorsKilledInAMerge(t *testing.T) {
 			differs("hits", got.hits, want.hits)), kills, got.classes, want.classes)
 	}
 	t.Logf("%d kills", kills)
+}
+
+// A twin is found to be one while its pages are being fetched, in a process that is killed again and again: none of them stays under
+// its name, although many were handed over by fetchers that died before they could tell.
+func TestMirrorsKilledWhileFetched(t *testing.T) {
+	t.Parallel()
+	const bare, www = "twin.sim.test", "www.twin.sim.test"
+	p := crawler(t, main(bare, ""), copyOf(bare, www, ""))
+	dir := t.TempDir()
+	p.run(p.crawl(dir, home(bare)...))
+	pages := p.web.PageURLs(www)
+	kills := 0
+	for n := 1; n < 150; n += 1 + n/3 {
+		if !p.killWhen(p.crawl(dir, pages...), fmt.Sprintf("%d pages were asked for", n), func() bool { return p.asked(www, false) >= n }) {
+			kills++
+		}
+	}
+	p.run(p.crawl(dir, pages...))
+	p.polite()
+	got := p.result(dir)
+	if len(got.mirrors) != 1 || !strings.HasPrefix(got.mirrors[0], `{"host":"`+www+`","origin":"http://`+www+`","main":"http://`+bare+`","state":"mirror"`) {
+		t.Errorf("mirrors %q after %d kills", got.mirrors, kills)
+	}
+	for _, line := range slices.Concat(got.pages, got.hits) {
+		if !strings.HasPrefix(line, "http://"+bare+"/") {
+			t.Errorf("listed or found: %s", line)
+		}
+	}
+	if len(got.pages) != 240 || len(got.hits) != 240 {
+		t.Errorf("%d pages, %d hits, want 240", len(got.pages), len(got.hits))
+	}
+	// What is left of it is handed on, and not asked for.
+	before := p.asked(www, false)
+	p.run(p.crawl(dir, "http://"+www+"/new.html"))
+	if n := p.asked(www, false) - before; n > 0 {
+		t.Errorf("%d page requests to an alias", n)
+	}
+	t.Logf("%d kills, %d requests to the twin", kills, before)
 }
 
 // differs names the first lines that two sorted lists do not have in common.
