@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -159,6 +160,11 @@ func scriptExpands(ts *testscript.TestScript, _ bool, args []string) {
 	if !slices.Equal(had, has) {
 		ts.Fatalf("expansion changes the values from\n%s\nto\n%s", strings.Join(had, "\n"), strings.Join(has, "\n"))
 	}
+	for _, id := range ids(any(expanded)) {
+		if u, err := url.Parse(id); err != nil || !u.IsAbs() || u.Host == "" || strings.ContainsAny(id, " <>\"{}|\\^`") {
+			ts.Fatalf("%q is no address", id)
+		}
+	}
 	sets := expanded[0].(map[string]any)["http://www.w3.org/ns/dcat#dataset"].([]any)
 	all := datasetsIn(ts, args[1])
 	if len(sets) != len(all) {
@@ -182,6 +188,24 @@ func scriptExpands(ts *testscript.TestScript, _ bool, args []string) {
 			}
 		}
 	}
+}
+
+// ids are the addresses of all nodes in an expanded document.
+func ids(v any) (all []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			all = append(all, ids(e)...)
+		}
+	case map[string]any:
+		for k, e := range v {
+			if s, ok := e.(string); ok && k == "@id" {
+				all = append(all, s)
+			}
+			all = append(all, ids(e)...)
+		}
+	}
+	return all
 }
 
 // values are all values in a document, sorted: names of nodes and types in full.

@@ -139,7 +139,7 @@ func dcat(d *crawl.DatasetInfo) object {
 	case d.SPDX != nil:
 		address("dct:license", "http://spdx.org/licenses/"+*d.SPDX)
 		text("dct:rights", d.License)
-	case strings.HasPrefix(d.License, "http://"), strings.HasPrefix(d.License, "https://"):
+	case isURL(d.License):
 		address("dct:license", d.License)
 	default:
 		text("dct:rights", d.License)
@@ -159,7 +159,11 @@ func dcat(d *crawl.DatasetInfo) object {
 	}
 	var files, documents []any
 	for _, f := range d.Files {
-		x := object{"@type": "dcat:Distribution", "dcat:downloadURL": object{"@id": f.URL}}
+		at := "dcat:downloadURL"
+		if f.Directory {
+			at = "dcat:accessURL"
+		}
+		x := object{"@type": "dcat:Distribution", at: object{"@id": f.URL}}
 		if f.Name != "" {
 			x["dct:title"] = f.Name
 		}

@@ -127,9 +127,14 @@ func identifier(s string) string {
 	if doi := DOI(s); doi != "" {
 		return doi
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Fragment != "" || strings.ContainsAny(s, " \t\r\n<>\"{}|\\^`") {
+	if !isURL(s) || strings.Contains(s, "#") {
 		return ""
 	}
 	return s
+}
+
+// isURL reports whether all of s is an http or https URL that needs no encoding.
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.ContainsAny(s, " \t\r\n<>\"{}|\\^`")
 }

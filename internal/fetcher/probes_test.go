@@ -166,6 +166,9 @@ func TestDataErrand(t *testing.T) {
 	if got := asked(); got != "/robots.txt /data" {
 		t.Errorf("asked for %s", got)
 	}
+	if got := offered(d); got != "" {
+		t.Errorf("offered %s, which is for the origin that has the file to do", got)
+	}
 	if p := d.pageOf("http://h.test/data"); p.Kind != crawl.KindData || p.Origin != claimant || string(unpack(t, p)) != dataYAML {
 		t.Errorf("%+v", p)
 	}
