@@ -13,8 +13,11 @@ import (
 // maxMeta is the largest JSON document that is handed over: what tells of datasets is not the data.
 const maxMeta = 1 << 20
 
-// typeLD is linked data: whoever names it so means it to be read for what it tells.
-const typeLD = "application/ld+json"
+// Linked data: whoever names it so, by its type or in its name, means it to be read for what it tells.
+const (
+	typeLD = "application/ld+json"
+	extLD  = ".jsonld"
+)
 
 // metaNames are the names under which sites keep documents that tell of datasets: DCAT, Frictionless, Croissant.
 var metaNames = []string{"data.json", "datapackage.json", "croissant.json"}
@@ -25,11 +28,11 @@ func metaDocument(u canon.URL, kind string, untold bool) (certain, possible bool
 	if kind == typeLD {
 		return true, false
 	}
-	if !strings.HasSuffix(string(u), ".json") && u.Query() == "" {
+	if !strings.HasSuffix(string(u), ".json") && !strings.HasSuffix(string(u), extLD) && u.Query() == "" {
 		return false, false // nearly all pages
 	}
 	path := u.Path()
-	if !slices.Contains(metaNames, path[strings.LastIndexByte(path, '/')+1:]) {
+	if !strings.HasSuffix(path, extLD) && !slices.Contains(metaNames, path[strings.LastIndexByte(path, '/')+1:]) {
 		return false, false
 	}
 	if kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json") {
