@@ -127,7 +127,7 @@ func (w *rupWorld) change(i int) {
 }
 
 func (w *rupWorld) remove(i int) {
-	w.pages[w.url(i)].gone = true
+	w.pages[w.url(i)].gone, w.pages[w.url(i)].changed = true, time.Now()
 	w.log = append(w.log, rup.Entry{URL: string(w.url(i)), Kind: rup.Delete, Date: time.Now().UTC()})
 }
 
@@ -143,7 +143,7 @@ func (w *rupWorld) run(d time.Duration) {
 				break
 			}
 			for _, v := range vs {
-				if visits++; visits > 2000 {
+				if visits++; visits > 200_000 {
 					w.t.Fatalf("endless: %+v", v)
 				}
 				w.visit(v)
@@ -279,7 +279,7 @@ func (w *rupWorld) fetch(u crawl.VisitURL, ev *crawl.Event) crawl.Result {
 
 // noticed notes that a version was fetched, and how long nobody knew of it.
 func (p *rupPage) noticed(version uint64) {
-	if p.seen != version && p.seen != 0 {
+	if p.seen != version {
 		p.stale = time.Since(p.changed)
 	}
 	p.seen = version

@@ -1,0 +1,93 @@
+package frontier
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// What keeping a site of 10,000 pages of 18 KB fresh costs, with 1 % of them changing in each of five days, a few being removed and a few
+// new: with RUP, mailed and polled, against re-crawl with conditional requests alone and with a sitemap's dates. The frontier is the
+// production code; the fetcher is a function, and time is simulated, so the figures are exact and the same on every machine.
+func TestUpdatesCost(t *testing.T) {
+	const pages, rounds, changedEach, removedEach, newEach = 10_000, 5, 80, 10, 10
+	type cost struct {
+		requests, told int
+		bytes          int64
+		stale          time.Duration
+		open           int // changes nobody had seen when the round ended
+	}
+	ways := []struct {
+		name, mail   string
+		rup, sitemap bool
+	}{{"RUP, mailed", testMail, true, false}, {"RUP, polled", "", true, false}, {"sitemap", "", false, true}, {"conditional GET", "", false, false}}
+	var table strings.Builder
+	fmt.Fprintf(&table, "%-16s %5s %9s %12s %15s %6s\n", "", "round", "requests", "MB", "found after", "unseen")
+	for _, way := range ways {
+		var all []cost
+		synctest.Test(t, func(t *testing.T) {
+			spec := updatesSpec(way.mail)
+			spec.Updates = way.rup
+			w := newRUPWorld(t, spec, pages, daily())
+			w.sitemap = way.sitemap
+			if way.sitemap {
+				w.b.respec(func(s *crawl.Spec) { s.Sitemaps = true })
+			}
+			w.b.links(0, "", w.base)
+			w.run(time.Hour)
+			if len(w.visited) != pages+1 {
+				t.Fatalf("%s: %d pages in the first crawl", way.name, len(w.visited))
+			}
+			rng := rand.New(rand.NewPCG(6, 3))
+			fresh := pages
+			for range rounds {
+				requests, bytes := w.requests, w.bytes
+				var due []canon.URL
+				for k := range changedEach + removedEach + newEach { // spread over the day
+					w.run(23 * time.Hour / (changedEach + removedEach + newEach))
+					switch i := rng.IntN(pages); {
+					case k%10 == 3:
+						w.change(fresh)
+						due = append(due, w.url(fresh))
+						fresh++
+					case k%10 == 7 && !w.pages[w.url(i)].gone:
+						w.remove(i)
+						due = append(due, w.url(i))
+					case !w.pages[w.url(i)].gone:
+						w.change(i)
+						due = append(due, w.url(i))
+					}
+				}
+				w.run(time.Hour) // the report of the day comes within
+				c := cost{requests: w.requests - requests, told: len(due), bytes: w.bytes - bytes}
+				for _, u := range due {
+					if p := w.pages[u]; p.gone && p.seen <= p.version || !p.gone && p.seen != p.version {
+						c.open++
+					} else {
+						c.stale += p.stale
+					}
+				}
+				if n := len(due) - c.open; n > 0 {
+					c.stale /= time.Duration(n)
+				}
+				all = append(all, c)
+			}
+		})
+		sum := cost{}
+		for i, c := range all {
+			fmt.Fprintf(&table, "%-16s %5d %9d %12.2f %15v %6d\n", way.name, i+1, c.requests, float64(c.bytes)/1e6, c.stale.Round(time.Minute), c.open)
+			sum.requests, sum.bytes = sum.requests+c.requests, sum.bytes+c.bytes
+			if limit := float64(c.told)*1.1 + 10; way.mail != "" && float64(c.requests) > limit {
+				t.Errorf("%s, round %d: %d requests for %d changes, more than 1.1 × that + 10", way.name, i+1, c.requests, c.told)
+			}
+		}
+		fmt.Fprintf(&table, "%-16s %5s %9d %12.2f\n", way.name, "all", sum.requests, float64(sum.bytes)/1e6)
+	}
+	t.Logf("%d pages of %d KB, %d changes a round (a day):\n%s", pages, rupPageSize>>10, changedEach+removedEach+newEach, table.String())
+}
