@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -165,6 +166,43 @@ func TestForgetIsKilled(t *testing.T) {
 	if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
 		t.Errorf("%d pages after it is let in again, want %d", len(got), len(r.all))
 	}
+}
+
+// A crawl that keeps its pages fresh is told to forget, and killed the moment the command says that it is done.
+func TestForgetAndTheCrawlIsKilled(t *testing.T) {
+	r := newAtRest(t)
+	const host = "h0001.sim.test"
+	crawling := exec.Command("curtsy", "crawl", "--dir", r.dir, "--recrawl", "--recrawl-min", "1s", "--recrawl-max", "1s")
+	if err := crawling.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer crawling.Process.Kill()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(r.dir, serverFile)); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the crawl does not begin")
+		}
+	}
+	if out := curtsy(t, 0, "forget", "--dir", r.dir, host); out != host+" is forgotten\n" {
+		t.Errorf("said %q", out)
+	}
+	if err := crawling.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = crawling.Wait()
+	for _, u := range storedBy(t, "--dir", r.dir) {
+		if strings.HasPrefix(u, "http://"+host) {
+			t.Errorf("%s is listed", u)
+		}
+	}
+	r.web.ResetLog()
+	curtsy(t, 0, "forget", "--dir", r.dir, host) // what is left to do
+	r.without(host)
+	r.crawl("--recrawl=false")
+	r.without(host)
+	r.unasked(host)
 }
 
 func TestForgetNeedsACrawl(t *testing.T) {

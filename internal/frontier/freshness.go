@@ -85,7 +85,7 @@ func (s *shard) plan(h *host, r *record, at time.Time) error {
 	}
 	wait := s.clamped(p)
 	if p == paceNow {
-		wait, _ = s.recrawlBounds()
+		wait = 0
 	}
 	from := r.FetchedAt / 1000
 	if from == 0 {
@@ -156,21 +156,25 @@ func (s *shard) keepCopy(h *host, k []byte, r *record, id crawl.VisitID, res *cr
 
 // noise says of a page whether all that changes in it is what changes each time: a clock, a counter, a nonce. Such a page counts as
 // unchanged for its pace; else it would be asked for as often as may be, and the pages that do change be kept waiting. A page whose
-// text has hardly changed is asked for twice more, as soon as may be each time: what has a reason to change has none, twice in a row,
-// after so short a time. One that stood that test changes a little in earnest, and is not put to it again before its text has hardly
-// changed several times more.
+// text has hardly changed is asked for a few times more, at once, that is a delay apart: what has a reason to change has none so many
+// times in a row, however short RecrawlMin is. One that stood that test changes a little in earnest, and is not put to it again before
+// its text has hardly changed several times more.
 type noise uint8
 
 const (
-	noiseEarnest noise = 1 // stood the test; up to noiseTried, how often it has changed a little since
-	noiseTried   noise = 8 // it is to be asked for once more, at once
-	noiseTwice   noise = 9 // then, too, it had changed a little; once more
-	noisy        noise = 10
-	noiseWithin        = 2 // in so many RecrawlMin "at once" is over, and nothing is learnt
+	noiseEarnest noise = 1  // stood the test; up to noiseTried, how often it has changed a little since
+	noiseTried   noise = 8  // it is to be asked for at once; up to noisy, how often it has changed a little since
+	noisy        noise = 11 // each time
+
+	noiseSoon = 10 * time.Minute // so long is at once, or for so many delays of its host; later nothing is learnt
+	noiseLate = 3
 )
 
+// tried reports that r is to be asked for at once, to see whether what changes in it is noise.
+func (r *record) tried() bool { return r.Noise >= noiseTried && r.Noise < noisy }
+
 // heard takes in whether r has changed, as its digest says, and returns whether that counts for its pace, or, if it is not sure yet,
-// that nothing does. soon says that r was asked for not long ago.
+// that nothing does. soon says that r was asked for a moment ago.
 func (r *record) heard(is bool, res *crawl.Result, soon bool) (changed, sure bool) {
 	alike := is && likeness.Alike(r.Likeness, res.Likeness)
 	switch {
@@ -178,11 +182,11 @@ func (r *record) heard(is bool, res *crawl.Result, soon bool) (changed, sure boo
 		r.Noise = noiseEarnest
 	case r.Noise == noisy:
 		return is && !alike, true
-	case r.Noise == noiseTried && alike && soon:
-		r.Noise = noiseTwice
-	case r.Noise == noiseTwice && alike && soon:
-		r.Noise, r.Usual = noisy, 0
-		return false, true
+	case r.tried() && alike && soon:
+		if r.Noise++; r.Noise == noisy {
+			r.Usual = 0
+			return false, true
+		}
 	case r.tried(): // really another, or too late to tell
 		r.Noise = noiseEarnest
 	case alike && r.Noise == 0:
@@ -192,9 +196,6 @@ func (r *record) heard(is bool, res *crawl.Result, soon bool) (changed, sure boo
 	}
 	return is, !alike || !r.tried()
 }
-
-// tried reports that r is to be asked for at once, to see whether what changes in it is noise.
-func (r *record) tried() bool { return r.Noise == noiseTried || r.Noise == noiseTwice }
 
 // before is what a record said when its page was asked for again.
 type before struct {
@@ -211,9 +212,9 @@ func (r *record) before() before {
 func (s *shard) refreshed(h *host, r *record, res *crawl.Result, was before) {
 	if was.fetched > 0 && (res.NotModified || r.Digest != 0 && res.Digest != 0) {
 		passed := time.Duration(r.FetchedAt-was.fetched) * time.Millisecond
-		least, _ := s.recrawlBounds()
+		soon := max(noiseSoon, noiseLate*s.delayOf(h).d)
 		other := !res.NotModified && res.Digest != r.Digest
-		changed, sure := r.heard(other, res, passed <= noiseWithin*least)
+		changed, sure := r.heard(other, res, passed <= soon)
 		found := "same"
 		r.Asked++
 		switch {
