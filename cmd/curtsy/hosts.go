@@ -55,5 +55,25 @@ func hostNote(h crawl.HostInfo) string {
 	for _, s := range h.AgentServers {
 		notes = append(notes, "agents for "+s.Path+": "+s.Target)
 	}
+	if n := sitemapsNote(h.Sitemaps); n != "" {
+		notes = append(notes, n)
+	}
 	return strings.Join(notes, "; ")
+}
+
+// sitemapsNote is what the sitemaps on a host name, as far as they are told of; empty when none was read.
+func sitemapsNote(list []crawl.SitemapInfo) string {
+	read, pages := 0, 0
+	for _, s := range list {
+		if s.ReadAt == nil || s.Form == "" {
+			continue
+		}
+		if read++; s.Form != "index" {
+			pages += s.Entries
+		}
+	}
+	if read == 0 {
+		return ""
+	}
+	return strconv.Itoa(read) + " sitemaps read, naming " + strconv.Itoa(pages) + " pages"
 }

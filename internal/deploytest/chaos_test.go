@@ -165,9 +165,9 @@ func (c *chaos) behavior(i int) simweb.Behavior {
 		{Robots: simweb.RobotsOdd, Features: []simweb.Feature{simweb.FeatureRetryAfter}, Pages: pages/4 + 1},
 		{Robots: simweb.RobotsRedirect, Peer: i + 1, Features: []simweb.Feature{simweb.FeatureTypes}},
 		{Robots: simweb.RobotsRedirectChain, Features: []simweb.Feature{simweb.FeatureEncodings}},
-		{Robots: simweb.RobotsHostSelf, CrawlDelay: chaosDelay * 3 / 2},
+		{Robots: simweb.RobotsHostSelf, CrawlDelay: chaosDelay * 3 / 2, Features: []simweb.Feature{simweb.FeatureSitemap}},
 		{Robots: simweb.RobotsNone, Features: []simweb.Feature{simweb.FeatureBroken}, DropReused: true},
-		{Robots: simweb.RobotsGone, Latency: 10 * time.Millisecond, Jitter: 30 * time.Millisecond},
+		{Robots: simweb.RobotsGone, Latency: 10 * time.Millisecond, Jitter: 30 * time.Millisecond, Features: []simweb.Feature{simweb.FeatureSitemapPlace}},
 	}
 	if k := i % 20; k < len(special) {
 		b := special[k]

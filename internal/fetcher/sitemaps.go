@@ -29,12 +29,10 @@ func (v *visit) sitemap(e *crawl.Errand) (s crawl.Sitemap, ok bool) {
 	u, conditions := e.URL, conditional(e.ETag, e.LastModified)
 	seen := []canon.URL{u}
 	for hops := 0; ; hops++ {
-		if site := v.site(u.Origin()); site != nil && site.closed && hops == 0 {
-			return s, false // the frontier knows until when
-		}
 		if why, ok := v.mayAsk(u); !ok || why != "" {
 			s.Reason = why
-			return s, ok
+			closed := slices.ContainsFunc(v.sites, func(s *site) bool { return s.origin == u.Origin() && s.closed })
+			return s, ok && !(closed && hops == 0) // until when it is the frontier knows
 		}
 		r := &sitemapReader{v: v, e: e, url: u, base: canon.NewBase(u)}
 		a, err := v.ask(u, conditions, r.want)

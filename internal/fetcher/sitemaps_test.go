@@ -248,6 +248,23 @@ func TestSitemapObeysRobots(t *testing.T) {
 	}
 }
 
+// While robots.txt cannot be had a sitemap is not asked for, and stays to be read.
+func TestSitemapWaitsForRobots(t *testing.T) {
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/robots.txt" {
+			t.Errorf("%s was asked for", r.URL)
+		}
+		w.WriteHeader(500)
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := sitemapVisit("/s.xml")
+	v.Robots = nil
+	if out := d.outcome(d.grant(v)); len(out.Done) != 0 || out.Requests != 1 {
+		t.Errorf("%+v", out)
+	}
+}
+
 func TestSitemapNotModified(t *testing.T) {
 	var asked []http.Header
 	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ func Bench(hosts, pagesPerHost, crossLinks int) Config {
 }
 
 // Mixed is a web for proving politeness: many hosts that ask for delays of their own, from none to 400 ms, some slow to
-// answer, some with closed subtrees. Nothing on it is held or fails.
+// answer, some with closed subtrees, some with sitemaps. Nothing on it is held or fails.
 func Mixed(hosts, pagesPerHost int) Config {
 	ms := time.Millisecond
 	delays := []time.Duration{0, 50 * ms, 100 * ms, 200 * ms, 400 * ms}
@@ -21,6 +21,9 @@ func Mixed(hosts, pagesPerHost int) Config {
 		b := Behavior{Robots: kinds[i%len(kinds)], CrawlDelay: delays[i%len(delays)]}
 		if i%3 == 1 {
 			b.Latency, b.Jitter = 5*ms, 30*ms
+		}
+		if i%5 == 4 {
+			b.Features = []Feature{FeatureSitemap}
 		}
 		return b
 	}}
