@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
@@ -103,7 +102,6 @@ func (m *mirrors) pages(hosts ...string) (urls []string) {
 func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	m.t.Helper()
 	before := len(m.web.Log())
-	opt := fetcher.Options{TLS: &tls.Config{RootCAs: m.web.Roots()}}
 	for _, s := range seeds {
 		u, err := canon.Parse(s)
 		if err != nil {
@@ -114,22 +112,15 @@ func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	reg := prometheus.NewRegistry()
 	m.metrics = reg
 	if m.q == nil {
-		newRigWith(m.t, m.rig, opt)
+		newRigWith(m.t, m.rig, m.options())
 	} else {
-		m.start(m.dir, opt)
+		m.stop() // unless it was
+		m.start(m.dir, m.options())
 	}
 	m.seed()
 	st := m.wait(time.Minute)
 	m.live = nil
-	err := ask.Gather(m.t.Context(), m.q.NC, crawl.Names(m.spec.Name), "mirrors", struct{}{}, m.spec.Shards, func(raw json.RawMessage) error {
-		var i crawl.MirrorInfo
-		err := json.Unmarshal(raw, &i)
-		m.live = append(m.live, m.state(i))
-		return err
-	})
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	gather(m.rig, "mirrors", nil, func(i crawl.MirrorInfo) { m.live = append(m.live, m.state(i)) })
 	m.met = mirrorMetrics(m.t, reg)
 	m.stop()
 	for _, v := range simweb.Check(m.web.Log(), simweb.CheckOptions{Token: token}) {
@@ -144,6 +135,10 @@ func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	}
 	m.log = m.web.Log()[before:]
 	return st
+}
+
+func (m *mirrors) options() fetcher.Options {
+	return fetcher.Options{TLS: &tls.Config{RootCAs: m.web.Roots()}}
 }
 
 // later lets time pass while nothing runs: every time in the frontier's host records is d further back.

@@ -238,56 +238,82 @@ func TestMirrorsEvidenceExpires(t *testing.T) {
 	}
 }
 
-// What a mirror says in /data.txt and its sitemaps is not used while the merge stands (§7); the main host's is.
+// What a mirror says of datasets, in /data.txt, the files nested in it and its pages, and in its sitemaps, is not used while the merge
+// stands (§7); what the main host says is.
 func TestMirrorsDataTxtAndSitemaps(t *testing.T) {
 	t.Parallel()
-	m, copy := late(t, 4, false, simweb.FeatureDataYAML, simweb.FeatureSitemap)
-	both, mine := map[string]int{m0: 3, copy: 3}, map[string]int{m0: 3}
-	if got := m.datasets(m0, copy); !maps.Equal(got, both) {
-		t.Fatalf("datasets of %v, want %v", got, both)
+	m, copy := late(t, 4, false, simweb.FeatureDataYAML, simweb.FeatureDataRecords, simweb.FeatureOpenData, simweb.FeatureSitemap)
+	mine, theirs := m.datasets(m0), m.datasets(copy)
+	if mine < 6 || theirs < 6 {
+		t.Fatalf("%d datasets of the site, %d of its copy", mine, theirs)
+	}
+	want := func(when string, ofMain, ofCopy int) {
+		t.Helper()
+		if a, b := m.datasets(m0), m.datasets(copy); a != ofMain || b != ofCopy {
+			t.Errorf("%s: %d datasets of the main host and %d of the mirror, want %d and %d", when, a, b, ofMain, ofCopy)
+		}
 	}
 	m.later(25 * time.Hour)
 	m.says(copy, hostLine(m0)+"Sitemap: http://"+m0+"/sitemap.xml\n")
 	m.crawl("http://" + copy + "/new.html")
-	if got := m.datasets(m0, copy); !maps.Equal(got, mine) {
-		t.Errorf("datasets of %v while the merge stands, want %v", got, mine)
-	}
+	want("while the merge stands", mine, 0)
 	m.later(8 * day) // data.txt is due again
 	m.crawl("http://" + copy + "/newer.html")
 	m.quiet(copy)
-	if got := m.datasets(m0, copy); !maps.Equal(got, mine) {
-		t.Errorf("datasets of %v a week later, want %v", got, mine)
-	}
+	want("a week later", mine, 0)
 	m.later(25 * time.Hour)
 	m.says(copy, "")
 	m.crawl()
-	if got := m.datasets(m0, copy); !maps.Equal(got, both) {
-		t.Errorf("datasets of %v after the merge was dissolved, want %v", got, both)
-	}
+	want("after the merge was dissolved", mine, theirs)
 }
 
-// datasets counts those in the catalogue by the host whose /data.txt tells of them.
-func (m *mirrors) datasets(hosts ...string) map[string]int {
+// datasets counts those in the catalogue of which something is known from a host.
+func (m *mirrors) datasets(host string) (n int) {
 	m.t.Helper()
 	x, err := indexer.OpenDir(m.dir)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	defer x.Close()
-	by := map[string]int{}
 	err = x.Datasets(token, func(d crawl.DatasetInfo) error {
 		text, err := json.Marshal(d)
-		for _, h := range hosts {
-			if strings.Contains(string(text), "http://"+h+"/data.txt") {
-				by[h]++
-			}
+		if strings.Contains(string(text), "http://"+host+"/") {
+			n++
 		}
 		return err
 	})
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return by
+	return n
+}
+
+// Pages of a mirror are not asked for again, those of the main host are, and keep their aliases; one that was changed is found with them.
+func TestMirrorsRecrawled(t *testing.T) {
+	t.Parallel()
+	m, copy := late(t, 4, false)
+	m.later(25 * time.Hour)
+	m.says(copy, hostLine(m0))
+	m.crawl("http://" + copy + "/new.html")
+	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}, m.glued(m0, copy))
+
+	m.web.Change(m.pages(m0)[2])
+	before := len(m.web.Log())
+	m.metrics = nil // those of the run before are
+	m.start(m.dir, m.options())
+	m.respec(func(s *crawl.Spec) { s.Recrawl, s.RecrawlMin, s.RecrawlMax = true, time.Second, time.Second })
+	m.until("all pages of the main host were asked for again", func() bool {
+		asked := map[string]bool{}
+		for _, r := range m.web.Log()[before:] {
+			asked["http://"+r.Host+r.Path] = true
+		}
+		return !slices.ContainsFunc(m.pages(m0), func(u string) bool { return !asked[u] })
+	})
+	m.respec(func(s *crawl.Spec) { s.Recrawl = false })
+	m.crawl()
+	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}, m.glued(m0, copy))
+	m.log = m.web.Log()[before:]
+	m.quiet(copy)
 }
 
 // A twin closes nothing to us, and is left alone all the same: its evidence is renewed by a few samples, and its sitemaps are not read.
