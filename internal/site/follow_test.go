@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"os"
@@ -347,5 +348,64 @@ func TestScanManyNames(t *testing.T) {
 	r.scan()
 	if got := len(r.lines()); got != 3+3*batchMax-1 {
 		t.Errorf("%d lines", got)
+	}
+}
+
+// A file that is read while somebody writes it is read again, until it keeps still.
+func TestFollowFileBeingWritten(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	r.write("big.iso", "1")
+	r.follow(time.Hour)
+	f, err := os.OpenFile(r.path("big.iso"), os.O_WRONLY|os.O_APPEND, 0)
+	r.must(err)
+	chunk := []byte(strings.Repeat("x", 1<<20))
+	h := sha256.New()
+	h.Write([]byte("1"))
+	for range 40 {
+		_, err := f.Write(chunk)
+		r.must(err)
+		h.Write(chunk)
+		time.Sleep(5 * time.Millisecond)
+	}
+	r.must(f.Close())
+	want := [32]byte(h.Sum(nil))
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		rec, err := r.tree().known("big.iso")
+		r.must(err)
+		if rec.sum == want {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the digest is not that of the whole file")
+		}
+	}
+	r.want("C big.iso")
+}
+
+// A stat that equals the one kept proves nothing if the file was digested within a tick of the kernel's clock after its last change.
+func TestSure(t *testing.T) {
+	t.Parallel()
+	at := time.Now().UnixNano()
+	st := stat{size: 1, mtime: 2, ctime: at - racy - 1, inode: 4}
+	if r := (record{stat: st, at: at}); !r.sure(st) {
+		t.Error("an old file is not sure")
+	}
+	late := st
+	late.ctime++
+	if r := (record{stat: late, at: at}); r.sure(late) {
+		t.Error("a file that was just written is sure")
+	}
+	for _, other := range []stat{{2, 2, st.ctime, 4}, {1, 3, st.ctime, 4}, {1, 2, st.ctime - 1, 4}, {1, 2, st.ctime, 5}} {
+		if r := (record{stat: st, at: at}); r.sure(other) {
+			t.Errorf("%+v is taken for %+v", other, st)
+		}
+	}
+	r := record{stat: st, at: at, sum: [32]byte{1, 31: 2}}
+	if back, err := readRecord(r.bytes()); err != nil || back != r {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if _, err := readRecord(r.bytes()[1:]); err == nil {
+		t.Error("a short record is read")
 	}
 }

@@ -10,8 +10,12 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// tick is how often it is seen whether a report is due or a letter to be tried again.
-const tick = 30 * time.Second
+// tick is how long to wait after something went wrong, and longest between two looks at what is to be done: the machine may sleep, its
+// clock be set.
+const (
+	tick    = 30 * time.Second
+	longest = 10 * time.Minute
+)
 
 // confirmWithin is how long a registration waits for its confirmation.
 const confirmWithin = 48 * time.Hour
@@ -33,16 +37,37 @@ type mailer struct {
 // run works until ctx ends. A letter under way then is seen through.
 func (m *mailer) run(ctx context.Context) error {
 	for {
-		if err := errors.Join(m.expire(), m.assign(ctx), m.deliver(ctx)); err != nil {
+		began := time.Now()
+		err := errors.Join(m.expire(), m.assign(ctx), m.deliver(ctx))
+		next, e := m.next(began)
+		if err = errors.Join(err, e); err != nil {
 			m.log.Error("reports could not be mailed; it is tried again", "err", err)
+			next = time.Now().Add(tick)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-m.wake:
-		case <-time.After(tick):
+		case <-time.After(time.Until(next)):
 		}
 	}
+}
+
+// next is the first moment after began at which there is something to do.
+func (m *mailer) next(began time.Time) (time.Time, error) {
+	next := began.Add(longest)
+	consider := func(t time.Time) {
+		if t.After(began) && t.Before(next) {
+			next = t
+		}
+	}
+	consider(m.until)
+	err := m.db.View(func(tx *bolt.Tx) error {
+		return errors.Join(
+			each(tx.Bucket(bucketProgress), func(_ []byte, p progress) error { consider(p.due()); return nil }),
+			each(tx.Bucket(bucketSpool), func(_ []byte, l letter) error { consider(l.Next); return nil }))
+	})
+	return next, err
 }
 
 // assign writes the reports that are due.
