@@ -156,7 +156,7 @@ func known(values url.Values) (map[string]string, error) {
 	given := map[string]string{}
 	for name, list := range values {
 		for _, known := range paramNames {
-			if lower(name) != lower(known) {
+			if len(name) != len(known) || lower(name) != lower(known) {
 				continue
 			}
 			if _, twice := given[known]; twice || len(list) > 1 {
@@ -192,6 +192,9 @@ func readPreferences(given map[string]string, info *Info) (p Preferences, err er
 		if !offersLatency(info, p.Latency) {
 			return p, bad(paramLatency, "%s is not among the units offered at %s", p.Latency.Unit, InfoPath)
 		}
+	}
+	if strings.TrimSpace(given[paramExclude]) != "" && strings.TrimSpace(given[paramIncludeOnly]) != "" {
+		return p, bad(paramIncludeOnly, "%v", errBoth)
 	}
 	read := func(name string, offered []string) ([]string, error) {
 		text, ok := given[name]

@@ -79,6 +79,7 @@ func TestRUP_6_2_RequestErrors(t *testing.T) {
 		{reg + "&Latency=month", nil, 400, "Latency"}, // not offered
 		{reg + "&Latency=day", bare, 400, "Latency"},
 		{reg + `&Exclude=\.gif$&IncludeOnly=x`, nil, 400, "IncludeOnly"}, // both
+		{reg + "&Exclude=x&IncludeOnly=x", bare, 400, "IncludeOnly"},
 		{reg + "&Exclude=x", bare, 501, "Exclude"},
 		{reg + "&IncludeOnly=x", bare, 501, "IncludeOnly"},
 		{reg + "&Exclude=x", nil, 400, "Exclude"}, // not accepted

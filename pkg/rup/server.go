@@ -54,8 +54,13 @@ type Server struct {
 	opt              ServerOptions
 	base             *base
 	registers, index *limiter
+	indexing         chan struct{} // as many as are answered at once
 	started          time.Time
 }
+
+// maxIndexing is how many GetIndex requests are answered at once: each may hold
+// as much as a report may.
+const maxIndexing = 4
 
 // NewServer checks the options.
 func NewServer(opt ServerOptions) (*Server, error) {
@@ -96,7 +101,7 @@ func NewServer(opt ServerOptions) (*Server, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
 	}
-	return &Server{opt: opt, base: b, started: opt.Now(), registers: newLimiter(opt.RegisterPerHour), index: newLimiter(opt.IndexPerHour)}, nil
+	return &Server{opt: opt, base: b, started: opt.Now(), indexing: make(chan struct{}, maxIndexing), registers: newLimiter(opt.RegisterPerHour), index: newLimiter(opt.IndexPerHour)}, nil
 }
 
 func remoteAddr(r *http.Request) netip.Addr {
@@ -127,7 +132,13 @@ func (s *Server) handle(ctx context.Context, client netip.Addr, r Request) (stri
 	if err := s.limit(s.index, client); err != nil {
 		return "", err
 	}
-	return s.getIndex(ctx, r)
+	select {
+	case s.indexing <- struct{}{}:
+		defer func() { <-s.indexing }()
+		return s.getIndex(ctx, r)
+	default:
+		return "", &Error{Status: http.StatusServiceUnavailable, Reason: "busy; later, please", RetryAfter: 30 * time.Second}
+	}
 }
 
 func (s *Server) limit(l *limiter, client netip.Addr) error {
@@ -344,6 +355,9 @@ func (s *Server) Report(ctx context.Context, to Registration, since time.Time) (
 }
 
 func (s *Server) report(ctx context.Context, to Registration, since time.Time, most int) (*Report, error) {
+	if s.opt.Index == nil {
+		return nil, errors.New("rup: no Index to report from")
+	}
 	filter, err := NewFilter(to.Exclude, to.IncludeOnly)
 	if err != nil {
 		return nil, fmt.Errorf("filter of registration %s: %w", to.ID, err)

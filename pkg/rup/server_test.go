@@ -348,6 +348,43 @@ func TestRUP_6_2_GetIndex(t *testing.T) {
 	}
 	closed := newSite(t, func(o *ServerOptions) { o.Info.MaxQuerySpan, o.Index = Span{}, nil })
 	closed.post("Action=GetIndex&Span=1-day", 501)
+	if r, err := closed.Report(t.Context(), Registration{}, day0); err == nil {
+		t.Errorf("a report of nothing: %+v", r)
+	}
+}
+
+// slow is an Index that waits.
+type slow struct{ begun, end chan struct{} }
+
+func (s slow) Changes(ctx context.Context, _ time.Time, _ func(Entry) error) error {
+	s.begun <- struct{}{}
+	<-s.end
+	return ctx.Err()
+}
+
+// Each answer may be long, so there are few at once; who comes later is told when to come again.
+func TestRUP_6_2_FewIndexesAtOnce(t *testing.T) {
+	t.Parallel()
+	index := slow{make(chan struct{}), make(chan struct{})}
+	s := newSite(t, func(o *ServerOptions) { o.Index = index })
+	var wg sync.WaitGroup
+	for range maxIndexing {
+		wg.Go(func() { s.ServeHTTP(httptest.NewRecorder(), post("Action=GetIndex&Span=1-day")) })
+		<-index.begun
+	}
+	if status, _, h := s.do(post("Action=GetIndex&Span=1-day")); status != 503 || h.Get("Retry-After") != "30" {
+		t.Errorf("one too many: %d %v", status, h)
+	}
+	s.register("r@bot.example", "")
+	close(index.end)
+	wg.Wait()
+	wg.Go(func() {
+		if status, body, _ := s.do(post("Action=GetIndex&Span=1-day")); status != 200 {
+			t.Errorf("and again: %d %s", status, body)
+		}
+	})
+	<-index.begun
+	wg.Wait()
 }
 
 func TestRUP_6_2_ClosedPathsAreNotListed(t *testing.T) {
