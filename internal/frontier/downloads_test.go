@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -167,7 +169,25 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 			if err := EnsureStreams(t.Context(), q, spec, Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
 				t.Fatal(err)
 			}
-			stop := startFrontier(t, q, spec, dir)
+			begin := func() (f *Frontier, stop func()) {
+				f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- f.Run(ctx) }()
+				if err := WaitReady(t.Context(), q, spec); err != nil {
+					t.Fatal(err)
+				}
+				return f, func() {
+					cancel()
+					if err := <-done; err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			f, stop := begin()
 			take := crawl.Take{Fetcher: fetcher, Max: 1, Downloads: true, Origin: canon.URL("http://d.example/").Origin()}
 			m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, take), 5*time.Second)
 			if err != nil {
@@ -176,25 +196,23 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 			if g, err := crawl.DecodeGrants(m.Data); err != nil || len(g.Visits) != 1 {
 				t.Fatalf("%+v, %v", g, err)
 			}
-			stop() // with the visit under way: as good as killed
-			f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+			// The visit is not known before the file says so, whatever happens next.
+			err = f.open()[0].db.View(func(tx *bolt.Tx) error {
+				if m, err := loadMeta(tx); err != nil || m.Strangers != waits {
+					t.Errorf("the file says strangers: %v, %v", m.Strangers, err)
+				}
+				return nil
+			})
 			if err != nil {
-				t.Fatal(err)
+				t.Error(err)
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- f.Run(ctx) }()
-			if err := WaitReady(t.Context(), q, spec); err != nil {
-				t.Fatal(err)
-			}
+			stop() // with the visit under way: as good as killed
+			f, stop = begin()
 			s := f.open()[0]
 			s.mu.Lock()
 			quiet := s.quiet
 			s.mu.Unlock()
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
+			stop()
 			if left := time.Until(quiet); quiet.IsZero() == waits || waits && left < LeaseTime/2 {
 				t.Errorf("quiet until %v", quiet)
 			}
