@@ -36,6 +36,8 @@ type Fetcher struct {
 	now    clock
 	hands  chan *hand // free ones
 	resend time.Duration
+
+	parsing sync.Mutex // held while a data.txt is read for what is nested in it: a hostile one takes 100 MiB meanwhile
 }
 
 // New prepares a Fetcher for a crawl; Run starts it. The error says what is wrong with the spec or the options, and what

@@ -27,15 +27,11 @@ func (v *visit) findNested(u canon.URL, e *crawl.Errand, body []byte) {
 	if err != nil || u.Origin() != e.Origin {
 		return
 	}
-	f, err := datatxt.Parse(body, base, v.cfg.spec.Agent)
-	if err != nil {
-		return // the indexer says so
-	}
 	depth := 0
 	if e.Kind == crawl.ErrandNested {
 		depth = e.Hop
 	}
-	for _, c := range f.Nested(depth) {
+	for _, c := range v.f.nestedIn(body, base, v.cfg.spec.Agent, depth) {
 		if len(v.nested) == maxNested {
 			v.log.Info("more nested data.txt files than are looked for", "url", string(u), "limit", maxNested)
 			return
@@ -46,6 +42,20 @@ func (v *visit) findNested(u canon.URL, e *crawl.Errand, body []byte) {
 			})
 		}
 	}
+}
+
+// nestedIn are the files that a data.txt suggests; none when it is refused, as the indexer will say.
+func (f *Fetcher) nestedIn(body []byte, base *url.URL, token string, depth int) []datatxt.Candidate {
+	if depth >= datatxt.MaxNesting {
+		return nil
+	}
+	f.parsing.Lock()
+	defer f.parsing.Unlock()
+	file, err := datatxt.Parse(body, base, token)
+	if err != nil {
+		return nil
+	}
+	return file.Nested(depth)
 }
 
 // offerNested tells the host's shard of them; which of them are due it knows. It reports whether that is safe.
