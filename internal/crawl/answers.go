@@ -87,15 +87,23 @@ type SitemapInfo struct {
 
 // RobotsInfo is what is known of an origin's robots.txt.
 type RobotsInfo struct {
-	Origin    string     `json:"origin,omitempty"`
-	State     string     `json:"state"` // unknown, parsed, unavailable, unreachable, pending
-	FetchedAt *time.Time `json:"fetched_at"`
-	Status    int        `json:"status,omitempty"`
-	Reason    string     `json:"reason,omitempty"`
-	HostHint  string     `json:"host_hint,omitempty"` // the first correct Host line
-	Claim     string     `json:"claim,omitempty"`     // what the Host lines say of this origin: self, or another origin
-	DataTxt   string     `json:"data_txt,omitempty"`  // of /data.txt: read, absent, failed, refused, pending
-	MirrorOf  string     `json:"mirror_of,omitempty"` // the origin it is a mirror of
+	Origin    string       `json:"origin,omitempty"`
+	State     string       `json:"state"` // unknown, parsed, unavailable, unreachable, pending
+	FetchedAt *time.Time   `json:"fetched_at"`
+	Status    int          `json:"status,omitempty"`
+	Reason    string       `json:"reason,omitempty"`
+	HostHint  string       `json:"host_hint,omitempty"`       // the first correct Host line
+	Claim     string       `json:"claim,omitempty"`           // what the Host lines say of this origin: self, or another origin
+	DataTxt   string       `json:"data_txt,omitempty"`        // of /data.txt: read, absent, failed, refused, pending
+	Nested    []NestedInfo `json:"data_txt_nested,omitempty"` // the data.txt files of directories that it led to
+	MirrorOf  string       `json:"mirror_of,omitempty"`       // the origin it is a mirror of
+}
+
+// NestedInfo is what is known of the data.txt of a directory, which an origin's own led to.
+type NestedInfo struct {
+	URL    string `json:"url"`
+	State  string `json:"state,omitempty"` // as RobotsInfo.DataTxt; empty: not asked for yet
+	Reason string `json:"reason,omitempty"`
 }
 
 // MirrorInfo is one line of `curtsy mirrors`: an origin that names a main mirror in its robots.txt, or was found to be another

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -108,6 +109,7 @@ func (s *shard) forgetSome(now time.Time) (more bool, err error) {
 		err = hosts.Delete(id)
 		for i := range h.Origins {
 			s.judgeData(&h.Origins[i])
+			err = errors.Join(err, s.judgeNested(h, &h.Origins[i]))
 		}
 		s.touch(h)
 		s.log.Info("what was forgotten of a host, or is let in again, is judged", "host", h.Name)

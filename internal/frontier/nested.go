@@ -2,8 +2,10 @@ package frontier
 
 import (
 	"bytes"
-	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -23,11 +25,35 @@ const maxNested = 100
 // nestedKey is the key of a nested file: host id, URL.
 func nestedKey(id hostID, u canon.URL) []byte { return append(id.append(nil), u...) }
 
-func nestedDue(v []byte) time.Time { return time.UnixMilli(int64(binary.BigEndian.Uint64(v))) }
+// nested is the record of a nested file.
+type nested struct {
+	Due    time.Time        `json:"due"` // not asked for before
+	State  crawl.ProbeState `json:"state,omitempty"`
+	Reason string           `json:"reason,omitempty"`
+}
 
-func (s *shard) putNested(key []byte, due time.Time) error {
+func (s *shard) nestedRecord(key []byte) (r nested, known bool, err error) {
+	v := s.tx.Bucket(bucketNested).Get(key)
+	if v == nil {
+		return r, false, nil
+	}
+	return r, true, r.decode(key, v)
+}
+
+func (r *nested) decode(key, v []byte) error {
+	if err := json.Unmarshal(v, r); err != nil {
+		return fmt.Errorf("nested data.txt %q: %w", key[4:], err)
+	}
+	return nil
+}
+
+func (s *shard) putNested(key []byte, r nested) error {
+	v, err := json.Marshal(&r)
+	if err != nil {
+		return err
+	}
 	s.changes++
-	return s.tx.Bucket(bucketNested).Put(key, binary.BigEndian.AppendUint64(nil, uint64(max(due.UnixMilli(), 0))))
+	return s.tx.Bucket(bucketNested).Put(key, v)
 }
 
 // wantNested decides whether a nested file is to be asked for now, and notes it. Offered again, it is asked for once.
@@ -40,23 +66,24 @@ func (s *shard) wantNested(h *host, e *crawl.Errand, now time.Time) (wanted bool
 		return false, nil
 	}
 	key := nestedKey(h.ID, e.URL)
-	v := s.tx.Bucket(bucketNested).Get(key)
-	if v != nil && now.Before(nestedDue(v)) {
-		return false, nil
+	r, known, err := s.nestedRecord(key)
+	if err != nil || known && now.Before(r.Due) {
+		return false, err
 	}
-	if v == nil {
+	if !known {
 		if room, err := s.roomForNested(h, e.Origin, now); !room || err != nil {
 			return false, err
 		}
 	}
-	return true, s.putNested(key, now.Add(minProbeFresh)) // should this errand be lost, it may be offered again then
+	r.Due = now.Add(minProbeFresh) // should this errand be lost, it may be offered again then
+	return true, s.putNested(key, r)
 }
 
 // roomForNested makes room for one more nested file of an origin, at the cost of one of which nothing holds any more.
 func (s *shard) roomForNested(h *host, o canon.Origin, now time.Time) (bool, error) {
 	n, past := 0, []byte(nil)
-	err := s.eachNested(h, o, func(k, v []byte) error {
-		if n++; past == nil && !now.Before(nestedDue(v)) {
+	err := s.eachNested(h, o, func(k []byte, r *nested) error {
+		if n++; past == nil && !now.Before(r.Due) {
 			past = slices.Clone(k)
 		}
 		return nil
@@ -72,11 +99,19 @@ func (s *shard) roomForNested(h *host, o canon.Origin, now time.Time) (bool, err
 	return true, s.tx.Bucket(bucketNested).Delete(past)
 }
 
-func (s *shard) eachNested(h *host, o canon.Origin, fn func(k, v []byte) error) error {
+func (s *shard) eachNested(h *host, o canon.Origin, fn func(key []byte, r *nested) error) error {
+	b := s.tx.Bucket(bucketNested)
+	if b == nil {
+		return nil // a file from before there were any, opened for reading only
+	}
 	prefix := nestedKey(h.ID, canon.URL(o.String()+"/"))
-	c := s.tx.Bucket(bucketNested).Cursor()
+	c := b.Cursor()
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		if err := fn(k, v); err != nil {
+		var r nested
+		if err := r.decode(k, v); err != nil {
+			return err
+		}
+		if err := fn(k, &r); err != nil {
 			return err
 		}
 	}
@@ -90,16 +125,52 @@ func (s *shard) answerNested(a *crawl.Answer, at time.Time) error {
 		return nil
 	}
 	key := nestedKey(h.ID, a.Errand.URL)
-	if s.tx.Bucket(bucketNested).Get(key) == nil {
-		return nil
+	if _, known, err := s.nestedRecord(key); !known || err != nil {
+		return err
 	}
-	return s.putNested(key, at.Add(min(max(a.Probe.Fresh, minProbeFresh), maxProbeFresh)))
+	p := &a.Probe
+	return s.putNested(key, nested{Due: at.Add(min(max(p.Fresh, minProbeFresh), maxProbeFresh)), State: p.State, Reason: strings.Clone(p.Reason)})
+}
+
+// judgeNested judges the nested files of an origin as judgeData does its own: what was read of those that are forgotten is gone from
+// the catalogue, and those that are let in again are due, with the file that leads to them. The caller touches the host.
+func (s *shard) judgeNested(h *host, o *origin) error {
+	changed := map[string]nested{}
+	err := s.eachNested(h, o.Origin, func(k []byte, r *nested) error {
+		was := strings.HasPrefix(r.Reason, string(crawl.ReasonForgotten))
+		if is := s.j.forgotten.Has(canon.URL(k[4:])); is != was {
+			changed[string(k)] = *r
+		}
+		return nil
+	})
+	for k, r := range changed {
+		switch was := strings.HasPrefix(r.Reason, string(crawl.ReasonForgotten)); {
+		case err != nil:
+		case was:
+			s.changes++
+			err = s.tx.Bucket(bucketNested).Delete([]byte(k))
+			o.DataDue = time.Time{}
+		default:
+			r.State, r.Reason = crawl.ProbeRefused, string(crawl.ReasonForgotten)
+			err = s.putNested([]byte(k), r)
+		}
+	}
+	return err
+}
+
+// nestedInfos is what is known of an origin's nested files.
+func (s *shard) nestedInfos(h *host, o canon.Origin) (all []crawl.NestedInfo) {
+	_ = s.eachNested(h, o, func(k []byte, r *nested) error {
+		all = append(all, crawl.NestedInfo{URL: string(k[4:]), State: r.State.String(), Reason: r.Reason})
+		return nil
+	})
+	return all
 }
 
 // dropNested forgets the nested files of an origin: what is asked for and was not answered, and until when answers hold.
 func (s *shard) dropNested(h *host, o canon.Origin, now time.Time) error {
 	var keys [][]byte
-	err := s.eachNested(h, o, func(k, _ []byte) error { keys = append(keys, slices.Clone(k)); return nil })
+	err := s.eachNested(h, o, func(k []byte, _ *nested) error { keys = append(keys, slices.Clone(k)); return nil })
 	for _, k := range keys {
 		if err == nil {
 			s.changes++
@@ -120,11 +191,20 @@ func shiftNested(tx *bolt.Tx, d time.Duration) error {
 	if b == nil {
 		return nil
 	}
-	due := map[string]time.Time{}
-	err := b.ForEach(func(k, v []byte) error { due[string(k)] = nestedDue(v).Add(d); return nil })
-	for k, t := range due {
+	shifted := map[string][]byte{}
+	err := b.ForEach(func(k, v []byte) error {
+		var r nested
+		if err := r.decode(k, v); err != nil {
+			return fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+		r.Due = r.Due.Add(d)
+		v, err := json.Marshal(&r)
+		shifted[string(k)] = v
+		return err
+	})
+	for k, v := range shifted {
 		if err == nil {
-			err = b.Put([]byte(k), binary.BigEndian.AppendUint64(nil, uint64(max(t.UnixMilli(), 0))))
+			err = b.Put([]byte(k), v)
 		}
 	}
 	return err

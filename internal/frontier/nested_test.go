@@ -150,7 +150,7 @@ func TestNestedDataTxtShift(t *testing.T) {
 		b := nestedBench(t)
 		b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1)}})
 		due := func() (at time.Time) {
-			_ = b.s.tx.Bucket(bucketNested).ForEach(func(_, v []byte) error { at = nestedDue(v); return nil })
+			_ = b.s.eachNested(b.s.hosts["a.example"], canon.URL("http://a.example/").Origin(), func(_ []byte, r *nested) error { at = r.Due; return nil })
 			return at
 		}
 		was := due()
@@ -168,6 +168,45 @@ func TestNestedDataTxtShift(t *testing.T) {
 		}
 		if _, err := b.s.tx.CreateBucket(bucketNested); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// A nested file that is forgotten is gone from the catalogue; let in again, it is due with the file that leads to it. What became of
+// each is told.
+func TestNestedDataTxtForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := nestedBench(t)
+		offer := func() {
+			b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1), nestedErrand("http://a.example/y/data.txt", 1)}})
+		}
+		offer()
+		read := crawl.Probe{State: crawl.ProbeRead, Status: 200, Fresh: 24 * time.Hour}
+		if got := b.asked(read); len(got) != 2 {
+			t.Fatal(got)
+		}
+		told := func() string {
+			return fmt.Sprint(b.s.nestedInfos(b.s.hosts["a.example"], canon.URL("http://a.example/").Origin()))
+		}
+		if got, want := told(), "[{http://a.example/x/data.txt read } {http://a.example/y/data.txt read }]"; got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
+		pass := func(forgotten ...string) {
+			b.respec(func(s *crawl.Spec) { s.Forgotten = forgotten })
+			for b.refillSome() {
+			}
+		}
+		pass("http://a.example/x/")
+		if got, want := told(), "[{http://a.example/x/data.txt refused forgotten} {http://a.example/y/data.txt read }]"; got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
+		pass()
+		if o := b.s.hosts["a.example"].Origins[0]; !o.DataDue.IsZero() {
+			t.Errorf("the file that leads to it is due %v, want now", o.DataDue)
+		}
+		offer()
+		if got := fmt.Sprint(b.asked(read)); got != "[http://a.example/x/data.txt]" {
+			t.Errorf("asked for %s, want what was let in again", got)
 		}
 	})
 }

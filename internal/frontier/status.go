@@ -272,7 +272,7 @@ func (s *shard) hostInfo(h *host, now time.Time) crawl.HostInfo {
 		case robots.ClaimTarget:
 			ri.Claim = c.Target.String()
 		}
-		ri.DataTxt = o.Data.String()
+		ri.DataTxt, ri.Nested = o.Data.String(), s.nestedInfos(h, o.Origin)
 		hi.Robots = append(hi.Robots, ri)
 		if main < 0 || o.Ready > h.Origins[main].Ready || !o.History.Fetched.IsZero() && h.Origins[main].History.Fetched.IsZero() {
 			main = i

@@ -40,7 +40,7 @@ var (
 	bucketSitemaps  = []byte("sitemaps")  // host id, URL, origin → what is known of a sitemap (sitemaps.go)
 	bucketSitequeue = []byte("sitequeue") // host id, URL, origin → nothing: sitemaps that are to be read
 
-	bucketNested = []byte("nested") // host id, URL → until when what is known of a nested data.txt holds (nested.go)
+	bucketNested = []byte("nested") // host id, URL → what is known of a nested data.txt (nested.go)
 	bucketRUP    = []byte("rup")    // host id, origin → what is known of a site that tells of its updates (rup.go)
 
 	bucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
