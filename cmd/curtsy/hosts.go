@@ -75,5 +75,5 @@ func sitemapsNote(list []crawl.SitemapInfo) string {
 	if read == 0 {
 		return ""
 	}
-	return strconv.Itoa(read) + " sitemaps read, naming " + strconv.Itoa(pages) + " pages"
+	return "sitemaps read: " + strconv.Itoa(read) + ", naming " + strconv.Itoa(pages) + " pages"
 }

@@ -91,7 +91,8 @@ func (s *shard) retrySitemaps(now time.Time) error {
 		if now.Before(r.at) || h == nil || failed != nil {
 			return h == nil
 		}
-		if s.tx.Bucket(bucketSitequeue).Get(r.key) == nil {
+		e, ok := s.sitemapErrand(r.key, &sitemap{})
+		if ok && s.readsSitemap(h, e.URL) && s.tx.Bucket(bucketSitequeue).Get(r.key) == nil {
 			failed = s.queueSitemap(h, r.key, now)
 		}
 		return true

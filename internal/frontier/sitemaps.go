@@ -91,6 +91,12 @@ func (j *judge) readsSitemaps() bool {
 	return j.spec.Sitemaps && j.spec.MaxDepth != 0 && j.spec.Scope != "page"
 }
 
+// readsSitemap reports whether the sitemap u on h is read: those of mirrors and of what was forgotten are not.
+func (s *shard) readsSitemap(h *host, u canon.URL) bool {
+	i, known := h.originIndex(u.Origin())
+	return s.j.readsSitemaps() && !s.j.forgotten.Has(u) && !(known && h.Origins[i].Mirror.mirrored())
+}
+
 // askSitemaps asks for the sitemaps that an origin's robots.txt names, or for the one at the conventional place, unless the
 // same file had that done lately. Whoever has read one lately does nothing. The sitemaps of a mirror are not used while it is one.
 func (s *shard) askSitemaps(h *host, o *origin, now time.Time) error {
@@ -147,10 +153,7 @@ func (s *shard) askSitemaps(h *host, o *origin, now time.Time) error {
 
 // addSitemap notes that a sitemap is to be read, unless it was lately, or its host has too many. Asked twice, it is done once.
 func (s *shard) addSitemap(h *host, e crawl.Errand, now time.Time) error {
-	if !s.j.readsSitemaps() || e.Hop > sitemapIndexes || s.j.forgotten.Has(e.URL) {
-		return nil
-	}
-	if i, ok := h.originIndex(e.URL.Origin()); ok && h.Origins[i].Mirror.mirrored() {
+	if e.Hop > sitemapIndexes || !s.readsSitemap(h, e.URL) {
 		return nil
 	}
 	key := sitemapKey(h.ID, &e)

@@ -449,6 +449,10 @@ func TestSitemapsOfAMirror(t *testing.T) {
 		if got := fmt.Sprint(b.sitemapsOf("x.example")); got != "[https://x.example/s.xml for https://x.example]" || h.SitemapsDue != 1 {
 			t.Errorf("while it is a mirror: %s, %d due", got, h.SitemapsDue)
 		}
+		b.s.retries = append(b.s.retries, sitemapRetryAt{key: sitemapKey(h.ID, &crawl.Errand{URL: "http://x.example/s.xml", Origin: canon.URL("http://x.example/").Origin()})})
+		if err := b.s.sitemapUpkeep(time.Now()); err != nil || len(b.s.retries) != 0 || h.SitemapsDue != 1 {
+			t.Errorf("tried once more while it is a mirror: %v, %d due, %v", b.s.retries, h.SitemapsDue, err)
+		}
 		time.Sleep(24 * time.Hour)
 		b.learned("http://x.example", "Sitemap: /s.xml\nSitemap: /t.xml\n", crawl.VisitID{})
 		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://x.example/s.xml", Origin: canon.URL("http://y.example/").Origin()}}})
