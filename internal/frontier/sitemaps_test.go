@@ -139,6 +139,14 @@ func TestSitemapsLeftAlone(t *testing.T) {
 	if own, other := b.s.hosts["a.example"].Sitemaps, b.s.hosts["b.example"].Sitemaps; own != maxOwnSitemaps || other != maxOtherSitemaps {
 		t.Errorf("%d sitemaps of its own and %d of another host's by one robots.txt", own, other)
 	}
+	h := b.s.hosts["b.example"]
+	h.Sitemaps = maxHostSitemaps - 1
+	for _, path := range []string{"last", "late", "later"} {
+		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://b.example/" + canon.URL(path), Origin: canon.URL("http://b.example/").Origin()}}})
+	}
+	if h.Sitemaps != maxHostSitemaps || h.SitemapsDue != maxOtherSitemaps+1 {
+		t.Errorf("%d sitemaps of one host, %d due", h.Sitemaps, h.SitemapsDue)
+	}
 }
 
 // An index of many: they wait on disk, a crash forgets none, and in the end each was read once.
