@@ -130,6 +130,29 @@ func TestMirrorsMainDecides(t *testing.T) {
 	m.explained("refused mirror", theirs...)
 }
 
+// It is by pages which both hosts let us have that they are compared, however many others are known before.
+func TestMirrorsComparedByOtherPages(t *testing.T) {
+	t.Parallel()
+	copy := apart("copy", m0, 4, false)
+	m := newMirrors(t, 4, main(m0, ""), copyOf(m0, copy, ""))
+	own := m.pages(m0)
+	text := "User-agent: *\nDisallow: /$\n"
+	for _, u := range own[1:5] {
+		text += "Disallow: " + pathOf(u) + "\n"
+	}
+	m.web.SetRobots(m0, text, func(path, _ string) bool { return slices.Contains(own[:5], "http://"+m0+path) })
+	m.crawl(append(m.pages(copy), own...)...)
+	m.want(nil, append(m.pages(copy), own[5]))
+	m.later(25 * time.Hour)
+	m.says(copy, hostLine(m0))
+	m.crawl("http://" + copy + "/new.html")
+	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 1/1"}, m.glued(m0, copy)[5:])
+	m.quiet(copy)
+	if got := m.asked(m0); !slices.Equal(got, []string{"/new.html"}) {
+		t.Errorf("%q were asked of the main host", got)
+	}
+}
+
 func pathOf(u string) string { return "/" + strings.SplitN(u, "/", 4)[3] }
 
 // A chain that is learned late, and by all of its members at once: everything is glued to its end.

@@ -87,7 +87,7 @@ func (s *shard) mirrorEnv(h *host, i int, now time.Time) *mirrorEnv {
 	_, refresh := o.state(now)
 	e := &mirrorEnv{x: o.Origin, now: now, refresh: refresh}
 	e.inScope = func(main canon.Origin) bool { return s.mirrorInScope(h, i, main) }
-	e.pages = func() []mirrorSample { return s.mirrorPages(h, i) }
+	e.pages = func(n int, skip []string) []mirrorSample { return s.mirrorPages(h, i, n, skip) }
 	e.moved = func() []string { return s.movedPaths(h, i, o.Mirror.Main) }
 	e.size = func() crawl.Claim { return crawl.Claim{URLs: s.originPages(h, i), Led: int(o.Led)} }
 	return e
@@ -132,9 +132,9 @@ func (s *shard) mirrorInScope(h *host, i int, main canon.Origin) bool {
 	return found
 }
 
-// mirrorPages are pages of an origin that can be compared: those stored, then those that its rules let us fetch; the root
-// first.
-func (s *shard) mirrorPages(h *host, i int) []mirrorSample {
+// mirrorPages are up to n pages of an origin that can be compared, without some: those stored, then those that its rules let us fetch;
+// the root first.
+func (s *shard) mirrorPages(h *host, i, n int, skip []string) []mirrorSample {
 	o := &h.Origins[i]
 	// An old copy will do: whoever fetches the page reads robots.txt first.
 	state, _ := o.state(time.Now())
@@ -143,21 +143,24 @@ func (s *shard) mirrorPages(h *host, i int) []mirrorSample {
 	var stored, open []mirrorSample
 	s.someOf(h, i, func(r *record) bool {
 		p := mirrorSample{Path: r.URL.PathQuery()}
+		if slices.Contains(skip, p.Path) {
+			return false
+		}
 		p.Open = had && rules.Match(p.Path).Allowed
 		switch {
 		case r.storedAs() != 0:
 			p.Ours = mirrorPage{Known: true, Status: 200, Digest: r.storedAs()}
 			stored = append(stored, p)
 		case p.Open && r.Class != crawl.Redirected && r.Class != crawl.Failed && r.Reason != crawl.ReasonForgotten:
-			if open = append(open, p); len(open) > mirrorPages {
-				open = open[:mirrorPages]
+			if open = append(open, p); len(open) > n {
+				open = open[:n]
 			}
 		}
-		return len(stored) >= mirrorPages
+		return len(stored) >= n
 	})
 	all := append(stored, open...)
 	slices.SortStableFunc(all, func(a, b mirrorSample) int { return isRoot(b) - isRoot(a) })
-	return all[:min(len(all), mirrorPages)]
+	return all[:min(len(all), n)]
 }
 
 func isRoot(p mirrorSample) int {

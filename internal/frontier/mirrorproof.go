@@ -3,6 +3,7 @@ package frontier
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/likeness"
@@ -20,6 +21,7 @@ type mirrorSample struct {
 // mirrorPage is what is known of a page: of one that is stored its digest, of one fetched to be compared more.
 type mirrorPage struct {
 	Known    bool   `json:"known,omitempty"`
+	Closed   bool   `json:"closed,omitempty"` // to us, by robots.txt
 	Status   int    `json:"status,omitempty"` // 0: it was not had
 	Digest   uint64 `json:"digest,omitempty"`
 	Likeness uint64 `json:"likeness,omitempty"`
@@ -42,25 +44,57 @@ func (s *mirrorSample) same() bool {
 // compare asks for pages of X and the same pages of main. Copies that are stored will do, but not to renew evidence when X's rules
 // let us see what its pages are now: what was the same once proves nothing.
 func (m *mirror) compare(e *mirrorEnv, trial string, main canon.Origin) {
-	m.End, m.Walk, m.Round, m.Samples = main, nil, 0, e.pages()
+	m.End, m.Walk, m.Round, m.Samples, m.Closed = main, nil, 0, e.pages(mirrorPages, nil), nil
 	m.try(e, trial)
 	if m.mirrored() && slices.ContainsFunc(m.Samples, func(s mirrorSample) bool { return s.Open }) {
 		m.Round = 1
 		m.Samples = slices.DeleteFunc(m.Samples, func(s mirrorSample) bool { return !s.Open })
 	}
 	for i := range m.Samples {
-		s := &m.Samples[i]
-		if m.Round == 1 {
-			s.Ours = mirrorPage{}
-		}
-		e.ask(crawl.ErrandSample, main, s.Path, m.Round)
-		if !s.Ours.Known {
-			e.ask(crawl.ErrandSample, e.x, s.Path, m.Round)
-		}
+		m.askFor(e, &m.Samples[i])
 	}
 	if len(m.Samples) == 0 {
 		m.judge(e)
 	}
+}
+
+// askFor asks for a page on both origins, unless X's is known and will do.
+func (m *mirror) askFor(e *mirrorEnv, s *mirrorSample) {
+	if m.Round == 1 {
+		s.Ours = mirrorPage{}
+	}
+	e.ask(crawl.ErrandSample, m.End, s.Path, m.Round)
+	if !s.Ours.Known {
+		e.ask(crawl.ErrandSample, e.x, s.Path, m.Round)
+	}
+}
+
+// tryOthers asks for other pages in the place of those that main's rules keep from us: it is by pages which both let us have that the
+// two are compared. It reports whether there are any.
+func (m *mirror) tryOthers(e *mirrorEnv) bool {
+	closed := len(m.Closed)
+	m.Samples = slices.DeleteFunc(m.Samples, func(s mirrorSample) bool {
+		if s.Theirs.Closed {
+			m.Closed = append(m.Closed, s.Path)
+		}
+		return s.Theirs.Closed
+	})
+	if len(m.Closed) == closed || len(m.Closed) >= mirrorClosed {
+		return false
+	}
+	tried := slices.Clone(m.Closed)
+	for i := range m.Samples {
+		tried = append(tried, m.Samples[i].Path)
+	}
+	others := slices.DeleteFunc(e.pages(len(m.Closed)-closed, tried), func(s mirrorSample) bool { return m.Round == 1 && !s.Open })
+	for i := range others {
+		m.askFor(e, &others[i])
+	}
+	m.Samples = append(m.Samples, others...)
+	if len(others) > 0 {
+		m.try(e, m.Trial)
+	}
+	return len(others) > 0
 }
 
 // sampled takes in a page that was asked for.
@@ -80,7 +114,8 @@ func (m *mirror) sampled(e *mirrorEnv, u canon.URL, hop int, got crawl.Sample) {
 	if page.Known {
 		return
 	}
-	*page = mirrorPage{true, got.Status, got.Digest, got.Likeness}
+	closed := got.Status == 0 && strings.HasPrefix(got.Reason, string(crawl.ReasonRobots)+":")
+	*page = mirrorPage{Known: true, Closed: closed, Status: got.Status, Digest: got.Digest, Likeness: got.Likeness}
 	if m.Trial == trialRedirect {
 		m.redirectSaid(e, &m.Samples[i], got)
 	}
@@ -96,6 +131,9 @@ func (m *mirror) sampled(e *mirrorEnv, u canon.URL, hop int, got crawl.Sample) {
 func (m *mirror) judge(e *mirrorEnv) {
 	if m.Trial == trialRedirect {
 		m.judgeRedirect(e)
+		return
+	}
+	if m.tryOthers(e) {
 		return
 	}
 	compared, same := 0, 0

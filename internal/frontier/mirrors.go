@@ -37,6 +37,7 @@ const (
 const (
 	maxMirrorHops = 5                   // from claim to claim (§2.4)
 	mirrorPages   = 5                   // how many pages are compared
+	mirrorClosed  = 20                  // how many may turn out to be closed to us on the main host before no others are tried
 	mirrorProof   = 30 * 24 * time.Hour // how long evidence lasts, and how long a main host may be away
 	mirrorAnswer  = pendingMax          // how long an answer is waited for
 	mirrorSettle  = 5 * time.Second     // from the first page that could be compared to the comparison: there are more soon
@@ -71,6 +72,7 @@ type mirror struct {
 	End     canon.Origin   `json:"end,omitzero"`      // the origin X is compared with
 	Larger  bool           `json:"larger,omitempty"`  // trialTwin: End is to be the main host
 	Samples []mirrorSample `json:"samples,omitempty"` // the pages compared
+	Closed  []string       `json:"closed,omitempty"`  // paths of others, which End's rules keep from us
 	Round   int            `json:"round,omitempty"`   // 1: what is known already does not do, and is fetched
 	Asked   time.Time      `json:"asked,omitzero"`
 
@@ -93,9 +95,9 @@ type mirrorEnv struct {
 	now     time.Time
 	refresh time.Time // when X's robots.txt will be old
 	inScope func(canon.Origin) bool
-	pages   func() []mirrorSample // up to mirrorPages of X's pages that can be compared, the root first
-	moved   func() []string       // paths of X that have moved for good, the root first; up to mirrorPages
-	size    func() crawl.Claim    // URLs and Led of X
+	pages   func(n int, skip []string) []mirrorSample // up to n of X's pages that can be compared, the root first, without these paths
+	moved   func() []string                           // paths of X that have moved for good, the root first; up to mirrorPages
+	size    func() crawl.Claim                        // URLs and Led of X
 
 	asks []crawl.Errand // asked for in this step; without ReplyShard
 }
@@ -133,7 +135,7 @@ func (m *mirror) confirm(e *mirrorEnv, main canon.Origin, by, evidence string) {
 
 // rest ends the examination under way and says when to look again.
 func (m *mirror) rest(e *mirrorEnv) {
-	m.Trial, m.Walk, m.End, m.Larger, m.Samples, m.Round, m.Asked = "", nil, canon.Origin{}, false, nil, 0, time.Time{}
+	m.Trial, m.Walk, m.End, m.Larger, m.Samples, m.Closed, m.Round, m.Asked = "", nil, canon.Origin{}, false, nil, nil, 0, time.Time{}
 	m.Due, m.Soon = time.Time{}, false
 	switch {
 	case m.mirrored() && m.By != byClaim:

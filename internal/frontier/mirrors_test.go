@@ -81,7 +81,7 @@ func (w *mirrorWorld) env(x canon.Origin) *mirrorEnv {
 	return &mirrorEnv{
 		x: x, now: w.now, refresh: w.now.Add(24 * time.Hour),
 		inScope: func(o canon.Origin) bool { s := w.site(o); return s == nil || !s.outside },
-		pages: func() (list []mirrorSample) {
+		pages: func(n int, skip []string) (list []mirrorSample) {
 			s := w.site(x)
 			paths := map[string]bool{}
 			for p := range s.pages {
@@ -100,7 +100,7 @@ func (w *mirrorWorld) env(x canon.Origin) *mirrorEnv {
 				if text, ok := s.stored[p]; ok {
 					m.Ours = mirrorPage{Known: true, Status: 200, Digest: digestOf(text)}
 				}
-				if (m.Open || m.Ours.Known) && len(list) < mirrorPages {
+				if (m.Open || m.Ours.Known) && len(list) < n && !slices.Contains(skip, p) {
 					list = append(list, m)
 				}
 			}
@@ -347,6 +347,14 @@ func TestMirrorSituations(t *testing.T) {
 		{"no page known and the files differ", map[string]*site{
 			"a.example": {robots: hostLine("b.example")}, "b.example": {robots: hostLine("b.example") + "Disallow: /x\n"},
 		}, map[string]string{"a.example": "unconfirmed: no-evidence"}, nil},
+		{"M's rules forbid the first pages known: others are compared", map[string]*site{
+			"a.example": {robots: hostLine("b.example"), stored: copyPages(8)},
+			"b.example": {robots: "User-agent: *\nDisallow: /$\nDisallow: /1\nDisallow: /2\nDisallow: /3\nDisallow: /4\nDisallow: /6\n", pages: copyPages(8)},
+		}, map[string]string{"a.example": "mirror of b.example by pages 3/3"}, map[string]int{"http://b.example": 3}},
+		{"and no end of forbidden pages is tried", map[string]*site{
+			"a.example": {robots: hostLine("b.example"), stored: copyPages(60)},
+			"b.example": {robots: "User-agent: *\nDisallow: /\nAllow: /9\n", pages: copyPages(60)},
+		}, map[string]string{"a.example": "unconfirmed: no-evidence"}, map[string]int{}},
 		{"M's rules forbid every page", map[string]*site{
 			"a.example": {robots: hostLine("b.example"), stored: page}, "b.example": {robots: "User-agent: *\nDisallow: /\n", pages: page},
 		}, map[string]string{"a.example": "unconfirmed: no-evidence"}, nil},
