@@ -51,6 +51,9 @@ func (s *shard) hint(h *host, k, v []byte, mod int64, source crawl.Source, now t
 	if mod <= 0 || mod > now.Add(hintAhead).Unix() {
 		return nil
 	}
+	if source == crawl.SourceRUP {
+		mod++ // the end of that second: a report says what changed before it came, and may have come within the second of a fetch
+	}
 	r, err := decodeRecord(k, v)
 	if err != nil || r.Class != crawl.Stored || mod*1000 <= r.FetchedAt || r.Next == 0 || r.Pace == paceHint {
 		return err

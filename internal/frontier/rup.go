@@ -90,6 +90,7 @@ type rupSite struct {
 	Gaps    int64     `json:"gaps,omitempty"`    // reports that were found missing, in all
 	Whole   int64     `json:"whole,omitempty"`   // full re-crawls, since what changed could not be had
 	Strange int64     `json:"strange,omitempty"` // reports to another address than it was told, and entries that are not its own
+	WholeAt time.Time `json:"whole_at,omitzero"` // when the last began
 	Anew    []byte    `json:"anew,omitempty"`    // while pages are planned for a full re-crawl: the key to go on from
 }
 
@@ -208,7 +209,7 @@ func shiftSites(tx *bolt.Tx, d time.Duration) error {
 		if err := json.Unmarshal(v, &r); err != nil {
 			return fmt.Errorf("%w: site %q: %w", errUnreadable, k[4:], err)
 		}
-		times := []*time.Time{&r.Info, &r.InfoDue, &r.Asked, &r.Retry, &r.Since, &r.RegisterAt, &r.ModifyAt, &r.Tick, &r.Index, &r.Poll, &r.Covered, &r.Good,
+		times := []*time.Time{&r.Info, &r.InfoDue, &r.Asked, &r.Retry, &r.Since, &r.RegisterAt, &r.ModifyAt, &r.Tick, &r.Index, &r.Poll, &r.Covered, &r.Good, &r.WholeAt,
 			&r.Report.At}
 		if q := r.Seq; q != nil {
 			times = append(times, &q.Heard, &q.Good, &q.New, &q.GapAt, &q.Begun, &q.Retry)

@@ -199,6 +199,9 @@ func TestRUPGapTooOld(t *testing.T) {
 			w.change(day)
 			w.remove(50 + day)
 			w.run(testDay)
+			if day == 2 {
+				w.checkFresh() // all was asked for as soon as that was known to be needed
+			}
 		}
 		w.run(3 * testDay)
 		w.checkFresh()

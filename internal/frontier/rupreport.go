@@ -114,7 +114,7 @@ func (s *shard) applyGone(l *crawl.Links, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if r.Class != crawl.Stored || r.Next == 0 || r.Gone || l.Mods[i]*1000 <= r.FetchedAt {
+		if r.Class != crawl.Stored || r.Next == 0 || r.Gone || (l.Mods[i]+1)*1000 <= r.FetchedAt {
 			continue
 		}
 		r.Gone = true
@@ -138,6 +138,9 @@ func (s *shard) toldUntil(h *host, rec *record) int64 {
 	if r == nil || rec.Class != crawl.Stored || rec.Pace == paceNow || rec.Pace == paceHint || !s.j.rupOn() || !r.registered() && !r.polled() {
 		return 0
 	}
+	if rec.FetchedAt < r.WholeAt.UnixMilli() && !r.WholeAt.IsZero() {
+		return 0 // all of the site is asked for again
+	}
 	latency, _ := s.latencyOf(r)
 	if r.registered() {
 		latency = r.Agreed
@@ -155,7 +158,7 @@ func (s *shard) toldUntil(h *host, rec *record) int64 {
 func (s *shard) reindexSite(r *rupSite, now time.Time) error {
 	s.log.Info("a site cannot tell what changed: all its pages are asked for again", "site", r.origin().String())
 	r.Whole++
-	r.Covered, r.Good = now, now
+	r.Covered, r.Good, r.WholeAt = now, now, now
 	r.Anew = r.h.ID.append(nil)
 	s.replanning = true
 	return s.putSite(r, now)

@@ -1,6 +1,7 @@
 package simweb
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,6 +16,10 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 		method: hr.Method, host: hr.Host, path: hr.URL.RequestURI(), agent: hr.UserAgent(),
 		accepts: hr.Header.Get("Accept-Encoding"), ifNoneMatch: hr.Header.Get("If-None-Match"),
 		byteRange: hr.Header.Get("Range"), ifRange: hr.Header.Get("If-Range"), peer: addressOf(hr.RemoteAddr), secure: hr.TLS != nil,
+	}
+	if q.method == "POST" {
+		body, _ := io.ReadAll(io.LimitReader(hr.Body, maxForm))
+		q.form = string(body)
 	}
 	s := w.byName[normalHost(q.host)]
 	entry := w.log.begin(w.facts(s, &q, start))

@@ -23,7 +23,8 @@ type overrides struct {
 
 type override struct {
 	reply
-	etag string // what a request for another copy names to be told that there is none; "" answers every request in full
+	serve func(method, form string) Answer // makes the reply anew for each request; nil: it stands
+	etag  string                           // what a request for another copy names to be told that there is none; "" answers every request in full
 }
 
 // Override lets a URL of the web, robots.txt too, answer otherwise from now on; nil restores what was there. An
@@ -41,6 +42,30 @@ func (w *Web) Override(rawURL string, a *Answer) {
 		delete(o.at, host+path)
 		return
 	}
+	o.set(host+path, a.override())
+}
+
+// Handle lets f answer a URL of the web from now on: what is posted to it too, as a form of at most 64 KiB. f is called concurrently.
+func (w *Web) Handle(rawURL string, f func(method, form string) Answer) {
+	host, path, ok := w.split(rawURL)
+	if !ok {
+		panic("simweb: handler of " + rawURL + ", which is no http URL")
+	}
+	w.overrides.mu.Lock()
+	defer w.overrides.mu.Unlock()
+	w.overrides.set(host+path, override{serve: f})
+}
+
+// set is called with mu held.
+func (o *overrides) set(key string, r override) {
+	if o.at == nil {
+		o.at = make(map[string]override)
+	}
+	o.at[key] = r
+	o.any.Store(true)
+}
+
+func (a *Answer) override() override {
 	r := override{reply: reply{status: a.Status, ctype: a.ContentType, body: []byte(a.Body)}}
 	if r.status == 0 {
 		r.status = 200
@@ -54,11 +79,7 @@ func (w *Web) Override(rawURL string, a *Answer) {
 			r.etag = strings.TrimSpace(value)
 		}
 	}
-	if o.at == nil {
-		o.at = make(map[string]override)
-	}
-	o.at[host+path] = r
-	o.any.Store(true)
+	return r
 }
 
 func (o *overrides) reply(s *site, q *request) (reply, bool) {
@@ -66,8 +87,15 @@ func (o *overrides) reply(s *site, q *request) (reply, bool) {
 		return reply{}, false
 	}
 	o.mu.RLock()
-	defer o.mu.RUnlock()
 	r, ok := o.at[s.name+q.path]
+	o.mu.RUnlock()
+	switch {
+	case r.serve != nil:
+		a := r.serve(q.method, q.form)
+		r = a.override()
+	case q.method != "GET" && q.method != "HEAD":
+		return reply{}, false // for the others there is one answer only
+	}
 	if r.etag != "" && r.etag == q.ifNoneMatch {
 		return reply{status: 304, header: r.header}, ok
 	}

@@ -42,12 +42,13 @@ func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 	if s == nil {
 		return plain(404, "no such host here\n")
 	}
-	if q.method != "GET" && q.method != "HEAD" {
+	r, ok := w.overrides.reply(s, q)
+	if q.method != "GET" && q.method != "HEAD" && !ok {
 		r := plain(405, "only GET and HEAD\n")
 		r.header = "Allow: GET, HEAD\r\n"
 		return r
 	}
-	if r, ok := w.overrides.reply(s, q); ok {
+	if ok {
 		return r
 	}
 	if q.path == "/robots.txt" {

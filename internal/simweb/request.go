@@ -20,6 +20,7 @@ type request struct {
 	reused             bool // its connection carried a request before
 	close              bool // the client wants the connection closed afterwards
 	length             int64
+	form               string // the body of a POST
 }
 
 // headLimit is the size of a request's longest line, and maxHeaders the number of its header lines.
@@ -109,6 +110,21 @@ func readRequest(br *bufio.Reader, q *request) error {
 		q.accepts = ""
 	}
 	return nil
+}
+
+// maxForm is the longest body of a POST that a handler is given.
+const maxForm = 64 << 10
+
+// readForm reads the body of a POST, if it is short.
+func readForm(br *bufio.Reader, q *request) error {
+	q.form = ""
+	if q.method != "POST" || q.length > maxForm {
+		return nil
+	}
+	body := make([]byte, q.length)
+	_, err := io.ReadFull(br, body)
+	q.form, q.length = string(body), 0
+	return err
 }
 
 // readLine is the next line without its end.

@@ -124,6 +124,9 @@ func (s *Server) serve(c net.Conn) {
 			}
 			return
 		}
+		if readForm(br, &q) != nil {
+			return
+		}
 		q.reused = n > 0
 		if !s.exchange(&wire{conn: conn, br: br}, &q, head) {
 			return
