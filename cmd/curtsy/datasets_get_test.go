@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
@@ -126,6 +127,16 @@ func verified(t *testing.T, out string, d simweb.Dataset) {
 	sums, err := os.ReadFile(filepath.Join(out, "SHA256SUMS"))
 	if err != nil || string(sums) != d.SHA256+"  rivers.csv\n" {
 		t.Errorf("SHA256SUMS: %q, %v; the origin's is %s", sums, err, d.SHA256)
+	}
+	pack, err := os.ReadFile(filepath.Join(out, "datapackage.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It is a Data Package to our own reader.
+	claims, err := catalog.ReadJSON(pack, catalog.Document{URL: "http://k.example/datapackage.json"})
+	if err != nil || len(claims) != 1 || claims[0].License != d.License || claims[0].Title != d.Title || len(claims[0].Files) != 1 ||
+		claims[0].Files[0].SHA256 != d.SHA256 || *claims[0].Files[0].Bytes != int64(d.Bytes) {
+		t.Errorf("read back: %+v, %v", claims, err)
 	}
 	curtsy(t, 0, "datasets", "verify", out)
 }

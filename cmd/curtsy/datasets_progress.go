@@ -40,7 +40,8 @@ func downloadText(p download.Progress, took time.Duration) string {
 	if p.Of >= 0 {
 		have += " of " + sizeText(p.Of)
 	}
-	return fmt.Sprintf("%s: %s · %d of %d files · %s/s", short(clean(p.Name), 30), have, p.Over, p.Files, sizeText(int64(float64(p.Bytes)/max(took.Seconds(), 0.1))))
+	rate := sizeText(int64(float64(p.Bytes) / max(took.Seconds(), 0.1)))
+	return fmt.Sprintf("%s: %s · %d of %d files · %s/s", short(clean(p.Name), 30), have, p.Over, p.Files, rate)
 }
 
 // clear takes the line off the screen.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/download"
 )
 
 // sets are answers with these datasets and nothing else.
@@ -73,5 +75,16 @@ func TestDatasetsChosen(t *testing.T) {
 		if strings.Join(got, " ") != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s %s: %v, %v", c.licenses, c.ids, got, err)
 		}
+	}
+}
+
+func TestDownloadText(t *testing.T) {
+	p := download.Progress{Files: 3, Over: 1, Bytes: 30 << 20, Name: "rain\x1b[2J of may.csv", Have: 12 << 20, Of: 40 << 20}
+	if got := downloadText(p, 10*time.Second); got != "rain[2J of may.csv: 12 MiB of 40 MiB · 1 of 3 files · 3.0 MiB/s" {
+		t.Errorf("%q", got)
+	}
+	p.Of, p.Name = -1, strings.Repeat("x", 200)
+	if got := downloadText(p, 0); len([]rune(got)) > 80 || !strings.Contains(got, "…: 12 MiB · ") {
+		t.Errorf("%q", got)
 	}
 }

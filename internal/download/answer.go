@@ -35,6 +35,9 @@ type answer struct {
 	why       string
 }
 
+// hasBody reports whether the body is the file's, all or a piece of it.
+func (a *answer) hasBody() bool { return a.meaning == piece || a.meaning == whole }
+
 // asked is the request an answer is for.
 type asked struct {
 	ranged   bool

@@ -4,9 +4,9 @@
 //	results, err := download.Get(ctx, files, download.Options{Dir: "out", Visit: visit})
 //
 // A file is asked for in pieces (Range, RFC 9110 §14), each under a visit of its own to its host, so that a crawl of the same host
-// goes on between them; a slow host is asked for smaller ones. What is there of it stands in NAME.part, and NAME.part.json says how much of that is safe on disk, what
-// its digest is and by which validator the rest can be asked for: whatever ends the process, the next Get goes on from there. When the
-// server says that the file is another one now, it is begun again from its first byte.
+// goes on between them; a slow host is asked for smaller ones. What is there of it stands in NAME.part, and NAME.part.json says how
+// much of that is safe on disk, what its digest is and by which validator the rest can be asked for: whatever ends the process, the
+// next Get goes on from there. When the server says that the file is another one now, it is begun again from its first byte.
 //
 // NAME itself appears in one step, once all of the file is on disk and its length and digest are known; a digest that the catalogue
 // announces must be that of the file, else it is kept aside as NAME.mismatch. SHA256SUMS (for sha256sum -c) and datapackage.json

@@ -209,8 +209,8 @@ func (j *job) visit(ctx context.Context, o canon.Origin, do func(Getter) error) 
 		return do(v)
 	})
 	if waiting.Err() != nil && ctx.Err() == nil {
-		return fail("%s could not be asked within %v: it, or its robots.txt, wants to be left alone (curtsy hosts); the same command goes on later",
-			o.Host, j.opt.MaxWait)
+		return fail("no visit to %s was granted within %v: it, or its robots.txt, wants to be left alone, or the crawl is paused "+
+			"(curtsy hosts, curtsy status); the same command goes on later", o.Host, j.opt.MaxWait)
 	}
 	return err
 }

@@ -132,7 +132,7 @@ func (t *transfer) request(ctx context.Context, v Getter) error {
 	case err != nil && got.Status == 0:
 		return &later{err.Error()}
 	}
-	if took := t.head.meaning == piece || t.head.meaning == whole; took {
+	if t.head.hasBody() {
 		return t.took(got, err)
 	}
 	return t.follow()
@@ -169,10 +169,10 @@ func sameFile(final string, u canon.URL) bool {
 // accept looks at the head of an answer and says whether its body is wanted. It may be called again for the same request.
 func (t *transfer) accept(status int, h http.Header) bool {
 	t.head = t.asked.read(status, h)
-	if t.head.meaning == piece || t.head.meaning == whole {
+	if t.head.hasBody() {
 		t.began, t.bad = time.Now(), t.start()
 	}
-	return t.bad == nil && (t.head.meaning == piece || t.head.meaning == whole)
+	return t.bad == nil && t.head.hasBody()
 }
 
 // start makes ready for a body: from the beginning, or where the last one ended.
@@ -204,7 +204,8 @@ func (t *transfer) start() error {
 func (t *transfer) anew(st state) error {
 	if t.p.n > 0 {
 		if t.restarts++; t.restarts > maxRestarts {
-			return fail("it was begun anew %d times: the server sends no ranges of it, or another copy each time, and it does not come whole within the time of one answer", maxRestarts)
+			return fail("it was begun anew %d times: the server sends no ranges of it, or another copy each time, and it does not come whole "+
+				"within the time of one answer", maxRestarts)
 		}
 		t.j.opt.Log.Info("a file is begun anew: the server cannot continue it, or has another copy", "url", t.at, "had", t.p.n)
 	}
