@@ -89,8 +89,13 @@ func (f *Fetcher) SetSpec(spec crawl.Spec) error {
 }
 
 // forgotten reports whether nothing may be asked for under a URL any more, as of now: a visit keeps the spec it began with in all
-// else.
-func (f *Fetcher) forgotten(u canon.URL) bool { return f.cfg.Load().forgotten.Has(u) }
+// else. A robots.txt is forgotten with the whole of its origin only: a prefix that happens to begin as it does must not close the rest.
+func (f *Fetcher) forgotten(u canon.URL) bool {
+	if u.PathQuery() == "/robots.txt" {
+		u = u.Root()
+	}
+	return f.cfg.Load().forgotten.Has(u)
+}
 
 // Violations is how many requests were stopped at the last moment because they would have been impolite. It must be 0.
 func (f *Fetcher) Violations() int64 { return f.client.check.fired.Load() }

@@ -278,3 +278,23 @@ func TestHeldPageIsClosed(t *testing.T) {
 		t.Errorf("%+v: want it removed", p)
 	}
 }
+
+// Of a host of which a part is forgotten the rest is asked for, by the rules of its robots.txt, whatever that part is called.
+func TestForgottenPrefixLeavesRobots(t *testing.T) {
+	asked := make(chan string, 20)
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		http.NotFound(w, r)
+	})
+	d := newDesk(t, 1)
+	spec := testSpec(1, addr)
+	spec.Forgotten = []string{"http://h.test/r"}
+	startFetcher(t, d, spec, Options{})
+	out := d.outcome(d.grant(visitTo(t, "http://h.test/a", "http://h.test/rest")))
+	if got := classes(out); got != "failed/http-4xx refused/forgotten" || out.Requests != 2 {
+		t.Errorf("%s after %d requests", got, out.Requests)
+	}
+	if a, b := <-asked, <-asked; a != "/robots.txt" || b != "/a" {
+		t.Errorf("asked for %s, then %s", a, b)
+	}
+}
