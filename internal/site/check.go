@@ -32,7 +32,11 @@ func Check(ctx context.Context, o Options, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "rupinfo.txt:\n\n    %s\n\n", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n    "))
-	for _, path := range []string{rup.InfoPath, p.cgi.EscapedPath()} {
+	paths := []string{rup.InfoPath}
+	if p.cgi.Scheme == p.base.Scheme && portOf(p.cgi) == portOf(p.base) { // or robots go by another robots.txt
+		paths = append(paths, p.cgi.EscapedPath())
+	}
+	for _, path := range paths {
 		if !open(path) {
 			return fmt.Errorf("%s closes %s to robots: add \"Allow: %s\" for all of them", p.robots, path, path)
 		}

@@ -93,7 +93,7 @@ func (r *rootOf) net() (list []string) {
 	r.t.Helper()
 	n := r.tree().names
 	r.must(r.db.View(func(tx *bolt.Tx) error {
-		changes, _, done, err := fold(tx, nil, func(string) bool { return true })
+		changes, _, done, err := fold(tx, nil, maxPaths, func(string) bool { return true })
 		for _, c := range changes {
 			list = append(list, string(rune(c.kind))+" "+n.url(c.rel))
 		}

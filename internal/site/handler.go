@@ -14,7 +14,7 @@ import (
 )
 
 // maxRequests is how many requests are answered at once: a report is made in memory.
-const maxRequests = 16
+const maxRequests = 8
 
 // handler serves /rupinfo.txt, the CGI URL, and the page below it on which addresses are confirmed.
 func handler(s *rup.Server, cgi *url.URL, confirm http.Handler, count func(status int)) http.Handler {

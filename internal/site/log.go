@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/curtsy/curtsy/pkg/rup"
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -43,14 +44,14 @@ type change struct {
 
 // How much one report holds (§0), with room for what writing adds.
 const (
-	maxPaths = 50000
+	maxPaths = rup.MaxPaths
 	maxBytes = 7 << 20 // of paths, %-encoded
 )
 
 // fold puts together the lines behind since: each path once, with what the lines make of it for someone who saw it before them, in the
-// order of first mention. Paths for which wanted is false are left out. It stops before the report would be too big and says to which
-// position it came; done means that it came to the end.
-func fold(tx *bolt.Tx, since []byte, wanted func(rel string) bool) (list []change, upTo []byte, done bool, err error) {
+// order of first mention. Paths for which wanted is false are left out. It stops before there would be more than most paths or maxBytes
+// and says to which position it came; done means that it came to the end.
+func fold(tx *bolt.Tx, since []byte, most int, wanted func(rel string) bool) (list []change, upTo []byte, done bool, err error) {
 	type effect struct{ first, last kind }
 	effects, place, size := map[string]effect{}, map[string]int{}, 0
 	upTo = since
@@ -67,7 +68,7 @@ func fold(tx *bolt.Tx, since []byte, wanted func(rel string) bool) (list []chang
 			i, known := place[rel]
 			if !known {
 				size += len(escape(rel)) + 2
-				if len(list) == maxPaths || size > maxBytes {
+				if len(list) == most || size > maxBytes {
 					return squeeze(list), upTo, false, nil
 				}
 				i = len(list)

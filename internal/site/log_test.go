@@ -29,8 +29,10 @@ func (r *rootOf) baseline() {
 
 func (r *rootOf) commit(now time.Time, found ...finding) {
 	r.t.Helper()
-	_, err := commit(r.db, now, found)
-	r.must(err)
+	for batch := range slices.Chunk(found, batchMax) {
+		_, err := commit(r.db, now, batch)
+		r.must(err)
+	}
 }
 
 // What a report makes of several changes of one file.
@@ -81,7 +83,7 @@ func TestFoldAgainstModel(t *testing.T) {
 		}
 		got := map[string]kind{}
 		r.must(r.db.View(func(tx *bolt.Tx) error {
-			list, upTo, done, err := fold(tx, since, func(string) bool { return true })
+			list, upTo, done, err := fold(tx, since, maxPaths, func(string) bool { return true })
 			if !done || string(upTo) != string(end(tx)) {
 				t.Errorf("done %v at %x, want the end, %x", done, upTo, end(tx))
 			}
@@ -121,15 +123,15 @@ func TestFoldLimit(t *testing.T) {
 	}
 	r.commit(time.Now(), found...)
 	r.must(r.db.View(func(tx *bolt.Tx) error {
-		list, upTo, done, err := fold(tx, nil, func(rel string) bool { return rel != "0" })
+		list, upTo, done, err := fold(tx, nil, maxPaths, func(rel string) bool { return rel != "0" })
 		if len(list) != maxPaths || !done || err != nil {
 			t.Errorf("%d paths, done %v, %v; want all %d", len(list), done, err, maxPaths)
 		}
-		list, upTo, done, err = fold(tx, nil, func(string) bool { return true })
+		list, upTo, done, err = fold(tx, nil, maxPaths, func(string) bool { return true })
 		if len(list) != maxPaths || done || err != nil {
 			t.Errorf("%d paths, done %v, %v; want %d and more to come", len(list), done, err, maxPaths)
 		}
-		list, _, done, err = fold(tx, upTo, func(string) bool { return true })
+		list, _, done, err = fold(tx, upTo, maxPaths, func(string) bool { return true })
 		if len(list) != 1 || list[0].rel != fmt.Sprint(maxPaths) || !done || err != nil {
 			t.Errorf("%+v, done %v, %v; want the last path", list, done, err)
 		}
@@ -142,7 +144,7 @@ func TestFoldLimit(t *testing.T) {
 	}
 	r.commit(time.Now(), found...)
 	r.must(r.db.View(func(tx *bolt.Tx) error {
-		list, _, done, err := fold(tx, nil, func(rel string) bool { return len(rel) > 800 })
+		list, _, done, err := fold(tx, nil, maxPaths, func(rel string) bool { return len(rel) > 800 })
 		if len(list) < maxBytes/900 || len(list) > maxBytes/800 || done || err != nil {
 			t.Errorf("%d long paths, done %v, %v", len(list), done, err)
 		}

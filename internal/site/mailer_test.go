@@ -39,7 +39,7 @@ func (o *office) mailer() *mailer {
 	o.must(err)
 	return &mailer{
 		db: o.db, log: slog.New(slog.DiscardHandler), count: func(string) {}, wake: make(chan struct{}, 1),
-		reports: &reports{db: o.db, names: o.tree().names, base: base, robots: filepath.Join(o.dir, "robots.txt")},
+		reports: &reports{db: o.db, names: o.tree().names, base: base, robots: filepath.Join(o.dir, "robots.txt"), most: 100},
 		send: func(_ context.Context, w *waiting) error {
 			if err := o.say(w); err != nil {
 				return err
@@ -122,7 +122,7 @@ func TestReportsTooBigForOne(t *testing.T) {
 	o := newOffice(t)
 	o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
 	var found []finding
-	for i := range maxPaths + 5 {
+	for i := range 105 {
 		found = append(found, finding{rel: fmt.Sprintf("%d.html", i), file: fileOf("1")})
 	}
 	o.commit(time.Now(), found...)

@@ -18,6 +18,7 @@ type reports struct {
 	names  names
 	base   *url.URL // with a final slash
 	robots string   // file with the site's robots.txt
+	most   int      // paths in one report
 }
 
 // listing decides what one robot's report lists: the URL of a path, or false for what it must not or does not want to see.
@@ -49,7 +50,7 @@ func (r *reports) Changes(_ context.Context, since time.Time, yield func(rup.Ent
 		}
 		for from, done := position(uint64(max(since.UnixNano(), 0))), false; !done; {
 			var entries []rup.Entry
-			if entries, from, done, err = entriesSince(tx, from, list); err != nil {
+			if entries, from, done, err = entriesSince(tx, from, r.most, list); err != nil {
 				return err
 			}
 			for _, e := range entries {
@@ -74,7 +75,7 @@ func (r *reports) next(tx *bolt.Tx, reg rup.Registration, p progress) (text, upT
 		return nil, nil, false, err
 	}
 	report := &rup.Report{Sequence: reg.Sequence + 1, Base: r.base.String()}
-	if report.Entries, upTo, done, err = entriesSince(tx, p.Since, list); err != nil {
+	if report.Entries, upTo, done, err = entriesSince(tx, p.Since, r.most, list); err != nil {
 		return nil, nil, false, err
 	}
 	text, left := report.Text()
@@ -84,8 +85,8 @@ func (r *reports) next(tx *bolt.Tx, reg rup.Registration, p progress) (text, upT
 	return text, upTo, done, nil
 }
 
-func entriesSince(tx *bolt.Tx, since []byte, list listing) (entries []rup.Entry, upTo []byte, done bool, err error) {
-	changes, upTo, done, err := fold(tx, since, func(rel string) bool {
+func entriesSince(tx *bolt.Tx, since []byte, most int, list listing) (entries []rup.Entry, upTo []byte, done bool, err error) {
+	changes, upTo, done, err := fold(tx, since, most, func(rel string) bool {
 		_, ok := list(rel)
 		return ok
 	})

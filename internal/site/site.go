@@ -76,7 +76,7 @@ func (s *Site) assemble() error {
 		root: p.Root, names: p.names, db: s.db, log: p.Log, watch: s.watcher.watch, count: m.change,
 		later: func(rel string) { s.follower.again = append(s.follower.again, rel) },
 	}
-	reports := &reports{db: s.db, names: p.names, base: p.base, robots: p.robots}
+	reports := &reports{db: s.db, names: p.names, base: p.base, robots: p.robots, most: maxPaths}
 	s.mailer = &mailer{db: s.db, reports: reports, send: p.relay.send, log: p.Log, count: m.mail, wake: s.wake}
 	opt := rup.ServerOptions{
 		Info: &p.Info, Base: p.base.String(), Store: &registry{db: s.db, changed: s.poke},

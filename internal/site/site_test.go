@@ -303,6 +303,12 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	o := good()
+	o.Info.CGI = "http://www.site.example:7870/rup" // where other rules hold
+	write(t, o.Root, "User-agent: *\nDisallow: /rup\nAllow: /rupinfo.txt")
+	if err := Check(t.Context(), o, io.Discard); err != nil {
+		t.Errorf("a CGI on another port: %v", err)
+	}
+	o = good()
 	o.Base += "~user/"
 	o.Robots = filepath.Join(o.Root, "robots.txt")
 	if err := Check(t.Context(), o, io.Discard); err != nil {
