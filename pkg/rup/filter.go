@@ -128,7 +128,7 @@ func size(re *syntax.Regexp) int {
 	return min(n, maxProgram+1)
 }
 
-// Accepts says why a site that offers these patterns does not take a list of
+// accepts says why a site that offers these patterns does not take a list of
 // them: a pattern is taken if it stands there letter for letter, and any is if
 // ".*" does (§6.2).
 func accepts(offered, patterns []string) error {
