@@ -249,6 +249,57 @@ func TestHostileSitemaps(t *testing.T) {
 	t.Logf("%+v", st)
 }
 
+// A crawl of pages that only sitemaps know, in a process that is killed again and again while it reads them: everything is found all
+// the same, each URL once, and the accounting is what it is without that.
+func TestSitemapsKilled(t *testing.T) {
+	t.Parallel()
+	const files, each = 10, 60
+	const home = "http://h0000.sim.test"
+	p := crawler(t, simweb.Behavior{Robots: simweb.RobotsSubtree, Pages: 5, Extra: []string{"Sitemap: /index.xml"}}, simweb.Behavior{Robots: simweb.RobotsAllowAll, Pages: 5})
+	index := "<sitemapindex>"
+	for f := range files {
+		text := ""
+		for i := range each {
+			u := fmt.Sprintf("%s/only/%d-%d.html", home, f, i)
+			p.web.Override(u, &simweb.Answer{Body: fmt.Sprintf("<title>%d-%d</title>page", f, i)})
+			text += u + "\n"
+		}
+		p.web.Override(fmt.Sprintf("%s/s%d.txt", home, f), &simweb.Answer{ContentType: "text/plain", Body: text + home + "/private/secret.html\n"})
+		index += fmt.Sprintf("<sitemap><loc>%s/s%d.txt</loc></sitemap>", home, f)
+	}
+	p.web.Override(home+"/index.xml", &simweb.Answer{ContentType: "application/xml", Body: index + "</sitemapindex>"})
+	asked := func(what string) int {
+		return len(slices.DeleteFunc(p.web.Log(), func(r simweb.Request) bool { return !strings.HasPrefix(r.Path, what) }))
+	}
+	dir := t.TempDir()
+	p.run(p.crawl(dir+"/calm", home+"/"))
+	want := p.result(dir + "/calm")
+	if n := len(want.pages); n != files*each+5+5+2 { // and two of the subtree's
+		t.Fatalf("%d pages undisturbed: %s", n, want.classes)
+	}
+	p.web.ResetLog()
+	kills := 0
+	for _, when := range []struct {
+		what string
+		n    int
+	}{{"/index.xml", 1}, {"/s", 2}, {"/s", 6}, {"/only/", 20}, {"/s", 12}, {"/only/", 200}} {
+		if p.killWhen(p.crawl(dir+"/hurt", home+"/"), fmt.Sprint(when), func() bool { return asked(when.what) >= when.n }) {
+			break
+		}
+		kills++
+	}
+	p.run(p.crawl(dir+"/hurt", home+"/"))
+	got := p.result(dir + "/hurt")
+	if !slices.Equal(got.pages, want.pages) || got.classes != want.classes {
+		t.Errorf("after %d kills %d pages, %s; without %d, %s", kills, len(got.pages), got.classes, len(want.pages), want.classes)
+	}
+	if kills < 3 {
+		t.Errorf("killed %d times only", kills)
+	}
+	p.polite()
+	t.Logf("%d kills; sitemaps asked for %d times, %d without", kills, asked("/s")+asked("/index"), files+1)
+}
+
 // TestSitemapIndexMemory is the acceptance test: an index of gzipped sitemaps with 50,000 URLs is read by the whole crawl (fetcher,
 // frontier, log and store in one process, the origin too) while memory grows by less than 50 MiB. It does not run beside others.
 func TestSitemapIndexMemory(t *testing.T) {
