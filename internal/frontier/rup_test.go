@@ -344,3 +344,22 @@ func TestRUPCrashes(t *testing.T) {
 		})
 	}
 }
+
+// What says of itself to be a mirror is not asked.
+func TestRUPOfMirrors(t *testing.T) {
+	b := newBench(t, updatesSpec(""))
+	b.links(0, "", "http://a.example/", "http://b.example/")
+	b.learned("http://a.example", "User-agent: *\nDisallow:\nHost: b.example\n", crawl.VisitID{})
+	b.learned("http://b.example", "User-agent: *\nDisallow:\nHost: b.example\n", crawl.VisitID{})
+	asked := map[string]bool{}
+	for _, h := range b.s.hosts {
+		for _, e := range h.errands {
+			if e.Kind == crawl.ErrandRUP {
+				asked[string(e.URL)] = true
+			}
+		}
+	}
+	if len(asked) != 1 || !asked["http://b.example/rupinfo.txt"] {
+		t.Errorf("asked %v", asked)
+	}
+}
