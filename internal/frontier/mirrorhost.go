@@ -273,8 +273,8 @@ func (s *shard) mirrorsAnew(now time.Time) {
 	}
 }
 
-// mirrorsPending is how many origins are being looked into, and have been for less than patience, or are to be by now: a crawl that
-// goes on days later asks what has become of its mirrors before it is done.
+// mirrorsPending is how many origins are being looked into, and have been for less than patience, or are to be by now: a crawl that goes
+// on days later asks what has become of its mirrors before it is done.
 func (s *shard) mirrorsPending(now time.Time, patience time.Duration) (n int) {
 	for ref := range s.mirrors {
 		m := ref.h.Origins[ref.i].Mirror
