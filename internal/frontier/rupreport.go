@@ -174,10 +174,11 @@ func (s *shard) replanSome(now time.Time) (more bool, err error) {
 			continue
 		}
 		next, err := s.stretch(r.Anew, passStretch, func(h *host, _ []byte, rec *record) (bool, error) {
-			if h != r.h || int(rec.Origin) != r.i || rec.Next <= now.Unix() || rec.FetchedAt >= r.Covered.UnixMilli() || !s.wanted(rec) {
+			soon := rec.Next <= now.Unix() && (rec.Pace == paceNow || rec.Pace == paceHint)
+			if h != r.h || int(rec.Origin) != r.i || soon || rec.FetchedAt >= r.Covered.UnixMilli() || !s.wanted(rec) {
 				return false, nil
 			}
-			err := s.planAt(h, rec, now.Unix(), rec.Pace)
+			err := s.planAt(h, rec, now.Unix(), paceNow) // whatever was known of it before: nobody has told since
 			s.reschedule(h, now)
 			return true, err
 		})

@@ -46,7 +46,7 @@ func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []cra
 			links = append(links, crawl.Links{FoundOn: from, Depth: 1, Source: crawl.SourceRUP, Gone: gone})
 		}
 		l := &links[len(links)-1]
-		l.URLs, l.Mods = append(l.URLs, u), append(l.Mods, changed(e.Date, received).Unix())
+		l.URLs, l.Mods = append(l.URLs, u), append(l.Mods, changed(e.Date, received))
 	}
 	parts = append(parts, crawl.Report{Links: links})
 	for i := range parts {
@@ -61,16 +61,13 @@ func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []cra
 const entryOverhead = 16
 
 // changed is when a page that a report names has changed at the latest: dates are mostly days (protocols §6.4), and a page fetched in
-// the morning of one may have changed that afternoon.
-func changed(date, received time.Time) time.Time {
-	if date.IsZero() {
-		return received
-	}
-	if date.Equal(date.Truncate(24 * time.Hour)) {
+// the morning of one may have changed that afternoon. In Unix seconds, the next whole one.
+func changed(date, received time.Time) int64 {
+	if !date.IsZero() && date.Equal(date.Truncate(24 * time.Hour)) {
 		date = date.Add(24*time.Hour - time.Second)
 	}
-	if date.After(received) {
-		return received
+	if date.IsZero() || date.After(received) {
+		date = received
 	}
-	return date
+	return date.Add(time.Second - 1).Unix()
 }
