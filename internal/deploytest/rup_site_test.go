@@ -33,7 +33,8 @@ import (
 // asks, and mailed through a real relay to who registered, with the URL at which nginx serves it.
 func TestExternalRUPSite(t *testing.T) {
 	t.Parallel()
-	s := startSite(t)
+	mails := make(chan []byte, 100)
+	s := startSite(t, startSink(t, mails), nil)
 	if body := s.get("/rupinfo.txt"); !strings.Contains(body, "RUP-CGI: /rup\n") || !strings.Contains(body, "MaxQuerySpan: 30-day\n") {
 		t.Fatalf("rupinfo.txt: %q", body)
 	}
@@ -74,8 +75,8 @@ func TestExternalRUPSite(t *testing.T) {
 		return code == http.StatusOK && len(s.index("Action", "GetIndex", "Span", "1-day").Entries) == len(burst)
 	})
 	s.same("GetIndex after a kill", s.index("Action", "GetIndex", "Span", "1-day"), burst, 0)
-	s.until("a mail comes", func() bool { return len(s.mails) > 0 })
-	raw := <-s.mails
+	s.until("a mail comes", func() bool { return len(mails) > 0 })
+	raw := <-mails
 	msg, err := mail.ReadMessage(bytes.NewReader(raw))
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func TestExternalRUPSite(t *testing.T) {
 	}
 }
 
-// site is nginx, rupd, and a relay that hands everything to mails.
+// site is nginx, rupd, and a relay.
 type site struct {
 	t       *testing.T
 	dir     string
@@ -125,35 +126,39 @@ type site struct {
 	address string // of nginx
 	config  string
 	rupd    *process
-	mails   chan []byte
+	port    string // of rupd
 }
 
-func startSite(t *testing.T) *site {
+// startSite starts them, with more pages; the relay hands everything to sink.
+func startSite(t *testing.T, sink string, pages map[string]string) *site {
 	t.Helper()
-	s := &site{t: t, dir: t.TempDir(), mails: make(chan []byte, 100)}
+	s := &site{t: t, dir: t.TempDir()}
 	s.root = filepath.Join(s.dir, "root")
 	s.write("index.html", "1")
 	s.write("old.html", "1")
 	s.write("docs/first, steps.html", "1")
+	for name, text := range pages {
+		s.write(name, text)
+	}
 	s.write("robots.txt", "User-agent: *\nDisallow: /private/\n")
 
-	relay := startExim(t, startSink(t, s.mails))
-	port := strconv.Itoa(freePort(t))
+	relay := startExim(t, sink)
+	s.port = strconv.Itoa(freePort(t))
 	s.address = "127.0.0.1:" + strconv.Itoa(freePort(t))
 	s.config = filepath.Join(s.dir, "rupd.yaml")
 	example := s.read("deploy/rupd.example.yaml")
 	for key, value := range map[string]string{
-		"root": s.root, "base": "http://" + s.address + "/", "dir": filepath.Join(s.dir, "state"), "settle": "50ms", "serve": "127.0.0.1:" + port,
-		"registers-per-hour": "3", "queries-per-hour": "1000000", "mail-from": "rup@site.example", "smtp": relay, "smtp-tls": "none", "listen": "off",
+		"root": s.root, "base": "http://" + s.address + "/", "dir": filepath.Join(s.dir, "state"), "settle": "50ms", "serve": "127.0.0.1:" + s.port,
+		"registers-per-hour": "3", "queries-per-hour": "100000", "mail-from": "rup@site.example", "smtp": relay, "smtp-tls": "none", "listen": "off",
 	} {
-		example = regexp.MustCompile(`(?m)^`+key+`:.*$`).ReplaceAllString(example, key+": "+value)
+		example = replaceSetting(example, key, value)
 	}
 	s.put(s.config, example)
 	if out := run(t, time.Minute, program(t, "rupd"), "check", "--config", s.config); !strings.Contains(string(out), "all right") {
 		t.Fatalf("rupd check: %s", out)
 	}
 	s.startRupd()
-	s.startNginx(port)
+	s.startNginx()
 	s.until("rupd has read the root", func() bool {
 		code, _ := s.fetch(http.MethodGet, "/rup?Action=GetIndex&Span=1-day", "", "127.0.0.9")
 		return code == http.StatusOK
@@ -161,12 +166,20 @@ func startSite(t *testing.T) *site {
 	return s
 }
 
-func (s *site) startRupd() { s.rupd = start(s.t, "rupd", "rupd", "--config", s.config) }
+func replaceSetting(config, key, value string) string {
+	return regexp.MustCompile(`(?m)^`+key+`:.*$`).ReplaceAllString(config, key+": "+value)
+}
 
-func (s *site) startNginx(port string) {
+func (s *site) startRupd() {
+	s.t.Helper()
+	s.rupd = start(s.t, "rupd", "rupd", "--config", s.config)
+	await(s.t, "127.0.0.1:"+s.port)
+}
+
+func (s *site) startNginx() {
 	s.t.Helper()
 	include := filepath.Join(s.dir, "rupd-nginx.conf")
-	s.put(include, strings.ReplaceAll(s.read("deploy/rupd-nginx.conf"), "7870", port))
+	s.put(include, strings.ReplaceAll(s.read("deploy/rupd-nginx.conf"), "7870", s.port))
 	conf := filepath.Join(s.dir, "nginx.conf")
 	who := ""
 	if os.Geteuid() == 0 {
@@ -189,7 +202,14 @@ func startExim(t *testing.T, sink string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if t.Failed() {
+			text, _ := os.ReadFile(filepath.Join(dir, "mainlog"))
+			lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(l string) bool { return strings.Contains(l, " queue run: ") })
+			t.Logf("exim's log:\n%s", tail([]byte(strings.Join(lines, "\n"))))
+		}
+		os.RemoveAll(dir)
+	})
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ const entryOverhead = 16
 // changed is when a page that a report names has changed at the latest: dates are mostly days (protocols §6.4), and a page fetched in
 // the morning of one may have changed that afternoon. In Unix seconds, the next whole one.
 func changed(date, received time.Time) int64 {
-	if !date.IsZero() && date.Equal(date.Truncate(24 * time.Hour)) {
+	if !date.IsZero() && date.Equal(date.Truncate(24*time.Hour)) {
 		date = date.Add(24*time.Hour - time.Second)
 	}
 	if date.IsZero() || date.After(received) {
