@@ -34,9 +34,11 @@ type Spec struct {
 	Paused       bool          `json:"paused,omitempty"`
 	Search       bool          `json:"search"`
 
-	Sitemaps   bool          `json:"sitemaps,omitempty"`    // read the sitemaps that sites offer
-	Recrawl    bool          `json:"recrawl,omitempty"`     // keep what is stored fresh: the crawl is never done
-	RecrawlMin time.Duration `json:"recrawl_min,omitempty"` // a page is asked for again after so long at the earliest; 0: DefaultRecrawlMin
+	Sitemaps bool `json:"sitemaps,omitempty"` // read the sitemaps that sites offer
+	Recrawl  bool `json:"recrawl,omitempty"`  // keep what is stored fresh: the crawl is never done
+	// RecrawlMin is after how long a page is asked for again at the earliest, but for a second look at what seems gone, after an hour at
+	// most, and at what may differ each time. 0: DefaultRecrawlMin.
+	RecrawlMin time.Duration `json:"recrawl_min,omitempty"`
 	RecrawlMax time.Duration `json:"recrawl_max,omitempty"` // and so long at the latest; 0: DefaultRecrawlMax
 	// Updates has sites that publish /rupinfo.txt asked what changed (protocols §6), while Recrawl is set: else nothing would come of it.
 	Updates        bool   `json:"updates,omitempty"`
