@@ -203,8 +203,8 @@ func (h *host) errandsDueBy(limit, now time.Time, patience time.Duration) (n int
 	for i := range h.errands {
 		e := &h.errands[i]
 		if e.Kind == crawl.ErrandSitemap && h.errandFrom(e, now).After(limit) {
-			j, _ := h.originIndex(e.URL.Origin())
-			if o := &h.Origins[j]; o.PendingOn == "" || now.Sub(o.PendingAt) >= patience {
+			j, known := h.originIndex(e.URL.Origin())
+			if !known || h.Origins[j].PendingOn == "" || now.Sub(h.Origins[j].PendingAt) >= patience {
 				continue
 			}
 		}

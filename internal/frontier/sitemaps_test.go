@@ -427,6 +427,7 @@ func TestSitemapsOfHeldHosts(t *testing.T) {
 		if got := b.sitemapsOf("a.example"); len(got) != 1 {
 			t.Fatalf("waiting: %v", got)
 		}
+		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "https://a.example/other.xml", Origin: canon.URL("http://a.example/").Origin()}}})
 		time.Sleep(2 * time.Hour)
 		if got := b.grant(1); len(got) != 0 || b.status().Shards[0].DueSoon != 0 {
 			t.Errorf("granted %+v; %+v", got, b.status().Shards[0])
