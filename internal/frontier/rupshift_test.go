@@ -1,0 +1,77 @@
+package frontier
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/pkg/rup"
+)
+
+// All that a site's record knows of time moves with the clock of the machine it comes to, however many times it will have.
+func TestRUPTimesAreShifted(t *testing.T) {
+	base := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	was := rupSite{Seq: rup.NewState(base)}
+	n := 0
+	var each func(v reflect.Value, f func(*time.Time))
+	each = func(v reflect.Value, f func(*time.Time)) {
+		for i := range v.NumField() {
+			switch x := v.Field(i); {
+			case !v.Type().Field(i).IsExported():
+			case x.Type() == reflect.TypeFor[time.Time]():
+				f(x.Addr().Interface().(*time.Time))
+			case x.Kind() == reflect.Struct:
+				each(x, f)
+			case x.Kind() == reflect.Pointer && !x.IsNil() && x.Elem().Kind() == reflect.Struct:
+				each(x.Elem(), f)
+			}
+		}
+	}
+	each(reflect.ValueOf(&was).Elem(), func(at *time.Time) {
+		n++
+		*at = base.Add(time.Duration(n) * time.Minute)
+	})
+	db, err := openBolt(t.TempDir()+"/x.db", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	key := append(hostID(1).append(nil), "http://a.example"...)
+	err = db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucket(bucketRUP)
+		if err != nil {
+			return err
+		}
+		v, err := json.Marshal(&was)
+		if err != nil {
+			return err
+		}
+		if err := b.Put(key, v); err != nil {
+			return err
+		}
+		if err := shiftSites(tx, time.Hour); err != nil {
+			return err
+		}
+		var got rupSite
+		if err := json.Unmarshal(b.Get(key), &got); err != nil {
+			return err
+		}
+		k := 0
+		each(reflect.ValueOf(&got).Elem(), func(at *time.Time) {
+			k++
+			if want := base.Add(time.Duration(k)*time.Minute + time.Hour); !at.Equal(want) {
+				t.Errorf("time %d of %d is %v, want %v", k, n, at, want)
+			}
+		})
+		if k != n || n < 15 {
+			t.Errorf("%d times of %d", k, n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
