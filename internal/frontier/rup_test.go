@@ -309,7 +309,12 @@ func TestRUPUnregisterAndPrefer(t *testing.T) {
 		if r := w.site(); r.Agreed.String() != "day" || r.N != 3 {
 			t.Errorf("%+v", r)
 		}
+		step(func(s *crawl.Spec) { s.UpdatesMail = "" }, "[Unregister]")
+		step(func(s *crawl.Spec) { s.UpdatesMail = testMail }, "[Register]")
 		step(func(s *crawl.Spec) { s.Updates = false }, "[Unregister]")
+		if w.run(3 * testDay); len(w.actions) > 0 || len(w.regs) > 0 {
+			t.Errorf("asked %v when nothing was wanted", w.actions)
+		}
 	})
 }
 

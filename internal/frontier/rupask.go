@@ -50,7 +50,7 @@ func (s *shard) wantNow(r *rupSite, now time.Time) (what int, at time.Time) {
 		}
 		return !now.Before(t)
 	}
-	off := !s.j.rupOn() || s.j.updatesOff(r.origin())
+	off := s.unwanted(r)
 	mail := r.Register && s.j.spec.UpdatesMail != "" && len(s.secret) > 0 && r.N < rupAddresses
 	switch {
 	case off && !r.registered():
@@ -74,6 +74,11 @@ func (s *shard) wantNow(r *rupSite, now time.Time) (what int, at time.Time) {
 		return rupIndex, at
 	}
 	return rupNothing, at
+}
+
+// unwanted reports whether a site is to tell us nothing, or nothing by mail although it does.
+func (s *shard) unwanted(r *rupSite) bool {
+	return !s.j.rupOn() || s.j.updatesOff(r.origin()) || r.registered() && s.j.spec.UpdatesMail == ""
 }
 
 // outdated reports whether a site knows us by other wishes than those of now.

@@ -49,7 +49,7 @@ func (s *shard) updatesInfo(r *rupSite) crawl.UpdatesInfo {
 
 // updatesState is where a site stands, in one word.
 func (s *shard) updatesState(r *rupSite) string {
-	off := !s.j.rupOn() || s.j.updatesOff(r.origin())
+	off := s.unwanted(r)
 	switch {
 	case r.h.Origins[r.i].Mirror.mirrored():
 		return "mirror"
