@@ -176,33 +176,36 @@ func (s *shard) answerClaims(h *host, of canon.Origin, now time.Time) error {
 }
 
 // errandFrom is when an errand may be done: one that waits for a robots.txt which another host is asked for, not before that
-// has answered; a sitemap when a page may be asked for.
+// has answered; a sitemap when a page may be asked for; nothing but robots.txt of a host that asks for longer delays than we wait.
 func (h *host) errandFrom(e *crawl.Errand, now time.Time) (t time.Time) {
-	if e.Kind != crawl.ErrandClaim && e.Kind != crawl.ErrandSitemap {
-		return t
-	}
 	i, ok := h.originIndex(e.URL.Origin())
-	switch {
-	case e.Kind == crawl.ErrandSitemap:
+	switch e.Kind {
+	case crawl.ErrandRobots, crawl.ErrandTwin:
+		return t
+	case crawl.ErrandClaim:
+		if ok {
+			if state, ask := h.Origins[i].state(now); state == crawl.RobotsPending {
+				return ask
+			}
+		}
+		return t
+	case crawl.ErrandSitemap:
 		if ok {
 			t = h.Origins[i].from(now)
 		}
-		if o := h.slow(); o != nil {
-			t = latest(t, o.from(now))
-		}
-	case ok:
-		if state, ask := h.Origins[i].state(now); state == crawl.RobotsPending {
-			return ask
-		}
+	}
+	if o := h.slow(); o != nil {
+		t = latest(t, o.from(now))
 	}
 	return t
 }
 
-// errandsDueBy is how many errands a crawl waits for that waits until a time, and so long for another host's robots.txt.
+// errandsDueBy is how many errands a crawl waits for that waits until a time, and so long for another host's robots.txt. Claims are
+// waited for: they are answered whatever comes.
 func (h *host) errandsDueBy(limit, now time.Time, patience time.Duration) (n int64) {
 	for i := range h.errands {
 		e := &h.errands[i]
-		if e.Kind == crawl.ErrandSitemap && h.errandFrom(e, now).After(limit) {
+		if e.Kind != crawl.ErrandClaim && h.errandFrom(e, now).After(limit) {
 			j, known := h.originIndex(e.URL.Origin())
 			if !known || h.Origins[j].PendingOn == "" || now.Sub(h.Origins[j].PendingAt) >= patience {
 				continue

@@ -428,6 +428,10 @@ func TestSitemapsOfHeldHosts(t *testing.T) {
 			t.Fatalf("waiting: %v", got)
 		}
 		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "https://a.example/other.xml", Origin: canon.URL("http://a.example/").Origin()}}})
+		// What others want of it waits as well: a sample, a data.txt that redirects there, a nested one.
+		for _, kind := range []crawl.ErrandKind{crawl.ErrandSample, crawl.ErrandData, crawl.ErrandNested} {
+			b.event(crawl.Event{Errands: []crawl.Errand{{Kind: kind, URL: "http://a.example/wanted", Origin: canon.URL("http://b.example/").Origin()}}})
+		}
 		time.Sleep(2 * time.Hour)
 		if got := b.grant(1); len(got) != 0 || b.status().Shards[0].DueSoon != 0 {
 			t.Errorf("granted %+v; %+v", got, b.status().Shards[0])
