@@ -257,24 +257,32 @@ func TestMirrorsKilledWhileFetched(t *testing.T) {
 	p.run(p.crawl(dir, pages...))
 	p.polite()
 	got := p.result(dir)
-	if len(got.mirrors) != 1 || !strings.HasPrefix(got.mirrors[0], `{"host":"`+www+`","origin":"http://`+www+`","main":"http://`+bare+`","state":"mirror"`) {
+	// Which of them is the main host depends on how many pages of the second are there when that is seen; the same for all pages it must be.
+	kept, alias := bare, www
+	is := func(alias, kept string) string {
+		return `{"host":"` + alias + `","origin":"http://` + alias + `","main":"http://` + kept + `","state":"mirror"`
+	}
+	if len(got.mirrors) == 1 && strings.HasPrefix(got.mirrors[0], is(bare, www)) {
+		kept, alias = www, bare
+	}
+	if len(got.mirrors) != 1 || !strings.HasPrefix(got.mirrors[0], is(alias, kept)) {
 		t.Errorf("mirrors %q after %d kills", got.mirrors, kills)
 	}
 	for _, line := range slices.Concat(got.pages, got.hits) {
-		if !strings.HasPrefix(line, "http://"+bare+"/") {
+		if !strings.HasPrefix(line, "http://"+kept+"/") {
 			t.Errorf("listed or found: %s", line)
 		}
 	}
 	if len(got.pages) != 240 || len(got.hits) != 240 {
 		t.Errorf("%d pages, %d hits, want 240", len(got.pages), len(got.hits))
 	}
-	// What is left of it is handed on, and not asked for.
-	before := p.asked(www, false)
-	p.run(p.crawl(dir, "http://"+www+"/new.html"))
-	if n := p.asked(www, false) - before; n > 0 {
+	// What is left of the other is handed on, and not asked for.
+	before := p.asked(alias, false)
+	p.run(p.crawl(dir, "http://"+alias+"/new.html"))
+	if n := p.asked(alias, false) - before; n > 0 {
 		t.Errorf("%d page requests to an alias", n)
 	}
-	t.Logf("%d kills, %d requests to the twin", kills, before)
+	t.Logf("%d kills, %s is kept, %d requests to the other", kills, kept, before)
 }
 
 // differs names the first lines that two sorted lists do not have in common.
