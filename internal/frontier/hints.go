@@ -55,7 +55,8 @@ func (s *shard) hint(h *host, k, v []byte, mod int64, source crawl.Source, now t
 		mod++ // the end of that second: a report says what changed before it came, and may have come within the second of a fetch
 	}
 	r, err := decodeRecord(k, v)
-	if err != nil || r.Class != crawl.Stored || mod*1000 <= r.FetchedAt || r.Next == 0 || r.Pace == paceHint {
+	told := r.Class == crawl.Stored || source == crawl.SourceRUP && r.Class != crawl.Queued // what was gone may be back
+	if err != nil || !told || mod*1000 <= r.FetchedAt || r.Next == 0 || r.Pace == paceHint {
 		return err
 	}
 	if o := &h.Origins[r.Origin]; source != crawl.SourceRUP && o.HintsWrong > hintsTried && o.HintsWrong > 3*o.HintsRight {

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -344,6 +345,66 @@ func TestRUPCrashes(t *testing.T) {
 				}
 				if n := len(w.visited); n > 61+2*10+20 {
 					t.Errorf("%d pages were asked for", n)
+				}
+			})
+		})
+	}
+}
+
+// At random: pages change and go, reports are lost, the site is down for hours, the shard is killed, committed or moved. When it all has
+// calmed down every page is as the site has it, and nobody was asked more than that takes.
+func TestRUPAtRandom(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(seed, 66))
+				info := daily()
+				info.MaxQuerySpan.N = 1 + int(seed%4)
+				mail := testMail
+				if seed%3 == 2 {
+					mail = ""
+				}
+				w := newRUPWorld(t, updatesSpec(mail), 80, info)
+				w.lose = func(int64) bool { return rng.IntN(4) == 0 }
+				w.b.links(0, "", w.base)
+				w.run(time.Hour)
+				for range 60 {
+					switch k := rng.IntN(10); {
+					case k < 4:
+						i := rng.IntN(120)
+						if w.pages[w.url(i)] == nil { // whoever has missed the report finds a link to it
+							home := w.pages[canon.URL(w.base)]
+							home.version++
+							home.changed = time.Now()
+							w.log = append(w.log, rup.Entry{URL: w.base, Kind: rup.Change, Date: time.Now().UTC()})
+						}
+						w.change(i)
+					case k < 5:
+						if i := rng.IntN(80); w.pages[w.url(i)].version > 0 && !w.pages[w.url(i)].gone {
+							w.remove(i)
+						}
+					case k < 6:
+						w.down = !w.down
+					case k < 7:
+						w.b.commit()
+						w.b.copyState()
+						w.b.lose()
+					case k < 8:
+						w.b.commit()
+					default:
+						w.b.crash()
+						w.b.open()
+					}
+					w.run(time.Duration(rng.IntN(8*60)) * time.Minute)
+				}
+				w.lose, w.down = func(int64) bool { return false }, false
+				w.run(12 * testDay)
+				w.checkFresh()
+				if n := len(w.actions); n > 250 {
+					t.Errorf("%d requests of RUP in about 22 days: %v", n, w.actions)
+				}
+				if len(w.regs) > 3 {
+					t.Errorf("%d registrations", len(w.regs))
 				}
 			})
 		})

@@ -122,7 +122,7 @@ func (w *rupWorld) change(i int) {
 		w.pages[w.url(i)] = p
 	}
 	p.version++
-	p.changed = time.Now()
+	p.changed, p.gone = time.Now(), false
 	w.log = append(w.log, rup.Entry{URL: string(w.url(i)), Kind: kind, Date: time.Now().UTC()})
 }
 
