@@ -192,11 +192,13 @@ func (s *shard) loadSites(now time.Time) error {
 		}
 		r.h, r.i = h, i
 		s.sites[r.origin()] = r
+		s.replanning = s.replanning || r.Anew != nil // to be gone on with
 		return nil
 	})
 }
 
-// shiftSites moves what is kept of sites to another machine's clock (see shiftTimes).
+// shiftSites moves what is kept of sites to another machine's clock (see shiftTimes). Until when it is known what changed on them gets no
+// later by that: who asks for less than is missing loses what changed meanwhile.
 func shiftSites(tx *bolt.Tx, d time.Duration) error {
 	b := tx.Bucket(bucketRUP)
 	if b == nil {
@@ -209,14 +211,20 @@ func shiftSites(tx *bolt.Tx, d time.Duration) error {
 		if err := json.Unmarshal(v, &r); err != nil {
 			return fmt.Errorf("%w: site %q: %w", errUnreadable, k[4:], err)
 		}
-		times := []*time.Time{&r.Info, &r.InfoDue, &r.Asked, &r.Retry, &r.Since, &r.RegisterAt, &r.ModifyAt, &r.Tick, &r.Index, &r.Poll, &r.Covered, &r.Good, &r.WholeAt,
-			&r.Report.At}
+		waits := []*time.Time{&r.InfoDue, &r.Retry, &r.RegisterAt, &r.ModifyAt, &r.Tick, &r.Poll}
+		known := []*time.Time{&r.Info, &r.Asked, &r.Since, &r.Index, &r.Covered, &r.Good, &r.WholeAt, &r.Report.At}
 		if q := r.Seq; q != nil {
-			times = append(times, &q.Heard, &q.Good, &q.New, &q.GapAt, &q.Begun, &q.Retry)
+			waits = append(waits, &q.Heard, &q.GapAt, &q.Retry)
+			known = append(known, &q.Good, &q.New, &q.Begun)
 		}
-		for _, t := range times {
+		for _, t := range waits {
 			if !t.IsZero() {
 				*t = t.Add(d)
+			}
+		}
+		for _, t := range known {
+			if !t.IsZero() {
+				*t = t.Add(min(d, 0))
 			}
 		}
 		v, err := json.Marshal(&r)

@@ -411,6 +411,36 @@ func TestRUPAtRandom(t *testing.T) {
 	}
 }
 
+// A full re-crawl that a crash interrupts goes on, and what is known of a site is not newer for having been on the way.
+func TestRUPAnewAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRUPWorld(t, updatesSpec(testMail), 20, daily())
+		w.b.links(0, "", w.base)
+		w.run(time.Hour)
+		if err := w.b.s.reindexSite(w.site(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		w.b.commit()
+		w.b.crash()
+		w.b.open()
+		w.run(time.Minute)
+		if r := w.site(); r.Anew != nil {
+			t.Errorf("not gone on with: %+v", r)
+		}
+		was := *w.site()
+		w.b.commit()
+		w.b.copyState()
+		time.Sleep(3 * time.Hour)
+		w.b.lose()
+		if r := w.site(); !r.Good.Equal(was.Good) || !r.Covered.Equal(was.Covered) || !r.Seq.Good.Equal(was.Seq.Good) {
+			t.Errorf("three hours on the way, and it is known what changed in them: %v %v %v, was %v %v %v", r.Good, r.Covered, r.Seq.Good,
+				was.Good, was.Covered, was.Seq.Good)
+		} else if d := r.InfoDue.Sub(was.InfoDue); d < 3*time.Hour {
+			t.Errorf("what was waited for is waited for %v longer", d)
+		}
+	})
+}
+
 // What says of itself to be a mirror is not asked.
 func TestRUPOfMirrors(t *testing.T) {
 	b := newBench(t, updatesSpec(""))
