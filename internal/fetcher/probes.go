@@ -57,14 +57,14 @@ func (v *visit) fetchData(e *crawl.Errand) (probe crawl.Probe, page *crawl.Page,
 		probe = crawl.Probe{Origin: o, State: crawl.ProbeFailed, Fresh: datatxt.MinLifetime, Hops: hops}
 		s := v.site(u.Origin())
 		switch {
-		case s == nil || v.over():
-			return probe, nil, false
-		case s.bar.barred:
+		case s != nil && s.bar.barred:
 			probe.Reason = s.bar.detail
 			return probe, nil, true
-		case s.closed:
+		case s != nil && s.closed: // also when that is what ended the visit: else its robots.txt is asked for with each visit, for ever
 			probe.Reason = "robots.txt of " + s.origin.String() + " cannot be read now"
 			return probe, nil, true
+		case s == nil || v.over():
+			return probe, nil, false
 		}
 		if verdict := s.rules.Match(u.PathQuery()); !verdict.Allowed {
 			probe.State, probe.Fresh = crawl.ProbeRefused, refusedFresh

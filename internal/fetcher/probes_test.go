@@ -174,6 +174,21 @@ func TestDataErrand(t *testing.T) {
 	}
 }
 
+// A host that is too busy to answer for its robots.txt is asked for it once, not with each visit for as long as somebody's data.txt is
+// said to be there.
+func TestDataErrandOnABusyHost(t *testing.T) {
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	claimant := canon.Origin{Scheme: "http", Host: "claimant.test", Port: 80}
+	out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{
+		{Kind: crawl.ErrandData, URL: "http://h.test/data", Origin: claimant, Hop: 1},
+	}}))
+	if probes := probesOf(d); out.Requests != 1 || len(out.Done) != 1 || len(probes) != 1 || probes[0].State != crawl.ProbeFailed {
+		t.Errorf("%+v, outcome %+v", probes, out)
+	}
+}
+
 // A URL taken in before Clean-param was known leads to its clean spelling, without a request.
 func TestCleanParam(t *testing.T) {
 	var asked []string
