@@ -10,8 +10,8 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -35,7 +35,7 @@ type ByHand struct {
 	opt       ByHandOptions
 	resolve   resolveMap
 	transport *http.Transport
-	private   atomic.Bool // the last address dialled was; set by the goroutine that dials
+	private   sync.Map // by host, as it is dialled: whether its last address was; set by the goroutine that dials
 
 	mu    sync.Mutex // held during a request; guards what follows
 	rules map[robots.Origin]*robots.Rules
@@ -79,7 +79,7 @@ func (h *ByHand) dial(ctx context.Context, network, addr string) (net.Conn, erro
 				return &addressError{hint: fmt.Sprintf("%q is no address", address)}
 			}
 			isPrivate, err := guard(ap.Addr(), reachOf(ap.Addr()), h.opt.AllowPrivate, h.opt.Contact != "")
-			h.private.Store(isPrivate)
+			h.private.Store(hostOf(addr), isPrivate)
 			return err
 		},
 	}
@@ -104,11 +104,17 @@ func (h *ByHand) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.send(r, rules)
 }
 
+// hostOf is the host of an address to be dialled.
+func hostOf(addr string) string {
+	host, _, _ := net.SplitHostPort(addr)
+	return strings.ToLower(host)
+}
+
 // send waits for the host's turn and sends. The answer's end counts when its body is closed.
 func (h *ByHand) send(r *http.Request, rules *robots.Rules) (*http.Response, error) {
-	host := r.URL.Hostname()
+	host := strings.ToLower(r.URL.Hostname())
 	delay, asked := rules.CrawlDelay()
-	if !asked && h.private.Load() {
+	if isPrivate, _ := h.private.Load(host); !asked && isPrivate == true {
 		delay = 0
 	} else {
 		delay = max(delay, politeDelay)
@@ -203,7 +209,10 @@ func (h *ByHand) getRobots(ctx context.Context, at string) (status int, location
 		return 0, "", nil, err
 	}
 	// Not by its Close, which locks what RoundTrip holds.
-	defer res.Body.(*handBody).ReadCloser.Close()
+	defer func() {
+		res.Body.(*handBody).ReadCloser.Close()
+		h.last[strings.ToLower(r.URL.Hostname())] = time.Now()
+	}()
 	if body, err = io.ReadAll(io.LimitReader(res.Body, robots.MaxBytes+2)); err != nil {
 		return 0, "", nil, errors.Join(errors.New("cut short"), err)
 	}

@@ -127,3 +127,38 @@ func TestByHandWaits(t *testing.T) {
 		t.Error(h.UserAgent())
 	}
 }
+
+// The delay after a robots.txt counts from its last byte; and that one host is our own says nothing of another.
+func TestByHandWaitsAfterRobots(t *testing.T) {
+	t.Parallel()
+	var ended atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/robots.txt" {
+			if rest := time.Since(time.Unix(0, ended.Load())); rest < time.Second {
+				t.Errorf("asked %v after its robots.txt ended", rest)
+			}
+			return
+		}
+		io.WriteString(w, "User-agent: *\nCrawl-delay: 1\n")
+		w.(http.Flusher).Flush()
+		time.Sleep(400 * time.Millisecond)
+		io.WriteString(w, "Disallow: /x\n")
+		ended.Store(time.Now().UnixNano())
+	}))
+	defer web.Close()
+	h, err := NewByHand(ByHandOptions{AllowPrivate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, err := handGet(t, h, web.URL); status != 200 || err != nil {
+		t.Error(status, err)
+	}
+	if _, known := h.private.Load("127.0.0.1"); !known {
+		t.Error("it is not remembered that 127.0.0.1 is private")
+	}
+	for _, other := range []string{"EXAMPLE.org", "[2001:db8::1]"} {
+		if isPrivate, _ := h.private.Load(hostOf(other + ":80")); isPrivate == true {
+			t.Errorf("%s is private since another host is", other)
+		}
+	}
+}
