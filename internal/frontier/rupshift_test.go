@@ -3,6 +3,7 @@ package frontier
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,18 +12,26 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// All that a site's record knows of time moves with the clock of the machine it comes to, however many times it will have.
+// All that a site's record knows of time moves with the clock of the machine it comes to, however many times it will have: what is waited
+// for either way, until when something is known only back.
 func TestRUPTimesAreShifted(t *testing.T) {
+	for _, d := range []time.Duration{time.Hour, -time.Hour} {
+		testRUPTimesAreShifted(t, d)
+	}
+}
+
+func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
+	waits := []string{"InfoDue", "Retry", "RegisterAt", "ModifyAt", "Tick", "Poll", "Heard", "GapAt"}
 	base := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	was := rupSite{Seq: rup.NewState(base)}
 	n := 0
-	var each func(v reflect.Value, f func(*time.Time))
-	each = func(v reflect.Value, f func(*time.Time)) {
+	var each func(v reflect.Value, f func(string, *time.Time))
+	each = func(v reflect.Value, f func(string, *time.Time)) {
 		for i := range v.NumField() {
 			switch x := v.Field(i); {
 			case !v.Type().Field(i).IsExported():
 			case x.Type() == reflect.TypeFor[time.Time]():
-				f(x.Addr().Interface().(*time.Time))
+				f(v.Type().Field(i).Name, x.Addr().Interface().(*time.Time))
 			case x.Kind() == reflect.Struct:
 				each(x, f)
 			case x.Kind() == reflect.Pointer && !x.IsNil() && x.Elem().Kind() == reflect.Struct:
@@ -30,7 +39,7 @@ func TestRUPTimesAreShifted(t *testing.T) {
 			}
 		}
 	}
-	each(reflect.ValueOf(&was).Elem(), func(at *time.Time) {
+	each(reflect.ValueOf(&was).Elem(), func(_ string, at *time.Time) {
 		n++
 		*at = base.Add(time.Duration(n) * time.Minute)
 	})
@@ -52,7 +61,7 @@ func TestRUPTimesAreShifted(t *testing.T) {
 		if err := b.Put(key, v); err != nil {
 			return err
 		}
-		if err := shiftSites(tx, time.Hour); err != nil {
+		if err := shiftSites(tx, d); err != nil {
 			return err
 		}
 		var got rupSite
@@ -60,10 +69,14 @@ func TestRUPTimesAreShifted(t *testing.T) {
 			return err
 		}
 		k := 0
-		each(reflect.ValueOf(&got).Elem(), func(at *time.Time) {
+		each(reflect.ValueOf(&got).Elem(), func(name string, at *time.Time) {
 			k++
-			if want := base.Add(time.Duration(k)*time.Minute + time.Hour); !at.Equal(want) {
-				t.Errorf("time %d of %d is %v, want %v", k, n, at, want)
+			by := min(d, 0)
+			if slices.Contains(waits, name) {
+				by = d
+			}
+			if want := base.Add(time.Duration(k)*time.Minute + by); !at.Equal(want) {
+				t.Errorf("%s, time %d of %d, by %v, is %v, want %v", name, k, n, d, at, want)
 			}
 		})
 		if k != n || n < 15 {
