@@ -77,6 +77,7 @@ func (n *naive) fetch(u string, base *url.URL) (class Class, again bool) {
 	req.Header.Set("User-Agent", testAgent)
 	res, err := n.c.Do(req)
 	if err != nil {
+		n.gone()
 		var timeout net.Error
 		return Failed, !errors.As(err, &timeout) || !timeout.Timeout()
 	}
@@ -100,9 +101,21 @@ func (n *naive) fetch(u string, base *url.URL) (class Class, again bool) {
 	timer := time.AfterFunc(time.Second, func() { res.Body.Close() })
 	body, err := io.ReadAll(io.LimitReader(res.Body, pageLimit))
 	if inTime := timer.Stop(); err != nil {
+		n.gone()
 		return Failed, inTime
 	}
 	return n.read(res, string(body), base), false
+}
+
+// gone waits until the server has seen that we hung up: asked again before, it would take us for two at once.
+func (n *naive) gone() {
+	for range 500 {
+		log := n.srv.Log()
+		if len(log) == 0 || !log[len(log)-1].End.IsZero() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // read follows the links of a page and tells whether it may be kept.
