@@ -43,6 +43,7 @@ func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []cra
 		}
 		gone := e.Kind == rup.Delete
 		if n := len(links); n == 0 || links[n-1].Gone != gone {
+			size += len(from) + entryOverhead // there may be as many of these as there are entries
 			links = append(links, crawl.Links{FoundOn: from, Depth: 1, Source: crawl.SourceRUP, Gone: gone})
 		}
 		l := &links[len(links)-1]

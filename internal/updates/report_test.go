@@ -51,6 +51,34 @@ func TestReportInParts(t *testing.T) {
 	}
 }
 
+// Nor does it matter in what order its lines come.
+func TestReportInPartsOfAnyOrder(t *testing.T) {
+	t.Parallel()
+	for _, host := range []string{"a.io", strings.Repeat(strings.Repeat("b", 59)+".", 2) + "io", strings.Repeat(strings.Repeat("b", 59)+".", 4) + "io"} {
+		var b strings.Builder
+		fmt.Fprintf(&b, "SequenceNumber: 7\nURLBase: http://%s/\n\n", host)
+		for i := range 25_000 {
+			fmt.Fprintf(&b, "New: %x\nDelete: %x\n", 2*i, 2*i+1)
+		}
+		_, parts, err := Reports(b.String(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i, p := range parts {
+			if size := len(crawl.AppendEvent(nil, &crawl.Event{Reports: parts[i : i+1]})); size > 900<<10 {
+				t.Errorf("part %d of a report of %d characters of host takes %d bytes", i, len(host), size)
+			}
+			for _, l := range p.Links {
+				n += len(l.URLs)
+			}
+		}
+		if n != 50_000 {
+			t.Errorf("%d URLs", n)
+		}
+	}
+}
+
 func TestReportDates(t *testing.T) {
 	received := time.Date(2026, 1, 20, 11, 59, 59, 1, time.UTC) // a page may have been fetched in this very second
 	for date, want := range map[string]string{
