@@ -36,6 +36,9 @@ func (a *Answer) Err() error {
 // Key returns the key that a Register was answered with.
 func (a *Answer) Key() (Key, error) {
 	w, err := a.word(paramKey)
+	if len(w) > maxKey {
+		return "", fmt.Errorf("%w: a key of %d characters", ErrMalformed, len(w))
+	}
 	return Key(w), err
 }
 
@@ -69,6 +72,9 @@ func (a *Answer) Report() (*Report, error) {
 	r.Truncated = r.Truncated || a.Cut
 	return r, nil
 }
+
+// maxKey is how long a key may be: it is kept, and sent with each request.
+const maxKey = 1 << 10
 
 func (a *Answer) word(name string) (string, error) {
 	if err := a.Err(); err != nil {

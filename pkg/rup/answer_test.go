@@ -114,3 +114,13 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+func TestRUP_6_2_AnswerKeyLimit(t *testing.T) {
+	for n, ok := range map[int]bool{maxKey: true, maxKey + 1: false, 2 << 20: false} {
+		a := Answer{Status: 200, ContentType: "text/html", Body: []byte("RegistrationKey: " + strings.Repeat("k", n) + "<br>")}
+		key, err := a.Key()
+		if ok != (err == nil && len(key) == n) || !ok && (!errors.Is(err, ErrMalformed) || len(err.Error()) > 200) {
+			t.Errorf("%d characters: %d, %.300v", n, len(key), err)
+		}
+	}
+}
