@@ -50,11 +50,7 @@ func (s *shard) mirrorTurned(h *host, i int, now time.Time) error {
 			return err
 		}
 		s.log.Info("a mirror", "origin", o.Origin.String(), "main", m.Main.String(), "evidence", m.Evidence)
-		if o.Data == crawl.ProbeRead { // not used while it is one (§7)
-			if u, err := o.Origin.URL("/data.txt"); err == nil {
-				s.aliases = append(s.aliases, crawl.Page{Kind: crawl.KindData, URL: u, Origin: o.Origin, Deleted: crawl.ReasonMirror})
-			}
-		}
+		s.disownData(o)
 		if err := s.dropNested(h, o.Origin, now); err != nil {
 			return err
 		}
@@ -70,6 +66,13 @@ func (s *shard) mirrorTurned(h *host, i int, now time.Time) error {
 	s.touch(h)
 	s.reschedule(h, now)
 	return s.flushMirrors(now)
+}
+
+// disownData has the indexer drop the data.txt of a mirror: it is not used while it is one (§7).
+func (s *shard) disownData(o *origin) {
+	if u, err := o.Origin.URL("/data.txt"); err == nil && o.Data == crawl.ProbeRead && o.Mirror.mirrored() {
+		s.aliases = append(s.aliases, crawl.Page{Kind: crawl.KindData, URL: u, Origin: o.Origin, Deleted: crawl.ReasonMirror})
+	}
 }
 
 // disowned is how many URLs of a mirror's queue disown looks at: more than a visit holds, since nearer ones may have come since.

@@ -534,6 +534,12 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 		if g.data[o.String()] {
 			t.Error("the data.txt of a mirror is still used")
 		}
+		g.data[o.String()] = true // a visit that was under way tells of it late
+		b.event(crawl.Event{Probes: []crawl.Probe{{Origin: o, State: crawl.ProbeRead, Status: 200, Fresh: 7 * 24 * time.Hour}}})
+		g.run(time.Minute)
+		if g.data[o.String()] {
+			t.Error("the data.txt of a mirror is used when news of it come late")
+		}
 		h := b.s.hosts[canon.Host(mirror)]
 		if info := b.s.hostInfo(h, time.Now()); info.MirrorOf == nil || *info.MirrorOf != "http://"+main {
 			t.Errorf("hosts say it is a mirror of %v", info.MirrorOf)

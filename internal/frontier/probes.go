@@ -30,7 +30,9 @@ func (s *shard) applyProbe(p *crawl.Probe, at, now time.Time) error {
 	o.Data, o.DataReason = p.State, strings.Clone(p.Reason)
 	o.DataDue = at.Add(min(max(p.Fresh, minProbeFresh), maxProbeFresh))
 	s.touch(h)
-	if s.judgeData(o); o.Data != crawl.ProbePending {
+	s.judgeData(o)
+	s.disownData(o) // it was asked for before it was known to be a mirror
+	if o.Data != crawl.ProbePending {
 		return nil
 	}
 	u, err := canon.Parse(p.Location)
