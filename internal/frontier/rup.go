@@ -256,12 +256,18 @@ func (s *shard) askSite(r *rupSite, what int, now time.Time) error {
 	return s.addErrand(e, now)
 }
 
+// url is where a question is asked.
+func (r *rupSite) url(what int) canon.URL {
+	if what != rupInfo {
+		return r.CGI
+	}
+	u, _ := r.origin().URL("/rupinfo.txt")
+	return u
+}
+
 // siteErrand is the errand of the question under way.
 func (s *shard) siteErrand(r *rupSite) (e crawl.Errand, ok bool) {
-	u := r.CGI
-	if r.Ask == rupInfo {
-		u, _ = r.origin().URL("/rupinfo.txt")
-	}
+	u := r.url(r.Ask)
 	return crawl.Errand{Kind: crawl.ErrandRUP, URL: u, Origin: r.origin(), Hop: r.Ask, ReplyShard: s.id}, u != "" && r.Ask != rupNothing
 }
 

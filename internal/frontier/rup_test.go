@@ -441,6 +441,33 @@ func TestRUPAnewAfterACrash(t *testing.T) {
 	})
 }
 
+// While a site's robots.txt is not the turn to be asked for, nothing is asked that would need it.
+func TestRUPWaitsForRobots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRUPWorld(t, updatesSpec(""), 3, daily())
+		w.b.links(0, "", w.base)
+		w.run(time.Hour)
+		for range 9 {
+			w.b.event(crawl.Event{Robots: []crawl.Robots{{Origin: w.site().origin(), State: crawl.RobotsUnreachable, Status: 500, Reason: "HTTP 500"}}})
+		}
+		time.Sleep(23 * time.Hour) // the copy is too old to be used in an hour
+		w.b.event(crawl.Event{Robots: []crawl.Robots{{Origin: w.site().origin(), State: crawl.RobotsUnreachable, Status: 500, Reason: "HTTP 500"}}})
+		time.Sleep(2 * time.Hour)
+		r := w.site()
+		state, ask := r.h.Origins[r.i].state(time.Now())
+		if what, _ := w.b.s.wantNow(r, time.Now()); what == rupNothing || state != crawl.RobotsUnreachable || time.Until(ask) < time.Hour {
+			t.Fatalf("the test: wants %d, %v until %v", what, state, ask)
+		}
+		if what, at := w.b.s.wantOf(r, time.Now()); what != rupNothing || !at.Equal(ask) {
+			t.Errorf("wants %d, at %v, want nothing until %v", what, at, ask)
+		}
+		time.Sleep(time.Until(ask))
+		if what, _ := w.b.s.wantOf(r, time.Now()); what == rupNothing {
+			t.Error("wants nothing when its robots.txt may be asked for")
+		}
+	})
+}
+
 // What says of itself to be a mirror is not asked.
 func TestRUPOfMirrors(t *testing.T) {
 	b := newBench(t, updatesSpec(""))

@@ -36,8 +36,15 @@ func (s *shard) wantOf(r *rupSite, now time.Time) (what int, at time.Time) {
 	if r.Ask != rupNothing || r.h.Origins[r.i].Mirror.mirrored() {
 		return rupNothing, now.Add(rupRetry)
 	}
-	if what, at = s.wantNow(r, now); what != rupNothing && now.Before(r.Retry) {
-		return rupNothing, r.Retry
+	if what, at = s.wantNow(r, now); what == rupNothing {
+		return what, at
+	}
+	from := r.Retry
+	if i, ok := r.h.originIndex(r.url(what).Origin()); ok { // whose robots.txt would be asked for, were it not to be waited for
+		from = latest(from, r.h.Origins[i].from(now))
+	}
+	if now.Before(from) {
+		return rupNothing, from
 	}
 	return what, at
 }
