@@ -176,7 +176,8 @@ func (s *shard) answerClaims(h *host, of canon.Origin, now time.Time) error {
 }
 
 // errandFrom is when an errand may be done: one that waits for a robots.txt which another host is asked for, not before that
-// has answered; a sitemap when a page may be asked for; nothing but robots.txt of a host that asks for longer delays than we wait.
+// has answered; a file or a page when a page may be asked for; nothing but robots.txt of a host that asks for longer delays than we
+// wait.
 func (h *host) errandFrom(e *crawl.Errand, now time.Time) (t time.Time) {
 	i, ok := h.originIndex(e.URL.Origin())
 	switch e.Kind {
@@ -189,7 +190,7 @@ func (h *host) errandFrom(e *crawl.Errand, now time.Time) (t time.Time) {
 			}
 		}
 		return t
-	case crawl.ErrandSitemap:
+	case crawl.ErrandSitemap, crawl.ErrandData, crawl.ErrandNested, crawl.ErrandSample:
 		if ok {
 			t = h.Origins[i].from(now)
 		}

@@ -443,6 +443,28 @@ func TestSitemapsOfHeldHosts(t *testing.T) {
 	})
 }
 
+// While the robots.txt of an origin cannot be had, no errand has it asked for more often than its back-off says.
+func TestErrandsWaitForRobots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, withSitemaps("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		v := b.grant(1)[0]
+		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: canon.URL("http://a.example/").Origin(), State: crawl.RobotsUnreachable, Status: 503, Answered: true}}})
+		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
+		for _, kind := range []crawl.ErrandKind{crawl.ErrandSample, crawl.ErrandData, crawl.ErrandNested} {
+			b.event(crawl.Event{Errands: []crawl.Errand{{Kind: kind, URL: "http://a.example/wanted", Origin: canon.URL("http://b.example/").Origin()}}})
+		}
+		time.Sleep(4 * time.Minute)
+		if got := b.grant(1); len(got) != 0 {
+			t.Errorf("within the back-off of 5 minutes: %+v", got)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := b.grant(1); len(got) != 1 {
+			t.Errorf("after it: %+v", got)
+		}
+	})
+}
+
 // The sitemaps of a mirror are not used while it is one.
 func TestSitemapsOfAMirror(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
