@@ -1,12 +1,15 @@
 package fetcher
 
 import (
+	"cmp"
 	"crypto/tls"
 	"log/slog"
 	"net"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/curtsy/curtsy/pkg/sitemap"
 )
 
 // Version is the version our User-Agent names.
@@ -36,9 +39,10 @@ type Options struct {
 	MinRate        int64         // 0 = 1024
 	IdleTimeout    time.Duration // an unused connection is kept this long; 0 = 30 s
 
-	MaxHeader int64 // bytes of a response's header block; 0 = 64 KiB
-	MaxBody   int64 // bytes of a page after content-decoding; 0 = 10 MiB
-	MaxPerIP  int   // requests at once to one public address; 0 = 8
+	MaxHeader  int64 // bytes of a response's header block; 0 = 64 KiB
+	MaxBody    int64 // bytes of a page after content-decoding; 0 = 10 MiB
+	maxSitemap int64 // bytes of a sitemap; 0 = sitemap.MaxBytes. Tests set less: the race detector needs half a minute for 50 MiB of XML
+	MaxPerIP   int   // requests at once to one public address; 0 = 8
 
 	Grace          time.Duration // for publishing what is there after Run's context ended; 0 = 5 s
 	RequestTimeout time.Duration // for questions to a frontier; 0 = 2 s
@@ -54,6 +58,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	o.maxSitemap = cmp.Or(o.maxSitemap, sitemap.MaxBytes)
 	def := func(d *time.Duration, v time.Duration) {
 		if *d <= 0 {
 			*d = v

@@ -93,8 +93,8 @@ func (v *visit) readSitemap(e *crawl.Errand, a *answer, r *sitemapReader, s *cra
 		switch {
 		case r.sum.Entries >= sitemap.MaxEntries && r.sum.Truncated:
 			s.Reason = fmt.Sprintf("only its first %d entries were read", sitemap.MaxEntries)
-		case r.sum.Bytes >= sitemap.MaxBytes && r.sum.Truncated:
-			s.Reason = fmt.Sprintf("only its first %d MiB were read", sitemap.MaxBytes>>20)
+		case r.sum.Bytes >= v.f.opt.maxSitemap && r.sum.Truncated:
+			s.Reason = fmt.Sprintf("only its first %d MiB were read", v.f.opt.maxSitemap>>20)
 		case r.sum.Truncated:
 			s.Reason = "it cannot be read to its end"
 		case r.deep:
@@ -151,11 +151,11 @@ func (r *sitemapReader) want(status int, header http.Header) wanted {
 	if r.nofollow = tags.Directives().NoFollow; r.nofollow {
 		return wanted{}
 	}
-	return wanted{limit: sitemap.MaxBytes, stream: r.read}
+	return wanted{limit: r.v.f.opt.maxSitemap, stream: r.read}
 }
 
 func (r *sitemapReader) read(body io.Reader) (err error) {
-	r.sum, err = sitemap.Read(body, sitemap.Options{}, r.entry)
+	r.sum, err = sitemap.Read(body, sitemap.Options{MaxBytes: r.v.f.opt.maxSitemap}, r.entry)
 	r.skipped += r.sum.Skipped
 	if r.not = errors.Is(err, sitemap.ErrNotSitemap); r.not {
 		return nil
