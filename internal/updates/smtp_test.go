@@ -9,9 +9,13 @@ import (
 	"net/smtp"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // listen serves a desk's mails on a loopback address.
@@ -232,5 +236,52 @@ func TestMaildir(t *testing.T) {
 	}
 	if told := d.told(); told != testTold {
 		t.Errorf("told %q, want %q", told, testTold)
+	}
+}
+
+// TestSMTPMemory has eight of the largest mails that are taken come at once: two at a time are in memory, whatever comes.
+func TestSMTPMemory(t *testing.T) {
+	d := newDesk(t, Options{})
+	var mu sync.Mutex
+	taken := 0
+	d.o.Append = func(context.Context, int, []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		taken++
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString("SequenceNumber: 1\r\nURLBase: http://www.site.example/\r\n\r\n")
+	for i := 0; b.Len() < maxMail-4096; i++ {
+		fmt.Fprintf(&b, "Change[2026-01-16]: %s/%d.html\r\n", strings.Repeat("d", 170), i)
+	}
+	mail := d.mail("", b.String())
+	at := d.listen(false)
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var g errgroup.Group
+	for range 8 {
+		g.Go(func() error { return smtp.SendMail(at, nil, "w@site.example", []string{d.address()}, mail) })
+	}
+	sent := make(chan error, 1)
+	go func() { sent <- g.Wait() }()
+	most := uint64(0)
+	for {
+		runtime.ReadMemStats(&now)
+		most = max(most, now.HeapInuse)
+		select {
+		case err := <-sent:
+			if err != nil {
+				t.Error(err)
+			}
+			grown := int64(most-before.HeapInuse) >> 20
+			t.Logf("8 mails of %d MiB: the heap grew by %d MiB at most, %d events", len(mail)>>20, grown, taken)
+			if grown > 400 {
+				t.Errorf("the heap grew by %d MiB, want at most 400", grown)
+			}
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
 }
