@@ -277,8 +277,8 @@ func TestSMTPMemory(t *testing.T) {
 			}
 			grown := int64(most-before.HeapInuse) >> 20
 			t.Logf("8 mails of %d MiB: the heap grew by %d MiB at most, %d events", len(mail)>>20, grown, taken)
-			if grown > 400 {
-				t.Errorf("the heap grew by %d MiB, want at most 400", grown)
+			if grown > 280 {
+				t.Errorf("the heap grew by %d MiB, want at most 280", grown)
 			}
 			return
 		case <-time.After(5 * time.Millisecond):
