@@ -30,14 +30,14 @@ type ByHandOptions struct {
 
 // ByHand is an http.RoundTripper for the few requests that a person types at a prompt, outside of any crawl. It asks as we do: addresses
 // pass the guard, each origin's robots.txt is read first and obeyed, and requests to a host are spaced. It may be used concurrently, and
-// then sends one request at a time.
+// then sends one request at a time: the next one waits until the body of the answer before is closed.
 type ByHand struct {
 	opt       ByHandOptions
 	resolve   resolveMap
 	transport *http.Transport
 	private   sync.Map // by host, as it is dialled: whether its last address was; set by the goroutine that dials
 
-	mu    sync.Mutex // held during a request; guards what follows
+	turn  chan struct{} // has an element from a request to the end of its answer; who put it there may use what follows
 	rules map[robots.Origin]*robots.Rules
 	last  map[string]time.Time // by host: the end of its last answer
 }
@@ -48,7 +48,7 @@ func NewByHand(opt ByHandOptions) (*ByHand, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &ByHand{opt: opt, resolve: resolve, rules: map[robots.Origin]*robots.Rules{}, last: map[string]time.Time{}}
+	h := &ByHand{opt: opt, resolve: resolve, turn: make(chan struct{}, 1), rules: map[robots.Origin]*robots.Rules{}, last: map[string]time.Time{}}
 	h.transport = &http.Transport{
 		Proxy:                  nil, // a proxy would hide the address from the guard
 		DialContext:            h.dial,
@@ -88,8 +88,25 @@ func (h *ByHand) dial(ctx context.Context, network, addr string) (net.Conn, erro
 
 // RoundTrip sends a request if the host's robots.txt allows it, and no sooner than it may.
 func (h *ByHand) RoundTrip(r *http.Request) (*http.Response, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	select {
+	case h.turn <- struct{}{}:
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	res, err := h.ask(r)
+	if err != nil {
+		<-h.turn
+		return nil, err
+	}
+	res.Body = &handBody{res.Body, sync.OnceFunc(func() {
+		h.answered(r.URL)
+		<-h.turn
+	})}
+	return res, nil
+}
+
+// ask sends a request that its host's rules allow.
+func (h *ByHand) ask(r *http.Request) (*http.Response, error) {
 	rules, err := h.rulesFor(r.Context(), r.URL)
 	if err != nil {
 		return nil, err
@@ -110,7 +127,10 @@ func hostOf(addr string) string {
 	return strings.ToLower(host)
 }
 
-// send waits for the host's turn and sends. The answer's end counts when its body is closed.
+// answered notes that an answer of a URL's host has ended.
+func (h *ByHand) answered(u *url.URL) { h.last[strings.ToLower(u.Hostname())] = time.Now() }
+
+// send waits until the host has rested, and sends. The caller says when the answer has ended.
 func (h *ByHand) send(r *http.Request, rules *robots.Rules) (*http.Response, error) {
 	host := strings.ToLower(r.URL.Hostname())
 	delay, asked := rules.CrawlDelay()
@@ -134,18 +154,13 @@ func (h *ByHand) send(r *http.Request, rules *robots.Rules) (*http.Response, err
 	r = r.Clone(r.Context())
 	r.Header.Set("User-Agent", h.UserAgent())
 	res, err := h.transport.RoundTrip(r)
-	h.last[host] = time.Now()
 	if err != nil {
-		return nil, err
+		h.answered(r.URL)
 	}
-	res.Body = &handBody{res.Body, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.last[host] = time.Now()
-	}}
-	return res, nil
+	return res, err
 }
 
+// handBody calls closed when it is closed.
 type handBody struct {
 	io.ReadCloser
 	closed func()
@@ -208,10 +223,9 @@ func (h *ByHand) getRobots(ctx context.Context, at string) (status int, location
 	if err != nil {
 		return 0, "", nil, err
 	}
-	// Not by its Close, which locks what RoundTrip holds.
 	defer func() {
-		res.Body.(*handBody).ReadCloser.Close()
-		h.last[strings.ToLower(r.URL.Hostname())] = time.Now()
+		res.Body.Close()
+		h.answered(r.URL)
 	}()
 	if body, err = io.ReadAll(io.LimitReader(res.Body, robots.MaxBytes+2)); err != nil {
 		return 0, "", nil, errors.Join(errors.New("cut short"), err)

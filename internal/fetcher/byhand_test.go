@@ -162,3 +162,36 @@ func TestByHandWaitsAfterRobots(t *testing.T) {
 		}
 	}
 }
+
+// Requests sent by several at once wait for the end of the answer before, its body included.
+func TestByHandSendsOneAtATime(t *testing.T) {
+	t.Parallel()
+	var under, most atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		most.Store(max(most.Load(), under.Add(1)))
+		defer under.Add(-1)
+		w.(http.Flusher).Flush()
+		time.Sleep(40 * time.Millisecond)
+		io.WriteString(w, "# nothing\n")
+	}))
+	defer web.Close()
+	h, err := NewByHand(ByHandOptions{AllowPrivate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 3)
+	for range cap(done) {
+		go func() {
+			_, err := handGet(t, h, web.URL)
+			done <- err
+		}()
+	}
+	for range cap(done) {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := most.Load(); n != 1 {
+		t.Errorf("%d requests at a time, want 1", n)
+	}
+}
