@@ -98,26 +98,7 @@ func (s *shard) disown(h *host, i int) error {
 
 // settle goes through the URLs of origins that have become mirrors, or are none any more, some at a time, until ctx ends. It
 // takes the lock itself.
-func (s *shard) settle(ctx context.Context) error {
-	for wait := commitEvery; ; {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(wait):
-		}
-		s.mu.Lock()
-		began := time.Now()
-		busy, err := s.settleSome(began)
-		wait = commitEvery
-		if busy {
-			wait = max(time.Since(began), time.Millisecond) // as long as others waited for us
-		}
-		s.mu.Unlock()
-		if err != nil {
-			return err
-		}
-	}
-}
+func (s *shard) settle(ctx context.Context) error { return s.inStretches(ctx, s.settleSome) }
 
 // settleSome goes through some URLs and reports whether there are more that can be gone through now.
 func (s *shard) settleSome(now time.Time) (more bool, err error) {

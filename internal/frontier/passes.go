@@ -13,7 +13,11 @@ import (
 const passStretch = 1000
 
 // runPasses makes passes until ctx ends. It takes the lock itself.
-func (s *shard) runPasses(ctx context.Context) error {
+func (s *shard) runPasses(ctx context.Context) error { return s.inStretches(ctx, s.passSome) }
+
+// inStretches calls some until ctx ends, each time under the lock: at once again while there is more to do, after others had
+// the shard for as long as it took, and else from commit to commit.
+func (s *shard) inStretches(ctx context.Context, some func(now time.Time) (more bool, err error)) error {
 	for wait := commitEvery; ; {
 		select {
 		case <-ctx.Done():
@@ -22,10 +26,10 @@ func (s *shard) runPasses(ctx context.Context) error {
 		}
 		s.mu.Lock()
 		began := time.Now()
-		busy, err := s.passSome(began)
+		more, err := some(began)
 		wait = commitEvery
-		if busy {
-			wait = time.Since(began) // as long as others waited for us
+		if more {
+			wait = max(time.Since(began), time.Millisecond)
 		}
 		s.mu.Unlock()
 		if err != nil {
