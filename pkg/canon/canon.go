@@ -13,7 +13,8 @@
 //     upper-case digits; a "%" that begins no escape becomes %25;
 //   - at most MaxLen bytes.
 //
-// Four rules are ours where the standard is laxer, and each has a reason. Host names
+// Five rules are ours where the standard is laxer, and each has a reason. An IPv4-mapped IPv6
+// address is spelled as the IPv4 address it leads to: one machine is one host. Host names
 // DNS cannot carry are refused (empty or over-long labels, signs other than - and _,
 // port 0): they could only fail later. In a path | and ^ are escaped, because net/http
 // would escape them anyway: what robots.txt rules see is what goes over the wire. A
@@ -31,8 +32,13 @@ import "errors"
 
 const (
 	// Version numbers the rules above. Files that store a URL keep it: URLs made by
-	// another version may be spelled differently.
-	Version = 1
+	// another version may be spelled differently. Version 1 spelled IPv4-mapped IPv6
+	// addresses as such.
+	Version = 2
+
+	// OldestVersion is the first version whose URLs may stand beside those of Version: what
+	// was spelled by it is still a URL of the same page.
+	OldestVersion = 1
 
 	// MaxLen is the longest URL, in bytes of its canonical spelling.
 	MaxLen = 2048
@@ -46,13 +52,13 @@ const (
 // pages are full of mailto: links; callers add the subject.
 var (
 	// ErrScheme: mailto:, ftp: and the like, or no scheme and no base to take one from.
-	ErrScheme = errors.New("canon: not an absolute http or https URL")
+	ErrScheme = errors.New("not an absolute http or https URL")
 	// ErrHost: no host, or one that DNS cannot carry and that is no IP address.
-	ErrHost = errors.New("canon: host missing or impossible")
+	ErrHost = errors.New("host missing or impossible")
 	// ErrSyntax: a port that is no number from 1 to 65535, or a path without its "/".
-	ErrSyntax = errors.New("canon: malformed port or path")
+	ErrSyntax = errors.New("malformed port or path")
 	// ErrTooLong: more than MaxLen bytes, or a raw spelling beyond all measure.
-	ErrTooLong = errors.New("canon: URL longer than 2048 bytes")
+	ErrTooLong = errors.New("URL longer than 2048 bytes")
 )
 
 // URL is a canonical absolute http or https URL. Only Parse, Join and FromParts make

@@ -24,7 +24,7 @@ func ExampleParse() {
 	// http://example.org/~user/b?x=1
 	// https://xn--bcher-kva.example/
 	// http://127.0.0.1/
-	// canon: not an absolute http or https URL
+	// not an absolute http or https URL
 }
 
 func ExampleBase_Join() {

@@ -73,7 +73,9 @@ func parseNumber(s string) (n uint64, ok bool) {
 }
 
 // parseIPv6 reads "[address]" and writes it as the standard does: the longest run of
-// two or more zero groups compressed, an embedded IPv4 address in hexadecimal.
+// two or more zero groups compressed, an embedded IPv4 address in hexadecimal. An IPv4-mapped
+// address is the IPv4 address, which is where a connection to it leads: one machine must not
+// count as two hosts.
 func parseIPv6(s string) (string, error) {
 	inner, ok := strings.CutSuffix(s[1:], "]")
 	if !ok || strings.Contains(inner, "%") {
@@ -82,6 +84,9 @@ func parseIPv6(s string) (string, error) {
 	addr, err := netip.ParseAddr(inner)
 	if err != nil || !addr.Is6() {
 		return "", ErrHost
+	}
+	if addr.Is4In6() {
+		return addr.Unmap().String(), nil
 	}
 	a := addr.As16()
 	var group [8]uint16

@@ -150,7 +150,12 @@ func TestWHATWG_3_5_IPv6(t *testing.T) {
 		{"http://[1:0:0:2:3:0:0:4]/", "http://[1::2:3:0:0:4]/", nil},
 		{"http://[1:0:2:3:4:5:6:7]/", "http://[1:0:2:3:4:5:6:7]/", nil},
 		{"http://[1:2:3:4:5:6::]/", "http://[1:2:3:4:5:6::]/", nil},
-		{"http://[::ffff:1.2.3.4]/", "http://[::ffff:102:304]/", nil},
+		// ours: the standard keeps [::ffff:102:304]
+		{"http://[::ffff:1.2.3.4]/", "http://1.2.3.4/", nil},
+		{"http://[::ffff:7f00:3]/", "http://127.0.0.3/", nil},
+		{"http://[0:0:0:0:0:FFFF:7f00:3]:80/", "http://127.0.0.3/", nil},
+		{"http://[::fffe:7f00:3]/", "http://[::fffe:7f00:3]/", nil},
+		{"http://[::7f00:3]/", "http://[::7f00:3]/", nil},
 		{"http://[::1.2.3.4]/", "http://[::102:304]/", nil},
 		{"http://[::1", "", ErrHost},
 		{"http://[]/", "", ErrHost},

@@ -19,15 +19,14 @@ type rule struct {
 	allow  bool
 	line   int
 	order  int // position in the file
-	parent int // index of the longest rule that is a proper prefix, or -1
+	parent int // index of the longest rule that is a proper prefix of it, or -1
 	first  int // index of the rule earliest in the file among this one and its parents
 }
 
-// Allowed reports whether the record that addresses us allows a path, as it
-// stands in a URL, and the line that decides; line 0 means that no line does
-// (§5.3). A query or fragment is not compared. The file's own path, /data.txt
-// and /robots.txt are always allowed, and so is everything in the YAML form.
-// The rules bind dataset fetches only, and never widen what robots.txt allows.
+// Allowed reports whether the record that addresses us allows a path, as it stands in a URL, and
+// which line decides; line 0 means that no line does (§5.3). A query or fragment is not compared.
+// The file's own path, /data.txt and /robots.txt are always allowed, and so is everything in the
+// YAML form. The rules bind fetches of datasets only, and never allow what robots.txt forbids.
 func (f *File) Allowed(path string) (allowed bool, line int) {
 	if f.rules == nil {
 		return true, 0

@@ -91,7 +91,7 @@ func TestHostileBodies(t *testing.T) {
 		if f != nil {
 			f.Nested(0)
 			if len(f.Datasets) > 0 {
-				Fill(f.Datasets[0], f)
+				f.Finder()(f.Datasets[0])
 			}
 		}
 		if d := time.Since(start); d > 30*time.Second {

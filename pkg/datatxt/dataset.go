@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// newDataset starts a dataset with what every one of a file shares.
+// newDataset starts a dataset with what all datasets of a file have in common.
 func (f *File) newDataset(line int) Dataset {
 	d := Dataset{Line: line, Allowed: true}
 	if f.base != nil {
@@ -31,8 +31,8 @@ func (f *File) addURL(d *Dataset, u *url.URL, text string) {
 	}
 }
 
-// describe fills a dataset from its keys, in order. Known keys are known in any
-// case, and the first of equal ones counts; the others go to Extra as they are.
+// describe fills a dataset from its keys, in order. Known keys are recognised in any case of
+// letters, and the first of equal ones counts. Other keys go to Extra as they are.
 func (f *File) describe(d *Dataset, fields []Field) {
 	d.Type, d.TypeImplied = TypeFiles, true
 	given := map[string]bool{}
@@ -64,8 +64,8 @@ func isKnown(name string) bool {
 	return false
 }
 
-// setText takes a key whose value is text. A list or map there is no error of
-// ours to judge: it is kept with the other keys.
+// setText takes a key whose value should be text. If it is a list or a map, it is kept
+// with the other keys.
 func (f *File) setText(d *Dataset, name string, field Field) {
 	if field.Value.List != nil || field.Value.Map != nil {
 		f.diagnose(field.Line, "%s is not text", name)
@@ -155,7 +155,7 @@ func (c *Column) set(fields []Field) {
 	}
 }
 
-// seen tells entries that repeat an earlier one: equal in path and name (§5.4).
+// seen finds entries that repeat an earlier one: with the same path and name (§5.4).
 type seen struct {
 	file *File
 	keys map[string]int // line of the first

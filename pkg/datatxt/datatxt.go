@@ -34,9 +34,9 @@ import (
 
 // Limits of one file (§0, §5.4).
 const (
-	// MaxSize is how many bytes of a body are read. A longer YAML file is
-	// refused; of longer records the lines that fit are read. A caller shows
-	// that there was more by passing at least one byte beyond.
+	// MaxSize is how many bytes of a body are read. A longer YAML file is refused; of a longer
+	// file of records the lines that fit are read. To show that a body was longer, pass at
+	// least one byte more.
 	MaxSize = 1 << 20
 	// MaxEntries is how many entries a YAML list may have before the file is
 	// refused, and how many datasets are taken from records.
@@ -45,13 +45,13 @@ const (
 	// refused; the outermost counts as one.
 	MaxDepth = 16
 
-	// maxURLs is how many paths of YAML entries are taken: an entry may list
-	// many, and each grows by the length of the base.
+	// maxURLs is how many paths of YAML entries are taken: an entry may list many, and each becomes
+	// as long as the base and itself together.
 	maxURLs = 10 * MaxEntries
 )
 
-// Why a whole file is refused; Error wraps one of them. After all but
-// ErrNotDataTxt an earlier copy stays in use (§5.4).
+// Why a whole file is refused; Error wraps one of these. After all of them except ErrNotDataTxt an
+// earlier copy stays in use (§5.4).
 var (
 	// ErrNotDataTxt: neither form is recognised (§5.2).
 	ErrNotDataTxt = errors.New("not a data.txt")
@@ -124,8 +124,9 @@ func (f *File) diagnose(line int, format string, args ...any) {
 
 // Types a dataset has when its file names none (§5.3, §5.4).
 const (
-	TypeFiles    = "files"    // the URLs are files
-	TypeLocation = "location" // the URL is a prefix under which datasets lie, and is not fetched as a file
+	TypeFiles = "files" // the URLs are files
+	// the URL is a prefix under which datasets lie, and is not fetched as a file
+	TypeLocation = "location"
 )
 
 // Dataset is one dataset record (§5.4). Text that the file does not give is
@@ -144,15 +145,17 @@ type Dataset struct {
 	Columns     []Column
 	Extra       []Field // every other key, in order
 
-	NameImplied bool // Name is the default, not the file's word
+	NameImplied bool // Name is the default; the file gives none
 	TypeImplied bool // and so is Type
 
-	Origin   string    // origin of the data.txt, port always given: https://d.example:443
-	Line     int       // of the entry in the data.txt, from 1
-	External bool      // a URL is on another host than the data.txt; only that host's robots.txt rules there
-	Allowed  bool      // the data.txt's own rules allow every URL; robots.txt is for the caller to ask
-	Fetched  time.Time // see Stamp
-	Expires  time.Time
+	Origin string // origin of the data.txt, port always given: https://d.example:443
+	Line   int    // of the entry in the data.txt, from 1
+	// a URL is on another host than the data.txt; only that host's robots.txt rules there
+	External bool
+	// the data.txt's own rules allow every URL; robots.txt is for the caller to check
+	Allowed bool
+	Fetched time.Time // see Stamp
+	Expires time.Time
 }
 
 // Column describes one column of a table.
@@ -160,7 +163,7 @@ type Column struct {
 	Name, Type, Description string
 }
 
-// Field is a key the package has no place for, kept as written.
+// Field is a key that Dataset has no field for, kept as written.
 type Field struct {
 	Name  string
 	Value Value
@@ -213,8 +216,8 @@ func Parse(body []byte, base *url.URL, token string) (*File, error) {
 	return f, nil
 }
 
-// Stamp records on every dataset when the file was fetched and how long it
-// holds, as Lifetime gives it.
+// Stamp notes in every dataset when the file was fetched and how long it is
+// valid, as Lifetime says.
 func (f *File) Stamp(fetched time.Time, lifetime time.Duration) {
 	for i := range f.Datasets {
 		f.Datasets[i].Fetched = fetched

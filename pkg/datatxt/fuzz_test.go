@@ -55,7 +55,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// insertBadLine puts a line that means nothing somewhere into a file of records, and expects the same of everything else.
+// insertBadLine puts a line that means nothing somewhere into a file of records, and expects the
+// same of everything else.
 func insertBadLine(t *testing.T, before *File, body []byte) {
 	ends := bytes.Count(body, []byte("\n"))
 	if before.Form != Records || ends == 0 || len(body) > 10_000 || bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// State is what a response to GET /data.txt means for what we hold (§5.1).
+// State is what a response to GET /data.txt means for the copy we have (§5.1).
 type State int
 
-// The states. Redirects are the client's to follow; the base of the file is
-// the URL that finally answered.
+// The states. The client follows redirects; the base of the file is the URL that finally answered.
 const (
 	Keep     State = iota // no answer we can use: the old copy stays, ask again later
 	Read                  // a body to Parse
@@ -30,7 +29,7 @@ func StateOf(status int) State {
 		return Same
 	case status >= 300 && status <= 399:
 		return Redirect
-	case status >= 400 && status <= 499:
+	case status >= 400 && status <= 499 && status != 429: // that says nothing of the file
 		return Absent
 	}
 	return Keep
@@ -56,7 +55,7 @@ func Usable(contentType string, body []byte) (ok bool, reason string) {
 	return true, ""
 }
 
-// How long a copy holds (§5.1).
+// How long a copy is valid (§5.1).
 const (
 	DefaultLifetime = 7 * 24 * time.Hour  // if the server says nothing
 	MinLifetime     = time.Hour           // whatever the server says
@@ -66,10 +65,9 @@ const (
 	KeepExpired = 30 * 24 * time.Hour
 )
 
-// Lifetime returns how long a copy fetched at the given time holds: by
-// Cache-Control max-age, else Expires, else DefaultLifetime, always between
-// MinLifetime and MaxLifetime. no-cache, no-store, and an Expires or max-age
-// that is past or unreadable count as MinLifetime.
+// Lifetime returns how long a copy fetched at the given time is valid: by Cache-Control max-age,
+// else Expires, else DefaultLifetime, always between MinLifetime and MaxLifetime. no-cache,
+// no-store, and an Expires or max-age that is past or unreadable count as MinLifetime.
 func Lifetime(h http.Header, fetched time.Time) time.Duration {
 	if d, ok := cacheControl(h.Values("Cache-Control")); ok {
 		return clamp(d)
@@ -100,8 +98,8 @@ func cacheControl(lines []string) (d time.Duration, found bool) {
 	return d, found
 }
 
-// seconds reads a number of seconds; what is no number is 0, what is too large
-// is as good as MaxLifetime.
+// seconds reads a number of seconds. Text that is no number is 0, and a number that is too large
+// counts as MaxLifetime.
 func seconds(s string) time.Duration {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil && strings.Trim(s, "0123456789") != "" || s == "" {

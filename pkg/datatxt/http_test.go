@@ -40,7 +40,7 @@ func TestDatatxt_5_1_Usable(t *testing.T) {
 func TestDatatxt_5_1_StateOf(t *testing.T) {
 	for status, want := range map[int]State{
 		200: Read, 204: Read, 206: Read, 299: Read, 301: Redirect, 302: Redirect, 307: Redirect, 308: Redirect, 304: Same,
-		404: Absent, 410: Absent, 400: Absent, 401: Absent, 403: Absent, 429: Absent, 499: Absent,
+		404: Absent, 410: Absent, 400: Absent, 401: Absent, 403: Absent, 402: Absent, 428: Absent, 430: Absent, 499: Absent, 429: Keep,
 		500: Keep, 503: Keep, 599: Keep, 0: Keep, 100: Keep, 600: Keep,
 	} {
 		if got := StateOf(status); got != want {

@@ -105,7 +105,8 @@ func TestLenient_ManyTagHandles(t *testing.T) {
 		}
 		return b.String()
 	}
-	if f := parse(t, many(maxHandles)); f.Skipped != maxHandles { // entries without a path, but read
+	// entries without a path, but read
+	if f := parse(t, many(maxHandles)); f.Skipped != maxHandles {
 		t.Errorf("%s", reasons(f))
 	}
 	refused(t, many(maxHandles+1), ErrSyntax)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MaxNesting is how far below the site's own data.txt files are asked for.
+// MaxNesting is how many steps below the site's own data.txt files are requested.
 const MaxNesting = 3
 
 // Candidate is a nested data.txt that may exist.
@@ -15,15 +15,14 @@ type Candidate struct {
 	Datasets []int // which of the file's datasets it may describe, in order
 }
 
-// Nested returns the nested files that the datasets of f suggest (§5.4): for a
-// directory the data.txt in it, for a file the one beside it; only on the
-// file's own origin, only where its own rules allow, never the file itself or
-// the site's root file, each once. depth is how many steps f lies below the
-// root file: 0 for /data.txt, 1 for a file found through it. From MaxNesting on
-// there are none.
+// Nested returns the nested files that the datasets of f suggest (§5.4): for a directory the
+// data.txt in it, for a file the one beside it. They are on the file's own origin, its own rules
+// allow them, each is named once, and neither the file itself nor the site's root file is among
+// them. depth is how many steps f lies below the root file: 0 for /data.txt, 1 for a file found
+// through it. From MaxNesting on there are none.
 //
-// A candidate is a guess: robots.txt must allow it, a 404 is normal, and
-// asking for it is the caller's choice and budget.
+// A candidate is a guess: robots.txt must allow it, a 404 is normal, and whether to request it is
+// for the caller to decide.
 func (f *File) Nested(depth int) []Candidate {
 	if f.base == nil || depth >= MaxNesting {
 		return nil
@@ -73,51 +72,6 @@ func (f *File) beside(text string) (string, bool) {
 		return "", false
 	}
 	return c.String(), true
-}
-
-// Fill returns parent with the fields it lacks taken from the nested file's
-// record of the same dataset, as Finder finds it; what parent has, it keeps
-// (§5.4). filled is false if there is none.
-//
-// Other records of the nested file are datasets in their own right.
-func Fill(parent Dataset, nested *File) (merged Dataset, filled bool) {
-	i, ok := nested.Finder()(parent)
-	if !ok {
-		return parent, false
-	}
-	m, from := parent, &nested.Datasets[i]
-	if m.NameImplied && !from.NameImplied {
-		m.Name, m.NameImplied = from.Name, false
-	}
-	if m.TypeImplied && !from.TypeImplied {
-		m.Type, m.TypeImplied = from.Type, false
-	}
-	fillText(&m.Title, from.Title)
-	fillText(&m.Description, from.Description)
-	fillText(&m.License, from.License)
-	fillText(&m.Source, from.Source)
-	if m.RowsText == "" {
-		m.Rows, m.RowsText = from.Rows, from.RowsText
-	}
-	if m.ColsText == "" {
-		m.Cols, m.ColsText = from.Cols, from.ColsText
-	}
-	if len(m.Columns) == 0 {
-		m.Columns = slices.Clone(from.Columns)
-	}
-	m.Extra = slices.Clone(m.Extra)
-	for _, field := range from.Extra {
-		if indexField(parent.Extra, lower(field.Name)) < 0 {
-			m.Extra = append(m.Extra, field)
-		}
-	}
-	return m, true
-}
-
-func fillText(to *string, from string) {
-	if *to == "" {
-		*to = from
-	}
 }
 
 // Finder returns a function that says which of the file's datasets is parent,

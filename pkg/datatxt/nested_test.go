@@ -70,48 +70,7 @@ func TestDatatxt_5_4_NestedObeysOwnRules(t *testing.T) {
 	}
 }
 
-// The parent wins; what it lacks comes from the nested record.
-func TestDatatxt_5_4_Fill(t *testing.T) {
-	parent := one(t, "- path: iris\n  title: From above\n  rows: many\n  keep: me\n")
-	nested, err := Parse([]byte(`path: data.csv
-name: iris-flowers
-title: From below
-description: Flowers
-license: CC0
-source: Fisher
-type: table
-rows: 150
-cols: 5
-columns: {a: int}
-keep: no
-more: yes
-`), mustURL("https://d.example/iris/data.txt"), bot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, ok := Fill(parent, nested)
-	if !ok {
-		t.Fatal("not filled")
-	}
-	if d.URLs[0] != "https://d.example/iris" || d.Name != "iris-flowers" || d.Title != "From above" || d.Description != "Flowers" ||
-		d.License != "CC0" || d.Source != "Fisher" || d.Type != "table" || d.NameImplied || d.TypeImplied || d.Line != parent.Line {
-		t.Errorf("%+v", d)
-	}
-	if d.Rows != nil || d.RowsText != "many" || number(d.Cols) != "5" || len(d.Columns) != 1 {
-		t.Errorf("rows %q, cols %s, columns %v", d.RowsText, number(d.Cols), d.Columns)
-	}
-	if len(d.Extra) != 2 || d.Extra[0].Value.Text != "me" || d.Extra[1].Value.Text != "yes" {
-		t.Errorf("extra = %+v", d.Extra)
-	}
-	if parent.Description != "" || len(parent.Extra) != 1 {
-		t.Error("Fill changes its argument")
-	}
-	if nested.Datasets[0].URLs[0] != "https://d.example/iris/data.csv" {
-		t.Errorf("a nested path resolves to %s", nested.Datasets[0].URLs[0])
-	}
-}
-
-func TestDatatxt_5_4_FillFindsTheRecord(t *testing.T) {
+func TestDatatxt_5_4_FindsTheRecord(t *testing.T) {
 	nested := func(at, body string) *File {
 		f, err := Parse([]byte(body), mustURL(at), bot)
 		if err != nil {
@@ -127,7 +86,7 @@ func TestDatatxt_5_4_FillFindsTheRecord(t *testing.T) {
 		name   string
 		parent Dataset
 		nested *File
-		want   string // title, "" if not filled
+		want   string // title, "" if there is none
 	}{
 		{"the same URL", file, two, "a"},
 		{"another file of the directory", file, single, ""},
@@ -137,8 +96,9 @@ func TestDatatxt_5_4_FillFindsTheRecord(t *testing.T) {
 		{"some other file", dir, nested("https://d.example/e/data.txt", "- path: b.csv\n  title: b"), ""},
 		{"an empty file", dir, nested("https://d.example/d/data.txt", "title: x"), ""},
 	} {
-		if d, ok := Fill(c.parent, c.nested); d.Title != c.want || ok != (c.want != "") {
-			t.Errorf("%s: title %q, filled %v", c.name, d.Title, ok)
+		i, ok := c.nested.Finder()(c.parent)
+		if ok != (c.want != "") || ok && c.nested.Datasets[i].Title != c.want {
+			t.Errorf("%s: record %d, found %v", c.name, i, ok)
 		}
 	}
 }

@@ -15,12 +15,12 @@ type recordLine struct {
 	line                 int
 }
 
-// parseRecords reads the records, picks the one that addresses us, and takes
-// access rules and datasets from it.
+// parseRecords reads the records, chooses the one that addresses us, and takes access rules
+// and datasets from it.
 func (f *File) parseRecords(text, token string) {
 	r := pick(f.splitRecords(text), token)
 	if r == nil {
-		return // access is unlimited, and nothing is said about datasets
+		return // nothing is forbidden, and nothing is said about datasets
 	}
 	own := []string{"/data.txt", "/robots.txt"}
 	if f.base != nil {
@@ -37,9 +37,9 @@ func (f *File) parseRecords(text, token string) {
 	f.recordDatasets(r.lines)
 }
 
-// splitRecords divides the lines into records. A record is one or more
-// user-agent lines followed by one or more others; a blank line or a new
-// user-agent line after those ends it. Comment lines are as if not there.
+// splitRecords divides the lines into records. A record is one or more user-agent lines followed
+// by one or more others; a blank line or another user-agent line after those ends it. Comment
+// lines count for nothing.
 func (f *File) splitRecords(text string) []*record {
 	var done []*record
 	var cur *record
@@ -122,9 +122,8 @@ func pick(records []*record, token string) *record {
 	return everybody
 }
 
-// maxDefaultBytes bounds what default lines may grow to in all datasets
-// together: a file must not describe ten thousand datasets with the same
-// hundred kilobytes.
+// maxDefaultBytes bounds what default lines may add to all datasets together: a file must not
+// describe ten thousand datasets with the same hundred kilobytes.
 const maxDefaultBytes = 4 * MaxSize
 
 // recordDatasets takes the datasets from the chosen record: each Path and each
@@ -186,8 +185,8 @@ func (f *File) recordDatasets(list []recordLine) {
 	finish()
 }
 
-// recordDataset makes a dataset of the line that opened it and the lines that
-// describe it; defaults fill what those leave open.
+// recordDataset makes a dataset of the line that opened it and the lines that describe it; defaults
+// fill what those leave open.
 func (f *File) recordDataset(open recordLine, fields, defaults []Field) (Dataset, bool) {
 	u, err := f.resolve(open.value)
 	if err != "" {
@@ -196,7 +195,7 @@ func (f *File) recordDataset(open recordLine, fields, defaults []Field) (Dataset
 	}
 	d := f.newDataset(open.line)
 	f.addURL(&d, u, u.String())
-	// The path of an Allow that nobody describes is often a directory.
+	// The path of an Allow without a description is often a directory.
 	location := open.name == "allow" && len(fields) == 0 && !hasExtension(u.Path)
 	given := map[string]bool{}
 	for _, field := range fields {

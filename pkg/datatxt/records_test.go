@@ -73,7 +73,8 @@ func TestDatatxt_5_3_AccessMatrix(t *testing.T) {
 		"/data.txt":           {true, true, true, true},
 	} {
 		for i, token := range robots {
-			// Without the blank lines, as the text reached us, a user-agent line after a rule divides the records.
+			// Without the blank lines, as the text reached us, a user-agent line after a rule
+			// divides the records.
 			for _, body := range []string{fict, strings.ReplaceAll(fict, "\n\n", "\n")} {
 				f, err := Parse([]byte(body), mustURL("http://www.fict.org/data.txt"), token)
 				if err != nil {

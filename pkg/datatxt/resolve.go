@@ -33,9 +33,9 @@ func (f *File) resolve(ref string) (u *url.URL, problem string) {
 	return u, ""
 }
 
-// escape %-encodes what may not stand in a URL, blanks foremost, and leaves
-// the rest as written; the authority, if any, is left alone. Net/url would
-// refuse some of it and decode more than it should elsewhere.
+// escape %-encodes what may not stand in a URL, blanks above all, and leaves the rest as
+// written; it does not touch the authority. net/url would refuse some of it, and decode more
+// than it should elsewhere.
 func escape(ref string) string {
 	head := ""
 	if scheme := schemeOf(ref); strings.HasPrefix(ref[len(scheme):], "//") {
@@ -45,8 +45,7 @@ func escape(ref string) string {
 		}
 		head, ref = ref[:end], ref[end:]
 	} else if first, _, _ := strings.Cut(ref, "/"); scheme == "" && strings.Contains(first, ":") {
-		// "2020-01-01T10:00.csv" begins with no scheme, but net/url wants
-		// to be told.
+		// "2020-01-01T10:00.csv" has no scheme, but net/url would see one.
 		ref = "./" + ref
 	}
 	var b strings.Builder

@@ -90,9 +90,8 @@ func unshield(s string) string {
 	return b.String()
 }
 
-// Tags are never evaluated, so it does not matter what a handle like the "!e!"
-// in "!e!name" stands for; but the reader wants to be told. maxHandles bounds
-// how often we tell it.
+// Tags are never evaluated, so it does not matter what a handle like the "!e!" in "!e!name" stands
+// for. But the reader refuses handles that are not declared. maxHandles bounds how many we declare.
 const maxHandles = 64
 
 var tagHandle = regexp.MustCompile(`![0-9A-Za-z_-]+!`)
@@ -118,8 +117,8 @@ func tagPrologue(text string) (prologue string, n int) {
 	return b.String(), len(known) + 1
 }
 
-// renumber moves the line of every node. Nothing is an alias of an ancestor
-// here that could send it round: aliases are not followed.
+// renumber moves the line of every node. It cannot loop: aliases, which could lead
+// back, are not followed.
 func renumber(n *yaml.Node, by int) {
 	n.Line += by
 	for _, c := range n.Content {

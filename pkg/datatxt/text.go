@@ -61,8 +61,8 @@ func lines(s string) iter.Seq2[int, string] {
 	}
 }
 
-// cutLastLine drops the line that the size limit cuts: half a path would match
-// more than was written. If the limit falls between CR and LF nothing is half.
+// cutLastLine drops the line that the size limit cuts: half a path would match more than was
+// written. If the limit falls between CR and LF, the line is whole.
 func (f *File) cutLastLine(s string) string {
 	i := strings.LastIndexAny(s, "\r\n")
 	f.diagnose(1+countLines(s[:i+1]), "beyond %d bytes nothing is read", MaxSize)

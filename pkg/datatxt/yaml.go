@@ -40,8 +40,8 @@ func (f *File) parseYAML(text string, start position) error {
 	return nil
 }
 
-// firstDocument cuts a text where its first document ends. The reader would
-// look one token further and refuse the file for what a second document holds.
+// firstDocument cuts a text where its first document ends. Otherwise the reader would look one
+// token further and refuse the file for what a second document holds.
 func firstDocument(text string) string {
 	rest := text
 	for more := true; more; {
@@ -63,8 +63,8 @@ type yamlReader struct {
 
 func (y yamlReader) line(n *yaml.Node) int { return n.Line + y.shift }
 
-// check refuses anchors, aliases, merge keys and too deep nesting, before
-// anything else looks at the tree.
+// check refuses anchors, aliases, merge keys and nesting that is too deep, before anything
+// else looks at the tree.
 func (y yamlReader) check(n *yaml.Node, depth int) error {
 	if n.Anchor != "" || n.Kind == yaml.AliasNode {
 		return &Error{Err: ErrAnchor, Line: y.line(n)}
@@ -164,8 +164,7 @@ func indexField(fields []Field, name string) int {
 	return -1
 }
 
-// fields returns the keys of a mapping in order. Keys that are no text have no
-// name to go by and are left out.
+// fields returns the keys of a mapping in order. Keys that are not text are left out.
 func (y yamlReader) fields(n *yaml.Node) []Field {
 	var fields []Field
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -179,8 +178,8 @@ func (y yamlReader) fields(n *yaml.Node) []Field {
 	return fields
 }
 
-// value copies a node. Scalars are text, whatever their tag says; of untagged
-// plain ones, those that YAML calls null are absent.
+// value copies a node. Scalars are text, whatever their tag says; plain ones without a tag that
+// YAML reads as null are absent.
 func (y yamlReader) value(n *yaml.Node) Value {
 	switch n.Kind {
 	case yaml.SequenceNode:

@@ -29,14 +29,14 @@ func readTree(text string, shift int) (root *yaml.Node, err error) {
 	return nil, e
 }
 
-// refusal makes our error of the reader's message.
+// refusal turns the reader's message into our error.
 func refusal(message string, shift int) *Error {
 	e := &Error{Err: ErrSyntax, Detail: unshield(strings.TrimPrefix(message, "yaml: "))}
 	if rest, ok := strings.CutPrefix(e.Detail, "line "); ok {
 		number, detail, _ := strings.Cut(rest, ": ")
 		if n, err := strconv.Atoi(number); err == nil {
 			if parserMessage.MatchString(detail) {
-				n++ // these the reader counts from 0
+				n++ // in these messages the reader counts from 0
 			}
 			e.Line, e.Detail = max(0, n+shift), detail
 		}
@@ -48,8 +48,8 @@ func refusal(message string, shift int) *Error {
 	return e
 }
 
-// What go.yaml.in/yaml says when it gives up: over the order of tokens, and
-// over an alias that names no anchor or no name at all.
+// How go.yaml.in/yaml words its errors: about the order of tokens, and about an alias
+// that names no anchor.
 var (
 	parserMessage = regexp.MustCompile(`^did not find expected (key|'-'|',' or|node content|<)|^found undefined tag handle`)
 	anchorMessage = regexp.MustCompile(`^unknown anchor|^did not find expected alphabetic or numeric`)
@@ -57,8 +57,8 @@ var (
 
 // unmarshal returns the root node of a document.
 func unmarshal(text string) (root *yaml.Node, err error) {
-	// The file is a stranger's and the reader is not ours: should it ever
-	// panic, only this file is lost.
+	// The file is a stranger's and the reader is not ours: if it ever panics,
+	// only this file is lost.
 	defer func() {
 		if r := recover(); r != nil {
 			root, err = nil, fmt.Errorf("yaml: %v", r)

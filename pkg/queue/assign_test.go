@@ -70,7 +70,8 @@ func TestAssignStaysTheSame(t *testing.T) {
 	}
 }
 
-// A member that comes takes its share and one that goes leaves its own; what moves besides is counted here.
+// A member that comes takes its share and one that goes leaves its own; what moves
+// besides is counted here.
 func TestAssignMovesLittle(t *testing.T) {
 	moved := func(a, b []string) (n int) {
 		for i := range a {

@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/big"
 	"net"
@@ -132,6 +133,45 @@ func (x dialTest) run(t *testing.T) {
 	}
 }
 
+// A server tells of other addresses of its own, and they are tried when it refuses us; that its
+// certificate is not for those says nothing of what was wrong with the one we named.
+func TestDialTellsOfTheServerThatWasNamed(t *testing.T) {
+	a, other := newAuthority(t), newAuthority(t)
+	certFile, keyFile := a.issue("127.0.0.1")
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	check(t, err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	defer ln.Close()
+	port := ln.Addr().(*net.TCPAddr).Port
+	url := fmt.Sprintf("nats://127.0.0.1:%d", port)
+	go func() { // one of a cluster that refuses everybody
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				fmt.Fprintf(c, "INFO {\"server_id\":\"x\",\"version\":\"2.11.0\",\"proto\":1,\"tls_required\":true,\"auth_required\":true,\"max_payload\":1048576,"+
+					"\"connect_urls\":[\"localhost:%d\"]}\r\n", port)
+				c := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{cert}})
+				if _, err := c.Read(make([]byte, 4096)); err != nil {
+					return
+				}
+				fmt.Fprint(c, "-ERR 'Authorization Violation'\r\n")
+			}()
+		}
+	}()
+	for _, x := range []dialTest{
+		{"a wrong user", Options{URL: url, CAFile: filepath.Join(a.dir, "ca.pem"), User: "you", Password: "right"}, "refuses the credentials of user \"you\""},
+		{"a wrong password", Options{URL: url, CAFile: filepath.Join(a.dir, "ca.pem"), User: "me", Password: "wrong"}, "refuses the credentials of user \"me\""},
+		{"an unknown CA", Options{URL: url, CAFile: filepath.Join(other.dir, "ca.pem"), User: "me", Password: "right"}, "a CA we do not know"},
+	} {
+		x.run(t)
+	}
+}
+
 func TestDialTLS(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	ca := filepath.Join(a.dir, "ca.pem")
@@ -205,7 +245,8 @@ func TestDialCredentials(t *testing.T) {
 	}
 }
 
-// A user with few rights works with what is there, makes nothing, and is told plainly what it may not.
+// A user with few rights works with what is there, makes nothing, and is told
+// plainly what it may not.
 func TestRights(t *testing.T) {
 	url := startNATS(t, func(o *server.Options) {
 		o.Users = []*server.User{{Username: "all", Password: "p"}, {Username: "few", Password: "p", Permissions: &server.Permissions{

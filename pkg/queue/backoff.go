@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// backoff spaces tries: doubling from least to most, each taken between half of it and all of it.
+// backoff spaces tries. The delay doubles from least to most; each is a random time between half
+// of it and all of it.
 type backoff struct {
 	least, most time.Duration
 	next        time.Duration
@@ -14,7 +15,8 @@ type backoff struct {
 
 func (b *backoff) reset() { b.next = 0 }
 
-// wait sleeps the next delay. It returns early when wake is closed (nil: never), and ctx's error once that ends.
+// wait sleeps the next delay. It returns early when wake is closed (nil: never), and ctx's
+// error once that ends.
 func (b *backoff) wait(ctx context.Context, wake <-chan struct{}) error {
 	b.next = min(max(2*b.next, b.least), b.most)
 	t := time.NewTimer(b.next/2 + rand.N(b.next/2+1))

@@ -13,10 +13,19 @@ import (
 // bucketBytes is the room a bucket reserves.
 const bucketBytes = 8 << 20
 
-// OpenBucket opens a key-value bucket of at most 8 MiB that keeps one value a key, and creates it when missing.
-// replicas 0 means what Options.Replicas said.
+// OpenBucket opens a key-value bucket of at most 8 MiB that keeps one value a key, and creates it
+// when missing. replicas 0 means what Options.Replicas said.
 func (c *Conn) OpenBucket(ctx context.Context, name string, replicas int) (jetstream.KeyValue, error) {
 	return c.openBucket(ctx, name, bucketConfig{bytes: bucketBytes, replicas: replicas})
+}
+
+// smallBucketBytes is the room a bucket of a few small values reserves. A server that is nearly
+// full still has that much when it would refuse 8 MiB.
+const smallBucketBytes = 64 << 10
+
+// OpenSmallBucket is OpenBucket for a bucket of a few small values, 64 KiB in all.
+func (c *Conn) OpenSmallBucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
+	return c.openBucket(ctx, name, bucketConfig{bytes: smallBucketBytes})
 }
 
 type bucketConfig struct {
@@ -25,8 +34,9 @@ type bucketConfig struct {
 	replicas int           // 0: what Options.Replicas said
 }
 
-// openBucket makes the stream of the bucket itself, because CreateKeyValue always lets any replica answer reads. One that
-// lags, or whose disk is full, would then go on answering what was true once. Here the stream's leader answers.
+// openBucket makes the stream of the bucket itself, because CreateKeyValue always lets any replica
+// answer reads. A replica that lags, or whose disk is full, would then go on answering with old
+// values. Here the stream's leader answers.
 func (c *Conn) openBucket(ctx context.Context, name string, o bucketConfig) (kv jetstream.KeyValue, err error) {
 	err = c.api(ctx, name, func(ctx context.Context) (err error) {
 		err = c.openStream(ctx, jetstream.StreamConfig{
@@ -51,7 +61,8 @@ func (c *Conn) openBucket(ctx context.Context, name string, o bucketConfig) (kv 
 	return kv, nil
 }
 
-// notSeenYet is for what was just made or found, when the next server asked has not heard of it: ask again.
+// notSeenYet turns "not found" into an error that is tried again: something that was just made or
+// found may be unknown to the next server that is asked.
 func notSeenYet(err error) error {
 	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("it is there, and not seen yet: %w", nats.ErrTimeout)

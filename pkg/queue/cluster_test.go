@@ -62,7 +62,8 @@ func child(spec string) {
 	n.Shutdown()
 }
 
-// cluster is three NATS servers that replicate, each in a process of its own, so that it can be killed.
+// cluster is three NATS servers that replicate, each in a process of its own, so
+// that it can be killed.
 type cluster struct {
 	t     testing.TB
 	opts  [3]node
@@ -153,8 +154,8 @@ func (c *cluster) dial() *Conn {
 	return conn
 }
 
-// While nodes are killed one after another, and then two at once for longer than a term, all that was acknowledged arrives,
-// in order, and nobody is stuck.
+// While nodes are killed one after another, and then two at once for longer than a term, all that
+// was acknowledged arrives, in order, and nobody is stuck.
 func TestClusterLosesNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts three servers")
@@ -168,7 +169,8 @@ func TestClusterLosesNodes(t *testing.T) {
 		u.goesOn(t, 20)
 		t.Logf("all goes on %v after a node was killed", time.Since(killed).Round(time.Millisecond))
 		cl.start(i)
-		cl.await(c, "x-EVENTS-0", "x-PAGES", "KV_x-CRAWL", "KV_x-MEMBERS") // two nodes away at once would be a majority
+		// two nodes away at once would be a majority
+		cl.await(c, "x-EVENTS-0", "x-PAGES", "KV_x-CRAWL", "KV_x-MEMBERS")
 	}
 	cl.kill(0)
 	cl.kill(1)
@@ -226,8 +228,8 @@ func (c *cluster) killLeader(conn *Conn, stream string, away time.Duration) (bac
 	return back
 }
 
-// The leader of what is being written dies: snapshots come through whole, members stay members, watches go on, and
-// an owner stays the owner.
+// The leader of what is being written dies: snapshots come through whole, members stay members,
+// watches go on, and an owner stays the owner.
 func TestClusterLosesLeaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts three servers")
@@ -297,8 +299,8 @@ func TestClusterLosesLeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("put with a leader killed in the middle: %v", time.Since(start))
-		// An election takes 4 to 9 s here; with two thirds of a term or more in hand the owner mostly outlives it, and else
-		// goes on afterwards.
+		// An election takes 4 to 9 s here; with two thirds of a term or more in hand the owner
+		// mostly outlives it, and else goes on afterwards.
 		t.Logf("the owner may act: %v", s.Valid())
 		start = time.Now()
 		for end := time.Now().Add(2 * term); ; {

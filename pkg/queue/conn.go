@@ -17,11 +17,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Options says which NATS to talk to and as whom. The zero value means the server at nats://127.0.0.1:4222.
+// Options says which NATS to talk to and as whom. The zero value means the server at
+// nats://127.0.0.1:4222.
 type Options struct {
 	URL       string                     // one or more addresses, separated by commas
 	InProcess nats.InProcessConnProvider // a server in this process; then URL is not used
 	Name      string                     // shown in the server's list of connections
+	// Inbox is a subject token: answers come to subjects below _INBOX.<Inbox>, so that a server can
+	// let each role read its own only. "": below _INBOX.
+	Inbox string
 
 	User, Password string
 	CredsFile      string // a .creds file (JWT and seed)
@@ -42,21 +46,23 @@ type Conn struct {
 	pub      *publisher
 	refused  refusals
 
-	mu      sync.Mutex
-	session context.Context // guarded by mu; ends, and is replaced, at every disconnect and reconnect
-	end     func()          // guarded by mu; ends session
-	hooks   []func()        // guarded by mu
-	said    string          // guarded by mu; by asyncError, last
+	mu sync.Mutex
+	// guarded by mu; ends, and is replaced, at every disconnect and reconnect
+	session context.Context
+	end     func() // guarded by mu; ends session
+	said    string // guarded by mu; what asyncError logged last
 }
 
-// writeWithin is how long a peer may take nothing of what is written to it. nats.go waits a minute, and holds the lock of the
-// connection meanwhile: no ping would tell that the peer is dead, and nobody could publish or even stop.
+// writeWithin is how long a write may wait for a peer that reads nothing. nats.go waits a minute
+// and holds the connection's lock meanwhile: no ping would show that the peer is dead, and nobody
+// could publish or even stop.
 var writeWithin = 5 * time.Second // less in tests
 
-// dialer makes connections that close when a write fails, so that nats.go's reader notices and connects again.
+// dialer makes connections that close when a write fails, so that nats.go's reader notices
+// and connects again.
 type dialer struct{ net.Dialer }
 
-// Dial is for nats.CustomDialer.
+// Dial implements nats.CustomDialer.
 func (d dialer) Dial(network, address string) (net.Conn, error) {
 	c, err := d.Dialer.Dial(network, address)
 	if err != nil {
@@ -89,7 +95,14 @@ func Dial(ctx context.Context, o Options, log *slog.Logger) (*Conn, error) {
 		return nil, err
 	}
 	url := cmp.Or(o.URL, nats.DefaultURL)
-	if c.NC, err = nats.Connect(url, opts...); err != nil {
+	c.NC, err = nats.Connect(url, opts...)
+	if name := (x509.HostnameError{}); errors.As(err, &name) {
+		// A server names its cluster's other addresses, and the error returned is that of the
+		// address tried last, which may not be in its certificate. What is wrong with the addresses
+		// that the user named is what the user must know.
+		c.NC, err = nats.Connect(url, append(opts, nats.IgnoreDiscoveredServers())...)
+	}
+	if err != nil {
 		return nil, dialError(o, shown(url), err)
 	}
 	if c.JS, err = jetstream.New(c.NC); err == nil {
@@ -121,7 +134,7 @@ func (c *Conn) askForJetStream(ctx context.Context) error {
 	}
 }
 
-// who says as whom we connect.
+// who says which user we connect as.
 func (o Options) who() string {
 	switch {
 	case o.User != "":
@@ -142,10 +155,11 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 		nats.ReconnectJitter(100*time.Millisecond, 250*time.Millisecond),
 		nats.SetCustomDialer(dialer{net.Dialer{Timeout: 5 * time.Second}}),
 		nats.FlusherTimeout(writeWithin),
-		nats.PingInterval(2 * time.Second), // a dead peer is noticed after three of them, so within a term of ownership
+		// a dead peer is noticed after three of them, so within one term of ownership
+		nats.PingInterval(2 * time.Second),
 		nats.MaxPingsOutstanding(2),
-		// Nothing is kept to be sent after a reconnect: a renewal or a lease that goes out seconds late is worse
-		// than one that failed, and Append and Send try again by themselves.
+		// Nothing is kept to be sent after a reconnect. A renewal that goes out seconds late is
+		// worse than one that failed, and Append and Send try again by themselves.
 		nats.ReconnectBufSize(-1),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -157,16 +171,18 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 			c.log.Info("connection to NATS is back", "server", nc.ConnectedServerName())
 			c.refused.forget()
 			c.news("")
-			for _, f := range c.change() {
-				f()
-			}
+			c.change()
 		}),
 		nats.IgnoreAuthErrorAbort(), // a server that is just starting may not know its users yet
 		nats.ErrorHandler(func(_ *nats.Conn, s *nats.Subscription, err error) { c.asyncError(s, err) }),
 	}
+	if o.Inbox != "" {
+		opts = append(opts, nats.CustomInboxPrefix(nats.InboxPrefix+o.Inbox))
+	}
 	if o.InProcess != nil {
 		opts = append(opts, nats.InProcessServer(o.InProcess),
-			nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0)) // it is here or it is not
+			// a server in this process is there, or it is not
+			nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
 	}
 	if o.User != "" {
 		opts = append(opts, nats.UserInfo(o.User, o.Password))
@@ -239,7 +255,7 @@ func dialError(o Options, url string, err error) error {
 		return fmt.Errorf("%s has no TLS: give it a certificate, or leave out --nats-ca, --nats-cert and tls://: %w", url, err)
 	}
 	if bad := (*neturl.Error)(nil); errors.As(err, &bad) {
-		err = bad.Err // without the URL as it was given, password and all
+		err = bad.Err // without the URL as it was given, which holds the password
 	}
 	return fmt.Errorf("connect to %s: %w", url, err)
 }
@@ -256,30 +272,22 @@ func jetStreamError(where string, err error) error {
 	return fmt.Errorf("ask %s for JetStream: %w", where, err)
 }
 
-// Close ends the connection at once; what waits on it returns.
+// Close ends the connection at once. Calls that wait on it return.
 func (c *Conn) Close() error {
 	c.NC.Close()
 	c.change()
 	return nil
 }
 
-// OnReconnect has f called after every reconnect, in the connection's own goroutine: f must not block.
-func (c *Conn) OnReconnect(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.hooks = append(c.hooks, f)
-}
-
-// change wakes whoever watches the connection and returns the hooks.
-func (c *Conn) change() []func() {
+// change wakes everybody who watches the connection.
+func (c *Conn) change() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.end()
 	c.session, c.end = context.WithCancel(context.Background())
-	return append([]func(){}, c.hooks...)
 }
 
-// news reports whether what is another thing than last time.
+// news reports whether what differs from the last call's.
 func (c *Conn) news(what string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

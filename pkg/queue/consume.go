@@ -13,43 +13,49 @@ import (
 )
 
 const (
-	// MaxDeliver is the delivery at which a message that still fails is given up.
+	// MaxDeliver is the number of deliveries after which a message that still fails is given up.
 	MaxDeliver = 5
 
-	ackWait      = 15 * time.Second // unless we say every third of it that a message is still in hand
-	handlerGrace = 10 * time.Second // what a handler under way is given when Consume's context ends
-	retryMost    = 30               // × ConsumeOptions.Retry: the longest delay
+	// unless we tell the server, every third of it, that a message is still being handled
+	ackWait = 15 * time.Second
+	// how long a running handler may go on when Consume's context ends
+	handlerGrace = 10 * time.Second
+	retryMost    = 30 // × ConsumeOptions.Retry: the longest delay
 )
 
 // Message is one message of a hand-off. Data must not be changed.
 type Message struct {
-	Data       []byte
-	Deliveries int    // 1 for the first; after a crash of the broker it may begin at 1 again
+	Data []byte
+	// 1 for the first delivery; after a crash of the broker it may begin at 1 again
+	Deliveries int
 	Seq        uint64 // in the stream
 }
 
-// BatchHandler handles the messages waiting, in order. nil settles them all. After any other error each message is
-// handed over again on its own, and its own error counts: ErrDrop wrapped settles the message for good, others bring it
-// back after a delay. The slice is the handler's only until it returns. The context outlives Consume's by a few
-// seconds, so that what is under way can be finished.
+// BatchHandler handles the messages that wait, in order. nil settles them all. After any other
+// error each message is handed over again on its own, and its own error counts: a wrapped ErrDrop
+// settles the message for good, other errors bring it back after a delay. The slice must not be
+// used after the handler has returned. The context outlives Consume's by a few seconds, so that the
+// handler can finish.
 type BatchHandler func(ctx context.Context, batch []Message) error
 
 // ConsumeOptions bound the batches of Consume. The zero value is usable.
 type ConsumeOptions struct {
-	MaxMessages int           // in one batch; 0: 64
-	MaxBytes    int           // in one batch, which always has a message; 0: 8 MiB
-	Retry       time.Duration // delay before a failed message comes back, doubled each time up to 30 times itself; 0: 1 s
-	// Ready is called once those of earlier epochs are fenced, before the first message is handed over: from then on nobody but
-	// this call settles messages of the subject.
+	MaxMessages int // in one batch; 0: 64
+	MaxBytes    int // in one batch, which always has a message; 0: 8 MiB
+	// delay before a failed message comes back, doubled each time up to 30 times itself; 0: 1 s
+	Retry time.Duration
+	// Ready is called once consumers of earlier epochs are fenced, before the first message is
+	// handed over. From then on only this call settles messages of the subject.
 	Ready func()
-	// GiveUp is told of a message whose handler failed at delivery MaxDeliver. When it returns nil the message is settled for
-	// good, else it comes back. Its context is the handler's.
+	// GiveUp is told of a message whose handler failed at delivery MaxDeliver. When it returns nil
+	// the message is settled for good; otherwise it comes back. Its context is the handler's.
 	GiveUp func(ctx context.Context, m Message, cause error) error
 }
 
-// Consume hands the messages of subject to h until ctx ends, and then returns nil. It works on the durable consumer
-// <durable>-<epoch>, made anew after deleting those of earlier epochs and of this one: that fences whoever held them,
-// whose Consume ends with ErrFenced, as this one does when another call with this epoch or a later one turns up.
+// Consume hands the messages of subject to h until ctx ends, and then returns nil. It works on the
+// durable consumer <durable>-<epoch>, which it makes anew after deleting those of earlier epochs
+// and of this one. That fences the owners of those consumers: their Consume ends with ErrFenced. So
+// does this one when another call with this epoch or a later one begins.
 func (w *Work) Consume(ctx context.Context, subject, durable string, epoch uint64, o ConsumeOptions, h BatchHandler) error {
 	o.MaxMessages = cmp.Or(o.MaxMessages, 64)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 8<<20)
@@ -62,14 +68,15 @@ func (w *Work) Consume(ctx context.Context, subject, durable string, epoch uint6
 		if name == "" {
 			if name, err = w.fence(ctx, subject, durable, epoch); err == nil {
 				made = name
-				if o.Ready != nil {
-					o.Ready()
+				if ready := o.Ready; ready != nil {
+					o.Ready = nil // once
+					ready()
 				}
 			}
 		}
 		if err == nil {
 			s := &consumption{w: w, o: o, h: h, held: map[uint64]*nats.Msg{}}
-			err = s.run(ctx, name)
+			err = s.run(ctx, subject, name)
 			if s.handled {
 				b.reset()
 				said = false
@@ -78,6 +85,8 @@ func (w *Work) Consume(ctx context.Context, subject, durable string, epoch uint6
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, errStale):
+			made = "" // a new consumer is given all of them once more
 		case errors.Is(err, errConsumerGone), errors.Is(err, jetstream.ErrConsumerNotFound):
 			return fmt.Errorf("consume %s as %s: %w", subject, name, ErrFenced)
 		case errors.Is(err, ErrFenced), errors.Is(err, nats.ErrConnectionClosed):
@@ -104,16 +113,12 @@ type consumption struct {
 	handled bool
 
 	mu   sync.Mutex
-	held map[uint64]*nats.Msg // in the handler's hands; guarded by mu
+	held map[uint64]*nats.Msg // being handled; guarded by mu
 }
 
-func (s *consumption) run(ctx context.Context, name string) error {
-	// A silent server does not say that a consumer is gone, so ask before each session.
-	err := s.w.c.api(ctx, s.w.cfg.Stream, func(ctx context.Context) error {
-		_, err := s.w.c.JS.Consumer(ctx, s.w.cfg.Stream, name)
-		return err
-	})
-	if err != nil {
+func (s *consumption) run(ctx context.Context, subject, name string) error {
+	// A silent server does not tell that a consumer is gone, so ask before each session.
+	if err := s.w.checkConsumer(ctx, subject, name); err != nil {
 		return err
 	}
 	p, err := s.w.c.openPull(s.w.cfg.Stream, name, 2*s.o.MaxMessages, s.o.MaxBytes)
@@ -122,7 +127,7 @@ func (s *consumption) run(ctx context.Context, name string) error {
 	}
 	defer func() {
 		for _, m := range p.close() {
-			_ = m.Nak() // for whoever comes next; without it they wait for ackWait to pass
+			_ = m.Nak() // for the next owner, who otherwise waits for ackWait to pass
 		}
 	}()
 
@@ -143,7 +148,7 @@ func (s *consumption) run(ctx context.Context, name string) error {
 	}
 }
 
-// cancelAfter gives a handler under way its grace once ctx has ended.
+// cancelAfter gives a running handler its grace once ctx has ended.
 func cancelAfter(ctx, handler context.Context, cancel func()) {
 	select {
 	case <-handler.Done():
@@ -159,7 +164,7 @@ func cancelAfter(ctx, handler context.Context, cancel func()) {
 	}
 }
 
-// keep tells the server, well within ackWait, that what we hold is still being worked on.
+// keep tells the server, well within ackWait, that the messages we hold are still being handled.
 func (s *consumption) keep(ctx context.Context, p *pull) {
 	t := time.NewTicker(s.w.ackWait / 3)
 	defer t.Stop()
@@ -209,14 +214,14 @@ func (s *consumption) batch(ctx context.Context, msgs []*nats.Msg) error {
 	return nil
 }
 
-// settle acknowledges a message or sends it round again. Nothing hangs on the acknowledgement arriving: a message
-// whose one was lost comes again.
+// settle acknowledges a message or has it delivered again. Nothing depends on the acknowledgement
+// arriving: if it is lost, the message comes again.
 func (s *consumption) settle(ctx context.Context, m *nats.Msg, msg Message, err error) {
 	log := s.w.c.log.With("subject", m.Subject, "seq", msg.Seq)
 	if err != nil && !errors.Is(err, ErrDrop) && msg.Deliveries >= MaxDeliver {
 		var refused error
 		if s.o.GiveUp != nil {
-			refused = s.o.GiveUp(ctx, msg, err) // the message stays in hand as long
+			refused = s.o.GiveUp(ctx, msg, err) // the message counts as being handled meanwhile
 		}
 		if refused == nil {
 			log.Error("message given up", "deliveries", msg.Deliveries, "err", err)

@@ -12,7 +12,7 @@ import (
 // delivery is what the server says of a delivered message in its reply subject:
 //
 //	$JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<time>.<pending>
-//	$JS.ACK.<domain>.<account>.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<time>.<pending>[.<token>]
+//	$JS.ACK.<domain>.<account>.<stream>.…, as above, perhaps with .<token> at the end
 type delivery struct {
 	deliveries  int
 	seq         uint64 // in the stream

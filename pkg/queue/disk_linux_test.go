@@ -27,8 +27,8 @@ func smallDisk(t *testing.T, size string) (dir string) {
 	return dir
 }
 
-// The disk of the embedded server is full, and has room again: all that was acknowledged is there, nobody is stuck, and it
-// is said once what is the matter.
+// The disk of the embedded server is full, and has room again: all that was acknowledged is there,
+// nobody is stuck, and it is said once what is the matter.
 func TestDiskFull(t *testing.T) {
 	dir := smallDisk(t, "200m")
 	ballast := filepath.Join(dir, "ballast")

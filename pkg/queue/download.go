@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Get writes the snapshot of that name to w. The error wraps ErrNoSnapshot when there is none, or what there is was
-// damaged in whatever way; w may have got a part of it then.
+// Get writes the snapshot of that name to w. The error wraps ErrNoSnapshot when there is none or it
+// is damaged in any way; w may have got a part of it then.
 func (s *Snapshots) Get(ctx context.Context, name string, w io.Writer) error {
 	err := s.get(ctx, name, w)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Snapshots) get(ctx context.Context, name string, w io.Writer) error {
 	return err
 }
 
-// sink keeps the error of a writer, to tell it from those of what is written.
+// sink remembers the error of a writer, to tell it from errors of the data.
 type sink struct {
 	w   io.Writer
 	err error
@@ -58,7 +58,8 @@ func (o *sink) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// download reads the pieces of a snapshot, each when it is wanted, and ends as their number, size and digest say.
+// download reads the pieces of a snapshot, each when it is needed. At the end it checks their
+// number, size and digest.
 type download struct {
 	ctx  context.Context
 	s    *Snapshots
@@ -68,7 +69,7 @@ type download struct {
 	size uint64
 	sum  hash.Hash
 	rest []byte // of the piece in hand
-	err  error  // the broker's; damage is none of these
+	err  error  // an error of the broker; damage is not one
 }
 
 func (d *download) Read(p []byte) (int, error) {

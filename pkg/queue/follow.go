@@ -16,14 +16,15 @@ const (
 	followBytes = 4 << 20
 )
 
-// Follow hands the messages after from to apply, in order and without gaps, in batches of whatever is there (at most
-// 256 messages or 4 MiB, but always one). It blocks until ctx ends, and then returns nil; apply's error ends it too
-// and is returned as it is. No message is handed over twice by one call. The slice is apply's only until it returns, the
-// Data in it for good.
+// Follow hands the messages after from to apply, in order and without gaps, in batches of
+// what is there (at most 256 messages or 4 MiB, but at least one message). It blocks until
+// ctx ends, and then returns nil. An error of apply ends it too and is returned as it is. No
+// message is handed over twice by one call. The slice must not be used after apply has
+// returned; the Data in it may be kept.
 //
-// Whenever it starts to read, and after every reconnect, it compares the message at the position applied last with
-// the position. When that message is another one, or is gone while older ones are there, or messages after it are
-// missing, the error wraps ErrAnchor.
+// Whenever it starts to read, and after every reconnect, it compares the message at the position
+// applied last with that position. The error wraps ErrAnchor when that message is another one, when
+// it is gone while older ones are there, or when messages after it are missing.
 func (l *Log) Follow(ctx context.Context, from Position, apply func(batch []Entry) error) error {
 	b := backoff{least: 20 * time.Millisecond, most: 2 * time.Second}
 	said := false
@@ -75,7 +76,8 @@ func (f *follower) run(ctx context.Context) error {
 		consumer, err := l.c.JS.CreateOrUpdateConsumer(ctx, l.cfg.Stream, jetstream.ConsumerConfig{
 			AckPolicy:     jetstream.AckNonePolicy,
 			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-			// The message at the anchor comes first, so it is compared in the very sequence it is continued in.
+			// The message at the anchor is delivered first, so it is compared within the same
+			// sequence that is read on.
 			OptStartSeq:       max(f.at.Seq, 1),
 			InactiveThreshold: time.Minute,
 			MemoryStorage:     true,
@@ -177,7 +179,8 @@ func (f *follower) batch(msgs []*nats.Msg) error {
 	return nil
 }
 
-// hole reports whether the messages between at and next may be passed over: Rewind has owned up to their loss.
+// hole reports whether the missing messages between at and next may be passed over, because Rewind
+// has reported their loss.
 func (f *follower) hole(at Position, next uint64) bool {
 	f.l.mu.Lock()
 	known := next <= f.l.rewound

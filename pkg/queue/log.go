@@ -12,21 +12,23 @@ import (
 // LogConfig names a log. Subject belongs to it alone.
 type LogConfig struct {
 	Stream, Subject string
-	MaxBytes        int64 // room reserved; a full log refuses. An existing log is never made smaller
-	Replicas        int   // 0: what Options.Replicas said. An existing log never gets fewer
+	// room reserved; a full log refuses messages. An existing log is never made smaller
+	MaxBytes int64
+	Replicas int // 0: what Options.Replicas said. An existing log never gets fewer
 }
 
-// Log is an ordered stream of messages, each with a sequence one greater than the last. Any number of goroutines may
-// append; each reader follows on its own.
+// Log is an ordered stream of messages, each with a sequence one greater than the last. Any number
+// of goroutines may append; each reader follows on its own.
 type Log struct {
-	c       *Conn
-	cfg     LogConfig
-	mu      sync.Mutex
-	rewound uint64 // guarded by mu; up to here holes in the log were owned up to by ErrAnchor and Rewind
+	c   *Conn
+	cfg LogConfig
+	mu  sync.Mutex
+	// guarded by mu; holes before this sequence were reported by ErrAnchor and Rewind
+	rewound uint64
 }
 
-// Position is the message applied last: its sequence and the server's timestamp of it. The zero Position means that
-// nothing was applied yet.
+// Position is the message applied last: its sequence and the server's timestamp of it. The zero
+// Position means that nothing was applied yet.
 type Position struct {
 	Seq  uint64
 	Time time.Time
@@ -38,8 +40,8 @@ type Entry struct {
 	Data []byte
 }
 
-// OpenLog creates the log, or brings an existing one to cfg. Old messages are never dropped for room: a full log
-// refuses new ones.
+// OpenLog creates the log, or adapts an existing one to cfg. Old messages are never dropped for
+// room: a full log refuses new ones.
 func (c *Conn) OpenLog(ctx context.Context, cfg LogConfig) (*Log, error) {
 	err := c.api(ctx, cfg.Stream, func(ctx context.Context) error {
 		return c.openStream(ctx, jetstream.StreamConfig{
@@ -57,9 +59,10 @@ func (c *Conn) OpenLog(ctx context.Context, cfg LogConfig) (*Log, error) {
 	return &Log{c: c, cfg: cfg}, nil
 }
 
-// Append adds data to the log and returns its sequence once it is stored. While the log is full or the broker is
-// away it waits and tries again until ctx ends; so a message may be in the log twice, or once although an error was
-// returned. Data over the server's limit fails at once with ErrTooLarge. data may be used again after Append returned.
+// Append adds data to the log and returns its sequence once it is stored. While the log is full or
+// the broker is away it waits and tries again until ctx ends. So a message may be in the log twice,
+// or be in it although an error was returned. Data over the server's limit fails at once with
+// ErrTooLarge. data may be used again after Append has returned.
 func (l *Log) Append(ctx context.Context, data []byte) (uint64, error) {
 	return l.c.pub.publish(ctx, l.cfg.Subject, data)
 }
@@ -99,9 +102,9 @@ func (l *Log) Purge(ctx context.Context, upTo uint64) error {
 	return nil
 }
 
-// Rewind is for after ErrAnchor: it returns the position just before the first message the log still has. Following
-// from there applies all of it again. Holes inside that part, which no reading again can fill, are then passed over
-// with a warning.
+// Rewind is called after ErrAnchor. It returns the position just before the first message that the
+// log still has: following from there applies all of it again. Holes inside that part cannot be
+// filled by reading again; they are passed over with a warning.
 func (l *Log) Rewind(ctx context.Context) (Position, error) {
 	st, err := l.state(ctx)
 	if err != nil {

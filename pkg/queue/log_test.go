@@ -22,7 +22,8 @@ func appendN(t testing.TB, l *Log, n int) {
 	}
 }
 
-// readTo follows l from at until it has applied the message with sequence last, and returns the positions applied.
+// readTo follows l from at until it has applied the message with sequence last, and returns
+// the positions applied.
 func readTo(t testing.TB, l *Log, at Position, last uint64) (applied []Position, err error) {
 	t.Helper()
 	ctx, cancel := cancelled(t)
@@ -339,7 +340,8 @@ func TestAppendWaitsWhileFull(t *testing.T) {
 	if last, _ := l.Last(t.Context()); last != 13 {
 		t.Errorf("Last = %d, want 13", last)
 	}
-	if n := said.count("full"); n != 2 { // one for the first that gave up, one for the three together
+	// one for the first that gave up, one for the three together
+	if n := said.count("full"); n != 2 {
 		t.Errorf("said %d times that the log is full", n)
 	}
 	if len(c.Waiting()) > 0 {

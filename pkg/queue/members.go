@@ -15,33 +15,37 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// memberTTL is after how long the server forgets a member that says nothing. It only keeps the bucket tidy: who is there is
-// decided by what was heard lately, in memberList.
+// memberTTL is how long the server remembers a member that says nothing. It only keeps the bucket
+// tidy: memberList decides who is there, by what was heard lately.
 const memberTTL = 5 * time.Minute
 
-// MemberOptions say who is a member, and how it is told that others are.
+// MemberOptions say who is a member, and whom to tell about the others.
 type MemberOptions struct {
-	Kind     string        // of members that share the same shards, as in "frontier"; required
-	Instance string        // who we are; a subject token; required
-	Term     time.Duration // we say every third of it that we are there; who is silent for longer is gone; 0: 10 s
-	Log      *slog.Logger  // nil: slog.Default()
+	Kind     string // of members that share the same shards, as in "frontier"; required
+	Instance string // who we are; a subject token; required
+	// we say that we are there every third of it; a member that is silent for
+	// longer is gone; 0: 10 s
+	Term time.Duration
+	Log  *slog.Logger // nil: slog.Default()
 }
 
 func (o MemberOptions) key() string { return o.Kind + "." + o.Instance }
 
-// OpenMembers opens the bucket in which processes say that they are there, and creates it when missing. replicas 0 means
-// what Options.Replicas said.
+// OpenMembers opens the bucket in which processes say that they are there, and creates it when
+// missing. replicas 0 means what Options.Replicas said.
 func (c *Conn) OpenMembers(ctx context.Context, name string, replicas int) (jetstream.KeyValue, error) {
 	return c.openBucket(ctx, name, bucketConfig{bytes: 1 << 20, ttl: memberTTL, replicas: replicas})
 }
 
-// Members says that we are there until ctx ends, and as long calls changed with the names of all members of our kind,
-// sorted: when it first knows them, then whenever they are others. Someone is gone who left, or was silent for a term
-// and until we had been heard four times since. While the broker is away, or does not show us ourselves, nothing is
-// told. It returns nil when ctx ends; then we are no member any more. It returns ErrNamesake, wrapped, when another process
-// of our name is there and came first: not at once, but within a term.
+// Members says that we are there until ctx ends. Meanwhile it calls changed with the names of all
+// members of our kind, sorted: when it first knows them, and whenever they change. A member is gone
+// when it left, or when it was silent for a term and we have been heard four times since. While the
+// broker is away, or does not show us our own words, nothing is told. Members returns nil when ctx
+// ends; then we are no member any more. It returns a wrapped ErrNamesake when another process of
+// our name is there and came first: not at once, but within a term.
 //
-// Membership is a hint about who should hold which shard (Assign). It guards nothing: that is Ownership's.
+// Membership is a hint about who should hold which shard (Assign). It guards
+// nothing; Ownership does.
 func Members(ctx context.Context, kv jetstream.KeyValue, o MemberOptions, changed func(members []string)) error {
 	if o.Kind == "" || o.Instance == "" {
 		return errors.New("members: MemberOptions.Kind and Instance are required")
@@ -64,7 +68,8 @@ func Members(ctx context.Context, kv jetstream.KeyValue, o MemberOptions, change
 		if err := sayWeAre(ctx, kv, o, names.word()); err == nil {
 			said = false
 		} else {
-			next = o.Term / 20 // a leader is elected in less than a term, and we want to be heard before it is over
+			// a leader is elected in less than a term, and we want to be heard before it is over
+			next = o.Term / 20
 			if ctx.Err() == nil && !said {
 				o.Log.Warn("cannot say that we are there, trying again", "member", o.key(), "err", err)
 				said = true
@@ -91,19 +96,20 @@ func sayWeAre(ctx context.Context, kv jetstream.KeyValue, o MemberOptions, word 
 	return err
 }
 
-// silentWords is how many of our own words must have come back to us since someone's last before that one is gone.
-// The bucket has one order for all, so however late a watch is, or however long no leader took words from anybody,
-// a member that speaks as often as we do is never taken for silent.
+// silentWords is how many of our own words must have come back to us since a member's last word
+// before that member is gone. The bucket has one order for all. So however late a watch is, and
+// however long no leader took words from anybody, a member that speaks as often as we do is
+// never taken for silent.
 const silentWords = 4
 
-// memberList is what one Members knows. Nothing in it comes from a server's clock.
+// memberList is what one call of Members knows. Nothing in it comes from a server's clock.
 type memberList struct {
 	o        MemberOptions
 	changed  func([]string)
 	words    map[string]word // by member; kept from one watch to the next
 	seen     map[string]bool // members this watch has shown
 	complete bool            // it has shown all there were
-	ours     int             // words of our own that came back
+	ours     int             // our own words that came back
 	told     []string
 }
 
@@ -132,12 +138,14 @@ func (m *memberList) entry(e jetstream.KeyValueEntry) {
 	} else {
 		delete(m.words, name)
 	}
-	if m.complete && e.Delta() == 0 { // with more on its way, others would look more silent than they are
+	// while more words are on their way, the others would look more silent than they are
+	if m.complete && e.Delta() == 0 {
 		m.tell(bootTime())
 	}
 }
 
-// hear notes a word. The last one of before, which every new watch shows again, is none.
+// hear notes a word. A word that is known already, which every new watch shows
+// again, does not count.
 func (m *memberList) hear(name string, revision uint64, now time.Duration) {
 	if w, known := m.words[name]; known && w.revision == revision {
 		return
@@ -151,7 +159,7 @@ func (m *memberList) hear(name string, revision uint64, now time.Duration) {
 func (m *memberList) tell(now time.Duration) {
 	us, known := m.words[m.o.Instance]
 	if !known || now-us.at >= m.o.Term {
-		return // we are cut off, or not in yet: what we see of others is no better
+		return // we are cut off, or not in yet: what we know of the others is no better
 	}
 	var names []string
 	for name, w := range m.words {
@@ -166,9 +174,9 @@ func (m *memberList) tell(now time.Duration) {
 	}
 }
 
-// Assign says which member should hold which shard: the i-th name is shard i's. It depends on nothing but its arguments;
-// members' shares differ by at most one, and a member that comes or goes moves few shards. Without members all names are
-// empty. The order of members does not matter.
+// Assign says which member should hold which shard: the i-th name is shard i's. It depends on
+// nothing but its arguments; members' shares differ by at most one, and a member that comes or goes
+// moves few shards. Without members all names are empty. The order of members does not matter.
 func Assign(shards int, members []string) []string {
 	owners := make([]string, shards)
 	n := len(members)
@@ -202,7 +210,7 @@ func weight(member string, shard int) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", member, shard) // never fails
 	w := h.Sum64()
-	w ^= w >> 31 // FNV's high bits hardly know the last byte
+	w ^= w >> 31 // FNV's high bits hardly depend on the last byte
 	w *= 0x9e3779b97f4a7c15
 	return w ^ w>>29
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// The model of the ownership rules is internal/frontier's TestModel, in virtual time. Here are the figures it counts on:
-// whoever changes one of them changes modelTerm and modelRival there too, and sees what comes of it.
+// The model of the ownership rules is internal/frontier's TestModel, in virtual time. Here are the
+// figures it counts on: whoever changes one of them changes modelTerm and modelRival there too, and
+// sees what comes of it.
 func TestTermsOfTheModel(t *testing.T) {
 	if defaultTerm != 10*time.Second {
 		t.Errorf("the default term is %v; internal/frontier's model reckons with 10 s", defaultTerm)

@@ -12,11 +12,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ErrNamesake: another process says that it is the instance we say we are, and said so first.
+// ErrNamesake: another process has our instance name, and had it first.
 var ErrNamesake = errors.New("another process of this name is there")
 
-// namesakes finds out whether another process speaks in our name. Each word carries what only its process knows, and the revision of
-// that process's first word: who came later is to go.
+// namesakes finds out whether another process speaks in our name. Each word carries an id
+// that only its process knows, and the revision of that process's first word: the process
+// that came later must go.
 type namesakes struct {
 	id string // ours
 
@@ -34,8 +35,9 @@ func (n *namesakes) word() []byte {
 	return fmt.Appendf(nil, "%s %d", n.id, n.first)
 }
 
-// heard takes in a word in our name. It returns ErrNamesake once another process has spoken twice since our first word and was there
-// before us; one word may be a dead predecessor's that was long on its way. later is set when it came after us.
+// heard takes in a word in our name. It returns ErrNamesake once another process has spoken twice
+// since our first word and was there before us. One word may come from a dead predecessor and have
+// been long on its way. later is set when the other process came after us.
 func (n *namesakes) heard(value []byte, revision uint64) (later bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -55,13 +57,14 @@ func (n *namesakes) heard(value []byte, revision uint64) (later bool, err error)
 		return false, nil
 	}
 	first, _ := strconv.ParseUint(rest, 10, 64)
-	if first == 0 || first > n.first { // 0: it has not heard itself yet; its next words will say
+	if first == 0 || first > n.first { // 0: it has not heard itself yet; its next words tell
 		return true, nil
 	}
 	return false, ErrNamesake
 }
 
-// listen passes the words of a kind's members on, and ends all, by leave, when there is a namesake that was first.
+// listen passes on the words of a kind's members. When there is a namesake that came first, it ends
+// everything by calling leave.
 func (n *namesakes) listen(o MemberOptions, each func(jetstream.KeyValueEntry), leave context.CancelCauseFunc) func(jetstream.KeyValueEntry) {
 	said := false
 	return func(e jetstream.KeyValueEntry) {

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// defaultTerm is T of shard ownership, and what membership reckons with.
+// defaultTerm is T of shard ownership. Membership uses the same.
 const defaultTerm = 10 * time.Second
 
 // errLetGo ends renewals after Release.
@@ -21,19 +21,21 @@ var errLetGo = errors.New("ownership was released")
 // OwnOptions say who wants a shard. Owner is required.
 type OwnOptions struct {
 	Owner string // unique per data directory, the same after a restart on it
-	// Term is T: after a write the owner may act for T; a rival waits 1.5 T. 0: 10 s. All rivals must use the same.
+	// Term is T: after a write the owner may act for T; a rival waits 1.5 T. 0: 10 s. All
+	// rivals must use the same.
 	Term time.Duration
-	// SameDir says that the lock on Owner's data directory is held, so that a record with our own name is of a process
-	// that is gone, and may be taken at once.
+	// SameDir says that we hold the lock on Owner's data directory. Then a record with our own name
+	// is that of a dead process, and the shard may be taken at once.
 	SameDir bool
-	// Mine says whether the shard should be ours at this moment (see Assign). While it says no, the record is watched all
-	// the same, so that a shard whose owner died is taken 1.5 terms after its last word and not after the assignment. It is
-	// asked only when the shard can be taken. nil: always.
+	// Mine says whether the shard should be ours at this moment (see Assign). While it says no, the
+	// record is watched all the same, so that the 1.5 terms count from a dead owner's last word and
+	// not from the assignment. It is asked only when the shard can be taken. nil: always.
 	Mine func() bool
 	Log  *slog.Logger // nil: slog.Default()
 }
 
-// Ownership is the right to act for a shard, as long as Valid says so. Its methods may be called from any goroutine.
+// Ownership is the right to act for a shard, as long as Valid says so. Its methods may be called
+// from any goroutine.
 type Ownership struct {
 	kv   jetstream.KeyValue
 	key  string
@@ -51,10 +53,11 @@ type Ownership struct {
 	letGo    bool // Release was called
 }
 
-// Own waits until the shard under key can be taken, and takes it: when nobody has it, when its owner let go of it,
-// when it is our own (OwnOptions.SameDir), or when its record was seen unchanged for 1.5 terms. The epoch is greater
-// than every one before, and at least the Unix time in seconds, so that it stays so when the bucket is lost. Errors of
-// the broker are waited out; only ctx's end makes Own fail. Run must be called to keep what was taken.
+// Own waits until the shard under key can be taken, and takes it: when nobody has it, when its
+// owner released it, when it is our own (OwnOptions.SameDir), or when its record was seen unchanged
+// for 1.5 terms. The epoch is greater than every one before, and at least the Unix time in seconds,
+// so that this holds even when the bucket is lost. Errors of the broker are waited out; Own fails
+// only when ctx ends. Run must be called to keep the ownership.
 func Own(ctx context.Context, kv jetstream.KeyValue, key string, o OwnOptions) (*Ownership, error) {
 	if o.Owner == "" {
 		return nil, errors.New("own: OwnOptions.Owner is empty")
@@ -88,37 +91,41 @@ func Own(ctx context.Context, kv jetstream.KeyValue, key string, o OwnOptions) (
 	}
 }
 
-// claim is what one Own has seen so far.
+// claim is what one call of Own has seen so far.
 //
-// Reading proves nothing here, writing does: the write that takes the shard is refused unless the revision it is based on
-// is still the latest. So an answer that is out of date, from a server cut off from the others, costs time and cannot
-// make two owners: either it shows a revision that was replaced since, and the write is refused; or it is the latest
-// still, which its owner wrote before we first saw it, and counts its term from before that.
+// Reading proves nothing here, writing does: the write that takes the shard is refused unless the
+// revision it is based on is still the latest. So an answer that is out of date, from a server that
+// is cut off from the others, costs time but cannot make two owners. If the revision it shows was
+// replaced since, the write is refused. If it is still the latest, its owner wrote it before we
+// first saw it, and counts its term from before that.
 type claim struct {
 	kv    jetstream.KeyValue
 	key   string
 	o     OwnOptions
 	seen  uint64        // the revision we watch
 	since time.Duration // when we first had it in hand
-	tried *Ownership    // what was written without an answer; nil: nothing
+	tried *Ownership    // our write that got no answer; nil: there is none
 }
 
 // try looks at the record once. It returns nil when the shard is another's.
 func (c *claim) try(ctx context.Context) (*Ownership, error) {
-	rctx, cancel := context.WithTimeout(ctx, c.o.Term/3) // for a request nobody answers; others take milliseconds
+	// for a request that nobody answers; others take milliseconds
+	rctx, cancel := context.WithTimeout(ctx, c.o.Term/3)
 	defer cancel()
 	prev, revision, err := readRecord(rctx, c.kv, c.key)
 	if err != nil {
 		return nil, err
 	}
-	now := bootTime() // after the read: the owner wrote this revision before, so its term ends before ours
+	// after the read: the owner wrote this revision before, so its term ends before ours
+	now := bootTime()
 	if revision != c.seen {
 		c.seen, c.since = revision, now
 	}
 	s := &Ownership{kv: c.kv, key: c.key, o: c.o, prev: prev, was: revision != 0}
 	free := revision == 0 || prev.Clean || prev.Owner == c.o.Owner && c.o.SameDir || now-c.since >= c.o.Term*3/2
 	if t := c.tried; t != nil && prev.Owner == t.record.Owner && prev.Epoch == t.record.Epoch {
-		// That was us a moment ago: nobody else writes our name with this epoch. Who held the shard before is as it was.
+		// We wrote that ourselves a moment ago: nobody else writes our name with this epoch. The
+		// predecessor is the one we saw before that write.
 		s.prev, s.was, free = t.prev, t.was, true
 	}
 	if !free || c.o.Mine != nil && !c.o.Mine() {
@@ -154,18 +161,20 @@ func (s *Ownership) rec() Record {
 	return s.record
 }
 
-// Predecessor is the record that was replaced; the zero Record when the shard was never owned before.
+// Predecessor is the record that was replaced; the zero Record when the shard was
+// never owned before.
 func (s *Ownership) Predecessor() Record { return s.prev }
 
-// Clean reports that nothing a predecessor granted can be outstanding unknown to its checkpoint: it released the shard
+// Clean reports that every visit a predecessor granted is in its checkpoint: it released the shard
 // in order, or there was none.
 func (s *Ownership) Clean() bool { return !s.was || s.prev.Clean }
 
 // TookOver reports whether the owner before was another one.
 func (s *Ownership) TookOver() bool { return s.was && s.prev.Owner != s.o.Owner }
 
-// Valid reports whether the owner may act now: a term has not passed since it *sent* the last write that was accepted.
-// It costs under a microsecond; ask before every act that another owner might do as well.
+// Valid reports whether the owner may act now: less than a term has passed since it *sent* the
+// last write that was accepted. It costs under a microsecond. Ask before every act that another
+// owner might do as well.
 func (s *Ownership) Valid() bool {
 	now := bootTime()
 	s.mu.Lock()
@@ -173,9 +182,10 @@ func (s *Ownership) Valid() bool {
 	return !s.lost && !s.letGo && now < s.until
 }
 
-// Run renews the ownership every third of a term until ctx ends or Release was called, and then returns nil. Ending it
-// lets go of nothing: that is Release's. It returns ErrLost, wrapped, when another owner has the shard. Errors of the
-// broker are tried again, often enough for a cluster that elects a leader to cost no ownership.
+// Run renews the ownership every third of a term until ctx ends or Release was called, and then
+// returns nil. It does not release the shard when it ends; Release does. It returns a wrapped
+// ErrLost when another owner has the shard. Errors of the broker are tried again, often enough that
+// the election of a leader costs no ownership.
 func (s *Ownership) Run(ctx context.Context) error {
 	next, said := s.o.Term/3, false
 	for {
@@ -207,10 +217,10 @@ func (s *Ownership) Run(ctx context.Context) error {
 	}
 }
 
-// Update rewrites the record after edit (nil: as it is) has changed it, and so renews the ownership. Epoch and Owner
-// cannot be changed. An edit that is not answered is tried again for half a term, so edit may be called more than once.
-// When an error other than ErrLost is returned, the change may have been made or not: call Update again. ErrLost means
-// that another owner has the shard.
+// Update rewrites the record after edit (nil: no change) has changed it, and so renews the
+// ownership. Epoch and Owner cannot be changed. A write that is not answered is tried again for
+// half a term, so edit may be called more than once. After an error other than ErrLost the change
+// may have been made or not: call Update again. ErrLost means that another owner has the shard.
 func (s *Ownership) Update(ctx context.Context, edit func(*Record)) error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -234,7 +244,7 @@ func (s *Ownership) isLetGo() bool {
 
 // rewrite is Update with s.write held.
 func (s *Ownership) rewrite(ctx context.Context, edit func(*Record)) error {
-	// A request that nobody answers must leave time for another one before the term is over.
+	// A request that nobody answers must leave time for another one within the term.
 	ctx, cancel := context.WithTimeout(ctx, s.o.Term/3)
 	defer cancel()
 	if err := s.lookIfLate(ctx); err != nil {
@@ -269,8 +279,9 @@ func (s *Ownership) rewrite(ctx context.Context, edit func(*Record)) error {
 	}
 }
 
-// lookIfLate reads the record before it is written when the term is over. The write alone would tell that another owner has the
-// shard, by the revision; but servers that lost power forget the last revisions and use them again.
+// lookIfLate reads the record before it is written when the term is over. The write alone would
+// show by the revision that another owner has the shard. But servers that lost power forget the
+// last revisions and use them again.
 func (s *Ownership) lookIfLate(ctx context.Context) error {
 	s.mu.Lock()
 	record, revision, late := s.record, s.revision, bootTime() >= s.until && !s.lost
@@ -285,8 +296,8 @@ func (s *Ownership) lookIfLate(ctx context.Context) error {
 	return s.judge(r, now)
 }
 
-// adopt looks who wrote the record meanwhile. When it was us, in a write whose answer was lost, its revision is taken
-// over; it renews nothing, since we cannot say when it was sent.
+// adopt looks who wrote the record in the meantime. If it was us, in a write whose answer was lost,
+// its revision is taken over. That renews nothing, since we do not know when that write was sent.
 func (s *Ownership) adopt(ctx context.Context) error {
 	r, revision, err := readRecord(ctx, s.kv, s.key)
 	if err != nil {
@@ -306,17 +317,20 @@ func (s *Ownership) judge(r Record, revision uint64) error {
 		s.record, s.revision = r, revision
 		return nil
 	case revision > s.revision, r.Epoch > s.record.Epoch, now >= s.until+s.o.Term:
-		// The last: a server that lags would have caught up by now, so the record is gone, with its bucket perhaps.
+		// In the last case a server that lags would have caught up by now, so the record is gone,
+		// perhaps with its bucket.
 		s.lost = true
 		return fmt.Errorf("shard %s, epoch %d: held by %q since epoch %d: %w", s.key, s.record.Epoch, r.Owner, r.Epoch, ErrLost)
 	}
-	// An answer from before our last write, whose server has yet to hear of it. It says nothing about now.
+	// The answer is from before our last write, which that server has not heard of yet. It
+	// says nothing about now.
 	return fmt.Errorf("renew shard %s: the record's revision is not settled", s.key)
 }
 
-// Release lets go of the shard in order, so that the next owner may take it at once and trust checkpoint (empty: the one
-// recorded already). From the moment it is called Valid says no, whatever comes of it. While the broker does not answer it
-// tries again until ctx ends, for a term at most.
+// Release gives the shard up in order, so that the next owner may take it at once and trust
+// checkpoint (empty: the one recorded already). From the moment it is called Valid says no,
+// even if Release fails. While the broker does not answer it tries again until ctx ends,
+// for a term at most.
 func (s *Ownership) Release(ctx context.Context, checkpoint string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Term)
 	defer cancel()

@@ -14,7 +14,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-const term = 300 * time.Millisecond
+// term is so long that an owner on a loaded machine comes to renew in time.
+const term = time.Second
 
 func openBucket(t testing.TB, c *Conn) jetstream.KeyValue {
 	t.Helper()
@@ -80,11 +81,9 @@ func TestOwnFreeThenCleanRelease(t *testing.T) {
 		t.Errorf("Run = %v after Release", err)
 	}
 
-	start := time.Now()
-	b := own(t, kv, ownOptions(t, "b"))
-	if d := time.Since(start); d > term {
-		t.Errorf("taking a shard let go of took %v", d)
-	}
+	patient := ownOptions(t, "b")
+	patient.Term = 2 * within // it need not wait for that: own would give up before
+	b := own(t, kv, patient)
 	want := Record{Epoch: b.Epoch(), Owner: "b", Checkpoint: "cp-2", Previous: "cp-1"}
 	if !b.Clean() || !b.TookOver() || b.Epoch() <= a.Epoch() || b.Record() != want {
 		t.Errorf("after a clean release: %+v, want %+v", b.Record(), want)
@@ -110,7 +109,7 @@ func TestOwnTakesOverFromSilentOwner(t *testing.T) {
 	}
 	silent := time.Now()
 	b := <-got
-	if d := time.Since(silent); d < term || d > 4*term {
+	if d := time.Since(silent); d < term || d > within/2 {
 		t.Errorf("taken after %v of silence, a term is %v", d, term)
 	}
 	if a.Valid() {
@@ -178,7 +177,8 @@ func TestOwnRace(t *testing.T) {
 	}
 }
 
-// An owner cut off from the broker stops by itself before a rival may begin, and learns of it when it is back.
+// An owner cut off from the broker stops by itself before a rival may begin, and learns of
+// it when it is back.
 func TestOwnerCutOff(t *testing.T) {
 	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
 	wire := newCable(t, s.ClientURL())
@@ -202,7 +202,7 @@ func TestOwnerCutOff(t *testing.T) {
 	wire.setCut(true)
 	cut := time.Now()
 	eventually(t, "the owner noticing", func() bool { return !a.Valid() })
-	if d := time.Since(cut); d < term/3 || d > term*3/2 {
+	if d := time.Since(cut); d < term/3 || d > within/2 {
 		t.Errorf("stopped %v after the cut, a term is %v", d, term)
 	}
 	b := <-got
@@ -258,8 +258,8 @@ func TestRenewalAfterLostAnswer(t *testing.T) {
 	}
 }
 
-// mirror is a bucket seen through a server that lags: reads show what was there when it was frozen. It can also lose the
-// answers to writes.
+// mirror is a bucket seen through a server that lags: reads show what was there when it was frozen.
+// It can also lose the answers to writes.
 type mirror struct {
 	jetstream.KeyValue
 	frozen jetstream.KeyValueEntry // nil: reads show what is there
@@ -297,7 +297,8 @@ func (m *mirror) freeze(t *testing.T) {
 	m.frozen = e
 }
 
-// A rival that is shown an old record for ever, silent or let go of, takes nothing from an owner that lives.
+// A rival that is shown an old record for ever, silent or let go of, takes nothing from
+// an owner that lives.
 func TestLaggingReadsTakeNothing(t *testing.T) {
 	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
 	for _, clean := range []bool{false, true} {
@@ -374,7 +375,8 @@ func TestRevisionUsedAgain(t *testing.T) {
 	}
 }
 
-// A shard taken in a write whose answer is lost is ours all the same, and its past as clean as it was.
+// A shard taken in a write whose answer is lost is ours all the same, and its past
+// as clean as it was.
 func TestOwnAfterLostAnswer(t *testing.T) {
 	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
 	if err := own(t, kv, ownOptions(t, "a")).Release(t.Context(), "cp"); err != nil {
@@ -397,7 +399,8 @@ func TestOwnAfterLostAnswer(t *testing.T) {
 	}
 }
 
-// While a shard should not be ours it is watched, and taken at once when it should be and its owner has been silent.
+// While a shard should not be ours it is watched, and taken at once when it should be and its
+// owner has been silent.
 func TestOwnWhenItIsMine(t *testing.T) {
 	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
 	own(t, kv, ownOptions(t, "a")) // dead from the start
@@ -414,7 +417,7 @@ func TestOwnWhenItIsMine(t *testing.T) {
 	mine.Store(true)
 	start := time.Now()
 	<-got
-	if d := time.Since(start); d > term {
+	if d := time.Since(start); d > within/2 {
 		t.Errorf("took %v, though the owner had been silent for long", d)
 	}
 }
@@ -449,7 +452,8 @@ func TestOwnershipOutlivesTheBroker(t *testing.T) {
 	}
 }
 
-// A watch goes on when its bucket is made anew, with sequences from 1, and is not fooled by records of the past.
+// A watch goes on when its bucket is made anew, with sequences from 1, and is not fooled by
+// records of the past.
 func TestWatchOwnersOutlivesTheBucket(t *testing.T) {
 	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
 	c := dial(t, s)
@@ -533,7 +537,8 @@ func TestWatchOwners(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Own(ctx, kv, "indexer.0", ownOptions(t, "a")); err != nil { // nor are others' shards
+	// nor are others' shards
+	if _, err := Own(ctx, kv, "indexer.0", ownOptions(t, "a")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Own(ctx, kv, "frontier.1", ownOptions(t, "b")); err != nil {

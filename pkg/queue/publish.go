@@ -21,8 +21,9 @@ const ackWithin = 5 * time.Second
 // errNoAck ends a try whose acknowledgement did not come.
 var errNoAck = errors.New("no acknowledgement in time")
 
-// publisher sends messages and matches acknowledgements to them: one subscription for all, one channel for each under
-// way. With many goroutines at it this costs half of what nats.go's own request does.
+// publisher sends messages and matches acknowledgements to them, with one subscription for all
+// and one channel for each message under way. With many goroutines this costs half of what
+// nats.go's own request does.
 type publisher struct {
 	c      *Conn
 	prefix string // of reply subjects, "." included
@@ -100,7 +101,7 @@ func (p *publisher) try(ctx context.Context, subject string, data []byte) (uint6
 			return got.seq, got.err
 		case <-ctx.Done():
 			err = ctx.Err()
-		case <-changed: // whatever was under way is gone with the connection
+		case <-changed: // the acknowledgement is lost with the connection
 			err = nats.ErrDisconnected
 		case <-t.C:
 			err = errNoAck
@@ -115,8 +116,8 @@ func (p *publisher) try(ctx context.Context, subject string, data []byte) (uint6
 	return 0, err
 }
 
-// publish sends data until it is acknowledged, it can never be, or ctx ends. It says through the logger what it waits
-// for, once for all who wait with it.
+// publish sends data until it is acknowledged, until it is clear that it never can be, or until ctx
+// ends. It logs what it waits for, once for all who wait for the same.
 func (p *publisher) publish(ctx context.Context, subject string, data []byte) (uint64, error) {
 	seq, err := p.try(ctx, subject, data)
 	if err == nil {
@@ -144,7 +145,7 @@ func (p *publisher) publish(ctx context.Context, subject string, data []byte) (u
 		if next == nil {
 			return seq, nil
 		}
-		if ctx.Err() == nil { // else it is no news, and err says what the wait was for
+		if ctx.Err() == nil { // otherwise nothing new is to be said: err names what was waited for
 			err = next
 		}
 	}

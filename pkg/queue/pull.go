@@ -15,15 +15,17 @@ import (
 const (
 	pullExpires   = 30 * time.Second
 	pullHeartbeat = 2 * time.Second
-	pullSilence   = 3 * pullHeartbeat // no heartbeat for so long: the consumer is gone or its server is
+	// no heartbeat for so long: the consumer or its server is gone
+	pullSilence = 3 * pullHeartbeat
 )
 
 // errConsumerGone ends a session whose consumer was deleted.
 var errConsumerGone = errors.New("consumer deleted")
 
-// pull is one session of pulling from a consumer: a subscription, and at most maxMsgs and about 2 maxBytes asked for
-// or waiting to be taken. Anything odd (a reconnect, a silence, a change of leader) ends it with errSession, and the
-// caller starts another from what it has settled; that keeps the bookkeeping here trivial.
+// pull is one session of pulling from a consumer: a subscription, with at most maxMsgs messages and
+// about 2 maxBytes asked for or waiting to be taken. Anything odd (a reconnect, a silence, a change
+// of leader) ends it with errSession, and the caller starts another one from what it has settled.
+// That keeps the bookkeeping here trivial.
 type pull struct {
 	c        *Conn
 	next     string // API subject of requests
@@ -37,7 +39,7 @@ type pull struct {
 	mu    sync.Mutex // guards what follows
 	queue []*nats.Msg
 	bytes int // of the queue
-	asked int // messages asked for that have not come
+	asked int // messages asked for that have not arrived
 	heard time.Time
 	err   error
 }
@@ -46,7 +48,8 @@ func (c *Conn) openPull(stream, consumer string, maxMsgs, maxBytes int) (*pull, 
 	p := &pull{
 		c: c, next: "$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer,
 		maxMsgs: maxMsgs, maxBytes: maxBytes,
-		// A request with room for less than the next message ends empty, and would be asked again at once for ever.
+		// A request with room for less than the next message would end empty and be asked
+		// again at once, for ever.
 		most:    max(maxBytes, int(c.NC.MaxPayload())+64<<10),
 		changed: c.watch(), wake: make(chan struct{}, 1), heard: time.Now(),
 	}
@@ -54,7 +57,7 @@ func (c *Conn) openPull(stream, consumer string, maxMsgs, maxBytes int) (*pull, 
 	if p.sub, err = c.NC.Subscribe(c.NC.NewInbox(), p.arrived); err != nil {
 		return nil, fmt.Errorf("%w: %w", errSession, err)
 	}
-	_ = p.sub.SetPendingLimits(-1, -1) // what can come is what was asked for
+	_ = p.sub.SetPendingLimits(-1, -1) // no more can arrive than was asked for
 	p.mu.Lock()
 	p.ask()
 	p.mu.Unlock()
@@ -71,7 +74,7 @@ func (p *pull) close() []*nats.Msg {
 	return left
 }
 
-// arrived takes a message or a status in; it runs in the subscription's goroutine.
+// arrived takes in a message or a status. It runs in the subscription's goroutine.
 func (p *pull) arrived(m *nats.Msg) {
 	p.mu.Lock()
 	p.heard = time.Now()
@@ -90,7 +93,7 @@ func (p *pull) arrived(m *nats.Msg) {
 	}
 }
 
-// status reads what a request came to. mu is held.
+// status reads how a request ended. mu is held.
 func (p *pull) status(m *nats.Msg) {
 	switch code, text := m.Header.Get("Status"), m.Header.Get("Description"); {
 	case code == "100": // heartbeat
@@ -124,12 +127,12 @@ func (p *pull) ask() {
 	p.asked += n
 }
 
-// take waits for messages and returns those that are there, at least one, up to n of them and limit bytes (but always
-// one), in order of arrival.
+// take waits for messages and returns those that are there, at least one, up to n of them and limit
+// bytes (but always one), in order of arrival.
 func (p *pull) take(ctx context.Context, n, limit int) ([]*nats.Msg, error) {
 	for {
 		select {
-		case <-p.changed: // what waits in the queue may be of before, and is not lost
+		case <-p.changed: // messages in the queue may be from before that, and are not lost
 			return nil, fmt.Errorf("%w: the connection changed", errSession)
 		default:
 		}
@@ -137,7 +140,7 @@ func (p *pull) take(ctx context.Context, n, limit int) ([]*nats.Msg, error) {
 			return nil, err
 		}
 		p.mu.Lock()
-		if errors.Is(p.err, errConsumerGone) { // what it delivered is another's now
+		if errors.Is(p.err, errConsumerGone) { // its messages belong to another consumer now
 			p.mu.Unlock()
 			return nil, errConsumerGone
 		}

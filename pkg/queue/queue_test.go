@@ -79,7 +79,8 @@ func eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// cancelled is a context that ends with the test or when cancel is called, at the latest after within.
+// cancelled is a context that ends with the test or when cancel is called, at the
+// latest after within.
 func cancelled(t testing.TB) (context.Context, context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

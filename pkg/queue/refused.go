@@ -10,13 +10,15 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// refusals keeps what the server said we have no right to. It says so apart from the request, which it leaves
-// unanswered: who asked would only know that nobody answered, and ask again.
+// refusals remembers what the server says we have no right to. The server says so apart from the
+// request, which it leaves unanswered: without this, callers would only know that nobody
+// answered, and ask again.
 type refusals struct {
 	who string // we are to the server
 
 	mu sync.Mutex
-	by map[string]refusal // by subject; guarded by mu; forgotten at every reconnect, since rights change
+	// by subject; guarded by mu; forgotten at every reconnect, since rights change
+	by map[string]refusal
 }
 
 type refusal struct {
@@ -27,7 +29,7 @@ type refusal struct {
 // refusalsMost bounds refusals.by: subjects with random names in them do not repeat.
 const refusalsMost = 256
 
-// note keeps a refusal. It reports the subject, and whether that is news.
+// note remembers a refusal. It returns the subject, and whether the refusal is new.
 func (r *refusals) note(err error) (subject string, news bool) {
 	_, rest, _ := strings.Cut(err.Error(), `"`)
 	subject, _, _ = strings.Cut(rest, `"`)
@@ -43,7 +45,8 @@ func (r *refusals) note(err error) (subject string, news bool) {
 	return subject, !known
 }
 
-// since returns what was refused from a moment on about a stream or bucket; of an empty name, about anything.
+// since returns what was refused from a moment on about a stream or bucket; with an empty
+// name, about anything.
 func (r *refusals) since(at time.Time, name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +71,7 @@ func (r *refusals) forget() {
 	clear(r.by)
 }
 
-// asyncError is told by nats.go what went wrong outside of any call.
+// asyncError is called by nats.go with errors that belong to no call.
 func (c *Conn) asyncError(s *nats.Subscription, err error) {
 	switch {
 	case errors.Is(err, nats.ErrPermissionViolation):
@@ -76,14 +79,15 @@ func (c *Conn) asyncError(s *nats.Subscription, err error) {
 			c.log.Error("NATS refuses us a subject: deploy/nats.cluster.conf shows the rights each role needs",
 				"user", c.refused.who, "subject", subject, "err", err)
 		}
-	case errors.Is(err, nats.ErrConsumerNotActive): // of a watch; WatchKeys begins another
+	case errors.Is(err, nats.ErrConsumerNotActive): // of a watch; WatchKeys begins another one
 		c.log.Debug("NATS", "err", err)
 	default:
 		subject := ""
 		if s != nil {
 			subject = s.Subject
 		}
-		if c.news(subject + err.Error()) { // a server that refuses us does so four times a second
+		// a server that refuses us repeats it four times a second
+		if c.news(subject + err.Error()) {
 			c.log.Warn("NATS", "subject", subject, "err", err)
 		}
 	}

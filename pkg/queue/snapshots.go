@@ -20,21 +20,22 @@ type SnapshotConfig struct {
 	Replicas int   // 0: what Options.Replicas said
 }
 
-// Snapshots keeps copies of files in an object store of NATS, S2-compressed and checked against their digest when they
-// are read. Its methods may be called from any goroutine.
+// Snapshots keeps copies of files in an object store of NATS, S2-compressed and checked against
+// their digest when they are read. Its methods may be called from any goroutine.
 //
-// What is stored is what `nats object` reads and writes: pieces in order on a subject of their own, then one message that
-// names them. Put and Get of nats.go are not used, because of what happens to them when a node dies: Put sends pieces
-// side by side and sends the refused ones again, out of order and with the bytes of a later one; Get waits until
-// its time is over for pieces that will never come.
+// Snapshots are stored as `nats object` reads and writes them: pieces in order on a subject
+// of their own, then one message that names them. Put and Get of nats.go are not used,
+// because of what happens when a node dies. Put sends pieces side by side, and sends refused
+// ones again, out of order and with the bytes of a later one. Get waits until its time is
+// over for pieces that never come.
 type Snapshots struct {
 	c    *Conn
 	cfg  SnapshotConfig
 	st   jetstream.Stream
-	grow sync.Mutex // held over a look at the room and the change of it
+	grow sync.Mutex // held while the room is looked at and changed
 }
 
-// snapshotPace is the least rate at which a snapshot must travel: what is slower has stalled.
+// snapshotPace is the slowest rate at which a snapshot may travel. Below it, it counts as stalled.
 const snapshotPace = 1 << 20 // bytes a second
 
 const sweepWithin = time.Minute
@@ -54,7 +55,8 @@ func (c *Conn) OpenSnapshots(ctx context.Context, cfg SnapshotConfig) (*Snapshot
 			Replicas:    cfg.Replicas,
 			Discard:     jetstream.DiscardNew,
 			AllowRollup: true,
-			// No AllowDirect: what was put a moment ago must be there for the next owner, whichever server it asks.
+			// No AllowDirect: what was put a moment ago must be visible to the next owner,
+			// whichever server is asked.
 		})
 		if err == nil {
 			s.st, err = c.JS.Stream(ctx, s.stream())
@@ -79,7 +81,8 @@ func (s *Snapshots) nameSubject(name string) string {
 	return s.named(base64.URLEncoding.EncodeToString([]byte(name)))
 }
 
-// lookup reads the message that names a snapshot. The error wraps ErrNoSnapshot when there is none, or nonsense.
+// lookup reads the message that names a snapshot. The error wraps ErrNoSnapshot when there is none
+// or it makes no sense.
 func (s *Snapshots) lookup(ctx context.Context, name string, tries int) (*jetstream.ObjectInfo, error) {
 	m, err := s.last(ctx, s.nameSubject(name), tries)
 	if gone(err) {
@@ -110,8 +113,8 @@ func gone(err error) bool {
 	return errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
-// sure is how often something is looked for before it counts as missing, where that matters: a leader just elected
-// may not have read all of its own log yet.
+// sure is how often something is looked for before it counts as missing, where that matters: a
+// leader that was just elected may not have read all of its own log yet.
 const sure = 3
 
 func (s *Snapshots) read(ctx context.Context, tries int, call func(context.Context) (*jetstream.RawStreamMsg, error)) (m *jetstream.RawStreamMsg, err error) {
@@ -131,7 +134,7 @@ func (s *Snapshots) read(ctx context.Context, tries int, call func(context.Conte
 	}
 }
 
-// Delete removes the snapshot of that name. That there is none is no error.
+// Delete removes the snapshot of that name. It is no error if there is none.
 func (s *Snapshots) Delete(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWithin)
 	defer cancel()
@@ -139,7 +142,8 @@ func (s *Snapshots) Delete(ctx context.Context, name string) error {
 	if err != nil && !errors.Is(err, ErrNoSnapshot) {
 		return fmt.Errorf("delete snapshot %s of %s: %w", name, s.cfg.Bucket, err)
 	}
-	err = s.purge(ctx, s.nameSubject(name)) // first: a name without pieces would be a snapshot that is damaged
+	// first the name: without its pieces it would be a damaged snapshot
+	err = s.purge(ctx, s.nameSubject(name))
 	if err == nil && info != nil {
 		err = s.purge(ctx, s.pieces(info.NUID))
 	}
@@ -186,17 +190,8 @@ func (s *Snapshots) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Drop removes the store with all that is in it.
-func (s *Snapshots) Drop(ctx context.Context) error {
-	err := s.c.api(ctx, s.cfg.Bucket, func(ctx context.Context) error { return s.c.JS.DeleteStream(ctx, s.stream()) })
-	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("drop object store %s: %w", s.cfg.Bucket, err)
-	}
-	return nil
-}
-
-// Sweep removes pieces that belong to no snapshot: what a process left that was killed while it put one. Only pieces at
-// least as old as that, by the server's clock, are taken for such.
+// Sweep removes pieces that belong to no snapshot, left by a process that was killed while it put
+// one. Only pieces that are at least as old as old, by the server's clock, are removed.
 func (s *Snapshots) Sweep(ctx context.Context, old time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepWithin)
 	defer cancel()
@@ -204,7 +199,7 @@ func (s *Snapshots) Sweep(ctx context.Context, old time.Duration) error {
 	if err != nil || len(pieces) == 0 {
 		return err
 	}
-	names, err := s.Names(ctx) // after the pieces: what is complete by now is not swept
+	names, err := s.Names(ctx) // after the pieces: what has become complete by now is not swept
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// openStream creates a stream or updates the one there is, never giving up room that may be in use, or replicas.
+// openStream creates a stream or updates an existing one. It never gives up room that may be
+// in use, or replicas.
 func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error {
 	if cfg.Replicas == 0 {
 		cfg.Replicas = c.replicas
@@ -21,7 +22,8 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 	if cfg.MaxMsgsPerSubject == 0 {
 		cfg.MaxMsgsPerSubject = -1
 	}
-	// No message carries an id, so nothing is remembered; the server wants a window all the same.
+	// No message carries an id, so nothing needs to be remembered, but the server
+	// insists on a window.
 	cfg.Duplicates = 100 * time.Millisecond
 	s, err := c.JS.Stream(ctx, cfg.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -37,11 +39,13 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 			return fmt.Errorf("stream %s exists and keeps its messages otherwise (%v): use another crawl name, or delete it",
 				cfg.Name, was.Retention)
 		}
-		cfg.MaxBytes = max(cfg.MaxBytes, was.MaxBytes) // a smaller one would drop messages, DiscardNew or not
+		// a smaller one would drop messages, DiscardNew or not
+		cfg.MaxBytes = max(cfg.MaxBytes, was.MaxBytes)
 		if was.MaxBytes < 0 {
 			cfg.MaxBytes = was.MaxBytes // no limit
 		}
-		cfg.Replicas = max(cfg.Replicas, was.Replicas) // whoever forgot to say how many must not throw copies away
+		// a process that was not told how many replicas must not throw copies away
+		cfg.Replicas = max(cfg.Replicas, was.Replicas)
 		if sameStream(was, cfg) {
 			return nil
 		}

@@ -18,13 +18,15 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// pieceBytes is the size of a piece at most. Read back in JSON it grows by a third and must fit the server's limit of
-// 1 MiB for a message.
+// pieceBytes is the size of a piece at most. Read back in JSON it grows by a third and must fit the
+// server's limit of 1 MiB for a message.
 const pieceBytes = 512 << 10
 
-// Put stores what write writes, about size bytes, under name, and returns how many bytes that took compressed. There is
-// either all of it afterwards or, after an error, nothing of that name. Names are used once; of a name used again the
-// newer snapshot replaces the older, whose pieces are left to Sweep. While the broker is away Put waits, for half a minute and a second for each MiB in all.
+// Put stores what write writes, about size bytes, under name, and returns how many bytes that took
+// compressed. Afterwards all of it is there or, after an error, nothing of that name. Names are
+// meant to be used once. If a name is used again, the newer snapshot replaces the older one, whose
+// pieces are left to Sweep. While the broker is away Put waits, in all for half a minute and a
+// second for each MiB.
 func (s *Snapshots) Put(ctx context.Context, name string, size int64, write func(io.Writer) error) (int64, error) {
 	stored, err := s.put(ctx, name, size, write)
 	if err != nil {
@@ -47,9 +49,9 @@ func (s *Snapshots) put(ctx context.Context, name string, size int64, write func
 	return int64(u.size), nil
 }
 
-// upload is one snapshot on its way. Nobody else writes to the subject of its pieces. Each is sent with the sequence
-// of the one before it on that subject, and refused when that is no longer the last: so a piece is stored once and in
-// order, however often it is sent.
+// upload is one snapshot on its way. Nobody else writes to the subject of its pieces. Each piece is
+// sent with the sequence of the piece before it on that subject, and is refused when that is no
+// longer the last. So a piece is stored once and in order, however often it is sent.
 type upload struct {
 	s     *Snapshots
 	id    string
@@ -76,7 +78,8 @@ func (u *upload) run(ctx context.Context, name string, write func(io.Writer) err
 	stop := context.AfterFunc(ctx, func() { r.CloseWithError(ctx.Err()) })
 	err := u.send(ctx, r)
 	stop()
-	r.CloseWithError(errors.Join(err, io.ErrClosedPipe)) // write must not wait for a reader that has gone
+	// write must not wait for a reader that has ended
+	r.CloseWithError(errors.Join(err, io.ErrClosedPipe))
 	if werr := <-written; err == nil {
 		err = werr
 	}
@@ -112,7 +115,7 @@ func (u *upload) send(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// piece stores one piece, as often as it takes.
+// piece stores one piece, and tries as often as necessary.
 func (u *upload) piece(ctx context.Context, data []byte) error {
 	subject := u.s.pieces(u.id)
 	b := backoff{least: 20 * time.Millisecond, most: time.Second}
@@ -161,7 +164,7 @@ func full(err error) bool {
 	return errors.As(err, &api) && api.ErrorCode == codeStoreFailed && strings.Contains(api.Description, "maximum")
 }
 
-// stored looks whether the last piece is data: then it was stored when its answer was lost.
+// stored reports whether the last piece is data: then it was stored and only the answer was lost.
 func (u *upload) stored(ctx context.Context, data []byte) (done bool, err error) {
 	m, err := u.s.last(ctx, u.s.pieces(u.id), sure)
 	switch {
@@ -169,7 +172,7 @@ func (u *upload) stored(ctx context.Context, data []byte) (done bool, err error)
 		return false, errors.New("its pieces were removed while it was put")
 	case err != nil:
 		return false, err
-	case m.Sequence <= u.last: // the server that answered does not know it yet
+	case m.Sequence <= u.last: // the server that answered has not heard of the last piece yet
 		return false, nil
 	case !bytes.Equal(m.Data, data):
 		return false, fmt.Errorf("piece %d is not what was sent", u.n)
@@ -178,8 +181,8 @@ func (u *upload) stored(ctx context.Context, data []byte) (done bool, err error)
 	return true, nil
 }
 
-// count compares the number of pieces there are with that of those sent. Older snapshots go once this one is there, so it
-// had better be.
+// count checks that there are as many pieces as were sent. Older snapshots are removed once this
+// one is there, so it had better be complete.
 func (u *upload) count(ctx context.Context) error {
 	n, _, err := u.s.subjects(ctx, u.s.pieces(u.id))
 	if got := n[u.s.pieces(u.id)]; err == nil && got != uint64(u.n) {
@@ -199,13 +202,14 @@ func (u *upload) name(ctx context.Context, name string) error {
 	}
 	u.named = true
 	m := &nats.Msg{Subject: u.s.nameSubject(name), Data: info, Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}}
-	return u.s.c.apiUntil(ctx, u.s.cfg.Bucket, func(ctx context.Context) error { // twice does no harm
+	// it does no harm to do this twice
+	return u.s.c.apiUntil(ctx, u.s.cfg.Bucket, func(ctx context.Context) error {
 		_, err := u.s.c.JS.PublishMsg(ctx, m)
 		return err
 	})
 }
 
-// discard removes what there is of it, as well as that goes; Sweep finds the rest.
+// discard removes what was stored, as far as possible; Sweep finds the rest.
 func (u *upload) discard(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -215,9 +219,10 @@ func (u *upload) discard(ctx context.Context, name string) {
 	_ = u.s.purge(ctx, u.s.pieces(u.id))
 }
 
-// makeRoom reserves more for the store when size more bytes would not fit, or in any case (more). It always asks
-// for half as much again as is needed: two processes that do this at the same time set one room or the other, and the smaller
-// must hold what is there already. The server drops the oldest messages of a stream that is made too small.
+// makeRoom reserves more for the store when size more bytes would not fit, or in any case (more).
+// It always asks for half as much again as is needed: two processes may do this at the same time,
+// the room becomes one or the other, and the smaller one must hold what is there already. The
+// server drops the oldest messages of a stream that is made too small.
 func (s *Snapshots) makeRoom(ctx context.Context, size int64, more bool) error {
 	s.grow.Lock()
 	defer s.grow.Unlock()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// users is everything a crawl does with the queue, all at once: appending and following, sending and consuming, owning,
-// watching owners, being a member.
+// users is everything a crawl does with the queue, all at once: appending and following, sending
+// and consuming, owning, watching owners, being a member.
 type users struct {
 	size               int // of messages
 	appended, sent     atomic.Uint64
@@ -69,7 +69,9 @@ func use(t testing.TB, c *Conn, size int, term time.Duration) *users {
 				}
 				return nil
 			})
-			if errors.Is(err, ErrFenced) { // a server that lost sight of the consumer for a moment; owners take the shard anew then
+			// a server that lost sight of the consumer for a moment; owners take
+			// the shard anew then
+			if errors.Is(err, ErrFenced) {
 				continue
 			}
 			if err != nil {
@@ -131,8 +133,8 @@ func (u *users) goesOn(t testing.TB, k uint64) {
 	}
 }
 
-// A broker that is killed, stays away for longer than a term and comes back, again and again, loses nothing that it
-// acknowledged, and nobody is stuck or keeps on complaining.
+// A broker that is killed, stays away for longer than a term and comes back, again and again, loses
+// nothing that it acknowledged, and nobody is stuck or keeps on complaining.
 func TestBrokerKilled(t *testing.T) {
 	o := node{Dir: t.TempDir(), Port: freePort(t)}
 	broker := o.start()

@@ -11,16 +11,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Error codes of the server that say what to do about a refused publish.
+// Error codes of the server for refused messages, which say what can be done.
 const (
-	codeStoreFailed    = 10077 // for several reasons, told apart by words only
+	codeStoreFailed    = 10077 // for several reasons, told apart only by the words
 	codeMessageTooBig  = 10054
 	codeHeaderTooBig   = 10097
 	codeStreamSealed   = 10109
 	codeStreamMismatch = 10060
 )
 
-// whyNot tells what waiting is for, or that waiting is hopeless.
+// whyNot says what is being waited for, or that waiting is hopeless.
 func whyNot(err error) (why string, hopeless bool) {
 	var api *jetstream.APIError
 	switch {
@@ -53,7 +53,8 @@ func hopelessError(err error) error {
 	return err
 }
 
-// waits keeps what publishers wait for, by subject, so that it is said once however many of them there are.
+// waits remembers what publishers wait for, by subject, so that it is logged once
+// however many of them wait.
 type waits struct {
 	mu sync.Mutex
 	by map[string]*wait // guarded by mu

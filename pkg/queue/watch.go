@@ -8,20 +8,22 @@ import (
 )
 
 const (
-	// watchQuiet is how long a watch may bring nothing before it is begun anew. Whatever is watched here is rewritten
-	// every few seconds while all is well. A watch of nats.go survives most of what happens to its server, but takes 10
-	// to 20 s to notice, and goes on from a sequence: a bucket that lost its tail, or was made anew, would stay silent.
+	// watchQuiet is how long a watch may bring nothing before it is begun anew. Everything that is
+	// watched here is rewritten every few seconds while all is well. A watch of nats.go survives
+	// most of what happens to its server, but takes 10 to 20 s to notice, and goes on from a
+	// sequence: for a bucket that lost its tail, or was made anew, it would stay silent.
 	watchQuiet = 5 * time.Second
-	// watchBegin bounds the wait for the answer to one request, which may go down with the server it was for. nats.go waits as
-	// long as the context lasts if that has an end.
+	// watchBegin bounds the wait for the answer to one request, whose server may go down. nats.go
+	// waits as long as the context lasts, if that has an end.
 	watchBegin = 3 * time.Second
 	// watchDrain bounds the wait for a watch to end.
 	watchDrain = time.Second
 )
 
-// WatchKeys follows keys until ctx ends, by one watch after another: begin is called as each starts, then each with every
-// entry, the latest of every key first, and with nil when those are through. A watch that brings nothing for quiet is
-// given up for a new one, so none is ever dead for good; it costs one consumer, made and deleted. Both run in one goroutine.
+// WatchKeys follows keys until ctx ends, by one watch after another. begin is called as each watch
+// starts, then each with every entry, the latest of every key first, and with nil when those are
+// through. A watch that brings nothing for quiet is replaced by a new one, so none stays dead; that
+// costs one consumer, made and deleted. Both functions run in one goroutine.
 func WatchKeys(ctx context.Context, kv jetstream.KeyValue, keys string, quiet time.Duration, begin func(), each func(jetstream.KeyValueEntry)) {
 	b := backoff{least: 100 * time.Millisecond, most: 2 * time.Second}
 	for ctx.Err() == nil {
@@ -44,7 +46,8 @@ func watchOnce(ctx context.Context, kv jetstream.KeyValue, keys string, quiet ti
 		return false
 	}
 	defer drainWatch(w)
-	defer cancel() // nats.go ends the subscription then; Stop would wait for the consumer to be deleted
+	// nats.go ends the subscription then; Stop would wait for the consumer to be deleted
+	defer cancel()
 	t := time.NewTimer(quiet)
 	defer t.Stop()
 	for {
@@ -64,7 +67,8 @@ func watchOnce(ctx context.Context, kv jetstream.KeyValue, keys string, quiet ti
 	}
 }
 
-// drainWatch takes what the watch still has, so that its goroutine is not left waiting for a reader.
+// drainWatch takes what the watch still holds, so that its goroutine does not wait
+// for a reader for ever.
 func drainWatch(w jetstream.KeyWatcher) {
 	t := time.NewTimer(watchDrain)
 	defer t.Stop()

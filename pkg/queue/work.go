@@ -11,24 +11,27 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// WorkConfig names a hand-off. Give each shard its own subject; one wildcard over them will do.
+// WorkConfig names a hand-off. Each shard has a subject of its own; in Subjects one wildcard over
+// them is enough.
 type WorkConfig struct {
-	Stream            string
-	Subjects          []string
-	MaxBytes          int64 // room reserved for all subjects together. An existing stream is never made smaller
-	MaxMsgsPerSubject int64 // a subject holding so many refuses more, its neighbours go on; 0: no such limit
-	Replicas          int   // 0: what Options.Replicas said. An existing stream never gets fewer
+	Stream   string
+	Subjects []string
+	// room reserved for all subjects together. An existing stream is never made smaller
+	MaxBytes int64
+	// a subject that holds so many refuses more, while its neighbours go on; 0: no such limit
+	MaxMsgsPerSubject int64
+	Replicas          int // 0: what Options.Replicas said. An existing stream never gets fewer
 }
 
-// Work hands each message to the one consumer of its subject until it is settled there. Its methods may be called from
-// any goroutine.
+// Work hands each message to the one consumer of its subject until it is settled there. Its methods
+// may be called from any goroutine.
 type Work struct {
 	c       *Conn
 	cfg     WorkConfig
-	ackWait time.Duration // a message not heard of for so long is handed out again
+	ackWait time.Duration // a message that nothing was heard of for so long is handed out again
 }
 
-// OpenWork creates the stream, or brings an existing one to cfg.
+// OpenWork creates the stream, or adapts an existing one to cfg.
 func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
 	err := c.api(ctx, cfg.Stream, func(ctx context.Context) error {
 		return c.openStream(ctx, jetstream.StreamConfig{
@@ -48,41 +51,91 @@ func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
 	return &Work{c: c, cfg: cfg, ackWait: ackWait}, nil
 }
 
-// Send hands data over and returns once it is stored. While the subject or the stream is full, or the broker is away,
-// it waits and tries again until ctx ends; so a message may be handed over twice, or once although an error was
-// returned. Data over the server's limit fails at once with ErrTooLarge. data may be used again after Send returned.
+// JoinWork opens a hand-off with the room and the limits that its maker gave it. If it cannot be
+// found, again says whether to look once more; it is given the error, and waits. nil: look once.
+func (c *Conn) JoinWork(ctx context.Context, stream string, again func(error) bool) (*Work, error) {
+	for {
+		s, err := c.JS.Stream(ctx, stream)
+		if err == nil {
+			made := s.CachedInfo().Config
+			return c.OpenWork(ctx, WorkConfig{
+				Stream: made.Name, Subjects: made.Subjects, MaxBytes: made.MaxBytes, Replicas: made.Replicas,
+				MaxMsgsPerSubject: max(made.MaxMsgsPerSubject, 0),
+			})
+		}
+		if again == nil || !again(err) {
+			return nil, fmt.Errorf("stream %s: %w", stream, err)
+		}
+	}
+}
+
+// Send hands data over and returns once it is stored. While the subject or the stream is full, or
+// the broker is away, it waits and tries again until ctx ends. So a message may be handed over
+// twice, or be handed over although an error was returned. Data over the server's limit fails at
+// once with ErrTooLarge. data may be used again after Send has returned.
 func (w *Work) Send(ctx context.Context, subject string, data []byte) error {
 	_, err := w.c.pub.publish(ctx, subject, data)
 	return err
 }
 
-// Pending is how many messages of subject are not settled yet, those in a handler's hands included.
+// Pending is how many messages of subject are not settled yet, including those being handled.
 func (w *Work) Pending(ctx context.Context, subject string) (int64, error) {
-	var n uint64
-	err := w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) error {
-		s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
-		if err != nil {
-			return err
-		}
-		info, err := s.Info(ctx, jetstream.WithSubjectFilter(subject))
-		if err != nil {
-			return err
-		}
-		for _, k := range info.State.Subjects {
-			n += k
-		}
-		return nil
+	var n int64
+	err := w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) (err error) {
+		n, err = w.unsettled(ctx, subject)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("stream %s: %w", w.cfg.Stream, err)
 	}
-	return int64(n), nil
+	return n, nil
+}
+
+// unsettled is how many messages of subject the stream has.
+func (w *Work) unsettled(ctx context.Context, subject string) (n int64, err error) {
+	s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
+	if err != nil {
+		return 0, err
+	}
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(subject))
+	if err != nil {
+		return 0, err
+	}
+	for _, k := range info.State.Subjects {
+		n += int64(k)
+	}
+	return n, nil
+}
+
+// errStale says that a stream has messages which its consumer takes for settled.
+var errStale = errors.New("the server holds messages that were settled")
+
+// checkConsumer fails if the consumer is gone, or if the stream has messages of its subject that it
+// will not deliver. That is so when the server could not delete a message that was acknowledged,
+// because its disk was full, and was restarted: the message is back, and would stay for ever.
+func (w *Work) checkConsumer(ctx context.Context, subject, name string) error {
+	return w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) error {
+		// before the consumer is asked: it may get more meanwhile
+		n, err := w.unsettled(ctx, subject)
+		if err != nil {
+			return err
+		}
+		c, err := w.c.JS.Consumer(ctx, w.cfg.Stream, name)
+		if err != nil {
+			return err
+		}
+		if info := c.CachedInfo(); n > 0 && info.NumPending == 0 && info.NumAckPending == 0 {
+			return errStale
+		}
+		return nil
+	})
 }
 
 const codeNotUnique = 10100 // a work queue has one consumer a subject
 
-// fence deletes the durables of earlier epochs and of this one, and makes the one of this epoch. A consumer of a later
-// epoch means that we are the one to be fenced. What the deleted ones had delivered and not settled is free at once.
+// fence deletes the durable consumers of earlier epochs and of this one, and makes the one of this
+// epoch. If there is one of a later epoch, we are the ones to be fenced. Messages that the deleted
+// ones had delivered and not settled are free at once.
 func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64) (name string, err error) {
 	name = durable + "-" + strconv.FormatUint(epoch, 10)
 	err = w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) error {
@@ -96,7 +149,8 @@ func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64)
 				FilterSubject: subject,
 				AckPolicy:     jetstream.AckExplicitPolicy,
 				AckWait:       w.ackWait,
-				MaxDeliver:    -1, // we count ourselves: at the last one the page is reported, not forgotten
+				// we count ourselves: after the last delivery the page is reported, not forgotten
+				MaxDeliver:    -1,
 				MaxAckPending: 4096,
 				MaxWaiting:    64,
 			})
@@ -104,7 +158,7 @@ func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64)
 			if !errors.As(err, &api) || api.ErrorCode != codeNotUnique {
 				return err
 			}
-			// Someone made another one in between: look again who it is.
+			// Somebody made another one in between: look again who it is.
 			if werr := b.wait(ctx, nil); werr != nil {
 				return err
 			}

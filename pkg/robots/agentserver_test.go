@@ -40,8 +40,8 @@ func TestAgentServer_Example1(t *testing.T) {
 	)
 }
 
-// §3, section 4 of the draft. In its two rows for user2 the draft prints user1.fict.org:831, where its own record line has
-// user2; the record is what a parser sees.
+// §3, section 4 of the draft. In its two rows for user2 the draft prints user1.fict.org:831, where
+// its own record line has user2; the record is what a parser sees.
 func TestAgentServer_Example2(t *testing.T) {
 	f := agentLines("/ atp://www.fict.org:8001", "/home/ none", "/home/user1/ atp://user1.fict.org:854", "/home/user2/ atp://user2.fict.org:831")
 	checkTargets(t, f,

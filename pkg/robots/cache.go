@@ -6,14 +6,17 @@ import (
 	"time"
 )
 
-// Times of §1.1. All decisions about them are functions of the time they are given.
+// Times of §1.1. Decisions about them depend only on the time that is passed in.
 const (
-	MaxAge       = 24 * time.Hour      // a copy is used no longer without being renewed (RFC 9309 §2.4)
-	MinFresh     = 10 * time.Minute    // nor is it asked for more often, whatever its headers say
-	FirstRetry   = 5 * time.Minute     // wait after a first failure; doubles with each further one
-	MaxRetry     = 6 * time.Hour       // up to this
-	GoneAfter    = 30 * 24 * time.Hour // a server answering nothing but errors this long is held to have no robots.txt
-	MaxRedirects = 5                   // hops followed on the way to robots.txt (RFC 9309 §2.3.1.2)
+	// a copy is not used for longer than this without being renewed (RFC 9309 §2.4)
+	MaxAge = 24 * time.Hour
+	// and it is not requested more often than this, whatever its headers say
+	MinFresh   = 10 * time.Minute
+	FirstRetry = 5 * time.Minute // wait after a first failure; doubles with each further one
+	MaxRetry   = 6 * time.Hour   // up to this
+	// a server that answers with nothing but errors for so long counts as having no robots.txt
+	GoneAfter    = 30 * 24 * time.Hour
+	MaxRedirects = 5 // hops followed on the way to robots.txt (RFC 9309 §2.3.1.2)
 )
 
 // State is what an answer to GET /robots.txt amounts to (§1.1). The zero State is the cautious one.
@@ -43,14 +46,17 @@ func (s State) String() string {
 type Detail int
 
 const (
-	BodyCut         Detail = iota + 1 // the body broke off by a network error; our reading no further than MaxBytes is none
-	RedirectLost                      // more than MaxRedirects hops, a loop, no or a bad Location, or neither http nor https
-	RedirectRefused                   // we may not go where the redirect points, as into a private network
-	CopyStored                        // we have a copy that a 304 can renew
+	// the body was cut off by a network error; a body cut at MaxBytes by us does not count
+	BodyCut Detail = iota + 1
+	// more than MaxRedirects hops, a loop, no or a bad Location, or neither http nor https
+	RedirectLost
+	// we may not go where the redirect points, as into a private network
+	RedirectRefused
+	CopyStored // we have a copy that a 304 can renew
 )
 
-// StateOf applies the table of §1.1 to the status code of an answer and what else is known of it. Code 0 stands for no
-// answer: a failure of DNS, connect or TLS, a timeout, a reset.
+// StateOf applies the table of §1.1 to the status code of an answer and to what else is known of
+// it. Code 0 stands for no answer: a failure of DNS, connect or TLS, a time-out, a reset.
 func StateOf(status int, details ...Detail) State {
 	var cut, lost, refused, stored bool
 	for _, d := range details {
@@ -70,16 +76,18 @@ func StateOf(status int, details ...Detail) State {
 		return Unavailable
 	case 300 <= status && status <= 399:
 		return Redirect
-	case 400 <= status && status <= 499 && status != 429:
+	case status == 402 || status == 429: // it asks for payment, or for patience
+		return Unreachable
+	case 400 <= status && status <= 499:
 		return Unavailable
 	default:
 		return Unreachable
 	}
 }
 
-// FreshFor returns how long after fetched a copy may be used without asking again, from its response header (an
-// [net/http.Header] will do): 24 h, or less if Cache-Control or Expires say so, but not under 10 min (§1.1). A lifetime
-// that is there but unreadable counts as none, so 10 min.
+// FreshFor returns how long after fetched a copy may be used without asking again, by its response
+// header (an [net/http.Header] will do): 24 h, or less if Cache-Control or Expires say so, but at
+// least 10 min (§1.1). A lifetime that cannot be read counts as 10 min.
 func FreshFor(header map[string][]string, fetched time.Time) time.Duration {
 	var lifetime time.Duration
 	if d, ok := cacheControlLifetime(values(header, "Cache-Control")); ok {
@@ -121,7 +129,7 @@ func cacheControlLifetime(fields []string) (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// age is how long a cache on the way has kept the answer already.
+// age is how long a cache on the way has had the answer.
 func age(header map[string][]string) time.Duration {
 	if v := values(header, "Age"); len(v) > 0 {
 		return seconds(trim(v[0]))
@@ -129,7 +137,7 @@ func age(header map[string][]string) time.Duration {
 	return 0
 }
 
-// seconds reads a number of seconds, 0 if it is none; MaxAge is as good as any longer time.
+// seconds reads a number of seconds, 0 if it is no number. Any longer time counts as MaxAge.
 func seconds(s string) time.Duration {
 	if s == "" || !allDigits(s) {
 		return 0
@@ -164,8 +172,8 @@ func parseHTTPTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// NextRetry returns how long to wait after so many failures in a row before asking for robots.txt again: 5 min after the
-// first, doubling up to 6 h (§1.1).
+// NextRetry returns how long to wait after so many failures in a row before asking for robots.txt
+// again: 5 min after the first, doubling up to 6 h (§1.1).
 func NextRetry(failures int) time.Duration {
 	d := FirstRetry
 	for i := 1; i < failures && d < MaxRetry; i++ {

@@ -23,9 +23,10 @@ func TestProtocols_1_1_State(t *testing.T) {
 		{[]int{301}, []robots.Detail{robots.RedirectLost, robots.RedirectRefused}, robots.Unreachable},
 		{[]int{304}, nil, robots.Unreachable},
 		{[]int{304}, []robots.Detail{robots.CopyStored}, robots.Parsed},
-		{[]int{400, 401, 403, 404, 410, 428, 430, 499}, nil, robots.Unavailable},
+		{[]int{400, 401, 403, 405, 451, 404, 410, 428, 430, 499}, nil, robots.Unavailable},
 		{[]int{404}, []robots.Detail{robots.BodyCut, robots.CopyStored}, robots.Unavailable},
-		{[]int{429}, nil, robots.Unreachable},
+		{[]int{402, 429}, nil, robots.Unreachable},
+		{[]int{402}, []robots.Detail{robots.BodyCut, robots.CopyStored}, robots.Unreachable},
 		{[]int{500, 502, 503, 504, 599}, nil, robots.Unreachable},
 		{[]int{0, -1, 100, 101, 199, 600, 999}, nil, robots.Unreachable},
 	} {
@@ -184,6 +185,9 @@ func TestProtocols_1_1_ThirtyDays(t *testing.T) {
 	}
 	if _, opened := run(always(429), true); opened >= 0 {
 		t.Errorf("429: opened on day %v", opened)
+	}
+	if _, opened := run(always(402), true); opened >= 0 {
+		t.Errorf("402: opened on day %v", opened)
 	}
 	// One 429 on day 20 starts the count anew.
 	if _, opened := run(func(day float64) int {

@@ -5,11 +5,23 @@ import (
 	"unicode/utf8"
 )
 
-// maxCleanParam is how long a Clean-param line may be, in characters, comment and outer blanks not counted (§1.5).
+// maxCleanParam is how long a Clean-param line may be, in characters, comment and outer blanks
+// not counted (§1.5).
 const maxCleanParam = 500
 
-// CleanParam is one Clean-param line: on URLs whose path matches Prefix, the query parameters Params do not change the
-// page, so that URLs differing in them only are one (§1.5; Yandex).
+// Lines past these limits are skipped: a file has room for 30,000, and each URL of its host asks.
+const (
+	maxCleanLines = 1000 // Clean-param lines in a file
+	// of them, those with "*" in their path, which are tried one after another
+	maxWildCleanLines = 100
+)
+
+// CleanSteps is the work that CleanURL spends on one URL at most: octets of paths and
+// patterns looked at.
+const CleanSteps = 256 << 10
+
+// CleanParam is one Clean-param line: on URLs whose path matches Prefix, the query parameters
+// Params do not change the page, so that URLs differing in them only are one (§1.5; Yandex).
 type CleanParam struct {
 	Params []string // names as written, case-sensitive
 	Prefix string   // start of the path, "*" for any octets; "" for all paths
@@ -40,6 +52,17 @@ func (p *parser) cleanParam(value string) {
 		p.odd("Clean-param without parameters: skipped")
 		return
 	}
+	wild := strings.IndexByte(prefix, '*') >= 0
+	switch {
+	case len(p.file.CleanParams) >= maxCleanLines:
+		p.odd("over 1000 Clean-param lines: skipped")
+		return
+	case wild && p.wildCleans >= maxWildCleanLines:
+		p.odd("over 100 Clean-param lines with * in their path: skipped")
+		return
+	case wild:
+		p.wildCleans++
+	}
 	p.file.CleanParams = append(p.file.CleanParams, CleanParam{Params: params, Prefix: prefix, Line: p.line})
 }
 
@@ -52,31 +75,59 @@ func isCleanPrefix(s string) bool {
 	return s[0] == '/' || s[0] == '*'
 }
 
-// indexCleanParams turns the lines round, so that CleanURL looks only at what concerns the parameters a URL has.
+// cleanPaths are the paths on which a parameter is dropped.
+type cleanPaths struct {
+	plain prefixes
+	globs []string
+}
+
+// indexCleanParams indexes the lines by parameter, so that CleanURL looks only at lines about
+// parameters that a URL has.
 func (f *File) indexCleanParams() {
 	if len(f.CleanParams) == 0 {
 		return
 	}
-	f.clean = make(map[string][]string)
+	f.clean = make(map[string]*cleanPaths)
+	plain := make(map[string][]rule)
 	for _, line := range f.CleanParams {
 		for _, name := range line.Params {
 			name = normalize(name, false)
-			f.clean[name] = append(f.clean[name], line.Prefix)
+			if f.clean[name] == nil {
+				f.clean[name] = new(cleanPaths)
+			}
+			if strings.IndexByte(line.Prefix, '*') >= 0 {
+				f.clean[name].globs = append(f.clean[name].globs, line.Prefix)
+			} else {
+				plain[name] = append(plain[name], rule{pattern: line.Prefix})
+			}
 		}
+	}
+	for name, rules := range plain {
+		f.clean[name].plain = newPrefixes(rules)
 	}
 }
 
-// CleanURL returns a path with query without the parameters that the file's Clean-param lines declare meaningless for it
-// (§1.5), and without a fragment; if nothing is to go, what it was given. Parameters kept stay in order, as written. It is
-// meant for telling URLs apart, not for access: what is fetched is matched as it is.
+// CleanURL returns a path with query without the parameters that the file's Clean-param lines
+// declare meaningless for it (§1.5), and without a fragment; if there are none, it returns its
+// argument. The other parameters stay in order, as written. The result is for telling URLs apart,
+// not for access: the URL that is fetched is matched as it is. A URL that would take more than
+// CleanSteps stays as it is.
 func (f *File) CleanURL(pathAndQuery string) string {
+	s, _ := f.CleanURLWithin(pathAndQuery, CleanSteps)
+	return s
+}
+
+// CleanURLWithin does what CleanURL does if that takes no more than the given steps. If it would
+// take more, done is false and all parameters stay.
+func (f *File) CleanURLWithin(pathAndQuery string, steps int) (clean string, done bool) {
 	s, _, _ := strings.Cut(pathAndQuery, "#")
 	path, query, hasQuery := strings.Cut(s, "?")
 	if !hasQuery || f.clean == nil {
-		return s
+		return s, true
 	}
 	normal := subject(path)
-	decided := make(map[string]bool) // a parameter may come a thousand times, and lines about it too
+	// a parameter may come a thousand times, and lines about it too
+	decided := make(map[string]bool)
 	var kept strings.Builder
 	some, dropped := false, false
 	for rest, more := query, true; more; {
@@ -86,7 +137,11 @@ func (f *File) CleanURL(pathAndQuery string) string {
 		name = normalize(name, false)
 		drop, known := decided[name]
 		if !known {
-			drop = matchesAny(f.clean[name], normal)
+			if p := f.clean[name]; p != nil {
+				if drop = p.match(normal, &steps); steps < 0 {
+					return s, false
+				}
+			}
 			decided[name] = drop
 		}
 		if drop {
@@ -101,19 +156,26 @@ func (f *File) CleanURL(pathAndQuery string) string {
 	}
 	switch {
 	case !dropped:
-		return s
+		return s, true
 	case !some:
-		return path
+		return path, true
 	default:
-		return path + "?" + kept.String()
+		return path + "?" + kept.String(), true
 	}
 }
 
-func matchesAny(prefixes []string, path string) bool {
-	for _, p := range prefixes {
+// match subtracts what it costs from steps, and gives up when they fall below 0.
+func (c *cleanPaths) match(path string, steps *int) bool {
+	best, n := c.plain.longest(path)
+	*steps -= n
+	for _, p := range c.globs {
+		if best != nil || *steps < 0 {
+			break
+		}
+		*steps -= len(p) + len(path)
 		if ok, _ := glob(p, false, path); ok {
-			return true
+			return *steps >= 0
 		}
 	}
-	return false
+	return best != nil && *steps >= 0
 }

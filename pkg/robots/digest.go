@@ -5,9 +5,10 @@ import (
 	"io"
 )
 
-// Digest is the SHA-256 of a robots.txt as text with its line endings made alike: files that differ in nothing else are one
-// file behind two names, which is evidence of a mirror (§2.4). A byte order mark, UTF-16, and whether the last line is ended
-// make no difference. Like Parse it reads no further than MaxBytes.
+// Digest is the SHA-256 of a robots.txt as text with uniform line endings. Files that differ in
+// nothing else are one file behind two names, which is evidence of a mirror (§2.4). A byte order
+// mark, UTF-16, and an end of line after the last line make no difference. Like Parse it reads no
+// further than MaxBytes.
 func Digest(body []byte) (sum [32]byte) {
 	text, _ := decode(body)
 	h := sha256.New()

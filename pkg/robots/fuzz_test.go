@@ -21,7 +21,8 @@ disallow /y
 Sitemap: /s.xml
 `
 
-// Whatever comes in: no panic, answers that fit together, and one bad line more costs nothing but itself.
+// Whatever comes in: no panic, answers that fit together, and one bad line more costs
+// nothing but itself.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(fuzzSeed), "/axb?s=1", uint(3))
 	f.Add([]byte(strings.ReplaceAll(fuzzSeed, "\n", "\r")), "/", uint(0))
@@ -74,7 +75,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// insertBadLine puts a line that means nothing after line number at, and expects the same of everything else.
+// insertBadLine puts a line that means nothing after line number at, and expects the same
+// of everything else.
 func insertBadLine(t *testing.T, before *robots.File, body []byte, path string, at uint) {
 	if len(body) > 10_000 || bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
 		return // near the size limit, or not bytes to cut between
@@ -117,7 +119,8 @@ func insertBadLine(t *testing.T, before *robots.File, body []byte, path string, 
 	}
 }
 
-// A Host argument never panics, means the same alone and in a file, and matches only an origin of that name.
+// A Host argument never panics, means the same alone and in a file, and matches only an
+// origin of that name.
 func FuzzHostArgument(f *testing.F) {
 	for _, s := range []string{"www.example.org", "https://a.example:8443", "a_b", "1.2.3.4", "localhost", "a.example.", "[::1]"} {
 		f.Add(s)

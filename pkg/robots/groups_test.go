@@ -18,11 +18,13 @@ func TestProtocols_1_1_NothingParseable(t *testing.T) {
 	}
 }
 
-// §1.1: rules found behind redirects, also to another host, are those of the origin that was asked first. So it is this
-// origin that Host lines are held against, and its robots.txt that relative sitemaps start from.
+// §1.1: rules found behind redirects, also to another host, are those of the origin that was asked
+// first. So it is this origin that Host lines are held against, and its robots.txt that relative
+// sitemaps start from.
 func TestProtocols_1_1_FirstOrigin(t *testing.T) {
 	first, last := mustOrigin(t, "http://a.example"), mustOrigin(t, "https://www.b.example")
-	f := robots.Parse([]byte("User-agent: *\nDisallow: /x\nHost: https://www.b.example\nSitemap: /s.xml\n")) // served by last
+	// served by last
+	f := robots.Parse([]byte("User-agent: *\nDisallow: /x\nHost: https://www.b.example\nSitemap: /s.xml\n"))
 	check(t, f.Rules("anybot", first), "!/", "!/x")
 	check(t, f.Rules("anybot", last), "/", "!/x")
 	if got := f.SitemapURLs(first.RobotsURL()); len(got) != 1 || got[0] != "http://a.example/s.xml" {
@@ -89,7 +91,32 @@ func TestProtocols_1_2_6_OtherRecordsOfAGroup(t *testing.T) {
 			t.Errorf("%s: %v, %v", token, d, ok)
 		}
 	}
-	// Named twice, before and after: named above it.
+	// A block is the user-agent lines since the last line that is none. Blank lines and
+	// comments are no lines.
+	for _, tt := range []struct {
+		text string
+		want map[string]time.Duration
+	}{
+		{"User-agent: a\nCrawl-delay: 9\nUser-agent: b\nCrawl-delay: 60\nDisallow: /x\n", map[string]time.Duration{"a": 9, "b": 60, "c": 0}},
+		{"User-agent: a\nUser-agent: b\nCrawl-delay: 9\nUser-agent: c\nCrawl-delay: 60\nDisallow: /x\n", map[string]time.Duration{"a": 9, "b": 9, "c": 60}},
+		{"User-agent: a\n\n# x\nUser-agent: b\nCrawl-delay: 9\n", map[string]time.Duration{"a": 9, "b": 9}},
+		{"User-agent: a\nSitemap: http://a.example/\nUser-agent: b\nCrawl-delay: 9\nDisallow: /x\n", map[string]time.Duration{"a": 0, "b": 9}},
+		// other records share them
+		{"User-agent: a\nUnknown: x\nCrawl-delay: 9\nUser-agent: b\nDisallow: /x\n", map[string]time.Duration{"a": 9, "b": 0}},
+		{"User-agent: a\nCrawl-delay: 9\nUser-agent: b\nDisallow: /x\nCrawl-delay: 60\n", map[string]time.Duration{"a": 60, "b": 60}},
+		{"User-agent: a\nCrawl-delay: 9\nUser-agent: b\nDisallow:\nCrawl-delay: 60\n", map[string]time.Duration{"a": 60, "b": 60}},
+		{"User-agent: a\nCrawl-delay: 9\nUser-agent: b\nCrawl-delay: 60\nUser-agent: a\nCrawl-delay: 5\nDisallow: /x\n", map[string]time.Duration{"a": 9, "b": 60}},
+		{"User-agent: a\nDisallow: /x\nUser-agent: b\nCrawl-delay: 9\nUser-agent: c\nCrawl-delay: 60\n", map[string]time.Duration{"a": 0, "b": 9, "c": 60}},
+		{"User-agent: spbot\nCrawl-delay: 9\nUser-agent: *\nDisallow: /x\n", map[string]time.Duration{"spbot": 9, "a": 0}},
+		{"User-agent: *\nDisallow: /x\nUser-agent: spbot\nUser-agent: a\nHost: b.example\nUser-agent: c\nCrawl-delay: 60\n", map[string]time.Duration{"spbot": 0, "a": 0, "c": 60}},
+	} {
+		for token, want := range tt.want {
+			if d, ok := delay(tt.text, token); d != want*time.Second || ok != (want > 0) {
+				t.Errorf("%q: %s has %v, %v; want %v", tt.text, token, d, ok, want*time.Second)
+			}
+		}
+	}
+	// Named twice, before and after.
 	if _, ok := delay("User-agent: a\nCrawl-delay: 9\nUser-agent: a\nDisallow: /x\n", "a"); !ok {
 		t.Error("a named again has no delay")
 	}
@@ -158,6 +185,12 @@ func TestProtocols_1_4_Subject(t *testing.T) {
 	check(t, r, "!/", "!", "!#f", "!/#f", "!?q", "!/?q#f", "/x", "!/a/../b", "/b", "!//c", "/c", "/a#/?q")
 }
 
+// §1.4 rule 2: a stray % is %25, in rule and subject.
+func TestProtocols_1_4_StrayPercent(t *testing.T) {
+	check(t, rulesOf(t, "User-agent: *\nDisallow: /100%/\nDisallow: /50%$\nDisallow: /x%*y\nDisallow: /a%4\n", "anybot"),
+		"!/100%25/x", "!/100%/x", "/100", "!/50%25", "!/50%", "/50%25x", "!/x%25zy", "!/x%zy", "!/a%254", "!/a%4", "/a%41z", "/aA")
+}
+
 // §1.4: only patterns that start with "/" or "*" match anything.
 func TestProtocols_1_4_PatternStart(t *testing.T) {
 	for _, pattern := range []string{"x", "x/", "?q", "$", "%2Fx", "https://www.example.org/x", ".", "\\x", "%2A"} {
@@ -169,7 +202,8 @@ func TestProtocols_1_4_PatternStart(t *testing.T) {
 	}
 }
 
-// §1.4: index.html is a file like another, and does not stand for its directory, as it does for one other crawler.
+// §1.4: index.html is a file like another, and does not stand for its directory, as it does
+// for one other crawler.
 func TestProtocols_1_4_NoDirectoryIndex(t *testing.T) {
 	check(t, rulesOf(t, "User-agent: *\nDisallow: /\nAllow: /a/index.html\n", "anybot"), "!/a/", "!/a", "/a/index.html")
 	check(t, rulesOf(t, "User-agent: *\nDisallow: /a/index.html\n", "anybot"), "/a/", "!/a/index.html")

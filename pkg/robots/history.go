@@ -2,31 +2,37 @@ package robots
 
 import "time"
 
-// History is what a cache remembers of one origin's robots.txt beside the copy itself. It is a plain value, to be stored
-// with the copy; the zero History is that of an origin never asked.
+// History is what a cache remembers of one origin's robots.txt beside the copy itself. It
+// is a plain value, to be stored with the copy. The zero History is that of an origin
+// that was never asked.
 type History struct {
-	Fetched  time.Time     // last success: a body parsed, a 304, or a 4xx that says there is none. Zero: never
-	Fresh    time.Duration // how long after Fetched the copy may be used unasked: see FreshFor
-	Since    time.Time     // first failure of the run the 30 days are counted by. Zero: no such run
-	Answered bool          // the last failure was an answer, such as 503, and not silence
-	Failures int           // failures in a row
-	RetryAt  time.Time     // not to be asked before, after a failure
+	// last success: a body parsed, a 304, or a 4xx that says there is none. Zero: never
+	Fetched time.Time
+	// how long after Fetched the copy may be used without asking: see FreshFor
+	Fresh time.Duration
+	// first failure of the run that the 30 days count from. Zero: no such run
+	Since    time.Time
+	Answered bool      // the last failure was an answer, such as 503, and not silence
+	Failures int       // failures in a row
+	RetryAt  time.Time // not to be requested before this time, after a failure
 }
 
-// Succeeded returns the History after an answer whose state is Parsed or Unavailable, fresh as [FreshFor] says. The caller
-// stores the body, or that there is none; after a 304 it keeps the body it has.
+// Succeeded returns the History after an answer whose state is Parsed or Unavailable, fresh
+// as [FreshFor] says. The caller stores the body, or that there is none; after a 304 it
+// keeps the body it has.
 func (h History) Succeeded(now time.Time, fresh time.Duration) History {
 	return History{Fetched: now, Fresh: fresh}
 }
 
-// Failed returns the History after an answer whose state is Unreachable; status is its code, 0 if there was none, and
-// retryAfter what its Retry-After asks, 0 if nothing. A 429 starts the count of days anew: it tells of a server that works
-// and wants less of us, and its days never count (§1.1).
+// Failed returns the History after an answer whose state is Unreachable. status is its code, 0 if
+// there was none; retryAfter is what its Retry-After asks, 0 if nothing. A 402 or 429 starts the
+// count of days anew: it comes from a server that works and wants fewer requests, and its days
+// never count (§1.1).
 func (h History) Failed(now time.Time, status int, retryAfter time.Duration) History {
 	h.Failures++
 	h.Answered = status != 0
 	switch {
-	case status == 429:
+	case status == 402 || status == 429: // not a fault of the server's that ends with time
 		h.Since = time.Time{}
 	case h.Since.IsZero():
 		h.Since = now
@@ -58,15 +64,18 @@ func (u Use) String() string {
 // Decision is what a History means at one moment.
 type Decision struct {
 	Use Use
-	Ask time.Time // when to ask for robots.txt next; if that is not in the future, ask now, before using anything
+	// when to ask for robots.txt next; if that is not in the future, ask now, before using anything
+	Ask time.Time
 }
 
 // Decide applies the rules of §1.1:
 //
 //   - a fresh copy is used unasked;
-//   - when it is stale and asking failed, a copy under 24 h old stays in use, and after that nothing may be fetched;
-//   - after 30 days of failures in a row, if the last was an answer, the last copy is used, however old, and if there never
-//     was one, everything is allowed; an origin that is silent stays closed.
+//   - when it is stale and asking failed, a copy under 24 h old stays in use, and after that
+//     nothing may be fetched;
+//   - after 30 days of failures in a row, if the last was an answer, the last copy is used, however
+//     old, and if there never was one, everything is allowed; an origin that is silent stays
+//     closed.
 func (h History) Decide(now time.Time) Decision {
 	var d Decision
 	hasCopy := !h.Fetched.IsZero()

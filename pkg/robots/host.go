@@ -54,8 +54,8 @@ func (p *parser) host(value string) {
 	f.hosts = append(f.hosts, hostRecord{p.scope(), arg, p.line, p.text})
 }
 
-// parseHostArgument reads [http:// | https://] name [:port] and says what is incorrect about anything else (§2.1).
-// Ignoring a doubtful line never hides a page; believing it might close a site.
+// parseHostArgument reads [http:// | https://] name [:port] and says what is wrong with anything
+// else (§2.1). Ignoring a doubtful line never hides a page; believing it might close a site.
 func parseHostArgument(s string) (arg hostArgument, reason string) {
 	if scheme, rest, ok := strings.Cut(s, "://"); ok {
 		arg.scheme, s = lower(scheme), rest
@@ -108,7 +108,8 @@ func checkLabel(label string) (reason string) {
 	return ""
 }
 
-// endsInNumber: URL parsers take a name for an IPv4 address when its last label is a number, decimal or 0x….
+// endsInNumber reports whether URL parsers take a name for an IPv4 address: its last label is a
+// number, decimal or 0x….
 func endsInNumber(label string) bool {
 	if allDigits(label) {
 		return true
@@ -124,14 +125,14 @@ func endsInNumber(label string) bool {
 	return true
 }
 
-// counts reports whether the argument is correct on o: a single label is only where o has one itself, so that "Host: yes"
-// closes no site (§2.1).
+// counts reports whether the argument is correct on o. A single label is correct only where o's
+// host is one itself, so that "Host: yes" closes no site (§2.1).
 func (a hostArgument) counts(o Origin) bool {
 	return o.Host != "" && (!a.single || !strings.ContainsAny(withoutRootDot(o.Host), ".:"))
 }
 
-// matches compares per §2.2. Without a port the argument means the default port of the scheme o has; "http://" says no more
-// than no scheme, since in 2003 there was hardly another.
+// matches compares by §2.2. Without a port the argument means the default port of the scheme o has.
+// "http://" counts as no scheme, since in 2003 there was hardly another.
 func (a hostArgument) matches(o Origin) bool {
 	if !equalFold(a.name, withoutRootDot(o.Host)) {
 		return false
@@ -142,7 +143,8 @@ func (a hostArgument) matches(o Origin) bool {
 	return withDefault(a.port, o.Scheme) == withDefault(o.Port, o.Scheme)
 }
 
-// withoutRootDot: example.org. is example.org in the DNS, and a Host line cannot write the dot.
+// withoutRootDot drops a final dot: example.org. is example.org in the DNS, and a Host line
+// cannot write the dot.
 func withoutRootDot(name string) string { return strings.TrimSuffix(name, ".") }
 
 func withDefault(port int, scheme string) int {
@@ -152,8 +154,8 @@ func withDefault(port int, scheme string) int {
 	return port
 }
 
-// CheckHost says what a Host line with the given argument means for origin (§2.1, §2.2). Unless it matches, reason says
-// why, in words. A comment in the argument is left out.
+// CheckHost says what a Host line with the given argument means for origin (§2.1, §2.2). Unless it
+// matches, reason says why, in words. A comment in the argument is left out.
 func CheckHost(argument string, origin Origin) (result HostResult, reason string) {
 	argument, _, _ = strings.Cut(argument, "#")
 	arg, reason := parseHostArgument(trim(argument))
@@ -171,11 +173,11 @@ func CheckHost(argument string, origin Origin) (result HostResult, reason string
 	}
 }
 
-// impliedRule returns the "Disallow: /" that the Host lines of our groups add: there are correct ones, and none matches
-// (§2.3). It shows the first of them as its line.
-func (f *File) impliedRule(chosen []int32, o Origin) (implied rule, ok bool) {
+// impliedRule returns the "Disallow: /" that the Host lines of our groups add when there are
+// correct ones and none matches (§2.3). It shows the first of them as its line.
+func (f *File) impliedRule(ours []int32, o Origin) (implied rule, ok bool) {
 	for _, h := range f.hosts {
-		if !h.covers(chosen) || !h.counts(o) {
+		if !h.covers(ours) || !h.counts(o) {
 			continue
 		}
 		if h.matches(o) {
@@ -208,16 +210,16 @@ func (k ClaimKind) String() string {
 	return "none"
 }
 
-// Claim is what a robots.txt says about the main mirror of the origin it came from (§2.4). It is that origin's word only,
-// and binds no other.
+// Claim is what a robots.txt says about the main mirror of the origin it came from (§2.4). It
+// speaks for that origin only.
 type Claim struct {
 	Kind   ClaimKind
 	Target Origin // the origin named, for ClaimTarget
 	Line   int    // the line that says so; 0 for ClaimNone
 }
 
-// Claim returns the file's claim when it came from origin, looking at all Host lines, in whatever group (§2.4): ClaimSelf
-// if any matches, else ClaimTarget with the first correct one.
+// Claim returns the file's claim when it came from origin, looking at all Host lines, in whatever
+// group (§2.4): ClaimSelf if any matches, else ClaimTarget with the first correct one.
 func (f *File) Claim(origin Origin) Claim {
 	claim := Claim{}
 	for _, h := range f.hosts {
@@ -234,8 +236,8 @@ func (f *File) Claim(origin Origin) Claim {
 	return claim
 }
 
-// target fills in what the argument leaves open: the scheme from the port, else from the claiming origin, then the port
-// from the scheme.
+// target fills in what the argument leaves open: the scheme from the port, else from the claiming
+// origin; then the port from the scheme.
 func (a hostArgument) target(from Origin) Origin {
 	t := Origin{Scheme: a.scheme, Host: lower(a.name), Port: a.port}
 	if t.Scheme == "" {

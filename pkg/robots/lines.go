@@ -1,14 +1,16 @@
 package robots
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// decode returns the text of body: cut at MaxBytes, its byte order mark dropped, UTF-16 turned into UTF-8 (§0). Bad UTF-8
-// stays as it is, since only the line it stands in is concerned. cut tells whether anything was left out.
+// decode returns the text of body: cut at MaxBytes, its byte order mark dropped, UTF-16 turned into
+// UTF-8 (§0). Bad UTF-8 stays as it is, since only the line it stands in is concerned. cut tells
+// whether anything was left out.
 func decode(body []byte) (text string, cut bool) {
 	var more []byte
 	if len(body) > MaxBytes {
@@ -18,6 +20,9 @@ func decode(body []byte) (text string, cut bool) {
 	switch {
 	case len(body) >= 3 && string(body[:3]) == "\xef\xbb\xbf":
 		text = string(body[3:])
+		whole = cut && isEOL(more[0])
+	case falseMark(body):
+		text = string(body[2:])
 		whole = cut && isEOL(more[0])
 	case len(body) >= 2 && body[0] == 0xff && body[1] == 0xfe:
 		text = decodeUTF16(body[2:], binary.LittleEndian)
@@ -36,7 +41,15 @@ func decode(body []byte) (text string, cut bool) {
 	return text, cut
 }
 
-// decodeUTF16 drops half a unit at the end: a lost last byte should not spoil the last rule.
+// falseMark reports whether the mark of UTF-16 stands before text that is not UTF-16. In a
+// robots.txt nearly every other octet of UTF-16 is 0, at least those of its line ends. Read as
+// UTF-16 such a file would have no rules; without the mark it has the rules that were meant.
+func falseMark(body []byte) bool {
+	return len(body) >= 2 && (body[0] == 0xff && body[1] == 0xfe || body[0] == 0xfe && body[1] == 0xff) && bytes.IndexByte(body, 0) < 0
+}
+
+// decodeUTF16 drops half a unit at the end: the loss of the last byte should not
+// spoil the last rule.
 func decodeUTF16(b []byte, order binary.ByteOrder) string {
 	out := make([]byte, 0, len(b))
 	for ; len(b) >= 2; b = b[2:] {
@@ -55,14 +68,17 @@ func decodeUTF16(b []byte, order binary.ByteOrder) string {
 	return string(out)
 }
 
-// lines walks through a text line by line. LF, CR and CRLF end a line, in any mix; nothing else does (§0).
+// lines walks through a text line by line. LF, CR and CRLF end a line, in any mix;
+// nothing else does (§0).
 type lines struct {
 	text string
 	line string // the current line, without its end
 	num  int    // its number, from 1
 
-	pos    int
-	lf, cr int // where the next of each stands at or after pos; each is searched for once, so the walk stays linear
+	pos int
+	// where the next of each stands at or after pos; each is searched for once, so
+	// the walk stays linear
+	lf, cr int
 }
 
 func newLines(text string) *lines { return &lines{text: text, lf: -1, cr: -1} }
@@ -92,18 +108,4 @@ func (l *lines) find(c byte) int {
 		return l.pos + i
 	}
 	return len(l.text)
-}
-
-// SameText reports whether two robots.txt files have the same lines, however those end and the text is encoded. Of files
-// from two origins it is evidence that one server answers for both (§2.4).
-func SameText(a, b []byte) bool {
-	textA, cutA := decode(a)
-	textB, cutB := decode(b)
-	x, y := newLines(textA), newLines(textB)
-	for x.next() {
-		if !y.next() || x.line != y.line {
-			return false
-		}
-	}
-	return !y.next() && cutA == cutB
 }

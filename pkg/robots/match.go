@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
-// Match says whether a URL may be fetched: the rule whose pattern has the most octets decides, allow wins a tie, and
-// without a matching rule the URL is allowed (RFC 9309 §2.2.2, §1.4 here). /robots.txt itself always is.
+// Match says whether a URL may be fetched: the rule whose pattern has the most octets decides,
+// allow wins a tie, and without a matching rule the URL is allowed (RFC 9309 §2.2.2, §1.4 here).
+// /robots.txt itself always is.
 //
-// pathAndQuery is the path of the canonical URL with "?" and query, if it has one; an empty path counts as "/", and a
-// fragment is dropped. Match does not allocate if that is ASCII and in percent normal form, as canonical URLs mostly are.
+// pathAndQuery is the path of the canonical URL with "?" and query, if it has one; an empty path
+// counts as "/", and a fragment is dropped. Match does not allocate if that is ASCII and in percent
+// normal form, as canonical URLs mostly are.
 func (r *Rules) Match(pathAndQuery string) Verdict {
 	v, _ := r.match(subject(pathAndQuery))
 	return v
@@ -57,7 +59,8 @@ func (r *Rules) match(s string) (v Verdict, steps int) {
 	return Verdict{Allowed: best.allow, Line: int(best.line), Rule: best.text}, steps
 }
 
-// stronger reports whether a decides where both match. Of equals, either may: the first in the file is named.
+// stronger reports whether a decides where both match. Of equals, either may: the first
+// in the file is named.
 func stronger(a, b *rule) bool { return compareStrength(a, b) < 0 }
 
 func compareStrength(a, b *rule) int {
@@ -88,11 +91,12 @@ func index(rules []rule) (prefixes, []rule) {
 	return newPrefixes(rules[:n:n]), globs
 }
 
-// glob reports whether pattern, in which "*" stands for any octets, matches the start of s, or all of it if anchored.
+// glob reports whether pattern, in which "*" stands for any octets, matches the start of s, or
+// all of it if anchored.
 //
-// Each piece between two "*" is looked for after the one before, leftmost first; a later place would only leave less for
-// the rest, so nothing is ever tried again. steps is what that costs at most, a search for m octets among n counting m·n;
-// it stays below (len(pattern)+1)·(len(s)+1).
+// Each piece between two "*" is looked for after the one before, leftmost first; a later place
+// would only leave less for the rest, so nothing is ever tried again. steps is what that costs at
+// most, a search for m octets among n counting m·n; it stays below (len(pattern)+1)·(len(s)+1).
 func glob(pattern string, anchored bool, s string) (ok bool, steps int) {
 	star := strings.IndexByte(pattern, '*')
 	if star < 0 {

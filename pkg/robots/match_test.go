@@ -17,7 +17,8 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// §1.4: the comparisons a pattern costs stay within the product of the lengths, however hostile the two are.
+// §1.4: the comparisons a pattern costs stay within the product of the lengths, however
+// hostile the two are.
 func TestProtocols_1_4_MatchIsBounded(t *testing.T) {
 	const a = "a"
 	for _, pattern := range []string{

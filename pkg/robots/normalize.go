@@ -1,16 +1,20 @@
 package robots
 
-// The percent normal form of §1.4 makes one spelling of a path out of many, so that rule and URL compare octet by octet:
+// The percent normal form of §1.4 makes one spelling of a path out of many, so that rule and URL
+// compare octet by octet:
 //
 //   - octets that may not stand in a URL become %XX;
-//   - %XX of an unreserved character becomes that character; any other keeps its octet, in upper-case hex;
+//   - %XX of an unreserved character becomes that character; any other keeps its octet, in
+//     upper-case hex;
+//   - "%" that begins no escape becomes %25, as canonical URLs spell it;
 //   - reserved characters stay as they are, raw or encoded: "/" is not %2F;
 //   - "*" and "$" become %2A and %24, except where a rule means the wildcard or the end anchor.
 //
-// Of a normalised URL path that leaves no raw "*" or "$", so the wildcards of a rule never meet themselves.
+// Of a normalised URL path that leaves no raw "*" or "$", so the wildcards of a rule
+// never meet themselves.
 
-// maxPattern is the longest pattern a rule may have after normalisation, in bytes (§1.2.8). A longer one is dropped, never
-// shortened: a shorter pattern matches more.
+// maxPattern is the longest pattern a rule may have after normalisation, in bytes (§1.2.8). A
+// longer one is dropped, never shortened: a shorter pattern matches more.
 const maxPattern = 8 << 10
 
 // What normalize does with an octet.
@@ -39,7 +43,8 @@ func isUnreserved(c byte) bool {
 	return isLetter(c) || isDigit(c) || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// normalize returns s in normal form, and s itself, without allocating, if it is already. With wild set, "*" stays.
+// normalize returns s in normal form, and s itself, without allocating, if it is already. With
+// wild set, "*" stays.
 func normalize(s string, wild bool) string {
 	for i := 0; i < len(s); i++ {
 		switch octets[s[i]] {
@@ -70,49 +75,32 @@ func normalEscape(s string) bool {
 
 const upperHex = "0123456789ABCDEF"
 
-// normalizeFrom does the work, s being normal up to index from.
-//
-// A "%" that begins no escape stays. Beside one, decoding %34%31 to 41 would spell a new escape, and normalising once more
-// would give something else; the octet that would complete it stays encoded, so that the normal form is one.
+// normalizeFrom does the work, s being normal up to index from. A "%" that begins no
+// escape counts as %25.
 func normalizeFrom(s string, from int, wild bool) string {
 	b := append(make([]byte, 0, len(s)+32), s[:from]...)
-	stray := -3 // where in b the last "%" without an escape stands
 	for i := from; i < len(s); i++ {
 		c := s[i]
 		switch octets[c] {
 		case keep:
 			b = append(b, c)
+			continue
 		case percent:
-			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
-				stray = len(b)
-				b = append(b, c)
-				continue
-			}
-			v := unhex(s[i+1])<<4 | unhex(s[i+2])
-			i += 2
-			spells := false
-			if isHex(v) {
-				switch len(b) - stray {
-				case 1:
-					spells = i+1 < len(s) && isHex(s[i+1])
-				case 2:
-					spells = isHex(b[stray+1])
+			if i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]) {
+				c = unhex(s[i+1])<<4 | unhex(s[i+2])
+				i += 2
+				if isUnreserved(c) {
+					b = append(b, c)
+					continue
 				}
-			}
-			if isUnreserved(v) && !spells {
-				b = append(b, v)
-			} else {
-				b = append(b, '%', upperHex[v>>4], upperHex[v&15])
 			}
 		case star:
 			if wild {
 				b = append(b, c)
 				continue
 			}
-			fallthrough
-		default:
-			b = append(b, '%', upperHex[c>>4], upperHex[c&15])
 		}
+		b = append(b, '%', upperHex[c>>4], upperHex[c&15])
 	}
 	return string(b)
 }

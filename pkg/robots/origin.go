@@ -14,8 +14,8 @@ type Origin struct {
 	Port   int    // always explicit: 80 or 443 where the URL has none
 }
 
-// ParseOrigin returns the origin of an absolute http or https URL; what follows the port, and a user name, are ignored.
-// A host name outside ASCII is an error: it must come as xn--….
+// ParseOrigin returns the origin of an absolute http or https URL; what follows the port, and a
+// user name, are ignored. A host name outside ASCII is an error: it must come as xn--….
 func ParseOrigin(raw string) (Origin, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -41,8 +41,8 @@ func ParseOrigin(raw string) (Origin, error) {
 	return o, nil
 }
 
-// String returns the origin as the start of a URL, without a default port: https://www.example.org, http://[::1]:8080.
-// ParseOrigin reads it back. Of the zero Origin it is "".
+// String returns the origin as the start of a URL, without a default port: https://www.example.org,
+// http://[::1]:8080. ParseOrigin reads it back. Of the zero Origin it is "".
 func (o Origin) String() string {
 	if o == (Origin{}) {
 		return ""

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Parse reads a robots.txt. It never fails: a line that makes no sense is skipped and reported in Diagnostics, and an HTML
-// page yields a File without rules. Parse keeps no reference to body.
+// Parse reads a robots.txt. It never fails: a line that makes no sense is skipped and reported in
+// Diagnostics, and an HTML page yields a File without rules. Parse keeps no reference to body.
 func Parse(body []byte) *File {
 	text, cut := decode(body)
 	p := &parser{file: &File{text: text}, group: -1}
@@ -19,6 +19,7 @@ func Parse(body []byte) *File {
 		// A blank line and a comment mean nothing, not even the end of a group (§1.2.2).
 		if line = trim(line); line != "" {
 			p.line, p.text = l.num, line
+			p.cutAtNUL()
 			p.record()
 		}
 	}
@@ -36,9 +37,15 @@ type parser struct {
 	line int    // number of the current line
 	text string // the current line, without comment and outer blanks
 
-	group    int32               // index of the open group, -1 before the first
-	naming   bool                // no rule has come since the last user-agent line, so another one joins the group (§1.2.3)
+	group int32 // index of the open group, -1 before the first
+	// no rule has come since the last user-agent line, so another one joins the group (§1.2.3)
+	naming bool
+	block  int32 // index of the first user-agent of the block (§1.2.6)
+	// a line that is no user-agent line has come since: the next one begins another block
+	blockEnd bool
 	sitemaps map[string]struct{} // those seen, once there are some
+
+	wildCleans int // Clean-param lines with "*" in their path, so far
 }
 
 func (p *parser) odd(reason string) {
@@ -49,13 +56,37 @@ func (p *parser) odd(reason string) {
 	}
 }
 
+// cutAtNUL ends a user-agent, disallow or crawl-delay line at a NUL, as parsers written in C do:
+// "Disallow: /a\x00b" closes /a. An Allow would open more than it says that way, so it becomes one
+// that matches nothing. In other records a NUL is an ordinary character.
+func (p *parser) cutAtNUL() {
+	nul := strings.IndexByte(p.text, 0)
+	if nul < 0 {
+		return
+	}
+	switch kind, _, _ := splitRecord(p.text[:nul]); kind {
+	case kindUserAgent, kindDisallow, kindCrawlDelay:
+		p.odd("NUL in the line: read up to there")
+		p.text = trim(p.text[:nul])
+	case kindAllow:
+		p.odd("NUL in an Allow: it matches nothing")
+		p.text = "allow:"
+	}
+}
+
 func (p *parser) record() {
 	kind, value, oddity := splitRecord(p.text)
 	if oddity != "" {
 		p.odd(oddity)
 	}
+	if kind != kindUserAgent {
+		p.blockEnd = true
+	}
 	switch kind {
 	case kindUserAgent:
+		if p.blockEnd {
+			p.block, p.blockEnd = int32(len(p.file.agents)), false
+		}
 		p.userAgent(value)
 	case kindAllow, kindDisallow:
 		p.rule(kind == kindAllow, value)
@@ -112,14 +143,21 @@ func (p *parser) rule(allow bool, value string) {
 	}
 	r.wild = strings.IndexByte(r.pattern, '*') >= 0
 	if rules := p.file.rules; len(rules) == cap(rules) {
-		p.file.rules = slices.Grow(rules, len(rules)+8) // append alone would copy a long list many times
+		// append alone would copy a long list many times
+		p.file.rules = slices.Grow(rules, len(rules)+8)
 	}
 	p.file.rules = append(p.file.rules, r)
 	p.file.groups[p.group].rulesTo++
 }
 
 // scope returns to whom a record on this line belongs.
-func (p *parser) scope() scope { return scope{p.group, int32(len(p.file.agents))} }
+func (p *parser) scope() scope {
+	s := scope{p.group, p.block, int32(len(p.file.agents))}
+	if p.group >= 0 && !p.naming {
+		s.agentsFrom = p.file.groups[p.group].agentsFrom
+	}
+	return s
+}
 
 // finish does what needs the whole file.
 func (p *parser) finish() {
@@ -136,8 +174,8 @@ func productToken(s string) string {
 	return s
 }
 
-// agentName reduces the value of a user-agent line to what it is compared by: a product token, "*" for the global group,
-// or "" when it names nobody.
+// agentName reduces the value of a user-agent line to what it is compared by: a product token, "*"
+// for the global group, or "" when it names nobody.
 func agentName(value string) string {
 	if word, _ := cutWord(value); word == "*" {
 		return "*"

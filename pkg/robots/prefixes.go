@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// prefixes finds the longest of many plain patterns that a path starts with, in time that grows with the logarithm of
-// their number: files with tens of thousands of lines exist, and each URL of such a site asks.
+// prefixes finds the longest of many plain patterns that a path starts with, in time that grows
+// with the logarithm of their number: some files have tens of thousands of lines, and they are
+// searched for each URL of the site.
 type prefixes struct {
-	rules []rule  // by pattern, in octet order, no pattern twice
-	up    []int32 // for each rule, the index of the longest other pattern that it starts with, or -1
+	rules []rule // by pattern, in octet order, no pattern twice
+	// for each rule, the index of the longest other pattern that it starts with, or -1
+	up []int32
 }
 
 // newPrefixes takes rules over.
@@ -20,10 +22,12 @@ func newPrefixes(rules []rule) prefixes {
 		}
 		return compareStrength(&a, &b)
 	})
-	rules = slices.CompactFunc(rules, func(a, b rule) bool { return a.pattern == b.pattern }) // keeps the strongest
+	// keeps the strongest
+	rules = slices.CompactFunc(rules, func(a, b rule) bool { return a.pattern == b.pattern })
 	up := make([]int32, len(rules))
 	for i := range rules {
-		// All patterns that rule i starts with stand before it, each starting with the next shorter one.
+		// All patterns that rule i starts with stand before it, each starting with
+		// the next shorter one.
 		j := int32(i) - 1
 		for j >= 0 && !strings.HasPrefix(rules[i].pattern, rules[j].pattern) {
 			j = up[j]
@@ -46,8 +50,9 @@ func (p prefixes) longest(s string) (best *rule, steps int) {
 			hi = mid
 		}
 	}
-	// Whatever s starts with sorts no later than s. Between the longest such pattern and s, everything starts with that
-	// pattern too; so it is the last one not after s, or one that this one starts with.
+	// Whatever s starts with sorts no later than s. Between the longest such pattern and s,
+	// everything starts with that pattern too; so it is the last one not after s, or one that
+	// this one starts with.
 	if lo == 0 {
 		return nil, steps
 	}

@@ -24,8 +24,8 @@ type spelling struct {
 	odd  bool // not as it should be, but widely used parsers take it (§1.2.7)
 }
 
-// spellings has all names by their length, so that nearly every line is settled with one comparison. Allow has no
-// misspellings: reading much into a line may close part of a site, but not open it.
+// spellings has all names by their length, so that one comparison decides about nearly every line.
+// Allow has no misspellings: a generous reading may close part of a site, but not open it.
 var spellings = func() (t [20][]spelling) {
 	for _, s := range []spelling{
 		{"user-agent", kindUserAgent, false},
@@ -62,10 +62,12 @@ func kindOf(name string) (kind recordKind, odd bool) {
 	return kindUnknown, false
 }
 
-// splitRecord splits a line, freed of comment and outer blanks, into its kind and value, and says what is odd about it.
+// splitRecord splits a line, without comment and outer blanks, into its kind and value, and says
+// what is odd about it.
 //
-// A missing colon is overlooked when the line has exactly two words and the first is a name we know (§1.2.7); that the
-// second has a colon in it, as in "sitemap https://example.org/s.xml", does not make it the missing one.
+// A missing colon is overlooked when the line has exactly two words and the first is a name we know
+// (§1.2.7). A colon inside the second word, as in "sitemap https://example.org/s.xml", does not
+// count as the line's colon.
 func splitRecord(line string) (kind recordKind, value, oddity string) {
 	colon := strings.IndexByte(line, ':')
 	if colon >= 0 {

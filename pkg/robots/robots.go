@@ -1,12 +1,13 @@
 // Package robots reads robots.txt files and answers what they ask of a crawler.
 //
-// It follows RFC 9309 and reads five kinds of record besides: Crawl-delay, Sitemap, Clean-param, Host (A. Melkov's
-// proposal of 2003 for naming a site's main mirror) and Mobile-agent-server (draft-giudici-web-robots-cntrl-00).
-// Bytes go in, answers come out: the package opens no connection, reads no clock, and imports only the standard library.
+// It follows RFC 9309 and reads five kinds of record besides: Crawl-delay, Sitemap, Clean-param,
+// Host (A. Melkov's proposal of 2003 for naming a site's main mirror) and Mobile-agent-server
+// (draft-giudici-web-robots-cntrl-00). Bytes go in, answers come out: the package opens no
+// connection, reads no clock, and imports only the standard library.
 //
-// Most callers need three names. [ForStatus] turns the answer to GET /robots.txt into a [File] ([Parse], when there is
-// just a body); [File.Rules] picks what concerns one robot on one origin; [Rules.Match] says whether a URL may be fetched
-// and which line says so.
+// Most callers need three names. [ForStatus] turns the answer to GET /robots.txt into a [File]
+// ([Parse], when there is just a body); [File.Rules] picks what concerns one robot on one origin;
+// [Rules.Match] says whether a URL may be fetched and which line says so.
 //
 //	file := robots.ForStatus(resp.StatusCode, body)
 //	rules := file.Rules("examplebot", origin)
@@ -14,21 +15,24 @@
 //		log.Printf("line %d keeps us out: %s", v.Line, v.Rule)
 //	}
 //
-// How long a copy may be used, and what holds while a server does not answer, are pure functions of status, age and the
-// time given: [StateOf], [FreshFor], [NextRetry], [History].
+// How long a copy may be used, and what holds while a server does not answer, are pure functions of
+// status, age and the time given: [StateOf], [FreshFor], [NextRetry], [History].
 //
-// Parsing never fails. A line that makes no sense is skipped, costs nothing but itself, and is reported in
-// [File.Diagnostics]. Work and memory are bounded: at most [MaxBytes] bytes are read, and a pattern full of wildcards
-// takes time linear in the path for each of its pieces.
+// Parsing never fails. A line that makes no sense is skipped, costs nothing but itself, and is
+// reported in [File.Diagnostics]. Work and memory are bounded: at most [MaxBytes] bytes are read,
+// and a pattern full of wildcards takes time linear in the path for each of its pieces.
 //
-// A File and a Rules may be used by several goroutines at once, as long as nobody changes the File's fields.
+// A File and a Rules may be used by several goroutines at once, as long as nobody
+// changes the File's fields.
 //
-// Clause numbers in comments without a name are those of docs/formats.md, the project's reading of these texts.
+// Clause numbers in comments without a name are those of docs/formats.md, the project's
+// reading of these texts.
 package robots
 
-// MaxBytes is how much of a robots.txt is read, in bytes after content decoding and before character decoding (§0, §1.1;
-// RFC 9309 §2.5 asks for at least this much). The line that crosses the limit is dropped whole, and what follows is
-// ignored. To let Parse see that a body was longer, hand it at least two bytes more than MaxBytes.
+// MaxBytes is how much of a robots.txt is read, in bytes after content decoding and before
+// character decoding (§0, §1.1; RFC 9309 §2.5 asks for at least this much). The line that crosses
+// the limit is dropped whole, and what follows is ignored. To let Parse see that a body was longer,
+// hand it at least two bytes more than MaxBytes.
 const MaxBytes = 512000
 
 // MaxDiagnostics is how many entries [File.Diagnostics] holds at most; [File.Odd] counts on.
@@ -36,20 +40,24 @@ const MaxDiagnostics = 1000
 
 // File is a robots.txt as read. The zero File has no rules and allows everything.
 //
-// A File made by Parse holds one copy of the text, at most MaxBytes long (half as much again if it was UTF-16).
+// A File made by Parse holds one copy of the text, at most MaxBytes long (half as much
+// again if it was UTF-16).
 type File struct {
-	// Sitemaps has the values of the Sitemap lines, as written, in file order, each once (§1.5). Relative ones are
-	// still relative: see SitemapURLs.
+	// Sitemaps has the values of the Sitemap lines, as written, in file order, each once (§1.5).
+	// Relative ones are still relative: see SitemapURLs.
 	Sitemaps []string
 
-	// HostHint is the argument, as written, of the first correct Host line in the file, whatever its group; "" if there
-	// is none (§2.4). It is a hint about mirrors, not about access, and not proof of anything: see Claim.
+	// HostHint is the argument, as written, of the first correct Host line in the file, whatever
+	// its group; "" if there is none (§2.4). It is a hint about mirrors, not about access, and not
+	// proof of anything: see Claim.
 	HostHint string
 
-	// CleanParams has the Clean-param lines in file order (§1.5). It is for reading; CleanURL applies them.
+	// CleanParams has the Clean-param lines in file order (§1.5), 1000 at most, 100 of them with
+	// "*" in their path. It is for reading; CleanURL applies them.
 	CleanParams []CleanParam
 
-	// Diagnostics reports odd lines in file order: those skipped, those without effect, those read leniently.
+	// Diagnostics reports odd lines in file order: those skipped, those without effect,
+	// those read leniently.
 	Diagnostics []Diagnostic
 
 	// Odd counts all diagnostics, also those that found no room in the list.
@@ -57,15 +65,16 @@ type File struct {
 
 	denyAll bool // the file was unreachable: nothing may be fetched (§1.1)
 
-	text   string   // what was parsed; the strings below mostly point into it
-	agents []string // product tokens of the user-agent lines, "*", or "" for a value that names nobody
+	text string // what was parsed; the strings below mostly point into it
+	// product tokens of the user-agent lines, "*", or "" for a value that names nobody
+	agents []string
 	groups []group
 	rules  []rule
 	delays []delayRecord
 	hosts  []hostRecord
 
 	agentServers []AgentServer
-	clean        map[string][]string // parameter → path patterns on which it is dropped
+	clean        map[string]*cleanPaths // parameter → where it is dropped
 }
 
 // Diagnostic is one odd line.
@@ -75,26 +84,30 @@ type Diagnostic struct {
 	Text   string // the line without comment, at most 200 bytes of it
 }
 
-// group is a run of user-agent lines with the rules after it: half-open ranges of File.agents and File.rules.
+// group is a run of user-agent lines with the rules after it: half-open ranges of
+// File.agents and File.rules.
 type group struct {
 	agentsFrom, agentsTo int32
 	rulesFrom, rulesTo   int32
 }
 
-// scope says to whom a record that is neither rule nor user-agent line belongs: the agents of the group that were named
-// above it (§1.2.6). Group -1 is the top of the file, before any user-agent line.
+// scope says whom a record concerns that is neither a rule nor a user-agent line: a half-open range
+// of File.agents, those of its block or, after a rule, all of its group (§1.2.6). Group -1 is the
+// top of the file, before any user-agent line.
 type scope struct {
-	group    int32
-	agentsTo int32
+	group                int32
+	agentsFrom, agentsTo int32
 }
 
-// ForStatus returns the rules that follow from an answer to GET /robots.txt, redirects already followed (§1.1): a 2xx body
-// is parsed; 400–499 except 429 allows everything; 429, 5xx and any other code, 0 for no answer at all too, allow nothing
-// but /robots.txt itself. For answers with more to tell than a code, such as a body cut short by a network error, use
-// StateOf and ForState.
+// ForStatus returns the rules that follow from an answer to GET /robots.txt, redirects already
+// followed (§1.1): a 2xx body is parsed; 400–499 except 402 and 429 allows everything; 402,
+// 429, 5xx and any other code, 0 for no answer at all too, allow nothing but /robots.txt
+// itself. For answers with more to tell than a code, such as a body cut short by a network
+// error, use StateOf and ForState.
 func ForStatus(code int, body []byte) *File { return ForState(StateOf(code), body) }
 
-// ForState returns the rules for a state (§1.1). body counts for Parsed only; a Redirect not followed allows nothing.
+// ForState returns the rules for a state (§1.1). body counts for Parsed only; a Redirect not
+// followed allows nothing.
 func ForState(state State, body []byte) *File {
 	switch state {
 	case Parsed:

@@ -74,7 +74,7 @@ func TestForStatus(t *testing.T) {
 	}{
 		{[]int{200, 203, 204, 206, 299}, []string{"/", "!/private", "/robots.txt"}},
 		{[]int{400, 401, 403, 404, 410, 418, 428, 430, 451, 499}, []string{"/", "/private", "/robots.txt"}},
-		{[]int{429, 500, 502, 503, 504, 599, 0, -1, 100, 199, 301, 304, 600, 999}, []string{"!/", "!/private", "/robots.txt", "!/robots.txt?x"}},
+		{[]int{402, 429, 500, 502, 503, 504, 599, 0, -1, 100, 199, 301, 304, 600, 999}, []string{"!/", "!/private", "/robots.txt", "!/robots.txt?x"}},
 	} {
 		for _, code := range tt.codes {
 			t.Logf("status %d", code)
@@ -146,7 +146,8 @@ func TestProtocols_0_Diagnostics(t *testing.T) {
 	if f.Odd != len(f.Diagnostics) {
 		t.Errorf("Odd = %d, want %d", f.Odd, len(f.Diagnostics))
 	}
-	check(t, f.Rules("anybot", origin), "/early", "/x", "/fine") // line 13 is in the group of line 11, which is nobody's
+	// line 13 is in the group of line 11, which is nobody's
+	check(t, f.Rules("anybot", origin), "/early", "/x", "/fine")
 }
 
 func contains(s []int, n int) bool {

@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,8 +24,8 @@ func (r *rule) octets() int {
 	return len(r.pattern)
 }
 
-// Rules is what a robots.txt says to one robot on one origin. It does not change, and is safe for concurrent use. The
-// zero Rules allows everything.
+// Rules is what a robots.txt says to one robot on one origin. It does not change, and is safe for
+// concurrent use. The zero Rules allows everything.
 type Rules struct {
 	denyAll bool
 	plain   prefixes
@@ -39,25 +40,28 @@ type Rules struct {
 // Verdict is the answer to whether a URL may be fetched.
 type Verdict struct {
 	Allowed bool
-	Line    int    // line of the rule that decided, from 1; 0 if none did
-	Rule    string // that line as written, without comment; "" if none did. The implied rule of §2.3 shows its Host line
+	Line    int // line of the rule that decided, from 1; 0 if none did
+	// that line as written, without comment; "" if none did. The implied rule of §2.3
+	// shows its Host line
+	Rule string
 }
 
-// Rules returns what the file says to the robot with the given product token on origin, which is where robots.txt was
-// asked for, before any redirect. It is never nil.
+// Rules returns what the file says to the robot with the given product token on origin, which is
+// where robots.txt was asked for, before any redirect. It is never nil.
 //
-// The groups naming the token are merged; if there is none, the groups for "*" are (RFC 9309 §2.2.1, §1.3 here). Of a
-// longer token, such as "examplebot/2.1", the leading letters, "_" and "-" count. Where the group's Host lines name other
-// origins only, a rule "Disallow: /" is added to it (§2.3); the zero Origin leaves them aside.
+// The groups naming the token are merged; if there is none, the groups for "*" are (RFC 9309
+// §2.2.1, §1.3 here). Of a longer token, such as "examplebot/2.1", the leading letters, "_" and "-"
+// count. Where the group's Host lines name other origins only, a rule "Disallow: /" is added to it
+// (§2.3); the zero Origin leaves them aside.
 func (f *File) Rules(token string, origin Origin) *Rules {
 	r := &Rules{denyAll: f.denyAll, agentServers: f.agentServers}
 	if f.denyAll || len(f.groups) == 0 && len(f.delays) == 0 {
 		return r
 	}
-	var buf [64]int32
-	chosen := f.choose(productToken(token), buf[:0])
+	var chosenBuf, oursBuf [64]int32
+	chosen, ours := f.choose(productToken(token), chosenBuf[:0], oursBuf[:0])
 	own := f.merge(chosen)
-	if implied, ok := f.impliedRule(chosen, origin); ok {
+	if implied, ok := f.impliedRule(ours, origin); ok {
 		own = append(own, implied)
 	}
 	if textSize(own) < len(f.text)/4 {
@@ -66,36 +70,41 @@ func (f *File) Rules(token string, origin Origin) *Rules {
 			own[i].text, own[i].pattern = strings.Clone(own[i].text), strings.Clone(own[i].pattern)
 		}
 	}
-	r.delay, r.hasDelay = f.delayFor(chosen)
+	r.delay, r.hasDelay = f.delayFor(ours)
 	r.plain, r.globs = index(own)
 	return r
 }
 
-// choose returns, for each group, the index of the first agent in it that is meant by token, or -1 if the group does not
-// count. If no agent is called token, the global groups count.
-func (f *File) choose(token string, chosen []int32) []int32 {
-	named, found := token, false
+// choose returns, for each group, the index of the first agent in it that is meant by token, or -1
+// if the group does not count; and the indexes of all agents that are meant, in order. If no agent
+// is called token, the global groups count.
+func (f *File) choose(token string, chosen, ours []int32) (_, _ []int32) {
+	named := token
 	for {
 		for _, g := range f.groups {
 			first := int32(-1)
 			for i := g.agentsFrom; i < g.agentsTo; i++ {
-				if named != "" && equalFold(f.agents[i], named) {
-					first, found = i, true
-					break
+				if named == "" || !equalFold(f.agents[i], named) {
+					continue
 				}
+				if first < 0 {
+					first = i
+				}
+				ours = append(ours, i)
 			}
 			chosen = append(chosen, first)
 		}
-		if found || named == "*" {
-			return chosen
+		if len(ours) > 0 || named == "*" {
+			return chosen, ours
 		}
 		named, chosen = "*", chosen[:0]
 	}
 }
 
-// covers reports whether a record of this scope was written under a user-agent line that is ours.
-func (s scope) covers(chosen []int32) bool {
-	return s.group >= 0 && chosen[s.group] >= 0 && chosen[s.group] < s.agentsTo
+// covers reports whether a record of this scope concerns one of the agents that are ours.
+func (s scope) covers(ours []int32) bool {
+	i, _ := slices.BinarySearch(ours, s.agentsFrom)
+	return s.group >= 0 && i < len(ours) && ours[i] < s.agentsTo
 }
 
 func (f *File) merge(chosen []int32) []rule {
@@ -121,14 +130,14 @@ func textSize(rules []rule) (n int) {
 	return n
 }
 
-// delayFor returns the largest Crawl-delay for us, or, if we have none, the largest at the top of the file. A group of
-// our own without one inherits nothing from "*" (§1.5).
-func (f *File) delayFor(chosen []int32) (d time.Duration, ok bool) {
+// delayFor returns the largest Crawl-delay for us, or, if we have none, the largest at the top of
+// the file. A group of our own without one inherits nothing from "*" (§1.5).
+func (f *File) delayFor(ours []int32) (d time.Duration, ok bool) {
 	var top time.Duration
 	var hasTop bool
 	for _, r := range f.delays {
 		switch {
-		case r.covers(chosen):
+		case r.covers(ours):
 			d, ok = max(d, r.delay), true
 		case r.group < 0:
 			top, hasTop = max(top, r.delay), true
@@ -140,6 +149,7 @@ func (f *File) delayFor(chosen []int32) (d time.Duration, ok bool) {
 	return top, hasTop
 }
 
-// CrawlDelay returns how long the robot is asked to wait between two requests, exactly as the file says, and whether it
-// says so at all (§1.5). Of several values it is the largest. Capping it is the caller's affair.
+// CrawlDelay returns how long the robot is asked to wait between two requests, exactly as
+// the file says, and whether it says so at all (§1.5). Of several values it is the largest.
+// The caller may cap it.
 func (r *Rules) CrawlDelay() (d time.Duration, ok bool) { return r.delay, r.hasDelay }

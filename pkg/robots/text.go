@@ -1,7 +1,8 @@
 package robots
 
-// The formats here are ASCII-minded: names ignore case in ASCII only, and blanks are SP and HT. The strings package would
-// also fold a long s or trim a no-break space, so these helpers do not use it.
+// The formats here are ASCII-minded: names ignore case in ASCII only, and blanks are SP and
+// HT. The strings package would also fold a long s or trim a no-break space, so these
+// helpers do not use it.
 
 // trim cuts SP and HT from both ends.
 func trim(s string) string {

@@ -3,6 +3,7 @@ package robots_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -18,7 +19,7 @@ func TestProtocols_0_LineEndings(t *testing.T) {
 	} {
 		check(t, rulesOf(t, text, "anybot"), "!/a", "!/b", "/c")
 	}
-	for _, sep := range []string{"\u0085", "\u2028", "\u2029", "\v", "\f", "\x00"} {
+	for _, sep := range []string{"\u0085", "\u2028", "\u2029", "\v", "\f"} {
 		check(t, rulesOf(t, "User-agent: *\nDisallow: /a"+sep+"Disallow: /b\n", "anybot"), "/a", "/b")
 	}
 }
@@ -82,7 +83,8 @@ func TestProtocols_1_1_LimitUTF16(t *testing.T) {
 			{"line goes on with U+0A00", 0, "\u0a00", false},
 			{"line goes on with U+000A's other half", 0, "\u0aff", false},
 		} {
-			units := robots.MaxBytes/2 - 1 - len(start) - len(last) - 1 + tt.pad // less the BOM and a line end
+			// less the BOM and a line end
+			units := robots.MaxBytes/2 - 1 - len(start) - len(last) - 1 + tt.pad
 			text := start + strings.Repeat("#", units) + "\n" + last + tt.after
 			r := robots.Parse(encodeUTF16(text, bigEndian)).Rules("anybot", origin)
 			if got := !r.Match("/last").Allowed; got != tt.counts {
@@ -94,11 +96,48 @@ func TestProtocols_1_1_LimitUTF16(t *testing.T) {
 
 // §0: a bad byte concerns its own line only, and in a rule it is an octet like another.
 func TestProtocols_0_BadBytes(t *testing.T) {
-	r := rulesOf(t, "User-agent: *\nDisallow: /\xff\n\xfe\xfd\nDisallow: /b\x00\nDisallow: /c\n", "anybot")
-	check(t, r, "!/%FF", "!/\xff", "!/b%00", "!/c", "/b", "/")
+	r := rulesOf(t, "User-agent: *\nDisallow: /\xff\n\xfe\xfd\nDisallow: /c\n", "anybot")
+	check(t, r, "!/%FF", "!/\xff", "!/c", "/b", "/")
 }
 
-// §0: names ignore ASCII case, and SP and HT are trimmed round name, colon and value; no other blank is.
+// §0: a NUL ends its line, as in google/robotstxt and others in C; an Allow with one opens nothing.
+func TestProtocols_0_NUL(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want []string
+	}{
+		{"User-agent: *\nDisallow: /a\x00b\nDisallow: /c\n", []string{"!/a", "!/ab", "!/a%00b", "!/c", "/b"}},
+		{"User-agent: *\nAllow: /a\x00b\nDisallow: /\n", []string{"!/a", "!/a%00b", "!/"}},
+		{"User-agent: *\nAllow /a\x00b\nDisallow: /\n", []string{"!/a"}},
+		{"User-agent: *\nDisallow: \x00/a\n", []string{"/a", "/"}},
+		{"User-agent: *\n\x00\nDisallow: /a\n", []string{"!/a"}},
+		{"User-agent: anybot\x00x\nDisallow: /a\n", []string{"!/a"}},
+		{"User-agent: *\n# \x00\nDisallow: /a#\x00\n", []string{"!/a"}},
+		// An Allow closes the user-agent run all the same.
+		{"User-agent: anybot\nAllow: /\x00\nUser-agent: other\nDisallow: /\n", []string{"/"}},
+	} {
+		check(t, rulesOf(t, tt.text, "anybot"), tt.want...)
+	}
+	if d, ok := rulesOf(t, "User-agent: *\nCrawl-delay: 5\x00\n", "anybot").CrawlDelay(); !ok || d != 5*time.Second {
+		t.Errorf("Crawl-delay with a NUL: %v, %v", d, ok)
+	}
+	if f := robots.Parse([]byte("User-agent: *\nDisallow: /a\x00b\n")); f.Odd != 1 || f.Diagnostics[0].Line != 2 {
+		t.Errorf("%+v", f.Diagnostics)
+	}
+}
+
+// §0: the mark of UTF-16 before text that is not UTF-16 is dropped.
+func TestProtocols_0_FalseMark(t *testing.T) {
+	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
+		check(t, rulesOf(t, mark+"User-agent: *\nDisallow: /a\n", "anybot"), "!/a", "/b")
+		check(t, rulesOf(t, mark+"User-agent: *\r\nDisallow: /\xc3\xbc", "anybot"), "!/ü", "/b")
+		long := mark + "User-agent: *\nDisallow: /a\n" + strings.Repeat("# 345678\n", robots.MaxBytes/9) + "Disallow: /b\n"
+		check(t, rulesOf(t, long, "anybot"), "!/a", "/b")
+	}
+}
+
+// §0: names ignore ASCII case, and SP and HT are trimmed round name, colon and
+// value; no other blank is.
 func TestProtocols_0_NamesAndBlanks(t *testing.T) {
 	for _, line := range []string{
 		"Disallow:/x", "DISALLOW: /x", "dIsAlLoW:\t/x", " \tDisallow \t: \t /x \t ", "Disallow:/x#c", "Disallow: /x #c", "Disallow:/x\t#",

@@ -101,9 +101,9 @@ func BenchmarkScanHTML(b *testing.B) {
 	}
 }
 
-func BenchmarkFromHTML(b *testing.B) {
+func BenchmarkParser(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		FromHTML(bot, []byte(page))
+		fromHTML(bot, []byte(page))
 	}
 }

@@ -27,8 +27,13 @@ type Head struct {
 	mode      headMode
 	started   bool // any event was seen
 	rawText   bool // inside script, style, title or noframes: text is no content
-	inexact   bool
-	templates int // open template elements; what is in them is not in head
+	templates int  // open template elements; what is in them is not in head
+
+	// inexact is set once SVG or MathML stands inside a template inside the head.
+	// Which end tag closes that template then depends on the whole tree, which
+	// Head does not keep, so its answers may differ from a parser's. Only tests
+	// ask.
+	inexact bool
 }
 
 // headMode follows the insertion modes of the HTML standard, 13.2.6.4.1 to .6.
@@ -46,12 +51,6 @@ const (
 // Closed reports whether body content (or a frameset) has begun, after which
 // no meta element counts.
 func (h *Head) Closed() bool { return h.mode == modeClosed }
-
-// Exact reports whether the answers so far are surely a parser's. They are not
-// once SVG or MathML stands inside a template inside the head: which end tag
-// closes that template then depends on the whole tree, which Head does not
-// keep. A caller who has the page in hand can ask FromHTML instead.
-func (h *Head) Exact() bool { return !h.inexact }
 
 // Start takes a start tag and reports whether a meta element here is in head;
 // for other tags the answer means nothing.

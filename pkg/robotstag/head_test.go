@@ -131,8 +131,8 @@ var placements = []struct{ name, page, want string }{
 func TestProtocols_4_3_Placement(t *testing.T) {
 	for _, c := range placements {
 		want := strings.Fields(c.want)
-		if got := contents(FromHTML(bot, []byte(c.page))); !slices.Equal(got, want) {
-			t.Errorf("FromHTML, %s: %q, want %q", c.name, got, want)
+		if got := contents(fromHTML(bot, []byte(c.page))); !slices.Equal(got, want) {
+			t.Errorf("fromHTML, %s: %q, want %q", c.name, got, want)
 		}
 		if got := contents(scan(c.page)); !slices.Equal(got, want) {
 			t.Errorf("ScanHTML, %s: %q, want %q", c.name, got, want)
@@ -143,7 +143,7 @@ func TestProtocols_4_3_Placement(t *testing.T) {
 // "No content" asks nothing, and a name without content is no error.
 func TestProtocols_4_3_NoContent(t *testing.T) {
 	for _, page := range []string{"<meta name=robots>", "<meta name=robots content>", "<meta>"} {
-		if !scan(page).Directives().IsZero() || !FromHTML(bot, []byte(page)).Directives().IsZero() {
+		if !scan(page).Directives().IsZero() || !fromHTML(bot, []byte(page)).Directives().IsZero() {
 			t.Errorf("%s asks something", page)
 		}
 	}
@@ -159,9 +159,9 @@ var fragments = []string{
 // agree fails the test unless both readers place a page's meta elements alike.
 func agree(t *testing.T, page string) {
 	t.Helper()
-	fast, slow := contents(scan(page)), contents(FromHTML(bot, []byte(page)))
+	fast, slow := contents(scan(page)), contents(fromHTML(bot, []byte(page)))
 	if !slices.Equal(fast, slow) {
-		t.Errorf("%s: ScanHTML %q, FromHTML %q", page, fast, slow)
+		t.Errorf("%s: ScanHTML %q, fromHTML %q", page, fast, slow)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestHeadInexact(t *testing.T) {
 	} {
 		var h Head
 		feed(&h, page)
-		if h.Exact() != want {
+		if h.inexact == want {
 			t.Errorf("%s: Exact = %v", page, !want)
 		}
 	}

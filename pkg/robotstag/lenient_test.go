@@ -78,7 +78,7 @@ func TestLenient_HeadByteOrderMark(t *testing.T) {
 		"\uFEFF<meta name=robots content=noindex>",
 		"\uFEFF<!doctype html><meta name=robots content=noindex>",
 	} {
-		if !FromHTML(bot, []byte(page)).Directives().NoIndex || !scan(page).Directives().NoIndex {
+		if !fromHTML(bot, []byte(page)).Directives().NoIndex || !scan(page).Directives().NoIndex {
 			t.Errorf("%q: no noindex", page)
 		}
 	}
@@ -93,7 +93,7 @@ func TestLenient_DeepPages(t *testing.T) {
 	for range 2000 {
 		page = append(page, "<div>"...)
 	}
-	if !FromHTML(bot, page).Directives().NoIndex {
+	if !fromHTML(bot, page).Directives().NoIndex {
 		t.Error("a deeply nested page loses its noindex")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Twice the bytes must cost less than three times the work, also on input made to provoke the opposite: header values,
-// meta contents, and pages.
+// Twice the bytes must cost less than three times the work, also on input made to provoke the
+// opposite: header values, meta contents, and pages.
 func TestReadingIsLinear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")
@@ -37,8 +37,8 @@ func TestReadingIsLinear(t *testing.T) {
 	}
 }
 
-// cpuTime is what this thread has worked so far. On a busy machine a clock on the wall says little: whatever takes longer
-// than a time slice then takes several.
+// cpuTime is what this thread has worked so far. On a busy machine a clock on the wall says little:
+// whatever takes longer than a time slice then takes several.
 func cpuTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -47,13 +47,14 @@ func cpuTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// leastWork returns what two pieces of work take at best, tried until the second takes less than three times the first, or
-// often enough to say that it does not.
+// leastWork returns what two pieces of work take at best, tried until the second takes less than
+// three times the first, or often enough to say that it does not.
 func leastWork(t *testing.T, small, big func()) (one, two time.Duration) {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection that falls into one of two looks like work
+	// a collection that falls into one of two looks like work
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	measure := func(work func()) time.Duration {
 		runtime.GC()
 		start := cpuTime()

@@ -18,8 +18,7 @@
 //
 // Only meta elements in a page's head count. A crawler that makes one
 // tokenizer pass over a page asks a [Head] about each meta it passes;
-// [Set.ScanHTML] is that loop for those who have none of their own, and
-// [FromHTML] gives the answer of a full HTML parser, slowly.
+// [Set.ScanHTML] is that loop for those who have none of their own.
 //
 // Nothing here returns an error or panics: whatever cannot be read is skipped
 // and reported by [Set.Diagnostics]. Nothing reads a clock. Clause numbers in

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// MaxAnswer is how many bytes of an answer are read: a report in HTML is longer
-// than its text.
+// MaxAnswer is how many bytes of an answer are read. It is more than MaxReport because a report in
+// HTML is longer than its text.
 const MaxAnswer = 2 * MaxReport
 
 // Answer is what came back for a request (§6.2). It is for those who send

@@ -11,16 +11,17 @@ import (
 	"time"
 )
 
-// Client asks the RUP server of one site. It may be used concurrently. It
-// follows no redirects, so that a key goes nowhere else, keeps no state, and
-// neither logs keys nor puts them into URLs or errors.
+// Client asks the RUP server of one site. It may be used concurrently. It follows no
+// redirects, so that a key goes nowhere else. It keeps no state, and puts keys neither into
+// logs nor into URLs or errors.
 type Client struct {
 	CGI       string // Info.CGI
 	UserAgent string
-	// Transport sends the requests; nil: http.DefaultTransport. Robots.txt, the
-	// host's delay and which addresses may be reached are its matter.
+	// Transport sends the requests; nil: http.DefaultTransport. It is responsible for robots.txt,
+	// the host's delay and which addresses may be dialled.
 	Transport http.RoundTripper
-	Now       func() time.Time // for Retry-After as a date; nil: such are not read
+	// needed for a Retry-After that is a date; nil: such dates are ignored
+	Now func() time.Time
 }
 
 // Register registers and returns the key, which the site will not tell again.
@@ -41,8 +42,8 @@ func (c *Client) Unregister(ctx context.Context, who Credentials) error {
 	return a.Err()
 }
 
-// Modify changes what p names; with an Email, that is the registered one from
-// then on.
+// Modify changes the preferences that p names. If it has an Email, the registration
+// moves to that address.
 func (c *Client) Modify(ctx context.Context, who Credentials, p Preferences) error {
 	a, err := c.Do(ctx, Request{Action: ModifyPreferences, Credentials: who, Preferences: p})
 	if err != nil {
@@ -60,8 +61,8 @@ func (c *Client) Sequence(ctx context.Context, who Credentials) (int64, error) {
 	return a.Sequence()
 }
 
-// Index asks what changed within a span. Zero credentials ask as a stranger,
-// who gets a report without a number.
+// Index asks what changed within a span. With zero credentials it asks as a stranger, and gets a
+// report without a number.
 func (c *Client) Index(ctx context.Context, span Span, who Credentials) (*Report, error) {
 	a, err := c.Do(ctx, Request{Action: GetIndex, Span: span, Credentials: who})
 	if err != nil {
@@ -70,8 +71,8 @@ func (c *Client) Index(ctx context.Context, span Span, who Credentials) (*Report
 	return a.Report()
 }
 
-// Do sends a request and reads the answer, whatever its status. An error means
-// that there was none, or not all of it.
+// Do sends a request and reads the answer, whatever its status. An error means that no answer
+// came, or not all of it.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.CGI, strings.NewReader(r.Form()))
 	if err != nil {
@@ -98,7 +99,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 		a.Body, a.Cut = a.Body[:MaxAnswer], true
 	}
 	if key := string(r.Credentials.Key); key != "" && a.Status != http.StatusOK {
-		// A site may quote what it refuses; errors are logged.
+		// A site may quote what it refuses, and errors are logged.
 		a.Body = []byte(strings.ReplaceAll(string(a.Body), key, "(key)"))
 	}
 	return a, nil

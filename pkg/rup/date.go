@@ -19,8 +19,8 @@ var dateForms = []string{
 	"Jan 2 15:04:05 2006",
 }
 
-// parseDate reads a date; one without a time of day is at 00:00 UTC. The zero
-// time means unknown, and false that something unreadable stood there.
+// parseDate reads a date. One without a time of day means 00:00 UTC. The zero time means unknown;
+// ok is false if the text could not be read.
 func parseDate(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, true

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// CheckEmail says why an address may not be one of a robot: it is one addr-spec
-// with a dotted domain, nothing before or behind it, in at most MaxEmail bytes
-// (§6.2). Quoted local parts and addresses outside ASCII are not taken: whatever
-// comes through here is put into a mail's header.
+// CheckEmail says why an address cannot be a robot's: it must be one addr-spec with a dotted
+// domain, nothing before or after it, in at most MaxEmail bytes (§6.2). Quoted local parts and
+// addresses outside ASCII are refused, because the address is put into a mail's header.
 func CheckEmail(s string) error {
 	if len(s) > MaxEmail {
 		return fmt.Errorf("longer than %d bytes", MaxEmail)
@@ -48,6 +47,20 @@ func CheckEmail(s string) error {
 // EmailKey returns an address in the form by which registrations are told
 // apart: two that differ in case only are the same.
 func EmailKey(email string) string { return lower(email) }
+
+// Mailbox returns the address of which an address is an alias, as far as that
+// can be known: without what follows a + before the @, in lower case, and for
+// Gmail without dots before the @.
+func Mailbox(email string) string {
+	local, domain, _ := strings.Cut(lower(email), "@")
+	if base, _, ok := strings.Cut(local, "+"); ok && base != "" {
+		local = base
+	}
+	if domain == "gmail.com" || domain == "googlemail.com" {
+		local, domain = strings.ReplaceAll(local, ".", ""), "gmail.com"
+	}
+	return local + "@" + domain
+}
 
 // EmailDomain returns what follows the @, in lower case.
 func EmailDomain(email string) string {

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// ErrMalformed: an answer has status 200 and not what was asked for (§6.2).
+// ErrMalformed: an answer has status 200, but not the text that was asked for (§6.2).
 var ErrMalformed = errors.New("malformed RUP answer")
 
-// Error is an answer that is no success: what a Server sends, and what a Client
-// gets (§6.2).
+// Error is an answer that reports a failure. A Server sends it, and a Client returns it (§6.2).
 type Error struct {
 	Status     int           // of HTTP
 	Parameter  string        // the one at fault, where a Server sends it; else ""
-	Reason     string        // for a reader; untrusted where a Client gets it. Never holds a key
+	Reason     string        // for people; untrusted where a Client gets it. Never holds a key
 	RetryAfter time.Duration // 0 if nothing was said
 }
 
@@ -31,9 +30,9 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Retryable reports whether a request that failed with err may succeed later as
-// it is: 5xx but 501, and whatever kept it from being answered. A status below,
-// a malformed answer and a report that must be refused are final (§6.2).
+// Retryable reports whether a request that failed with err may succeed later without changes: after
+// a 5xx other than 501, or when no answer came. Lower statuses, a malformed answer and a refused
+// report are final (§6.2).
 func Retryable(err error) bool {
 	var e *Error
 	switch {

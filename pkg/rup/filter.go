@@ -35,7 +35,7 @@ func NewFilter(exclude, includeOnly []string) (*Filter, error) {
 			if err := checkPattern(pattern); err != nil {
 				return nil, fmt.Errorf("pattern %q: %w", brief(pattern), err)
 			}
-			// Sized before it is compiled: it is the compiling that takes the memory.
+			// The size is checked before compiling, since compiling takes the memory.
 			if size += programSize(pattern); size > maxProgram {
 				return nil, fmt.Errorf("pattern %q: too large a program for one request", brief(pattern))
 			}
@@ -90,8 +90,8 @@ func pathOf(u string) string {
 	return path
 }
 
-// checkPattern says why a pattern can be neither offered nor sent: patterns are
-// separated by blanks in a request (§6.2), and must be RE2 within limits.
+// checkPattern says why a pattern can neither be offered nor sent. In a request, patterns are
+// separated by blanks (§6.2), and they must be RE2 within limits.
 func checkPattern(pattern string) error {
 	switch {
 	case len(pattern) > MaxPattern:
@@ -104,8 +104,8 @@ func checkPattern(pattern string) error {
 	return nil
 }
 
-// programSize returns about how many instructions a pattern compiles to, more
-// than maxProgram if it does not compile.
+// programSize returns about how many instructions a pattern compiles to. If it does not compile,
+// that is more than maxProgram.
 func programSize(pattern string) int {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -128,9 +128,8 @@ func size(re *syntax.Regexp) int {
 	return min(n, maxProgram+1)
 }
 
-// accepts says why a site that offers these patterns does not take a list of
-// them: a pattern is taken if it stands there letter for letter, and any is if
-// ".*" does (§6.2).
+// accepts says why a site that offers these patterns refuses a list of them. A pattern is accepted
+// if it is offered letter for letter, or if ".*" is offered (§6.2).
 func accepts(offered, patterns []string) error {
 	for _, pattern := range patterns {
 		taken := false

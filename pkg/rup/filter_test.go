@@ -17,7 +17,8 @@ func TestRUP_6_2_Filters(t *testing.T) {
 		{`\.gif$`, "", "http://www.site.example/a.gif", false}, // report all but these
 		{`\.gif$`, "", "http://www.site.example/a.gif.html", true},
 		{`\.gif$ ^/tmp/`, "", "http://www.site.example/tmp/a", false},
-		{`\.gif$`, "", "http://www.site.example/a.gif?size=1", false}, // the path, without its query
+		// the path, without its query
+		{`\.gif$`, "", "http://www.site.example/a.gif?size=1", false},
 		{"^/tmp/", "", "http://www.site.example/a/tmp/", true},
 		{"tmp", "", "http://www.site.example/a/xtmpx", false}, // not anchored
 		{"", "^/~di/", "http://www.site.example/~di/a", true}, // report only these
@@ -59,7 +60,8 @@ func TestRUP_6_2_FilterLimits(t *testing.T) {
 	}
 }
 
-// Patterns that ask for much memory or time are refused before they are compiled, one by one and together.
+// Patterns that ask for much memory or time are refused before they are compiled, one
+// by one and together.
 func TestRUP_6_5_RegexBombs(t *testing.T) {
 	t.Parallel()
 	start := time.Now()

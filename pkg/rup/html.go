@@ -8,10 +8,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// plainText returns an answer as lines of text (§6.2): tags are stripped,
-// character references decoded, and <br>, the edges of block elements and the
-// line ends of the source end lines. What is no HTML by its media type is
-// returned as it is.
+// plainText returns an answer as lines of text (§6.2). Tags are removed and character references
+// decoded. Lines end at <br>, at the edges of block elements and at the line ends of the source. An
+// answer that is not HTML by its media type is returned as it is.
 func plainText(contentType string, body []byte) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	if media = lower(trim(media)); media != "" && media != "text/html" && media != "application/xhtml+xml" {
@@ -34,7 +33,7 @@ func plainText(contentType string, body []byte) string {
 	}
 }
 
-// page is what a reader sees of a page, line by line.
+// page is the text that a reader sees of a page, line by line.
 type page struct {
 	strings.Builder
 	start  bool      // of a line
@@ -62,8 +61,7 @@ func (p *page) tag(tag atom.Atom, end bool) {
 	}
 }
 
-// endLine ends a line that has something in it: of "</p>", a line end and "<p>"
-// comes no blank line.
+// endLine ends a line that has something in it, so "</p>", a line end and "<p>" make no blank line.
 func (p *page) endLine() {
 	if !p.start {
 		p.WriteByte('\n')
@@ -86,9 +84,8 @@ func (p *page) text(text []byte) {
 	}
 }
 
-// inline are the elements that end no line. All others do, also those that
-// nobody knows: a line too many costs nothing, since the wanted one starts with
-// its name.
+// inline are the elements that end no line. All others do, unknown ones included: a line end too
+// many does no harm, since the line that we look for begins with its name.
 var inline = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.Acronym: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Big: true,
 	atom.Cite: true, atom.Code: true, atom.Data: true, atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true,
@@ -109,8 +106,7 @@ func word(text, name string) (string, bool) {
 	return "", false
 }
 
-// reportText cuts off what stands before a report in an answer: titles,
-// greetings.
+// reportText removes what stands before a report in an answer: titles, greetings.
 func reportText(text string) string {
 	for rest, more := text, true; more; {
 		line, next, found := cutLine(rest)

@@ -11,9 +11,15 @@ import (
 // robots do not try.
 const InfoPath = "/rupinfo.txt"
 
+// ConfirmLine begins the line of a mail by which a site asks an address whether it wants
+// reports; after it come a colon and a URL. To say yes, the URL's query is posted to it. The
+// draft has no such line (§6.5 allows to ask). A mail that has this line and a URLBase can be
+// answered by a program.
+const ConfirmLine = "RUP-Confirm"
+
 // What keeps a robot from using RUP at a site (§6.1).
 var (
-	// ErrNoRUP: the file has no usable RUP-CGI line, so nothing can be asked.
+	// ErrNoRUP: the file has no usable RUP-CGI line, so there is nothing to send requests to.
 	ErrNoRUP = errors.New("no RUP here")
 	// ErrAuthentifier: the site wants robots to prove who they are in a way
 	// that is not defined. GetIndex may still be asked.
@@ -27,14 +33,13 @@ type Info struct {
 	Latency      []Unit   // offered, as written; some may mean nothing to us
 	Exclude      []string // patterns that a robot may send; none means that it may send none
 	IncludeOnly  []string // likewise
-	MaxQuerySpan Span     // how far back GetIndex reaches; zero: it cannot be asked
+	MaxQuerySpan Span     // how far back GetIndex reaches; zero: GetIndex is not offered
 
 	Notes
 }
 
-// ParseInfo reads a /rupinfo.txt that was found at base. The error is
-// ErrNoRUP, and the Info then says what else stood there. An Authentifier is no
-// error here: see CanRegister.
+// ParseInfo reads a /rupinfo.txt that was found at base. If the error is ErrNoRUP, the Info still
+// says what else the file has. An Authentifier is no error here: see CanRegister.
 func ParseInfo(body []byte, base *url.URL) (*Info, error) {
 	p := infoParser{Info: new(Info), base: base}
 	text, cut := fit(body, MaxInfo)
@@ -61,11 +66,11 @@ type infoParser struct {
 	*Info
 	base    *url.URL
 	cgi     bool   // a RUP-CGI line was read
-	problem string // why the URL it names is of no use
+	problem string // why the URL of the RUP-CGI line is of no use
 }
 
-// line reads a line. Of a field that is no list the first counts; what is
-// malformed is as if absent.
+// line reads a line. If a field that is not a list is repeated, the first counts. A malformed
+// field counts as absent.
 func (p *infoParser) line(n int, line string) {
 	name, value, ok := field(line, ":")
 	if !ok {
@@ -112,8 +117,8 @@ func (p *infoParser) line(n int, line string) {
 	}
 }
 
-// readCGI takes the first URL there is, for better or worse: a site that names
-// another host first means what it says, and we do not go there.
+// readCGI takes the first URL in the file, usable or not: a site that names another host first
+// means what it says, and we do not go there.
 func (p *infoParser) readCGI(n int, value string) {
 	if p.cgi {
 		p.odd(n, "a second RUP-CGI: skipped")
@@ -156,8 +161,8 @@ func (p *infoParser) readUnit(n int, unit Unit) {
 	p.Latency = append(p.Latency, unit)
 }
 
-// readPatterns extends a list. Patterns that no request can carry are kept, for
-// they stand there, and named.
+// readPatterns extends a list. Patterns that no request can carry are kept, because the file has
+// them, and reported.
 func (p *infoParser) readPatterns(n int, patterns []string, value string) []string {
 	for _, pattern := range list(value) {
 		if err := checkPattern(pattern); err != nil {
@@ -180,8 +185,8 @@ func (i *Info) CanRegister() error {
 	return nil
 }
 
-// DefaultLatency is what a site takes if a robot asks for none: the first unit
-// that is offered and has a meaning, or a week (§6.2).
+// DefaultLatency is the latency that a site uses if a robot asks for none: the first offered unit
+// that is known, or a week (§6.2).
 func (i *Info) DefaultLatency() Latency {
 	for _, unit := range i.Latency {
 		if unit.Days() > 0 {
@@ -191,8 +196,8 @@ func (i *Info) DefaultLatency() Latency {
 	return Latency{1, Week}
 }
 
-// Text returns the file that says this, or why there is none: no CGI URL, or a
-// pattern that could not be read back.
+// Text returns a file that says this. It fails if there is no CGI URL, or if a pattern
+// could not be read back.
 func (i *Info) Text() ([]byte, error) {
 	if i.CGI == "" || strings.ContainsAny(i.CGI, " \t\r\n") {
 		return nil, fmt.Errorf("rupinfo: RUP-CGI %q: want a URL, for example /rup", i.CGI)

@@ -54,10 +54,11 @@ func TestRUP_6_1_Name(t *testing.T) {
 func TestRUP_6_1_CGI(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
-		"http://www.site.example/rup":          "http://www.site.example/rup",
-		"/cgi-bin/rup":                         "http://www.site.example/cgi-bin/rup", // relative
-		"rup?x=1&y=2":                          "http://www.site.example/rup?x=1&y=2",
-		"https://WWW.Site.Example:8443/rup":    "https://WWW.Site.Example:8443/rup", // port and scheme may differ
+		"http://www.site.example/rup": "http://www.site.example/rup",
+		"/cgi-bin/rup":                "http://www.site.example/cgi-bin/rup", // relative
+		"rup?x=1&y=2":                 "http://www.site.example/rup?x=1&y=2",
+		// port and scheme may differ
+		"https://WWW.Site.Example:8443/rup":    "https://WWW.Site.Example:8443/rup",
 		"//www.site.example/rup":               "http://www.site.example/rup",
 		"http://www.site.example/rup#fragment": "http://www.site.example/rup",
 	} {
@@ -113,7 +114,8 @@ func TestRUP_6_1_LatencyLine(t *testing.T) {
 		{"Latency:week ,\tday,\n", []Unit{Week, Day}, Latency{1, Week}, 0},
 		{"Latency: hour, day\n", []Unit{"hour", Day}, Latency{1, Day}, 1}, // kept, not chosen
 		{"Latency: Day\n", []Unit{"Day"}, Latency{1, Week}, 1},
-		{"Latency: day\nlatency: week, day\n", []Unit{Day, Week}, Latency{1, Day}, 0}, // a repeated list goes on
+		// a repeated list goes on
+		{"Latency: day\nlatency: week, day\n", []Unit{Day, Week}, Latency{1, Day}, 0},
 	} {
 		i, err := parseInfo(t, "RUP-CGI: /rup\n"+c.text)
 		if err != nil || !slices.Equal(i.Latency, c.units) || i.DefaultLatency() != c.deflt || i.Skipped != c.oddness {

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// maxClients is how many addresses a limiter tells apart; the others share one
-// allowance.
+// maxClients is how many addresses a limiter tells apart; all others share one allowance.
 const maxClients = 10_000
 
-// limiter counts requests by the address they come from: so many within an
-// hour, which come back evenly. IPv6 addresses count by their /64, which one
-// customer has for himself. It may be used concurrently.
+// limiter counts requests by address. Each address has so many, and they come back evenly
+// within an hour. IPv6 addresses count by their /64, which belongs to one customer. It may
+// be used concurrently.
 type limiter struct {
-	each time.Duration // after which one request comes back
+	each time.Duration // time after which one request comes back
 	hour int           // how many at once
 
 	mu      sync.Mutex                 // guards clients
@@ -25,7 +24,7 @@ func newLimiter(perHour int) *limiter {
 	return &limiter{each: time.Hour / time.Duration(perHour), hour: perHour, clients: map[netip.Prefix]time.Time{}}
 }
 
-// take counts a request, or says how long to wait with it.
+// take counts a request, or says how long the client has to wait before another one.
 func (l *limiter) take(now time.Time, client netip.Addr) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,6 +58,6 @@ func blockOf(a netip.Addr) netip.Prefix {
 	if a.Is6() {
 		bits = 64
 	}
-	p, _ := a.Prefix(bits) // of no address: the zero Prefix, as good as any
+	p, _ := a.Prefix(bits) // without an address: the zero Prefix, which serves as well as any
 	return p
 }

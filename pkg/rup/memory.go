@@ -55,7 +55,7 @@ func (m memory) Delete(emailKey string) error {
 
 func (m memory) Count(domain string) (n int, err error) {
 	for key := range m {
-		if domain == "" || EmailDomain(key) == domain {
+		if domain == "" || EmailDomain(key) == domain || Mailbox(key) == domain {
 			n++
 		}
 	}

@@ -33,7 +33,8 @@ type Report struct {
 	Base     string // absolute http or https URL in normal form, with a final slash
 	Entries  []Entry
 	Refused  []Refused
-	// Truncated: the report goes beyond MaxReport or MaxPaths, and what is here is not all.
+	// Truncated: the report is longer than MaxReport or MaxPaths allow, and its
+	// end is missing here.
 	Truncated bool
 
 	Notes
@@ -55,17 +56,17 @@ type Refused struct {
 	Reason string
 }
 
-// Limits within a report, so that a short one takes no long memory: its paths
-// are each made absolute.
+// Limits within a report, so that a short one cannot take much memory: each of its paths
+// becomes an absolute URL.
 const (
 	maxURL     = 8 << 10
 	maxURLs    = 32 << 20 // bytes of all URLs together
 	maxRefused = 1000     // kept; the others are counted
 )
 
-// ParseReport reads the text of a report, its transfer encoding and charset
-// decoded. An error wraps ErrHead: without a whole head nothing in it can be
-// placed. What is odd further down costs only its line or path.
+// ParseReport reads the text of a report, with transfer encoding and charset decoded. An error
+// wraps ErrHead: without a complete head its paths mean nothing. Anything odd further down costs
+// only its line or path.
 func ParseReport(text []byte) (*Report, error) {
 	s, cut := fit(text, MaxReport)
 	p := reportParser{Report: new(Report)}
@@ -115,8 +116,8 @@ func (p *reportParser) line(n int, line string) error {
 	return nil // blank lines before the head
 }
 
-// headLine reads a line before the blank one. A line of changes there ends the
-// head as well: nothing is lost if the blank line was.
+// headLine reads a line of the head. A line of changes ends the head as well, so that nothing is
+// lost if the blank line is missing.
 func (p *reportParser) headLine(n int, line string) error {
 	p.begun = true
 	name, value, ok := field(line, ":=")
@@ -226,8 +227,8 @@ func changeLine(line string) (kind Kind, date, paths string, ok bool) {
 	return kind, date, paths, ok
 }
 
-// latest keeps of several entries for one URL the one with the latest date,
-// and of equal dates the later one (§6.4). The order stays.
+// latest keeps one of several entries for a URL: the one with the latest date, and of equal dates
+// the last one (§6.4). The order stays.
 func latest(entries []Entry) []Entry {
 	best := make(map[string]int, len(entries))
 	for i, e := range entries {
@@ -247,8 +248,8 @@ func latest(entries []Entry) []Entry {
 	return kept
 }
 
-// CheckSite says whether a report is the site's that it was expected of: nil,
-// or ErrSite (§6.5). Site is any URL of it; scheme, host and port decide.
+// CheckSite returns ErrSite if a report is not from the site that it was expected from (§6.5). Site
+// is any URL of that site; scheme, host and port decide.
 func (r *Report) CheckSite(site *url.URL) error {
 	b, err := url.Parse(r.Base)
 	if err != nil || !sameOrigin(b, site) {

@@ -50,10 +50,12 @@ func TestRUP_6_4_Head(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"SequenceNumber: 12\nURLBase: http://www.site.example/\n",
-		"URLBase: http://www.site.example\r\nSequenceNumber: 012\r\n\r\n",          // either order
-		"sequencenumber=12\nURLBASE = http://www.site.example/\n\n",                // = for :
-		"\n \nSequenceNumber: 12\nX: y\nURLBase: HTTP://WWW.Site.Example:80\n\n",   // unknown lines skipped
-		"SequenceNumber: 12\nSequenceNumber: 13\nURLBase: http://www.site.example", // the first counts
+		"URLBase: http://www.site.example\r\nSequenceNumber: 012\r\n\r\n", // either order
+		"sequencenumber=12\nURLBASE = http://www.site.example/\n\n",       // = for :
+		// unknown lines skipped
+		"\n \nSequenceNumber: 12\nX: y\nURLBase: HTTP://WWW.Site.Example:80\n\n",
+		// the first counts
+		"SequenceNumber: 12\nSequenceNumber: 13\nURLBase: http://www.site.example",
 		"SequenceNumber: 12\nURLBase: http://www.site.example\nURLBase: http://other.example\n\n",
 	} {
 		r, err := ParseReport([]byte(text))

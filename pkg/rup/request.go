@@ -34,8 +34,8 @@ var paramNames = []string{
 	paramAction, paramEmail, paramLatency, paramExclude, paramIncludeOnly, paramKey, paramRegistered, paramSpan,
 }
 
-// Key is a registration key, a secret. It prints and logs as "(key)"; to store
-// or send it, convert it to a string. JSON holds it as it is.
+// Key is a registration key, a secret. It prints and logs as "(key)"; to store or send it, convert
+// it to a string. In JSON it is written as it is.
 type Key string
 
 // String hides the key.
@@ -47,7 +47,7 @@ func (Key) GoString() string { return "(key)" }
 // LogValue hides the key from slog.
 func (Key) LogValue() slog.Value { return slog.StringValue("(key)") }
 
-// Credentials are what proves to a site that a robot is registered there.
+// Credentials prove to a site that a robot is registered there.
 type Credentials struct {
 	Email string // RegisteredRobotEmail
 	Key   Key    // RegistrationKey
@@ -62,7 +62,7 @@ type Preferences struct {
 	Exclude, IncludeOnly []string // at most one of them, of what the site offers
 }
 
-// Request is one question to a site. What its action has no use for is ignored.
+// Request is one question to a site. Fields that its action does not use are ignored.
 type Request struct {
 	Action      Action
 	Credentials Credentials // for GetIndex optional
@@ -102,13 +102,13 @@ func (r Request) Values() url.Values {
 // FormType is the media type of requests.
 const FormType = "application/x-www-form-urlencoded"
 
-// Form returns the body of a POST of type application/x-www-form-urlencoded.
-// That is how requests are to be sent: keys in a URL end up in logs.
+// Form returns the body of a POST of type application/x-www-form-urlencoded. Requests should be
+// sent that way, because keys in a URL end up in logs.
 func (r Request) Form() string { return r.Values().Encode() }
 
-// ParseRequest reads the parameters of a request to a site that offers what
-// info says (§6.2). The error is an *Error with status 400 or 501, and names the
-// parameter at fault. Whether credentials are right is for the caller to see.
+// ParseRequest reads the parameters of a request to a site that offers what info says (§6.2).
+// The error is an *Error with status 400 or 501, and names the parameter at fault. The caller
+// checks the credentials.
 func ParseRequest(values url.Values, info *Info) (Request, error) {
 	given, err := known(values)
 	if err != nil {
@@ -150,8 +150,8 @@ func ParseRequest(values url.Values, info *Info) (Request, error) {
 	return r, nil
 }
 
-// known picks the parameters we know, whatever the case of their names. One that
-// is repeated could mean either, so it is refused.
+// known picks the parameters that we know, in any case of letters. A repeated one is refused, since
+// either value could be meant.
 func known(values url.Values) (map[string]string, error) {
 	given := map[string]string{}
 	for name, list := range values {

@@ -38,10 +38,10 @@ func parseBase(raw string) (*base, error) {
 	return &base{origin, dir}, nil
 }
 
-// resolve makes an absolute URL of a path in a report, or says why it may not
-// stand there: it must lie within the base (§6.4). Blanks and whatever else a
-// URL may not hold are %-encoded, and encoded dots are dots: who fetches the
-// URL later may read them so, and must not leave the base by them.
+// resolve makes an absolute URL of a path in a report, or says why the path is refused: it must
+// lie within the base (§6.4). Blanks and other characters that no URL may hold are %-encoded.
+// Encoded dots count as dots: somebody who fetches the URL later may read them so, and must not
+// leave the base that way.
 func (b *base) resolve(ref string) (string, error) {
 	origin, path := b.origin, ref
 	if scheme, rest := cutScheme(ref); scheme != "" {

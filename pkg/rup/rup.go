@@ -31,8 +31,8 @@ const (
 	// MaxInfo is how many bytes of a /rupinfo.txt are read; the line across
 	// the limit is dropped whole.
 	MaxInfo = 64 << 10
-	// MaxReport is how many bytes of a report are read, likewise. A caller
-	// shows that there was more by passing at least one byte beyond.
+	// MaxReport is how many bytes of a report are read; the line across the limit is dropped. To
+	// show that a report was longer, pass at least one byte more.
 	MaxReport = 10 << 20
 	// MaxPaths is how many paths are taken from a report.
 	MaxPaths = 50_000
@@ -66,8 +66,8 @@ func (n *Notes) odd(line int, format string, args ...any) {
 	}
 }
 
-// brief shortens a message that quotes its document: a name there may be as
-// long as the document itself. What is no UTF-8 becomes U+FFFD.
+// brief shortens a message that quotes its document, where a name may be as long as the document
+// itself. Invalid UTF-8 becomes U+FFFD.
 func brief(s string) string {
 	const most = 200
 	if len(s) <= most {

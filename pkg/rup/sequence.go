@@ -5,19 +5,22 @@ import (
 	"time"
 )
 
-// Todo is a thing a robot is to do about a site's reports.
+// Todo is something that a robot has to do about a site's reports.
 type Todo string
 
 // What State asks for (§6.3).
 const (
-	DoApply    Todo = "apply"    // take the report numbered Number as a hint to fetch or check what it lists
-	DoIgnore   Todo = "ignore"   // throw it away
-	DoHold     Todo = "hold"     // keep it: an answer will say whether to apply or to ignore it
-	DoAsk      Todo = "ask"      // send GetSequenceNumber, then call Answer or AskFailed
-	DoIndex    Todo = "index"    // send GetIndex for Span and apply what comes, then call Indexed or IndexFailed
-	DoReindex  Todo = "reindex"  // re-crawl the site completely, at the usual pace
-	DoRegister Todo = "register" // the registration is over: register anew if possible, with a new State
-	DoWait     Todo = "wait"     // call Tick at At, or with whatever comes earlier
+	// take the report numbered Number as a hint to fetch or check what it lists
+	DoApply  Todo = "apply"
+	DoIgnore Todo = "ignore" // throw it away
+	DoHold   Todo = "hold"   // keep it: an answer will say whether to apply or to ignore it
+	DoAsk    Todo = "ask"    // send GetSequenceNumber, then call Answer or AskFailed
+	// send GetIndex for Span and apply what comes, then call Indexed or IndexFailed
+	DoIndex   Todo = "index"
+	DoReindex Todo = "reindex" // re-crawl the site completely, at the usual pace
+	// the registration is over: register anew if possible, with a new State
+	DoRegister Todo = "register"
+	DoWait     Todo = "wait" // call Tick at At, unless another call comes earlier
 )
 
 // Step is one thing to do.
@@ -28,16 +31,16 @@ type Step struct {
 	At     time.Time // for DoWait
 }
 
-// Terms are what a robot and a site agreed on.
+// Terms are what a robot and a site have agreed on.
 type Terms struct {
 	Latency      Latency // zero: a week
 	MaxQuerySpan Span    // zero: GetIndex cannot be asked
 }
 
 const (
-	// lateMail is how long a gap may be filled by mail that comes late.
+	// lateMail is how long a missing report is waited for, since mail may come late.
 	lateMail = time.Hour
-	// leap is how far above Last a number may be before it is doubted.
+	// leap is how far a number may be above Last before it is doubted.
 	leap = 1000
 	// firstRetry doubles up to maxRetry while a site does not answer.
 	firstRetry = time.Hour
@@ -50,7 +53,7 @@ const (
 	maxGaps = 100
 )
 
-// overdue is how long after the last report the next is missed.
+// overdue is how long after the last report the next one counts as missing.
 func overdue(l Latency) time.Duration {
 	if l.Days() == 0 {
 		l = Latency{1, Week}
@@ -62,18 +65,19 @@ func overdue(l Latency) time.Duration {
 // Gap is a run of missing numbers, both ends included.
 type Gap struct{ First, Last int64 }
 
-// State is what a robot knows of a site's reports: which it has and which are
-// missing (§6.3). Its methods take the time as a parameter, change the State
-// and say what to do; they send nothing. A caller saves the State together with
-// the steps in one transaction and then carries them out; each may run twice.
-// It marshals as JSON. It may not be used concurrently.
+// State is what a robot knows of a site's reports: which it has and which are missing (§6.3). Its
+// methods take the time as a parameter, change the State and return what to do; they send nothing.
+// The caller saves the State together with the steps in one transaction and then carries the steps
+// out; each may run twice. It marshals as JSON. It may not be used concurrently.
 type State struct {
 	Last    int64 `json:"last"`              // highest number applied
 	Missing []Gap `json:"missing,omitempty"` // below Last, ascending
 
-	Heard time.Time `json:"heard,omitzero"` // when a report was applied or an answer came: silence counts from here
-	Good  time.Time `json:"good,omitzero"`  // until when nothing is missing: a GetIndex must reach back to it
-	New   time.Time `json:"new,omitzero"`   // date of the newest report applied
+	// when a report was applied or an answer came; silence counts from here
+	Heard time.Time `json:"heard,omitzero"`
+	// the time up to which nothing is missing: a GetIndex must reach back to it
+	Good  time.Time `json:"good,omitzero"`
+	New   time.Time `json:"new,omitzero"` // date of the newest report applied
 	GapAt time.Time `json:"gap_at,omitzero"`
 
 	Doing Todo      `json:"doing,omitempty"` // DoAsk or DoIndex while one is under way
@@ -90,8 +94,8 @@ func NewState(registered time.Time) *State {
 	return &State{Heard: registered, Good: registered, New: registered}
 }
 
-// Report is called for a report that came in. Date is what its mail says, the
-// zero time if nothing; truncated is as in Report: what lies beyond is lost.
+// Report is called for a report that came in. date is what its mail says, or the zero time;
+// truncated is as in Report: the rest of the report is lost.
 func (s *State) Report(now time.Time, t Terms, n int64, date time.Time, truncated bool) []Step {
 	var steps []Step
 	switch {
@@ -116,8 +120,8 @@ func (s *State) Answer(now time.Time, t Terms, n int64) []Step {
 	if s.Doing != DoAsk {
 		return []Step{s.wait(now, t)} // an answer that comes twice
 	}
-	// Reports that came in while we asked may be numbered above n, so n is held
-	// against what was there when we began.
+	// Reports that came in while we asked may have numbers above n, so n is compared with what
+	// there was when we began.
 	lost := n < s.Then
 	s.idle()
 	s.Known, s.Heard = n, now
@@ -167,8 +171,8 @@ func (s *State) Indexed(now time.Time, t Terms) []Step {
 	return []Step{s.wait(now, t)}
 }
 
-// IndexFailed is called when GetIndex could not be asked, was refused, or
-// answered with what is no report, or not all of one.
+// IndexFailed is called when GetIndex could not be asked, was refused, or was answered with
+// something that is not a whole report.
 func (s *State) IndexFailed(now time.Time, t Terms, err error) []Step {
 	switch {
 	case s.Doing != DoIndex:
@@ -180,7 +184,7 @@ func (s *State) IndexFailed(now time.Time, t Terms, err error) []Step {
 	return []Step{s.reindex(now), s.wait(now, t)}
 }
 
-// due does what time asks for, and says when to look again.
+// due returns what is to be done by now, and when to look again.
 func (s *State) due(now time.Time, t Terms) []Step {
 	at := s.next(t)
 	if now.Before(at) {
@@ -197,7 +201,7 @@ func (s *State) due(now time.Time, t Terms) []Step {
 	return s.ask(now, t)
 }
 
-// next is when something is to be done without being told.
+// next is when something has to be done, if nothing else happens.
 func (s *State) next(t Terms) time.Time {
 	if s.Doing != "" {
 		return s.Retry
@@ -222,7 +226,7 @@ func (s *State) ask(now time.Time, t Terms) []Step {
 	return []Step{{Do: DoAsk}, s.wait(now, t)}
 }
 
-// recover asks for what is missing, or gives it up for a full re-crawl.
+// recover asks for what is missing, or gives up and has all of the site crawled again.
 func (s *State) recover(now time.Time, t Terms) []Step {
 	span, ok := SpanOf(now.Sub(s.Good))
 	if !ok || span.Days() > t.MaxQuerySpan.Days() || s.Doing == DoIndex && s.Tries >= maxTries {
@@ -236,7 +240,7 @@ func (s *State) recover(now time.Time, t Terms) []Step {
 	return []Step{{Do: DoIndex, Span: span}, s.wait(now, t)}
 }
 
-// reindex gives up what is missing: all of the site will be read again.
+// reindex forgets what is missing, because all of the site will be read again.
 func (s *State) reindex(now time.Time) Step {
 	s.idle()
 	s.Last = max(s.Last, s.Known)
@@ -245,7 +249,7 @@ func (s *State) reindex(now time.Time) Step {
 	return Step{Do: DoReindex}
 }
 
-// doubt holds a report whose number is far above what we know, and asks.
+// doubt keeps a report whose number is far above what we know, and asks.
 func (s *State) doubt(now time.Time, t Terms, n int64) []Step {
 	if len(s.Held) >= maxHeld || slices.Contains(s.Held, n) {
 		return []Step{{Do: DoIgnore, Number: n}, s.wait(now, t)}
@@ -258,8 +262,8 @@ func (s *State) doubt(now time.Time, t Terms, n int64) []Step {
 	return append(steps, s.wait(now, t))
 }
 
-// release applies the reports held that are numbered up to known, and drops the
-// others. Their dates were not kept; what is not known to be good is asked for.
+// release applies the kept reports up to number known, and drops the others. Their dates are not
+// known, so what may be missing is asked for.
 func (s *State) release(steps []Step, now time.Time, known int64) []Step {
 	held := s.Held
 	slices.Sort(held)
@@ -275,7 +279,7 @@ func (s *State) release(steps []Step, now time.Time, known int64) []Step {
 	return steps
 }
 
-// apply notes that a report was applied, and which numbers it leaves out.
+// apply notes that a report was applied, and which numbers are missing before it.
 func (s *State) apply(now time.Time, n int64, date time.Time) {
 	if date.After(now) {
 		date = now // a clock ahead of ours must not shorten a span
@@ -300,8 +304,8 @@ func (s *State) missing(n int64) bool {
 
 func (s *State) gap(now time.Time, g Gap) {
 	if len(s.Missing) >= maxGaps {
-		// So many gaps within an hour: what lies between the last two is
-		// asked for once more, which does no harm.
+		// There are too many gaps. What lies between the last two is asked for once more,
+		// which does no harm.
 		g.First = s.Missing[len(s.Missing)-1].First
 		s.Missing = s.Missing[:len(s.Missing)-1]
 	}
@@ -316,7 +320,7 @@ func (s *State) found(n int64) {
 	for _, g := range s.Missing {
 		inside := g.First < n && n < g.Last
 		if n < g.First || n > g.Last || inside && len(s.Missing) >= maxGaps {
-			left = append(left, g) // a gap too many would be made of it: n may come again
+			left = append(left, g) // that would make one gap too many; n may come again
 			continue
 		}
 		if g.First < n {
@@ -333,7 +337,7 @@ func (s *State) idle() {
 	s.Doing, s.Begun, s.Retry, s.Tries, s.Then = "", time.Time{}, time.Time{}, 0, 0
 }
 
-// later puts off what is under way: it was just sent, or it failed.
+// later sets the time for another try of the request that was just sent, or that failed.
 func (s *State) later(now time.Time, err error) {
 	if err == nil {
 		s.Tries++

@@ -311,7 +311,8 @@ func TestRUP_6_3_SuspiciousConfirmed(t *testing.T) {
 	r.after(oneDay).report(1, "apply 1, wait 210h")
 	r.after(oneDay).report(5000, "hold 5000, ask, wait 1h")
 	r.report(1002, "hold 1002, wait 1h")
-	r.want(r.Answer(r.now, r.on, 1002), "apply 1002, ignore 5000, index 1-day, wait 1h") // apply only if n <= answer
+	// apply only if n <= answer
+	r.want(r.Answer(r.now, r.on, 1002), "apply 1002, ignore 5000, index 1-day, wait 1h")
 	r.is(1002, Gap{2, 1001})
 	r.want(r.Indexed(r.now, r.on), "wait 210h")
 	r.is(1002)
@@ -357,17 +358,19 @@ func TestRUP_6_3_SpanCoversTheGap(t *testing.T) {
 	r := newRobot(t, weekly)
 	r.after(7*oneDay).report(1, "apply 1, wait 210h")
 	r.after(oneDay)
-	r.want(r.Report(r.now, r.on, 2, r.now.Add(100*oneDay), false), "apply 2, wait 210h") // a clock ahead
+	// a clock ahead
+	r.want(r.Report(r.now, r.on, 2, r.now.Add(100*oneDay), false), "apply 2, wait 210h")
 	r.after(oneDay)
-	r.want(r.Report(r.now, r.on, 3, time.Time{}, false), "apply 3, wait 210h") // no date: since report 2, to be safe
+	// no date: since report 2, to be safe
+	r.want(r.Report(r.now, r.on, 3, time.Time{}, false), "apply 3, wait 210h")
 	r.after(2*oneDay).report(5, "apply 5, wait 1h")
 	r.after(hours)
 	r.want(r.Tick(r.now, r.on), "ask, wait 1h")
 	r.want(r.Answer(r.now, r.on, 5), "index 4-day, wait 1h")
 }
 
-// Any order of events: numbers only grow, nothing is asked twice at once, there is always a time to look again, and
-// a quiet site ends up with nothing missing.
+// Any order of events: numbers only grow, nothing is asked twice at once, there is always a time to
+// look again, and a quiet site ends up with nothing missing.
 func TestSequenceAtRandom(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

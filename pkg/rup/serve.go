@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// maxForm is how many bytes of parameters are read: the patterns of a request
-// at their longest, each byte %-encoded, and what stands beside them.
+// maxForm is how many bytes of parameters are read: the longest patterns that a request may have,
+// each byte %-encoded, and the other parameters.
 const maxForm = 3*MaxPatterns*(MaxPattern+1) + 16<<10
 
 // ServeHTTP answers one request: POST of a form, or GET with a query (§6.2).
@@ -79,12 +79,12 @@ func isForm(contentType string) bool {
 	return err == nil && media == FormType
 }
 
-// writePage writes text as a page on which each of its lines is one.
+// writePage writes text as an HTML page, line by line.
 func writePage(w http.ResponseWriter, status int, text string) {
 	page := "<!DOCTYPE html>\n<title>RUP</title>\n<pre>\n" + html.EscapeString(strings.TrimSuffix(text, "\n")) + "\n</pre>\n"
 	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(page)) // who went away does not want it
+	_, _ = w.Write([]byte(page)) // the client may have gone away
 }
 
 // pathQueryOf returns path and query of an absolute URL.

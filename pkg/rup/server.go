@@ -23,26 +23,27 @@ type ServerOptions struct {
 	Store Store
 	Index Index // nil only if Info has no MaxQuerySpan
 
-	// Closed reports whether the site's robots.txt closes a path, with its
-	// query, to "*": such are never listed (§6.2). Nil closes nothing.
+	// Closed reports whether the site's robots.txt closes a path, with its query, to "*": such
+	// paths are never listed (§6.2). Nil closes nothing.
 	Closed func(pathQuery string) bool
-	// Confirm asks a robot's address whether it wants to be registered (§6.5).
-	// It is called once the registration is stored as Pending, at registration
-	// and when the address changes; whoever hears the answer clears Pending in
-	// the Store. Nil registers without asking.
+	// Confirm asks a robot's address whether it wants to be registered (§6.5). It is called once
+	// the registration is stored as Pending, at registration and when the address changes. The code
+	// that gets the answer clears Pending in the Store. Nil registers without asking.
 	Confirm func(context.Context, Registration) error
 	// ConfirmWithin is how long a Pending registration keeps others from
 	// registering its address; 0 = 48 h.
 	ConfirmWithin time.Duration
 
-	PerDomain        int // registrations with addresses in one domain; 0 = 20
+	PerDomain int // registrations with addresses in one domain; 0 = 20
+	// the same for aliases of one mailbox, see Mailbox; 0 = 3: a robot that lost its key
+	// takes another alias
+	PerMailbox       int
 	MaxRegistrations int // of all; 0 = 10,000
 	RegisterPerHour  int // Register requests from one address; 0 = 10
 	IndexPerHour     int // GetIndex requests from one address; 0 = 60
 
-	// Client returns the address a request comes from, the zero Addr if it is
-	// not known; nil takes Request.RemoteAddr, which behind a proxy is the
-	// proxy's.
+	// Client returns the address that a request comes from, the zero Addr if it is not known. Nil
+	// takes Request.RemoteAddr, which is the proxy's when there is one.
 	Client func(*http.Request) netip.Addr
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger     // nil: slog.Default()
@@ -54,12 +55,12 @@ type Server struct {
 	opt              ServerOptions
 	base             *base
 	registers, index *limiter
-	indexing         chan struct{} // as many as are answered at once
+	indexing         chan struct{} // a place for each one that is being answered
 	started          time.Time
 }
 
-// maxIndexing is how many GetIndex requests are answered at once: each may hold
-// as much as a report may.
+// maxIndexing is how many GetIndex requests are answered at once: each may take as much
+// memory as a report.
 const maxIndexing = 4
 
 // NewServer checks the options.
@@ -83,6 +84,7 @@ func NewServer(opt ServerOptions) (*Server, error) {
 		}
 	}
 	number(&opt.PerDomain, 20)
+	number(&opt.PerMailbox, 3)
 	number(&opt.MaxRegistrations, 10_000)
 	number(&opt.RegisterPerHour, 10)
 	number(&opt.IndexPerHour, 60)
@@ -113,7 +115,7 @@ func remoteAddr(r *http.Request) netip.Addr {
 	return addr
 }
 
-// handle carries out a request and returns what the answer's page holds.
+// handle carries out a request and returns the text of the answer's page.
 func (s *Server) handle(ctx context.Context, client netip.Addr, r Request) (string, error) {
 	switch r.Action {
 	case Register:
@@ -176,16 +178,15 @@ func (s *Server) register(ctx context.Context, p Preferences) (string, error) {
 	return "RegistrationKey: " + key, nil
 }
 
-// pend marks a registration whose address is yet to be asked.
+// pend marks a registration whose address has yet to be asked.
 func (s *Server) pend(r *Registration) {
 	if s.opt.Confirm != nil {
 		r.Pending, r.Asked = true, s.opt.Now()
 	}
 }
 
-// confirm asks the address of a registration that was just stored. If that
-// fails, what was there before comes back: an address that nobody asks would
-// stay Pending for ever.
+// confirm asks the address of a registration that was just stored. If that fails, the state before
+// is restored: an address that nobody asks would stay Pending for ever.
 func (s *Server) confirm(ctx context.Context, r Registration, before *Registration) error {
 	if s.opt.Confirm == nil {
 		return nil
@@ -203,8 +204,8 @@ func (s *Server) confirm(ctx context.Context, r Registration, before *Registrati
 	return errors.Join(err, undo)
 }
 
-// admit says why an address may not be registered: it is already, or there are
-// too many. Of is the domain whose count an address that is given up relieves.
+// admit says why an address may not be registered: it is registered already, or there are too many.
+// of is the address that it replaces, which no longer counts for its domain and mailbox.
 func (s *Server) admit(tx Registrations, email, of string) error {
 	old, taken, err := tx.Get(EmailKey(email))
 	if err != nil {
@@ -221,8 +222,15 @@ func (s *Server) admit(tx Registrations, email, of string) error {
 	if err != nil {
 		return err
 	}
-	if domain != of && n >= s.opt.PerDomain {
+	if domain != EmailDomain(of) && n >= s.opt.PerDomain {
 		return bad(paramEmail, "too many registrations from that domain; ask the webmaster")
+	}
+	box := Mailbox(email)
+	if n, err = tx.Count(box); err != nil {
+		return err
+	}
+	if (of == "" || box != Mailbox(of)) && n >= s.opt.PerMailbox {
+		return bad(paramEmail, "too many registrations with addresses of that mailbox; unregister one, or ask the webmaster")
 	}
 	if of != "" {
 		return nil
@@ -271,7 +279,7 @@ func (s *Server) modify(ctx context.Context, who Credentials, p Preferences) (st
 			r.Email = p.Email
 			if moved = EmailKey(r.Email) != EmailKey(before.Email); moved {
 				s.pend(&r)
-				if err := s.admit(tx, r.Email, EmailDomain(before.Email)); err != nil {
+				if err := s.admit(tx, r.Email, before.Email); err != nil {
 					return err
 				}
 				if err := tx.Delete(EmailKey(before.Email)); err != nil {
@@ -317,8 +325,8 @@ func hashOf(k Key) []byte {
 	return sum[:]
 }
 
-// getIndex answers with what changed within a span: to strangers without a
-// number and unfiltered, to robots with theirs.
+// getIndex answers with what changed within a span: to strangers without a number and without a
+// filter, to robots with both.
 func (s *Server) getIndex(ctx context.Context, r Request) (string, error) {
 	var who Registration
 	if r.Credentials != (Credentials{}) {
@@ -346,10 +354,9 @@ func (s *Server) getIndex(ctx context.Context, r Request) (string, error) {
 
 var errTooMany = errors.New("too many changes")
 
-// Report returns what changed at or after since and is for a robot to see: what
-// its filter wants and robots.txt does not close. The number is that of the
-// last report mailed; who mails this one counts it up. There may be more than
-// one mail may hold: see Report.Parts.
+// Report returns what changed at or after since and may be shown to a robot: what its filter wants
+// and robots.txt does not close. The number is that of the last report mailed; the code that mails
+// this one counts it up. There may be more than fits into one mail: see Report.Parts.
 func (s *Server) Report(ctx context.Context, to Registration, since time.Time) (*Report, error) {
 	return s.report(ctx, to, since, 0)
 }

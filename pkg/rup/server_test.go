@@ -54,8 +54,9 @@ func newSite(t testing.TB, change func(*ServerOptions)) *site {
 			entry("/docs/a.html", New, day0.Add(-48*hours)), entry("/i.gif", Change, day0.Add(-47*hours)), entry("/secret/x", Change, day0.Add(-3*hours)),
 			entry("/old.html", Delete, day0.Add(-2*hours)), entry("/docs/a.html", Change, day0.Add(-hours)),
 		},
-		Closed:          func(pathQuery string) bool { return strings.HasPrefix(pathQuery, "/secret/") },
-		RegisterPerHour: 1000, IndexPerHour: 1000, PerDomain: 1000, // raised but where they are tested
+		Closed: func(pathQuery string) bool { return strings.HasPrefix(pathQuery, "/secret/") },
+		// raised but where they are tested
+		RegisterPerHour: 1000, IndexPerHour: 1000, PerDomain: 1000, PerMailbox: 1000,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)),
 	}
 	if change != nil {
@@ -489,12 +490,32 @@ func TestRUP_6_5_Caps(t *testing.T) {
 	}
 	other := s.register("a@other.example", "")
 	s.post("Action=ModifyPreferences&RobotEmail=c@bot.example"+other, 400) // no way round
-	s.post("Action=ModifyPreferences&RobotEmail=c@bot.example"+a, 200)     // within the domain nothing grows
+	// within the domain nothing grows
+	s.post("Action=ModifyPreferences&RobotEmail=c@bot.example"+a, 200)
 	s.register("b@other.example", "")
 	status, _, h := s.do(post("Action=Register&RobotEmail=x@third.example"))
 	if status != 503 || h.Get("Retry-After") == "" {
 		t.Errorf("%d %v", status, h)
 	}
+}
+
+// Aliases of a mailbox are one: nobody is sent many questions by many names.
+func TestRUP_6_5_Aliases(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(o *ServerOptions) { o.PerMailbox = 2 })
+	s.register("robot%2Ba@bot.example", "")
+	cred := s.register("Robot%2Bb@bot.example", "")
+	if body := s.post("Action=Register&RobotEmail=ROBOT@bot.example", 400); !strings.Contains(body, "mailbox") {
+		t.Error(body)
+	}
+	s.register("j.doe@gmail.com", "")
+	jdoe := s.register("jd.oe%2Bx@googlemail.com", "")
+	s.post("Action=Register&RobotEmail=jdoe@gmail.com", 400)
+	s.post("Action=ModifyPreferences&RobotEmail=robot%2Bc@bot.example"+jdoe, 400) // no way round
+	// within the mailbox nothing grows
+	s.post("Action=ModifyPreferences&RobotEmail=robot%2Bc@bot.example"+cred, 200)
+	s.register("j.doe@bot.example", "")
+	s.register("jdoe@bot.example", "") // there dots may matter
 }
 
 func TestRUP_6_5_Confirmation(t *testing.T) {
@@ -566,7 +587,7 @@ func TestServerFailures(t *testing.T) {
 	}
 }
 
-// Reasons quote what a stranger sent; the page must not become his.
+// Reasons quote what a stranger sent. The stranger must not control the page.
 func TestErrorsAreEscaped(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)

@@ -5,25 +5,24 @@ import (
 	"time"
 )
 
-// Registration is what a site keeps of a robot.
+// Registration is what a site keeps about a robot.
 type Registration struct {
 	ID          string    `json:"id"` // random, no secret; stays when the address changes
 	Email       string    `json:"email"`
-	KeyHash     []byte    `json:"key_hash"` // SHA-256 of the key, which is kept nowhere
+	KeyHash     []byte    `json:"key_hash"` // SHA-256 of the key; the key itself is not kept
 	Latency     Latency   `json:"latency"`
 	Exclude     []string  `json:"exclude,omitempty"`
 	IncludeOnly []string  `json:"include_only,omitempty"`
 	Registered  time.Time `json:"registered"`
 	Sequence    int64     `json:"sequence"` // number of the last report mailed
-	// Pending: the address was not confirmed yet, and nothing is to be mailed
-	// to it but the question, which was asked at Asked. Only where
-	// ServerOptions.Confirm asks.
+	// Pending: the address is not confirmed yet, and nothing may be mailed to it except the
+	// question, which was asked at Asked. Used only with ServerOptions.Confirm.
 	Pending bool      `json:"pending,omitempty"`
 	Asked   time.Time `json:"asked,omitzero"`
 }
 
-// Store keeps registrations. Both methods give f one consistent view, and undo
-// all of it if f returns an error, which they return.
+// Store keeps registrations. Both methods give f one consistent view. If f returns an error, all of
+// its changes are undone and the error is returned.
 type Store interface {
 	View(ctx context.Context, f func(Registrations) error) error
 	Update(ctx context.Context, f func(Registrations) error) error
@@ -37,7 +36,7 @@ type Registrations interface {
 	Put(r Registration) error
 	Delete(emailKey string) error
 	// Count counts registrations with addresses in a domain, as EmailDomain
-	// returns it, or all of them for "".
+	// returns it, or of one mailbox, as Mailbox returns it, or all of them for "".
 	Count(domain string) (int, error)
 }
 

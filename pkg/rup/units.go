@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Unit is a unit of time as sites offer it (§6.1). A site may offer others than
-// these three; they mean nothing to us.
+// Unit is a unit of time as sites offer it (§6.1). A site may offer units other than these three;
+// we do not understand them.
 type Unit string
 
 // The units with a meaning: 24 hours, 7 days, 30 days.
@@ -36,8 +36,8 @@ func (u Unit) Days() int {
 // maxN is the greatest number of a latency or span: four digits (§6.1).
 const maxN = 9999
 
-// Latency is how long a robot lets pass between two reports: N units (§6.1). It
-// reads and writes as text, "week" or "2-week".
+// Latency is the time between two reports to a robot: N units (§6.1). As text it is
+// "week" or "2-week".
 type Latency struct {
 	N    int // 1 to 9999
 	Unit Unit
@@ -66,7 +66,7 @@ func (l Latency) String() string {
 // Days returns the latency in days; 0 means none.
 func (l Latency) Days() int { return l.N * l.Unit.Days() }
 
-// Duration returns the latency as a duration, the longest there is if it is longer.
+// Duration returns the latency as a duration; if it is too long for one, the longest there is.
 func (l Latency) Duration() time.Duration { return days(l.Days()) }
 
 // MarshalText returns String, and nothing for the zero Latency.
@@ -96,9 +96,9 @@ func ParseSpan(s string) (Span, error) {
 	return Span{n, unit}, nil
 }
 
-// SpanOf returns the shortest span that reaches back as far as d, in whole days,
-// and in weeks or months only where days would take more than four digits
-// (§6.3). It is at least a day; false means that no span is long enough.
+// SpanOf returns the shortest span that reaches back as far as d: in whole days, or in weeks or
+// months where days would take more than four digits (§6.3). It is at least a day; false means that
+// no span is long enough.
 func SpanOf(d time.Duration) (Span, bool) {
 	n := int(max(d, 1) / (24 * time.Hour))
 	if d > days(n) {
@@ -124,7 +124,7 @@ func (s Span) String() string {
 // Days returns the span in days; 0 means none.
 func (s Span) Days() int { return s.N * s.Unit.Days() }
 
-// Duration returns the span as a duration, the longest there is if it is longer.
+// Duration returns the span as a duration; if it is too long for one, the longest there is.
 func (s Span) Duration() time.Duration { return days(s.Days()) }
 
 // MarshalText returns String.
@@ -151,8 +151,8 @@ func parseCount(s string) (n int, unit Unit, ok bool) {
 
 func formatCount(n int, unit Unit) string { return strconv.Itoa(n) + "-" + string(unit) }
 
-// days is n days, or the longest duration there is: 9999 months are 821 years,
-// and a duration holds 292.
+// days is n days, or the longest duration there is: 9999 months are 821 years, and a
+// duration goes up to 292.
 func days(n int) time.Duration {
 	const day = 24 * time.Hour
 	if time.Duration(n) > math.MaxInt64/day {

@@ -63,15 +63,14 @@ func (r *Report) Text() (text []byte, left []Refused) {
 	return text, left
 }
 
-// Parts cuts a report into such as each may be read whole: at most MaxPaths
-// paths and MaxReport bytes. The numbers count up from r's. There is always at
-// least one part.
+// Parts cuts a report into parts that can each be read whole: at most MaxPaths paths and MaxReport
+// bytes. The numbers count up from r's. There is always at least one part.
 func (r *Report) Parts() []*Report {
 	part := &Report{Sequence: r.Sequence, Base: r.Base}
 	parts := []*Report{part}
 	size := 0
 	for _, e := range latest(slices.Clone(r.Entries)) {
-		// At worst a line of its own, and each comma three bytes.
+		// At worst the entry has a line of its own, and each comma takes three bytes.
 		n := len(e.URL) + 2*strings.Count(e.URL, ",") + 40
 		if len(part.Entries) == MaxPaths || size+n > MaxReport-maxURL {
 			part = &Report{Sequence: part.Sequence + 1, Base: r.Base}
@@ -82,14 +81,14 @@ func (r *Report) Parts() []*Report {
 	return parts
 }
 
-// relative returns the path that resolve makes u of.
+// relative returns a path that resolve turns into u.
 func (b *base) relative(u string) (string, error) {
 	u, err := b.resolve(u)
 	if err != nil {
 		return "", err
 	}
 	path := strings.ReplaceAll(u[len(b.origin)+len(b.dir):], ",", "%2C")
-	// What would be read as the host's root, as a scheme or as nothing at all.
+	// The path would be read as the host's root, as a scheme, or as nothing at all.
 	if scheme, _ := cutScheme(path); scheme != "" || path == "" || path[0] == '/' || path[0] == '?' {
 		path = "./" + path
 	}

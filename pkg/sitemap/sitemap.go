@@ -16,7 +16,8 @@ const (
 	MaxLoc     = 2048     // bytes of an entry's URL; a longer one is skipped
 )
 
-// ErrNotSitemap says that what was read is none of the forms: an HTML page instead of an error, most often.
+// ErrNotSitemap says that the data has none of the forms. Most often it is an HTML page sent
+// instead of an error.
 var ErrNotSitemap = errors.New("not a sitemap")
 
 // Kind is the form a file has.
@@ -63,16 +64,17 @@ type Options struct {
 
 // Summary says what a file was.
 type Summary struct {
-	Kind      Kind
-	Entries   int   // handed out
-	Skipped   int   // without a usable URL
-	Bytes     int64 // read, uncompressed
-	Truncated bool  // a limit ended it, or the data did before its time: what was read stands
+	Kind    Kind
+	Entries int   // handed out
+	Skipped int   // without a usable URL
+	Bytes   int64 // read, uncompressed
+	// reading ended at a limit, or the data ended too early; the entries before count
+	Truncated bool
 }
 
-// Read reads a sitemap and calls each for every entry, in order. An error of each ends it and is returned as it is.
-// ErrNotSitemap comes before the first entry. A file that breaks off in the middle, or passes a limit, is no error: see
-// Summary.Truncated.
+// Read reads a sitemap and calls each for every entry, in order. An error of each ends it and is
+// returned as it is. ErrNotSitemap comes before the first entry. A file that breaks off in the
+// middle, or passes a limit, is no error: see Summary.Truncated.
 func Read(r io.Reader, o Options, each func(Entry) error) (Summary, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = MaxBytes
@@ -117,7 +119,7 @@ type reader struct {
 	failed error // of each
 }
 
-// entry hands one out, unless it says nothing.
+// entry hands out an entry, unless it is empty.
 func (s *reader) entry(e Entry) error {
 	if e.Loc == "" || len(e.Loc) > MaxLoc {
 		s.sum.Skipped++
@@ -131,7 +133,7 @@ func (s *reader) entry(e Entry) error {
 	return s.failed
 }
 
-// meter lets so many bytes pass; at the next it says errEnough.
+// meter lets so many bytes pass, and returns errEnough at the next one.
 type meter struct {
 	r    io.Reader
 	left int64
@@ -150,7 +152,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read looks at the first byte that says something and reads the rest accordingly.
+// read looks at the first byte that is not blank and reads the rest accordingly.
 func (s *reader) read(in *bufio.Reader) error {
 	if bom, _ := in.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
 		in.Discard(3)

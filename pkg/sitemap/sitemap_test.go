@@ -223,7 +223,8 @@ func (e *endless) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Whatever is endless in a file costs little memory and ends it soon; articles of ordinary length are read.
+// Whatever is endless in a file costs little memory and ends it soon; articles of
+// ordinary length are read.
 func TestLongTokens(t *testing.T) {
 	const first = "<urlset><url><loc>http://a.example/</loc></url>"
 	for _, tt := range []struct {
@@ -263,6 +264,19 @@ func TestParseDate(t *testing.T) {
 		{"2026-11-19 10:30:00", time.Date(2026, 11, 19, 10, 30, 0, 0, time.UTC)},
 		{"Thu, 19 Nov 2026 10:30:00 +0200", time.Date(2026, 11, 19, 8, 30, 0, 0, time.UTC)},
 		{"Thu, 5 Nov 2026 10:30:00 GMT", time.Date(2026, 11, 5, 10, 30, 0, 0, time.UTC)},
+		{"Thu, 19 Nov 26 10:30:00 +0200", time.Date(2026, 11, 19, 8, 30, 0, 0, time.UTC)},
+		{"Thu, 19 Nov 26 10:30:00 GMT", time.Date(2026, 11, 19, 10, 30, 0, 0, time.UTC)},
+		{"Thu, 05 Nov 26 10:30 EST", time.Date(2026, 11, 5, 15, 30, 0, 0, time.UTC)},
+		{"5 Nov 26 10:30 UT", time.Date(2026, 11, 5, 10, 30, 0, 0, time.UTC)},
+		{"5 Nov 2026 10:30 PDT", time.Date(2026, 11, 5, 17, 30, 0, 0, time.UTC)},
+		{"5 Nov 99 10:30:00 PST", time.Date(1999, 11, 5, 18, 30, 0, 0, time.UTC)},
+		{"Thu, 19 Nov 2026 10:30:00 EDT", time.Date(2026, 11, 19, 14, 30, 0, 0, time.UTC)},
+		{"Thu, 19 Nov 2026 10:30:00 CST", time.Date(2026, 11, 19, 16, 30, 0, 0, time.UTC)},
+		{"Thursday, 19-Nov-26 10:30:00 MST", time.Date(2026, 11, 19, 17, 30, 0, 0, time.UTC)},
+		{"Thu Nov 19 10:30:00 2026", time.Date(2026, 11, 19, 10, 30, 0, 0, time.UTC)},
+		// a day's error at most
+		{"Thu, 19 Nov 2026 10:30:00 XYZ", time.Date(2026, 11, 19, 10, 30, 0, 0, time.UTC)},
+		{"5 Nov 85 10:30:00 GMT", time.Time{}},
 		{"0001-01-01", time.Time{}}, {"1970-01-01", time.Time{}}, {"yesterday", time.Time{}}, {strings.Repeat("2", 100), time.Time{}},
 	} {
 		if got := ParseDate(c.text); !got.Equal(c.want) {

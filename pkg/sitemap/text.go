@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// readText reads one URL a line. The first line that says something must be one, or the file is something else.
+// readText reads one URL a line. If the first line that is not blank is no URL, the
+// file is something else.
 func (s *reader) readText(in *bufio.Reader) error {
 	for {
 		line, err := in.ReadSlice('\n')
@@ -48,7 +49,8 @@ func (s *reader) readText(in *bufio.Reader) error {
 	}
 }
 
-// looksLikeURL reports whether a line is an absolute http(s) URL without blanks: nothing else may stand in a text sitemap.
+// looksLikeURL reports whether a line is an absolute http(s) URL without blanks: nothing else may
+// stand in a text sitemap.
 func looksLikeURL(line []byte) bool {
 	lower := bytes.ToLower(line[:min(len(line), 8)])
 	return (bytes.HasPrefix(lower, []byte("http://")) || bytes.HasPrefix(lower, []byte("https://"))) && !bytes.ContainsAny(line, " \t<>\"")

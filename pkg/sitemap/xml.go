@@ -2,18 +2,20 @@ package sitemap
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
 )
 
-// readXML reads any of the XML forms. It takes tags as written, without minding namespaces or whether they are well nested:
-// what it looks for is an entry's element and, directly in it, the few that say something. So <image:loc> inside <url> is not
-// taken for the page's own <loc>.
+// readXML reads any of the XML forms. It takes tags as written, without regard to namespaces or
+// nesting: it looks for an entry's element and for the few elements directly in it that matter. So
+// <image:loc> inside <url> is not taken for the page's own <loc>.
 func (s *reader) readXML(in *bufio.Reader) error {
 	t := &tokens{r: in}
 	d := xml.NewDecoder(t)
@@ -44,8 +46,9 @@ func (s *reader) readXML(in *bufio.Reader) error {
 	}
 }
 
-// charsetReader decodes what a file says it is written in. What has begun with "<" is not UTF-16, or not any more, and a charset that
-// nobody knows costs no more than the letters that are odd in it.
+// charsetReader decodes the charset that a file declares. A file that begins with "<"
+// is not UTF-16, or not any more. With a charset that nobody knows, only the letters
+// beyond ASCII are lost.
 func charsetReader(label string, input io.Reader) (io.Reader, error) {
 	if l := strings.ToLower(label); strings.HasPrefix(l, "utf-16") || strings.HasPrefix(l, "utf16") || strings.Contains(l, "10646-ucs-2") {
 		return input, nil
@@ -56,24 +59,78 @@ func charsetReader(label string, input io.Reader) (io.Reader, error) {
 	return input, nil
 }
 
-// maxToken bounds one tag, text, or comment, each of which is read into memory as a whole: the longest there are in earnest are
-// articles in feeds.
+// maxToken bounds one tag, text or comment, each of which is read into memory as a whole. The
+// longest in real files are articles in feeds.
 const maxToken = 512 << 10
 
-// tokens reads a file up to the token that is too long, where reading ends as at any limit.
+// tokens reads a file up to the first token that is too long; reading ends there as at any limit.
+// It also repairs characters that may not stand in XML, for which the decoder would give up the
+// whole file: one bad character costs its own entry at most.
 type tokens struct {
-	r    *bufio.Reader
-	left int // of this token
+	r       *bufio.Reader
+	left    int    // of this token
+	pending string // to be read before what r has
+	whole   int    // bytes of r that belong to a character begun
 }
+
+const badCharacter = "\uFFFD"
 
 func (t *tokens) ReadByte() (byte, error) {
 	if t.left--; t.left < 0 {
 		return 0, errEnough
 	}
-	return t.r.ReadByte()
+	if t.pending != "" {
+		b := t.pending[0]
+		t.pending = t.pending[1:]
+		return b, nil
+	}
+	b, err := t.r.ReadByte()
+	switch {
+	case err != nil:
+	case t.whole > 0:
+		t.whole--
+	case b >= utf8.RuneSelf:
+		if err := t.r.UnreadByte(); err != nil {
+			return 0, err
+		}
+		next, _ := t.r.Peek(utf8.UTFMax)
+		r, size := utf8.DecodeRune(next)
+		b, _ = t.r.ReadByte()
+		if r == utf8.RuneError && size == 1 || r == 0xFFFE || r == 0xFFFF {
+			t.r.Discard(size - 1)
+			b, t.pending = badCharacter[0], badCharacter[1:]
+		} else {
+			t.whole = size - 1
+		}
+	case b < ' ' && b != '\t' && b != '\n' && b != '\r':
+		b = ' '
+	case b == '&' && t.badReference():
+		t.pending = "amp;"
+	}
+	return b, err
 }
 
-// Read is for a decoder of another charset.
+// badReference reports whether the "&" just read begins a reference to a character that
+// XML does not allow.
+func (t *tokens) badReference() bool {
+	next, _ := t.r.Peek(12)
+	digits, ok := bytes.CutPrefix(next, []byte("#"))
+	if !ok {
+		return false
+	}
+	base := 10
+	if rest, ok := bytes.CutPrefix(digits, []byte("x")); ok {
+		base, digits = 16, rest
+	}
+	end := bytes.IndexByte(digits, ';')
+	if end < 0 {
+		return false // no reference, then
+	}
+	n, err := strconv.ParseUint(string(digits[:end]), base, 32)
+	return err == nil && (n < ' ' && n != '\t' && n != '\n' && n != '\r' || 0xD800 <= n && n <= 0xDFFF || n == 0xFFFE || n == 0xFFFF)
+}
+
+// Read serves decoders of other charsets.
 func (t *tokens) Read(p []byte) (int, error) {
 	if t.left <= 0 {
 		return 0, errEnough

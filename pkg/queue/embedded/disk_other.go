@@ -4,7 +4,8 @@ package embedded
 
 import "os"
 
-// diskSpace guesses where the file system cannot be asked: 16 GiB, about what the streams of a crawl want at most.
+// diskSpace assumes 16 GiB where the file system cannot be asked: about the most that the
+// streams of a crawl want.
 func diskSpace(string) (free, total int64, err error) { return 16 * gib, 16 * gib, nil }
 
 // lockFile relies on the system's own sharing rules where there is no flock.

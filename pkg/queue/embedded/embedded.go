@@ -1,18 +1,22 @@
-// Package embedded runs a NATS server with JetStream inside the process, its file store under a directory.
+// Package embedded runs a NATS server with JetStream inside the process, its file
+// store under a directory.
 //
 //	s, err := embedded.Start(embedded.Options{Dir: "data/nats", Log: log})
 //	…
 //	defer s.Shutdown()
-//	q, err := queue.Dial(ctx, queue.Options{InProcess: s.InProcess(), User: s.User(), Password: s.Password()}, log)
+//	o := queue.Options{InProcess: s.InProcess(), User: s.User(), Password: s.Password()}
+//	q, err := queue.Dial(ctx, o, log)
 //
-// One process at a time may have a directory open; a second one gets ErrLocked. The server installs no signal
-// handlers and writes no log file: what it has to say goes to Options.Log. Room for streams is counted when they are
-// created (Options.MaxStore, Budget), so that a full disk is met as a refusal and not as a broken stream.
+// One process at a time may have a directory open; a second one gets ErrLocked. The server installs
+// no signal handlers and writes no log file: its messages go to Options.Log. Room for streams is
+// counted when they are created (Options.MaxStore, Budget), so that a full disk shows as a refusal
+// and not as a broken stream.
 package embedded
 
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,7 +36,8 @@ var (
 	ErrLocked = errors.New("another process has it open")
 	// ErrCorrupt says that a stream in the directory could not be read back.
 	ErrCorrupt = errors.New("the store is damaged")
-	// ErrNoSpace says that the file system has less room than the server needs at the least (MinStore).
+	// ErrNoSpace says that the file system has less room than the server needs at
+	// the least (MinStore).
 	ErrNoSpace = errors.New("not enough free space")
 )
 
@@ -41,14 +46,17 @@ const readyWithin = 2 * time.Minute
 
 // Options says where the server keeps its files and whether it listens. Dir is required.
 type Options struct {
-	Dir      string // created when missing; holds the store, a lock file and a marker
-	Listen   string // host:port of a TCP listener, port 0 for any; empty: in-process connections only
-	User     string // required from every client when set; a random one when empty and Listen is set
+	Dir string // created when missing; holds the store, a lock file and a marker
+	// host:port of a TCP listener, port 0 for any; empty: in-process connections only
+	Listen string
+	// required from every client when set; a random one when empty and Listen is set
+	User     string
 	Password string // as User
-	// SyncInterval is how much of the latest writes a power cut may take. 0: 1 s. Acknowledged is not synced.
+	// SyncInterval is how much of the latest writes a power cut may take. 0: 1 s. A message may be
+	// acknowledged before it is synced.
 	SyncInterval time.Duration
-	// MaxStore is how many bytes all streams together may reserve. 0: what the file system has free, less a floor of
-	// max(1 GiB, 5 %); on a small disk, half of what is free.
+	// MaxStore is how many bytes all streams together may reserve. 0: what the file system has
+	// free, less a floor of max(1 GiB, 5 %); on a small disk, half of what is free.
 	MaxStore int64
 	Log      *slog.Logger // nil: slog.Default()
 }
@@ -63,13 +71,14 @@ type Server struct {
 	quit   context.CancelFunc
 	healer sync.WaitGroup
 
-	mu      sync.Mutex     // guards what follows; held over a restart and the shutdown
+	mu      sync.Mutex     // guards the fields below; held during a restart and the shutdown
 	ns      *server.Server // replaced by Restart
 	stopped bool
 }
 
-// Start opens the store (about 30 ms when it is small) and returns when clients may connect. It fails with ErrLocked,
-// ErrNoSpace or ErrCorrupt, wrapped with the directory and what can be done, when that is why.
+// Start opens the store (about 30 ms when it is small) and returns when clients may
+// connect. Its error may be ErrLocked, ErrNoSpace or ErrCorrupt, wrapped with the directory
+// and with what can be done.
 func Start(o Options) (*Server, error) {
 	if o.Dir == "" {
 		return nil, errors.New("embedded NATS: Options.Dir is empty")
@@ -77,7 +86,8 @@ func Start(o Options) (*Server, error) {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	o.SyncInterval = cmp.Or(o.SyncInterval, time.Second)
 	if o.Listen != "" && o.User == "" && o.Password == "" {
-		o.User, o.Password = "curtsy-"+nuid.Next()[:8], nuid.Next()
+		// nuid is no secret: somebody who has seen one value can guess the next
+		o.User, o.Password = "curtsy-"+nuid.Next()[:8], rand.Text()
 	}
 	if _, _, err := splitListen(o.Listen); err != nil {
 		return nil, err
@@ -100,7 +110,7 @@ func Start(o Options) (*Server, error) {
 		s.ns, err = s.run()
 	}
 	if err != nil {
-		if s.clean { // nothing was written that could be missing
+		if s.clean { // nothing was written before, so nothing can be missing
 			_ = markStopped(o.Dir)
 		}
 		lock.Close()
@@ -171,8 +181,8 @@ func waitReady(ns *server.Server, fatal <-chan string) error {
 	return fmt.Errorf("not ready after %v", readyWithin)
 }
 
-// InProcess is what queue.Options.InProcess takes. Such a connection needs User and Password too, and finds the server
-// again after Restart.
+// InProcess is for queue.Options.InProcess. Such a connection needs User and Password too, and
+// finds the server again after Restart.
 func (s *Server) InProcess() nats.InProcessConnProvider { return inProcess{s} }
 
 type inProcess struct{ s *Server }
@@ -199,7 +209,8 @@ func (s *Server) User() string { return s.opts.User }
 // Password belongs to User.
 func (s *Server) Password() string { return s.opts.Password }
 
-// ClientURL is where the listener can be reached, without the credentials; empty without a listener.
+// ClientURL is where the listener can be reached, without the credentials; empty
+// without a listener.
 func (s *Server) ClientURL() string {
 	ns := s.current()
 	if s.opts.Listen == "" || ns == nil {
@@ -208,17 +219,18 @@ func (s *Server) ClientURL() string {
 	return ns.ClientURL()
 }
 
-// MaxStore is how many bytes all streams together may reserve; what Budget wants to know.
+// MaxStore is how many bytes all streams together may reserve. Pass it to Budget.
 func (s *Server) MaxStore() int64 { return s.opts.MaxStore }
 
 // BootID names this run of the server; no two runs share one.
 func (s *Server) BootID() string { return s.bootID }
 
-// WasClean reports whether the run before this one ended with Shutdown, or there was none. After an unclean end the
-// last SyncInterval of acknowledged messages may be missing.
+// WasClean reports whether the run before this one ended with Shutdown, or there was none. After an
+// unclean end the last SyncInterval of acknowledged messages may be missing.
 func (s *Server) WasClean() bool { return s.clean }
 
-// Shutdown stops the server, waits until its files are closed and lets the directory go. Calling it again does nothing.
+// Shutdown stops the server, waits until its files are closed and unlocks the directory. Calling it
+// again does nothing.
 func (s *Server) Shutdown() {
 	s.quit()
 	s.healer.Wait()
@@ -244,9 +256,9 @@ func (s *Server) stop() {
 	s.ns = nil
 }
 
-// Restart stops the server and starts it again on the same directory and port. Clients reconnect by themselves. After
-// an error Restart may be tried again. The server calls it itself when a stream has died of a full disk that has room
-// again.
+// Restart stops the server and starts it again on the same directory and port. Clients reconnect by
+// themselves. After an error Restart may be tried again. The server calls it itself when a full
+// disk has ended a stream and there is room again.
 func (s *Server) Restart() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +272,7 @@ func (s *Server) Restart() error {
 		s.stop()
 	}
 	select {
-	case <-s.broken: // said by the server that is gone
+	case <-s.broken: // reported by the server that is gone
 	default:
 	}
 	ns, err := s.run()

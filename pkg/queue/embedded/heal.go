@@ -11,8 +11,8 @@ const healFree = 64 * mib
 // healEvery is how often to look whether there is room again.
 var healEvery = 2 * time.Second
 
-// heal restarts the server after a stream could not be written, once the disk has room again: until then the stream
-// answers nobody, not even with an error.
+// heal restarts the server after a stream could not be written, once the disk has room again. Until
+// then that stream answers nobody, not even with an error.
 func (s *Server) heal(ctx context.Context) {
 	for {
 		select {

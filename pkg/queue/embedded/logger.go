@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// logger passes what the server says on to slog, and keeps what it says while it starts: the server goes on without a
-// stream it cannot read and only mentions it.
+// logger passes the server's messages on to slog, and keeps those of the start: the server goes on
+// without a stream that it cannot read, and only mentions it.
 type logger struct {
 	log    *slog.Logger
 	fatal  chan string   // the first fatal message; holds one
-	broken chan struct{} // told when a stream died of a failed write; holds one
+	broken chan struct{} // told when a failed write has ended a stream; holds one
 
 	mu       sync.Mutex // guards what follows
 	started  bool
@@ -26,7 +26,8 @@ func (l *logger) Tracef(format string, v ...any)  {}
 
 func (l *logger) Warnf(format string, v ...any) {
 	level := slog.LevelWarn
-	if strings.HasPrefix(format, "Plaintext passwords") { // ours is random and in memory; hashing it costs 100 ms a client
+	// our password is random and in memory; hashing it would cost 100 ms for each client
+	if strings.HasPrefix(format, "Plaintext passwords") {
 		level = slog.LevelDebug
 	}
 	l.trouble(level, fmt.Sprintf(format, v...))
@@ -60,8 +61,9 @@ func (l *logger) trouble(level slog.Level, what string) {
 	l.log.Log(context.Background(), level, what)
 }
 
-// isBroken reports whether the server says that it has stopped storing: a stream or consumer whose store it could not
-// write to stays dead, and JetStream is shut down over some of these errors.
+// isBroken reports whether the server says that it has stopped storing. A stream or consumer
+// whose store could not be written stays dead, and after some of these errors all of
+// JetStream is shut down.
 func isBroken(what string) bool {
 	what = strings.ToLower(what)
 	return strings.Contains(what, "critical write error") || strings.Contains(what, "disabling jetstream") ||

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// What nats-server 2.15 says when it stores no longer, and what it says that means nothing of the kind.
+// What nats-server 2.15 says when it stores no longer, and what it says that means
+// nothing of the kind.
 func TestBroken(t *testing.T) {
 	for what, want := range map[string]bool{
 		"JetStream stream '$G > S' critical write error: write x: no space left on device":               true,

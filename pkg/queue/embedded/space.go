@@ -13,11 +13,11 @@ const (
 	// MinStore is the least room a server starts with, in bytes.
 	MinStore = 64 * mib
 
-	bucketShare = 32 * mib // for key-value buckets and whatever else is small
+	bucketShare = 32 * mib // for key-value buckets and other small things
 )
 
-// roomFor derives MaxStore from the file system dir is on. What the store already holds counts as room: it is
-// reserved again by the streams that hold it.
+// roomFor derives MaxStore from the file system that dir is on. What the store already holds counts
+// as room: the streams that hold it reserve it again.
 func roomFor(dir string) (int64, error) {
 	free, total, err := diskSpace(dir)
 	if err != nil {
@@ -29,7 +29,8 @@ func roomFor(dir string) (int64, error) {
 func room(free, total, used int64, dir string) (int64, error) {
 	have := free + used
 	floor := max(gib, total/20)
-	// The floor keeps the machine alive; on a disk too small for it, half must do.
+	// The floor keeps the machine alive. On a disk that is too small for it, half of
+	// what is free is used.
 	store := max(have-floor, have/2)
 	if store < MinStore {
 		return 0, fmt.Errorf("%w: %s has %d MiB free, at least %d MiB are needed: free some, or use another data directory",
@@ -45,15 +46,15 @@ func dirSize(dir string) (n int64) {
 				n += fi.Size()
 			}
 		}
-		return nil // a file that vanishes meanwhile is no matter
+		return nil // a file may vanish meanwhile
 	})
 	return n
 }
 
-// Budget splits maxStore bytes (Server.MaxStore) between the streams of a crawl with so many shards: what each event
-// log, and the page queue, may hold in bytes, so that creating all of them and a few small buckets never fails for
-// lack of room. At most 256 MiB a log and 1 GiB of pages; at least 16 and 32 MiB while that fits, less when it does
-// not.
+// Budget divides maxStore bytes (Server.MaxStore) among the streams of a crawl with so many shards.
+// It returns how many bytes each event log and the page queue may hold, so that creating all of
+// them and a few small buckets never fails for lack of room. At most 256 MiB a log and 1 GiB of
+// pages; at least 16 and 32 MiB while that fits, less when it does not.
 func Budget(maxStore int64, shards int) (events, pages int64) {
 	n := int64(max(shards, 1))
 	left := maxStore - min(bucketShare, maxStore/4)

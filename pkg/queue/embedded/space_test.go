@@ -55,7 +55,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Whatever the size, everything a crawl needs can be created, and is there after a restart with less room.
+// Whatever the size, everything a crawl needs can be created, and is there after a
+// restart with less room.
 func TestBudgetFits(t *testing.T) {
 	for _, store := range []int64{MinStore, 100 * mib, gib, 20 * gib} {
 		for _, shards := range []int{1, 4, 40} {

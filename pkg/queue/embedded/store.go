@@ -11,7 +11,8 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// markRunning leaves a marker that only an orderly Shutdown takes away, and reports whether the last one did.
+// markRunning leaves a marker that only an orderly Shutdown removes, and reports whether the last
+// run ended with one.
 func markRunning(dir string) (bootID string, clean bool, err error) {
 	bootID = nuid.Next()
 	name := filepath.Join(dir, "running")
@@ -20,7 +21,11 @@ func markRunning(dir string) (bootID string, clean bool, err error) {
 	if err != nil && !clean {
 		return "", false, err
 	}
-	f, err := os.Create(name)
+	// A new file, because writing through a link would change a file elsewhere.
+	if err := os.Remove(name); err != nil && !clean {
+		return "", false, err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", false, err
 	}
@@ -38,7 +43,8 @@ func markStopped(dir string) error {
 	return syncDir(dir)
 }
 
-// syncDir makes a created or removed name in dir last. File systems that cannot are forgiven.
+// syncDir makes sure that a name created or removed in dir survives a power cut, on
+// file systems that can.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -49,8 +55,8 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// checkStore compares the streams on disk with the ones the server brought up: it skips a stream it cannot read,
-// and whoever asked for that stream next would silently get an empty one.
+// checkStore compares the streams on disk with those that the server has opened. The server skips a
+// stream that it cannot read, and the next user of that stream would silently get an empty one.
 func checkStore(dir string, ns *server.Server, out *logger) error {
 	streams := filepath.Join(dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
 	onDisk, err := os.ReadDir(streams)

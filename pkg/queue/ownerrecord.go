@@ -13,9 +13,10 @@ import (
 
 // Record says who holds a shard. It is kept as JSON under the shard's key and has no TTL.
 type Record struct {
-	Epoch      uint64 `json:"epoch"`                // grows with every take-over
-	Owner      string `json:"owner"`                // unique per data directory
-	Clean      bool   `json:"clean"`                // the owner let go of it in order; nobody holds it now
+	Epoch uint64 `json:"epoch"` // grows with every take-over
+	Owner string `json:"owner"` // unique per data directory
+	// the owner released it in order; nobody holds it now
+	Clean      bool   `json:"clean"`
 	Checkpoint string `json:"checkpoint,omitempty"` // name of the last checkpoint
 	Previous   string `json:"previous,omitempty"`   // name of the one before it
 }
@@ -35,7 +36,8 @@ func readRecord(ctx context.Context, kv jetstream.KeyValue, key string) (r Recor
 	return r, e.Revision(), nil
 }
 
-// writeRecord replaces the record under key if its revision is still the given one, and returns the new revision.
+// writeRecord replaces the record under key if its revision is still the given one, and
+// returns the new revision.
 func writeRecord(ctx context.Context, kv jetstream.KeyValue, key string, r Record, revision uint64) (uint64, error) {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -47,23 +49,25 @@ func writeRecord(ctx context.Context, kv jetstream.KeyValue, key string, r Recor
 	return kv.Update(ctx, key, b, revision)
 }
 
-// changedMeanwhile reports whether a write was refused because the revision is no longer the latest.
+// changedMeanwhile reports whether a write was refused because the revision is no
+// longer the latest.
 func changedMeanwhile(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, jetstream.ErrKeyExists) ||
 		errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == 10164)
 }
 
-// WatchOwners calls changed with all records under prefix (as in "frontier" for frontier.0, frontier.1, …), by key: once
-// at the start, then whenever one differs; renewals, which change nothing, are not told. Each call gets a map of its
-// own. It returns nil when ctx ends, and otherwise goes on for ever, whatever becomes of the broker.
+// WatchOwners calls changed with all records under prefix (as in "frontier" for frontier.0,
+// frontier.1, …), by key: once at the start, then whenever one changes. Renewals change nothing and
+// are not told. Each call gets a map of its own. It returns nil when ctx ends, and otherwise goes
+// on whatever happens to the broker.
 func WatchOwners(ctx context.Context, kv jetstream.KeyValue, prefix string, changed func(map[string]Record)) error {
 	m := &recordList{changed: changed}
 	WatchKeys(ctx, kv, strings.TrimSuffix(prefix, ".")+".>", watchQuiet, m.begin, m.entry)
 	return nil
 }
 
-// recordList is what one WatchOwners knows.
+// recordList is what one call of WatchOwners knows.
 type recordList struct {
 	changed  func(map[string]Record)
 	records  map[string]Record // of the watch there is
@@ -86,7 +90,7 @@ func (m *recordList) entry(e jetstream.KeyValueEntry) {
 		if json.Unmarshal(e.Value(), &r) != nil {
 			return
 		}
-		// Epochs only grow, whatever else is lost: this is what a server knew that lags behind.
+		// Epochs only grow. A smaller one is the old answer of a server that lags behind.
 		if old, known := m.told[e.Key()]; known && r.Epoch < old.Epoch {
 			r = old
 		}

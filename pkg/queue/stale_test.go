@@ -1,0 +1,83 @@
+package queue
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
+)
+
+// A server whose disk was full could not delete messages that were acknowledged. Once it is
+// restarted it holds them still, and its consumer takes them for settled. They are handed over
+// once more, since else they would stay for ever and count as waiting.
+func TestSettledMessagesThatAreBack(t *testing.T) {
+	dir := t.TempDir()
+	o := embedded.Options{Dir: dir, Listen: "127.0.0.1:0", User: "u", Password: "p"}
+	s := startServer(t, o)
+	u, err := url.Parse(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Listen = u.Host
+	c := dialURL(t, s.ClientURL(), s, testLog(t))
+	w := openWork(t, c, 100)
+
+	sendN(t, w, "x.pages.0", 3)
+	s.Shutdown() // so that all of it is in the files
+	msgs := filepath.Join(dir, "jetstream", "$G", "streams", "x-PAGES", "msgs")
+	kept := t.TempDir()
+	if err := os.CopyFS(kept, os.DirFS(msgs)); err != nil {
+		t.Fatal(err)
+	}
+	s = startServer(t, o)
+
+	var mu sync.Mutex
+	seen := map[uint64]int{}
+	ready := 0
+	ctx, cancel := cancelled(t)
+	consumed := make(chan error, 1)
+	go func() {
+		consumed <- w.Consume(ctx, "x.pages.0", "i-0", 1, ConsumeOptions{Ready: func() { ready++ }}, func(_ context.Context, batch []Message) error {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, m := range batch {
+				seen[m.Seq]++
+			}
+			return nil
+		})
+	}()
+	times := func(n int) func() bool {
+		return func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return seen[1] == n && seen[2] == n && seen[3] == n
+		}
+	}
+	eventually(t, "handed over", times(1))
+	drained(t, w, "x.pages.0")
+
+	s.Shutdown()
+	if err := os.RemoveAll(msgs); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(msgs, os.DirFS(kept)); err != nil {
+		t.Fatal(err)
+	}
+	startServer(t, o)
+	eventually(t, "handed over once more", times(2))
+	eventually(t, "settled", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		n, err := w.Pending(ctx, "x.pages.0")
+		return err == nil && n == 0
+	})
+	cancel()
+	if err := <-consumed; err != nil || ready != 1 {
+		t.Errorf("Consume: %v, ready %d times", err, ready)
+	}
+}
