@@ -1,12 +1,13 @@
-// Package ask carries questions from commands and dashboards to the services of a crawl, and their answers back, over
-// NATS. Every instance that holds shards answers for them: the asker gathers the parts until each shard is answered
-// for. Answers are lists of JSON objects of any length.
+// Package ask carries questions from commands and dashboards to the services of a crawl, and their
+// answers back, over NATS. Every instance that holds shards answers for them: the asker gathers the
+// parts until each shard is answered for. Answers are lists of JSON objects of any length.
 //
-// The wire: a question is a request on crawl.Names.Query(question), its data the request in JSON. Each instance sends
-// to the reply subject any number of parts: messages of JSON objects, one a line, with a reply subject that the asker
-// acknowledges each part on, so that no more than a window of them is under way however slow the asker is; while its
-// handler is silent, a sign of life each second; and one final part, whose headers name the shards it answered for, or
-// the error its handler ended with.
+// The wire: a question is a request on crawl.Names.Query(question), its data the request in JSON.
+// Each instance sends to the reply subject any number of parts: messages of JSON objects, one a
+// line, with a reply subject that the asker acknowledges each part on, so that no more than a
+// window of them is under way however slow the asker is; a sign of life at once, which names the
+// shards it is going to answer for, and each second; and one final part, whose headers name the
+// shards it answered for, or the error its handler ended with.
 package ask
 
 import (
@@ -19,7 +20,7 @@ import (
 const (
 	headerKind   = "Ask-Kind"   // part, alive or final
 	headerFrom   = "Ask-From"   // role and instance
-	headerShards = "Ask-Shards" // of the final part: comma-separated
+	headerShards = "Ask-Shards" // of the final part and of the first sign of life: comma-separated
 	headerError  = "Ask-Error"  // of the final part, when the handler failed
 )
 
@@ -32,8 +33,9 @@ const (
 )
 
 const (
-	// A part is sent when it has grown to partBytes, and a window of them may be under way from each instance. The server
-	// hangs up on a client for which 64 MiB wait: 64 instances that answer 8 questions of one client come to just that.
+	// A part is sent when it has grown to partBytes, and a window of them may be under way from
+	// each instance. The server hangs up on a client for which 64 MiB wait: 64 instances that
+	// answer 8 questions of one client come to just that.
 	partBytes = 64 << 10
 	window    = 2
 	ackWithin = 30 * time.Second // an asker silent for so long has gone
@@ -42,20 +44,23 @@ const (
 var ( // tests are in more of a hurry
 	signEvery = time.Second     // signs of life while a handler works
 	quiet     = 4 * time.Second // nothing heard for so long: no more will come
+	unclaimed = time.Second     // nobody says for so long that it holds a shard: nobody does
 )
 
 // ErrNobody: no service of the crawl answers this question at all.
 var ErrNobody = errors.New("nobody answers")
 
-// ErrIncomplete: some shards were not answered for. What came is valid. IncompleteError has the list.
+// ErrIncomplete: some shards were not answered for. What came is valid.
+// IncompleteError has the list.
 var ErrIncomplete = errors.New("the answer is incomplete")
 
 // IncompleteError names the shards that were not answered for. It is an ErrIncomplete.
 type IncompleteError struct {
 	Question string
 	Missing  []int
-	Shards   int   // in all
-	Cause    error // why waiting ended early, such as the context's error; nil: nothing came for a while
+	Shards   int // in all
+	// Why waiting ended early, such as the context's error; nil: nothing came for a while.
+	Cause error
 }
 
 // Error lists the missing shards.

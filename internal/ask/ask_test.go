@@ -20,7 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// connect starts a server and returns connections to it: services and askers do not share one in real life.
+// connect starts a server and returns connections to it: services and askers do not
+// share one in real life.
 func connect(t testing.TB, n int) []*nats.Conn {
 	t.Helper()
 	s, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 1 << 30, Log: slog.New(slog.DiscardHandler)})
@@ -40,9 +41,9 @@ func connect(t testing.TB, n int) []*nats.Conn {
 
 // hurry shortens how long an asker hopes, for one test.
 func hurry(t testing.TB) {
-	q, s := quiet, signEvery
-	quiet, signEvery = 300*time.Millisecond, 30*time.Millisecond
-	t.Cleanup(func() { quiet, signEvery = q, s })
+	q, u, s := quiet, unclaimed, signEvery
+	quiet, unclaimed, signEvery = 300*time.Millisecond, 200*time.Millisecond, 30*time.Millisecond
+	t.Cleanup(func() { quiet, unclaimed, signEvery = q, u, s })
 }
 
 type thing struct {
@@ -140,7 +141,7 @@ func TestNobodyAnswers(t *testing.T) {
 	if !errors.Is(err, ErrNobody) || !strings.Contains(err.Error(), `crawl "x"`) || !strings.Contains(err.Error(), `"status"`) {
 		t.Errorf("%v", err)
 	}
-	if d := time.Since(start); d > time.Second {
+	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("took %v to say so", d)
 	}
 }
@@ -211,6 +212,35 @@ func TestHandlerErrorTravels(t *testing.T) {
 	}
 	if got[1] != 5 {
 		t.Errorf("the other instance's answer: %v", got)
+	}
+	var inc *IncompleteError
+	if !errors.As(err, &inc) || fmt.Sprint(inc.Missing) != "[0]" {
+		t.Errorf("the shard whose handler failed is not missing: %v", err)
+	}
+}
+
+// Shards that nobody says to hold are waited for less long than those whose holder is silent.
+func TestUnclaimedShardsAreNotWaitedFor(t *testing.T) {
+	hurry(t)
+	quiet = time.Minute
+	nc := connect(t, 1)[0]
+	handle(t, service(t, nc, "a"), "hosts", []int{0}, hosts([]int{0}, 1))
+	err := Gather(t.Context(), nc, "x", "hosts", nil, 2, counting(map[int]int{}))
+	if !errors.Is(err, ErrIncomplete) {
+		t.Errorf("%v", err)
+	}
+}
+
+// When all handlers fail, for a request that makes no sense for example, their word is
+// all there is to say.
+func TestAllHandlersFail(t *testing.T) {
+	nc := connect(t, 1)[0]
+	bad := func(context.Context, []byte, func(any) error) error { return errors.New("no such thing") }
+	handle(t, service(t, nc, "a"), "hosts", []int{0}, bad)
+	handle(t, service(t, nc, "b"), "hosts", []int{1}, bad)
+	err := Gather(t.Context(), nc, "x", "hosts", nil, 2, counting(map[int]int{}))
+	if err == nil || errors.Is(err, ErrIncomplete) || !strings.Contains(err.Error(), "no such thing") {
+		t.Errorf("%v", err)
 	}
 }
 

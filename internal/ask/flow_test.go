@@ -88,7 +88,7 @@ func waitFor(t *testing.T, ended <-chan error, want error) {
 		if !errors.Is(err, want) {
 			t.Errorf("the handler's send ended with %v, want %v", err, want)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the handler goes on")
 	}
 }

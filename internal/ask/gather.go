@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -15,14 +16,17 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Gather asks question of every service of the crawl and calls each, in the caller's goroutine, for every object of
-// their answers, in no particular order between instances. raw is each's only until it returns.
+// Gather asks question of every service of the crawl and calls each, in the caller's goroutine,
+// for every object of their answers, in no particular order between instances. raw is each's
+// only until it returns.
 //
-// It returns nil when every shard from 0 to shards-1 was answered for. When nothing more comes (4 s of silence) or ctx
-// ends before that, the error is an IncompleteError and what came stays valid; a shard that changes hands meanwhile may
-// be answered for twice, or not at all. With shards 0, all who answer within that time are heard. An error of each ends
-// it and is returned as it is; errors of handlers come joined, once all have answered; ErrNobody means that no service
-// listens.
+// It returns nil when every shard from 0 to shards-1 was answered for. The error is an
+// IncompleteError, joined with the handlers' errors, when nothing more comes (4 s of silence; 1 s
+// when nobody says that it holds what is missing), when ctx ends before that, or when a handler
+// failed. What came stays valid. A shard that changes hands meanwhile may be answered for twice, or
+// not at all. When every shard's handler failed, their errors come alone. With shards 0, all who
+// answer within that time are heard. An error of each ends it and is returned as it is. ErrNobody
+// means that no service listens.
 func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question string, req any, shards int, each func(raw json.RawMessage) error) error {
 	var data bytes.Buffer
 	enc := json.NewEncoder(&data)
@@ -47,12 +51,13 @@ func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question strin
 	if err := nc.PublishRequest(name.Query(question), sub.Subject, bytes.TrimSpace(data.Bytes())); err != nil {
 		return fmt.Errorf("ask %q: %w", question, err)
 	}
-	g := &gathering{nc: nc, question: question, each: each, missing: map[int]bool{}, shards: shards}
+	g := &gathering{nc: nc, question: question, each: each, missing: map[int]bool{}, failed: map[int]bool{}, claimed: map[int]bool{}, shards: shards}
 	for k := range shards {
 		g.missing[k] = true
 	}
+	asked := time.Now()
 	for shards == 0 || len(g.missing) > 0 {
-		m, err := next(ctx, answers)
+		m, err := next(ctx, answers, g.patience(time.Since(asked)))
 		if err != nil {
 			return g.ended(err)
 		}
@@ -63,14 +68,16 @@ func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question strin
 			return err
 		}
 	}
-	return errors.Join(g.errs...)
+	return g.ended(nil)
 }
 
 type gathering struct {
 	nc       *nats.Conn
 	question string
 	each     func(json.RawMessage) error
-	missing  map[int]bool
+	missing  map[int]bool // shards nobody has answered for yet
+	claimed  map[int]bool // shards an instance has said it would answer for
+	failed   map[int]bool // shards whose handler failed, and that nobody else has answered for
 	shards   int
 	errs     []error
 }
@@ -78,9 +85,22 @@ type gathering struct {
 // errQuiet: nothing came for a while.
 var errQuiet = errors.New("no answer")
 
-// next waits for a message, not longer than the quiet time.
-func next(ctx context.Context, answers <-chan *nats.Msg) (*nats.Msg, error) {
-	t := time.NewTimer(quiet)
+// patience is how much longer to wait for a message, so long after the question was asked.
+func (g *gathering) patience(asked time.Duration) time.Duration {
+	if g.shards == 0 {
+		return quiet
+	}
+	for k := range g.missing {
+		if g.claimed[k] {
+			return quiet
+		}
+	}
+	return min(quiet, max(0, unclaimed-asked))
+}
+
+// next waits for a message, at most so long.
+func next(ctx context.Context, answers <-chan *nats.Msg, patience time.Duration) (*nats.Msg, error) {
+	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {
 	case m := <-answers:
@@ -100,17 +120,38 @@ func (g *gathering) take(m *nats.Msg) error {
 			return err
 		}
 		_ = g.nc.Publish(m.Reply, nil)
+	case kindAlive:
+		for k := range shardsOf(m) {
+			g.claimed[k] = true
+		}
 	case kindFinal:
-		if text := m.Header.Get(headerError); text != "" {
+		text := m.Header.Get(headerError)
+		if text != "" {
 			g.errs = append(g.errs, fmt.Errorf("%s: %s: %s", g.question, m.Header.Get(headerFrom), text))
 		}
-		for k := range strings.SplitSeq(m.Header.Get(headerShards), ",") {
-			if n, err := strconv.Atoi(k); err == nil {
-				delete(g.missing, n)
+		for k := range shardsOf(m) {
+			switch {
+			case text == "":
+				delete(g.missing, k)
+				delete(g.failed, k)
+			case g.missing[k]:
+				delete(g.missing, k)
+				g.failed[k] = true
 			}
 		}
 	}
 	return nil
+}
+
+// shardsOf reads the shards that a message names.
+func shardsOf(m *nats.Msg) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for s := range strings.SplitSeq(m.Header.Get(headerShards), ",") {
+			if k, err := strconv.Atoi(s); err == nil && !yield(k) {
+				return
+			}
+		}
+	}
 }
 
 func (g *gathering) part(data []byte) error {
@@ -124,22 +165,25 @@ func (g *gathering) part(data []byte) error {
 	return nil
 }
 
-// ended makes the error of an answer that stopped short.
+// ended makes the error of an answer, nil when it is whole. cause is why waiting stopped early.
 func (g *gathering) ended(cause error) error {
 	if errors.Is(cause, errQuiet) {
 		cause = nil
 	}
-	if g.nc.IsClosed() {
-		cause = nats.ErrConnectionClosed
-	}
-	if g.shards == 0 && cause == nil {
-		return errors.Join(g.errs...)
-	}
 	e := &IncompleteError{Question: g.question, Shards: g.shards, Cause: cause}
 	for k := range g.shards {
-		if g.missing[k] {
+		if g.missing[k] || g.failed[k] {
 			e.Missing = append(e.Missing, k)
 		}
+	}
+	if (g.shards == 0 || len(g.missing) > 0) && g.nc.IsClosed() {
+		e.Cause = nats.ErrConnectionClosed
+	}
+	switch {
+	case g.shards > 0 && len(e.Missing) == 0:
+		return nil // a handler that failed did so for shards that another instance has answered for
+	case e.Cause == nil && len(g.failed) == g.shards:
+		return errors.Join(g.errs...) // nothing came that could be called a part of an answer
 	}
 	return errors.Join(append(g.errs, e)...)
 }

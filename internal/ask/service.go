@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -23,11 +24,30 @@ const (
 
 const flushWithin = 10 * time.Second
 
-// Handler answers one question. It calls send for every object of the answer, from one goroutine; send's error means
-// that the asker has gone, and should be returned. ctx ends when the asker goes or the service stops.
+// Handler answers one question. It calls send for every object of the answer, from one goroutine;
+// send's error means that the asker has gone, and should be returned. ctx ends when the asker goes
+// or the service stops.
 type Handler func(ctx context.Context, req []byte, send func(v any) error) error
 
-// Service is one instance's end: what questions it answers. `nats micro` lists it with its statistics.
+// Handlers are the questions that somebody answers, by name. The same set answers over NATS
+// (Service.HandleAll) and directly, with a function that takes each object as it is for send.
+type Handlers map[string]Handler
+
+// Ask has a question answered here, without NATS.
+func (h Handlers) Ask(ctx context.Context, question string, req any, send func(v any) error) error {
+	answer, ok := h[question]
+	if !ok {
+		return fmt.Errorf("%w: the question %q is not known here", ErrNobody, question)
+	}
+	data, err := json.Marshal(req)
+	if err != nil {
+		return fmt.Errorf("ask %q: %w", question, err)
+	}
+	return answer(ctx, data, send)
+}
+
+// Service is one instance's end: what questions it answers. `nats micro` lists it
+// with its statistics.
 type Service struct {
 	nc   *nats.Conn
 	name crawl.Names
@@ -49,8 +69,8 @@ var (
 	semver    = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$`)
 )
 
-// NewService announces an instance of role ("frontier", "indexer") in a crawl. version is for people; one that is no
-// plain semantic version is shown as 0.0.0 with the word itself beside it.
+// NewService announces an instance of role ("frontier", "indexer") in a crawl. version is for
+// people; one that is no plain semantic version is shown as 0.0.0 with the word itself beside it.
 func NewService(nc *nats.Conn, name crawl.Names, role, instance, version string) (*Service, error) {
 	v := strings.TrimPrefix(version, "v")
 	if !semver.MatchString(v) {
@@ -76,8 +96,9 @@ func NewService(nc *nats.Conn, name crawl.Names, role, instance, version string)
 	return s, nil
 }
 
-// Handle answers question from now on. shards tells which shards the instance holds; the answer counts for those held
-// both before and after h ran. h runs in a goroutine of its own for every question.
+// Handle answers question from now on. shards tells which shards the instance holds; the
+// answer counts for those held both before and after h ran. h runs in a goroutine of its own
+// for every question.
 func (s *Service) Handle(question string, shards func() []int, h Handler) error {
 	err := s.svc.AddEndpoint(notInName.ReplaceAllString(question, "_"), micro.HandlerFunc(func(r micro.Request) {
 		select {
@@ -104,6 +125,16 @@ func (s *Service) Handle(question string, shards func() []int, h Handler) error 
 	return nil
 }
 
+// HandleAll is Handle for every question of a set.
+func (s *Service) HandleAll(shards func() []int, all Handlers) error {
+	for question, h := range all {
+		if err := s.Handle(question, shards, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Stop takes no more questions, ends the answers under way and waits for their handlers.
 func (s *Service) Stop() error {
 	s.mu.Lock()
@@ -116,7 +147,7 @@ func (s *Service) Stop() error {
 }
 
 func (s *Service) answer(r micro.Request, shards func() []int, h Handler) {
-	w, err := newWriter(s, r.Reply())
+	w, err := newWriter(s, r.Reply(), shards())
 	if err != nil {
 		return
 	}

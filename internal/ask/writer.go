@@ -28,7 +28,8 @@ type writer struct {
 	signs  sync.WaitGroup
 }
 
-func newWriter(s *Service, reply string) (*writer, error) {
+// newWriter begins an answer: the asker hears at once that these shards will be answered for.
+func newWriter(s *Service, reply string, shards []int) (*writer, error) {
 	if reply == "" {
 		return nil, errors.New("a question without a reply subject")
 	}
@@ -41,7 +42,8 @@ func newWriter(s *Service, reply string) (*writer, error) {
 	w.ctx, w.cancel = context.WithCancelCause(s.ctx)
 	var err error
 	w.acks, err = s.nc.Subscribe(s.nc.NewInbox(), func(m *nats.Msg) {
-		if string(m.Data) == stopWord || m.Header.Get("Status") == "503" { // 503: the asker's inbox is gone
+		// 503: the asker's inbox is gone
+		if string(m.Data) == stopWord || m.Header.Get("Status") == "503" {
 			w.cancel(errGone)
 			return
 		}
@@ -54,6 +56,10 @@ func newWriter(s *Service, reply string) (*writer, error) {
 		w.cancel(err)
 		return nil, err
 	}
+	m := w.message(kindAlive)
+	m.Reply = ""
+	m.Header[headerShards] = []string{joinShards(shards)}
+	_ = s.nc.PublishMsg(m) // when it is lost the asker is less patient
 	w.signs.Go(w.signOfLife)
 	return w, nil
 }

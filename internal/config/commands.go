@@ -35,9 +35,15 @@ func (a Admin) check(src *Source) error {
 type Fetch struct {
 	Visits  int  `key:"visits" usage:"visit ‹N› hosts at once" example:"256"`
 	MaxBody Size `key:"max-body" usage:"keep at most this ‹SIZE› of a page" example:"10MiB"`
+	// PageMemory bounds the memory that all large pages together take while they are fetched. A
+	// page that finds no room waits.
+	PageMemory Size `key:"page-memory" usage:"give large pages at most this ‹SIZE› of memory together; others wait" example:"256MiB"`
 }
 
-func newFetch() Fetch { return Fetch{Visits: 256, MaxBody: 10 << 20} }
+// leastPageMemory is enough for a single large page.
+const leastPageMemory = 32 << 20
+
+func newFetch() Fetch { return Fetch{Visits: 256, MaxBody: 10 << 20, PageMemory: 256 << 20} }
 
 func (f Fetch) check(src *Source) error {
 	switch {
@@ -45,11 +51,13 @@ func (f Fetch) check(src *Source) error {
 		return src.Refuse("visits", "must be 1 to 10000; use for example 256")
 	case f.MaxBody < 1<<10:
 		return src.Refuse("max-body", "is under 1KiB; use for example 10MiB")
+	case f.PageMemory < leastPageMemory:
+		return src.Refuse("page-memory", "is under 32MiB; use for example 256MiB")
 	}
 	return nil
 }
 
-// Crawl is what `curtsy crawl` goes by.
+// Crawl are the settings of `curtsy crawl`.
 type Crawl struct {
 	Dir     string `key:"dir" usage:"keep the crawl in ‹DIR›; the same again resumes it" example:"./curtsy-data"`
 	Seeds   string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
@@ -79,7 +87,7 @@ func (c *Crawl) check(src *Source) error {
 	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Fetch.check(src), c.Disk.check(src), c.Mail.check(src))
 }
 
-// Seed is what `curtsy seed` goes by: a crawl that others carry out.
+// Seed are the settings of `curtsy seed`, which submits a crawl that daemons carry out.
 type Seed struct {
 	Dir    string `key:"dir" usage:"without --nats: submit to the crawl that runs in ‹DIR›" example:"./curtsy-data"`
 	Seeds  string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
@@ -97,7 +105,7 @@ func (c *Seed) check(src *Source) error {
 	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src))
 }
 
-// Reader is what the commands go by that ask a crawl something, or tell it to stop.
+// Reader are the settings of the commands that ask a crawl something, or steer it.
 type Reader struct {
 	Dir    string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
 	Common `key:",squash"`
@@ -109,7 +117,7 @@ func NewReader() *Reader { return &Reader{Common: newCommon(), NATS: newNATS(), 
 
 func (c *Reader) check(src *Source) error { return errors.Join(c.Common.check(src), c.NATS.check(src)) }
 
-// Demo is what `curtsy demo` goes by.
+// Demo are the settings of `curtsy demo`.
 type Demo struct {
 	Common `key:",squash"`
 	Admin  `key:",squash"`
@@ -125,7 +133,7 @@ func NewDemo() *Demo {
 
 func (c *Demo) check(src *Source) error { return errors.Join(c.Common.check(src), c.Admin.check(src)) }
 
-// Daemon is what all daemons take.
+// Daemon are the settings that all daemons have.
 type Daemon struct {
 	Common   `key:",squash"`
 	NATS     `key:",squash"`
@@ -147,7 +155,7 @@ func (c *Daemon) check(src *Source) error {
 	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Admin.check(src))
 }
 
-// Frontier is what cmd/frontier goes by.
+// Frontier are the settings of cmd/frontier.
 type Frontier struct {
 	Daemon     `key:",squash"`
 	Disk       `key:",squash"`
@@ -186,7 +194,7 @@ func (m Mail) check(src *Source) error {
 	return nil
 }
 
-// On reports whether reports are taken at all.
+// On reports whether any way of taking reports is configured.
 func (m Mail) On() bool { return m.UpdatesListen != "" || m.UpdatesMaildir != "" }
 
 // Disk is how a process that keeps files deals with a disk that fills up.
@@ -201,7 +209,7 @@ func (d Disk) check(src *Source) error {
 	return nil
 }
 
-// Fetcher is what cmd/fetcher goes by.
+// Fetcher are the settings of cmd/fetcher.
 type Fetcher struct {
 	Daemon `key:",squash"`
 	Fetch  `key:",squash"`
@@ -214,7 +222,7 @@ func (c *Fetcher) check(src *Source) error {
 	return errors.Join(c.Daemon.check(src), c.Fetch.check(src))
 }
 
-// Indexer is what cmd/indexer goes by.
+// Indexer are the settings of cmd/indexer.
 type Indexer struct {
 	Daemon       `key:",squash"`
 	Disk         `key:",squash"`
@@ -234,9 +242,9 @@ func (c *Indexer) check(src *Source) error {
 	return errors.Join(c.Daemon.check(src), c.Disk.check(src))
 }
 
-// Download is what `curtsy datasets get` goes by.
+// Download are the settings of `curtsy datasets get`.
 type Download struct {
-	// Its --dir is where files go; the setting is the same as everywhere.
+	// On the command line this is --data, because --dir says where the files go.
 	Dir      string        `key:"dir" flag:"data" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
 	MaxSize  Size          `key:"max-size" usage:"get no file larger than this ‹SIZE› (0: no limit)" example:"10GiB"`
 	MaxTotal Size          `key:"max-total" usage:"get no more than this ‹SIZE› in all (0: no limit)" example:"100GiB"`
@@ -263,5 +271,5 @@ func (c *Download) check(src *Source) error {
 	return errors.Join(c.Disk.check(src), c.Common.check(src), c.NATS.check(src))
 }
 
-// Reader is what finding the crawl goes by.
+// Reader are the settings that find the crawl.
 func (c *Download) Reader() *Reader { return &Reader{Dir: c.Dir, Common: c.Common, NATS: c.NATS} }

@@ -10,11 +10,11 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// Common is what every command takes.
+// Common are the settings that every command has.
 type Common struct {
 	Config    string `key:"config" usage:"read settings from ‹FILE› (YAML)" example:"curtsy.yaml"`
-	LogLevel  string `key:"log-level" usage:"least ‹LEVEL› logged on standard error: debug, info, warn, error" example:"info"`
-	LogFormat string `key:"log-format" usage:"‹FORM› of the log: json, text, or auto (text on a terminal)" example:"json"`
+	LogLevel  string `key:"log-level" usage:"least ‹LEVEL› logged on standard error: {}" choices:"debug info warn error" example:"info"`
+	LogFormat string `key:"log-format" usage:"‹FORM› of the log: {} (text on a terminal)" choices:"json text auto" example:"json"`
 }
 
 func newCommon() Common { return Common{LogLevel: "info", LogFormat: "auto"} }
@@ -22,33 +22,32 @@ func newCommon() Common { return Common{LogLevel: "info", LogFormat: "auto"} }
 func (c Common) check(src *Source) error {
 	var l slog.Level
 	if l.UnmarshalText([]byte(c.LogLevel)) != nil {
-		return src.Refuse("log-level", "is not a level; use debug, info, warn or error")
+		// slog accepts other spellings, such as INFO
+		return src.refuseOther("log-level", "is not a level")
 	}
-	switch c.LogFormat {
-	case "auto", "json", "text":
-		return nil
-	}
-	return src.Refuse("log-format", "is not a form; use auto, json or text")
+	return src.refuseOther("log-format", "is not a form")
 }
 
-// Logger is the log of the process: JSON, or text where a person looks. Package log writes there too from then on.
+// Logger makes the log of the process: JSON, or text on a terminal. From then on package
+// log writes there too.
 func (c Common) Logger(stderr io.Writer) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		level = slog.LevelInfo // refused by check; a caller that did not check gets the default
+		level = slog.LevelInfo // check refuses this; a caller that did not check gets the default
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	var h slog.Handler = slog.NewJSONHandler(stderr, opts)
 	if c.LogFormat == "text" || c.LogFormat == "auto" && Terminal(stderr) {
 		h = slog.NewTextHandler(stderr, opts)
 	}
-	// What libraries write with package log may quote a server's bytes: it goes the same way, at the level of details.
+	// Libraries that use package log may quote a server's bytes. Their lines go the same
+	// way, at level debug.
 	log.SetFlags(0)
 	log.SetOutput(slog.NewLogLogger(h, slog.LevelDebug).Writer())
 	return slog.New(h)
 }
 
-// Terminal reports whether w shows on a terminal: by being one, or by saying so with a method of this name.
+// Terminal reports whether w is a terminal, or says so by a method of this name.
 func Terminal(w io.Writer) bool {
 	switch w := w.(type) {
 	case *os.File:

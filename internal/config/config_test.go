@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -219,7 +220,7 @@ func TestSpecKeepsWhatIsNotGiven(t *testing.T) {
 	}
 }
 
-// Who counts links from the seeds gets no pages at no distance from them unless he asks for them.
+// With a limit on the depth there are no sitemaps, whose pages have no depth, unless asked for.
 func TestSitemapsAndDepth(t *testing.T) {
 	for _, tt := range []struct {
 		args string
@@ -238,6 +239,40 @@ func TestSitemapsAndDepth(t *testing.T) {
 		if s := c.Plan.Spec(&crawl.Spec{Sitemaps: true, MaxDepth: 2}, src.Given); s.Sitemaps == strings.Contains(tt.args, "=false") {
 			t.Errorf("%s, given to a crawl that reads sitemaps: %v", tt.args, s.Sitemaps)
 		}
+	}
+}
+
+// What a setting with a choice of words refuses, and what its help says, are of one list.
+func TestChoices(t *testing.T) {
+	n := 0
+	for _, c := range []func() any{
+		func() any { return NewCrawl() }, func() any { return NewReader() }, func() any { return NewRUP() }, func() any { return NewRupd() },
+	} {
+		for _, f := range fieldsOf(c()) {
+			if len(f.choices) == 0 {
+				continue
+			}
+			n++
+			if !strings.Contains(f.usage, orWords(f.choices)) || strings.Contains(f.usage, "{}") {
+				t.Errorf("%s: help says %q", f.key, f.usage)
+			}
+			if !slices.Contains(f.choices, f.text()) && f.text() != "" {
+				t.Errorf("%s: the default %q is no choice", f.key, f.text())
+			}
+			for _, word := range append([]string{"nosuch"}, f.choices...) {
+				args := []string{"--" + f.flag, word}
+				if _, rupd := c().(*Rupd); rupd {
+					args = append(args, "--base", "https://www.a.test/", "--mail-from", "rup@a.test")
+				}
+				_, err := load(t, c(), args...)
+				if word != "nosuch" && err != nil || word == "nosuch" && (err == nil || !strings.Contains(err.Error(), orWords(f.choices))) {
+					t.Errorf("--%s %s: %v", f.flag, word, err)
+				}
+			}
+		}
+	}
+	if n < 8 {
+		t.Errorf("only %d settings have choices", n)
 	}
 }
 

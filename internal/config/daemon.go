@@ -10,16 +10,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Options says what a daemon of a kind that keeps its state in dir ("" for none) is to do.
+// Options are the options of a daemon of a kind that keeps its state in dir ("" for none).
 func (c *Daemon) Options(kind, dir string, stderr io.Writer) service.DaemonOptions {
+	q := c.NATS.Queue("curtsy " + kind)
+	q.Inbox = kind // so that a server can let each role read only its own answers
 	return service.DaemonOptions{
 		Kind: kind, Instance: cmp.Or(c.Instance, service.InstanceName(kind, dir)), Crawl: c.Crawl,
-		Queue: c.NATS.Queue("curtsy " + kind), Listen: c.Listen, Log: c.Logger(stderr).With("kind", kind),
+		Queue: q, Listen: c.Listen, Log: c.Logger(stderr).With("kind", kind),
 	}
 }
 
-// Parse fills the struct that into points to for a command without subcommands. Asked for help, it prints that and returns
-// pflag.ErrHelp.
+// Parse fills the struct that into points to, for a command without subcommands. If help is asked
+// for, it prints the help and returns pflag.ErrHelp.
 func Parse(name string, into any, args []string, stderr io.Writer) error {
 	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	synopsis := "--nats URL --crawl NAME [flags]"
@@ -42,8 +44,8 @@ func Parse(name string, into any, args []string, stderr io.Writer) error {
 	return src.Load()
 }
 
-// Exit prints what ended a daemon and returns its exit code: 0 for a clean end, 1 for a failure, 2 for what the operator
-// should write otherwise.
+// Exit prints the error that ended a daemon and returns the exit code: 0 for a clean end, 1 for a
+// failure, 2 for what the operator must write differently.
 func Exit(name string, err error, stderr io.Writer) int {
 	if err == nil || errors.Is(err, pflag.ErrHelp) {
 		return 0

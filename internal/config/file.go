@@ -19,8 +19,8 @@ type file struct {
 	lines  map[string]int // where each key stands
 }
 
-// readFile reads a configuration file and refuses keys that no command knows. The YAML is read here and not by viper,
-// which forgets lines and spelling.
+// readFile reads a configuration file and refuses keys that no command knows. The YAML is read here
+// and not by viper, which drops line numbers and the spelling of values.
 func readFile(name string) (*file, error) {
 	body, err := os.ReadFile(name)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *file) add(k, val *yaml.Node, known []string) error {
 		return nil // "key:" alone says nothing
 	}
 	if val.Kind == yaml.ScalarNode {
-		v = val.Value // as written: 010, yes and 1e3 stay what they look like
+		v = val.Value // as written: 010, yes and 1e3 keep their spelling
 	}
 	f.lines[key], f.values[key] = k.Line, v
 	return nil
@@ -91,7 +91,7 @@ func (f *file) settings(fields []field) map[string]any {
 			continue
 		}
 		if one, ok := v.(string); ok && fd.value.Type() == reflect.TypeFor[[]string]() {
-			v = []any{one} // a list of one, which may hold blanks
+			v = []any{one} // a list of one, whose text may hold blanks
 		}
 		m[fd.key] = v
 	}

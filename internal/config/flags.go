@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// textFlag is a flag that keeps what was typed, once that is known to be readable: the struct itself is filled
-// from all sources at once, by Load.
+// textFlag is a flag that keeps the text that was typed, once it is known to be readable. Load
+// fills the struct later, from all sources at once.
 type textFlag struct {
 	text  string
 	kind  string
@@ -42,7 +42,8 @@ func register(flags *pflag.FlagSet, f field) {
 	}
 }
 
-// readable says whether text can be a value of f, and if not, what could.
+// readable returns nil if text can be a value of f, and otherwise an error that
+// names a value that can.
 func (f field) readable(text string) error {
 	var err error
 	switch v := reflect.New(f.value.Type()).Interface().(type) {
@@ -65,7 +66,7 @@ func (f field) readable(text string) error {
 	return nil
 }
 
-// try is a value that works.
+// try is a value that would be accepted.
 func (f field) try() string {
 	if f.example != "" {
 		return f.example

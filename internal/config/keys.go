@@ -9,18 +9,22 @@ import (
 	"time"
 )
 
-// field is one setting of a command: a struct field and what its tags say.
+// field is one setting of a command: a struct field and what its tags say, as in
 //
-//	MaxPages int64 `key:"max-pages" usage:"stop after ‹N› pages are stored (0: no limit)" example:"500"`
+//	MaxPages int64 `key:"max-pages" usage:"stop after ‹N› pages (0: no limit)" example:"500"`
 //
-// `flag:"-"` keeps a setting off the command line, `flag:"data"` gives its flag that name.
+// `choices:"day week month"` lists the only words that are accepted; errors, the {} in help, and
+// shell completion use it. `flag:"-"` makes a setting that has no flag, and `flag:"data"` gives
+// the flag another name.
 type field struct {
 	key, usage, example string
+	choices             []string      // none: any value
 	flag                string        // "": none
 	value               reflect.Value // of the struct to fill
 }
 
-// tagName is the struct tag that names a setting; `key:",squash"` takes in the settings of an embedded struct.
+// tagName is the struct tag that names a setting; `key:",squash"` takes in the settings of
+// an embedded struct.
 const tagName = "key"
 
 // fieldsOf lists the settings of the struct that into points to, embedded ones included.
@@ -42,13 +46,15 @@ func appendFields(fs []field, v reflect.Value) []field {
 			if flag == "-" {
 				flag = ""
 			}
-			fs = append(fs, field{key: key, usage: sf.Tag.Get("usage"), example: sf.Tag.Get("example"), flag: flag, value: v.Field(i)})
+			choices := strings.Fields(sf.Tag.Get("choices"))
+			usage := strings.ReplaceAll(sf.Tag.Get("usage"), "{}", orWords(choices))
+			fs = append(fs, field{key: key, usage: usage, example: sf.Tag.Get("example"), choices: choices, flag: flag, value: v.Field(i)})
 		}
 	}
 	return fs
 }
 
-// commands are all the structs a file or an environment may be meant for.
+// commands are the structs of all commands that a file or an environment may be meant for.
 func commands() []any {
 	return []any{NewCrawl(), NewSeed(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer(), NewDownload(), NewRUP(), NewRupd()}
 }
@@ -65,12 +71,31 @@ func Keys() []string {
 	return slices.Compact(keys)
 }
 
+// choicesOf are the words accepted for key in the struct into points to.
+func choicesOf(into any, key string) []string {
+	for _, f := range fieldsOf(into) {
+		if f.key == key {
+			return f.choices
+		}
+	}
+	return nil
+}
+
+// orWords lists words as a sentence does: a, b or c.
+func orWords(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
 // envName is the variable that sets key.
 func envName(key string) string {
 	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 }
 
-// text is a setting's value as a person would write it.
+// text is a setting's value as a person would type it.
 func (f field) text() string {
 	switch v := f.value.Interface().(type) {
 	case time.Duration:
@@ -84,7 +109,8 @@ func (f field) text() string {
 	}
 }
 
-// shortDuration drops the "0s" that time.Duration.String leaves at the end of whole minutes and hours.
+// shortDuration drops the "0s" that time.Duration.String leaves at the end of
+// whole minutes and hours.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -96,19 +122,19 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-// Nearest is the candidate most like name, or "" when none is like it.
+// Nearest is the candidate most like name, or "" when none is similar.
 func Nearest(name string, candidates []string) string {
 	best, least := "", len(name)/3+2
 	for _, c := range candidates {
-		if d := distance(name, c); d < least {
+		if d := Distance(name, c); d < least {
 			best, least = c, d
 		}
 	}
 	return best
 }
 
-// distance counts the letters to insert, delete or replace to make b of a.
-func distance(a, b string) int {
+// Distance counts the letters to insert, delete or replace to turn a into b.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,19 +14,20 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Plan is what becomes the crawl's Spec: what to crawl, as whom, and how fast.
+// Plan are the settings that become the crawl's Spec: what to crawl, as whom, and how fast.
 type Plan struct {
 	Contact         string        `key:"contact" usage:"‹MAIL-OR-URL› by which a webmaster reaches you; it goes into the User-Agent" example:"me@example.org"`
 	Agent           string        `key:"agent" usage:"product ‹TOKEN› that robots.txt knows us by" example:"curtsy"`
 	Delay           time.Duration `key:"delay" usage:"least ‹TIME› between a response of a host and the next request to it" example:"1s"`
 	Hurry           []string      `key:"hurry" usage:"‹HOST› of your own, for which a delay under 1s holds as well (repeatable)" example:"docs.example.org"`
-	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: page, prefix, host, domain or any" example:"domain"`
+	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: {}" choices:"page prefix host domain any" example:"domain"`
 	Include         []string      `key:"include" usage:"crawl only URLs that match one of these ‹RE› (repeatable)" example:"/docs/"`
 	Exclude         []string      `key:"exclude" usage:"crawl no URL that matches one of these ‹RE› (repeatable)" example:"[?&]print="`
 	MaxPages        int64         `key:"max-pages" usage:"stop when ‹N› pages are stored (0: no limit)" example:"500"`
 	MaxBytes        Size          `key:"max-bytes" usage:"stop when this ‹SIZE› of page bodies was read (0: no limit)" example:"1GiB"`
 	MaxDepth        int           `key:"max-depth" usage:"follow at most ‹N› links from a seed (-1: no limit)" example:"3"`
 	MaxPagesPerHost int64         `key:"max-pages-per-host" usage:"store at most ‹N› pages of a host (0: no limit)" example:"1000"`
+	MaxHosts        int64         `key:"max-hosts-per-domain" usage:"take in ‹N› names of a registered domain, and one more for each page stored of it" example:"1000"`
 	HoldMax         time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹TIME›" example:"10m"`
 	AllowPrivate    bool          `key:"allow-private" usage:"dial private and loopback addresses as well"`
 	Resolve         []string      `key:"resolve" usage:"dial ADDR for HOST: ‹HOST=ADDR›, *.suffix allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
@@ -37,7 +37,8 @@ type Plan struct {
 	RecrawlMax      time.Duration `key:"recrawl-max" usage:"with --recrawl: ask for a page again after this ‹TIME› at the latest" example:"720h"`
 	Updates         bool          `key:"updates" usage:"with --recrawl: let sites tell what changed (/rupinfo.txt)"`
 	UpdatesMail     string        `key:"updates-mail" usage:"have sites mail what changed to addresses made of this ‹ADDRESS› (empty: ask them)" example:"curtsy@crawler.example"`
-	UpdatesLatency  string        `key:"updates-latency" usage:"how often sites are to tell, if they offer that ‹UNIT›: day, week or month (empty: as often as they offer)" example:"week"`
+	UpdatesLatency  string        `key:"updates-latency" usage:"how often sites are to tell, if they offer that ‹UNIT›: {} (empty: as often as they offer)" choices:"day week month" example:"week"`
+	SecurityTxt     bool          `key:"security-txt" usage:"ask sites whom to tell of security problems (/.well-known/security.txt)"`
 	Search          bool          `key:"search" usage:"index the text of pages for curtsy search"`
 	Shards          int           `key:"shards" usage:"create the crawl with ‹N› shards, for good (0: 4 embedded, 16 with --nats)" example:"16"`
 }
@@ -47,12 +48,12 @@ const crawlDefault = crawl.DefaultName
 func crawlName(name string) error { return crawl.CheckName(name) }
 
 func newPlan() Plan {
-	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Minute, Search: true, Sitemaps: true, Updates: true,
+	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, MaxHosts: crawl.DefaultMaxHosts, HoldMax: 10 * time.Minute, Search: true, Sitemaps: true, Updates: true,
 		RecrawlMin: crawl.DefaultRecrawlMin, RecrawlMax: crawl.DefaultRecrawlMax}
 }
 
 // Scopes are the words --scope takes, narrowest first.
-var Scopes = []string{"page", "prefix", "host", "domain", "any"}
+var Scopes = choicesOf(&Plan{}, "scope")
 
 var tokenRE = regexp.MustCompile(`^[A-Za-z_-]+$`)
 
@@ -67,26 +68,28 @@ func (p Plan) check(src *Source) error {
 		return src.Refuse("hold-max", "is negative; use for example 10m")
 	case !tokenRE.MatchString(p.Agent):
 		return src.Refuse("agent", "is no product token; use letters, '-' and '_' only, for example curtsy")
-	case !slices.Contains(Scopes, p.Scope):
-		hint := ""
-		if n := Nearest(p.Scope, Scopes); n != "" {
-			hint = " (did you mean " + n + "?)"
-		}
-		return src.Refuse("scope", "is no scope; use page, prefix, host, domain or any"+hint)
 	case p.MaxPages < 0:
 		return src.Refuse("max-pages", "is negative; use for example 500, or 0 for no limit")
 	case p.MaxPagesPerHost < 0:
 		return src.Refuse("max-pages-per-host", "is negative; use for example 1000, or 0 for no limit")
+	case p.MaxHosts < 1:
+		return src.Refuse("max-hosts-per-domain", "is less than 1; use for example 1000")
 	case p.MaxDepth < -1:
 		return src.Refuse("max-depth", "is below -1; use for example 3, or -1 for no limit")
 	case p.RecrawlMin <= 0:
 		return src.Refuse("recrawl-min", "must be over 0; use for example 1h")
 	case p.RecrawlMax < p.RecrawlMin:
 		return src.Refuse("recrawl-max", "is less than recrawl-min; use for example 720h")
-	case p.UpdatesLatency != "" && !slices.Contains([]string{"day", "week", "month"}, p.UpdatesLatency):
-		return src.Refuse("updates-latency", "is neither day, week nor month; use for example week, or leave it empty")
 	case p.Shards < 0 || p.Shards > crawl.MaxShards:
 		return src.Refuse("shards", "must be 1 to 256, or 0 for the default; use for example 16")
+	}
+	if err := src.refuseOther("scope", "is no scope"); err != nil {
+		return err
+	}
+	if p.UpdatesLatency != "" {
+		if err := src.refuseOther("updates-latency", "is no unit"); err != nil {
+			return err
+		}
 	}
 	if p.UpdatesMail != "" {
 		if err := updates.CheckMailbox(p.UpdatesMail); err != nil {
@@ -127,8 +130,9 @@ func checkResolve(src *Source, list []string) error {
 	return nil
 }
 
-// contactable tells a contact someone could use from a slip of the fingers. It goes into a comment of the User-Agent, which
-// blanks and parentheses would break.
+// contactable reports whether somebody could use this contact, or whether it is a slip of
+// the fingers. The contact goes into a comment of the User-Agent, which blanks and
+// parentheses would break.
 func contactable(s string) bool {
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '(' || r == ')' }) {
 		return false
@@ -153,8 +157,9 @@ func resolvable(r string) bool {
 	return err == nil
 }
 
-// Spec is the crawl that the plan describes. With old, the crawl that is there already, only what given reports as set
-// replaces what old says; name and number of shards stay whatever is given.
+// Spec is the crawl that the plan describes. old is the spec of a crawl that exists already:
+// then only settings that given reports as set replace what old says, and name and number of
+// shards always stay.
 func (p Plan) Spec(old *crawl.Spec, given func(key string) bool) crawl.Spec {
 	var s crawl.Spec
 	if old != nil {
@@ -176,10 +181,12 @@ func (p Plan) Spec(old *crawl.Spec, given func(key string) bool) crawl.Spec {
 	set("max-bytes", func() { s.MaxBytes = int64(p.MaxBytes) })
 	set("max-depth", func() { s.MaxDepth = p.MaxDepth })
 	set("max-pages-per-host", func() { s.MaxPagesPerHost = p.MaxPagesPerHost })
+	set("max-hosts-per-domain", func() { s.MaxHosts = p.MaxHosts })
 	set("hold-max", func() { s.HoldMax = p.HoldMax })
 	set("allow-private", func() { s.AllowPrivate = p.AllowPrivate })
 	set("resolve", func() { s.Resolve = p.Resolve })
-	// Who counts links from the seeds does not ask for pages that no link need lead to.
+	// With a limit on the depth sitemaps are off unless asked for: what they name is at no known
+	// distance from a seed.
 	set("sitemaps", func() { s.Sitemaps = p.Sitemaps && (s.MaxDepth < 0 || given("sitemaps")) })
 	set("recrawl", func() { s.Recrawl = p.Recrawl })
 	set("recrawl-min", func() { s.RecrawlMin = p.RecrawlMin })
@@ -187,6 +194,7 @@ func (p Plan) Spec(old *crawl.Spec, given func(key string) bool) crawl.Spec {
 	set("updates", func() { s.Updates = p.Updates })
 	set("updates-mail", func() { s.UpdatesMail = p.UpdatesMail })
 	set("updates-latency", func() { s.UpdatesLatency = p.UpdatesLatency })
+	set("security-txt", func() { s.SecurityTxt = p.SecurityTxt })
 	set("search", func() { s.Search = p.Search })
 	return s
 }

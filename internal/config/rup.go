@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// RUP is what `curtsy rup` goes by: who asks a site, and the key it gave.
+// RUP are the settings of `curtsy rup`: who asks a site, and the key that the site gave.
 type RUP struct {
 	Contact      string   `key:"contact" usage:"‹MAIL-OR-URL› by which a webmaster reaches you; it goes into the User-Agent" example:"me@example.org"`
 	AllowPrivate bool     `key:"allow-private" usage:"dial private and loopback addresses as well"`

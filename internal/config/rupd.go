@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// Rupd is what cmd/rupd goes by.
+// Rupd are the settings of cmd/rupd.
 type Rupd struct {
 	Root   string   `key:"root" usage:"watch the document root ‹DIR›" example:"/var/www/html"`
 	Base   string   `key:"base" usage:"‹URL› at which the document root is served" example:"https://www.example.org/"`
@@ -34,7 +33,7 @@ type Rupd struct {
 	IncludeOnly []string `key:"offer-include-only" usage:"let robots ask for nothing but what matches this ‹REGEXP›; .* offers any" example:".*"`
 	Span        string   `key:"max-query-span" usage:"answer queries about the last ‹SPAN›, or none" example:"30-day"`
 
-	Confirm          bool `key:"confirm" usage:"ask an address by mail before reports go to it"`
+	Confirm          bool `key:"confirm" usage:"ask an address by mail before reports go to it; =false mails them to whom a stranger names"`
 	MaxRegistrations int  `key:"max-registrations" usage:"register at most ‹N› robots" example:"1000"`
 	PerDomain        int  `key:"max-per-domain" usage:"register at most ‹N› robots with addresses in one domain" example:"20"`
 	RegisterPerHour  int  `key:"registers-per-hour" usage:"accept ‹N› Register requests an hour from one client" example:"10"`
@@ -42,7 +41,7 @@ type Rupd struct {
 
 	From         string `key:"mail-from" usage:"send reports from ‹ADDRESS›; bounces go there" example:"rup@www.example.org"`
 	Relay        string `key:"smtp" usage:"send mails through the relay at ‹HOST:PORT›" example:"mail.example.org:587"`
-	SMTPTLS      string `key:"smtp-tls" usage:"‹HOW› the connection to the relay is encrypted: starttls, tls, none" example:"starttls"`
+	SMTPTLS      string `key:"smtp-tls" usage:"‹HOW› the connection to the relay is encrypted: {}" choices:"starttls tls none" example:"starttls"`
 	User         string `key:"smtp-user" usage:"‹USER› to authenticate to the relay as" example:"rup"`
 	Password     Secret `key:"smtp-password" flag:"-"`
 	PasswordFile string `key:"smtp-password-file" usage:"‹FILE› with the password for the relay" example:"/run/secrets/smtp"`
@@ -58,7 +57,7 @@ func NewRupd() *Rupd {
 		Root: "/var/www/html", Dir: "/var/lib/rupd", Index: "index.html", Ignore: site.DefaultIgnore(), Settle: 2 * time.Second, Scan: time.Hour,
 		Serve: "127.0.0.1:7870", CGI: "/rup", Proxies: []string{"127.0.0.1", "::1"},
 		Latency: []string{"day", "week", "month"}, Exclude: []string{".*"}, IncludeOnly: []string{".*"}, Span: "30-day",
-		MaxRegistrations: 1000, PerDomain: 20, RegisterPerHour: 10, IndexPerHour: 60,
+		Confirm: true, MaxRegistrations: 1000, PerDomain: 20, RegisterPerHour: 10, IndexPerHour: 60,
 		Relay: "127.0.0.1:25", SMTPTLS: "starttls", Admin: newAdmin(), Common: newCommon(),
 	}
 	c.Listen = "127.0.0.1:7871"
@@ -78,7 +77,6 @@ func (c *Rupd) check(src *Source) error {
 		{"settle", c.Settle <= 0 || c.Settle > time.Minute, "must be within 1ms and 1m; use for example 2s"},
 		{"scan-every", c.Scan < time.Second, "is under 1s; use for example 1h"},
 		{"latency", !units(c.Latency), "must be of day, week and month; use for example day"},
-		{"smtp-tls", !slices.Contains([]string{"starttls", "tls", "none"}, c.SMTPTLS), "is no way; use starttls, tls or none"},
 		{"max-registrations", c.MaxRegistrations < 1, "must be 1 or more; use for example 1000"},
 		{"max-per-domain", c.PerDomain < 1, "must be 1 or more; use for example 20"},
 		{"registers-per-hour", c.RegisterPerHour < 1, "must be 1 or more; use for example 10"},
@@ -87,6 +85,9 @@ func (c *Rupd) check(src *Source) error {
 		if v.bad {
 			return src.Refuse(v.key, v.say)
 		}
+	}
+	if err := src.refuseOther("smtp-tls", "is no way"); err != nil {
+		return err
 	}
 	if _, err := c.proxies(); err != nil {
 		return src.Refuse("trusted-proxy", "is no list of addresses or networks; use for example 127.0.0.1 or 10.0.0.0/8")
@@ -135,7 +136,7 @@ func (c *Rupd) span() (rup.Span, error) {
 	return rup.ParseSpan(c.Span)
 }
 
-// Site is what the Site is to do. The settings must have been loaded, and with that checked.
+// Site are the options of the Site. The settings must have been loaded, which checks them.
 func (c *Rupd) Site(stderr io.Writer) site.Options {
 	proxies, _ := c.proxies()
 	span, _ := c.span()
@@ -145,7 +146,7 @@ func (c *Rupd) Site(stderr io.Writer) site.Options {
 	}
 	return site.Options{
 		Root: c.Root, Base: c.Base, Dir: c.Dir, Robots: c.Robots, Index: c.Index, Ignore: c.Ignore, Settle: c.Settle, ScanEvery: c.Scan,
-		Serve: c.Serve, Proxies: proxies, Info: info, Confirm: c.Confirm,
+		Serve: c.Serve, Proxies: proxies, Info: info, Unasked: !c.Confirm,
 		MaxRegistrations: c.MaxRegistrations, PerDomain: c.PerDomain, RegisterPerHour: c.RegisterPerHour, IndexPerHour: c.IndexPerHour,
 		Mail: site.MailOptions{Relay: c.Relay, From: c.From, TLS: c.SMTPTLS, User: c.User, Password: string(c.Password), Hello: c.Hello},
 		Log:  c.Logger(stderr),

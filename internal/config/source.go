@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,18 +14,18 @@ import (
 	"github.com/spf13/viper"
 )
 
-// envPrefix begins the name of every variable that is meant for us.
+// envPrefix begins the name of each of our environment variables.
 const envPrefix = "CURTSY"
 
 // Error is an error in what the operator wrote; commands exit with 2 for it.
 type Error struct{ text string }
 
-// Error says what is wrong, where it came from, and what would do.
+// Error says what is wrong, where it was set, and what would be accepted.
 func (e *Error) Error() string { return e.text }
 
 func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// checker is a struct that knows which of its values make no sense.
+// checker is a struct that can tell which of its values make no sense.
 type checker interface{ check(*Source) error }
 
 // Source is where one command's settings come from.
@@ -35,11 +36,11 @@ type Source struct {
 	file   *file // nil: none was named
 }
 
-// Bind registers a flag for every setting of the struct that into points to, with the values it has now as defaults.
-// Load then fills it.
+// Bind registers a flag for every setting of the struct that into points to, with the values it has
+// now as defaults. Load then fills it.
 func Bind(flags *pflag.FlagSet, into any) *Source {
 	s := &Source{flags: flags, into: into, fields: fieldsOf(into)}
-	flags.SortFlags = false // the structs have what is asked for most first
+	flags.SortFlags = false // the structs list the most important settings first
 	for _, f := range s.fields {
 		if f.flag != "" {
 			register(flags, f)
@@ -48,7 +49,8 @@ func Bind(flags *pflag.FlagSet, into any) *Source {
 	return s
 }
 
-// Load fills the struct given to Bind from the parsed flags, the environment, the file and the defaults, and checks it.
+// Load fills the struct given to Bind from the parsed flags, the environment, the file and the
+// defaults, and checks it.
 func (s *Source) Load() error {
 	if err := checkEnviron(os.Environ()); err != nil {
 		return err
@@ -57,7 +59,8 @@ func (s *Source) Load() error {
 		// Keys hold dots nowhere yet, but a key that names a host would; "::" cannot stand in one.
 		viper.KeyDelimiter("::"),
 		viper.EnvKeyReplacer(strings.NewReplacer("::", "_", "-", "_")),
-		viper.ExperimentalBindStruct(), // so that keys without flag or default are looked up in the environment too
+		// so that keys without flag or default are looked up in the environment too
+		viper.ExperimentalBindStruct(),
 	)
 	v.SetEnvPrefix(envPrefix)
 	v.AutomaticEnv()
@@ -88,7 +91,8 @@ func (s *Source) Load() error {
 	return nil
 }
 
-// decode fills the struct. Should that fail, the fields are tried one by one to find the one to name.
+// decode fills the struct. If that fails, the fields are tried one by one to find the one
+// to name in the error.
 func (s *Source) decode(v *viper.Viper) error {
 	options := func(c *mapstructure.DecoderConfig) { c.TagName = tagName }
 	err := v.UnmarshalExact(s.into, viper.DecodeHook(hooks), options)
@@ -126,7 +130,8 @@ var hooks = mapstructure.ComposeDecodeHookFunc(
 	func(from, to reflect.Type, data any) (any, error) {
 		switch {
 		case to == reflect.TypeFor[time.Duration]() && from != to:
-			// A bare number in YAML would silently be nanoseconds: text goes through the same reading, and only 0 needs no unit.
+			// A bare number in YAML would silently be taken for nanoseconds. So numbers are read
+			// like text, and only 0 needs no unit.
 			return parseDuration(fmt.Sprint(data))
 		case to == reflect.TypeFor[Size]() && from != to:
 			var size Size
@@ -144,7 +149,7 @@ var hooks = mapstructure.ComposeDecodeHookFunc(
 // Given reports whether key was set by anyone: a flag, the environment or the file.
 func (s *Source) Given(key string) bool { return s.Origin(key) != "default" }
 
-// Origin says where the value of key came from, for errors.
+// Origin says where the value of key was set, for errors.
 func (s *Source) Origin(key string) string {
 	for _, f := range s.fields {
 		if f.key == key && f.flag != "" && s.flags.Lookup(f.flag).Changed {
@@ -162,7 +167,7 @@ func (s *Source) Origin(key string) string {
 	return "default"
 }
 
-// Refuse makes an error about the value of key: what is wrong with it, and what would do.
+// Refuse makes an error about the value of key: what is wrong with it, and what would be accepted.
 func (s *Source) Refuse(key, problem string) error {
 	for _, f := range s.fields {
 		if f.key == key {
@@ -172,7 +177,33 @@ func (s *Source) Refuse(key, problem string) error {
 	return refuse("%s: %s", key, problem)
 }
 
-// checkEnviron refuses variables that carry our prefix and mean nothing.
+// refuseOther refuses a value of key that is not one of its choices; what says what it is not.
+func (s *Source) refuseOther(key, what string) error {
+	for _, f := range s.fields {
+		if f.key != key || slices.Contains(f.choices, f.text()) {
+			continue
+		}
+		hint := ""
+		if n := Nearest(f.text(), f.choices); n != "" {
+			hint = " (did you mean " + n + "?)"
+		}
+		return s.Refuse(key, what+"; use "+orWords(f.choices)+hint)
+	}
+	return nil
+}
+
+// Choices lists the accepted words of all flags that take only certain words, by the flags' names.
+func (s *Source) Choices() map[string][]string {
+	all := map[string][]string{}
+	for _, f := range s.fields {
+		if f.flag != "" && len(f.choices) > 0 {
+			all[f.flag] = f.choices
+		}
+	}
+	return all
+}
+
+// checkEnviron refuses variables with our prefix that are not ours.
 func checkEnviron(environ []string) error {
 	known := map[string]bool{}
 	var names []string
@@ -183,7 +214,7 @@ func checkEnviron(environ []string) error {
 	for _, e := range environ {
 		name, value, _ := strings.Cut(e, "=")
 		if !strings.HasPrefix(name, envPrefix+"_") || known[name] || value == "" {
-			continue // set to nothing is not set, as everywhere here
+			continue // an empty variable counts as not set
 		}
 		hint := "unset it"
 		if n := Nearest(name, names); n != "" {

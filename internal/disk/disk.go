@@ -1,5 +1,5 @@
-// Package disk tells whether the disk under a directory has room enough to go on: below a floor the crawl pauses, so that
-// what is held already stays readable and writable.
+// Package disk tells whether the disk under a directory has enough room to go on. Below a floor the
+// crawl pauses, so that what is stored stays readable and writable.
 package disk
 
 import (
@@ -22,8 +22,8 @@ type Floor struct {
 	err error
 }
 
-// New returns a Floor of min free bytes for dir; min 0 means max(1 GiB, 5 % of the disk). It looks once: on a disk that has
-// never been above the default floor, half of what is free now must do.
+// New returns a Floor of min free bytes for dir. min 0 means 1 GiB or 5 % of the disk, whichever is
+// more. If the disk is below that default when New looks, the floor is half of what is free now.
 func New(dir string, min int64) (*Floor, error) {
 	f := &Floor{dir: dir, min: min}
 	if min == 0 {
@@ -46,14 +46,15 @@ func floor(free, total int64) int64 {
 	return want
 }
 
-// Err is nil while there is room; else it says what is wrong and what to do. It costs nothing: Watch looks.
+// Err is nil while there is room. Otherwise it says what is wrong and what to do. It is cheap:
+// Watch does the looking.
 func (f *Floor) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
-// Room is how many bytes the disk has free above the floor, as of now; negative below it.
+// Room is how many bytes are free above the floor at this moment; negative below it.
 func (f *Floor) Room() (int64, error) {
 	free, _, err := Space(f.dir)
 	if err != nil {
@@ -62,7 +63,8 @@ func (f *Floor) Room() (int64, error) {
 	return free - f.min, nil
 }
 
-// Watch looks once a second until ctx ends. What changes is logged, and told to changed (nil: to nobody).
+// Watch looks once a second until ctx ends. It logs changes and calls changed
+// (nil: nobody) with them.
 func (f *Floor) Watch(ctx context.Context, log *slog.Logger, changed func(err error)) {
 	t := time.NewTicker(Every)
 	defer t.Stop()
@@ -89,7 +91,8 @@ func (f *Floor) Watch(ctx context.Context, log *slog.Logger, changed func(err er
 	}
 }
 
-// look sets the error anew. Between the floor and an eighth above it nothing changes, so that it does not flutter.
+// look sets the error anew. A pause ends only an eighth above the floor, so that the
+// state does not flutter.
 func (f *Floor) look() {
 	free, _, err := Space(f.dir)
 	f.mu.Lock()

@@ -9,8 +9,9 @@ type relation struct {
 	described bool // for <link>: it may lead to a description of the page
 }
 
-// pageRelations are the relations of <link> that lead to pages. All others name parts (stylesheet, icon, preload, manifest),
-// hints to a browser (preconnect, dns-prefetch) or machine interfaces (search, pingback, EditURI).
+// pageRelations are the relations of <link> that lead to pages. All others name parts of the page
+// (stylesheet, icon, preload, manifest), hints to a browser (preconnect, dns-prefetch) or machine
+// interfaces (search, pingback, EditURI).
 var pageRelations = [...]string{"alternate", "canonical", "next", "prev", "previous", "first", "last", "start", "index", "up",
 	"contents", "toc", "chapter", "section", "subsection", "appendix", "glossary", "help", "author", "license", "copyright",
 	"bookmark", "home", "shortlink", "amphtml"}
@@ -49,7 +50,8 @@ func relationOf(v []byte) (r relation) {
 	return r
 }
 
-// pageType reports whether a link's type attribute leaves room for a page: rel=alternate is most often a feed.
+// pageType reports whether a link's type attribute can be that of a page: rel=alternate
+// is most often a feed.
 func pageType(v []byte) bool {
 	for i, c := range v {
 		if c == ';' {
@@ -62,7 +64,8 @@ func pageType(v []byte) bool {
 	return len(v) == 0 || equalFold(v, "text/html") || equalFold(v, "application/xhtml+xml") || equalFold(v, "text/plain")
 }
 
-// dataType reports whether a link's type attribute is that of linked data: descriptions of datasets, say.
+// dataType reports whether a link's type attribute is that of linked data:
+// descriptions of datasets, say.
 func dataType(v []byte) bool {
 	for i, c := range v {
 		if c == ';' { // it may name a profile
@@ -74,8 +77,9 @@ func dataType(v []byte) bool {
 	return equalFold(v[from:to], "application/ld+json")
 }
 
-// refreshTarget reads the content of <meta http-equiv=refresh> as the HTML standard's shared declarative refresh steps
-// do, and returns the address in it: `5; url=next.html`. A refresh of the page itself, without an address, is none.
+// refreshTarget reads the content of <meta http-equiv=refresh> as the HTML standard's shared
+// declarative refresh steps do, and returns the address in it: `5; url=next.html`. A refresh of the
+// page itself, without an address, is none.
 func refreshTarget(v []byte) (target []byte, ok bool) {
 	v = skipSpace(v)
 	if len(v) == 0 || !isDigit(v[0]) && v[0] != '.' {

@@ -25,7 +25,8 @@ func benchPage(b *testing.B) (canon.URL, []byte) {
 	w := httptest.NewRecorder()
 	web.ServeHTTP(w, r)
 	body, _ := io.ReadAll(w.Result().Body)
-	for _, part := range strings.Split(string(body), `href="`)[1:] { // a numbered page, not the home
+	// a numbered page, not the home
+	for _, part := range strings.Split(string(body), `href="`)[1:] {
 		if link, _, _ := strings.Cut(part, `"`); strings.HasPrefix(link, "/") && len(link) > 1 {
 			w = httptest.NewRecorder()
 			web.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://h0003.sim.test"+link, nil))
@@ -64,8 +65,8 @@ func measure(b *testing.B, f func()) {
 	b.ReportMetric(float64((cpu()-before).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
 }
 
-// BenchmarkReference is the same pass with html.Tokenizer, reading names and attributes of all tags: what tokenizer.go
-// is measured against.
+// BenchmarkReference is the same pass with html.Tokenizer, reading names and attributes of all
+// tags: what tokenizer.go is measured against.
 func BenchmarkReference(b *testing.B) {
 	_, body := benchPage(b)
 	b.SetBytes(int64(len(body)))

@@ -11,22 +11,24 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// prescanBytes is how much of a page is searched for a charset declaration, as in the HTML standard.
-const prescanBytes = 1024
-
 // encodingOf is how a page spells its characters.
 type encodingOf struct {
-	name        string
-	enc         encoding.Encoding // nil: UTF-8, or close enough that decoding changes nothing we look at
-	legacyQuery bool              // queries are sent in the page's own charset, as browsers do
+	name string
+	// nil: UTF-8, or close enough that decoding changes nothing we look at
+	enc         encoding.Encoding
+	legacyQuery bool // queries are sent in the page's own charset, as browsers do
 }
 
-// Charset names the charset of a body that is not HTML, from its byte order mark, the charset parameter of its
-// Content-Type, or what its bytes look like.
+// Charset names the charset of a body that is not HTML, from its byte order mark, the charset
+// parameter of its Content-Type, or what its bytes look like.
 func Charset(body []byte, contentType string) string { return detect(body, contentType, false).name }
 
-// detect decides a page's charset in the order of the HTML standard: byte order mark, Content-Type header, declaration
-// in the page, and then UTF-8 if the body is that, else windows-1252.
+// PageCharset names the charset of an HTML page in the same way as Scan.
+func PageCharset(body []byte, contentType string) string { return detect(body, contentType, true).name }
+
+// detect decides a page's charset in the order of the HTML standard: byte order mark, Content-Type
+// header, declaration in the page. Without these it is UTF-8 if the body is valid UTF-8, else a
+// declaration further on in the page counts, else it is windows-1252.
 func detect(body []byte, contentType string, isHTML bool) encodingOf {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xEF\xBB\xBF")):
@@ -46,13 +48,35 @@ func detect(body []byte, contentType string, isHTML bool) encodingOf {
 			return e
 		}
 	}
-	if utf8.Valid(body) {
+	if looksUTF8(body) {
 		return encodingOf{name: "utf-8"}
+	}
+	if isHTML {
+		if e := late(body); e.name != "" {
+			return e
+		}
 	}
 	return lookup("windows-1252", body)
 }
 
-// charsetParam returns the charset parameter of a Content-Type. The common spelling is read without parsing.
+// looksUTF8 reports whether a body is UTF-8, but for a last character that may have been cut off
+// with the rest of it.
+func looksUTF8(body []byte) bool {
+	if utf8.Valid(body) {
+		return true
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(body); n++ {
+		if tail := body[len(body)-n:]; utf8.RuneStart(tail[0]) {
+			whole := body[:len(body)-n]
+			// otherwise that character would be the only sign of a charset
+			return !utf8.FullRune(tail) && utf8.Valid(whole) && !isASCII(whole)
+		}
+	}
+	return false
+}
+
+// charsetParam returns the charset parameter of a Content-Type. The common spelling is
+// read without parsing.
 func charsetParam(contentType string) string {
 	i := strings.IndexByte(contentType, ';')
 	if i < 0 {
@@ -64,7 +88,7 @@ func charsetParam(contentType string) string {
 	}
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
-		// `text/html; charset=utf-8; foo` is wrong, and its charset meant all the same.
+		// `text/html; charset=utf-8; foo` is wrong, but its charset is clear.
 		_, after, ok := strings.Cut(strings.ToLower(contentType), "charset=")
 		if !ok {
 			return ""
@@ -73,22 +97,6 @@ func charsetParam(contentType string) string {
 		return strings.Trim(label, " \t\"'")
 	}
 	return strings.Trim(params["charset"], " \t'")
-}
-
-// prescan looks for a declaration in the first bytes of a page.
-func prescan(body []byte) encodingOf {
-	start := body[:min(len(body), prescanBytes)]
-	if !containsFold(start, "charset") {
-		return encodingOf{}
-	}
-	_, name, certain := charset.DetermineEncoding(start, "text/html")
-	if !certain {
-		return encodingOf{} // it found none and guessed; we guess from the whole body
-	}
-	if strings.HasPrefix(name, "utf-16") {
-		name = "utf-8" // the declaration was readable as ASCII, so it is not true
-	}
-	return lookup(name, body)
 }
 
 // lookup finds a charset by one of its names; the zero encodingOf says that nobody knows it.
@@ -105,11 +113,13 @@ func lookup(label string, body []byte) encodingOf {
 	case "utf-8":
 		return encodingOf{name: name}
 	case "utf-16be", "utf-16le":
-	case "iso-2022-jp", "replacement": // seven bits or none: a body that looks like ASCII need not be
+	case "iso-2022-jp", "replacement":
+		// seven-bit charsets: a body that looks like ASCII may not be ASCII
 		e.legacyQuery = true
 	default:
 		if isASCII(body) {
-			e.enc = nil // nothing to decode, and nothing that could need the page's charset in a query
+			// nothing to decode, and nothing that could need the page's charset in a query
+			e.enc = nil
 			return e
 		}
 		e.legacyQuery = true
@@ -117,7 +127,8 @@ func lookup(label string, body []byte) encodingOf {
 	return e
 }
 
-// utf8 returns the body in UTF-8: itself where that is what it is, else decoded into the scanner's buffer.
+// utf8 returns the body in UTF-8: body itself if it is UTF-8, else decoded into
+// the scanner's buffer.
 func (s *Scanner) utf8(body []byte, e encodingOf) []byte {
 	if e.enc == nil {
 		return body
@@ -137,8 +148,9 @@ func (s *Scanner) utf8(body []byte, e encodingOf) []byte {
 	return s.text
 }
 
-// queryBytes returns a reference whose query is spelled in the page's charset: that is how a browser would ask for it, and
-// the only spelling an old server understands. The path is UTF-8 whatever the page is.
+// queryBytes returns a reference whose query is spelled in the page's charset: that is how a
+// browser would ask for it, and the only spelling an old server understands. The path is UTF-8
+// whatever the page is.
 func (e encodingOf) queryBytes(ref []byte) []byte {
 	i := bytes.IndexByte(ref, '?')
 	if i < 0 || isASCII(ref[i:]) {
@@ -178,7 +190,8 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// containsFold reports whether b contains an ASCII word, whatever its case; lower must be lower case.
+// containsFold reports whether b contains an ASCII word, whatever its case; lower
+// must be lower case.
 func containsFold(b []byte, lower string) bool {
 	for i := 0; i+len(lower) <= len(b); i++ {
 		if b[i]|0x20 == lower[0] && equalFold(b[i:i+len(lower)], lower) {

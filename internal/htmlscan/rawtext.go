@@ -2,7 +2,8 @@ package htmlscan
 
 import "bytes"
 
-// rawElements are those whose content is text, whatever it looks like. noscript is none of them: we run no scripts.
+// rawElements are those whose content is text, whatever it looks like. noscript is not among them,
+// since we run no scripts.
 var rawElements = [...]string{"script", "style", "title", "textarea", "iframe", "noembed", "noframes", "xmp", "plaintext"}
 
 // rawElement returns the element's name in lower case if its content is raw text, else "".
@@ -18,7 +19,8 @@ func rawElement(name []byte) string {
 	return ""
 }
 
-// rawEnd returns where the raw text of an element ends that begins at i: at its end tag, or at the end of the page.
+// rawEnd returns where the raw text of an element ends that begins at i: at its end tag, or at
+// the end of the page.
 func rawEnd(b []byte, i int, element string) int {
 	switch element {
 	case "plaintext":
@@ -45,7 +47,8 @@ func rawEnd(b []byte, i int, element string) int {
 	}
 }
 
-// rawEndTag looks for an element's name and what may follow it in an end tag, at i. It returns how far it read.
+// rawEndTag looks for an element's name and what may follow it in an end tag, at i. It
+// returns how far it read.
 func rawEndTag(b []byte, i int, element string) (end int, ok bool) {
 	for j := range len(element) {
 		if i == len(b) {
@@ -65,8 +68,9 @@ func rawEndTag(b []byte, i int, element string) (end int, ok bool) {
 	return i, false
 }
 
-// scriptEnd returns where a script's text ends that begins at i. A script may hide its end tag from old browsers in a
-// comment, and in there a second script element, each with rules of their own.
+// scriptEnd returns where the text of a script ends that begins at i. A script may hide
+// its end tag from old browsers in a comment, and inside that a second script element.
+// Each has rules of its own.
 func scriptEnd(b []byte, i int) int {
 	const (
 		plain   = iota // no comment
@@ -125,7 +129,7 @@ func scriptEnd(b []byte, i int) int {
 			}
 			i = end
 		case state == comment:
-			state = plain // as html.Tokenizer does; the standard would stay in the comment
+			state = plain // as html.Tokenizer does; by the standard the comment would go on
 		}
 		dashes = 0
 	}

@@ -2,8 +2,9 @@ package htmlscan
 
 import "hash/maphash"
 
-// refs gathers the references of one page as they are written: cut to what can matter, and each once. They live one
-// behind the other in one buffer, so a page costs no allocation once the buffers have grown.
+// refs gathers the references of one page as they are written, each once, shortened to what can
+// matter. They lie one behind the other in one buffer, so once the buffers have grown a page
+// costs no allocation.
 type refs struct {
 	bytes   []byte
 	list    []span
@@ -21,8 +22,9 @@ func (r *refs) reset() {
 	r.hasBase, r.cut = false, false
 }
 
-// add takes the bytes from mark to the end as a reference, or drops them: fragments of the page itself, schemes other
-// than http and https, and what was there before. This is where most links of most pages end, at a few nanoseconds.
+// add takes the bytes from mark to the end as a reference. It drops fragments of the page itself,
+// schemes other than http and https, and references that are there already. Most links of most
+// pages end here, at a few nanoseconds each.
 func (r *refs) add(mark int) {
 	from, to := trim(r.bytes, mark, len(r.bytes))
 	for i := from; i < to; i++ {
@@ -66,7 +68,8 @@ func (r *refs) baseHref() ([]byte, bool) {
 	return r.bytes[r.baseAt.from:r.baseAt.to], true
 }
 
-// trim narrows b[from:to] by the spaces and control characters that a URL parser ignores at both ends.
+// trim narrows b[from:to] by the spaces and control characters that a URL parser
+// ignores at both ends.
 func trim(b []byte, from, to int) (int, int) {
 	for from < to && b[from] <= ' ' {
 		from++
@@ -77,8 +80,8 @@ func trim(b []byte, from, to int) (int, int) {
 	return from, to
 }
 
-// foreignScheme reports whether a reference names a scheme that is neither http nor https: javascript:, mailto:, data:.
-// Canonicalising would refuse it as well, only later.
+// foreignScheme reports whether a reference has a scheme other than http and https: javascript:,
+// mailto:, data:. Canonicalising would refuse it as well, only later.
 func foreignScheme(ref []byte) bool {
 	for i, c := range ref {
 		switch {
@@ -93,8 +96,8 @@ func foreignScheme(ref []byte) bool {
 	return false
 }
 
-// table is a set of indices by hash, with open addressing. It keeps its memory, and resetting costs what the last page
-// used.
+// table is a set of indices by hash, with open addressing. It keeps its memory; resetting costs in
+// proportion to the last page.
 type table struct {
 	slots []slot
 	n     int
@@ -108,7 +111,7 @@ type slot struct {
 // reset empties the table and makes room for about n.
 func (t *table) reset(n int) {
 	if len(t.slots) > 4096 && n < 512 {
-		t.slots = nil // one huge page must not cost every later one the clearing
+		t.slots = nil // later pages must not pay for clearing the table of one huge page
 	}
 	for len(t.slots) < 2*n || len(t.slots) < 256 {
 		t.slots = make([]slot, max(256, 2*len(t.slots)))

@@ -16,26 +16,30 @@ const MaxLinks = 10_000
 
 // Page is what Scan looks at.
 type Page struct {
-	URL         canon.URL   // where it was fetched; relative links are resolved against it
-	Body        []byte      // content-decoded, in whatever charset
-	ContentType string      // the header's value, for its charset parameter; may be empty
-	HTML        bool        // HTML or XHTML; otherwise the body is only text, which has no links and no tags
-	Header      http.Header // its Robots-Tag lines count; may be nil
-	Token       string      // product token of the robot we are
+	URL         canon.URL // where it was fetched; relative links are resolved against it
+	Body        []byte    // content-decoded, in whatever charset
+	ContentType string    // the header's value, for its charset parameter; may be empty
+	// HTML or XHTML; otherwise the body is only text, which has no links and no tags
+	HTML   bool
+	Header http.Header // its Robots-Tag lines count; may be nil
+	Token  string      // product token of the robot we are
 }
 
-// Result is what Scan found. Its slice belongs to the Scanner and holds until the next Scan; the URLs may be kept.
+// Result is what Scan found. Its slice belongs to the Scanner and is valid until the next Scan;
+// the URLs may be kept.
 type Result struct {
 	Links      []canon.URL          // in document order, each once; empty when Directives.NoFollow
 	Directives robotstag.Directives // of headers and meta elements together
 	Meta       robotstag.Directives // of meta elements alone
-	Canonical  canon.URL            // what the page calls its own address; empty when it names none, several, or the one it has
-	Charset    string               // a name golang.org/x/net/html/charset knows
-	Cut        bool                 // there were more than MaxLinks links
+	// the page's own address by its <link rel=canonical>; empty when it names none, several,
+	// or the address it has
+	Canonical canon.URL
+	Charset   string // a name golang.org/x/net/html/charset knows
+	Cut       bool   // there were more than MaxLinks links
 }
 
-// Scanner reads pages one after the other and keeps its buffers between them. The zero value works. A Scanner may be
-// used by one goroutine at a time.
+// Scanner reads pages one after the other and keeps its buffers between them. The zero value works.
+// A Scanner may be used by one goroutine at a time.
 type Scanner struct {
 	set   robotstag.Set
 	attrs []attr
@@ -45,6 +49,7 @@ type Scanner struct {
 	links []canon.URL
 	seen  table
 
+	decoded    int    // tags decoded in full
 	inHead     bool   // where the tokenizer stands
 	canonical  []byte // address of the first <link rel=canonical> in the head
 	canonicals int    // different ones of these
@@ -59,7 +64,7 @@ func (s *Scanner) Scan(p Page) Result {
 	if p.HTML {
 		body := s.utf8(p.Body, cs)
 		s.refs.reset()
-		s.canonicals = 0
+		s.canonicals, s.decoded = 0, 0
 		s.tokenize(body, s.set.HeaderDirectives().NoFollow)
 		r.Cut = s.refs.cut
 	}
@@ -71,7 +76,8 @@ func (s *Scanner) Scan(p Page) Result {
 			r.Links = s.resolve(p.URL, base, cs)
 		}
 	}
-	if len(p.Body) > keepBuffers { // one large page must not hold memory for all the small ones to come
+	// one large page must not take memory from all the small ones that follow
+	if len(p.Body) > keepBuffers {
 		s.text, s.refs.bytes, s.attrs, s.canonical = nil, nil, nil, nil
 	}
 	return r
@@ -80,8 +86,8 @@ func (s *Scanner) Scan(p Page) Result {
 // keepBuffers is the size of page up to which a Scanner keeps the buffers it needed.
 const keepBuffers = 1 << 20
 
-// tokenize feeds the robots tags to s.set and the links to s.refs. With headOnly it stops where the head ends, since only
-// tags are wanted.
+// tokenize feeds the robots tags to s.set and the links to s.refs. With headOnly it stops where the
+// head ends, because only tags are wanted.
 func (s *Scanner) tokenize(body []byte, headOnly bool) {
 	var head robotstag.Head
 	var templates int // open template elements: their content is no part of the page
@@ -133,7 +139,8 @@ func (s *Scanner) atom(name []byte) atom.Atom {
 	return atom.Lookup(s.lower[:len(name)])
 }
 
-// plainText decodes the character references of text in the head. All that matters there is whether it is white space.
+// plainText decodes the character references of text in the head, where it only matters whether the
+// text is white space.
 func plainText(b []byte) []byte {
 	if bytes.IndexByte(b, '&') < 0 {
 		return b
@@ -160,8 +167,12 @@ func (s *Scanner) element(z *tokenizer) {
 	mark := len(s.refs.bytes)
 	r := s.linkOf(z.attrs, kind, key, false)
 	if !r.plain {
-		z.attrs = decode(z.tag, z.attrs)
 		s.refs.bytes = s.refs.bytes[:mark]
+		if s.decoded++; s.decoded > maxDecoded {
+			s.refs.cut = true
+			return
+		}
+		z.attrs = decode(z.tag, z.attrs)
 		r = s.linkOf(z.attrs, kind, key, true)
 	}
 	if kind == 'l' && r.found && r.rel.canonical && s.inHead {
@@ -182,11 +193,11 @@ type link struct {
 	rel   relation
 	typed bool // its type, if it has one, is that of a page
 	data  bool // its type is that of linked data
-	plain bool // no attribute needed more decoding than it got
+	plain bool // no attribute needed more decoding than appendValue does
 }
 
-// linkOf reads the attributes of an element that may be a link, and appends its address to s.refs.bytes. Of a repeated
-// attribute the first counts.
+// linkOf reads the attributes of an element that may be a link, and appends its address to
+// s.refs.bytes. Of a repeated attribute the first counts.
 func (s *Scanner) linkOf(attrs []attr, kind byte, key string, decoded bool) link {
 	r := link{typed: true, plain: true}
 	var rel, typ bool // seen
@@ -221,7 +232,11 @@ func (s *Scanner) linkOf(attrs []attr, kind byte, key string, decoded bool) link
 func (s *Scanner) meta(z *tokenizer, inHead, linking bool) {
 	for _, a := range z.attrs {
 		if needsDecoding(a.value) {
-			z.attrs = decode(z.tag, z.attrs)
+			if s.decoded++; s.decoded > maxDecoded {
+				z.attrs = decodeAsText(z.attrs)
+			} else {
+				z.attrs = decode(z.tag, z.attrs)
+			}
 			break
 		}
 	}
@@ -268,7 +283,8 @@ func (s *Scanner) callsItself(address []byte) {
 	}
 }
 
-// ownAddress makes a URL of what the page calls its own address. A page that names several has none.
+// ownAddress makes a URL of what the page calls its own address. A page that
+// names several has none.
 func (s *Scanner) ownAddress(page canon.URL, base *canon.Base, cs encodingOf) canon.URL {
 	if s.canonicals != 1 {
 		return ""
@@ -284,8 +300,8 @@ func (s *Scanner) ownAddress(page canon.URL, base *canon.Base, cs encodingOf) ca
 	return u
 }
 
-// resolve makes canonical URLs of the collected references. It runs after the pass because the <base> that governs
-// a reference may stand after it.
+// resolve makes canonical URLs of the collected references. It runs after the pass because the
+// <base> that governs a reference may stand after it.
 func (s *Scanner) resolve(page canon.URL, base *canon.Base, cs encodingOf) []canon.URL {
 	s.links = s.links[:0]
 	s.seen.reset(len(s.refs.list))

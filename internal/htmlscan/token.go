@@ -2,10 +2,11 @@ package htmlscan
 
 import "bytes"
 
-// tokenizer splits a page, all of which is in memory, into text and tags. It finds the same tokens with the same
-// names and attributes as html.Tokenizer of golang.org/x/net (FuzzTokens holds the two together), at a sixth of the cost:
-// that one reads byte by byte from a reader and copies every attribute, and was the largest single part of what a
-// page cost us. Comments, doctypes and processing instructions are passed over.
+// tokenizer splits a page, all of which is in memory, into text and tags. It finds the same tokens
+// with the same names and attributes as html.Tokenizer of golang.org/x/net (FuzzTokens holds the
+// two together), at a sixth of the cost. That one reads byte by byte from a reader and copies every
+// attribute, and was the largest single cost of a page. Comments, doctypes and processing
+// instructions are passed over.
 type tokenizer struct {
 	b []byte
 	i int // where the next token begins
@@ -21,16 +22,21 @@ type tokenizer struct {
 
 type attr struct{ key, value []byte }
 
+// maxAttrs is how many attributes of a tag are looked at. Nobody writes so many.
+const maxAttrs = 10_000
+
 type tokenKind uint8
 
 const (
 	endOfPage tokenKind = iota
-	textToken           // ordinary text, with its character references; that of script, title and the like is passed over
+	// ordinary text, with its character references; that of script, title and the
+	// like is passed over
+	textToken
 	startTag
 	endTag
 )
 
-// next returns the kind of the next token. What it left in z holds until the call after.
+// next returns the kind of the next token. What it leaves in z is valid until the next call.
 func (z *tokenizer) next() tokenKind {
 	if z.raw != "" {
 		z.i = rawEnd(z.b, z.i, z.raw)
@@ -95,7 +101,8 @@ func (z *tokenizer) lastText(start int) tokenKind {
 	return textToken
 }
 
-// readStartTag reads the tag that begins at i. A tag that the page's end cuts off is none.
+// readStartTag reads the tag that begins at i. A tag that is cut off by the page's
+// end does not count.
 func (z *tokenizer) readStartTag(i int) tokenKind {
 	end, ok := z.readTag(i, i+1, true)
 	if !ok {
@@ -115,8 +122,8 @@ func (z *tokenizer) readEndTag(i int) tokenKind {
 	return endTag
 }
 
-// readTag reads a tag's name, which begins at i, and its attributes, and returns where the tag ends. Attributes are kept
-// only of elements that have some we look at.
+// readTag reads a tag's name, which begins at i, and its attributes, and returns where the tag
+// ends. Attributes are kept only of elements that have some we look at.
 func (z *tokenizer) readTag(start, i int, keep bool) (end int, ok bool) {
 	b := z.b
 	from := i
@@ -143,7 +150,7 @@ func (z *tokenizer) readTag(start, i int, keep bool) (end int, ok bool) {
 			return i + 1, true
 		}
 		var a attr
-		if a, i = readAttr(b, i); keep && len(a.key) > 0 {
+		if a, i = readAttr(b, i); keep && len(a.key) > 0 && len(z.attrs) < maxAttrs {
 			z.attrs = append(z.attrs, a)
 		}
 	}
@@ -152,7 +159,7 @@ func (z *tokenizer) readTag(start, i int, keep bool) (end int, ok bool) {
 // readAttr reads one attribute, or a "/" between attributes.
 func readAttr(b []byte, i int) (a attr, next int) {
 	from := i
-	if b[i] == '=' { // in front of a name it is part of it
+	if b[i] == '=' { // before a name it is part of the name
 		i++
 	}
 	for i < len(b) && b[i] != '=' && b[i] != '/' && b[i] != '>' && !isSpace(b[i]) {
@@ -202,7 +209,7 @@ func hasAttributes(name []byte) bool {
 	}
 	switch len(name) {
 	case 1:
-		return true // a, and others of one letter whose attributes do no harm
+		return true // a, and others of one letter, whose attributes do no harm
 	case 4:
 		return equalFold(name, "area") || equalFold(name, "link") || equalFold(name, "base") || equalFold(name, "meta")
 	case 5:
@@ -213,8 +220,8 @@ func hasAttributes(name []byte) bool {
 	return false
 }
 
-// commentEnd returns where a comment ends whose text begins at i: behind "-->" or "--!>", and at once if it is only
-// dashes.
+// commentEnd returns where a comment ends whose text begins at i: behind "-->" or "--!>", and at
+// once if it is only dashes.
 func commentEnd(b []byte, i int) int {
 	from := i
 	for first := true; ; first = false {

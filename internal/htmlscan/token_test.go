@@ -10,7 +10,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// reference is what html.Tokenizer finds in a page: the tags with the attributes we keep, and text that is no raw text.
+// reference is what html.Tokenizer finds in a page: the tags with the attributes we keep, and text
+// that is no raw text.
 func reference(page []byte) (out []string) {
 	z := html.NewTokenizer(bytes.NewReader(page))
 	raw := false

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// appendValue appends an attribute's value with its character references decoded, and reports false when that takes more
-// than the cases nearly all links are: none at all, &amp;, and an "&" that begins no reference.
+// appendValue appends an attribute's value with its character references decoded. It handles the
+// cases that nearly all links are: no reference, &amp;, and an "&" that begins no reference. For
+// anything else it returns false.
 func appendValue(dst, raw []byte) ([]byte, bool) {
 	for {
 		n := bytes.IndexByte(raw, '&')
@@ -28,7 +29,8 @@ func appendValue(dst, raw []byte) ([]byte, bool) {
 			raw = raw[len("amp;"):]
 			continue
 		}
-		// In an attribute &name= is no reference, whatever the name: ?a=1&copy=2 is how queries are written.
+		// In an attribute &name= is no reference, whatever the name: ?a=1&copy=2 is how
+		// queries are written.
 		j := 0
 		for j < len(raw) && (isLetter(raw[j]) || isDigit(raw[j])) {
 			j++
@@ -39,7 +41,11 @@ func appendValue(dst, raw []byte) ([]byte, bool) {
 	}
 }
 
-// decode replaces the attributes of a tag by their decoded values, for those that appendValue leaves alone.
+// decode replaces the attributes of a tag by their decoded values, for those that
+// appendValue leaves alone.
+//
+// It costs some 5 KiB, for which a page made of such tags is a way to make us spend
+// much: see maxDecoded.
 func decode(tag []byte, attrs []attr) []attr {
 	z := html.NewTokenizer(bytes.NewReader(tag))
 	z.Next()
@@ -49,6 +55,21 @@ func decode(tag []byte, attrs []attr) []attr {
 		var a attr
 		a.key, a.value, more = z.TagAttr()
 		attrs = append(attrs, a)
+	}
+	return attrs
+}
+
+// maxDecoded is how many tags of a page are decoded in full. After that, links that need it are
+// left out, and Result.Cut says so; robots tags are decoded as text is, which is the same except
+// for references without a semicolon.
+const maxDecoded = 8_000
+
+// decodeAsText does the same as decode for robots tags after maxDecoded.
+func decodeAsText(attrs []attr) []attr {
+	for i := range attrs {
+		if needsDecoding(attrs[i].value) {
+			attrs[i].value = plainText(attrs[i].value)
+		}
 	}
 	return attrs
 }

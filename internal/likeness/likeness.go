@@ -1,5 +1,7 @@
-// Package likeness tells whether two pages say nearly the same, from a hash of 64 bits each: what two fetchers need to tell one
-// another to compare a page with its copy on a mirror. It is a similarity hash (Charikar 2002) over every three words in a row.
+// Package likeness tells whether two pages say nearly the same, from a hash of 64 bits each. That
+// is all that two fetchers need to tell one another to compare a page with its copy on a mirror.
+//
+// It is a similarity hash (Charikar 2002) over every three words in a row.
 package likeness
 
 import (
@@ -15,13 +17,14 @@ const (
 	shingle  = 3       // words
 	minWords = 24      // of less text nothing is said
 	maxBytes = 1 << 20 // of a page are looked at
-	// maxDiffer is in how many bits the hashes of texts may differ that are taken for alike: about one word in a hundred is
-	// another one.
+	// maxDiffer is the number of bits in which the hashes of two texts may differ if the texts
+	// count as alike: about one word in a hundred differs then.
 	maxDiffer = 9
 )
 
-// OfHTML is the hash of a page's text; 0 when there is too little of it to say anything. Markup, scripts and styles do not
-// count, nor do case and punctuation. The page is read as UTF-8 whatever it is in: pages of one site share their encoding.
+// OfHTML is the hash of a page's text; 0 when there is too little of it to say anything. Markup,
+// scripts and styles do not count, nor do case and punctuation. The page is read as UTF-8 whatever
+// it is in: pages of one site share their encoding.
 func OfHTML(page []byte) uint64 {
 	z := html.NewTokenizer(bytes.NewReader(page[:min(len(page), maxBytes)]))
 	var s sum
@@ -55,12 +58,13 @@ func OfText(text []byte) uint64 {
 	return s.hash()
 }
 
-// Alike reports whether two texts with these hashes say nearly the same. A hash of 0 is like nothing, not even another 0.
+// Alike reports whether two texts with these hashes say nearly the same. 0 is like no hash,
+// not even another 0.
 func Alike(a, b uint64) bool {
 	return a != 0 && b != 0 && bits.OnesCount64(a^b) <= maxDiffer
 }
 
-// sum counts for each bit how many shingles have it set, less those that have not.
+// sum counts for each bit the shingles that have it set, less those that do not.
 type sum struct {
 	votes [64]int32
 	last  [shingle]uint64 // hashes of the last words

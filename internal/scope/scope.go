@@ -25,7 +25,7 @@ import (
 // Spec describes a scope in the words of the configuration.
 type Spec struct {
 	Kind  string      // page, prefix, host, domain or any; "" is domain
-	Seeds []canon.URL // may be empty: then nothing is inside (but for any) until Add
+	Seeds []canon.URL // may be empty: then nothing is inside until Add (with any: everything is)
 
 	// Include and Exclude are regular expressions in Go's syntax (RE2, linear time),
 	// matched anywhere in the whole canonical URL; anchor them with ^ and $ as needed.
@@ -40,19 +40,19 @@ type Decision struct {
 	Rule string // why, for people: "domain example.org", `exclude: \.pdf$`
 }
 
-// Scope answers for one crawl. What it answers never changes, and goroutines may share
-// it.
+// Scope answers for one crawl. It never changes, and goroutines may share it.
 type Scope struct {
-	kind             string
-	seeds            map[canon.URL]struct{}
-	names            map[string]string // what the kind compares → its rule
-	outside          string            // the rule for everything else
+	kind  string
+	seeds map[canon.URL]struct{}
+	// what the kind compares (a host, a domain, a directory) → its rule
+	names            map[string]string
+	outside          string // the rule for everything else
 	include, exclude []rule
 	limits           Limits
 	hosts            *hostCache
 }
 
-// rule is a compiled include or exclude expression and what Decision says of it.
+// rule is a compiled include or exclude expression, with its text for Decision.
 type rule struct {
 	re   *regexp.Regexp
 	text string
@@ -108,8 +108,7 @@ func compile(key string, patterns []string) ([]rule, error) {
 	return rules, nil
 }
 
-// Add returns a scope that holds these seeds too; s stays as it is. Zero URLs are
-// ignored.
+// Add returns a scope with these seeds as well; s stays as it is. Zero URLs are ignored.
 func (s *Scope) Add(seeds ...canon.URL) *Scope {
 	c := *s
 	c.seeds = maps.Clone(s.seeds)
@@ -118,7 +117,7 @@ func (s *Scope) Add(seeds ...canon.URL) *Scope {
 	return &c
 }
 
-// add is for a scope nobody else sees yet.
+// add changes the scope itself, which nobody else may see yet.
 func (s *Scope) add(seeds []canon.URL) {
 	for _, seed := range seeds {
 		if seed.Host() == "" {
@@ -133,7 +132,7 @@ func (s *Scope) add(seeds []canon.URL) {
 	s.hosts = new(hostCache) // its answers came from the old seeds
 }
 
-// name returns what the seed contributes to names: for host "example.org", for prefix
+// name returns the key that the seed adds to names: for host "example.org", for prefix
 // "https://example.org/docs/".
 func (s *Scope) name(seed canon.URL) string {
 	switch s.kind {
@@ -150,7 +149,7 @@ func (s *Scope) name(seed canon.URL) string {
 	return ""
 }
 
-// describeOutside returns the rule of URLs outside every seed's part of the web.
+// describeOutside returns the rule that is named for URLs outside every seed's part of the web.
 func (s *Scope) describeOutside() string {
 	switch {
 	case s.kind == "any":

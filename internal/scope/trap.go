@@ -8,10 +8,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Limits say where Trap begins. In each, 0 means the default and a negative number no
-// limit. The defaults lie well above what the deepest manuals, package mirrors and
-// catalogues use (trap_test.go keeps examples), and low enough to stop a page that
-// links to a longer copy of its own address after a few copies.
+// Limits say from where on Trap calls a URL a trap. In each, 0 means the default and a negative
+// number no limit. The defaults lie well above what the deepest manuals, package mirrors and
+// catalogues use (trap_test.go keeps examples). They are low enough to stop a page that links to a
+// longer copy of its own address after a few copies.
 type Limits struct {
 	URLBytes   int // of a URL; 2048, the most that canon makes
 	Parts      int // of a path; 40
@@ -54,8 +54,8 @@ func Trap(u canon.URL) (reason string, trapped bool) {
 	return defaults.trap(u)
 }
 
-// Trap is the function Trap by the limits of the Spec. It asks nothing else of the
-// scope: seeds may be traps, and whether that stops them is the caller's affair.
+// Trap is the function Trap with the limits of the Spec. It does not look at the rest of the scope:
+// seeds may be traps, and whether that stops them is for the caller to decide.
 func (s *Scope) Trap(u canon.URL) (reason string, trapped bool) {
 	return s.limits.trap(u)
 }
@@ -76,11 +76,12 @@ func (l *Limits) path(path string) string {
 	switch {
 	case slashes <= min(l.InARow, l.SamePart, l.Parts):
 		return "" // too short for anything below
-	case slashes > l.Parts+1: // the first slash and a last one bound no further part
+	case slashes > l.Parts+1: // the first slash and a last one do not begin a part
 		return more("path parts", l.Parts)
 	}
 	var last [3]string // the parts before this one, by number modulo 3
-	var equal [3]int   // for periods 1 to 3: how many parts equalled the one a period before
+	// for periods 1 to 3: how many parts in a row equalled the one a period before
+	var equal [3]int
 	n := 0
 	for rest := path[1:]; rest != ""; n++ {
 		var part string
@@ -103,7 +104,7 @@ func (l *Limits) path(path string) string {
 		return more("path parts", l.Parts)
 	}
 	if n > l.SamePart {
-		var list [40]string // more, if so configured, go to the heap
+		var list [40]string // if more are configured, the list goes to the heap
 		parts := list[:0]
 		for rest := path[1:]; rest != ""; {
 			var part string

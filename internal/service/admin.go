@@ -67,12 +67,6 @@ func (a *Admin) URL() string {
 	return "http://" + addr.String() + "/"
 }
 
-// Moved reports whether another port was opened than asked for.
-func (a *Admin) Moved() bool {
-	_, port, _ := net.SplitHostPort(a.o.Listen)
-	return port != "0" && port != strconv.Itoa(a.ln.Addr().(*net.TCPAddr).Port)
-}
-
 // Run serves until ctx ends.
 func (a *Admin) Run(ctx context.Context) error {
 	srv := &http.Server{
@@ -87,7 +81,7 @@ func (a *Admin) Run(ctx context.Context) error {
 		grace, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if srv.Shutdown(grace) != nil {
-			srv.Close() // a profile in the making does not hold up the end
+			srv.Close() // a profile that is being made must not delay the end
 		}
 	})
 	err := srv.Serve(a.ln)
@@ -113,16 +107,17 @@ func (a *Admin) handler() http.Handler {
 		}
 		fmt.Fprintln(w, "ok")
 	})
+	if !a.ln.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		return mux // no profiles here: they show memory, and cost as much as the client likes
+	}
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.Handle("GET /debug/pprof/cmdline", http.NotFoundHandler()) // arguments may hold passwords
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	if !a.ln.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		return mux
-	}
-	// On loopback only our operator should see this. A page in his browser could reach it under a name of its own that resolves
-	// to 127.0.0.1, so names other than localhost are turned away.
+	// On loopback only our operator should see this. A web page in the operator's browser could
+	// reach it under a name of its own that resolves to 127.0.0.1, so names other than
+	// localhost are turned away.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !local(r.Host) {
 			http.Error(w, "ask by address or as localhost", http.StatusForbidden)

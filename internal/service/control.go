@@ -27,8 +27,8 @@ type Process struct {
 // String names the process for people.
 func (p Process) String() string { return fmt.Sprintf("%s %s (pid %d)", p.Kind, p.Instance, p.PID) }
 
-// Obey answers the control words of a crawl in p's name until the connection closes; stop is called for WordStop, maybe
-// more than once.
+// Obey answers the control words of a crawl in p's name until the connection closes. It calls stop
+// for WordStop, perhaps more than once.
 func Obey(nc *nats.Conn, names crawl.Names, p Process, stop func()) error {
 	answer, err := json.Marshal(p)
 	if err != nil {
@@ -36,11 +36,12 @@ func Obey(nc *nats.Conn, names crawl.Names, p Process, stop func()) error {
 	}
 	_, err = nc.Subscribe(names.Control(), func(m *nats.Msg) {
 		if m.Reply != "" {
-			// Nobody to tell if this fails: who asked will see silence, as from a process that is gone.
+			// If this fails there is nobody to tell: the asker sees silence, as from a
+			// process that is gone.
 			_ = m.Respond(answer)
 		}
 		if string(m.Data) == WordStop {
-			_ = nc.Flush() // the answer should be out before the process is
+			_ = nc.Flush() // the answer must be out before the process ends
 			stop()
 		}
 	})
@@ -50,7 +51,7 @@ func Obey(nc *nats.Conn, names crawl.Names, p Process, stop func()) error {
 	return nil
 }
 
-// Tell says word to all processes of a crawl and returns those that answered within wait.
+// Tell says a word to all processes of a crawl and returns those that answered within wait.
 func Tell(ctx context.Context, nc *nats.Conn, names crawl.Names, word string, wait time.Duration) ([]Process, error) {
 	sub, err := nc.SubscribeSync(nc.NewInbox())
 	if err != nil {
@@ -92,7 +93,7 @@ func Stop(ctx context.Context, nc *nats.Conn, names crawl.Names) ([]Process, err
 		case ctx.Err() != nil:
 			return ps, fmt.Errorf("told to stop, but still there: %v", left)
 		case err != nil && !nc.IsConnected():
-			return ps, nil // the embedded server went with its crawl
+			return ps, nil // the embedded server ended with its crawl
 		case err != nil:
 			return ps, err
 		case len(left) == 0:

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go"
@@ -20,7 +21,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// DaemonOptions says which crawl a daemon works for, and how it shows itself. All are required.
+// DaemonOptions say which crawl a daemon works for, and how it shows itself. All
+// fields are required.
 type DaemonOptions struct {
 	Kind     string // frontier, fetcher, indexer
 	Instance string
@@ -57,7 +59,7 @@ func (t Together) SetSpec(spec crawl.Spec) error {
 	return errors.Join(errs...)
 }
 
-// Parts is what a Runner is made of.
+// Parts are what a Runner is made of.
 type Parts struct {
 	Queue    *queue.Conn
 	Bucket   jetstream.KeyValue // the crawl's
@@ -65,8 +67,9 @@ type Parts struct {
 	Registry *prometheus.Registry
 }
 
-// Daemon runs one service until ctx ends or the crawl is told to stop: it connects (waiting for the server if need be), waits
-// for the crawl to be created, makes the service, and hands it every change of the spec.
+// Daemon runs one service until ctx ends or the crawl is told to stop: it connects (waiting for the
+// server if need be), waits for the crawl to be created, makes the service, and hands it every
+// change of the spec.
 func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner, error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -92,7 +95,7 @@ func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner,
 		g.Go(func() error { return adm.Run(ctx) })
 	}
 	g.Go(func() error {
-		defer stop() // the admin port has nothing to show any more
+		defer stop() // without a service the admin port has nothing to show
 		err := o.work(ctx, stop, reg, construct, func(s string) { state.Store(s) })
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil // stopped while it waited
@@ -122,6 +125,9 @@ func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Re
 	if err != nil {
 		return err
 	}
+	if err := CheckPassword(spec, o.Queue); err != nil {
+		return err
+	}
 	r, err := construct(Parts{q, kv, spec, reg})
 	if err != nil {
 		return err
@@ -131,15 +137,25 @@ func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Re
 	return o.run(ctx, stop, kv, spec, r)
 }
 
-// run runs the service and, as long, the watch on the spec.
+// run runs the service, and beside it the watch on the spec.
 func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyValue, spec crawl.Spec, r Runner) error {
 	g, ctx := errgroup.WithContext(ctx)
+	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
 	g.Go(func() error {
 		defer stop()
-		return r.Run(ctx)
+		err := r.Run(ctx)
+		if refused := context.Cause(ctx); errors.Is(refused, ErrDemoPassword) {
+			return errors.Join(refused, err)
+		}
+		return err
 	})
 	g.Go(func() error {
 		return WatchSpec(ctx, kv, spec, func(spec crawl.Spec) {
+			if err := CheckPassword(spec, o.Queue); err != nil {
+				refuse(err)
+				return
+			}
 			if err := r.SetSpec(spec); err != nil {
 				o.Log.Error("the changed spec is not followed", "err", err)
 			}
@@ -148,23 +164,23 @@ func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyVal
 	return g.Wait()
 }
 
-// dial connects, waiting for a server that is not there yet: daemons and servers are started together.
+// dial connects, waiting for a server that is not there yet: daemons and servers
+// are started together.
 func (o DaemonOptions) dial(ctx context.Context) (*queue.Conn, error) {
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+	again := backoff.Delay{Least: 250 * time.Millisecond, Most: 5 * time.Second}
+	for {
 		q, err := queue.Dial(ctx, o.Queue, o.Log)
 		if err == nil || ctx.Err() != nil || hopeless(err) {
 			return q, err
 		}
 		o.Log.Warn("cannot connect to NATS yet, trying again", "err", err)
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("connect to NATS: %w", ctx.Err())
-		case <-time.After(wait):
+		if err := again.Sleep(ctx); err != nil {
+			return nil, fmt.Errorf("connect to NATS: %w", err)
 		}
 	}
 }
 
-// hopeless reports whether only other settings can mend what keeps a daemon from its server.
+// hopeless reports whether a daemon cannot reach its server until its settings are changed.
 func hopeless(err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError

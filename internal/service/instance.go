@@ -10,8 +10,9 @@ import (
 
 var notInToken = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// InstanceName names a process of a kind: by machine and data directory, so that one that comes back is known as the one
-// that went; or, for a kind that keeps nothing (dir ""), by machine and process number.
+// InstanceName names a process of a kind by machine and data directory, so that a process that
+// comes back is known under the same name. A kind that keeps nothing (dir "") is named by machine
+// and process number.
 func InstanceName(kind, dir string) string {
 	machine, err := os.Hostname()
 	if err != nil {

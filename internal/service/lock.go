@@ -9,9 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// Lock is the right of one process to a directory. It goes with the process, however that ends.
+// Lock is the right of one process to a directory. It ends with the process, however that ends.
 type Lock struct{ file *os.File }
 
 // LockedError says who holds a directory.
@@ -28,13 +30,13 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
 }
 
-// LockDir takes dir, creating it when missing, through the file name in it. The error is a *LockedError when another
-// process has it.
+// LockDir locks dir by the file name in it, and creates both when missing. The error is a
+// *LockedError when another process has the lock.
 func LockDir(dir, name string) (*Lock, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, disk.DirMode); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := disk.OpenRegular(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ func LockDir(dir, name string) (*Lock, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			break
 		}
-		time.Sleep(10 * time.Millisecond) // perhaps only someone looking, in Locked
+		time.Sleep(10 * time.Millisecond) // perhaps it was only somebody looking, in Locked
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
 	if err != nil {
@@ -53,7 +55,7 @@ func LockDir(dir, name string) (*Lock, error) {
 		}
 		return nil, &LockedError{Dir: dir, PID: readPID(f.Name())}
 	}
-	// The number is for people and for the message above; the lock itself is the kernel's.
+	// The number is for people and for the message above; the lock itself is held by the kernel.
 	if err := f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 		if err != nil {
@@ -64,12 +66,27 @@ func LockDir(dir, name string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// Unlock gives the directory up. The file stays: removing it would let two processes lock two files of one name.
+// LockData is LockDir for a data directory. Files that an older version left readable for others
+// become readable for the owner only.
+func LockData(dir, name string) (*Lock, error) {
+	l, err := LockDir(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := disk.Tighten(dir); err != nil {
+		return nil, errors.Join(err, l.Unlock())
+	}
+	return l, nil
+}
+
+// Unlock releases the directory. The file stays: if it were removed, two processes could lock
+// two files of one name.
 func (l *Lock) Unlock() error { return l.file.Close() }
 
-// Locked reports whether a process has dir. The answer may be old when it arrives.
+// Locked reports whether a process has the lock on dir. The answer may be out of
+// date when it arrives.
 func Locked(dir, name string) bool {
-	f, err := os.Open(filepath.Join(dir, name))
+	f, err := disk.OpenRegular(filepath.Join(dir, name), os.O_RDONLY)
 	if err != nil {
 		return false
 	}
@@ -78,7 +95,7 @@ func Locked(dir, name string) bool {
 }
 
 func readPID(name string) int {
-	body, err := os.ReadFile(name)
+	body, err := disk.ReadRegular(name)
 	if err != nil {
 		return 0
 	}

@@ -48,7 +48,7 @@ func Reasons(s crawl.Status) []Count {
 	return cs
 }
 
-// ETA says in words how long the queue will take.
+// ETA says in words how long the queue is going to take.
 func ETA(s crawl.Status) string {
 	switch {
 	case s.Queued+s.InFlight == 0:

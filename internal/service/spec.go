@@ -21,13 +21,16 @@ const specKey = "spec"
 var ErrNoSpec = errors.New("there is no such crawl yet")
 
 const (
-	// patience is how long a command waits for a cluster that does not answer: a leader is elected within seconds, also
-	// that of a bucket created a moment ago.
+	// patience is how long a command waits for a cluster that does not answer. A leader is elected
+	// within seconds, also for a bucket that was created a moment ago.
 	patience = 15 * time.Second
 	tryAgain = 500 * time.Millisecond
 )
 
-// patiently calls f until it is answered, ctx ends or patience does.
+// lookAgain is how often a watch checks that its bucket has not been made anew. Tests set less.
+var lookAgain = 10 * time.Second
+
+// patiently calls f until it is answered, patience has run out or ctx ends.
 func patiently(ctx context.Context, f func() error) error {
 	for end := time.Now().Add(patience); ; {
 		err := f()
@@ -65,8 +68,9 @@ func readSpec(ctx context.Context, kv jetstream.KeyValue) (spec crawl.Spec, revi
 	return spec, e.Revision(), nil
 }
 
-// ChangeSpec replaces the spec by what change makes of it and returns the new one. With no crawl yet, change gets nil. It is
-// called again when someone else was faster. An error of change is returned as it is, and nothing is changed.
+// ChangeSpec replaces the spec by what change returns, and returns the new one. If there is no
+// crawl yet, change gets nil. It is called again when somebody else changed the spec at the same
+// time. An error of change is returned as it is, and nothing is changed.
 func ChangeSpec(ctx context.Context, kv jetstream.KeyValue, change func(old *crawl.Spec) (crawl.Spec, error)) (next crawl.Spec, err error) {
 	err = patiently(ctx, func() (err error) {
 		next, err = changeSpec(ctx, kv, change)
@@ -110,8 +114,9 @@ func changeSpec(ctx context.Context, kv jetstream.KeyValue, change func(old *cra
 	}
 }
 
-// WatchSpec calls each with the spec whenever it has become another than the one known, until ctx ends; then it returns
-// nil. A watch that breaks off is begun again.
+// WatchSpec calls each with the spec whenever it differs from the last one known, until ctx
+// ends; then it returns nil. A watch that breaks off is begun again, also when the bucket was
+// deleted and made anew.
 func WatchSpec(ctx context.Context, kv jetstream.KeyValue, known crawl.Spec, each func(crawl.Spec)) error {
 	last, err := json.Marshal(known)
 	if err != nil {
@@ -119,7 +124,7 @@ func WatchSpec(ctx context.Context, kv jetstream.KeyValue, known crawl.Spec, eac
 	}
 	for ctx.Err() == nil {
 		last, err = watchSpec(ctx, kv, last, each)
-		if err != nil && !queue.Unanswered(err) && ctx.Err() == nil {
+		if err != nil && !queue.Unanswered(err) && !bucketGone(err) && ctx.Err() == nil {
 			return fmt.Errorf("watch the crawl's spec: %w", err)
 		}
 		select {
@@ -132,20 +137,33 @@ func WatchSpec(ctx context.Context, kv jetstream.KeyValue, known crawl.Spec, eac
 
 // watchSpec is one watch. It returns the spec last seen.
 func watchSpec(ctx context.Context, kv jetstream.KeyValue, last []byte, each func(crawl.Spec)) ([]byte, error) {
+	made, err := bucketMade(ctx, kv)
+	if err != nil {
+		return last, err
+	}
+	look := time.NewTicker(lookAgain)
+	defer look.Stop()
 	w, err := kv.Watch(ctx, specKey, jetstream.IgnoreDeletes())
 	if err != nil {
 		return last, err
 	}
-	defer func() { _ = w.Stop() }() // the watcher goes with the connection anyway
+	defer func() { _ = w.Stop() }() // the watcher ends with the connection anyway
 	for {
 		select {
 		case <-ctx.Done():
 			return last, nil
+		case <-look.C:
+			// A bucket that is made anew numbers its messages from 1, and a watch of the old one
+			// would wait for higher numbers for ever.
+			if now, err := bucketMade(ctx, kv); err == nil && !now.Equal(made) {
+				return last, nil
+			}
 		case e, open := <-w.Updates():
 			if !open {
 				return last, nil
 			}
-			if e == nil || bytes.Equal(e.Value(), last) { // nil: the marker between what was there and what is new
+			// nil: the marker between what was there and what is new
+			if e == nil || bytes.Equal(e.Value(), last) {
 				continue
 			}
 			last = e.Value()
@@ -158,8 +176,8 @@ func watchSpec(ctx context.Context, kv jetstream.KeyValue, last []byte, each fun
 	}
 }
 
-// AwaitSpec is the spec as soon as there is one and the broker tells it. While there is none it says so in the log, now and
-// then.
+// AwaitSpec waits until there is a spec and the broker returns it. Meanwhile it says so in
+// the log, now and then.
 func AwaitSpec(ctx context.Context, kv jetstream.KeyValue, name string, log *slog.Logger) (crawl.Spec, error) {
 	said := time.Time{}
 	for {
@@ -182,4 +200,22 @@ func AwaitSpec(ctx context.Context, kv jetstream.KeyValue, name string, log *slo
 		case <-time.After(tryAgain):
 		}
 	}
+}
+
+// bucketMade is when the bucket was created.
+func bucketMade(ctx context.Context, kv jetstream.KeyValue) (time.Time, error) {
+	st, err := kv.Status(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	b, ok := st.(*jetstream.KeyValueBucketStatus)
+	if !ok {
+		return time.Time{}, fmt.Errorf("bucket %s: its status is a %T", kv.Bucket(), st)
+	}
+	return b.StreamInfo().Created, nil
+}
+
+// bucketGone reports that an error says that the bucket is not there.
+func bucketGone(err error) bool {
+	return errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
 }

@@ -8,10 +8,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// hostCache remembers what was answered for hosts met lately. The public suffix list
-// costs some 100 ns and an allocation a host; links come in runs of few hosts. It has
-// a fixed size and no lock: a slot holds its latest host, and a lost race only asks the
-// list again.
+// hostCache remembers the answers for hosts met lately. The public suffix list costs some 100 ns
+// and an allocation a host, and links come in runs of few hosts. The cache has a fixed size and no
+// lock: a slot holds its latest host, and a lost race only asks the list again.
 type hostCache [512]atomic.Pointer[hostAnswer]
 
 type hostAnswer struct {
@@ -29,7 +28,7 @@ func (c *hostCache) lookup(host canon.Host, domains map[string]string) (why stri
 		return a.why, a.in
 	}
 	why, in = domains[host.Registered()]
-	// The host is part of a URL that is part of a page; keep the host alone.
+	// The host is a slice of a URL that is a slice of a page; keep a copy of the host alone.
 	slot.Store(&hostAnswer{canon.Host(strings.Clone(string(host))), why, in})
 	return why, in
 }

@@ -1,0 +1,69 @@
+package asker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// sends makes a handler that answers with these objects.
+func sends(objects ...any) ask.Handler {
+	return func(_ context.Context, _ []byte, send func(any) error) error {
+		for _, o := range objects {
+			if err := send(o); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Files are asked as a crawl that runs is: objects need not be encoded, and those that
+// are come out the same.
+func TestAtRest(t *testing.T) {
+	raw := json.RawMessage(`{"host":"b.example"}`)
+	c := AtRest(crawl.Spec{Shards: 2}, func() error { return nil },
+		ask.Handlers{"hosts": sends(crawl.HostInfo{Host: "a.example"}, raw), "explain": sends()},
+		ask.Handlers{"pages": sends(crawl.PageInfo{URL: "https://a.example/"}), "pages-under": sends("odd")})
+	var hosts []string
+	err := c.Hosts(t.Context(), func(h crawl.HostInfo) error { hosts = append(hosts, h.Host); return nil })
+	if err != nil || strings.Join(hosts, " ") != "a.example b.example" {
+		t.Errorf("hosts %q, %v", hosts, err)
+	}
+	enough := errors.New("enough")
+	if err := c.Pages(t.Context(), func(crawl.PageInfo) error { return enough }); err != enough {
+		t.Errorf("pages: %v, want the caller's own error", err)
+	}
+	if x, err := c.Explain(t.Context(), "HTTPS://A.example"); err != nil || x.State != "unknown" || x.Canonical != "https://a.example/" {
+		t.Errorf("explain what no shard knows: %+v, %v", x, err)
+	}
+	if _, err := c.Explain(t.Context(), "mailto:x"); err == nil {
+		t.Error("what is no URL is explained")
+	}
+	if _, err := c.Under(t.Context(), "a.example"); !errors.Is(err, ask.ErrNobody) || !strings.Contains(err.Error(), "string instead of crawl.Under") {
+		t.Errorf("a question nobody knows, and an object that is no answer: %v", err)
+	}
+	if !c.AtRest() {
+		t.Error("it runs")
+	}
+}
+
+// What indexers leave out of an export is counted, and no part of it.
+func TestExport(t *testing.T) {
+	left := func(n int64) crawl.LeftOut { return crawl.LeftOut{Pages: map[string]int64{"nosnippet": n}} }
+	encoded, _ := json.Marshal(left(2))
+	c := AtRest(crawl.Spec{}, nil, ask.Handlers{"export": sends("text\n", crawl.PageInfo{URL: "https://a.example/?a&b"}, left(1),
+		json.RawMessage(`"more\n"`), json.RawMessage(`{"url":"https://b.example/"}`), json.RawMessage(encoded))})
+	var b strings.Builder
+	got, err := c.Export(t.Context(), "pages", "jsonl", &b)
+	lines := strings.Split(b.String(), "\n")
+	if err != nil || got.Pages["nosnippet"] != 3 || len(lines) != 5 || lines[0] != "text" || !strings.Contains(lines[1], "?a&b") || lines[2] != "more" ||
+		lines[3] != `{"url":"https://b.example/"}` {
+		t.Errorf("%q, %+v, %v", lines, got, err)
+	}
+}

@@ -1,0 +1,64 @@
+package asker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// Dial finds a crawl on a server. It creates nothing there.
+func Dial(ctx context.Context, o queue.Options, names crawl.Names, log *slog.Logger) (*Crawl, error) {
+	q, err := queue.Dial(ctx, o, log)
+	if err != nil {
+		return nil, err
+	}
+	c, err := find(ctx, q, names)
+	if err != nil {
+		q.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func find(ctx context.Context, q *queue.Conn, names crawl.Names) (*Crawl, error) {
+	kv, err := q.JS.KeyValue(ctx, names.Bucket())
+	if err == nil {
+		var spec crawl.Spec
+		if spec, err = service.ReadSpec(ctx, kv); err == nil {
+			return Running(q, kv, spec), nil
+		}
+	}
+	if !errors.Is(err, jetstream.ErrBucketNotFound) && !errors.Is(err, service.ErrNoSpec) {
+		return nil, err
+	}
+	there, err := Crawls(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(there) == 0 {
+		return nil, fmt.Errorf("there is no crawl %q on this server, nor any other; create it with: curtsy seed --nats URL --crawl %s https://example.org/", names, names)
+	}
+	return nil, fmt.Errorf("there is no crawl %q on this server; it has: %s (name one with --crawl)", names, strings.Join(there, ", "))
+}
+
+// Crawls lists the crawls a server holds.
+func Crawls(ctx context.Context, q *queue.Conn) ([]string, error) {
+	var names []string
+	lister := q.JS.KeyValueStoreNames(ctx)
+	for bucket := range lister.Name() {
+		if name, ok := strings.CutSuffix(bucket, strings.TrimPrefix(crawl.Names("x").Bucket(), "x")); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, lister.Error()
+}

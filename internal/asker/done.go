@@ -1,0 +1,139 @@
+package asker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// Done asks whether nothing more can be done now (design §9.1): every shard has an owner that has
+// applied all there was in its log before we asked, nothing came since, no visit is outstanding, no
+// errand unanswered, nothing due within hold-max, all pages are stored and searchable. Asking twice
+// guards against what moved in between.
+func Done(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, bool, error) {
+	before, err := lastSequences(ctx, q, spec)
+	if err != nil {
+		return crawl.Status{}, false, err
+	}
+	st, err := Status(ctx, q, spec)
+	if err != nil {
+		return st, false, err
+	}
+	if len(st.Shards) != spec.Shards || endless(st) {
+		return st, false, nil
+	}
+	epochs := map[int]uint64{}
+	for _, s := range st.Shards {
+		epochs[s.Shard] = s.Epoch
+		if s.Applied < before[s.Shard] || s.Outstanding > 0 || s.Outbox > 0 || s.Errands > 0 || s.DueSoon > 0 {
+			return st, false, nil
+		}
+	}
+	if ok, err := handedOver(ctx, q, spec); !ok || err != nil {
+		return st, false, err
+	}
+	after, err := lastSequences(ctx, q, spec)
+	if err != nil || !slices.Equal(before, after) {
+		return st, false, err
+	}
+	again, err := Status(ctx, q, spec)
+	if err != nil || len(again.Shards) != spec.Shards || endless(again) {
+		return st, false, err
+	}
+	for _, s := range again.Shards {
+		if s.Epoch != epochs[s.Shard] || s.Applied < after[s.Shard] || s.Outstanding > 0 || s.Outbox > 0 || s.Errands > 0 || s.DueSoon > 0 {
+			return again, false, nil
+		}
+	}
+	again.State = "done"
+	return again, true, nil
+}
+
+// endless reports that a crawl keeps what it has stored fresh. One that has stored nothing has
+// nothing to keep: it ends, and says why.
+func endless(st crawl.Status) bool { return st.Again > 0 && st.Stored > 0 }
+
+func lastSequences(ctx context.Context, q *queue.Conn, spec crawl.Spec) ([]uint64, error) {
+	seqs := make([]uint64, spec.Shards)
+	for i := range seqs {
+		st, err := q.JS.Stream(ctx, crawl.Names(spec.Name).EventsStream(i))
+		if err != nil {
+			return nil, fmt.Errorf("event log %d: %w", i, err)
+		}
+		info := st.CachedInfo()
+		seqs[i] = info.State.LastSeq
+	}
+	return seqs, nil
+}
+
+// handedOver reports whether every page has been stored and, with search on, indexed.
+func handedOver(ctx context.Context, q *queue.Conn, spec crawl.Spec) (bool, error) {
+	st, err := q.JS.Stream(ctx, crawl.Names(spec.Name).PagesStream())
+	if err != nil {
+		return false, fmt.Errorf("pages hand-off: %w", err)
+	}
+	if st.CachedInfo().State.Msgs > 0 {
+		return false, nil
+	}
+	var behind int64
+	err = indexers(ctx, q, spec, func(part crawl.IndexerStatus) { behind += part.Behind + part.Pending })
+	return behind == 0, err
+}
+
+// WaitReady waits until every shard has an owner that grants, or ctx ends.
+func WaitReady(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
+	for {
+		actx, cancel := context.WithTimeout(ctx, time.Second)
+		st, err := Status(actx, q, spec)
+		cancel()
+		if err == nil && len(st.Shards) == spec.Shards {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// WaitIndexers waits until every shard has an indexer, or ctx ends.
+func WaitIndexers(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
+	for ctx.Err() == nil {
+		actx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+		err := indexers(actx, q, spec, func(crawl.IndexerStatus) {})
+		cancel()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return ctx.Err()
+}
+
+// Forgotten asks all shards whether they go by what spec says is forgotten, so that nothing of it
+// is granted or shown any more, and whether all that follows from it is done.
+func Forgotten(ctx context.Context, q *queue.Conn, spec crawl.Spec) (hidden, done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	text := spec.ForgottenText()
+	st, err := Status(ctx, q, spec)
+	if err != nil {
+		return false, false, err
+	}
+	hidden, done = true, true
+	for _, s := range st.Shards {
+		hidden, done = hidden && s.Forgotten == text, done && !s.Forgetting
+	}
+	err = indexers(ctx, q, spec, func(part crawl.IndexerStatus) {
+		hidden, done = hidden && part.Forgotten == text, done && !part.Forgetting && part.Behind == 0
+	})
+	return hidden && err == nil, done && err == nil, err
+}

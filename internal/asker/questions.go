@@ -1,0 +1,183 @@
+package asker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/catalog"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/search"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Hosts calls each for every host.
+func (c *Crawl) Hosts(ctx context.Context, each func(crawl.HostInfo) error) error {
+	return gather(ctx, c, "hosts", nil, each)
+}
+
+// HostsNamed calls each for those of these hosts that the crawl knows.
+func (c *Crawl) HostsNamed(ctx context.Context, names []string, each func(crawl.HostInfo) error) error {
+	return gather(ctx, c, "hosts", map[string][]string{"hosts": names}, func(h crawl.HostInfo) error {
+		if !slices.Contains(names, h.Host) {
+			return nil
+		}
+		return each(h)
+	})
+}
+
+// Mirrors calls each for every origin that names a main host, or was found to be a mirror.
+func (c *Crawl) Mirrors(ctx context.Context, each func(crawl.MirrorInfo) error) error {
+	return gather(ctx, c, "mirrors", nil, each)
+}
+
+// Updates calls each for every site that tells what changed on it.
+func (c *Crawl) Updates(ctx context.Context, each func(crawl.UpdatesInfo) error) error {
+	return gather(ctx, c, "updates", nil, each)
+}
+
+// Pages calls each for every page stored.
+func (c *Crawl) Pages(ctx context.Context, each func(crawl.PageInfo) error) error {
+	return gather(ctx, c, "pages", nil, each)
+}
+
+// Explain says what became of a URL, or would. One shard knows the URL, if any does.
+func (c *Crawl) Explain(ctx context.Context, url string) (crawl.Explanation, error) {
+	x := crawl.Explanation{URL: url, State: "unknown"}
+	u, err := canon.Parse(url)
+	if err != nil {
+		return x, fmt.Errorf("%s: %w", url, err)
+	}
+	x.Canonical = string(u)
+	err = gather(ctx, c, "explain", map[string]string{"url": url}, func(part crawl.Explanation) error {
+		if !x.Seen {
+			x = part
+		}
+		return nil
+	})
+	if x.Seen && errors.Is(err, ask.ErrIncomplete) {
+		err = nil // the one shard that knows the URL has answered
+	}
+	return x, err
+}
+
+// ExplainAll explains URLs, by what they were asked as. Of what no shard knows there is nothing in
+// the answer.
+func (c *Crawl) ExplainAll(ctx context.Context, urls []string) (map[string]crawl.Explanation, error) {
+	all := map[string]crawl.Explanation{}
+	const perMessage = 200 // × 2 KiB stays well under the payload limit
+	for part := range slices.Chunk(urls, perMessage) {
+		err := gather(ctx, c, "explain", map[string][]string{"urls": part}, func(x crawl.Explanation) error {
+			all[x.URL] = x
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Under counts what is known of an entry of Spec.Forgotten.
+func (c *Crawl) Under(ctx context.Context, entry string) (all crawl.Under, err error) {
+	add := func(part crawl.Under) error {
+		all.URLs, all.Pages = all.URLs+part.URLs, all.Pages+part.Pages
+		return nil
+	}
+	req := map[string]string{"entry": entry, "url": entry}
+	return all, errors.Join(gather(ctx, c, "urls-under", req, add), gather(ctx, c, "pages-under", req, add))
+}
+
+// Datasets calls each for every dataset. Where shards do not answer, the others' datasets are put
+// together.
+func (c *Crawl) Datasets(ctx context.Context, each func(crawl.DatasetInfo) error) error {
+	var all []crawl.DatasetClaim
+	missing := gather(ctx, c, "datasets", nil, func(claim crawl.DatasetClaim) error {
+		all = append(all, claim)
+		return nil
+	})
+	if c.AtRest() && missing != nil {
+		return missing
+	}
+	if err := catalog.Each(all, each); err != nil {
+		return err
+	}
+	return missing
+}
+
+// DataRule says which line of a data.txt closes a URL to fetches of datasets, if one does. That
+// somebody who might know does not answer is an error.
+func (c *Crawl) DataRule(ctx context.Context, u canon.URL) (rule crawl.DataRule, closed bool, err error) {
+	err = gather(ctx, c, "data-rule", map[string]string{"url": string(u)}, func(r crawl.DataRule) error {
+		rule, closed = r, true
+		return nil
+	})
+	if closed {
+		return rule, true, nil
+	}
+	return rule, false, err
+}
+
+// Search answers a query: the best hits of all shards, at most limit, and how many page changes the
+// indexes have not seen.
+func (c *Crawl) Search(ctx context.Context, query string, limit int) (all crawl.SearchAnswer, err error) {
+	var parts []crawl.SearchAnswer
+	req := map[string]any{"query": query, "limit": limit}
+	err = gather(ctx, c, "search", req, func(part crawl.SearchAnswer) error {
+		parts = append(parts, part)
+		all.Behind += part.Behind
+		return nil
+	})
+	all.Hits = search.Merge(parts, limit)
+	return all, err
+}
+
+// Export writes pages as jsonl, text or html, or links as jsonl. Pages that say nosnippet or
+// noarchive come without their content, or, as text and html, not at all; how many is returned.
+func (c *Crawl) Export(ctx context.Context, what, format string, w io.Writer) (left crawl.LeftOut, err error) {
+	req := map[string]string{"what": what, "format": format}
+	left.Pages = map[string]int64{}
+	enc := json.NewEncoder(crawl.SafeJSONTo(w))
+	enc.SetEscapeHTML(false)
+	err = c.gather(ctx, "export", req, func(v any) error {
+		if raw, ok := v.(json.RawMessage); ok {
+			var err error
+			if v, err = exported(raw); err != nil {
+				return err
+			}
+		}
+		switch v := v.(type) {
+		case crawl.LeftOut: // of one indexer
+			for why, n := range v.Pages {
+				left.Pages[why] += n
+			}
+			return nil
+		case string: // written as it is
+			_, err := io.WriteString(w, v)
+			return err
+		case json.RawMessage: // a JSON line goes out as it came
+			if _, err := w.Write(crawl.SafeJSON(v)); err != nil {
+				return err
+			}
+			_, err := w.Write([]byte{'\n'})
+			return err
+		}
+		return enc.Encode(v)
+	})
+	return left, err
+}
+
+// exported tells the objects of an export apart.
+func exported(raw json.RawMessage) (v any, err error) {
+	switch {
+	case crawl.IsLeftOut(raw):
+		return decode[crawl.LeftOut]("export", raw)
+	case raw[0] == '"':
+		return decode[string]("export", raw)
+	}
+	return raw, nil
+}

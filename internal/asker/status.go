@@ -1,0 +1,82 @@
+package asker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// Status gathers the accounting of a crawl from whatever frontiers hold its shards.
+func Status(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, error) {
+	c := &Crawl{Spec: spec, Queue: q}
+	return c.accounting(ctx)
+}
+
+func (c *Crawl) accounting(ctx context.Context) (crawl.Status, error) {
+	var parts []crawl.Status
+	err := gather(ctx, c, "status", struct{}{}, func(part crawl.Status) error {
+		parts = append(parts, part)
+		return nil
+	})
+	return Sum(parts), err
+}
+
+// Status is the accounting, whether nothing more can be done now, and what keeps pages from being
+// stored.
+func (c *Crawl) Status(ctx context.Context) (crawl.Status, error) {
+	st, err := c.accounting(ctx)
+	if c.AtRest() {
+		st.State = cmp.Or(st.State, "done") // without any shard there is nothing to do
+		return st, err
+	}
+	st.PagesTrouble = c.pagesTrouble(ctx)
+	if err != nil || st.State != "running" || !resting(st) {
+		return st, err
+	}
+	if _, done, err := Done(ctx, c.Queue, c.Spec); err == nil && done {
+		st.State = "done"
+	}
+	return st, nil
+}
+
+// pagesTrouble asks the indexers what keeps them from storing pages. Those that do not answer
+// within two seconds are part of it.
+func (c *Crawl) pagesTrouble(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	var all []string
+	err := indexers(ctx, c.Queue, c.Spec, func(part crawl.IndexerStatus) {
+		if part.Paused != "" {
+			all = append(all, part.Paused)
+		}
+	})
+	var missing *ask.IncompleteError
+	if errors.As(err, &missing) {
+		all = append(all, fmt.Sprintf("%d of %d shards have no indexer at the moment, their pages wait in the queue", len(missing.Missing), missing.Shards))
+	} else if err != nil {
+		all = append(all, "no indexer answers: "+err.Error())
+	}
+	return strings.Join(all, "; ")
+}
+
+// indexers calls each for the status of every indexer that holds shards.
+func indexers(ctx context.Context, q *queue.Conn, spec crawl.Spec, each func(crawl.IndexerStatus)) error {
+	return gather(ctx, &Crawl{Spec: spec, Queue: q}, "indexer-status", struct{}{}, func(part crawl.IndexerStatus) error {
+		each(part)
+		return nil
+	})
+}
+
+// resting reports whether a crawl that runs may have nothing to do; whether it is done takes a
+// closer look.
+func resting(st crawl.Status) bool {
+	return !slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Outstanding > 0 || s.DueSoon > 0 })
+}

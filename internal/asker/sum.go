@@ -1,0 +1,71 @@
+package asker
+
+import (
+	"cmp"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// Sum adds the parts of a crawl's status up, one of each shard. Of a shard that moved while its
+// owners were asked there may be two; the later owner's counts.
+func Sum(parts []crawl.Status) crawl.Status {
+	latest := map[int]crawl.ShardStatus{}
+	for _, p := range parts {
+		for _, s := range p.Shards {
+			if was, ok := latest[s.Shard]; !ok || cmp.Or(cmp.Compare(s.Epoch, was.Epoch), cmp.Compare(s.Applied, was.Applied)) >= 0 {
+				latest[s.Shard] = s
+			}
+		}
+	}
+	st := crawl.Status{ByReason: map[string]int64{}}
+	for _, p := range parts {
+		if len(p.Shards) == 1 {
+			s := p.Shards[0]
+			if latest[s.Shard] != s {
+				continue
+			}
+			delete(latest, s.Shard)
+		}
+		st = addStatus(st, p)
+	}
+	return st
+}
+
+func addStatus(a, b crawl.Status) crawl.Status {
+	for k, n := range b.ByReason {
+		a.ByReason[k] += n
+	}
+	a.Discovered += b.Discovered
+	a.Queued += b.Queued
+	a.InFlight += b.InFlight
+	a.Stored += b.Stored
+	a.Redirected += b.Redirected
+	a.Refused += b.Refused
+	a.Failed += b.Failed
+	a.Bytes += b.Bytes
+	a.Hosts += b.Hosts
+	a.Again += b.Again
+	if b.NextAgain != nil && (a.NextAgain == nil || b.NextAgain.Before(*a.NextAgain)) {
+		a.NextAgain = b.NextAgain
+	}
+	a.Rate += b.Rate
+	a.Held = append(a.Held, b.Held...)
+	a.Shards = append(a.Shards, b.Shards...)
+	switch {
+	case len(a.Shards) == len(b.Shards): // the first part
+		a.ETA = b.ETA
+	case a.ETA == nil || b.ETA == nil:
+		// A part that cannot tell makes the whole unknown, unless it has nothing left to do.
+		a.ETA = nil
+	case *b.ETA > *a.ETA:
+		a.ETA = b.ETA
+	}
+	if a.State == "" || b.State == "paused" {
+		a.State = b.State
+	}
+	a.Trouble = cmp.Or(a.Trouble, b.Trouble)
+	if a.Limit == "" {
+		a.Limit = b.Limit
+	}
+	return a
+}

@@ -1,0 +1,319 @@
+package boltfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+)
+
+// The layout of bbolt's file format 2. Numbers are in the machine's byte order,
+// as bbolt writes them.
+const (
+	headSize   = 16 // of a page: id, flags, count, overflow
+	elemSize   = 16 // of an entry in a branch or leaf
+	metaSize   = 64
+	metaSum    = metaSize - 8 // where its checksum is
+	metaMagic  = 0xED0CDAED
+	flagBranch = 0x01
+	flagLeaf   = 0x02
+	flagFree   = 0x10
+	entryIsBkt = 0x01
+	noFreelist = ^uint64(0)
+)
+
+// checkPages is how many pages are checked before a file is opened, from the roots downward, unless
+// bbolt is going to walk all of them itself. That is all of a small file, and the pages of a large
+// one that most lookups pass through. At most 16 MiB are read.
+const checkPages = 4096
+
+// errStructure: the pages do not make a tree.
+var errStructure = errors.New("its pages make no sense")
+
+func wrong(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errStructure, fmt.Sprintf(format, args...))
+}
+
+// checker walks the pages of a file, upper pages first. It follows what bbolt would follow
+// without checking: numbers of pages, and where keys and values lie. It does not look at keys'
+// and values' meaning.
+type checker struct {
+	r        io.ReaderAt
+	size     int64
+	page     int64  // bytes
+	end      uint64 // number of the page after the last one
+	seen     map[uint64]bool
+	todo     []node
+	buf      []byte
+	key, was []byte
+}
+
+// node is a page to be checked, and the bounds that its keys must lie between. nil: no bound.
+type node struct {
+	id       uint64
+	low, top []byte
+}
+
+// check reports whether bbolt can walk the first limit pages of a file without leaving it or
+// going round in circles. An empty file is in order. So is a file with bad meta pages: bbolt
+// reports that itself.
+func check(f *os.File, limit int) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	c := &checker{r: f, size: info.Size(), seen: map[uint64]bool{}}
+	m := c.meta()
+	if m == nil {
+		return nil
+	}
+	root, freelist := binary.NativeEndian.Uint64(m[16:]), binary.NativeEndian.Uint64(m[32:])
+	c.end = binary.NativeEndian.Uint64(m[40:])
+	if c.end > uint64(c.size/c.page) {
+		return wrong("the file is cut short: %d bytes of %d", c.size, c.end*uint64(c.page))
+	}
+	if freelist != noFreelist {
+		if err := c.freelist(freelist); err != nil {
+			return err
+		}
+	}
+	if err := c.queue(node{id: root}, "the file's root"); err != nil {
+		return err
+	}
+	for n := 0; len(c.todo) > 0 && (limit == 0 || n < limit); n++ {
+		var p node
+		if last := len(c.todo) - 1; limit == 0 { // depth first keeps the list short
+			p, c.todo = c.todo[last], c.todo[:last]
+		} else { // breadth first: upper pages matter most
+			p, c.todo = c.todo[0], c.todo[1:]
+		}
+		if err := c.walk(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meta returns the meta page that bbolt would use, nil when none is good. It sets the page size.
+func (c *checker) meta() (best []byte) {
+	read := func(at int64) []byte {
+		b := make([]byte, metaSize)
+		if _, err := c.r.ReadAt(b, at+headSize); err != nil {
+			return nil
+		}
+		sum := fnv.New64a()
+		sum.Write(b[:metaSum])
+		if binary.NativeEndian.Uint32(b) != metaMagic || sum.Sum64() != binary.NativeEndian.Uint64(b[metaSum:]) {
+			return nil
+		}
+		return b
+	}
+	first := read(0)
+	if first != nil {
+		c.page = int64(binary.NativeEndian.Uint32(first[8:]))
+	}
+	for size := int64(1024); c.page == 0 && size <= 1024<<14; size <<= 1 {
+		if b := read(size); b != nil && int64(binary.NativeEndian.Uint32(b[8:])) == size {
+			c.page = size
+		}
+	}
+	if c.page < 512 {
+		return nil
+	}
+	best = first
+	if second := read(c.page); second != nil && (best == nil || binary.NativeEndian.Uint64(second[48:]) > binary.NativeEndian.Uint64(best[48:])) {
+		best = second
+	}
+	return best
+}
+
+// queue notes a page that another page leads to.
+func (c *checker) queue(p node, from string) error {
+	if p.id < 2 || p.id >= c.end {
+		return wrong("%s leads to page %d of %d", from, p.id, c.end)
+	}
+	c.todo = append(c.todo, p)
+	return c.claim(p.id)
+}
+
+// claim notes that a page is in use. A second claim on the same page is an error.
+func (c *checker) claim(id uint64) error {
+	if c.seen[id] {
+		return wrong("page %d is used twice", id)
+	}
+	c.seen[id] = true
+	return nil
+}
+
+// head reads a page's header. It also returns how many bytes the page has with its overflow pages.
+func (c *checker) head(id uint64) (flags, count uint16, size int64, err error) {
+	var h [headSize]byte
+	if _, err := c.r.ReadAt(h[:], int64(id)*c.page); err != nil {
+		return 0, 0, 0, wrong("page %d cannot be read: %v", id, err)
+	}
+	if is := binary.NativeEndian.Uint64(h[:]); is != id {
+		return 0, 0, 0, wrong("page %d says that it is page %d", id, is)
+	}
+	over := uint64(binary.NativeEndian.Uint32(h[12:]))
+	if id+over >= c.end {
+		return 0, 0, 0, wrong("page %d goes past the end", id)
+	}
+	return binary.NativeEndian.Uint16(h[8:]), binary.NativeEndian.Uint16(h[10:]), int64(over+1) * c.page, nil
+}
+
+func (c *checker) freelist(id uint64) error {
+	if id < 2 || id >= c.end {
+		return wrong("the free list is page %d of %d", id, c.end)
+	}
+	flags, count, size, err := c.head(id)
+	if err != nil {
+		return err
+	}
+	at, n := int64(id)*c.page+headSize, uint64(count)
+	var b [8]byte
+	if count == 0xffff { // then the first number is the count
+		if _, err := c.r.ReadAt(b[:], at); err != nil {
+			return wrong("the free list cannot be read: %v", err)
+		}
+		n, at = binary.NativeEndian.Uint64(b[:]), at+8
+	}
+	if flags != flagFree || n > uint64(size-headSize)/8 {
+		return wrong("page %d is no free list", id)
+	}
+	ids := make([]byte, 8*n)
+	if _, err := c.r.ReadAt(ids, at); err != nil {
+		return wrong("the free list cannot be read: %v", err)
+	}
+	last := uint64(1)
+	for ; len(ids) > 0; ids = ids[8:] {
+		free := binary.NativeEndian.Uint64(ids)
+		if free <= last || free >= c.end {
+			return wrong("the free list names page %d after %d, of %d", free, last, c.end)
+		}
+		last = free
+	}
+	return nil
+}
+
+// at reads n bytes at a place of the file into b, which grows as needed.
+func (c *checker) at(b []byte, place, n int64) ([]byte, error) {
+	if int64(cap(b)) < n {
+		b = make([]byte, n)
+	}
+	b = b[:n]
+	_, err := c.r.ReadAt(b, place)
+	return b, err
+}
+
+func (c *checker) walk(p node) (err error) {
+	flags, count, size, err := c.head(p.id)
+	if err != nil {
+		return err
+	}
+	if flags != flagBranch && flags != flagLeaf {
+		return wrong("page %d is neither branch nor leaf", p.id)
+	}
+	for id := p.id + 1; id < p.id+uint64(size/c.page); id++ {
+		if err := c.claim(id); err != nil {
+			return err
+		}
+	}
+	need, start := int64(count)*elemSize, int64(p.id)*c.page
+	if headSize+need > size || flags == flagBranch && count == 0 {
+		return wrong("page %d of %d bytes has %d entries", p.id, size, count)
+	}
+	// Most pages are read whole. Of a large one only the keys are read: its values
+	// may take megabytes.
+	large := size > largePage
+	read := size
+	if large {
+		read = headSize + need
+	}
+	if c.buf, err = c.at(c.buf, start, read); err != nil {
+		return wrong("page %d cannot be read: %v", p.id, err)
+	}
+	c.was = append(c.was[:0], p.low...)
+	for i := range int64(count) {
+		place := headSize + i*elemSize
+		e := c.buf[place:]
+		var pos, keyLen, valueLen int64
+		if flags == flagBranch {
+			pos, keyLen = num(e), num(e[4:])
+		} else {
+			pos, keyLen, valueLen = num(e[4:]), num(e[8:]), num(e[12:])
+		}
+		if place+pos+keyLen+valueLen > size || keyLen == 0 {
+			return wrong("page %d: entry %d lies outside", p.id, i)
+		}
+		key := c.key
+		if large {
+			if c.key, err = c.at(c.key, start+place+pos, keyLen); err != nil {
+				return wrong("page %d cannot be read: %v", p.id, err)
+			}
+			key = c.key
+		} else {
+			key = c.buf[place+pos : place+pos+keyLen]
+		}
+		order := bytes.Compare(c.was, key)
+		if order > 0 || order == 0 && i > 0 || p.top != nil && bytes.Compare(key, p.top) >= 0 {
+			return wrong("page %d: key %d is out of order", p.id, i)
+		}
+		c.was = append(c.was[:0], key...)
+		switch {
+		case flags == flagBranch:
+			// the range of the sibling before ends where this one begins
+			if n := len(c.todo); i > 0 {
+				c.todo[n-1].top = bytes.Clone(key)
+			}
+			if err := c.queue(node{binary.NativeEndian.Uint64(e[8:]), bytes.Clone(key), p.top}, fmt.Sprintf("page %d", p.id)); err != nil {
+				return err
+			}
+		case num(e)&entryIsBkt != 0:
+			if err := c.bucket(start+place+pos+keyLen, valueLen, p.id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// largePage is the size in bytes up to which a page is read as a whole.
+const largePage = 64 << 10
+
+func num(b []byte) int64 { return int64(binary.NativeEndian.Uint32(b)) }
+
+// bucket checks a bucket's header, and its only page if that is stored inside the value.
+func (c *checker) bucket(at, size int64, id uint64) error {
+	var h [16 + headSize]byte
+	if size < 16 {
+		return wrong("page %d: a bucket of %d bytes", id, size)
+	}
+	b := h[:min(size, int64(len(h)))]
+	if _, err := c.r.ReadAt(b, at); err != nil {
+		return wrong("page %d cannot be read: %v", id, err)
+	}
+	if root := binary.NativeEndian.Uint64(b); root != 0 {
+		return c.queue(node{id: root}, fmt.Sprintf("a bucket on page %d", id))
+	}
+	if len(b) < len(h) || binary.NativeEndian.Uint16(b[24:]) != flagLeaf {
+		return wrong("page %d: a bucket within it is no leaf", id)
+	}
+	count, room := int64(binary.NativeEndian.Uint16(b[26:])), size-int64(len(h))
+	entries := make([]byte, min(count*elemSize, max(room, 0)))
+	if count*elemSize > room {
+		return wrong("page %d: a bucket within it has no room for %d entries", id, count)
+	}
+	if _, err := c.r.ReadAt(entries, at+int64(len(h))); err != nil {
+		return wrong("page %d cannot be read: %v", id, err)
+	}
+	for i := range count {
+		e := entries[i*elemSize:]
+		if num(e[4:])+num(e[8:])+num(e[12:]) > room-i*elemSize {
+			return wrong("page %d: entry %d of a bucket within it lies outside", id, i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package boltfile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// fill makes a file with branches, overflowing values, an inline bucket and a free list,
+// and returns its bytes.
+func fill(t *testing.T, unsynced bool) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.db")
+	f, err := Open(path, bolt.Options{Timeout: time.Second, NoSync: true, NoFreelistSync: unsynced}, "move it away")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 {
+		err := f.Update(func(tx *bolt.Tx) error {
+			small, err := tx.CreateBucketIfNotExists([]byte("small"))
+			if err != nil {
+				return err
+			}
+			large, err := tx.CreateBucketIfNotExists([]byte("large"))
+			if err != nil {
+				return err
+			}
+			for i := range 300 {
+				if err := large.Put(fmt.Appendf(nil, "key-%04d", i*(round+1)), make([]byte, 50+i*(round+1)*13%(200+5000*(i%20/19)))); err != nil {
+					return err
+				}
+			}
+			return small.Put([]byte("a"), []byte("b"))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// use does with a file whatever a program does, and fails the test only for an error that
+// does not say enough.
+func use(t *testing.T, path string, unsynced, readOnly bool) (failed bool) {
+	f, err := Open(path, bolt.Options{Timeout: time.Second, NoSync: true, NoFreelistSync: unsynced, ReadOnly: readOnly}, "move it away")
+	if err == nil {
+		err = f.View(func(tx *bolt.Tx) error {
+			return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+				return b.ForEach(func(k, v []byte) error {
+					for _, c := range v {
+						_ = c
+					}
+					b.Get(k)
+					return nil
+				})
+			})
+		})
+		if err == nil && !readOnly {
+			err = f.Update(func(tx *bolt.Tx) error {
+				b, err := tx.CreateBucketIfNotExists([]byte("large"))
+				if err != nil {
+					return err
+				}
+				for i := range 50 {
+					if err := b.Put(fmt.Appendf(nil, "key-%04d", i*7), make([]byte, 3000)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		f.Close()
+	}
+	if err == nil {
+		return false
+	}
+	if s := err.Error(); IsDamaged(err) && (!strings.Contains(s, path) || !strings.Contains(s, "move it away")) {
+		t.Errorf("the error names neither file nor way out: %v", err)
+	}
+	// The lock is let go of, however it ended.
+	if g, err := openLocked(path, os.O_RDWR, false, 50*time.Millisecond); err != nil {
+		t.Errorf("still locked: %v", err)
+	} else {
+		g.Close()
+	}
+	return true
+}
+
+func TestDamageIsAnError(t *testing.T) {
+	for _, unsynced := range []bool{false, true} {
+		whole := fill(t, unsynced)
+		if path := filepath.Join(t.TempDir(), "b.db"); os.WriteFile(path, whole, 0o600) != nil || use(t, path, unsynced, true) || use(t, path, unsynced, false) {
+			t.Fatal("a file in order is refused")
+		}
+		rnd, found := rand.New(rand.NewPCG(1, 2)), 0
+		for i := range 150 {
+			b := append([]byte(nil), whole...)
+			page := rnd.IntN(len(b) / 4096)
+			at := b[page*4096 : (page+1)*4096]
+			switch i % 5 {
+			case 0:
+				clear(at)
+			case 1:
+				copy(at, b[rnd.IntN(len(b)/4096)*4096:]) // written to the wrong place
+			case 2:
+				b = b[:page*4096] // cut short
+			default: // in the headers, where it hurts most
+				for range 1 + rnd.IntN(4) {
+					at[rnd.IntN(256)] ^= 1 << rnd.IntN(8)
+				}
+			}
+			path := filepath.Join(t.TempDir(), "b.db")
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if use(t, path, unsynced, i%2 == 0) {
+				found++
+			}
+		}
+		if found < 40 {
+			t.Errorf("only %d of 150 damages were noticed", found)
+		}
+	}
+}
+
+// A file that becomes unreadable while it is open faults where it is mapped.
+func TestAFaultIsAnError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	if err := os.WriteFile(path, fill(t, false), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path, bolt.Options{Timeout: time.Second, InitialMmapSize: 64 << 20}, "move it away")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 8192); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		err = f.View(func(tx *bolt.Tx) error {
+			return tx.Bucket([]byte("large")).ForEach(func(_, _ []byte) error { return nil })
+		})
+		if !IsDamaged(err) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if err := f.Update(func(*bolt.Tx) error { return nil }); !IsDamaged(err) {
+		t.Errorf("written to: %v", err)
+	}
+	done := make(chan struct{})
+	go func() { f.Close(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("Close does not return")
+	}
+}
+
+func TestOpenFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	target := filepath.Join(dir, "target")
+	if err := os.WriteFile(target, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "a.db")
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := Open(link, bolt.Options{Timeout: time.Second}, ""); err == nil {
+		f.Close()
+		t.Error("opened through a link")
+	} else if !strings.Contains(err.Error(), "symbolic link") {
+		t.Error(err)
+	}
+	if _, err := Open(dir, bolt.Options{Timeout: time.Second, ReadOnly: true}, ""); err == nil || !strings.Contains(err.Error(), "regular") {
+		t.Error(err)
+	}
+}

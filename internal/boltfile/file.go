@@ -1,0 +1,160 @@
+// Package boltfile opens bbolt files so that damage in them is an error, instead of the end of the
+// process. The error names the file and says what to do.
+//
+// bbolt answers a page that makes no sense with a panic, and a page that the disk cannot read with
+// a fault. Here the pages are checked before bbolt sees the file, and everything done in a
+// transaction is guarded. Once a File was found damaged, every later use returns the same error,
+// since the state of its transactions is unknown.
+package boltfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/curtsy/curtsy/internal/disk"
+)
+
+// File is an open bbolt file. Its methods may be called from many goroutines.
+type File struct {
+	db *bolt.DB
+	// bbolt's own handle: closing it releases the lock even when bbolt cannot close any more
+	file   *os.File
+	path   string
+	remedy string
+	dead   atomic.Pointer[Damaged]
+	died   chan struct{} // closed when dead is set
+	// a writing transaction was given up, and bbolt's Close would wait for it for ever
+	stuck atomic.Bool
+}
+
+// Open opens or creates the file at path, readable for its owner only. It follows no symbolic link
+// and takes regular files only. remedy says what to do about a damaged file, as a sentence that
+// follows "FILE is damaged (why): "; the error is then a *Damaged. It is bbolt's ErrTimeout when
+// another process holds the file for longer than o.Timeout.
+func Open(path string, o bolt.Options, remedy string) (f *File, err error) {
+	f = &File{path: path, remedy: remedy, died: make(chan struct{})}
+	o.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
+		if f.file != nil { // for a copy, of the file as it is
+			return os.OpenFile(name, flag|syscall.O_NOFOLLOW, mode)
+		}
+		file, err := openLocked(name, flag, o.ReadOnly, o.Timeout)
+		if err != nil {
+			return nil, err
+		}
+		limit := checkPages
+		if o.NoFreelistSync {
+			// bbolt is about to walk all of it, in a goroutine whose panics nobody can recover from
+			limit = 0
+		}
+		if err := check(file, limit); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		f.file = file
+		return file, nil
+	}
+	err = f.guard(true, func() (err error) {
+		f.db, err = bolt.Open(path, disk.FileMode, &o)
+		return err
+	})
+	switch {
+	case err == nil:
+		return f, nil
+	case f.file != nil:
+		f.file.Close() // bbolt has closed it, unless it panicked
+	}
+	var bad *Damaged
+	if errors.As(err, &bad) {
+		return nil, err
+	}
+	for _, e := range []error{errStructure, berrors.ErrInvalid, berrors.ErrVersionMismatch, berrors.ErrChecksum} {
+		if errors.Is(err, e) {
+			return nil, f.damage(err)
+		}
+	}
+	return nil, err
+}
+
+// openLocked opens a regular file and locks it in the way bbolt does, so that nobody writes while
+// the pages are checked. bbolt's own lock on top has no further effect.
+func openLocked(name string, flag int, shared bool, timeout time.Duration) (*os.File, error) {
+	file, err := disk.OpenRegular(name, flag)
+	if err != nil {
+		return nil, err
+	}
+	how := syscall.LOCK_EX
+	if shared {
+		how = syscall.LOCK_SH
+	}
+	for end := time.Now().Add(timeout); ; time.Sleep(lockPoll) {
+		err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
+		if err == nil {
+			return file, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), file.Close())
+		}
+		if timeout > 0 && time.Now().After(end) {
+			return nil, errors.Join(berrors.ErrTimeout, file.Close())
+		}
+	}
+}
+
+// lockPoll is how often a file is tried again that another process holds; bbolt uses the same.
+const lockPoll = 50 * time.Millisecond
+
+// View runs do in a reading transaction. The error is a *Damaged when the file is.
+func (f *File) View(do func(*bolt.Tx) error) error {
+	return f.guard(false, func() error { return f.db.View(do) })
+}
+
+// Update runs do in a writing transaction, which is committed unless do fails. The error is a
+// *Damaged when the file is.
+func (f *File) Update(do func(*bolt.Tx) error) error {
+	return f.guard(true, func() error { return f.db.Update(do) })
+}
+
+// Begin begins a transaction. The caller wraps its use in Guard.
+func (f *File) Begin(writable bool) (tx *bolt.Tx, err error) {
+	err = f.guard(writable, func() (err error) {
+		tx, err = f.db.Begin(writable)
+		return err
+	})
+	return tx, err
+}
+
+// DB is bbolt's handle, for its settings. What is done with it directly is not guarded.
+func (f *File) DB() *bolt.DB { return f.db }
+
+// Guard runs code that works with a transaction from Begin. After a *Damaged that transaction must
+// not be touched any more, not even to roll it back.
+func (f *File) Guard(do func() error) error { return f.guard(true, do) }
+
+// Damage is the damage found so far, nil if there is none.
+func (f *File) Damage() error {
+	if d := f.dead.Load(); d != nil {
+		return d
+	}
+	return nil
+}
+
+// Damaged is closed once damage is found.
+func (f *File) Damaged() <-chan struct{} { return f.died }
+
+// Blame makes a *Damaged of something the caller found in the file. The rest of
+// the file stays in use.
+func (f *File) Blame(cause error) error { return &Damaged{f.path, cause, f.remedy} }
+
+// Close closes the file and releases its lock.
+func (f *File) Close() error {
+	if f.stuck.Load() {
+		return f.file.Close()
+	}
+	return f.guard(true, f.db.Close)
+}

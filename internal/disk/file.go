@@ -1,0 +1,72 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// FileMode is the mode of every file in a data directory, DirMode the mode of a data directory that
+// we create: pages may be for their owner's eyes only.
+const (
+	FileMode fs.FileMode = 0o600
+	DirMode  fs.FileMode = 0o700
+)
+
+// OpenRegular opens a file of a data directory as os.OpenFile does, with FileMode when flag creates
+// it. It follows no symbolic link and takes regular files only: somebody who may write to the
+// directory must not be able to have us truncate or fill a file elsewhere. Links in the directories
+// above are followed.
+func OpenRegular(path string, flag int) (*os.File, error) {
+	// The file is truncated only once it is known to be a regular one. NONBLOCK: opening a pipe
+	// must not wait for its other end.
+	f, err := os.OpenFile(path, flag&^os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, FileMode)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("open %s: it is a symbolic link, which is not followed: put the file itself there, or name the directory it is in", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("open %s: it is no regular file", path)
+	}
+	if err == nil && flag&os.O_TRUNC != 0 {
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ReadRegular reads a whole file of a data directory.
+func ReadRegular(path string) ([]byte, error) {
+	f, err := OpenRegular(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// Replace puts a file with this content in the place of the one at path, in one step. It also
+// replaces what an earlier crash left half-written.
+func Replace(path string, body []byte) error {
+	temp := path + ".new"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // its mode may not be ours
+	}
+	f, err := OpenRegular(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(body)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}

@@ -1,0 +1,65 @@
+package service
+
+import (
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A bucket that was deleted and made anew counts its messages from 1 again, which a watch of the
+// old one never hears of.
+func TestSpecOfABucketMadeAnew(t *testing.T) {
+	was := lookAgain
+	lookAgain = 100 * time.Millisecond
+	t.Cleanup(func() { lookAgain = was })
+	nc, kv := bucket(t)
+	put := func(kv jetstream.KeyValue, pages int64) {
+		t.Helper()
+		if _, err := ChangeSpec(t.Context(), kv, func(*crawl.Spec) (crawl.Spec, error) {
+			return crawl.Spec{Name: "t", Shards: 1, MaxPages: pages}, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pages := range int64(5) {
+		put(kv, 1+pages)
+	}
+	seen := make(chan crawl.Spec, 10)
+	go func() {
+		if err := WatchSpec(t.Context(), kv, crawl.Spec{}, func(s crawl.Spec) { seen <- s }); err != nil {
+			t.Error(err)
+		}
+	}()
+	next := func(want int64) {
+		t.Helper()
+		for {
+			select {
+			case s := <-seen:
+				if s.MaxPages == want {
+					return
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatalf("a spec of %d pages was never heard of", want)
+			}
+		}
+	}
+	next(5)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteKeyValue(t.Context(), kv.Bucket()); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * lookAgain) // it is away for a while
+	again, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: kv.Bucket(), MaxBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(again, 7)
+	next(7)
+	put(again, 8)
+	next(8)
+}
