@@ -6,7 +6,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// isPackage reports whether a JSON document is a Frictionless data package: it has resources, and they have a path or data.
+// isPackage reports whether a JSON document is a Frictionless data package: it has resources, and
+// they have a path or data.
 func isPackage(m map[string]any) bool {
 	for _, v := range list(m["resources"]) {
 		if res, ok := v.(map[string]any); ok && (res["path"] != nil || res["data"] != nil || res["url"] != nil) {
@@ -29,7 +30,7 @@ func (r *jsonReader) dataPackage(m map[string]any) {
 	if c.License == "" {
 		c.License = packageLicense(r, m["license"])
 	}
-	for _, v := range list(m["contributors"]) {
+	for _, v := range r.list(m["contributors"]) {
 		person, ok := v.(map[string]any)
 		if !ok {
 			continue
@@ -43,7 +44,7 @@ func (r *jsonReader) dataPackage(m map[string]any) {
 			c.Creators = append(c.Creators, name)
 		}
 	}
-	for _, v := range list(m["resources"]) {
+	for _, v := range r.list(m["resources"]) {
 		if res, ok := v.(map[string]any); ok {
 			r.resource(&c, res)
 		}
@@ -55,26 +56,29 @@ func (r *jsonReader) dataPackage(m map[string]any) {
 
 func packageLicense(r *jsonReader, v any) string {
 	var all []string
-	for _, e := range list(v) {
+	for _, e := range r.list(v) {
 		if l, ok := e.(map[string]any); ok {
 			all = append(all, knownLicense(r.text(l["name"]), r.text(l["path"]), r.text(l["url"]), r.text(l["title"])))
 		} else {
 			all = append(all, r.text(e))
 		}
 	}
-	return oneLicense(all)
+	return r.oneLicense(all)
 }
 
-// resource adds a resource's files; a digest and a size are a single file's.
+// resource adds a resource's files. A digest and a size count only if there is one file.
 func (r *jsonReader) resource(c *crawl.DatasetClaim, res map[string]any) {
-	paths := list(res["path"])
+	paths := r.list(res["path"])
 	if len(paths) == 0 {
-		paths = list(res["url"])
+		paths = r.list(res["url"])
 	}
 	for _, p := range paths {
 		s, ok := p.(string)
 		if !ok || len(c.Files) >= maxFiles {
 			continue
+		}
+		if !r.spend(costFile + len(s) + len(r.d.URL)) {
+			return
 		}
 		f := crawl.DatasetFile{URL: resolve(r.base, s), Name: r.text(res["name"]), MediaType: r.text(res["mediatype"])}
 		if f.URL == "" {
@@ -93,9 +97,9 @@ func (r *jsonReader) resource(c *crawl.DatasetClaim, res map[string]any) {
 	if !ok || len(c.Columns) > 0 {
 		return // the first table's columns are shown
 	}
-	for _, v := range list(schema["fields"]) {
+	for _, v := range r.list(schema["fields"]) {
 		if f, ok := v.(map[string]any); ok {
-			if name := r.text(f["name"]); name != "" {
+			if name := r.text(f["name"]); name != "" && r.spend(costColumn) {
 				c.Columns = append(c.Columns, crawl.DatasetColumn{Name: name, Type: r.text(f["type"]), Description: r.text(f["description"])})
 			}
 		}

@@ -11,26 +11,71 @@ import (
 	"github.com/curtsy/curtsy/pkg/datatxt"
 )
 
-// Entry is what is kept of one data.txt: an origin's own, or one nested in it. The zero Entry is that of one never asked for.
+// Entry is what is kept of one data.txt: an origin's own, or one nested in it. The zero Entry
+// stands for a file that was never asked for.
 type Entry struct {
-	Origin  string        `json:"origin"`
-	Asked   string        `json:"asked,omitempty"` // the nested file that was asked for; empty: the origin's /data.txt
-	Visit   crawl.VisitID `json:"visit"`           // the newest visit that told of it
-	URL     string        `json:"url"`             // where the copy came from, after redirects
+	Origin string `json:"origin"`
+	// URL of the nested file that was asked for; empty: the origin's /data.txt
+	Asked string        `json:"asked,omitempty"`
+	Visit crawl.VisitID `json:"visit"` // the newest visit that reported on it
+	// the newest visit to each host that reported on it, the latest first
+	Told    []Told        `json:"told,omitempty"`
+	URL     string        `json:"url"` // where the copy came from, after redirects
 	Body    []byte        `json:"body,omitempty"`
-	Fetched time.Time     `json:"fetched"`          // the copy
-	Fresh   time.Duration `json:"fresh"`            // its lifetime
-	Failed  string        `json:"failed,omitempty"` // why the newest copy was refused; the one before stays
+	Fetched time.Time     `json:"fetched"` // the copy
+	Fresh   time.Duration `json:"fresh"`   // its lifetime
+	// why the newest copy was refused; the copy before it stays
+	Failed string `json:"failed,omitempty"`
 
-	NoSnippet bool      `json:"nosnippet,omitempty"` // none of its prose is to be shown
-	Until     time.Time `json:"until,omitzero"`      // it asks not to be kept from then on (unavailable_after)
+	NoSnippet bool `json:"nosnippet,omitempty"` // none of its prose is to be shown
+	// it asks not to be kept from then on (unavailable_after)
+	Until time.Time `json:"until,omitzero"`
 
-	// The file that counts in this one's place, while the origin is a mirror; and the newest visit that said whether it is.
+	// The file that counts instead of this one while the origin is a mirror, and the newest visit
+	// that said whether it is one.
 	AliasOf    string        `json:"alias_of,omitempty"`
 	AliasVisit crawl.VisitID `json:"alias_visit,omitzero"`
 }
 
-// Key is what the Entry is kept under that a data.txt handed over belongs to. No origin is the URL of a nested file.
+// Told is the newest visit to a host that reported on a data.txt. Only visits to one host can be
+// compared: each shard numbers its own, and a redirect may lead to a host of another shard.
+type Told struct {
+	Host  canon.Host    `json:"host"`
+	Visit crawl.VisitID `json:"visit"`
+}
+
+// maxTold bounds the hosts that are remembered: an origin may redirect elsewhere every day. A host
+// that is not remembered any more counts as new.
+const maxTold = 8
+
+// tell notes that a visit to a host reported on the file. ok is false when that is nothing new.
+func (e *Entry) tell(host canon.Host, visit crawl.VisitID) (ok bool) {
+	told := e.Told
+	// from before Told was kept: the last report came from where the copy came from
+	if told == nil && !e.Visit.IsZero() {
+		first := host
+		if u, err := canon.Parse(e.URL); err == nil {
+			first = u.Host()
+		}
+		told = []Told{{first, e.Visit}}
+	}
+	for _, t := range told {
+		if t.Host == host && visit.Compare(t.Visit) <= 0 {
+			return false
+		}
+	}
+	e.Told = []Told{{host, visit}}
+	for _, t := range told {
+		if t.Host != host && len(e.Told) < maxTold {
+			e.Told = append(e.Told, t)
+		}
+	}
+	e.Visit = visit
+	return true
+}
+
+// Key is the key of the Entry that a data.txt handed over belongs to: its origin, or the URL of a
+// nested file. The two never look alike.
 func Key(p *crawl.Page) string {
 	if p.Asked != "" {
 		return string(p.Asked)
@@ -38,20 +83,22 @@ func Key(p *crawl.Page) string {
 	return p.Origin.String()
 }
 
-// Update takes in what a visit found and returns the entry to keep; ok is false when nothing changes, since a newer visit
-// has told of it already. A file that must be refused as a whole leaves the copy before it in place (§5.4 of
-// docs/formats.md); a site that has none any more says nothing any more.
+// Update takes in what a visit found and returns the entry to keep. ok is false when nothing
+// changes, because that visit or a newer one to the same host has reported already. When a file
+// must be refused as a whole, the copy before it stays (§5.4 of docs/formats.md). When a site has
+// no file any more, nothing of it counts any more.
 func Update(old Entry, p *crawl.Page, body []byte, token string) (e Entry, ok bool) {
-	if p.Visit.Compare(old.Visit) <= 0 {
+	e = old
+	if !e.tell(p.URL.Host(), p.Visit) {
 		return old, false
 	}
-	e = old
-	e.Origin, e.Asked, e.Visit, e.Failed = p.Origin.String(), string(p.Asked), p.Visit, ""
+	e.Origin, e.Asked, e.Failed = p.Origin.String(), string(p.Asked), ""
 	if p.Deleted != "" {
 		e.URL, e.Body, e.Fetched, e.Fresh, e.NoSnippet, e.Until = "", nil, time.Time{}, 0, false, time.Time{}
 		return e, true
 	}
-	if p.Truncated && len(body) <= datatxt.MaxSize { // its end was cut off on the way here, and nobody could tell by what is left
+	// its end was cut off on the way here, and what is left does not show it
+	if p.Truncated && len(body) <= datatxt.MaxSize {
 		e.Failed = "it is too long to be handed over whole"
 		return e, true
 	}
@@ -73,8 +120,8 @@ func (e *Entry) parse(token string) (*datatxt.File, error) {
 	return datatxt.Parse(e.Body, base, token)
 }
 
-// Rule returns the rule of the copy that closes a URL of its origin to fetches of datasets, whatever document tells of it (§5.3);
-// closed is false when none does.
+// Rule returns the rule of the copy that forbids fetching a URL of its origin as part of a dataset,
+// whatever document names the URL (§5.3). closed is false when no rule does.
 func (e *Entry) Rule(token string, u canon.URL) (rule crawl.DataRule, closed bool, err error) {
 	if u.Origin().String() != e.Origin {
 		return rule, false, nil
@@ -87,13 +134,13 @@ func (e *Entry) Rule(token string, u canon.URL) (rule crawl.DataRule, closed boo
 	return crawl.DataRule{Document: f.URL, Line: line}, !allowed, nil
 }
 
-// Live reports whether the copy is still to be used: an expired one that cannot be renewed stays for 30 days (§5.1). That of a
-// mirror is not (§7).
+// Live reports whether the copy is still to be used. One that is out of date and cannot be renewed
+// stays for 30 days (§5.1). The copy of a mirror is not used (§7).
 func (e *Entry) Live(now time.Time) bool {
 	return len(e.Body) > 0 && e.AliasOf == "" && (e.Until.IsZero() || now.Before(e.Until)) && now.Before(e.Fetched.Add(e.Fresh+datatxt.KeepExpired))
 }
 
-// plain turns a value into what JSON has for it.
+// plain turns a value into something that encoding/json writes.
 func plain(v datatxt.Value) any {
 	switch {
 	case v.List != nil:

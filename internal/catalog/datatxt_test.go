@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +61,60 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// Visits to hosts of two shards are not compared: each host's own later word
+// counts, and none twice.
+func TestUpdateAfterARedirectElsewhere(t *testing.T) {
+	at := func(host string, epoch, n uint64) *crawl.Page {
+		p := page(n, "")
+		p.URL, p.Visit.Epoch = canon.URL("https://"+host+"/data.txt"), epoch
+		return p
+	}
+	var e Entry
+	told := func(p *crawl.Page, title string, want bool) {
+		t.Helper()
+		next, ok := Update(e, p, []byte("- path: x\n  title: "+title+"\n"), "curtsy")
+		if ok != want {
+			t.Errorf("%s of %s, visit %v: taken in %v, want %v", title, p.URL, p.Visit, ok, want)
+		}
+		e = next
+	}
+	told(at("d.example", 1, 7), "own", true)
+	told(at("e.example", 9, 1000), "redirected", true)
+	told(at("d.example", 1, 8), "own again", true)
+	told(at("e.example", 9, 1000), "redirected, delivered again", false)
+	told(at("d.example", 1, 7), "own, delivered again", false)
+	told(at("e.example", 2, 1), "redirected, of an older epoch", false)
+	told(at("e.example", 9, 1001), "redirected later", true)
+	told(at("d.example", 1, 9), "and own", true)
+	if ds, err := datasets(e, "curtsy"); err != nil || ds[0].Title != "and own" || e.Visit.N != 9 {
+		t.Errorf("%+v (%v)", ds, err)
+	}
+	// As an entry was kept before: the visit was to the host of the copy.
+	e.Told, e.URL, e.Visit = nil, "https://e.example/data.txt", crawl.VisitID{Epoch: 9, N: 1000}
+	told(at("e.example", 9, 1000), "delivered again", false)
+	told(at("d.example", 1, 3), "own", true)
+	for i := range 3 * maxTold {
+		told(at("d.example", 1, uint64(20+2*i)), "own", true)
+		told(at(fmt.Sprintf("h%d.example", i), 1, 1), "elsewhere", true)
+		if len(e.Told) > maxTold {
+			t.Fatalf("%d hosts are remembered", len(e.Told))
+		}
+	}
+	told(at("d.example", 1, uint64(20+2*(3*maxTold-1))), "own, delivered again", false)
+}
+
+// Nothing of a file that says nosnippet is shown that may be prose, under whatever key.
+func TestNoSnippetTakesUnknownKeys(t *testing.T) {
+	p := page(1, "")
+	p.Directives = crawl.NoSnippet
+	e, _ := Update(Entry{}, p, []byte("- path: x.csv\n  title: X\n  description: secret\n  abstract: secret\n  notes: [secret, {a: secret}]\n  rows: secret\n  columns: {a: {description: secret}}\n"), "curtsy")
+	ds, err := datasets(e, "curtsy")
+	b, _ := json.Marshal(ds)
+	if err != nil || len(ds) != 1 || ds[0].Title != "X" || strings.Contains(string(b), "secret") {
+		t.Errorf("%s (%v)", b, err)
+	}
+}
+
 func TestLive(t *testing.T) {
 	e, _ := Update(Entry{}, page(1, ""), []byte(iris), "curtsy")
 	day := 24 * time.Hour
@@ -78,7 +135,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// §5.3: the record that addresses us binds all fetches of datasets from its origin, and of no other.
+// §5.3: the record that addresses us binds all fetches of datasets from its
+// origin, and of no other.
 func TestRule(t *testing.T) {
 	e, _ := Update(Entry{}, page(1, ""), []byte("User-agent: *\nDisallow: /shut\nAllow: /open.csv\n\nUser-agent: curtsy\nAllow: /shut/but\nDisallow: /shut\n"), "curtsy")
 	for _, c := range []struct {

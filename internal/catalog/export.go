@@ -18,9 +18,10 @@ import (
 // Formats are what Export writes.
 var Formats = []string{"jsonl", "csv", "dcat", "datatxt"}
 
-// Export writes datasets as JSON Lines (all that is known, provenance and conflicts too), as CSV (RFC 4180, a line each,
-// lists separated by blanks or "; "), as a DCAT catalogue in JSON-LD, or as a data.txt in its YAML form, which has those with files
-// only. All text is as the sites wrote it; a CSV cell that begins with "=" is a formula to whoever opens it as a spreadsheet.
+// Export writes datasets as JSON Lines (all that is known, provenance and conflicts too), as CSV
+// (RFC 4180, a line each, lists separated by blanks or "; "), as a DCAT catalogue in JSON-LD, or as
+// a data.txt in its YAML form, which has those with files only. All text is as the sites wrote it,
+// but for CSV cells that a spreadsheet would take for a formula: those begin with an apostrophe.
 func Export(w io.Writer, format string, all []crawl.DatasetInfo) error {
 	out := bufio.NewWriter(w)
 	var err error
@@ -43,7 +44,7 @@ func Export(w io.Writer, format string, all []crawl.DatasetInfo) error {
 }
 
 func exportJSONL(w io.Writer, all []crawl.DatasetInfo) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(crawl.SafeJSONTo(w))
 	enc.SetEscapeHTML(false)
 	for i := range all {
 		if err := enc.Encode(&all[i]); err != nil {
@@ -53,10 +54,24 @@ func exportJSONL(w io.Writer, all []crawl.DatasetInfo) error {
 	return nil
 }
 
+// plainCells writes CSV in which no cell is taken for a formula by a spreadsheet.
+type plainCells struct{ *csv.Writer }
+
+// Write makes every cell of a row harmless and writes the row. The caller's row stays as it is.
+func (p plainCells) Write(row []string) error {
+	for i, cell := range row {
+		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+			row[i] = "'" + cell
+		}
+	}
+	return p.Writer.Write(row)
+}
+
 func exportCSV(w io.Writer, all []crawl.DatasetInfo) error {
-	out := csv.NewWriter(w)
+	out := plainCells{csv.NewWriter(w)}
 	header := []string{"id", "name", "title", "description", "license", "spdx", "urls", "identifier", "page", "publisher", "creators", "keywords",
-		"version", "issued", "modified", "type", "rows", "cols", "source", "origin", "documents", "conflicts", "fetched_at"}
+		"version", "issued", "modified", "type", "rows", "cols", "source", "origin", "documents", "conflicts", "fetched_at",
+		"license_by_host", "also_described_at"}
 	if err := out.Write(header); err != nil {
 		return err
 	}
@@ -66,14 +81,18 @@ func exportCSV(w io.Writer, all []crawl.DatasetInfo) error {
 		if d.SPDX != nil {
 			spdx = *d.SPDX
 		}
-		var documents []string
+		var documents, also []string
 		for _, s := range d.Sources {
 			documents = append(documents, s.Document)
+		}
+		for _, s := range d.AlsoDescribedAt {
+			also = append(also, s.Document)
 		}
 		err := out.Write([]string{
 			d.ID, d.Name, d.Title, d.Description, d.License, spdx, strings.Join(d.URLs, " "), d.Identifier, d.Page, d.Publisher,
 			strings.Join(d.Creators, "; "), strings.Join(d.Keywords, "; "), d.Version, d.Issued, d.Modified, d.Type, number(d.Rows), number(d.Cols),
 			d.Source, d.Origin, strings.Join(documents, " "), strings.Join(slices.Sorted(maps.Keys(d.Conflicts)), " "), d.FetchedAt.Format(time.RFC3339),
+			strconv.FormatBool(d.LicenseByHost), strings.Join(also, " "),
 		})
 		if err != nil {
 			return err
@@ -93,7 +112,7 @@ func number(n *int64) string {
 // dcatContext stands in the document itself, so that it expands without a network.
 var dcatContext = map[string]any{
 	"dcat": "http://www.w3.org/ns/dcat#", "dct": "http://purl.org/dc/terms/", "foaf": "http://xmlns.com/foaf/0.1/", "prov": "http://www.w3.org/ns/prov#",
-	"spdx": "http://spdx.org/rdf/terms#", "xsd": "http://www.w3.org/2001/XMLSchema#",
+	"rdfs": "http://www.w3.org/2000/01/rdf-schema#", "spdx": "http://spdx.org/rdf/terms#", "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
 
 type object = map[string]any
@@ -193,5 +212,12 @@ func dcat(d *crawl.DatasetInfo) object {
 		documents = append(documents, object{"@id": s.Document})
 	}
 	o["prov:wasDerivedFrom"] = documents
+	var also []any
+	for _, s := range d.AlsoDescribedAt {
+		also = append(also, object{"@id": s.Document})
+	}
+	if also != nil {
+		o["rdfs:seeAlso"] = also
+	}
 	return o
 }

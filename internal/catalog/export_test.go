@@ -116,11 +116,12 @@ func (l noNetwork) LoadDocument(u string) (*ld.RemoteDocument, error) {
 	return nil, fmt.Errorf("no network")
 }
 
-// same is a dataset without what says where it was read: that differs when it is read from elsewhere.
+// same is a dataset without what says where it was read: that differs when it is
+// read from elsewhere.
 func same(d crawl.DatasetInfo) string {
 	d.Origin, d.DataTxt, d.Form, d.Line, d.External, d.Allowed = "", "", "", 0, false, false
 	d.FetchedAt, d.Expires = at, at
-	d.Sources, d.Provenance, d.Conflicts = nil, nil, nil
+	d.Sources, d.Provenance, d.Conflicts, d.LicenseByHost = nil, nil, nil, false
 	d.Type = cmp.Or(d.Type, "files") // what a data.txt means that names none
 	b, err := json.Marshal(&d)
 	if err != nil {
@@ -156,6 +157,21 @@ func TestExportDataTxtReadBack(t *testing.T) {
 	}
 	if got := export(t, "datatxt", []crawl.DatasetInfo{{ID: "1", Title: "without a file"}}); len(got) != 0 {
 		t.Errorf("a dataset without a file: %s", got)
+	}
+}
+
+// Names of fields come back however long they are.
+func TestExportDataTxtLongNames(t *testing.T) {
+	for _, n := range []int{longKey - 3, longKey - 2, longKey - 1, 1021, 1022, 1023, 1024, 1025, 5000} {
+		for _, letter := range []string{"k", "\t", "é"} {
+			name := "x" + strings.Repeat(letter, n-2) + "y"
+			d := crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://d.example/data.txt", Origin: "https://d.example", Allowed: true, Files: files("https://d.example/a.csv"),
+				Extra: map[string]any{name: "v", "z": map[string]any{name: []any{map[string]any{name: "w", "a": "b"}}, "b": "c"}, "zz": "after"}}
+			all := Merge([]crawl.DatasetClaim{d})
+			if got := readBack(t, all); len(got) != 1 || same(got[0]) != same(all[0]) {
+				t.Errorf("a name of %d times %q: %.200s", n, letter, same(got[0]))
+			}
+		}
 	}
 }
 

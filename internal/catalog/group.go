@@ -6,30 +6,35 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// merger joins claims into groups; a group is named by its first claim. A group has members and documents while it has that name.
+// merger joins claims into groups. A group is named by the number of one of its claims; members and
+// documents are kept under that name.
 type merger struct {
-	claims    []crawl.DatasetClaim
+	claims    []*crawl.DatasetClaim
 	group     []int
 	members   [][]int
-	documents []map[string]bool
-	files     []bool // some claim of the group names a file
+	documents []map[string]bool // of a group of several claims; that of a single one is the claim's
+	files     []bool            // some claim of the group names a file
+	owners    owned             // of files
 }
 
-func newMerger(claims []crawl.DatasetClaim) *merger {
+func newMerger(claims []*crawl.DatasetClaim) *merger {
 	n := len(claims)
 	m := &merger{claims: claims, group: make([]int, n), members: make([][]int, n), documents: make([]map[string]bool, n), files: make([]bool, n)}
+	alone := make([]int, n)
 	for i := range claims {
 		m.files[i] = len(claims[i].Files) > 0
-		m.group[i], m.members[i], m.documents[i] = i, []int{i}, map[string]bool{claims[i].Document: true}
+		alone[i] = i
+		m.group[i], m.members[i] = i, alone[i:i+1:i+1]
 	}
 	return m
 }
 
-// join puts claims with a key in common into one group; claims of one document only with sameDocument.
+// join puts claims with a key in common into one group. Claims of the same document are joined
+// only with sameDocument.
 func (m *merger) join(keys func(*crawl.DatasetClaim) []string, sameDocument bool) {
 	first := map[string]int{}
-	for i := range m.claims {
-		for _, k := range keys(&m.claims[i]) {
+	for i, c := range m.claims {
+		for _, k := range keys(c) {
 			j, ok := first[k]
 			if !ok {
 				first[k] = i
@@ -42,46 +47,67 @@ func (m *merger) join(keys func(*crawl.DatasetClaim) []string, sameDocument bool
 	}
 }
 
-// unite makes one group of two, under the name of the larger: what the smaller one has moves, so that joining n claims one by one
-// takes n log n steps.
+// unite makes one group of two, under the name of the larger. Only the members of the smaller one
+// move, so joining n claims one by one takes n log n steps.
 func (m *merger) unite(a, b int) {
 	if len(m.members[a]) < len(m.members[b]) {
 		a, b = b, a
+	}
+	if m.documents[a] == nil {
+		m.documents[a] = map[string]bool{m.claims[a].Document: true}
 	}
 	for _, k := range m.members[b] {
 		m.group[k] = a
 	}
 	m.members[a] = append(m.members[a], m.members[b]...)
-	for d := range m.documents[b] {
-		m.documents[a][d] = true
-	}
+	m.each(b, func(d string) bool { m.documents[a][d] = true; return true })
 	m.files[a] = m.files[a] || m.files[b]
 	m.members[b], m.documents[b] = nil, nil
 }
 
-func (m *merger) shareDocument(a, b int) bool {
+// each calls fn for the documents of a group until it returns false.
+func (m *merger) each(group int, fn func(string) bool) {
+	if m.documents[group] == nil {
+		fn(m.claims[group].Document)
+		return
+	}
+	for d := range m.documents[group] {
+		if !fn(d) {
+			return
+		}
+	}
+}
+
+func (m *merger) has(group int, document string) bool {
+	if m.documents[group] == nil {
+		return m.claims[group].Document == document
+	}
+	return m.documents[group][document]
+}
+
+func (m *merger) shareDocument(a, b int) (share bool) {
 	if len(m.documents[a]) > len(m.documents[b]) {
 		a, b = b, a
 	}
-	for d := range m.documents[a] {
-		if m.documents[b][d] {
-			return true
-		}
-	}
-	return false
+	m.each(a, func(d string) bool {
+		share = m.has(b, d)
+		return !share
+	})
+	return share
 }
 
-// joinByPage puts together what is said of the same page for people, where a group names no file: with the one other group that
-// does, if there is just one, else with the others that name none. Which of several is meant is not guessed.
+// joinByPage joins groups that name no file and describe the same page for people. If exactly one
+// group that does name files describes that page, they are joined with it; which of several is
+// meant is not guessed. A page of another host joins only claims of one site; see said.
 func (m *merger) joinByPage() {
 	byPage := map[string][]int{} // groups
 	var pages []string
-	for i := range m.claims {
-		p := m.claims[i].Page
-		switch {
-		case p == "":
+	for i, c := range m.claims {
+		if c.Page == "" {
 			continue
-		case byPage[p] == nil:
+		}
+		p := m.said(c, c.Page, hostOf(c.Page))
+		if byPage[p] == nil {
 			pages = append(pages, p)
 		}
 		byPage[p] = append(byPage[p], i)
@@ -100,17 +126,15 @@ func (m *merger) joinByPage() {
 				continue
 			}
 			without = append(without, g)
-			for d := range m.documents[g] {
-				tells[d]++
-			}
+			m.each(g, func(d string) bool { tells[d]++; return true })
 		}
-		without = slices.DeleteFunc(without, func(g int) bool { // a document with several datasets on that page
-			for d := range m.documents[g] {
-				if tells[d] > 1 {
-					return true
-				}
-			}
-			return false
+		// not those of a document with several datasets on that page
+		without = slices.DeleteFunc(without, func(g int) (several bool) {
+			m.each(g, func(d string) bool {
+				several = tells[d] > 1
+				return !several
+			})
+			return several
 		})
 		all := without
 		if len(with) == 1 {

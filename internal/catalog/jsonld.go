@@ -2,13 +2,10 @@ package catalog
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,32 +29,49 @@ type Document struct {
 	URL     string // of the document or the page, after redirects
 	Page    bool   // the document is part of a page for people
 	Fetched time.Time
+	// how many bytes of claims there is room for, as Budget counts them. The claim that passes it
+	// is the last one that is read; 0: no limit
+	Room int
 }
 
-// ReadJSON reads the datasets that a JSON document tells of: schema.org or DCAT as JSON-LD, a portal's data.json, a Frictionless
-// data package. The error is that of the JSON, or ErrNoDatasets.
+// ReadJSON reads the datasets that a JSON document tells of: schema.org or DCAT as JSON-LD, a
+// portal's data.json, a Frictionless data package. It returns the error of the JSON decoder,
+// ErrNoDatasets or ErrTooMuch. With ErrCut it also returns the claims it has read.
 func ReadJSON(body []byte, d Document) ([]crawl.DatasetClaim, error) {
+	claims, _, err := readJSON(body, d)
+	return claims, err
+}
+
+// readJSON also returns how much of the budget was spent.
+func readJSON(body []byte, d Document) (claims []crawl.DatasetClaim, spent int, err error) {
 	base, err := url.Parse(d.URL)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))))
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	if values(body, maxValues) > maxValues {
+		return nil, 0, ErrTooMuch
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	var root any
 	if err := dec.Decode(&root); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	r := &jsonReader{d: d, base: base, byID: map[string]node{}, made: map[[32]byte]bool{}}
+	r := &jsonReader{d: d, base: base, byID: map[string]node{}, made: map[[32]byte]bool{}, left: maxWork}
 	if m, ok := root.(map[string]any); ok && isPackage(m) {
 		r.dataPackage(m)
 	} else {
 		r.index(root, 0)
 		r.walk(root, false, 0)
 	}
-	if len(r.claims) == 0 {
-		return nil, ErrNoDatasets
+	switch {
+	case r.left < 0:
+		return r.claims, maxWork - r.left, ErrCut
+	case len(r.claims) == 0:
+		return nil, maxWork - r.left, ErrNoDatasets
 	}
-	return r.claims, nil
+	return r.claims, maxWork - r.left, nil
 }
 
 // jsonReader reads one document.
@@ -67,16 +81,31 @@ type jsonReader struct {
 	byID   map[string]node // nodes of a @graph that others refer to
 	claims []crawl.DatasetClaim
 	made   map[[32]byte]bool // digests of the claims
+	left   int               // of the budget
+	bytes  int               // that the claims cost
 }
 
-// node is a JSON-LD node by local names: "schema:name", "http://schema.org/name" and "name" are all name. Contexts are not
-// loaded: what stands behind a prefix is what everybody uses it for.
+// full reports whether there is no room for more claims.
+func (r *jsonReader) full() bool {
+	return len(r.claims) >= MaxClaims || r.d.Room > 0 && r.bytes > r.d.Room
+}
+
+// node is a JSON-LD node whose keys are local names: "schema:name",
+// "http://schema.org/name" and "name" are all name. Contexts are not loaded: a prefix is
+// taken to mean what everybody uses it for.
 type node struct {
 	raw  map[string]any
 	keys map[string]any
 }
 
-func newNode(m map[string]any) node {
+func (r *jsonReader) newNode(m map[string]any) node {
+	plain := true
+	for k := range m {
+		plain = plain && local(k) == k
+	}
+	if plain || !r.spend(costKeys+costKey*len(m)) {
+		return node{m, m}
+	}
 	n := node{m, make(map[string]any, len(m))}
 	for k, v := range m {
 		name := local(k)
@@ -138,7 +167,7 @@ func (r *jsonReader) index(v any, depth int) {
 	case map[string]any:
 		if id, ok := v["@id"].(string); ok && len(v) > 1 {
 			if _, twice := r.byID[id]; !twice {
-				r.byID[id] = newNode(v)
+				r.byID[id] = r.newNode(v)
 			}
 		}
 		for _, e := range v {
@@ -147,8 +176,11 @@ func (r *jsonReader) index(v any, depth int) {
 	}
 }
 
-// node is what v is or refers to; ok is false when that is no node.
+// node is the node that v is or refers to; ok is false when there is none.
 func (r *jsonReader) node(v any) (n node, ok bool) {
+	if id, is := v.(string); is {
+		return r.named(id)
+	}
 	m, ok := v.(map[string]any)
 	if !ok {
 		return n, false
@@ -157,16 +189,17 @@ func (r *jsonReader) node(v any) (n node, ok bool) {
 		n, ok = r.byID[id]
 		return n, ok
 	}
-	return newNode(m), true
+	return r.newNode(m), true
 }
 
-// leads are the properties under which a document's own datasets are looked for. Others (isPartOf, isBasedOn, citation) name
-// datasets that are somebody else's to describe.
+// leads are the properties under which a document's own datasets are looked for. Other properties
+// (isPartOf, isBasedOn, citation) name datasets that others describe.
 var leads = []string{"@graph", "dataset", "mainEntity", "hasPart", "itemListElement", "item", "subjectOf", "about"}
 
-// walk collects datasets; listed says that v stands in a catalogue's list, where a type may be missing.
+// walk collects datasets. listed says that v is a member of a catalogue's list, where a
+// type may be missing.
 func (r *jsonReader) walk(v any, listed bool, depth int) {
-	if depth > maxWalk || len(r.claims) >= MaxClaims {
+	if depth > maxWalk || r.full() || r.left < 0 {
 		return
 	}
 	switch v := v.(type) {
@@ -174,8 +207,13 @@ func (r *jsonReader) walk(v any, listed bool, depth int) {
 		for _, e := range v {
 			r.walk(e, listed, depth+1)
 		}
+	case string:
+		// It is listed by its name and has no type, so only the list leads to it.
+		if n, ok := r.named(v); ok && listed && n.raw["@type"] == nil {
+			r.dataset(n)
+		}
 	case map[string]any:
-		n := newNode(v)
+		n := r.newNode(v)
 		if n.is("Dataset") || listed && v["@type"] == nil && len(n.keys) > 1 {
 			r.dataset(n)
 		}
@@ -187,7 +225,8 @@ func (r *jsonReader) walk(v any, listed bool, depth int) {
 	}
 }
 
-// dataset adds a claim for a node that is a dataset; one that says neither what it is called nor where it is tells nothing.
+// dataset adds a claim for a node that is a dataset. A node with neither a name nor an
+// address is skipped.
 func (r *jsonReader) dataset(n node) {
 	_, dcat := n.types()
 	c := r.claim(crawl.DatasetJSONLD)
@@ -202,20 +241,20 @@ func (r *jsonReader) dataset(n node) {
 	c.Title = r.text(first(n, "title", "name"))
 	c.Description = r.text(n.keys["description"])
 	c.License = r.license(n.keys["license"])
-	c.Publisher = r.text(first(n, "publisher", "provider"))
-	c.Creators = r.texts(first(n, "creator", "author"))
+	c.Publisher = r.text(r.follow(first(n, "publisher", "provider")))
+	c.Creators = r.texts(r.follow(first(n, "creator", "author")))
 	c.Keywords = r.words(first(n, "keywords", "keyword"))
 	c.Issued = r.text(first(n, "issued", "datePublished"))
 	c.Modified = r.text(first(n, "modified", "dateModified"))
 	c.Version = r.text(first(n, "version", "hasVersion"))
 	var licenses []string
-	for _, v := range list(n.keys["distribution"]) {
-		if f, license, ok := r.file(v); ok && len(c.Files) < maxFiles {
+	for _, v := range r.list(n.keys["distribution"]) {
+		if f, license, ok := r.file(v); ok && len(c.Files) < maxFiles && r.spend(costFile) {
 			c.Files, licenses = append(c.Files, f), append(licenses, license)
 		}
 	}
 	if c.License == "" {
-		c.License = oneLicense(licenses) // DCAT says it of each distribution
+		c.License = r.oneLicense(licenses) // DCAT says it of each distribution
 	}
 	r.columns(&c, n)
 	if c.Title == "" && len(c.Files) == 0 {
@@ -227,21 +266,27 @@ func (r *jsonReader) dataset(n node) {
 	r.add(c)
 }
 
-// add takes a claim, unless the document made the very same before: many a page has its JSON-LD twice.
+// add takes a claim, unless the document has made the very same one before: many pages contain
+// their JSON-LD twice. A claim during which the budget ran out is dropped: something like its
+// licence may be missing.
 func (r *jsonReader) add(c crawl.DatasetClaim) {
+	if !r.spend(costClaim) {
+		return
+	}
 	n := c.N
 	c.N = 0
-	text, err := json.Marshal(&c)
-	if err != nil {
+	sum := sha256.New()
+	if err := json.NewEncoder(sum).Encode(&c); err != nil {
 		return // it holds nothing but text and numbers
 	}
-	key := sha256.Sum256(text)
+	key := [32]byte(sum.Sum(nil))
 	if r.made[key] {
 		return
 	}
 	r.made[key] = true
 	c.N = n
 	r.claims = append(r.claims, c)
+	r.bytes += claimCost(&c)
 }
 
 func (r *jsonReader) claim(kind string) crawl.DatasetClaim {
@@ -268,20 +313,24 @@ func first(n node, names ...string) any {
 	return nil
 }
 
-// file is one distribution, and the licence it names. Without an address to download from there is nothing to have; what
-// Croissant says is contained in another file has none of its own.
+// file is one distribution, and the licence it names. Without an address to download from there is
+// no file. What Croissant says is contained in another file has no address of its own.
 func (r *jsonReader) file(v any) (f crawl.DatasetFile, license string, ok bool) {
 	n, ok := r.node(v)
 	if !ok || n.has("containedIn") {
 		return f, "", false
 	}
 	f.URL = r.link(first(n, "contentUrl", "downloadURL"))
+	if f.URL == "" {
+		f.URL = r.access(n)
+		f.Directory = f.URL != ""
+	}
 	f.Name = r.text(first(n, "name", "title"))
 	f.MediaType = mediaType(r.text(first(n, "encodingFormat", "mediaType", "format")))
 	f.Bytes = count(first(n, "byteSize", "contentSize"))
 	f.SHA256 = digest(r.text(n.keys["sha256"]), 64)
 	f.MD5 = digest(r.text(n.keys["md5"]), 32)
-	for _, v := range list(n.keys["checksum"]) {
+	for _, v := range r.list(n.keys["checksum"]) {
 		sum, ok := r.node(v)
 		if !ok {
 			continue
@@ -297,10 +346,11 @@ func (r *jsonReader) file(v any) (f crawl.DatasetFile, license string, ok bool) 
 	return f, r.license(n.keys["license"]), f.URL != ""
 }
 
-// columns reads what a dataset says of its variables: schema.org's variableMeasured, Croissant's fields.
+// columns reads what a dataset says of its variables: schema.org's variableMeasured,
+// Croissant's fields.
 func (r *jsonReader) columns(c *crawl.DatasetClaim, n node) {
 	add := func(v any) {
-		if len(c.Columns) >= maxFiles {
+		if len(c.Columns) >= maxFiles || !r.spend(costColumn) {
 			return
 		}
 		if s, ok := v.(string); ok {
@@ -311,267 +361,14 @@ func (r *jsonReader) columns(c *crawl.DatasetClaim, n node) {
 			}
 		}
 	}
-	for _, v := range list(n.keys["variableMeasured"]) {
+	for _, v := range r.list(n.keys["variableMeasured"]) {
 		add(v)
 	}
-	for _, v := range list(n.keys["recordSet"]) {
+	for _, v := range r.list(n.keys["recordSet"]) {
 		if set, ok := r.node(v); ok {
-			for _, f := range list(set.keys["field"]) {
+			for _, f := range r.list(set.keys["field"]) {
 				add(f)
 			}
 		}
 	}
-}
-
-// identifier is what names a dataset for the whole world: a DOI before any other URL. A blank node's name is none, nor is
-// the address of the document with a fragment: every site's pages have "#dataset".
-func (r *jsonReader) identifier(n node) string {
-	var found string
-	candidates := list(n.keys["identifier"])
-	for _, name := range []string{"@id", "sameAs"} {
-		candidates = append(candidates, list(n.keys[name])...)
-	}
-	for _, v := range candidates {
-		s := r.text(v)
-		if m, ok := r.node(v); ok {
-			if value := r.text(m.keys["value"]); value != "" { // PropertyValue
-				s = value
-			}
-		}
-		if doi := DOI(s); doi != "" {
-			return doi
-		}
-		if found == "" {
-			found = identifier(s)
-		}
-	}
-	return found
-}
-
-// DOI is the address of the DOI that s is, in one spelling; empty when it is none.
-func DOI(s string) string {
-	s = strings.TrimSpace(s)
-	lower := strings.ToLower(s)
-	for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"} {
-		lower = strings.TrimSpace(strings.TrimPrefix(lower, prefix))
-	}
-	if !strings.HasPrefix(lower, "10.") {
-		return ""
-	}
-	prefix, suffix, ok := strings.Cut(lower, "/")
-	if !ok || len(prefix) < 7 || suffix == "" || strings.ContainsAny(lower, " \t\"<>") {
-		return ""
-	}
-	return "https://doi.org/" + lower
-}
-
-// link is an address, resolved; empty when v holds no http(s) URL.
-func (r *jsonReader) link(v any) string {
-	for _, e := range list(v) {
-		s, ok := e.(string)
-		if m, is := e.(map[string]any); is {
-			s, ok = m["@id"].(string)
-			if !ok {
-				s, ok = m["@value"].(string)
-			}
-			if !ok {
-				s, ok = m["url"].(string)
-			}
-		}
-		if !ok {
-			continue
-		}
-		if u := resolve(r.base, s); u != "" {
-			return u
-		}
-	}
-	return ""
-}
-
-// resolve is ref, resolved against base, without fragment; empty when that is no http(s) URL.
-func resolve(base *url.URL, ref string) string {
-	ref = strings.TrimSpace(ref)
-	if ref == "" || len(ref) > 2048 {
-		return ""
-	}
-	u, err := base.Parse(strings.ReplaceAll(ref, " ", "%20"))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return ""
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u.String()
-}
-
-// license is a licence's address where there is one, else its name; whichever of them names a licence that is known.
-func (r *jsonReader) license(v any) string {
-	var all []string
-	for _, e := range list(v) {
-		if n, ok := r.node(e); ok {
-			id := r.text(n.raw["@id"])
-			if identifier(id) == "" {
-				id = "" // a name within the document
-			}
-			all = append(all, knownLicense(r.text(n.keys["url"]), id, r.text(e)))
-		} else if m, is := e.(map[string]any); is && m["@value"] == nil { // refers to what is not in the document
-			all = append(all, cut(plainText(m["@id"])))
-		} else {
-			all = append(all, r.text(e))
-		}
-	}
-	return oneLicense(all)
-}
-
-// knownLicense is the first of several ways to name one licence that names a known one, else the first at all.
-func knownLicense(ways ...string) (first string) {
-	for _, w := range ways {
-		if SPDX(w) != "" {
-			return w
-		}
-		first = cmp.Or(first, w)
-	}
-	return first
-}
-
-// oneLicense is what a list of licences comes to: the first when all are the same, else all of them. Which of several is meant, or
-// whether all are, is not guessed.
-func oneLicense(all []string) string {
-	var out []string
-	for _, l := range all {
-		if l != "" && !slices.ContainsFunc(out, func(o string) bool { return sameWords(o, l) || SPDX(o) != "" && SPDX(o) == SPDX(l) }) {
-			out = append(out, l)
-		}
-		if len(out) == 20 {
-			break
-		}
-	}
-	return cut(strings.Join(out, "; "))
-}
-
-// text is the first text of v: itself, or what a node is called.
-func (r *jsonReader) text(v any) string {
-	if all := r.textsUpTo(v, 1); len(all) > 0 {
-		return all[0]
-	}
-	return ""
-}
-
-func (r *jsonReader) texts(v any) []string { return r.textsUpTo(v, maxFiles) }
-
-func (r *jsonReader) textsUpTo(v any, n int) (out []string) {
-	for _, e := range list(v) {
-		s := ""
-		switch e := e.(type) {
-		case string:
-			s = e
-		case json.Number:
-			s = e.String()
-		case map[string]any:
-			if value, ok := e["@value"]; ok {
-				if t, ok := value.(string); ok {
-					s = t
-				} else if t, ok := value.(json.Number); ok {
-					s = t.String()
-				}
-			} else if m, ok := r.node(e); ok {
-				s = plainText(first(m, "name", "title", "fn", "hasName"))
-				if s == "" {
-					s = plainText(m.raw["@id"])
-				}
-			} else {
-				s = plainText(e["@id"])
-			}
-		}
-		if s = cut(strings.Join(strings.Fields(s), " ")); s != "" {
-			if out = append(out, s); len(out) == n {
-				return out
-			}
-		}
-	}
-	return out
-}
-
-// plainText is the first string in v.
-func plainText(v any) string {
-	for _, e := range list(v) {
-		switch e := e.(type) {
-		case string:
-			return e
-		case map[string]any:
-			if s, ok := e["@value"].(string); ok {
-				return s
-			}
-		}
-	}
-	return ""
-}
-
-func cut(s string) string { return Shorten(s, maxText) }
-
-// Shorten returns the beginning of a text, n bytes at most.
-func Shorten(s string, n int) string {
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
-	}
-	return s
-}
-
-// words are keywords: a list, or one text with commas.
-func (r *jsonReader) words(v any) (out []string) {
-	for _, s := range r.texts(v) {
-		for w := range strings.SplitSeq(s, ",") {
-			if w = strings.TrimSpace(w); w != "" && len(out) < maxFiles {
-				out = append(out, w)
-			}
-		}
-	}
-	return out
-}
-
-// mediaType takes IANA's address of a type for the type.
-func mediaType(s string) string {
-	if _, name, ok := strings.Cut(s, "/media-types/"); ok {
-		return name
-	}
-	return s
-}
-
-// count is a number of bytes when v is just that: "12 MB" says too little.
-func count(v any) *int64 {
-	var s string
-	switch e := v.(type) {
-	case json.Number:
-		s = e.String()
-	case string:
-		s = strings.TrimSpace(e)
-		for _, unit := range []string{" B", " bytes", " Bytes", " byte"} {
-			s = strings.TrimSuffix(s, unit)
-		}
-	case map[string]any:
-		return count(e["@value"])
-	case []any:
-		if len(e) > 0 {
-			return count(e[0])
-		}
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		f, ferr := strconv.ParseFloat(s, 64) // DCAT's byteSize was a decimal once
-		if ferr != nil || f != float64(int64(f)) {
-			return nil
-		}
-		n = int64(f)
-	}
-	if n < 0 {
-		return nil
-	}
-	return &n
-}
-
-// digest is s if it is n hexadecimal digits, lower-case.
-func digest(s string, n int) string {
-	s = strings.ToLower(strings.TrimSpace(s))
-	if len(s) != n || strings.Trim(s, "0123456789abcdef") != "" {
-		return ""
-	}
-	return s
 }

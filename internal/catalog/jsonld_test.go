@@ -39,7 +39,8 @@ func TestJSONLD(t *testing.T) {
 		name, body string
 		want       []string
 	}{
-		// The properties that schema.org and search engines ask of a Dataset, in their usual compact form.
+		// The properties that schema.org and search engines ask of a Dataset, in their
+		// usual compact form.
 		{"schema.org", `{
   "@context": "https://schema.org/", "@type": "Dataset",
   "name": "Rain in  Freiburg", "description": "Daily\nsums", "url": "/sets/rain", "sameAs": "https://elsewhere.example/rain",
@@ -76,7 +77,7 @@ func TestJSONLD(t *testing.T) {
    "contactPoint": {"fn": "J", "hasEmail": "mailto:j@d.example"}, "identifier": "https://d.example/id/parks", "accessLevel": "public", "license": "https://opendatacommons.org/licenses/odbl/1-0/",
    "landingPage": "https://d.example/parks", "distribution": [{"@type": "dcat:Distribution", "downloadURL": "https://d.example/parks.json", "mediaType": "application/json"}, {"accessURL": "https://d.example/api"}]},
   {"title": "Untyped", "accessLevel": "public", "distribution": [{"downloadURL": "https://d.example/u.csv", "license": "CC0-1.0"}]}]}`, []string{
-			"dcat|https://d.example/id/parks|https://d.example/parks||Parks|All|https://opendatacommons.org/licenses/odbl/1-0/|City|[]|[park]||2026-05-05||[https://d.example/parks.json application/json -1 ]|[]",
+			"dcat|https://d.example/id/parks|https://d.example/parks||Parks|All|https://opendatacommons.org/licenses/odbl/1-0/|City|[]|[park]||2026-05-05||[https://d.example/parks.json application/json -1  https://d.example/api  -1 ]|[]",
 			"dcat||https://d.example/sets/rain.html||Untyped||CC0-1.0||[]|[]||||[https://d.example/u.csv  -1 ]|[]"}},
 		{"DCAT 3 as JSON-LD", `{"@context": {"dcat": "http://www.w3.org/ns/dcat#", "dct": "http://purl.org/dc/terms/"}, "@id": "https://d.example/cat", "@type": "dcat:Catalog",
   "dcat:dataset": [{"@id": "https://d.example/set/1", "@type": "dcat:Dataset", "dct:title": [{"@language": "de", "@value": "Bäume"}], "dct:issued": {"@type": "xsd:date", "@value": "2026-01-01"},

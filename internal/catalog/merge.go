@@ -9,106 +9,185 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Merge puts claims about the same dataset together: those that give the same identifier, or name the same file, or, when one
-// of them names no file at all, the same page for people; and what a nested data.txt fills in to what it fills. Claims of one document
-// are about different datasets, whatever they share, unless they give the same identifier. Of several copies of one data.txt,
-// which more than one origin may have redirected to, the newest counts. The result depends on the set of claims only, and is
-// ordered by origin and name.
-func Merge(claims []crawl.DatasetClaim) []crawl.DatasetInfo {
-	claims = newest(slices.Clone(claims))
-	slices.SortStableFunc(claims, func(a, b crawl.DatasetClaim) int {
-		return cmp.Or(cmp.Compare(trust(&a), trust(&b)), cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Document, b.Document),
-			cmp.Compare(a.Line, b.Line), cmp.Compare(a.N, b.N), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Part, b.Part))
+// Merge puts claims about the same dataset together, as Each does, and returns the datasets.
+func Merge(claims []crawl.DatasetClaim) (all []crawl.DatasetInfo) {
+	_ = Each(claims, func(d crawl.DatasetInfo) error {
+		all = append(all, d)
+		return nil
 	})
-	claims = whole(claims)
-	m := newMerger(claims)
-	m.join(func(c *crawl.DatasetClaim) []string { return only(c.ID) }, true)
+	return all
+}
+
+// Each puts claims about the same dataset together and calls fn for each dataset, ordered by origin
+// and name. An error of fn ends it and is returned.
+//
+// Two claims are about the same dataset if they give the same identifier; or name the same file;
+// or, when one of them names no file at all, name the same page for people; or if one is a nested
+// data.txt that fills in what the other leaves open. Claims of one document are about different
+// datasets, unless they give the same identifier. Several origins may have redirected to one
+// data.txt: of its copies the one counts that its own host was asked for, else the newest. The
+// result depends only on the set of claims.
+//
+// A dataset is made of one site's claims. What others say of a site's files, pages and identifiers
+// is shown beside it (AlsoDescribedAt), and as a conflict where it differs; see strangers. The
+// datasets are made one at a time, so that memory holds little more than the claims.
+func Each(claims []crawl.DatasetClaim, fn func(crawl.DatasetInfo) error) error {
+	m := newMerger(whole(inOrder(newest(claims))))
+	m.join(func(c *crawl.DatasetClaim) []string {
+		if c.ID == "" {
+			return nil
+		}
+		return []string{m.said(c, c.ID, hostOf(c.ID))}
+	}, true)
 	m.join(func(c *crawl.DatasetClaim) []string {
 		if c.Kind != crawl.DatasetDataTxt {
 			return nil
 		}
-		keys := only(refKey(crawl.DatasetRef{Document: c.Document, N: c.N}))
+		keys := []string{refKey(c.Origin, crawl.DatasetRef{Document: c.Document, N: c.N})}
 		if c.Fills != nil {
-			keys = append(keys, refKey(*c.Fills))
+			keys = append(keys, refKey(c.Origin, *c.Fills))
 		}
 		return keys
 	}, false)
 	m.join(func(c *crawl.DatasetClaim) []string {
-		var urls []string
+		urls := make([]string, 0, len(c.Files))
 		for _, f := range c.Files {
-			urls = append(urls, f.URL)
+			if !leadsTo(c, &f) {
+				urls = append(urls, m.said(c, f.URL, hostOf(f.URL)))
+			}
 		}
 		return urls
 	}, false)
 	m.joinByPage()
-	var out []crawl.DatasetInfo
-	for i, members := range m.members {
-		if m.group[i] == i {
-			slices.Sort(members)
-			out = append(out, assemble(claims, members))
+	sets := m.strangers()
+	titles := make([]heading, len(sets))
+	for i := range sets {
+		d, address := m.assemble(&sets[i])
+		titles[i] = heading{set: &sets[i], id: d.ID, address: address, origin: d.Origin, dataTxt: d.DataTxt, line: d.Line, name: d.Name}
+	}
+	slices.SortStableFunc(titles, func(a, b heading) int {
+		return cmp.Or(cmp.Compare(a.origin, b.origin), cmp.Compare(a.dataTxt, b.dataTxt), cmp.Compare(a.line, b.line), cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id))
+	})
+	distinguish(titles)
+	for i := range titles {
+		d, _ := m.assemble(titles[i].set)
+		d.ID = titles[i].id
+		if err := fn(d); err != nil {
+			return err
 		}
 	}
-	slices.SortStableFunc(out, func(a, b crawl.DatasetInfo) int {
-		return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.DataTxt, b.DataTxt), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
-	distinguish(out)
-	return out
+	return nil
 }
 
-// newest leaves out claims from a copy of a data.txt when there is a newer one.
-func newest(claims []crawl.DatasetClaim) []crawl.DatasetClaim {
-	type copied struct {
-		origin string
-		at     time.Time
+// leadsTo reports whether what a document names as a file is only the way to the data, such as a
+// page that many datasets share. A directory in a data.txt counts as a place of the data, unless
+// there are files beside it and none of them lies in it: that is how an exported data.txt writes
+// down a page that leads to data.
+func leadsTo(c *crawl.DatasetClaim, f *crawl.DatasetFile) bool {
+	if !f.Directory || c.Kind != crawl.DatasetDataTxt {
+		return f.Directory
 	}
-	best := map[string]copied{}
+	beside := false
+	for i := range c.Files {
+		if other := &c.Files[i]; !other.Directory {
+			if strings.HasPrefix(other.URL, strings.TrimSuffix(f.URL, "/")+"/") {
+				return false
+			}
+			beside = true
+		}
+	}
+	return beside
+}
+
+// heading is what datasets are sorted and told apart by.
+type heading struct {
+	set                   *set
+	id, address           string
+	origin, dataTxt, name string
+	line                  int
+}
+
+// newest drops claims from older copies of a data.txt: if one copy is from its own host, that one
+// is kept, else the newest.
+func newest(claims []crawl.DatasetClaim) []*crawl.DatasetClaim {
+	best := map[string]*crawl.DatasetClaim{}
 	for i := range claims {
 		c := &claims[i]
 		if c.Kind != crawl.DatasetDataTxt || c.Part > 0 {
 			continue
 		}
 		b, ok := best[c.Document]
-		if !ok || c.FetchedAt.After(b.at) || c.FetchedAt.Equal(b.at) && c.Origin < b.origin {
-			best[c.Document] = copied{c.Origin, c.FetchedAt}
+		if !ok || c.Origin != b.Origin && betterCopy(c, b) || c.Origin == b.Origin && c.FetchedAt.After(b.FetchedAt) {
+			best[c.Document] = c
 		}
 	}
-	return slices.DeleteFunc(claims, func(c crawl.DatasetClaim) bool {
-		b, ok := best[c.Document]
-		return ok && c.Kind == crawl.DatasetDataTxt && c.Origin != b.origin
-	})
+	kept := make([]*crawl.DatasetClaim, 0, len(claims))
+	for i := range claims {
+		c := &claims[i]
+		if b, ok := best[c.Document]; !ok || c.Kind != crawl.DatasetDataTxt || c.Origin == b.Origin {
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
-func refKey(r crawl.DatasetRef) string { return strconv.Itoa(r.N) + " " + r.Document }
+// betterCopy reports whether a counts rather than b, of two copies of one data.txt that
+// two origins lead to.
+func betterCopy(a, b *crawl.DatasetClaim) bool {
+	host := hostOf(a.Document)
+	if own := hostOf(a.Origin) == host; own != (hostOf(b.Origin) == host) {
+		return own
+	}
+	return a.FetchedAt.After(b.FetchedAt) || a.FetchedAt.Equal(b.FetchedAt) && a.Origin < b.Origin
+}
 
-// whole puts the parts of long claims together, and takes a claim that came twice once.
-func whole(claims []crawl.DatasetClaim) []crawl.DatasetClaim {
+func refKey(origin string, r crawl.DatasetRef) string {
+	return origin + " " + strconv.Itoa(r.N) + " " + r.Document
+}
+
+// inOrder sorts claims: the most trusted first; claims of one document together, and parts of
+// one claim together.
+func inOrder(claims []*crawl.DatasetClaim) []*crawl.DatasetClaim {
+	slices.SortStableFunc(claims, func(a, b *crawl.DatasetClaim) int {
+		return cmp.Or(cmp.Compare(trust(a), trust(b)), cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Document, b.Document),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.N, b.N), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Part, b.Part))
+	})
+	return claims
+}
+
+// whole joins the parts of long claims, and drops repeated claims.
+func whole(claims []*crawl.DatasetClaim) []*crawl.DatasetClaim {
 	out := claims[:0]
-	part := 0
+	part, copied := 0, false
 	for _, c := range claims {
-		if len(out) == 0 || !sameClaim(&out[len(out)-1], &c) {
+		if len(out) == 0 || !sameClaim(out[len(out)-1], c) {
 			out = append(out, c)
-			part = c.Part
+			part, copied = c.Part, false
 			continue
 		}
 		if c.Part == part {
 			continue
 		}
 		part = c.Part
-		d := &out[len(out)-1]
-		d.Files, d.Columns = slices.Concat(d.Files, c.Files), slices.Concat(d.Columns, c.Columns)
-		d.Creators, d.Keywords = slices.Concat(d.Creators, c.Creators), slices.Concat(d.Keywords, c.Keywords)
+		d := out[len(out)-1]
+		if !copied { // the caller's claims stay as they are
+			whole := *d
+			whole.Files, whole.Columns = slices.Clone(d.Files), slices.Clone(d.Columns)
+			whole.Creators, whole.Keywords, whole.Extra = slices.Clone(d.Creators), slices.Clone(d.Keywords), maps.Clone(d.Extra)
+			d, copied = &whole, true
+			out[len(out)-1] = d
+		}
+		d.Files, d.Columns = append(d.Files, c.Files...), append(d.Columns, c.Columns...)
+		d.Creators, d.Keywords = append(d.Creators, c.Creators...), append(d.Keywords, c.Keywords...)
 		if len(c.Extra) > 0 {
-			all := maps.Clone(d.Extra)
-			if all == nil {
-				all = map[string]any{}
+			if d.Extra == nil {
+				d.Extra = map[string]any{}
 			}
-			maps.Copy(all, c.Extra)
-			d.Extra = all
+			maps.Copy(d.Extra, c.Extra)
 		}
 	}
 	return out
@@ -118,33 +197,47 @@ func sameClaim(a, b *crawl.DatasetClaim) bool {
 	return a.Kind == b.Kind && a.Document == b.Document && a.Line == b.Line && a.N == b.N && a.Origin == b.Origin
 }
 
-// distinguish lengthens the identifiers of datasets that would share one: two of the same address, by name.
-func distinguish(all []crawl.DatasetInfo) {
+// distinguish makes new identifiers for datasets that would share one. When datasets of several
+// sites do, the one keeps it whose host is that of the address; in the others' their own host goes
+// into the hash. Two datasets of one site differ by their names; if these are the same as well,
+// they are hashed until they differ.
+func distinguish(all []heading) {
+	hosts, several := map[string]string{}, map[string]bool{} // by ID
+	for i := range all {
+		id, host := all[i].id, hostOf(all[i].origin)
+		if other, twice := hosts[id]; twice && other != host {
+			several[id] = true
+		}
+		hosts[id] = host
+	}
 	seen := map[string]int{}
 	for i := range all {
-		seen[all[i].ID]++
+		h := &all[i]
+		if host := hostOf(h.origin); several[h.id] && host != hostOf(h.address) {
+			h.id = shortID(h.id + " " + host)
+		}
+		seen[h.id]++
 	}
-	used := map[string]bool{}
+	used := make(map[string]bool, len(all))
+	last := map[string]string{} // start of a search for a new identifier → where that search ended
 	for i := range all {
-		d := &all[i]
-		if seen[d.ID] > 1 {
-			d.ID = shortID(d.ID + " " + d.Name)
+		h := &all[i]
+		if seen[h.id] > 1 {
+			h.id = shortID(h.id + " " + h.name)
 		}
-		for used[d.ID] {
-			d.ID = shortID(d.ID)
+		if first := h.id; used[first] {
+			h.id = cmp.Or(last[first], first)
+			for used[h.id] {
+				h.id = shortID(h.id)
+			}
+			last[first] = h.id
 		}
-		used[d.ID] = true
+		used[h.id] = true
 	}
 }
 
-func only(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return []string{s}
-}
-
-// trust is the rank of a claim, 0 for the most trusted. A data.txt that tells of files of another host is no word of their owner.
+// trust is the rank of a claim, 0 for the most trusted. A data.txt about files of another host is
+// not the word of their owner.
 func trust(c *crawl.DatasetClaim) int {
 	i := slices.Index(crawl.DatasetKinds, c.Kind)
 	if i < 0 || c.Kind == crawl.DatasetDataTxt && c.External {
@@ -153,22 +246,29 @@ func trust(c *crawl.DatasetClaim) int {
 	return i
 }
 
-// assemble makes one record of the claims at these places, most trusted first.
-func assemble(claims []crawl.DatasetClaim, at []int) crawl.DatasetInfo {
-	lead := &claims[at[0]]
+// assemble makes one record of a set's claims, the most trusted first. It also returns the address
+// by which the dataset is known.
+func (m *merger) assemble(s *set) (crawl.DatasetInfo, string) {
+	claims := m.claims
+	lead := claims[s.claims[0]]
 	d := crawl.DatasetInfo{
 		Origin: lead.Origin, Allowed: true, FetchedAt: lead.FetchedAt.UTC(), Expires: lead.Expires.UTC(),
 		URLs: []string{}, Files: []crawl.DatasetFile{}, Creators: []string{}, Keywords: []string{}, Columns: []crawl.DatasetColumn{}, Extra: map[string]any{},
-		Sources: []crawl.DatasetSource{}, Provenance: map[string]string{}, Conflicts: map[string][]crawl.DatasetSaid{},
+		Sources: []crawl.DatasetSource{}, AlsoDescribedAt: []crawl.DatasetSource{}, Provenance: map[string]string{}, Conflicts: map[string][]crawl.DatasetSaid{},
 	}
 	files, documents := map[string]int{}, map[string]bool{}
+	var known []string // the files, without what only leads to data
 	implied := ""
-	for _, i := range at {
-		c := &claims[i]
+	for _, i := range s.claims {
+		c := claims[i]
 		d.Allowed = d.Allowed && c.Allowed
 		if !documents[c.Document] {
 			documents[c.Document] = true
 			d.Sources = append(d.Sources, crawl.DatasetSource{Kind: c.Kind, Document: c.Document, FetchedAt: c.FetchedAt.UTC()})
+		}
+		if c.LeftOut > 0 {
+			at := slices.IndexFunc(d.Sources, func(s crawl.DatasetSource) bool { return s.Document == c.Document })
+			d.Sources[at].LeftOut += c.LeftOut
 		}
 		if c.Kind == crawl.DatasetDataTxt && d.DataTxt == "" {
 			d.DataTxt, d.Form, d.Line = c.Document, c.Form, c.Line
@@ -180,17 +280,14 @@ func assemble(claims []crawl.DatasetClaim, at []int) crawl.DatasetInfo {
 			}
 		}
 		for _, f := range c.Files {
-			addFile(&d, files, f, c.Document)
+			if !m.elsewhere(f.URL, s) {
+				addFile(&d, files, f, c.Document)
+				if !leadsTo(c, &f) {
+					known = append(known, f.URL)
+				}
+			}
 		}
-		for _, f := range []struct {
-			name string
-			to   *string
-			says string
-		}{
-			{"identifier", &d.Identifier, c.ID}, {"page", &d.Page, c.Page}, {"name", &d.Name, c.Name}, {"title", &d.Title, c.Title},
-			{"description", &d.Description, c.Description}, {"license", &d.License, c.License}, {"publisher", &d.Publisher, c.Publisher},
-			{"version", &d.Version, c.Version}, {"issued", &d.Issued, c.Issued}, {"modified", &d.Modified, c.Modified}, {"type", &d.Type, c.Type}, {"source", &d.Source, c.Source},
-		} {
+		for _, f := range saidOf(&d, c) {
 			say(&d, f.name, f.to, f.says, c.Document)
 		}
 		takeList(&d, "creators", &d.Creators, c.Creators, c.Document)
@@ -207,17 +304,36 @@ func assemble(claims []crawl.DatasetClaim, at []int) crawl.DatasetInfo {
 	if spdx := SPDX(d.License); spdx != "" {
 		d.SPDX = &spdx
 	}
-	d.ID = shortID(address(&d))
-	return d
+	d.LicenseByHost = m.licenseByHost(&d, s)
+	m.besides(&d, s)
+	by := address(&d, known)
+	d.ID = shortID(by)
+	return d, by
 }
 
-// address is what a dataset is known by over time: its identifier, else its first file in the order of letters, else its page.
-func address(d *crawl.DatasetInfo) string {
+// text is a field of a dataset with what a claim says of it.
+type text struct {
+	name string
+	to   *string
+	says string
+}
+
+func saidOf(d *crawl.DatasetInfo, c *crawl.DatasetClaim) []text {
+	return []text{
+		{"identifier", &d.Identifier, c.ID}, {"page", &d.Page, c.Page}, {"name", &d.Name, c.Name}, {"title", &d.Title, c.Title},
+		{"description", &d.Description, c.Description}, {"license", &d.License, c.License}, {"publisher", &d.Publisher, c.Publisher},
+		{"version", &d.Version, c.Version}, {"issued", &d.Issued, c.Issued}, {"modified", &d.Modified, c.Modified}, {"type", &d.Type, c.Type}, {"source", &d.Source, c.Source},
+	}
+}
+
+// address is what a dataset is known by over time: its identifier, else its first file in
+// alphabetical order, else its page.
+func address(d *crawl.DatasetInfo, files []string) string {
 	switch {
 	case d.Identifier != "":
 		return d.Identifier
-	case len(d.URLs) > 0:
-		return slices.Min(d.URLs)
+	case len(files) > 0:
+		return slices.Min(files)
 	case d.Page != "":
 		return d.Page + " " + d.Title
 	}
@@ -229,8 +345,8 @@ func shortID(s string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// say takes the first word on a field, and notes what contradicts it. Blanks and case are no contradiction, nor are two ways
-// to name one licence.
+// say keeps the first value of a field, and notes values that contradict it. Blanks and case make
+// no contradiction, nor do two names for one licence.
 func say(d *crawl.DatasetInfo, name string, to *string, says, document string) {
 	switch {
 	case says == "":
@@ -243,10 +359,12 @@ func say(d *crawl.DatasetInfo, name string, to *string, says, document string) {
 	}
 }
 
-// maxConflicts bounds the values shown beside the one that is believed: a page may have ten thousand twins.
+// maxConflicts bounds the other values that are shown beside the one that is believed: a page may
+// have ten thousand copies.
 const maxConflicts = 100
 
-// contradict notes what a document says of a field instead; who says it first stands for all that say the same.
+// contradict notes a different value of a field. Of several documents with the same value
+// the first is named.
 func contradict(d *crawl.DatasetInfo, name, says, document string) {
 	have := d.Conflicts[name]
 	if len(have) < maxConflicts && !slices.ContainsFunc(have, func(s crawl.DatasetSaid) bool { return sameWords(s.Value, says) }) {
@@ -258,7 +376,8 @@ func sameWords(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }
 
-// takeList takes the first list of names. Another one is a contradiction when it names others; other keywords are none.
+// takeList keeps the first list of names. A list of other names contradicts it,
+// unless they are keywords.
 func takeList(d *crawl.DatasetInfo, name string, to *[]string, says []string, document string) {
 	switch {
 	case len(says) == 0:
@@ -269,7 +388,8 @@ func takeList(d *crawl.DatasetInfo, name string, to *[]string, says []string, do
 	}
 }
 
-// takeColumns takes the first description of columns, and notes one of other columns.
+// takeColumns keeps the first description of columns, and notes a description of
+// others as a conflict.
 func takeColumns(d *crawl.DatasetInfo, c *crawl.DatasetClaim) {
 	names := func(all []crawl.DatasetColumn) (names []string) {
 		for i := range all {
@@ -309,7 +429,7 @@ func takeCount(d *crawl.DatasetInfo, name string, to **int64, says *int64, docum
 	}
 }
 
-// addFile adds a file, or what another document knows of one that is there.
+// addFile adds a file, or what another document knows of a file that is already there.
 func addFile(d *crawl.DatasetInfo, files map[string]int, f crawl.DatasetFile, document string) {
 	i, known := files[f.URL]
 	if !known {
@@ -338,14 +458,6 @@ func addFile(d *crawl.DatasetInfo, files map[string]int, f crawl.DatasetFile, do
 			contradict(d, sum.name, sum.says+" "+f.URL, document)
 		}
 	}
-}
-
-func hostOf(s string) string {
-	u, err := url.Parse(s)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Hostname())
 }
 
 // lastSegment is the last non-empty segment of a URL's path.

@@ -39,7 +39,7 @@ func TestMerge(t *testing.T) {
 		byFirst[fmt.Sprint(d.Line)] = d
 	}
 	d := byFirst["1"]
-	if d.Title != "Iris" || d.Provenance["title"] != "https://d.example/iris.html" || *d.Rows != 150 || d.SPDX == nil || *d.SPDX != "CC-BY-4.0" || len(d.Sources) != 3 || d.Name != "iris.csv" {
+	if d.Title != "Iris" || d.Provenance["title"] != "https://d.example/iris.html" || *d.Rows != 150 || d.SPDX == nil || *d.SPDX != "CC-BY-4.0" || len(d.Sources) != 2 || len(d.AlsoDescribedAt) != 1 || d.Name != "iris.csv" {
 		t.Errorf("%+v", d)
 	}
 	if f := d.Files[0]; len(d.Files) != 1 || f.MediaType != "text/csv" || f.SHA256 != "ab" {
@@ -54,7 +54,7 @@ func TestMerge(t *testing.T) {
 	if two := byFirst["4"]; two.Name != "copy" || two.ID == d.ID {
 		t.Errorf("two datasets of one path: %q and %q, %+v", d.ID, two.ID, two)
 	}
-	if p := byFirst["0"]; len(p.Sources) != 2 || p.Title != "Iris" || len(p.Conflicts["title"]) != 1 {
+	if p := byFirst["0"]; len(p.Sources) != 1 || len(p.AlsoDescribedAt) != 1 || p.Title != "Iris" || len(p.Conflicts["title"]) != 1 {
 		t.Errorf("by page: %+v", p)
 	}
 	for range 50 { // whatever the order
@@ -74,7 +74,8 @@ func plainInfos(all []crawl.DatasetInfo) []crawl.DatasetInfo {
 	return all
 }
 
-// Ten thousand pages that repeat what one says are one dataset, quickly, and show a hundred other opinions.
+// Ten thousand pages that repeat what one says are one dataset, quickly, and show a
+// hundred other opinions.
 func TestMergeTwins(t *testing.T) {
 	const n = 10_000
 	var claims []crawl.DatasetClaim
@@ -100,7 +101,8 @@ func TestMergeByPage(t *testing.T) {
 		claims []crawl.DatasetClaim
 		want   int
 	}{
-		"a page and one dataset":                    {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://x.example/", "a", "https://d.example/1")}, 1},
+		"a page and one dataset":                    {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://d.example/", "a", "https://d.example/1")}, 1},
+		"a page and a stranger's dataset":           {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://x.example/", "a", "https://d.example/1")}, 2},
 		"a page and two datasets":                   {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://x.example/", "a", "https://d.example/1"), claim("https://y.example/", "b", "https://d.example/2")}, 3},
 		"a page with two datasets, and one of them": {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), second, claim("https://x.example/", "a", "https://d.example/1")}, 3},
 		"none with files":                           {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://x.example/", "a"), claim("https://y.example/", "b")}, 1},
@@ -111,7 +113,8 @@ func TestMergeByPage(t *testing.T) {
 	}
 }
 
-// One file under several origins is one document, and its newest copy counts; a stranger's data.txt is trusted least.
+// One file under several origins is one document, and its newest copy counts; a stranger's
+// data.txt is trusted least.
 func TestMergeCopiesAndStrangers(t *testing.T) {
 	copied := func(origin, title string, hours int) crawl.DatasetClaim {
 		return crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://d.example/data.txt", Line: 1, Origin: origin, Title: title, Files: files("https://d.example/a.csv"),
@@ -133,7 +136,7 @@ func TestMergeByIdentifier(t *testing.T) {
 	got := Merge([]crawl.DatasetClaim{
 		{Kind: crawl.DatasetJSONLD, Document: "https://a.example/", ID: doi, Title: "X", Files: files("https://a.example/1"), Allowed: true},
 		{Kind: crawl.DatasetJSONLD, Document: "https://a.example/", N: 1, ID: doi, Title: "X", Files: files("https://a.example/2"), Allowed: true},
-		{Kind: crawl.DatasetJSONLD, Document: "https://b.example/", ID: doi, Title: "X", Files: files("https://b.example/1"), Allowed: false},
+		{Kind: crawl.DatasetJSONLD, Document: "https://a.example/b", ID: doi, Title: "X", Files: files("https://b.example/1"), Allowed: false},
 	})
 	if len(got) != 1 || len(got[0].URLs) != 3 || len(got[0].Sources) != 2 || got[0].Allowed {
 		t.Errorf("%+v", got)
@@ -157,6 +160,10 @@ func TestSPDX(t *testing.T) {
 		"https://spdx.org/licenses/ODbL-1.0.html":                                   "ODbL-1.0",
 		"http://www.opendatacommons.org/licenses/pddl/1.0/":                         "PDDL-1.0",
 		"https://opensource.org/licenses/MIT":                                       "MIT",
+		"https://choosealicense.com/licenses/mit/":                                  "MIT",
+		"https://www.choosealicense.com/licenses/cc-by-sa-4.0":                      "CC-BY-SA-4.0",
+		"https://choosealicense.com/licenses/gpl-3.0/":                              "",
+		"https://choosealicense.com/licenses/":                                      "",
 		"http://www.nationalarchives.gov.uk/doc/open-government-licence/version/3/": "OGL-UK-3.0",
 		"https://www.govdata.de/dl-de/by-2-0":                                       "DL-DE-BY-2.0",
 		"Apache  License,  Version 2.0":                                             "Apache-2.0",

@@ -8,13 +8,23 @@ import (
 	"github.com/curtsy/curtsy/pkg/datatxt"
 )
 
-// maxOriginClaims bounds what an origin's data.txt files say together: its own may name as many datasets as half of this.
+// maxOriginClaims bounds the claims of all data.txt files of an origin together; its own file
+// may make half of them.
 const maxOriginClaims = 2 * MaxClaims
 
-// Claims returns the datasets of the copy, as they concern the robot with that product token, and those of the files nested in it:
-// nested has those that are in use, by Asked. A nested file counts as long as the files above lead to it, and its datasets
-// are subject to the rules of all of them.
+// Claims returns the datasets of the copy and of the files nested in it, as they concern the
+// robot with that product token. nested has the nested files that are in use, by Asked. A
+// nested file counts as long as the files above lead to it, and the rules of all of those
+// apply to its datasets.
 func (e *Entry) Claims(token string, nested map[string]Entry) ([]crawl.DatasetClaim, error) {
+	return e.ClaimsWith(token, func(asked string) (Entry, bool) {
+		below, ok := nested[asked]
+		return below, ok
+	})
+}
+
+// ClaimsWith is Claims with nested files that are looked up when something leads to them.
+func (e *Entry) ClaimsWith(token string, nested func(asked string) (Entry, bool)) ([]crawl.DatasetClaim, error) {
 	f, err := e.parse(token)
 	if err != nil {
 		return nil, err
@@ -27,13 +37,13 @@ func (e *Entry) Claims(token string, nested map[string]Entry) ([]crawl.DatasetCl
 // tree reads a data.txt and what is nested in it.
 type tree struct {
 	token  string
-	nested map[string]Entry
+	nested func(asked string) (Entry, bool)
 	seen   map[string]bool
 	claims []crawl.DatasetClaim
 }
 
-// read adds what a file says, depth files below its origin's own; above are those that lead to it. It returns where the file's
-// datasets begin among the claims.
+// read adds the claims of a file that is nested depth deep; above are the datasets that lead to it.
+// It returns where the file's own claims begin.
 func (t *tree) read(f *datatxt.File, e *Entry, depth int, above []*datatxt.File) (from int) {
 	f.Stamp(e.Fetched, e.Fresh)
 	from = len(t.claims)
@@ -42,7 +52,8 @@ func (t *tree) read(f *datatxt.File, e *Entry, depth int, above []*datatxt.File)
 			break
 		}
 		c := claim(&f.Datasets[i], f)
-		c.Origin, c.N, c.Depth = e.Origin, i, depth // whose it is, wherever a redirect keeps the file
+		// The dataset is the origin's, wherever a redirect keeps the file.
+		c.Origin, c.N, c.Depth = e.Origin, i, depth
 		if e.NoSnippet {
 			c.Untell()
 		}
@@ -59,13 +70,13 @@ func (t *tree) read(f *datatxt.File, e *Entry, depth int, above []*datatxt.File)
 			continue
 		}
 		t.seen[string(u)] = true
-		below, ok := t.nested[string(u)]
+		below, ok := t.nested(string(u))
 		if !ok || below.Origin != e.Origin {
 			continue
 		}
 		g, err := below.parse(t.token)
 		if err != nil {
-			continue // it could be read when it was kept
+			continue // cannot happen: it could be read when it was kept
 		}
 		at, find := t.read(g, &below, depth+1, above), g.Finder()
 		for _, i := range c.Datasets {
@@ -100,7 +111,8 @@ func allows(f *datatxt.File, c *crawl.DatasetClaim) bool {
 	return true
 }
 
-// claim is what a data.txt says of a dataset. What it only implies gives way to what another document says.
+// claim is what a data.txt says of a dataset. What is only implied is marked, and gives way to what
+// another document says.
 func claim(d *datatxt.Dataset, f *datatxt.File) crawl.DatasetClaim {
 	c := crawl.DatasetClaim{
 		Kind: crawl.DatasetDataTxt, Document: f.URL, Form: string(f.Form), Line: d.Line,

@@ -42,7 +42,8 @@ func told(t testing.TB, own string, nested map[string]string) []crawl.DatasetInf
 	return Merge(claims)
 }
 
-// What a nested file says fills what the parent lacks, and each field says which of them it is from (§5.4).
+// What a nested file says fills what the parent lacks, and each field says which of
+// them it is from (§5.4).
 func TestNestedFills(t *testing.T) {
 	ds := told(t, "- path: iris\n  title: From above\n  rows: 150\n- path: cars/data.csv\n  license: CC0-1.0\n", map[string]string{
 		"/iris/data.txt": "path:\n- data.csv\n- data.rds\ntype: table\ntitle: From below\nrows: 151\ncolumns:\n  width: numeric\n",
@@ -143,7 +144,8 @@ func TestNestedLimit(t *testing.T) {
 	}
 }
 
-// Counts that are no numbers stay as they are written; so do keys we do not know, and the first of equal ones.
+// Counts that are no numbers stay as they are written; so do keys we do not know, and the
+// first of equal ones.
 func TestDataTxtKeepsWhatItSays(t *testing.T) {
 	d := told(t, "- path: a.csv\n  rows: many\n  cols: 3\n  odd: 1\n  odd: 2\n  publisher: Office\n  identifier: doi:10.5072/X1\n  keywords: a, b\n", nil)[0]
 	if got := fmt.Sprint(d.Extra); got != "map[identifier:doi:10.5072/X1 keywords:a, b odd:1 rows:many]" {
@@ -172,7 +174,8 @@ func TestDataTxtTagsAndCuts(t *testing.T) {
 	}
 }
 
-// Whatever two files say, one below the other: nothing panics, and what is claimed is within bounds.
+// Whatever two files say, one below the other: nothing panics, and what is
+// claimed is within bounds.
 func FuzzNested(f *testing.F) {
 	f.Add("- path: a/\n", "- path: a.csv\n", "User-agent: *\nDisallow: /\n")
 	f.Add("- path: a\n- path: a/b/c.csv\n", "file: [x, y]\nfiles: [{path: x, bytes: 1}]\n", "- path: ../x\n")

@@ -1,12 +1,15 @@
 package catalog
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 )
 
-// SPDX is the identifier of the licence that a text names: by that identifier, by the licence's own address, or by its full
-// name. Empty means unknown: a name that leaves the version open, or one that is not known here, is not guessed at.
+// SPDX returns the SPDX identifier of the licence that a text names by that identifier, by the
+// licence's own address or by its full name. Empty means unknown: a name that leaves the version
+// open, or that is not known here, is not guessed at.
 func SPDX(license string) string {
 	s := strings.ToLower(strings.Join(strings.Fields(license), " "))
 	if s == "" {
@@ -24,7 +27,7 @@ func SPDX(license string) string {
 	return creativeCommons(s)
 }
 
-// spdxByURL knows the addresses of licences themselves, and the lists that name them by identifier.
+// spdxByURL knows the licences' own addresses, and the sites that list licences by identifier.
 func spdxByURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -39,6 +42,10 @@ func spdxByURL(s string) string {
 		if id, ok := strings.CutPrefix(path, "licenses/"); ok {
 			return spdxIDs[strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(id, ".html"), ".json"), ".txt")]
 		}
+	case "choosealicense.com":
+		if id, ok := strings.CutPrefix(path, "licenses/"); ok {
+			return spdxIDs[id] // gpl-3.0 leaves open whether later versions are meant
+		}
 	case "opensource.org":
 		for _, prefix := range []string{"licenses/", "license/"} {
 			if id, ok := strings.CutPrefix(path, prefix); ok {
@@ -49,8 +56,9 @@ func spdxByURL(s string) string {
 	return spdxURLs[host+"/"+path]
 }
 
-// ccByPath reads licenses/by/4.0[/deed…|legalcode…] and publicdomain/zero/1.0. Ported licences (…/3.0/de) are others than the
-// unported ones; SPDX has identifiers for few of them, and none is made up.
+// ccByPath reads licenses/by/4.0[/deed…|legalcode…] and publicdomain/zero/1.0. Ported
+// licences (…/3.0/de) differ from the unported ones; SPDX has identifiers for few of them,
+// and none is made up.
 func ccByPath(part []string) string {
 	if len(part) < 3 {
 		return ""
@@ -71,8 +79,8 @@ func ccByPath(part []string) string {
 	return ""
 }
 
-// creativeCommons reads names such as "CC BY-SA 4.0" and "Creative Commons Attribution 4.0 International". A version is
-// required.
+// creativeCommons reads names such as "CC BY-SA 4.0" and "Creative Commons Attribution 4.0
+// International". A version is required.
 func creativeCommons(s string) string {
 	s = strings.TrimSuffix(strings.TrimSuffix(s, " license"), " licence")
 	s = strings.TrimSuffix(s, " (cc by 4.0)")
@@ -123,6 +131,9 @@ func creativeCommons(s string) string {
 	}
 	return spdxIDs[id+"-"+version]
 }
+
+// Licenses are the identifiers that SPDX returns, sorted.
+func Licenses() []string { return slices.Sorted(maps.Values(spdxIDs)) }
 
 // spdxIDs are the identifiers of licences that data comes under, by their lower-case form.
 var spdxIDs = lowerKeys(

@@ -11,8 +11,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// exportDataTxt writes the YAML form (§5.4 of docs/formats.md). Every text is quoted, as JSON quotes: that is YAML too. What the
-// format has no key for goes under keys of our own, which we read again (understood).
+// exportDataTxt writes the YAML form (§5.4 of docs/formats.md). Every text is quoted as JSON quotes
+// it, which YAML reads too. What the format has no key for goes under keys of our own, which we
+// read again (understood).
 func exportDataTxt(w *bufio.Writer, all []crawl.DatasetInfo) error {
 	for i := range all {
 		d := &all[i]
@@ -33,7 +34,7 @@ func exportDataTxt(w *bufio.Writer, all []crawl.DatasetInfo) error {
 		y.columns(d.Columns)
 		y.files(d.Files)
 		for _, name := range slices.Sorted(maps.Keys(d.Extra)) {
-			if !y.has[strings.ToLower(name)] { // what is known of it by now stands there
+			if !y.has[strings.ToLower(name)] { // otherwise a newer value stands there already
 				y.any(name, d.Extra[name])
 			}
 		}
@@ -41,7 +42,7 @@ func exportDataTxt(w *bufio.Writer, all []crawl.DatasetInfo) error {
 	return nil
 }
 
-// yamlWriter writes the keys of one mapping; the first stands behind a dash.
+// yamlWriter writes the keys of one mapping; a dash precedes the first.
 type yamlWriter struct {
 	w    *bufio.Writer
 	lead string
@@ -55,7 +56,12 @@ func (y *yamlWriter) line(s string) {
 
 func (y *yamlWriter) key(name, v string) {
 	y.has[strings.ToLower(name)] = true
-	y.line(yamlKey(name) + ":" + v)
+	key := yamlKey(name)
+	if len(key) > longKey {
+		y.line("? " + key)
+		key = ""
+	}
+	y.line(key + ":" + v)
 }
 
 func (y *yamlWriter) text(name, v string) {
@@ -92,7 +98,7 @@ func (y *yamlWriter) columns(all []crawl.DatasetColumn) {
 	}
 }
 
-// files writes what is known of each file besides where it is.
+// files writes what is known of each file beside its address.
 func (y *yamlWriter) files(all []crawl.DatasetFile) {
 	begun := false
 	for _, f := range all {
@@ -131,14 +137,22 @@ func flow(v any) string {
 	case map[string]any:
 		var parts []string
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, quoted(k)+": "+flow(v[k]))
+			key := quoted(k)
+			if len(key) > longKey {
+				key = "? " + key
+			}
+			parts = append(parts, key+": "+flow(v[k]))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	return ""
 }
 
-// yamlKey is a key as it is where that is safe, quoted elsewhere.
+// longKey is the longest key in bytes that is written with a colon only: YAML limits such keys to
+// 1,024 characters. A longer one gets a question mark in front.
+const longKey = 1000
+
+// yamlKey is a key, quoted unless it is safe as it is.
 func yamlKey(name string) string {
 	for i, c := range name {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || i > 0 && c >= '0' && c <= '9') {

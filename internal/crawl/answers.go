@@ -1,9 +1,12 @@
 package crawl
 
-import "time"
+import (
+	"bytes"
+	"time"
+)
 
-// The types in this file are what services answer to questions and what `--json` prints: their keys are a contract.
-// Durations are seconds, times RFC 3339.
+// The types in this file are what services answer to questions and what `--json` prints: their keys
+// are a contract. Durations are seconds, times RFC 3339.
 
 // Status is the accounting of a crawl (or of one frontier's part of it; parts add up).
 // Discovered = Queued + InFlight + Stored + Redirected + Refused + Failed at any instant.
@@ -16,19 +19,24 @@ type Status struct {
 	Refused    int64            `json:"refused"`
 	Failed     int64            `json:"failed"`
 	ByReason   map[string]int64 `json:"by_reason"`
-	ETA        *float64         `json:"eta_s"` // seconds until the queue is worked off, from hosts, delays and queues; null = unknown
-	Rate       float64          `json:"rate"`  // URLs finished a second, over the last half minute
-	Bytes      int64            `json:"bytes"`
-	Hosts      int64            `json:"hosts"`
-	Again      int64            `json:"again,omitempty"`      // of the URLs that are done, those that are asked for again (--recrawl)
-	NextAgain  *time.Time       `json:"next_again,omitempty"` // when the first of them is due
-	State      string           `json:"state"`                // running, paused, done, stopped
-	Trouble    string           `json:"trouble,omitempty"`    // why it is paused although nobody asked for that, and what to do
-	// PagesTrouble says why pages are not stored at the moment, and what to do. Fetching goes on until their room in the queue is full.
-	PagesTrouble string        `json:"pages_trouble,omitempty"`
-	Held         []HeldHost    `json:"held,omitempty"`   // hosts whose URLs are not due within hold_max
-	Limit        string        `json:"limit,omitempty"`  // the limit that ended the crawl
-	Shards       []ShardStatus `json:"shards,omitempty"` // for §9.1 and for people
+	// Seconds until the queue is worked off, from hosts, delays and queues; null = unknown.
+	ETA   *float64 `json:"eta_s"`
+	Rate  float64  `json:"rate"` // URLs finished a second, over the last half minute
+	Bytes int64    `json:"bytes"`
+	Hosts int64    `json:"hosts"`
+	// Of the URLs that are done, those that are asked for again (--recrawl).
+	Again     int64      `json:"again,omitempty"`
+	NextAgain *time.Time `json:"next_again,omitempty"` // when the first of them is due
+	State     string     `json:"state"`                // running, paused, done, stopped
+	// Why it is paused although nobody asked for that, and what to do.
+	Trouble string `json:"trouble,omitempty"`
+	// PagesTrouble says why pages are not stored at the moment, and what to do. Fetching goes on
+	// until their room in the queue is full.
+	PagesTrouble string `json:"pages_trouble,omitempty"`
+	// Hosts whose URLs are not due within hold_max.
+	Held   []HeldHost    `json:"held,omitempty"`
+	Limit  string        `json:"limit,omitempty"`  // the limit that ended the crawl
+	Shards []ShardStatus `json:"shards,omitempty"` // for §9.1 and for people
 }
 
 // HeldHost is a host that has URLs queued which will not be asked for soon, and why.
@@ -47,18 +55,25 @@ type ShardStatus struct {
 	Applied     uint64 `json:"applied"`     // log sequence applied
 	Outstanding int    `json:"outstanding"` // visits
 	Outbox      int    `json:"outbox"`
-	Errands     int    `json:"errands"`              // unanswered
-	DueSoon     int64  `json:"due_soon"`             // URLs due within hold_max
-	Forgotten   string `json:"forgotten,omitempty"`  // by which Spec.Forgotten it goes (Spec.ForgottenText)
-	Forgetting  bool   `json:"forgetting,omitempty"` // what is forgotten, or let in again, is not all judged yet
+	Errands     int    `json:"errands"`  // unanswered
+	DueSoon     int64  `json:"due_soon"` // URLs due within hold_max
+	// By which Spec.Forgotten it goes (Spec.ForgottenText).
+	Forgotten string `json:"forgotten,omitempty"`
+	// What is forgotten, or let in again, is not all judged yet.
+	Forgetting bool `json:"forgetting,omitempty"`
+	// What is to be tried again is not all queued yet.
+	Retrying bool `json:"retrying,omitempty"`
+	// A changed setting, or a loss, has not been carried out everywhere yet.
+	Passing bool `json:"passing,omitempty"`
 }
 
 // HostInfo is one line of `curtsy hosts`.
 type HostInfo struct {
-	Host         string       `json:"host"`
-	State        string       `json:"state"` // idle, due, visiting, waiting, held, robots-pending
-	DelayS       float64      `json:"delay_s"`
-	DelaySource  string       `json:"delay_source"` // default, configured, crawl-delay, backoff, retry-after
+	Host   string  `json:"host"`
+	State  string  `json:"state"` // idle, due, visiting, waiting, held, robots-pending
+	DelayS float64 `json:"delay_s"`
+	// Default, configured, crawl-delay, backoff, retry-after, address.
+	DelaySource  string       `json:"delay_source"`
 	Queued       int64        `json:"queued"`
 	Fetched      int64        `json:"fetched"`
 	Robots       []RobotsInfo `json:"robots_origins"`
@@ -87,16 +102,21 @@ type SitemapInfo struct {
 
 // RobotsInfo is what is known of an origin's robots.txt.
 type RobotsInfo struct {
-	Origin    string       `json:"origin,omitempty"`
-	State     string       `json:"state"` // unknown, parsed, unavailable, unreachable, pending
-	FetchedAt *time.Time   `json:"fetched_at"`
-	Status    int          `json:"status,omitempty"`
-	Reason    string       `json:"reason,omitempty"`
-	HostHint  string       `json:"host_hint,omitempty"`       // the first correct Host line
-	Claim     string       `json:"claim,omitempty"`           // what the Host lines say of this origin: self, or another origin
-	DataTxt   string       `json:"data_txt,omitempty"`        // of /data.txt: read, absent, failed, refused, pending
-	Nested    []NestedInfo `json:"data_txt_nested,omitempty"` // the data.txt files of directories that it led to
-	MirrorOf  string       `json:"mirror_of,omitempty"`       // the origin it is a mirror of
+	Origin    string     `json:"origin,omitempty"`
+	State     string     `json:"state"` // unknown, parsed, unavailable, unreachable, pending
+	FetchedAt *time.Time `json:"fetched_at"`
+	Status    int        `json:"status,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+	HostHint  string     `json:"host_hint,omitempty"` // the first correct Host line
+	// What the Host lines say of this origin: self, or another origin.
+	Claim string `json:"claim,omitempty"`
+	// Of /data.txt: read, absent, failed, refused, pending.
+	DataTxt string `json:"data_txt,omitempty"`
+	// The data.txt files of directories that it led to.
+	Nested   []NestedInfo `json:"data_txt_nested,omitempty"`
+	MirrorOf string       `json:"mirror_of,omitempty"` // the origin it is a mirror of
+
+	SecurityTxt *SecurityTxt `json:"security_txt,omitempty"` // once it was asked for
 }
 
 // NestedInfo is what is known of the data.txt of a directory, which an origin's own led to.
@@ -106,25 +126,31 @@ type NestedInfo struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// MirrorInfo is one line of `curtsy mirrors`: an origin that names a main mirror in its robots.txt, or was found to be another
-// name of one.
+// MirrorInfo is one line of `curtsy mirrors`: an origin that names a main mirror in its robots.txt,
+// or was found to be another name of one.
 type MirrorInfo struct {
-	Host     string    `json:"host"`
-	Origin   string    `json:"origin"`
-	Main     string    `json:"main"`     // the origin's own when it is main, what it names when unconfirmed
-	State    string    `json:"state"`    // main, mirror, unconfirmed
-	Reason   string    `json:"reason"`   // of unconfirmed: pending, target-unreachable, cycle, chain, content-differs, no-evidence, out-of-scope
+	Host   string `json:"host"`
+	Origin string `json:"origin"`
+	// The origin's own when it is main, what it names when unconfirmed.
+	Main  string `json:"main"`
+	State string `json:"state"` // main, mirror, unconfirmed
+	// Of unconfirmed: pending, target-unreachable, cycle, chain, content-differs,
+	// no-evidence, out-of-scope.
+	Reason   string    `json:"reason"`
 	Detail   string    `json:"detail"`   // more of that, for people
 	Evidence string    `json:"evidence"` // of mirror: robots.txt, pages 4/5, redirect, www 4/5
 	Since    time.Time `json:"since"`
 }
 
-// UpdatesInfo is one line of `curtsy updates`: a site that tells what changed on it. A registration's key is not among it.
+// UpdatesInfo is one line of `curtsy updates`: a site that tells what changed on it. A
+// registration's key is not among it.
 type UpdatesInfo struct {
-	Site         string         `json:"site"`    // its origin
-	Source       string         `json:"source"`  // rup, sitemap
-	Channel      string         `json:"channel"` // mail, poll, none
-	State        string         `json:"state"`   // asking, registering, registered, recovering, polled, refused, unused, unregistering, off, mirror; read
+	Site    string `json:"site"`    // its origin
+	Source  string `json:"source"`  // rup, sitemap
+	Channel string `json:"channel"` // mail, poll, none
+	// Asking, registering, registered, recovering, polled, refused, unused,
+	// unregistering, off, mirror; read.
+	State        string         `json:"state"`
 	Since        *time.Time     `json:"since,omitempty"`
 	Latency      string         `json:"latency,omitempty"`        // day, week, month
 	MaxQuerySpan string         `json:"max_query_span,omitempty"` // how far back it can tell
@@ -133,14 +159,18 @@ type UpdatesInfo struct {
 	Gaps         int64          `json:"gaps"`     // reports that were missing, in all
 	Recrawls     int64          `json:"recrawls"` // full ones, since what changed could not be had
 	LastReport   *UpdatesReport `json:"last_report"`
-	Next         *time.Time     `json:"next,omitempty"` // when it is asked for more, unless it tells by itself
-	Reports      int64          `json:"reports"`
-	Told         int64          `json:"told"`      // URLs in them
-	Sooner       int64          `json:"sooner"`    // of them, those that were put first, or were new
-	Looked       int64          `json:"looked"`    // pages that were asked for since it said they had changed
-	Confirmed    int64          `json:"confirmed"` // and had
-	Strange      int64          `json:"strange"`   // reports that are not believed, URLs that are not its own
-	Reason       string         `json:"reason,omitempty"`
+	// When it is asked for more, unless it tells by itself.
+	Next    *time.Time `json:"next,omitempty"`
+	Reports int64      `json:"reports"`
+	Told    int64      `json:"told"` // URLs in them
+	// Of them, those that were put first, or were new.
+	Sooner int64 `json:"sooner"`
+	// Pages that were asked for since it said they had changed.
+	Looked    int64 `json:"looked"`
+	Confirmed int64 `json:"confirmed"` // and had
+	// Reports that are not believed, URLs that are not its own.
+	Strange int64  `json:"strange"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 // UpdatesReport is the last report of a site.
@@ -188,7 +218,8 @@ type ExplainRobots struct {
 	Line      int        `json:"line"`
 	Rule      string     `json:"rule"` // when unreachable: what happened
 	FetchedAt *time.Time `json:"fetched_at"`
-	Status    int        `json:"status,omitempty"` // HTTP status of the last answer; 0: there was none
+	// HTTP status of the last answer; 0: there was none
+	Status int `json:"status,omitempty"`
 }
 
 // PageInfo is one line of `curtsy pages`.
@@ -204,10 +235,13 @@ type PageInfo struct {
 	Depth          int       `json:"depth"`
 	FoundOn        *string   `json:"found_on"` // null for a seed
 	Truncated      bool      `json:"truncated,omitempty"`
-	Canonical      string    `json:"canonical,omitempty"` // what the page calls its own address, if that is another one
-	// Aliases are other addresses of this page: those of confirmed mirrors (protocols §2.4). At most a hundred are listed.
+	// What the page calls its own address, if that is another one.
+	Canonical string `json:"canonical,omitempty"`
+	// Aliases are other addresses of this page: those of confirmed mirrors (protocols §2.4). At
+	// most a hundred are listed.
 	Aliases []string `json:"aliases,omitempty"`
-	// AliasOf is set where URL is such another address: of the page named here, which is the one that is kept.
+	// AliasOf is set where URL is such another address: of the page named here, which is
+	// the one that is kept.
 	AliasOf string `json:"alias_of,omitempty"`
 }
 
@@ -217,14 +251,21 @@ type Hit struct {
 	Title   string  `json:"title"`
 	Snippet *string `json:"snippet,omitempty"` // absent where nosnippet
 	Score   float64 `json:"score"`             // greater is better
-	// Also are other addresses of what was found: mirrors, pages with the same content, pages that name this one as canonical.
+	// Also are other addresses of what was found: mirrors, pages with the same content, pages that
+	// name this one as canonical.
 	Also []string `json:"also,omitempty"`
 
 	// By these the parts of an answer are collapsed when they are put together.
-	SHA256    string `json:"sha256,omitempty"`    // hex, of the page's body
-	Canonical string `json:"canonical,omitempty"` // what the page calls its own address, if that is another one
-	AliasOf   string `json:"alias_of,omitempty"`  // URL is a mirror's, and the page named here is not stored yet
-	Depth     int    `json:"depth"`
+	SHA256 string `json:"sha256,omitempty"` // hex, of the page's body
+	// What the page calls its own address, if that is another one.
+	Canonical string `json:"canonical,omitempty"`
+	// URL is a mirror's, and the page named here is not stored yet
+	AliasOf string `json:"alias_of,omitempty"`
+	Depth   int    `json:"depth"`
+	// HeldSince is when the page was first fetched with the content it has; the zero time
+	// when that is not known: since before it was noted. Of copies on several hosts the one
+	// held for longest is shown.
+	HeldSince time.Time `json:"held_since,omitzero"`
 }
 
 // SearchAnswer says how far the search index of a part follows its page store.
@@ -233,6 +274,16 @@ type SearchAnswer struct {
 	Behind int64 `json:"behind"` // page changes not yet indexed
 }
 
+// LeftOut ends an export: how many pages came without their content, or did not come, by what
+// their sites asked for: "nosnippet" or "noarchive". What an asker does with it is his; it is no
+// part of the export.
+type LeftOut struct {
+	Pages map[string]int64 `json:"left_out"`
+}
+
+// IsLeftOut tells a LeftOut from the lines of an export.
+func IsLeftOut(raw []byte) bool { return bytes.HasPrefix(raw, []byte(`{"left_out":`)) }
+
 // IndexerStatus is what an indexer says of its shards.
 type IndexerStatus struct {
 	Shards  []int `json:"shards"`
@@ -240,10 +291,11 @@ type IndexerStatus struct {
 	Bytes   int64 `json:"bytes"`   // of them, decoded
 	Pending int64 `json:"pending"` // pages handed over, not yet stored
 	Behind  int64 `json:"behind"`  // page changes search has not seen
-	// Forgotten tells by which Spec.Forgotten nothing is shown (Spec.ForgottenText); Forgetting that pages which are hidden by that may
-	// not all be deleted yet.
+	// Forgotten tells by which Spec.Forgotten nothing is shown (Spec.ForgottenText); Forgetting
+	// that pages which are hidden by that may not all be deleted yet.
 	Forgotten  string `json:"forgotten,omitempty"`
 	Forgetting bool   `json:"forgetting,omitempty"`
-	// Paused says why nothing is stored at the moment, and what to do: the disk has too little room.
+	// Paused says why nothing is stored at the moment, and what to do: the disk
+	// has too little room.
 	Paused string `json:"paused,omitempty"`
 }

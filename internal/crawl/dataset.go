@@ -2,8 +2,8 @@ package crawl
 
 import "time"
 
-// Kinds of documents that tell of datasets, most trusted first: what the owner of a site lists, what travels with the data,
-// what a page says of itself, what a portal says of many.
+// Kinds of documents that tell of datasets, most trusted first: what the owner of a site lists,
+// what travels with the data, what a page says of itself, what a portal says of many.
 const (
 	DatasetDataTxt     = "data.txt"
 	DatasetDataPackage = "datapackage"
@@ -20,15 +20,18 @@ type DatasetClaim struct {
 	Kind     string `json:"kind"`     // one of DatasetKinds
 	Document string `json:"document"` // URL of the document, after redirects
 	Form     string `json:"form,omitempty"`
-	Line     int    `json:"line,omitempty"`  // in a data.txt
-	N        int    `json:"n"`               // which of the document's datasets, from 0
-	Part     int    `json:"part,omitempty"`  // of a claim too long for a message: the lists of part 1, 2, … continue those of part 0
-	Origin   string `json:"origin"`          // whose document it is
-	Depth    int    `json:"depth,omitempty"` // of a nested data.txt: how many files lead to it
-	// Fills names the claim of the file above, by its Document and N, that tells of the same dataset.
+	Line     int    `json:"line,omitempty"` // in a data.txt
+	N        int    `json:"n"`              // which of the document's datasets, from 0
+	// Of a claim too long for a message: the lists of part 1, 2, … continue those of part 0.
+	Part   int    `json:"part,omitempty"`
+	Origin string `json:"origin"`          // whose document it is
+	Depth  int    `json:"depth,omitempty"` // of a nested data.txt: how many files lead to it
+	// Fills names the claim of the file above, by its Document and N, that tells
+	// of the same dataset.
 	Fills *DatasetRef `json:"fills,omitempty"`
 
-	ID          string `json:"id,omitempty"`   // an identifier meant for the whole world: URL or DOI
+	// An identifier meant for the whole world: URL or DOI.
+	ID          string `json:"id,omitempty"`
 	Page        string `json:"page,omitempty"` // for people
 	Name        string `json:"name,omitempty"`
 	Title       string `json:"title,omitempty"`
@@ -50,15 +53,20 @@ type DatasetClaim struct {
 	Columns  []DatasetColumn `json:"columns,omitempty"`
 	Extra    map[string]any  `json:"extra,omitempty"`
 
+	// LeftOut is how many more datasets the document tells of, which are past
+	// what one site may tell.
+	LeftOut int `json:"left_out,omitempty"`
+
 	External  bool      `json:"external,omitempty"`
 	Allowed   bool      `json:"allowed"` // by a data.txt's own rules; true for other documents
 	FetchedAt time.Time `json:"fetched_at"`
 	Expires   time.Time `json:"expires,omitzero"`
 }
 
-// Untell takes the prose out of a claim whose document says nosnippet.
+// Untell takes the prose out of a claim whose document says nosnippet. What stands under keys that
+// nobody knows may be prose too.
 func (c *DatasetClaim) Untell() {
-	c.Description = ""
+	c.Description, c.Extra = "", nil
 	for i := range c.Columns {
 		c.Columns[i].Description = ""
 	}
@@ -82,42 +90,60 @@ type DatasetFile struct {
 	MD5       string `json:"md5,omitempty"`
 }
 
-// DatasetInfo is one line of `curtsy datasets`: one dataset, put together from all documents that tell of it.
+// DatasetInfo is one line of `curtsy datasets`: one dataset, put together from all
+// documents that tell of it.
 type DatasetInfo struct {
-	ID          string          `json:"id"` // short and the same as long as its address is; `curtsy datasets get` takes it
-	URLs        []string        `json:"urls"`
-	Files       []DatasetFile   `json:"files"`
-	Identifier  string          `json:"identifier"` // as a document gives it: URL or DOI
-	Page        string          `json:"page"`
-	Name        string          `json:"name"`
-	Title       string          `json:"title"`
-	Description string          `json:"description"`
-	License     string          `json:"license"` // as the site writes it
-	SPDX        *string         `json:"spdx"`    // its SPDX identifier; null: unknown, never guessed
-	Publisher   string          `json:"publisher"`
-	Creators    []string        `json:"creators"`
-	Keywords    []string        `json:"keywords"`
-	Version     string          `json:"version"`
-	Issued      string          `json:"issued"`
-	Modified    string          `json:"modified"`
-	Type        string          `json:"type"`
-	Rows        *int64          `json:"rows"`
-	Cols        *int64          `json:"cols"`
-	Columns     []DatasetColumn `json:"columns"`
-	Source      string          `json:"source"`
-	Extra       map[string]any  `json:"extra"`    // all other keys of a data.txt, as text, lists and objects
-	Origin      string          `json:"origin"`   // whose document it is in
-	DataTxt     string          `json:"data_txt"` // where the data.txt was, after redirects; empty: none tells of it
-	Form        string          `json:"form"`     // records or yaml
-	Line        int             `json:"line"`     // in that file
-	External    bool            `json:"external"` // a URL is on another host, under that host's robots.txt alone
-	Allowed     bool            `json:"allowed"`  // by the file's own rules; robots.txt is asked when it is fetched
-	FetchedAt   time.Time       `json:"fetched_at"`
-	Expires     time.Time       `json:"expires"`
+	// Short and the same as long as its address is; `curtsy datasets get` takes it.
+	ID          string        `json:"id"`
+	URLs        []string      `json:"urls"`
+	Files       []DatasetFile `json:"files"`
+	Identifier  string        `json:"identifier"` // as a document gives it: URL or DOI
+	Page        string        `json:"page"`
+	Name        string        `json:"name"`
+	Title       string        `json:"title"`
+	Description string        `json:"description"`
+	License     string        `json:"license"` // as the site writes it
+	// Its SPDX identifier; null: unknown, never guessed.
+	SPDX      *string         `json:"spdx"`
+	Publisher string          `json:"publisher"`
+	Creators  []string        `json:"creators"`
+	Keywords  []string        `json:"keywords"`
+	Version   string          `json:"version"`
+	Issued    string          `json:"issued"`
+	Modified  string          `json:"modified"`
+	Type      string          `json:"type"`
+	Rows      *int64          `json:"rows"`
+	Cols      *int64          `json:"cols"`
+	Columns   []DatasetColumn `json:"columns"`
+	Source    string          `json:"source"`
+	// All other keys of a data.txt, as text, lists and objects.
+	Extra  map[string]any `json:"extra"`
+	Origin string         `json:"origin"` // whose document it is in
+	// Where the data.txt was, after redirects; empty: none tells of it.
+	DataTxt string `json:"data_txt"`
+	Form    string `json:"form"` // records or yaml
+	Line    int    `json:"line"` // in that file
+	// A URL is on another host, under that host's robots.txt alone.
+	External bool `json:"external"`
+	// By the file's own rules; robots.txt is asked when it is fetched.
+	Allowed   bool      `json:"allowed"`
+	FetchedAt time.Time `json:"fetched_at"`
+	// Of the data.txt that leads; absent: no data.txt does.
+	Expires time.Time `json:"expires,omitzero"`
 
-	Sources    []DatasetSource          `json:"sources"`    // the documents, most trusted first
-	Provenance map[string]string        `json:"provenance"` // field → the document it is from
-	Conflicts  map[string][]DatasetSaid `json:"conflicts"`  // field → what other documents say instead
+	// LicenseByHost says that the licence is the word of the host of every file; without
+	// files, of the document's own host. What another site says of somebody's files gives
+	// nobody the right to use them.
+	LicenseByHost bool `json:"license_by_host"`
+	// AlsoDescribedAt are documents of other sites that tell of the same dataset. They lead nothing
+	// and add nothing to it.
+	AlsoDescribedAt []DatasetSource `json:"also_described_at"`
+
+	// The documents it is made of, most trusted first.
+	Sources    []DatasetSource   `json:"sources"`
+	Provenance map[string]string `json:"provenance"` // field → the document it is from
+	// Field → what other documents say instead.
+	Conflicts map[string][]DatasetSaid `json:"conflicts"`
 }
 
 // DatasetSource is a document that tells of a dataset.
@@ -125,6 +151,8 @@ type DatasetSource struct {
 	Kind      string    `json:"kind"`
 	Document  string    `json:"document"`
 	FetchedAt time.Time `json:"fetched_at"`
+	// More datasets it tells of, past what one site may tell; they are nowhere listed.
+	LeftOut int `json:"left_out,omitempty"`
 }
 
 // DatasetSaid is what a document says of a field in contradiction to a more trusted one.
@@ -140,7 +168,8 @@ type DatasetColumn struct {
 	Description string `json:"description"`
 }
 
-// DataRule is the line of a /data.txt that closes a URL of its origin to fetches of datasets, as the answer to "data-rule".
+// DataRule is the line of a /data.txt that closes a URL of its origin to fetches of datasets, as
+// the answer to "data-rule".
 type DataRule struct {
 	Document string `json:"document"` // the data.txt, after redirects
 	Line     int    `json:"line"`

@@ -9,8 +9,8 @@ import (
 // Version is the version of the wire schema. A reader refuses a message with a greater one.
 const Version = 1
 
-// Event is one message of a shard's event log: all that one visit (or one submission of seeds, or one indexer) has to
-// tell that shard. Applying an event twice changes nothing.
+// Event is one message of a shard's event log: all that one visit (or one submission of seeds, or
+// one indexer) has to tell that shard. Applying an event twice changes nothing.
 type Event struct {
 	Visit       VisitID  // the visit it comes from; zero when from none
 	Fetcher     string   // who sent it, for people
@@ -21,18 +21,28 @@ type Event struct {
 	Answers     []Answer // to errands of this shard
 	Probes      []Probe  // well-known files asked for
 	StoreFailed []string // URLs the indexer gave up storing
-	// StoreLost is the identity of the empty page store that this shard's indexer has begun, because the one before is gone: all
-	// pages stored so far are to be fetched again. Applied once for each identity.
+	// StoreLost is the identity of the empty page store that this shard's indexer has begun,
+	// because the one before is gone: all pages stored so far are to be fetched again. Applied
+	// once for each identity.
 	StoreLost string
-	// Missing are URLs that were answered 304 while no copy of them is held: they are to be fetched again, without validators.
+	// Missing are URLs that were answered 304 while no copy of them is held: they are to be fetched
+	// again, without validators.
 	Missing []Unheld
-	// Removed are URLs whose pages were held until their unavailable_after came: from then on they are refused, noindex.
+	// Removed are URLs whose pages were held until their unavailable_after came: from then on they
+	// are refused, noindex.
 	Removed []Unheld
 	Reports []Report // of RUP sites of this shard
+	// Retry are hosts ("d.example"), and URLs, to be tried again without waiting for what failures
+	// would have us wait. Delays and Retry-After stay.
+	Retry []string
+	// Unreadable are URLs whose pages ended the process that read them, or the attempt to read
+	// them: they are not held.
+	Unreadable []Unheld
 }
 
-// Unheld is a URL whose page is not held, although the outcome of Visit says Stored. What a later visit says counts as it is. The
-// word may be in the log before that outcome, since pages are handed over first.
+// Unheld is a URL whose page is not held, although the outcome of Visit says Stored. What a
+// later visit says counts as it is. The word may be in the log before that outcome, since pages
+// are handed over first.
 type Unheld struct {
 	URL   canon.URL
 	Visit VisitID
@@ -45,15 +55,15 @@ type Links struct {
 	Hops    int // redirects in a row that led to them; 0 for links proper
 	Seed    bool
 	URLs    []canon.URL
-	// Mods says of each URL when it changed last, in Unix seconds, as a sitemap or feed tells; 0: not told. Empty, or as long as
-	// URLs. It is a hint: a page held already is asked for again sooner if it was fetched before that.
+	// Mods says of each URL when it changed last, in Unix seconds, as a sitemap or feed tells; 0:
+	// not told. Empty, or as long as URLs. It is a hint: a page held already is asked for again
+	// sooner if it was fetched before that.
 	Mods []int64
-	// Via is the mirror under whose name these pages are known: its frontier forwards them to the main host's shard, and has
-	// charged them to its own budget (protocols §2.5).
-	Via canon.Host
-	// Source says by whom they are told: anything but a page makes them an update, with Mods and Gone as hints and nothing more.
+	// Source says by whom they are told: anything but a page makes them an update, with Mods and
+	// Gone as hints and nothing more.
 	Source Source
-	// Gone says that these pages are told to be no more: those held are looked at again, the others mean nothing.
+	// Gone says that these pages are told to be no more: those held are looked at again, the
+	// others mean nothing.
 	Gone bool
 }
 
@@ -65,7 +75,8 @@ const (
 	SourcePage    Source = iota // a link on a page, a redirect, or a seed
 	SourceSitemap               // a sitemap, FoundOn
 	SourceFeed                  // a feed, FoundOn
-	SourceRUP                   // a RUP report (protocols §6.4) of the site with the /rupinfo.txt FoundOn
+	// A RUP report (protocols §6.4) of the site with the /rupinfo.txt FoundOn.
+	SourceRUP
 )
 
 // String is the word used in JSON and on the command line; empty for a page.
@@ -81,8 +92,8 @@ func (s Source) String() string {
 	return ""
 }
 
-// Report is a RUP report, or a part of one that is too large for one message; all parts go to the shard of its site. Applied again
-// it changes nothing: reports are numbered.
+// Report is a RUP report, or a part of one that is too large for one message; all parts go to the
+// shard of its site. Applied again it changes nothing: reports are numbered.
 type Report struct {
 	Origin canon.Origin // the site: the origin of its URLBase
 	// Address is where it was mailed to, which only that site was told; empty with Index.
@@ -97,29 +108,38 @@ type Report struct {
 	Refused  int     // entries of the whole report that are not the site's to tell
 	// Truncated: the site has told of more than is read of one report.
 	Truncated bool
+	// Confirm: this is no report, but the question whether Address wants any. Posting the query of
+	// this URL to it says yes.
+	Confirm canon.URL
 }
 
-// Outcome ends a visit. It frees the host only if the visit is the outstanding one, and counts for a URL only if the
-// visit is newer than the one recorded for it.
+// Outcome ends a visit. It frees the host only if the visit is the outstanding one, and counts for
+// a URL only if the visit is newer than the one recorded for it.
 type Outcome struct {
 	Host    canon.Host
 	Results []Result
-	// Partial marks all but the last part of an outcome too large for one message: results count, the visit goes on.
+	// Partial marks all but the last part of an outcome too large for one message: results
+	// count, the visit goes on.
 	Partial bool
 	Delay   time.Duration // the spacing that was in force at the end
-	// SinceEnd is how long before sending the last response (or its failure) ended; with Requests 0 it means nothing.
-	SinceEnd   time.Duration
-	RetryAfter time.Duration // the longest asked for by a 429 or 503, counted from the end of that response
-	Requests   int           // requests sent, probes included
-	Overloads  int           // 429 and 503 answers
-	Timeouts   int           // requests that ended in a timeout or a refused connection
-	Done       []Errand      // errands answered in this visit
-	Private    bool          // the address dialled was private
-	Bytes      int64         // body bytes read from the wire
+	// SinceEnd is how long before sending the last response (or its failure) ended; with Requests
+	// 0 it means nothing.
+	SinceEnd time.Duration
+	// The longest asked for by a 429 or 503, counted from the end of that response.
+	RetryAfter time.Duration
+	Requests   int      // requests sent, probes included
+	Overloads  int      // 429 and 503 answers
+	Timeouts   int      // requests that ended in a timeout or a refused connection
+	Done       []Errand // errands answered in this visit
+	Private    bool     // the address dialled was private
+	Bytes      int64    // body bytes read from the wire
+	// NotBefore is how long after sending the host should not be visited, because other hosts at
+	// its address keep that busy. It says nothing of the host.
+	NotBefore time.Duration
 }
 
-// Class is where a URL stands. Each accepted URL is in exactly one class; InFlight is never stored (a URL stays
-// Queued until its outcome is applied).
+// Class is where a URL stands. Each accepted URL is in exactly one class; InFlight is never stored
+// (a URL stays Queued until its outcome is applied).
 type Class uint8
 
 const (
@@ -162,50 +182,10 @@ type Result struct {
 	ETag         string // at most 256 bytes, else empty
 	LastModified string // at most 64 bytes, else empty
 	NotModified  bool   // answered 304: the copy held stands
-	// With Failed, Redirected or Refused: VisitURL.Keep was set and this may pass, so the indexer was not told to remove the copy.
+	// With Failed, Redirected or Refused: VisitURL.Keep was set and this may pass, so the indexer
+	// was not told to remove the copy.
 	Kept bool
-	// With Stored: what the text of a page is like (internal/likeness) that was asked for again, with VisitURL.Keep, and sent in full.
-	// 0: not known.
+	// With Stored: what the text of a page is like (internal/likeness) that was asked for again,
+	// with VisitURL.Keep, and sent in full. 0: not known.
 	Likeness uint64
 }
-
-// Reason is the documented code for why a URL is not stored.
-type Reason string
-
-// The reasons, by class. README.md lists them with what an operator can do.
-const (
-	// Refused.
-	ReasonRobots    Reason = "robots"     // its robots.txt forbids it
-	ReasonNoindex   Reason = "noindex"    // fetched, and the page asks not to be kept
-	ReasonScope     Reason = "scope"      // outside the crawl's scope (after the scope was narrowed)
-	ReasonDepth     Reason = "depth"      // deeper than --max-depth
-	ReasonHostLimit Reason = "host-limit" // --max-pages-per-host is reached
-	ReasonTrap      Reason = "trap"       // looks like an endless space of URLs
-	ReasonType      Reason = "type"       // neither HTML, XHTML nor plain text
-	ReasonAddress   Reason = "address"    // the address dialled may not be (private, link-local, …)
-	ReasonRedirects Reason = "redirects"  // too many redirects in a row
-	ReasonPorts     Reason = "ports"      // more ports of one host than anyone needs
-	ReasonMirror    Reason = "mirror"     // its host is a mirror of another
-	ReasonForgotten Reason = "forgotten"  // taken out of the crawl by `curtsy forget`
-
-	// Redirected.
-	ReasonRedirect   Reason = "redirect"
-	ReasonCleanParam Reason = "clean-param" // its robots.txt calls a parameter meaningless: the URL without it counts
-
-	// Failed (and, with Retry, the reason of the last attempt).
-	ReasonHTTP4xx     Reason = "http-4xx"
-	ReasonHTTP5xx     Reason = "http-5xx"
-	ReasonHTTPOther   Reason = "http-other" // a status outside 200–599, or one we cannot use
-	ReasonOverload    Reason = "overload"   // 429 or 503
-	ReasonDNS         Reason = "dns"
-	ReasonConnect     Reason = "connect"
-	ReasonTLS         Reason = "tls"
-	ReasonTimeout     Reason = "timeout"
-	ReasonNetwork     Reason = "network"  // reset, closed early, truncated
-	ReasonProtocol    Reason = "protocol" // the answer was not HTTP, or broke it
-	ReasonTooSlow     Reason = "slow"     // under the minimum rate
-	ReasonHeaders     Reason = "headers"  // header block over the limit
-	ReasonEncoding    Reason = "encoding" // Content-Encoding unknown or broken
-	ReasonLocation    Reason = "location" // a redirect to nowhere usable
-	ReasonStoreFailed Reason = "store-failed"
-)

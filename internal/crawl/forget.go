@@ -20,8 +20,8 @@ const (
 // ErrForgetFull says that no more can be forgotten one by one.
 var ErrForgetFull = errors.New("too much is forgotten already")
 
-// ParseForgotten reads what a person wants forgotten, a host ("d.example") or a URL and all below it ("https://d.example/a/"),
-// and returns it in the one spelling that Spec.Forgotten holds.
+// ParseForgotten reads what a person wants forgotten, a host ("d.example") or a URL and all below
+// it ("https://d.example/a/"), and returns it in the one spelling that Spec.Forgotten holds.
 func ParseForgotten(text string) (string, error) {
 	if !strings.Contains(text, "://") {
 		h, err := canon.ParseHost(text)
@@ -37,8 +37,8 @@ func ParseForgotten(text string) (string, error) {
 	return string(u), nil
 }
 
-// Forget returns the spec with one more entry forgotten, in the form of ParseForgotten, or, with undo, remembered again. changed
-// is false when nothing changes by that.
+// Forget returns the spec with one more entry forgotten, in the form of ParseForgotten, or, with
+// undo, remembered again. changed is false when nothing changes by that.
 func (s Spec) Forget(entry string, undo bool) (next Spec, changed bool, err error) {
 	at, there := slices.BinarySearch(s.Forgotten, entry)
 	next = s
@@ -69,8 +69,8 @@ func (s Spec) ForgottenText() string {
 	return hex.EncodeToString(h[:16])
 }
 
-// Forgotten answers whether a URL was forgotten. The zero Forgotten says no to all. It does not change after it is made, and
-// may be asked concurrently.
+// Forgotten answers whether a URL was forgotten. The zero Forgotten says no to all. It does not
+// change after it is made, and may be asked concurrently.
 type Forgotten struct {
 	hosts    map[canon.Host]bool
 	prefixes map[canon.Host][]string
@@ -96,7 +96,8 @@ func NewForgotten(entries []string) Forgotten {
 	return f
 }
 
-// Has reports whether u was forgotten, by its host or by a prefix of it as written. It costs a map look-up or two.
+// Has reports whether u was forgotten, by its host or by a prefix of it as written. It costs a
+// map look-up or two.
 func (f Forgotten) Has(u canon.URL) bool {
 	if len(f.hosts) == 0 && len(f.prefixes) == 0 {
 		return false

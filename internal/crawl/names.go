@@ -9,11 +9,12 @@ import (
 
 // Limits of a crawl's own name and number of shards.
 const (
-	MaxShards       = 256
-	EmbeddedShards  = 4  // default with the embedded server
-	ClusterShards   = 16 // default with --nats
-	DefaultName     = "default"
-	MaxEventBytes   = 512 << 10 // an event or page message is closed at about this size, well under NATS' 1 MiB
+	MaxShards      = 256
+	EmbeddedShards = 4  // default with the embedded server
+	ClusterShards  = 16 // default with --nats
+	DefaultName    = "default"
+	// An event or page message is closed at about this size, well under NATS' 1 MiB.
+	MaxEventBytes   = 512 << 10
 	MaxPayloadBytes = 1 << 20
 )
 
@@ -54,30 +55,38 @@ func (n Names) Robots(shard int) string { return fmt.Sprintf("%s.robots.%d", n, 
 // Control carries stop to everyone.
 func (n Names) Control() string { return string(n) + ".control" }
 
-// Query is the request subject of one question ("status", "hosts", …); every service that holds shards answers for them.
+// Query is the request subject of one question ("status", "hosts", …); every service that holds
+// shards answers for them.
 func (n Names) Query(question string) string { return fmt.Sprintf("%s.q.%s", n, question) }
 
-// Bucket is the KV bucket with the crawl's spec ("spec"), its budget ("budget") and the owners ("frontier.<shard>",
-// "indexer.<shard>").
+// Bucket is the KV bucket with the crawl's spec ("spec"), its budget ("budget") and the owners
+// ("frontier.<shard>", "indexer.<shard>").
 func (n Names) Bucket() string { return string(n) + "-CRAWL" }
 
-// Retired is the key in the crawl's bucket whose presence says that an indexer is to give its shards to others for good.
+// Secrets is the KV bucket of what only frontiers may read: the secret of the addresses
+// that sites are told.
+func (n Names) Secrets() string { return string(n) + "-SECRET" }
+
+// Retired is the key in the crawl's bucket whose presence says that an indexer is to give its
+// shards to others for good.
 func Retired(instance string) string { return "retired." + instance }
 
 // Home is the key in the crawl's bucket of the record that says which indexer has a shard's pages.
 func Home(shard int) string { return fmt.Sprintf("home.%d", shard) }
 
-// Members is the KV bucket in which frontiers ("frontier.<instance>") and indexers ("indexer.<instance>") say that they are
-// there.
+// Members is the KV bucket in which frontiers ("frontier.<instance>") and indexers
+// ("indexer.<instance>") say that they are there.
 func (n Names) Members() string { return string(n) + "-MEMBERS" }
 
 // Checkpoints is the object store with the frontiers' checkpoints.
 func (n Names) Checkpoints() string { return string(n) + "-CHECKPOINTS" }
 
-// Move is the object store through which a shard's pages move from one indexer to another; it exists only meanwhile.
+// Move is the object store through which a shard's pages move from one indexer to another; it
+// exists only meanwhile.
 func (n Names) Move(shard int) string { return fmt.Sprintf("%s-MOVE-%d", n, shard) }
 
-// ShardOf is the shard a host belongs to: FNV-1a of the host as written, mod n. It never changes for a crawl.
+// ShardOf is the shard a host belongs to: FNV-1a of the host as written, mod n. It never
+// changes for a crawl.
 func ShardOf(h canon.Host, n int) int {
 	f := uint32(2166136261)
 	for i := 0; i < len(h); i++ {

@@ -14,7 +14,8 @@ const (
 	EncodingS2                   // one S2 block (klauspost/compress/s2)
 )
 
-// DirectiveBits are the robots directives in force for a page, as effective for our product token when it was fetched.
+// DirectiveBits are the robots directives in force for a page, as effective for our product token
+// when it was fetched.
 type DirectiveBits uint8
 
 const (
@@ -30,27 +31,33 @@ type PageKind uint8
 // The kinds.
 const (
 	KindPage PageKind = iota
-	// KindData is a /data.txt: its body replaces what is known of Origin's datasets. With Deleted set there is none.
+	// KindData is a /data.txt: its body replaces what is known of Origin's datasets. With
+	// Deleted set there is none.
 	KindData
-	// KindAlias says that URL is another name of the page AliasOf: what is stored under it is glued to that page. With AliasOf
-	// empty it is a page of its own again. It goes to the shard of URL, with a Visit newer than that of the page it glues: drawn
-	// from the numbers of that shard's visits, as the newest word on a URL wins, page or alias, in whatever order they come.
-	// Where URL is an origin's /data.txt, that file gives way to AliasOf's, and its Visit need only be newer than the last such word.
-	// Indexers tell one another with the same kind: see package indexer.
+	// KindAlias says that URL is another name of the page AliasOf: what is stored under it is
+	// glued to that page. With AliasOf empty it is a page of its own again. It goes to the shard
+	// of URL, with a Visit newer than that of the page it glues: drawn from the numbers of that
+	// shard's visits, as the newest word on a URL wins, page or alias, in whatever order they
+	// come. Where URL is an origin's /data.txt, that file gives way to AliasOf's, and its Visit
+	// need only be newer than the last such word. Indexers tell one another with the same kind:
+	// see package indexer.
 	KindAlias
-	// KindMeta is a JSON document that tells of datasets (data.json, datapackage.json, linked JSON-LD). Its body replaces what is
-	// known from URL. With Deleted set there is nothing any more.
+	// KindMeta is a JSON document that tells of datasets (data.json, datapackage.json,
+	// linked JSON-LD). Its body replaces what is known from URL. With Deleted set there
+	// is nothing any more.
 	KindMeta
 )
 
-// Page is what the fetcher hands to the indexer for one URL: the page, or the word that there is none (any more).
-// With NoIndex set, or Deleted, Body is empty: the fetcher hands over nothing that may not be kept.
+// Page is what the fetcher hands to the indexer for one URL: the page, or the word that there is
+// none (any more). With NoIndex set, or Deleted, Body is empty: the fetcher hands over nothing
+// that may not be kept.
 type Page struct {
-	URL              canon.URL
-	Visit            VisitID // the newest visit per URL wins
-	Status           int
-	FetchedAt        time.Time
-	ContentType      string // media type without parameters, lower case: text/html, application/xhtml+xml, text/plain
+	URL       canon.URL
+	Visit     VisitID // the newest visit per URL wins
+	Status    int
+	FetchedAt time.Time
+	// Media type without parameters, lower case: text/html, application/xhtml+xml, text/plain.
+	ContentType      string
 	Charset          string // name for golang.org/x/net/html/charset; "utf-8" when known or assumed
 	Directives       DirectiveBits
 	UnavailableAfter time.Time // zero: none
@@ -68,18 +75,22 @@ type Page struct {
 	Kind             PageKind
 	Origin           canon.Origin  // KindData: whose it is; URL is where redirects led
 	Fresh            time.Duration // KindData: its lifetime
-	Canonical        canon.URL     // what the page calls its own address (rel=canonical), if that is another one
-	AliasOf          canon.URL     // KindAlias
+	// What the page calls its own address (rel=canonical), if that is another one.
+	Canonical canon.URL
+	AliasOf   canon.URL // KindAlias
 
-	// Renewed: the server answered that the copy held is still good (304): there is no body. Tagged: that answer carried robots
-	// tags, which replace those of the header (protocols §4.2): Directives are the header's alone then.
+	// Renewed: the server answered that the copy held is still good (304): there is no body.
+	// Tagged: that answer carried robots tags, which replace those of the header (protocols §4.2):
+	// Directives are the header's alone then.
 	Renewed bool
 	Tagged  bool
-	// What the page's own markup says, without the header: what stays when a 304 replaces the header's part.
+	// What the page's own markup says, without the header: what stays when a 304
+	// replaces the header's part.
 	MetaDirectives       DirectiveBits
 	MetaUnavailableAfter time.Time
 
-	// Asked, of KindData: the data.txt of a directory that was asked for (URL is where redirects led). It is kept beside Origin's own
-	// and counts while that, or another one nested in it, leads to it. Empty: it is Origin's own.
+	// Asked, of KindData: the data.txt of a directory that was asked for (URL is where redirects
+	// led). It is kept beside Origin's own and counts while that, or another one nested in it,
+	// leads to it. Empty: it is Origin's own.
 	Asked canon.URL
 }

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Spec is what a crawl is: kept in the crawl's KV bucket, read by every service, written by `curtsy crawl` and
-// `curtsy seed`. Shards is fixed when the crawl is created; all else may change between runs.
+// Spec is what a crawl is: kept in the crawl's KV bucket, read by every service, written by
+// `curtsy crawl` and `curtsy seed`. Shards is fixed when the crawl is created; all else may
+// change between runs.
 type Spec struct {
 	Name    string    `json:"name"`
 	Shards  int       `json:"shards"`
@@ -19,37 +20,59 @@ type Spec struct {
 	Include []string `json:"include,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`
 
-	MaxPages        int64         `json:"max_pages,omitempty"`          // pages stored in all; 0 = no limit
-	MaxBytes        int64         `json:"max_bytes,omitempty"`          // body bytes read in all; 0 = no limit
-	MaxDepth        int           `json:"max_depth"`                    // links from a seed; -1 = no limit
-	MaxPagesPerHost int64         `json:"max_pages_per_host,omitempty"` // 0 = no limit
-	HoldMax         time.Duration `json:"hold_max"`                     // URLs not due within this do not keep a crawl from being done
+	// Pages stored in all; 0 = no limit.
+	MaxPages int64 `json:"max_pages,omitempty"`
+	// Body bytes read in all; 0 = no limit.
+	MaxBytes int64 `json:"max_bytes,omitempty"`
+	// Links from a seed; -1 = no limit.
+	MaxDepth        int   `json:"max_depth"`
+	MaxPagesPerHost int64 `json:"max_pages_per_host,omitempty"` // 0 = no limit
+	// Names of a registered domain, beside one for each page stored of it; 0: DefaultMaxHosts.
+	MaxHosts int64 `json:"max_hosts,omitempty"`
+	// URLs not due within this do not keep a crawl from being done
+	HoldMax time.Duration `json:"hold_max"`
 
-	Agent        string        `json:"agent"`             // product token
-	Contact      string        `json:"contact,omitempty"` // mail address or URL; without one only private addresses are dialled
-	Delay        time.Duration `json:"delay"`             // configured delay; 0 = none, for the hosts that may be hurried
-	Hurry        []string      `json:"hurry,omitempty"`   // hosts the operator lists as his own: a delay under 1 s holds for them
-	AllowPrivate bool          `json:"allow_private,omitempty"`
-	Resolve      []string      `json:"resolve,omitempty"` // HOST=ADDR, *.suffix=ADDR
-	Paused       bool          `json:"paused,omitempty"`
-	Search       bool          `json:"search"`
+	Agent string `json:"agent"` // product token
+	// Mail address or URL; without one only private addresses are dialled.
+	Contact string `json:"contact,omitempty"`
+	// Configured delay; 0 = none, for the hosts that may be hurried.
+	Delay time.Duration `json:"delay"`
+	// Hosts the operator lists as his own: a delay under 1 s holds for them.
+	Hurry        []string `json:"hurry,omitempty"`
+	AllowPrivate bool     `json:"allow_private,omitempty"`
+	Resolve      []string `json:"resolve,omitempty"` // HOST=ADDR, *.suffix=ADDR
+	Paused       bool     `json:"paused,omitempty"`
+	Search       bool     `json:"search"`
 
 	Sitemaps bool `json:"sitemaps,omitempty"` // read the sitemaps that sites offer
 	Recrawl  bool `json:"recrawl,omitempty"`  // keep what is stored fresh: the crawl is never done
-	// RecrawlMin is after how long a page is asked for again at the earliest, but for a second look at what seems gone, after an hour at
-	// most, and at what may differ each time. 0: DefaultRecrawlMin.
+	// RecrawlMin is after how long a page is asked for again at the earliest, but for a
+	// second look at what seems gone, after an hour at most, and at what may differ each
+	// time. 0: DefaultRecrawlMin.
 	RecrawlMin time.Duration `json:"recrawl_min,omitempty"`
-	RecrawlMax time.Duration `json:"recrawl_max,omitempty"` // and so long at the latest; 0: DefaultRecrawlMax
-	// Updates has sites that publish /rupinfo.txt asked what changed (protocols §6), while Recrawl is set: else nothing would come of it.
-	Updates        bool   `json:"updates,omitempty"`
-	UpdatesMail    string `json:"updates_mail,omitempty"`    // reports may be mailed to addresses made of this one; "": none are, and sites are polled
-	UpdatesLatency string `json:"updates_latency,omitempty"` // day, week or month, chosen where it is offered; "": the shortest that is
-	// UpdatesOff are sites ("https://a.example") that are not to tell, and UpdatesPrefer the latencies chosen for single ones.
+	// And so long at the latest; 0: DefaultRecrawlMax.
+	RecrawlMax time.Duration `json:"recrawl_max,omitempty"`
+	// Updates has sites that publish /rupinfo.txt asked what changed (protocols §6), while Recrawl
+	// is set: else nothing would come of it.
+	Updates bool `json:"updates,omitempty"`
+	// Reports may be mailed to addresses made of this one; "": none are, and sites are polled.
+	UpdatesMail string `json:"updates_mail,omitempty"`
+	// Day, week or month, chosen where it is offered; "": the shortest that is.
+	UpdatesLatency string `json:"updates_latency,omitempty"`
+	// UpdatesOff are sites ("https://a.example") that are not to tell, and UpdatesPrefer the
+	// latencies chosen for single ones.
 	UpdatesOff    []string          `json:"updates_off,omitempty"`
 	UpdatesPrefer map[string]string `json:"updates_prefer,omitempty"`
-	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` took out: never fetched, kept, or shown.
+	// SecurityTxt has each origin asked for its security.txt.
+	SecurityTxt bool `json:"security_txt,omitempty"`
+	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` took out: never
+	// fetched, kept, or shown.
 	Forgotten []string `json:"forgotten,omitempty"`
 }
+
+// DefaultMaxHosts is how many names of one registered domain are taken in unless the spec says
+// otherwise, beside one for each page stored of it.
+const DefaultMaxHosts = 1000
 
 // The bounds of the re-crawl interval unless the spec says otherwise.
 const (

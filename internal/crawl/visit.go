@@ -8,8 +8,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// VisitID numbers a visit. Epoch is the shard's ownership epoch, N counts within it; a later visit compares greater,
-// which is how a replayed or late outcome is told from the one that counts. The zero VisitID belongs to no visit.
+// VisitID numbers a visit. Epoch is the shard's ownership epoch, N counts within it; a later visit
+// compares greater, which is how a replayed or late outcome is told from the one that counts. The
+// zero VisitID belongs to no visit.
 type VisitID struct {
 	Epoch, N uint64
 }
@@ -29,8 +30,9 @@ func (v VisitID) String() string { return fmt.Sprintf("%d-%d", v.Epoch, v.N) }
 type Take struct {
 	Fetcher string // the fetcher's name, for logs and for the frontier's view of who holds what
 	Max     int    // visits wanted, at least 1
-	// Downloads asks for the right to send requests to the host of Origin and nothing else: one visit without URLs, with what is
-	// known of Origin's robots.txt. That is how dataset files are fetched under the host's own delay.
+	// Downloads asks for the right to send requests to the host of Origin and nothing else: one
+	// visit without URLs, with what is known of Origin's robots.txt. That is how dataset files are
+	// fetched under the host's own delay.
 	Downloads bool
 	Origin    canon.Origin // with Downloads
 }
@@ -41,23 +43,24 @@ type Grants struct {
 	Wait   time.Duration // with no visits: ask again after this long at the earliest; 0 = at once
 }
 
-// Visit is the right to send requests to one host, and the work to do under it. At most one visit per host is
-// outstanding at any moment: that is what keeps the crawl polite however many fetchers there are.
+// Visit is the right to send requests to one host, and the work to do under it. At most one visit
+// per host is outstanding at any moment: that is what keeps the crawl polite however many
+// fetchers there are.
 type Visit struct {
 	ID      VisitID
 	Shard   int
 	Host    canon.Host
 	URLs    []VisitURL
-	Robots  []Robots      // what the frontier knows of each origin the URLs need
-	Errands []Errand      // requests other parts need under this host's visit; done before the URLs
-	Delay   time.Duration // least time from the end of a response to the next start, already the maximum of all that asks
-	// NotBefore is how long after the grant the first request may start; 0 = at once.
-	NotBefore time.Duration
-	// Lease is how long requests may be started, counted by the fetcher from the moment it *sent* its Take, by the
-	// frontier from its answer and 2 % longer.
+	Robots  []Robots // what the frontier knows of each origin the URLs need
+	Errands []Errand // requests other parts need under this host's visit; done before the URLs
+	// Least time from the end of a response to the next start, already the maximum of all that asks
+	Delay time.Duration
+	// Lease is how long requests may be started, counted by the fetcher from the moment it *sent*
+	// its Take, by the frontier from its answer and 2 % longer.
 	Lease time.Duration
-	// Hurried says that a configured delay under one second may be used whatever the address is: a host of the seeds, or one
-	// the operator listed. Otherwise the fetcher keeps at least a second unless the address dialled is private.
+	// Hurried says that a configured delay under one second may be used whatever the address is: a
+	// host of the seeds, or one the operator listed. Otherwise the fetcher keeps at least a second
+	// unless the address dialled is private.
 	Hurried bool
 }
 
@@ -71,8 +74,8 @@ type VisitURL struct {
 	// A copy is held that was answered with these: ask for the page only if it is another now.
 	ETag         string
 	LastModified string
-	// Keep: a copy is held that is to stay should the page turn out to be gone (4xx) now. It is asked for once more before the copy
-	// is removed; then Keep is not set.
+	// Keep: a copy is held that is to stay should the page turn out to be gone (4xx) now. It is
+	// asked for once more before the copy is removed; then Keep is not set.
 	Keep bool
 }
 
@@ -82,7 +85,8 @@ type Renew struct {
 	Visits  []VisitID
 }
 
-// Renewed answers Renew: visits in Lost are over, all others have Lease again, counted from when Renew was sent.
+// Renewed answers Renew: visits in Lost are over, all others have Lease again, counted from
+// when Renew was sent.
 type Renewed struct {
 	Lost  []VisitID
 	Lease time.Duration
@@ -92,11 +96,12 @@ type Renewed struct {
 type RobotsState uint8
 
 const (
-	RobotsUnknown     RobotsState = iota // never fetched: the visit begins with it
-	RobotsParsed                         // 2xx: follow the rules in Body
-	RobotsUnavailable                    // 4xx but 429, or no end of redirects: everything is allowed
-	RobotsUnreachable                    // 429, 5xx, network: nothing is allowed
-	RobotsPending                        // a redirect led to another host; an errand is on its way
+	RobotsUnknown RobotsState = iota // never fetched: the visit begins with it
+	RobotsParsed                     // 2xx: follow the rules in Body
+	// 4xx but 402 and 429, or no end of redirects: everything is allowed
+	RobotsUnavailable
+	RobotsUnreachable // 402, 429, 5xx, network: nothing is allowed
+	RobotsPending     // a redirect led to another host; an errand is on its way
 )
 
 // String is the word `curtsy hosts` shows.
@@ -114,16 +119,19 @@ func (s RobotsState) String() string {
 	return "unknown"
 }
 
-// Robots is what is known of an origin's robots.txt. It travels both ways: fetcher → frontier as a fact just fetched,
-// frontier → fetcher as what to go by. Age and Fresh are relative to the moment of sending.
+// Robots is what is known of an origin's robots.txt. It travels both ways: fetcher → frontier
+// as a fact just fetched, frontier → fetcher as what to go by. Age and Fresh are relative to
+// the moment of sending.
 type Robots struct {
-	Origin        canon.Origin
-	State         RobotsState
-	Status        int           // HTTP status of the last answer, 0 if there was none
-	Body          []byte        // at most robots.MaxBytes, content-decoded; empty in a visit when large (then ask by Digest)
-	Digest        []byte        // SHA-256 of the body, 32 bytes; empty when there is none
-	Age           time.Duration // since it was fetched
-	Fresh         time.Duration // how much longer it may be used without asking again; ≤ 0: refresh first
+	Origin canon.Origin
+	State  RobotsState
+	Status int // HTTP status of the last answer, 0 if there was none
+	// At most robots.MaxBytes, content-decoded; empty in a visit when large (then ask by Digest).
+	Body   []byte
+	Digest []byte        // SHA-256 of the body, 32 bytes; empty when there is none
+	Age    time.Duration // since it was fetched
+	// How much longer it may be used without asking again; ≤ 0: refresh first.
+	Fresh         time.Duration
 	CrawlDelay    time.Duration // for our product token
 	HasCrawlDelay bool
 	ETag          string
@@ -131,71 +139,42 @@ type Robots struct {
 	Reason        string        // for people: "dns: no such host", "HTTP 503"
 	Location      string        // with RobotsPending: the URL on another host to ask
 	RetryAfter    time.Duration // what a 429 or 503 asked for
-	Answered      bool          // some HTTP answer came back, so the host is there (30-day rule)
 	Renewed       bool          // a 304: Body is empty and the stored copy lives on
 	Hops          int           // redirects followed so far
-	// ProbeData, frontier → fetcher: /data.txt of this origin is due to be asked for, if its rules allow that.
+	// ProbeData, frontier → fetcher: /data.txt of this origin is due to be asked for, if
+	// its rules allow that.
 	ProbeData bool
-}
-
-// ErrandKind says what an errand is for.
-type ErrandKind uint8
-
-const (
-	// ErrandRobots fetches the next hop of another origin's robots.txt redirect.
-	ErrandRobots ErrandKind = 1
-	// ErrandData fetches the next hop of another origin's /data.txt redirect, under the rules of the host it leads to.
-	ErrandData ErrandKind = 2
-	// ErrandClaim asks what URL's origin says of itself in its robots.txt, for the mirror database (protocols §2.4).
-	ErrandClaim ErrandKind = 3
-	// ErrandSample fetches a page, if the rules of its origin allow, to compare it with the same page of Origin (§2.4 step 3).
-	ErrandSample ErrandKind = 4
-	// ErrandSitemap reads a sitemap that Origin's robots.txt vouches for.
-	ErrandSitemap ErrandKind = 5
-	// ErrandTwin is between frontiers and costs no request: Origin and URL's origin are www.h and h, the same site perhaps
-	// (design §7). Hop says what is wanted: see the Twin constants.
-	ErrandTwin ErrandKind = 6
-	// ErrandNested reads the data.txt of a directory in which Origin's own /data.txt, or one nested in it, says that there are
-	// datasets (docs/formats.md §5.4). It is on Origin itself. Hop is how deep it is nested, from 1. Its answer is a Probe.
-	ErrandNested ErrandKind = 7
-	// ErrandRUP asks for Origin's /rupinfo.txt, at URL, or with Form for an action of its RUP-CGI (protocols §6.2).
-	ErrandRUP ErrandKind = 8
-)
-
-// What ErrandTwin wants of URL's origin.
-const (
-	TwinAsk    = 0 // to say what it is known as and how large it is; answered by a Claim
-	TwinYield  = 1 // to be the mirror, if its own pages bear that out
-	TwinYields = 2 // nothing: Origin has become its mirror, and it is to be none itself
-)
-
-// Errand is a request that another part needs under this host's visit. It is answered by an event to ReplyShard.
-// (Kind, URL, Origin) identifies it: asked twice, it is done once.
-type Errand struct {
-	Kind       ErrandKind
-	URL        canon.URL
-	Origin     canon.Origin // on whose behalf
-	Hop        int          // which redirect in a row this is, from 1; ErrandSitemap: how many indexes led here
-	ReplyShard int
-
-	// ErrandSitemap: as it was answered last, put in when the errand is granted; not part of what identifies it.
-	ETag         string
-	LastModified string
-	// ErrandRUP: the parameters to post, application/x-www-form-urlencoded; empty: a GET of /rupinfo.txt. It may hold a registration
-	// key, so it is never logged, and put in when the errand is granted; not part of what identifies it.
-	Form string
 }
 
 // Answer is what came of an errand.
 type Answer struct {
 	Errand Errand
-	Robots Robots // ErrandRobots: the state for Errand.Origin; RobotsPending: Location says where the next hop leads
-	Probe  Probe  // ErrandData, ErrandNested: what came of it
+	// ErrandRobots: the state for Errand.Origin; RobotsPending: Location says
+	// where the next hop leads
+	Robots Robots
+	Probe  Probe // ErrandData, ErrandNested: what came of it
 
 	Claim   Claim   // ErrandClaim
 	Sample  Sample  // ErrandSample
 	Sitemap Sitemap // ErrandSitemap
 	RUP     RUP     // ErrandRUP
+
+	SecurityTxt *SecurityTxt // ErrandSecurityTxt; else nil
+}
+
+// What asking an origin for its security.txt led to.
+const (
+	SecurityFound      = "found"
+	SecurityNone       = "none"       // the site has none
+	SecurityUnreadable = "unreadable" // not to be had, or it names nobody: Reason
+)
+
+// SecurityTxt is what an origin's security.txt says, as it is answered, kept and shown.
+type SecurityTxt struct {
+	State    string    `json:"state"`
+	Reason   string    `json:"reason,omitempty"` // for people
+	Contacts []string  `json:"contacts,omitempty"`
+	Expires  time.Time `json:"expires,omitzero"` // what it says is stale after that
 }
 
 // ClaimKind is what an origin's robots.txt says of its being a mirror (protocols §2.4).
@@ -224,21 +203,26 @@ type Claim struct {
 
 // Sample is a page fetched to be compared.
 type Sample struct {
-	Status   int    // HTTP status; 0: not fetched: Reason
-	Digest   uint64 // as in Result
-	Likeness uint64 // near-duplicate hash of the text: pages that say nearly the same differ in few bits; 0 when there is too little text
+	Status int    // HTTP status; 0: not fetched: Reason
+	Digest uint64 // as in Result
+	// Near-duplicate hash of the text: pages that say nearly the same differ in few bits; 0 when
+	// there is too little text.
+	Likeness uint64
 	Reason   string // begins with the Reason code: "robots", "dns: no such host"
 	Location string // of a redirect, which is not followed: where to
 }
 
-// Sitemap is what reading a sitemap led to. Its entries went to the logs of their shards as Links before.
+// Sitemap is what reading a sitemap led to. Its entries went to the logs of their
+// shards as Links before.
 type Sitemap struct {
-	Status       int    // HTTP status, 0 without an answer
-	Read         bool   // to its end, or as far as sitemaps are read
-	NotModified  bool   // answered 304: nothing was read, what it said stands
-	Form         string // urlset, index, text, feed
-	Entries      int    // for this site to tell, in scope or not; also with Read unset, when it could not be read to its end
-	Skipped      int    // without usable URL, or not for this site to tell
+	Status      int    // HTTP status, 0 without an answer
+	Read        bool   // to its end, or as far as sitemaps are read
+	NotModified bool   // answered 304: nothing was read, what it said stands
+	Form        string // urlset, index, text, feed
+	// For this site to tell, in scope or not; also with Read unset, when it could
+	// not be read to its end.
+	Entries      int
+	Skipped      int // without usable URL, or not for this site to tell
 	ETag         string
 	LastModified string
 	Reason       string // for people: why it was not read, or not to its end
@@ -246,18 +230,22 @@ type Sitemap struct {
 	Scope        uint64 // Spec.ScopeHash of the crawl its entries were judged by
 }
 
-// RUP is what came of asking a site about its updates. The report of a GetIndex goes into the log before, as a Report.
+// RUP is what came of asking a site about its updates. The report of a GetIndex goes into the log
+// before, as a Report.
 type RUP struct {
-	Status     int           // HTTP status, 0 without an answer
-	Reason     string        // for people: why it did not work out; empty when it did. Begins with "robots" when its rules forbid it
+	Status int // HTTP status, 0 without an answer
+	// For people: why it did not work out; empty when it did. Begins with "robots" when
+	// its rules forbid it.
+	Reason     string
 	Retry      bool          // trouble that may pass: no answer, 429 or 5xx
 	RetryAfter time.Duration // what a 429 or 503 asked for
 	Body       []byte        // /rupinfo.txt, at most rup.MaxInfo bytes
-	Fresh      time.Duration // /rupinfo.txt: how long it may be used without asking again; 0: not said
-	Key        string        // Register: the registration key; never logged
-	Sequence   uint64        // GetSequenceNumber
-	Entries    int           // GetIndex: changes it told of that are the site's to tell
-	Refused    int           // GetIndex: others
+	// /rupinfo.txt: how long it may be used without asking again; 0: not said
+	Fresh    time.Duration
+	Key      string // Register: the registration key; never logged
+	Sequence uint64 // GetSequenceNumber
+	Entries  int    // GetIndex: changes it told of that are the site's to tell
+	Refused  int    // GetIndex: others
 }
 
 // ProbeState is what asking for a well-known file led to.

@@ -4,13 +4,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"time"
 
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Decoding errors. A message that cannot be decoded can never succeed, so its reader drops it and says so.
+// Decoding errors. A message that cannot be decoded can never succeed, so its reader
+// drops it and says so.
 var (
 	ErrWire    = errors.New("crawl: malformed message")
 	ErrVersion = errors.New("crawl: message of a newer schema version: upgrade this process")
@@ -24,246 +26,462 @@ const (
 	wireFix32  = 5
 )
 
-// enc appends protobuf fields to a buffer. Zero values are left out, as proto3 does.
-type enc struct{ b []byte }
-
-func (e *enc) tag(field, typ int) { e.b = binary.AppendUvarint(e.b, uint64(field)<<3|uint64(typ)) }
-
-func (e *enc) uint(field int, v uint64) {
-	if v != 0 {
-		e.tag(field, wireVarint)
-		e.b = binary.AppendUvarint(e.b, v)
-	}
+// A codec writes or reads messages. The list of a message's fields (fields.go) is the same for
+// both: it hands each field to the codec with its number, in ascending order. When the codec
+// writes, that appends the field to b; zero values are left out, as proto3 does. When it reads, the
+// field is set if it is the next one in b, and left alone otherwise. So a message in order is read
+// by one pass over the list, and one in any other order by several.
+//
+// Strings are cut out of s, one copy of the whole message, so that a message with a thousand links
+// costs one allocation for their text. Bytes are slices of the message itself.
+type codec struct {
+	b     []byte
+	at    int    // writing, or the number of the next field; 0: none is left
+	s     string // b as a string; empty: strings are copied one by one
+	i     int    // what was read of b
+	end   int    // of the message that is read
+	last  int    // where the last pass over it began; -1: there was none
+	typ   int    // wire type of the next field
+	fail  bool
+	newer uint64 // its version, if it is too new
 }
 
-func (e *enc) int(field int, v int) { e.uint(field, uint64(max(v, 0))) }
+// writing is the place of a codec that writes.
+const writing = -1
 
-func (e *enc) bool(field int, v bool) {
-	if v {
-		e.uint(field, 1)
-	}
+func writer(b []byte) codec { return codec{b: b, at: writing} }
+
+func reader(b []byte) codec {
+	c := codec{b: b, s: string(b), end: len(b), last: -1}
+	c.next()
+	return c
 }
 
-func (e *enc) dur(field int, d time.Duration) { e.uint(field, uint64(max(d, 0))) }
-
-// stamp encodes a clock time in Unix milliseconds; the zero time is left out.
-func (e *enc) stamp(field int, t time.Time) {
-	if !t.IsZero() {
-		e.uint(field, uint64(max(t.UnixMilli(), 0)))
-	}
+// bodyReader is for messages that are nearly all body: strings are copied one by one.
+func bodyReader(b []byte) codec {
+	c := codec{b: b, end: len(b), last: -1}
+	c.next()
+	return c
 }
 
-func (e *enc) str(field int, s string) {
-	if s != "" {
-		e.elem(field, s)
+// more reports whether the message that is read needs a pass, or another one, over its fields. A
+// field that a whole pass left alone is unknown, and skipped.
+func (c *codec) more() bool {
+	if c.at != 0 && c.i == c.last {
+		c.skip()
+		c.next()
 	}
+	c.last = c.i
+	return c.at != 0
 }
 
-// elem encodes s even when empty: an element of a repeated field.
-func (e *enc) elem(field int, s string) {
-	e.tag(field, wireBytes)
-	e.b = binary.AppendUvarint(e.b, uint64(len(s)))
-	e.b = append(e.b, s...)
-}
-
-func (e *enc) bytes(field int, p []byte) {
-	if len(p) > 0 {
-		e.tag(field, wireBytes)
-		e.b = binary.AppendUvarint(e.b, uint64(len(p)))
-		e.b = append(e.b, p...)
+// err says why the message could not be read.
+func (c *codec) err(what string) error {
+	if c.newer != 0 {
+		return fmt.Errorf("%s has version %d, this process reads up to %d: %w", what, c.newer, Version, ErrVersion)
 	}
-}
-
-// msg encodes a nested message. Its length is written afterwards as a varint of four bytes, padded, which protobuf
-// allows: no second buffer, no second pass.
-func (e *enc) msg(field int, f func()) {
-	e.tag(field, wireBytes)
-	at := len(e.b)
-	e.b = append(e.b, 0, 0, 0, 0)
-	f()
-	n := uint32(len(e.b) - at - 4)
-	e.b[at] = byte(n) | 0x80
-	e.b[at+1] = byte(n>>7) | 0x80
-	e.b[at+2] = byte(n>>14) | 0x80
-	e.b[at+3] = byte(n>>21) & 0x7f
-}
-
-// uints encodes numbers that are not negative, packed.
-func (e *enc) uints(field int, all []int64) {
-	if len(all) > 0 {
-		e.msg(field, func() {
-			for _, n := range all {
-				e.b = binary.AppendUvarint(e.b, uint64(max(n, 0)))
-			}
-		})
-	}
-}
-
-// dec reads protobuf fields. Strings are cut out of s, one copy of the whole message, so that a message with a
-// thousand links costs one allocation for their text. Bytes are slices of the message itself.
-type dec struct {
-	b    []byte
-	s    string
-	i    int
-	end  int
-	fail bool
-	typ  int // wire type of the field being read
-}
-
-func newDec(b []byte) *dec { return &dec{b: b, s: string(b), end: len(b)} }
-
-// newBodyDec is for messages that are nearly all body: strings are copied one by one.
-func newBodyDec(b []byte) *dec { return &dec{b: b, end: len(b)} }
-
-func (d *dec) bad() uint64 { d.fail, d.i = true, d.end; return 0 }
-
-func (d *dec) varint() uint64 {
-	v, n := binary.Uvarint(d.b[d.i:d.end])
-	if n <= 0 {
-		return d.bad()
-	}
-	d.i += n
-	return v
-}
-
-// next steps to the next field and returns its number, or 0 at the end.
-func (d *dec) next() int {
-	if d.fail || d.i >= d.end {
-		return 0
-	}
-	t := d.varint()
-	d.typ = int(t & 7)
-	if t>>3 == 0 || t>>3 > 1<<28 {
-		d.bad()
-		return 0
-	}
-	return int(t >> 3)
-}
-
-func (d *dec) uint() uint64 {
-	if d.typ != wireVarint {
-		d.skip()
-		return 0
-	}
-	return d.varint()
-}
-
-func (d *dec) int() int {
-	v := d.uint()
-	if v > math.MaxInt32 {
-		d.bad()
-		return 0
-	}
-	return int(v)
-}
-
-func (d *dec) int64() int64 {
-	v := d.uint()
-	if v > math.MaxInt64 {
-		d.bad()
-		return 0
-	}
-	return int64(v)
-}
-
-func (d *dec) bool() bool         { return d.uint() != 0 }
-func (d *dec) dur() time.Duration { return time.Duration(d.int64()) }
-
-func (d *dec) stamp() time.Time {
-	if ms := d.int64(); ms != 0 {
-		return time.UnixMilli(ms)
-	}
-	return time.Time{}
-}
-
-func (d *dec) span() (from, to int) {
-	if d.typ != wireBytes {
-		d.skip()
-		return d.i, d.i
-	}
-	n := d.varint()
-	if d.fail || n > uint64(d.end-d.i) {
-		d.bad()
-		return d.end, d.end
-	}
-	from = d.i
-	d.i += int(n)
-	return from, d.i
-}
-
-func (d *dec) str() string {
-	from, to := d.span()
-	if d.s == "" {
-		return string(d.b[from:to])
-	}
-	return d.s[from:to]
-}
-
-// uints appends packed numbers.
-func (d *dec) uints(all []int64) []int64 {
-	for p := d.bytes(); len(p) > 0; {
-		v, n := binary.Uvarint(p)
-		if n <= 0 || v > math.MaxInt64 {
-			d.bad()
-			return all
-		}
-		all, p = append(all, int64(v)), p[n:]
-	}
-	return all
-}
-
-// bytes returns a slice of the message, or nil.
-func (d *dec) bytes() []byte {
-	from, to := d.span()
-	if from == to {
-		return nil
-	}
-	return d.b[from:to:to]
-}
-
-// msg reads a nested message with f, which must read all of it (loop over next).
-func (d *dec) msg(f func()) {
-	from, to := d.span()
-	if d.fail {
-		return
-	}
-	outer := d.end
-	d.i, d.end = from, to
-	f()
-	d.i, d.end = to, outer
-}
-
-// skip passes over the field just announced by next.
-func (d *dec) skip() {
-	switch d.typ {
-	case wireVarint:
-		d.varint()
-	case wireBytes:
-		d.span()
-	case wireFix64:
-		d.i += 8
-	case wireFix32:
-		d.i += 4
-	default:
-		d.bad()
-	}
-	if d.i > d.end {
-		d.bad()
-	}
-}
-
-func (d *dec) url() canon.URL { return canon.URL(d.str()) }
-
-func (d *dec) err(what string) error {
-	if d.fail {
+	if c.fail {
 		return fmt.Errorf("%s: %w", what, ErrWire)
 	}
 	return nil
 }
 
-func checkVersion(what string, v uint64) error {
+// version says of which schema the message is. A message of a newer one is read no further.
+func (c *codec) version(field int) {
+	v := uint64(Version)
+	c.uint(field, &v)
 	if v > Version {
-		return fmt.Errorf("%s has version %d, this process reads up to %d: %w", what, v, Version, ErrVersion)
+		c.newer = v
+		c.bad()
+		c.next()
 	}
-	return nil
 }
+
+// Most fields are zero, and then there is nothing to do: a codec that writes leaves them out,
+// and one that reads finds that they are not next. So a kind of field has one function that is
+// small enough to be inlined, and another one that it calls where there is a field. Numbers on
+// the wire are not negative.
+
+func (c *codec) uint(field int, p *uint64) {
+	if *p != 0 || c.at == field {
+		c.someUint(field, p)
+	}
+}
+
+func (c *codec) someUint(field int, p *uint64) {
+	if c.at == writing {
+		c.putUint(field, *p)
+	} else if c.at == field {
+		*p = c.getUint(math.MaxUint64)
+	}
+}
+
+// int is a number that fits 31 bits.
+func (c *codec) int(field int, p *int) {
+	if *p != 0 || c.at == field {
+		c.someInt(field, p)
+	}
+}
+
+func (c *codec) someInt(field int, p *int) {
+	if c.at == writing {
+		if *p > 0 {
+			c.putUint(field, uint64(*p))
+		}
+	} else if c.at == field {
+		*p = int(c.getUint(math.MaxInt32))
+	}
+}
+
+// long is a number that fits 63 bits.
+func (c *codec) long(field int, p *int64) {
+	if *p != 0 || c.at == field {
+		c.someLong(field, p)
+	}
+}
+
+func (c *codec) someLong(field int, p *int64) {
+	if c.at == writing {
+		if *p > 0 {
+			c.putUint(field, uint64(*p))
+		}
+	} else if c.at == field {
+		*p = int64(c.getUint(math.MaxInt64))
+	}
+}
+
+func (c *codec) enum(field int, p *uint8) {
+	if *p != 0 || c.at == field {
+		c.someEnum(field, p)
+	}
+}
+
+func (c *codec) someEnum(field int, p *uint8) {
+	if c.at == writing {
+		c.putUint(field, uint64(*p))
+	} else if c.at == field {
+		*p = uint8(c.getUint(math.MaxUint64))
+	}
+}
+
+func (c *codec) bool(field int, p *bool) {
+	if *p || c.at == field {
+		c.someBool(field, p)
+	}
+}
+
+func (c *codec) someBool(field int, p *bool) {
+	if c.at == writing {
+		c.putUint(field, 1)
+	} else if c.at == field {
+		*p = c.getUint(math.MaxUint64) != 0
+	}
+}
+
+func (c *codec) text(field int, p *string) {
+	if *p != "" || c.at == field {
+		c.someText(field, p)
+	}
+}
+
+func (c *codec) someText(field int, p *string) {
+	if c.at == writing {
+		c.putText(field, *p)
+	} else if c.at == field {
+		*p = c.getText()
+	}
+}
+
+func (c *codec) url(field int, p *canon.URL)          { c.text(field, (*string)(p)) }
+func (c *codec) host(field int, p *canon.Host)        { c.text(field, (*string)(p)) }
+func (c *codec) reason(field int, p *Reason)          { c.text(field, (*string)(p)) }
+func (c *codec) duration(field int, p *time.Duration) { c.long(field, (*int64)(p)) }
+
+func (c *codec) bytes(field int, p *[]byte) {
+	if len(*p) != 0 || c.at == field {
+		c.someBytes(field, p)
+	}
+}
+
+func (c *codec) someBytes(field int, p *[]byte) {
+	if c.at == writing {
+		c.putBytes(field, *p)
+	} else if c.at == field {
+		*p = c.getBytes()
+	}
+}
+
+// stamp is a clock time in Unix milliseconds; the zero time is left out.
+func (c *codec) stamp(field int, p *time.Time) {
+	if c.at == writing {
+		if ms := p.UnixMilli(); ms > 0 {
+			c.putUint(field, uint64(ms))
+		}
+	} else if c.at == field {
+		*p = time.Time{}
+		if ms := c.getUint(math.MaxInt64); ms != 0 {
+			*p = time.UnixMilli(int64(ms))
+		}
+	}
+}
+
+// texts is a repeated field: empty ones count.
+func texts[T ~string](c *codec, field int, all *[]T) {
+	if c.at == writing {
+		for _, s := range *all {
+			c.putText(field, string(s))
+		}
+		return
+	}
+	for c.at == field {
+		*all = append(*all, T(c.getText()))
+	}
+}
+
+func (c *codec) origin(field int, p *canon.Origin) {
+	if c.at == writing {
+		if *p != (canon.Origin{}) {
+			c.putText(field, p.String())
+		}
+	} else if c.at == field {
+		*p = canon.Origin{}
+		if s := c.getText(); s != "" {
+			*p = canon.URL(s + "/").Origin()
+		}
+	}
+}
+
+// numbers are packed; none of them is negative.
+func (c *codec) numbers(field int, all *[]int64) {
+	switch {
+	case c.at == field:
+		for p := c.getBytes(); len(p) > 0; {
+			v, n := binary.Uvarint(p)
+			if n <= 0 || v > math.MaxInt64 {
+				c.bad()
+				c.next()
+				return
+			}
+			*all, p = append(*all, int64(v)), p[n:]
+		}
+	case c.at == writing && len(*all) > 0:
+		at := c.open(field)
+		for _, n := range *all {
+			c.b = binary.AppendUvarint(c.b, uint64(max(n, 0)))
+		}
+		c.close(at)
+	}
+}
+
+// digest is a SHA-256; one of zeros is left out.
+func (c *codec) digest(field int, p *[32]byte) {
+	if c.at == writing {
+		if *p != [32]byte{} {
+			c.putBytes(field, p[:])
+		}
+	} else if c.at == field {
+		copy(p[:], c.getBytes())
+	}
+}
+
+// one is a nested message: the loop over it hands all of its fields to c. It is written
+// even when it is empty.
+func (c *codec) one(field int) iter.Seq[struct{}] {
+	return func(pass func(struct{}) bool) {
+		if c.at == writing {
+			at := c.open(field)
+			pass(struct{}{})
+			c.close(at)
+		} else if c.at == field {
+			outer := c.enter()
+			for c.more() {
+				pass(struct{}{})
+			}
+			c.leave(outer)
+		}
+	}
+}
+
+// each is a repeated message: the loop over it hands all fields of what it gets to c.
+func each[T any](c *codec, field int, all *[]T) iter.Seq[*T] {
+	return func(pass func(*T) bool) {
+		if c.at == writing {
+			for i := range *all {
+				at := c.open(field)
+				pass(&(*all)[i])
+				c.close(at)
+			}
+			return
+		}
+		for c.at == field {
+			*all = append(*all, *new(T))
+			outer := c.enter()
+			for c.more() {
+				pass(&(*all)[len(*all)-1])
+			}
+			c.leave(outer)
+		}
+	}
+}
+
+// open begins a nested message. Its length is written afterwards, by close, as a varint of four
+// bytes, padded, which protobuf allows: no second buffer, no second pass.
+func (c *codec) open(field int) (at int) {
+	c.tag(field<<3 | wireBytes)
+	c.b = append(c.b, 0, 0, 0, 0)
+	return len(c.b)
+}
+
+func (c *codec) close(at int) {
+	n := uint32(len(c.b) - at)
+	c.b[at-4] = byte(n) | 0x80
+	c.b[at-3] = byte(n>>7) | 0x80
+	c.b[at-2] = byte(n>>14) | 0x80
+	c.b[at-1] = byte(n>>21) & 0x7f
+}
+
+// tag begins a field with its number and wire type, which are below 2,048 together.
+func (c *codec) tag(t int) {
+	if t < 0x80 {
+		c.b = append(c.b, byte(t))
+	} else {
+		c.b = append(c.b, byte(t)|0x80, byte(t>>7))
+	}
+}
+
+func (c *codec) putUint(field int, v uint64) {
+	c.tag(field<<3 | wireVarint)
+	c.b = binary.AppendUvarint(c.b, v)
+}
+
+func (c *codec) putText(field int, s string) {
+	c.tag(field<<3 | wireBytes)
+	c.b = append(binary.AppendUvarint(c.b, uint64(len(s))), s...)
+}
+
+func (c *codec) putBytes(field int, p []byte) {
+	c.tag(field<<3 | wireBytes)
+	c.b = append(binary.AppendUvarint(c.b, uint64(len(p))), p...)
+}
+
+func (c *codec) bad() uint64 { c.fail, c.i = true, c.end; return 0 }
+
+func (c *codec) varint() uint64 {
+	if i := c.i; i < c.end && c.b[i] < 0x80 {
+		c.i++
+		return uint64(c.b[i])
+	}
+	return c.longVarint()
+}
+
+func (c *codec) longVarint() uint64 {
+	v, n := binary.Uvarint(c.b[c.i:c.end])
+	if n <= 0 {
+		return c.bad()
+	}
+	c.i += n
+	return v
+}
+
+// next reads what the next field is.
+func (c *codec) next() {
+	c.at = 0
+	if c.fail || c.i >= c.end {
+		return
+	}
+	t := uint64(c.b[c.i])
+	if c.i++; t >= 0x80 {
+		c.i--
+		t = c.longVarint()
+	}
+	c.typ = int(t & 7)
+	if t>>3 == 0 || t>>3 > 1<<28 {
+		c.bad()
+		return
+	}
+	c.at = int(t >> 3)
+}
+
+// The get functions read the field at hand and go on to the next one. One of another wire type than
+// it should have is skipped and counts as zero.
+
+func (c *codec) getUint(limit uint64) (v uint64) {
+	if c.typ != wireVarint {
+		c.skip()
+	} else if v = c.varint(); v > limit {
+		v = c.bad()
+	}
+	c.next()
+	return v
+}
+
+func (c *codec) getText() (s string) {
+	from, to := c.span()
+	if c.s == "" {
+		s = string(c.b[from:to])
+	} else {
+		s = c.s[from:to]
+	}
+	c.next()
+	return s
+}
+
+// getBytes returns a slice of the message, or nil.
+func (c *codec) getBytes() (p []byte) {
+	if from, to := c.span(); from != to {
+		p = c.b[from:to:to]
+	}
+	c.next()
+	return p
+}
+
+func (c *codec) span() (from, to int) {
+	if c.typ != wireBytes {
+		c.skip()
+		return c.i, c.i
+	}
+	n := c.varint()
+	if c.fail || n > uint64(c.end-c.i) {
+		c.bad()
+		return c.end, c.end
+	}
+	from = c.i
+	c.i += int(n)
+	return from, c.i
+}
+
+// skip passes over the field at hand.
+func (c *codec) skip() {
+	switch c.typ {
+	case wireVarint:
+		c.varint()
+	case wireBytes:
+		c.span()
+	case wireFix64:
+		c.i += 8
+	case wireFix32:
+		c.i += 4
+	default:
+		c.bad()
+	}
+	if c.i > c.end {
+		c.bad()
+	}
+}
+
+// enter begins a nested message, and leave goes on behind it with the outer one.
+func (c *codec) enter() (outer frame) {
+	outer = frame{c.end, c.last}
+	c.i, c.end = c.span()
+	c.last = -1
+	c.next()
+	return outer
+}
+
+func (c *codec) leave(outer frame) {
+	c.i, c.end, c.last = c.end, outer.end, outer.last
+	c.next()
+}
+
+// frame is where a codec stands in an outer message.
+type frame struct{ end, last int }

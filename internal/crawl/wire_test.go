@@ -3,6 +3,7 @@ package crawl
 import (
 	"bytes"
 	"errors"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -12,18 +13,20 @@ import (
 
 var (
 	testOrigin = canon.Origin{Scheme: "https", Host: "a.example", Port: 8443}
-	testRobots = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, true, 5, true}
+	testRobots = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, 5, true}
 	testProbe  = Probe{testOrigin, ProbePending, 301, 2, "r", "http://b.example/d", 3}
 	testErrand = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l", "f"}
 	testAnswer = Answer{testErrand, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
-		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r", true, 3}, RUP{200, "r", true, 1, []byte("b"), 2, "k", 3, 4, 5}}
-	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, "m.example", SourceRUP, true}
-	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5, true}
+		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r", true, 3}, RUP{200, "r", true, 1, []byte("b"), 2, "k", 3, 4, 5},
+		&SecurityTxt{SecurityFound, "r", []string{"tel:1"}, time.UnixMilli(6)}}
+	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, SourceRUP, true}
+	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5, true, "http://a.example/c?t"}
 	testVisitID = VisitID{1 << 40, 77}
 	testResult  = Result{"http://a.example/x", Failed, ReasonHTTP5xx, 503, 4, "Disallow: /", "http://a.example/y", 99, time.Second, true, time.UnixMilli(1_700_000_000_001), 1 << 63, "e", "l", true, true, 1 << 62}
 )
 
-// Every field set, so that a field forgotten in one direction shows. filled checks that the test itself forgets none.
+// Every field set, so that a field forgotten in one direction shows. filled checks that the test
+// itself forgets none.
 func filled(t *testing.T, v reflect.Value, path string) {
 	t.Helper()
 	if v.Type() == reflect.TypeFor[time.Time]() {
@@ -64,7 +67,7 @@ func TestWireRoundTrip(t *testing.T) {
 
 	grants := Grants{Wait: time.Second, Visits: []Visit{{
 		ID: testVisitID, Shard: 3, Host: "a.example", URLs: []VisitURL{{"http://a.example/", "http://b.example/", 1, 2, 3, "e", "l", true}},
-		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Delay: 5, NotBefore: 6, Lease: 7, Hurried: true,
+		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Delay: 5, Lease: 7, Hurried: true,
 	}}}
 	gotGrants, err := DecodeGrants(AppendGrants(nil, grants))
 	roundTrip(t, grants, gotGrants, err)
@@ -79,14 +82,12 @@ func TestWireRoundTrip(t *testing.T) {
 
 	gotErrand, err := DecodeErrand(AppendErrand(nil, testErrand))
 	roundTrip(t, testErrand, gotErrand, err)
-	gotRobots, err := DecodeRobots(AppendRobots(nil, testRobots))
-	roundTrip(t, testRobots, gotRobots, err)
 
 	ev := Event{
 		Visit: testVisitID, Fetcher: "f1", Links: []Links{testLinks},
 		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Answers: []Answer{testAnswer}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"}, StoreLost: "5f",
-		Missing: []Unheld{{"http://a.example/1", testVisitID}}, Removed: []Unheld{{"http://a.example/2", testVisitID}}, Reports: []Report{testReport},
-		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []Errand{testErrand}, true, 7},
+		Missing: []Unheld{{"http://a.example/1", testVisitID}}, Removed: []Unheld{{"http://a.example/2", testVisitID}}, Unreadable: []Unheld{{URL: "http://a.example/killer", Visit: VisitID{Epoch: 3, N: 9}}}, Reports: []Report{testReport}, Retry: []string{"a.example", "http://b.example/"},
+		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []Errand{testErrand}, true, 7, 8},
 	}
 	gotEvent, err := DecodeEvent(AppendEvent(nil, &ev))
 	roundTrip(t, ev, gotEvent, err)
@@ -100,18 +101,57 @@ func TestWireRoundTrip(t *testing.T) {
 }
 
 func TestWireRefusesNewerVersions(t *testing.T) {
-	e := enc{}
-	e.uint(1, Version+1)
+	e := writer(nil)
+	e.putUint(1, Version+1)
 	if _, err := DecodeEvent(e.b); !errors.Is(err, ErrVersion) {
 		t.Errorf("event of a newer version: %v", err)
 	}
 	if _, err := DecodePages(e.b); !errors.Is(err, ErrVersion) {
 		t.Errorf("pages of a newer version: %v", err)
 	}
-	e = enc{b: AppendEvent(nil, &Event{Fetcher: "f"})}
-	e.str(99, "a field of the future")
+	e = writer(AppendEvent(nil, &Event{Fetcher: "f"}))
+	e.putText(99, "a field of the future")
 	if ev, err := DecodeEvent(e.b); err != nil || ev.Fetcher != "f" {
 		t.Errorf("an unknown field: %+v, %v", ev, err)
+	}
+}
+
+// Numbers that are too large, lengths past the end and fields that cannot be make a message
+// malformed. A field of another wire type than it should have counts as zero, and an unknown one is
+// skipped.
+func TestWireLimits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		b    string
+		ok   bool
+		want Take
+	}{
+		"the largest number":         {"\x10\xff\xff\xff\xff\x07", true, Take{Max: math.MaxInt32}},
+		"one more":                   {"\x10\x80\x80\x80\x80\x08", false, Take{}},
+		"a padded number":            {"\x10\x81\x80\x00", true, Take{Max: 1}},
+		"more than 64 bits":          {"\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", false, Take{}},
+		"cut short":                  {"\x10\x80", false, Take{}},
+		"text to the end":            {"\x0a\x01f", true, Take{Fetcher: "f"}},
+		"text past the end":          {"\x0a\x02f", false, Take{}},
+		"a number instead of text":   {"\x0a\x01f\x08\x05\x10\x02", true, Take{Max: 2}},
+		"text instead of a number":   {"\x10\x02\x12\x01x", true, Take{}},
+		"unknown fields":             {"\x50\x05\x10\x02\x5a\x01x\x61" + "12345678" + "\x6d" + "1234" + "\x0a\x01f", true, Take{Fetcher: "f", Max: 2}},
+		"fixed past the end":         {"\x10\x02\x61" + "1234567", false, Take{Max: 2}},
+		"a group":                    {"\x10\x02\x5b", false, Take{Max: 2}},
+		"field 0":                    {"\x10\x02\x00\x01", false, Take{Max: 2}},
+		"the largest field":          {"\x80\x80\x80\x80\x08\x01\x10\x02", true, Take{Max: 2}},
+		"one more than that":         {"\x88\x80\x80\x80\x08\x01\x10\x02", false, Take{}},
+		"in another order":           {"\x18\x01\x10\x02\x0a\x01f", true, Take{Fetcher: "f", Max: 2, Downloads: true}},
+		"twice: the last one counts": {"\x10\x02\x18\x01\x10\x03", true, Take{Max: 3, Downloads: true}},
+	} {
+		got, err := DecodeTake([]byte(tt.b))
+		if got != tt.want || (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrWire) {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, err, tt.want)
+		}
+	}
+	w := writer(nil)
+	w.putUint(3, 1<<63)
+	if _, err := DecodeGrants(w.b); !errors.Is(err, ErrWire) {
+		t.Errorf("a duration of more than 63 bits: %v", err)
 	}
 }
 
@@ -125,7 +165,6 @@ func FuzzDecode(f *testing.F) {
 		DecodeRenew(b)
 		DecodeRenewed(b)
 		DecodeErrand(b)
-		DecodeRobots(b)
 		DecodePages(b)
 		if ev, err := DecodeEvent(b); err == nil {
 			if _, err := DecodeEvent(AppendEvent(nil, &ev)); err != nil {

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// Where the file of an answer goes, or what the answer means otherwise.
+// meaning says where the body of an answer goes, or what an answer without a useful body means.
 type meaning int
 
 const (
-	piece    meaning = iota // 206: bytes from where we stand
+	piece    meaning = iota // 206: bytes that continue ours
 	whole                   // 200: all of it, from the first byte
 	complete                // 416: we have all there is
-	changed                 // what we have is of another copy: begin anew
+	changed                 // what we have is from another copy: begin anew
 	unranged                // ask once more, without Range
 	moved                   // 3xx
 	trouble                 // may be better later
 	refusal                 // will not be better soon
 )
 
-// answer is the head of an answer, understood.
+// answer is the head of an HTTP answer and what it means.
 type answer struct {
 	meaning   meaning
 	last      int64  // piece: its last byte
@@ -35,10 +35,10 @@ type answer struct {
 	why       string
 }
 
-// hasBody reports whether the body is the file's, all or a piece of it.
+// hasBody reports whether the body is the file, or a piece of it.
 func (a *answer) hasBody() bool { return a.meaning == piece || a.meaning == whole }
 
-// asked is the request an answer is for.
+// asked is the request that an answer belongs to.
 type asked struct {
 	ranged   bool
 	from, to int64  // bytes asked for, with ranged
@@ -47,7 +47,7 @@ type asked struct {
 	path     string
 }
 
-// read understands the head of an answer (RFC 9110 §14, §15.3.7).
+// read interprets the head of an answer (RFC 9110 §14, §15.3.7).
 func (q asked) read(status int, h http.Header) answer {
 	a := answer{length: -1, size: contentLength(h), validator: validator(h)}
 	switch {
@@ -60,7 +60,7 @@ func (q asked) read(status int, h http.Header) answer {
 		_, _, total, ok := contentRange(h)
 		switch {
 		case q.from == 0:
-			a.meaning = unranged // an empty file has no range that could be had
+			a.meaning = unranged // an empty file has no ranges
 		case ok && total == q.from && q.length < 0 && (a.validator == "" || a.validator == q.ifRange):
 			a.meaning, a.length = complete, total
 		default:
@@ -82,7 +82,7 @@ func (q asked) read(status int, h http.Header) answer {
 	return a
 }
 
-// partial understands a 206: only bytes that follow on ours, of the same copy, are any use.
+// partial interprets a 206. Only bytes of the same copy that continue ours are of any use.
 func (q asked) partial(a answer, h http.Header) answer {
 	first, last, total, ok := contentRange(h)
 	refuse := func(why string) answer {
@@ -93,7 +93,8 @@ func (q asked) partial(a answer, h http.Header) answer {
 	case !q.ranged:
 		return refuse("none was asked for")
 	case !ok:
-		return refuse(fmt.Sprintf("Content-Range %.100q", h.Get("Content-Range"))) // multipart/byteranges, too
+		// multipart/byteranges has none either
+		return refuse(fmt.Sprintf("Content-Range %.100q", h.Get("Content-Range")))
 	case first != q.from || last > q.to:
 		return refuse(fmt.Sprintf("bytes %d-%d for %d-%d", first, last, q.from, q.to))
 	case a.size >= 0 && a.size != last-first+1:
@@ -106,7 +107,8 @@ func (q asked) partial(a answer, h http.Header) answer {
 	return q.encoded(a, h)
 }
 
-// encoded refuses a body that is not the file itself. Old servers name gzip for a file that is one: that is kept as it is.
+// encoded refuses a body that is not the file itself. Old servers say gzip of a file that is a gzip
+// file: that is kept as it is.
 func (q asked) encoded(a answer, h http.Header) answer {
 	enc := strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ",")))
 	ext := strings.ToLower(path.Ext(q.path))
@@ -128,7 +130,8 @@ func contentLength(h http.Header) int64 {
 	return n
 }
 
-// contentRange reads "bytes 0-99/1000", "bytes 0-99/*" and "bytes */1000". What is not said is -1.
+// contentRange reads "bytes 0-99/1000", "bytes 0-99/*" and "bytes */1000". A number
+// that is missing is -1.
 func contentRange(h http.Header) (first, last, total int64, ok bool) {
 	unit, rest, _ := strings.Cut(strings.TrimSpace(h.Get("Content-Range")), " ")
 	span, size, slash := strings.Cut(strings.TrimSpace(rest), "/")
@@ -151,7 +154,7 @@ func contentRange(h http.Header) (first, last, total int64, ok bool) {
 	return first, last, total, true
 }
 
-// digits reads a number; -1 when it is none.
+// digits reads a number; it returns -1 for anything else.
 func digits(s string) int64 {
 	n, err := strconv.ParseUint(s, 10, 63)
 	if err != nil || len(s) > 18 {
@@ -160,17 +163,19 @@ func digits(s string) int64 {
 	return int64(n)
 }
 
-// leastAge is by how much a Last-Modified must lie before the Date for being a strong validator: a file that changes twice in a second,
-// and clocks that are a little apart, are no trouble then (RFC 9110 §8.8.2.2).
+// leastAge is by how much a Last-Modified must lie before the Date to count as a strong validator
+// (RFC 9110 §8.8.2.2). With a minute, a file that changes twice in a second, or clocks that are a
+// little apart, make no trouble.
 const leastAge = time.Minute
 
-// validator is what If-Range may carry: a strong ETag, else a Last-Modified that is as good as one, else nothing.
+// validator is what If-Range may carry: a strong ETag, else a Last-Modified that is as good
+// as one, else nothing.
 func validator(h http.Header) string {
 	if tag := h.Get("ETag"); tag != "" {
 		if strongTag(tag) {
 			return tag
 		}
-		return "" // it says that the copy may vary
+		return "" // that is a weak tag
 	}
 	last := h.Get("Last-Modified")
 	modified, err := http.ParseTime(last)
@@ -184,7 +189,7 @@ func validator(h http.Header) string {
 	return last
 }
 
-// maxTag bounds what is kept of an ETag, and sent back.
+// maxTag bounds the ETag that is kept and sent back.
 const maxTag = 1024
 
 func strongTag(tag string) bool {
@@ -199,7 +204,7 @@ func strongTag(tag string) bool {
 	return true
 }
 
-// differs reports whether an answer names another validator than the one that it was asked with.
+// differs reports whether an answer has another validator than the request had.
 func differs(h http.Header, ifRange string) bool {
 	if strongTag(ifRange) {
 		tag := h.Get("ETag")

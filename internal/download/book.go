@@ -2,11 +2,13 @@ package download
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,13 +19,25 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// book tells of the files that are whole: datapackage.json, from which SHA256SUMS is made. Safe for concurrent use.
+// book lists the files that are whole: in datapackage.json, from which SHA256SUMS is made, and in
+// the log beside them. Writing both lists takes time in proportion to everything in them, so most
+// files are only appended to the log. The lists are written when the log has grown to an eighth of
+// them, and at the end. Safe for concurrent use.
 type book struct {
 	dir string
 
-	mu        sync.Mutex // guards resources, and the files
-	resources []resource
+	mu     sync.Mutex // guards what follows, and the files
+	byPath map[string]resource
+	byURL  map[string]string // path of what came from a URL
+	log    *os.File          // nil: nothing is in it
+	logged int               // entries of the log that are not in the lists
+	// the lists are written when the log is one part in share of everything
+	share int
 }
+
+// listShare keeps the work small: each file is written into the lists nine times at most,
+// however many files come.
+const listShare = 8
 
 // resource is a file as a Data Package describes it.
 type resource struct {
@@ -48,7 +62,7 @@ type source struct {
 	Path  string `json:"path"`
 }
 
-// origin is what we know of a file's way here, beyond the standard's fields.
+// origin is where a file came from, beyond the standard's fields.
 type origin struct {
 	Dataset   string    `json:"dataset"`
 	Title     string    `json:"title,omitempty"`   // of the dataset
@@ -71,72 +85,163 @@ type dataPackage struct {
 	Resources []resource `json:"resources"`
 }
 
-// createdBy marks a package as one of ours, which may be replaced.
+// createdBy marks a package as ours: we may replace it.
 const createdBy = "curtsy datasets get"
 
-// maxPackage bounds what is read of a package.
-const maxPackage = 64 << 20
-
-// openBook reads what a directory has. Somebody else's package is an error: it would be lost.
+// openBook reads the lists of a directory. A package that is not ours is an
+// error: it would be lost.
 func openBook(dir string) (*book, error) {
+	b := &book{dir: dir, share: listShare, byPath: map[string]resource{}, byURL: map[string]string{}}
 	p, err := readPackage(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &book{dir: dir}, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; name another directory with --dir", err)
 	}
-	return &book{dir: dir, resources: p.Resources}, nil
+	for _, r := range p.Resources {
+		b.know(r)
+	}
+	logged, _, err := readLog(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range logged {
+		b.know(r)
+	}
+	b.logged = len(logged)
+	return b, nil
 }
 
+// readPackage reads a datapackage.json of any size, one resource at a time.
 func readPackage(dir string) (p dataPackage, err error) {
 	f, err := openRegular(dir, packageName, os.O_RDONLY, false)
 	if err != nil {
 		return p, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxPackage))
-	if err != nil {
-		return p, err
-	}
-	at := filepath.Join(dir, packageName)
-	if err := json.Unmarshal(b, &p); err != nil {
-		return p, fmt.Errorf("%s cannot be read: %w", at, err)
+	if err := p.decode(json.NewDecoder(bufio.NewReader(f))); err != nil {
+		return p, fmt.Errorf("%s cannot be read: %w", filepath.Join(dir, packageName), err)
 	}
 	if p.CreatedBy != createdBy {
-		return p, fmt.Errorf("%s is not of curtsy datasets get", at)
+		return p, fmt.Errorf("%s is not of curtsy datasets get", filepath.Join(dir, packageName))
 	}
 	return p, nil
+}
+
+// decode reads what Get needs of a package. If the package turns out not to be ours before its
+// resources begin, nothing more is read.
+func (p *dataPackage) decode(d *json.Decoder) error {
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return cmp.Or(err, errors.New("it is no JSON object"))
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "created_by":
+			if err := d.Decode(&p.CreatedBy); err != nil {
+				return err
+			}
+			if p.CreatedBy != createdBy {
+				return nil
+			}
+		case "resources":
+			if t, err := d.Token(); err != nil || t != json.Delim('[') {
+				return cmp.Or(err, errors.New("its resources are no list"))
+			}
+			for d.More() {
+				var r resource
+				if err := d.Decode(&r); err != nil {
+					return err
+				}
+				p.Resources = append(p.Resources, r)
+			}
+			if _, err := d.Token(); err != nil {
+				return err
+			}
+		default:
+			var skip json.RawMessage
+			if err := d.Decode(&skip); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := d.Token()
+	return err
 }
 
 // find returns the resource that came from a URL.
 func (b *book) find(url string) (resource, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, r := range b.resources {
-		if r.Curtsy.URL == url {
-			return r, true
-		}
-	}
-	return resource{}, false
+	at, ok := b.byURL[url]
+	return b.byPath[at], ok
 }
 
-// add enters a file, in the place of an earlier copy of it, and writes both files. Adding twice changes nothing.
+// know takes a resource in and replaces an earlier copy of it. Knowing it twice changes nothing.
+func (b *book) know(r resource) {
+	if at, ok := b.byURL[r.Curtsy.URL]; ok {
+		delete(b.byPath, at)
+	}
+	if old, ok := b.byPath[r.Path]; ok {
+		delete(b.byURL, old.Curtsy.URL)
+	}
+	b.byPath[r.Path], b.byURL[r.Curtsy.URL] = r, r.Path
+}
+
+// add enters a file and replaces an earlier copy of it. When it returns, that is on disk. Adding it
+// twice changes nothing.
 func (b *book) add(r resource) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.resources = slices.DeleteFunc(slices.Clone(b.resources), func(o resource) bool { return o.Path == r.Path || o.Curtsy.URL == r.Curtsy.URL })
-	b.resources = append(b.resources, r)
-	slices.SortFunc(b.resources, func(a, b resource) int { return strings.Compare(a.Path, b.Path) })
+	b.know(r)
+	if (b.logged+1)*b.share >= len(b.byPath) {
+		b.logged++ // if it cannot be written now, close tries again
+		return b.writeLists()
+	}
+	if err := b.append(r); err != nil {
+		return err
+	}
+	b.logged++
+	return nil
+}
+
+// close writes the lists, if something is missing from them.
+func (b *book) close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.logged == 0 {
+		return nil
+	}
+	return b.writeLists()
+}
+
+// writeLists writes both files, and then removes the log. After a crash in between, the log repeats
+// what the files say already.
+func (b *book) writeLists() error {
 	if err := replace(b.dir, sumsName, b.writeSums); err != nil {
 		return err
 	}
-	return replace(b.dir, packageName, b.writePackage)
+	if err := replace(b.dir, packageName, b.writePackage); err != nil {
+		return err
+	}
+	if err := b.dropLog(); err != nil {
+		return err
+	}
+	b.logged = 0
+	return nil
+}
+
+// sorted are the resources in the order of their paths.
+func (b *book) sorted() []resource {
+	all := slices.Collect(maps.Values(b.byPath))
+	slices.SortFunc(all, func(a, b resource) int { return strings.Compare(a.Path, b.Path) })
+	return all
 }
 
 func (b *book) writeSums(w io.Writer) error {
 	buf := bufio.NewWriter(w)
-	for _, r := range b.resources {
+	for _, r := range b.sorted() {
 		buf.WriteString(sumLine(strings.TrimPrefix(r.Hash, "sha256:"), r.Path))
 	}
 	return buf.Flush()
@@ -144,7 +249,8 @@ func (b *book) writeSums(w io.Writer) error {
 
 var sumEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`)
 
-// sumLine is a line as sha256sum writes it: a backslash in front says that the name has some.
+// sumLine is a line as sha256sum writes it: a backslash in front says that the
+// name contains escapes.
 func sumLine(sum, name string) string {
 	if escaped := sumEscapes.Replace(name); escaped != name {
 		return `\` + sum + "  " + escaped + "\n"
@@ -169,8 +275,9 @@ func parseSum(line string) (sum, name string, ok bool) {
 }
 
 func (b *book) writePackage(w io.Writer) error {
-	p := dataPackage{Profile: "data-package", Name: "datasets", CreatedBy: createdBy, Sources: []source{}, Resources: slices.Clone(b.resources)}
+	p := dataPackage{Profile: "data-package", Name: "datasets", CreatedBy: createdBy, Sources: []source{}, Resources: b.sorted()}
 	taken, datasets := names{}, map[string]string{}
+	licenses, sources := map[license]bool{}, map[string]bool{}
 	for i := range p.Resources {
 		r := &p.Resources[i]
 		r.Name = taken.take(slug(r.Path))
@@ -179,13 +286,15 @@ func (b *book) writePackage(w io.Writer) error {
 			p.Created = r.Curtsy.Retrieved
 		}
 		for _, l := range r.Licenses {
-			if !slices.Contains(p.Licenses, l) {
+			if !licenses[l] {
+				licenses[l] = true
 				p.Licenses = append(p.Licenses, l)
 			}
 		}
 		for _, d := range r.Curtsy.Documents {
-			if s := (source{Title: d, Path: d}); !slices.Contains(p.Sources, s) {
-				p.Sources = append(p.Sources, s)
+			if !sources[d] {
+				sources[d] = true
+				p.Sources = append(p.Sources, source{Title: d, Path: d})
 			}
 		}
 	}
@@ -204,7 +313,8 @@ func (b *book) writePackage(w io.Writer) error {
 	return enc.Encode(p)
 }
 
-// slug makes an identifier of a name: lower case, and no characters but letters, digits, '.', '_' and '-'.
+// slug makes an identifier of a name: lower case, and no characters but letters,
+// digits, '.', '_' and '-'.
 func slug(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -222,7 +332,7 @@ func slug(s string) string {
 	return s
 }
 
-// describe makes a resource of a file, but for what only the file itself tells.
+// describe makes a resource of a file, without what only reading the file tells.
 func describe(f *File) resource {
 	d := f.Dataset
 	r := resource{Path: f.Name, Title: f.About.Name, MediaType: f.About.MediaType, Sources: []source{{Title: d.Origin, Path: string(f.URL)}},

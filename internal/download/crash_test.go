@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -27,8 +26,9 @@ func crashDatasets() crawl.DatasetInfo {
 
 // TestCrashChild is the process that is killed.
 func TestCrashChild(t *testing.T) {
-	server, dir, ok := strings.Cut(os.Getenv(crashEnv), " ")
-	if !ok {
+	var server, dir string
+	var share int
+	if n, _ := fmt.Sscan(os.Getenv(crashEnv), &server, &dir, &share); n != 3 {
 		t.Skip("it is started by TestKilledAnywhere")
 	}
 	s := &site{t: t, visits: map[canon.Host]int{}}
@@ -37,7 +37,7 @@ func TestCrashChild(t *testing.T) {
 		return do(urlGetter{server, s})
 	}
 	files, _ := Plan([]crawl.DatasetInfo{crashDatasets()})
-	res, err := Get(t.Context(), files, Options{Dir: dir, Visit: visit, Piece: 64 << 10, Retry: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	res, err := Get(t.Context(), files, Options{Dir: dir, listShare: share, Visit: visit, Piece: 64 << 10, Retry: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +58,8 @@ func (g urlGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept f
 	return getFrom(ctx, &g.s.client, g.server, u, h, accept, w)
 }
 
-// A Get that is killed at any moment, over and over, comes to its end; at no moment does a name stand for anything but a whole file, and
-// what was safe is not asked for again.
+// A Get that is killed at any moment, over and over, comes to its end; at no moment does a name
+// stand for anything but a whole file, and what was safe is not asked for again.
 func TestKilledAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -74,25 +74,26 @@ func TestKilledAnywhere(t *testing.T) {
 		content(`"1"`, body)(&slowWriter{w, 8 << 10, 500 * time.Microsecond}, r)
 	})
 	rng := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
-	for range 4 {
-		killAnywhere(t, s, rng, a, b)
+	for i := range 4 {
+		killAnywhere(t, s, rng, a, b, i%2*-1) // with and without the book's log
 	}
 }
 
-func killAnywhere(t *testing.T, s *site, rng *rand.Rand, a, b []byte) {
+func killAnywhere(t *testing.T, s *site, rng *rand.Rand, a, b []byte, share int) {
 	s.take()
 	dir := t.TempDir()
 	const most = 12
 	kills, finished := 0, false
 	for !finished {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
-		cmd.Env = append(os.Environ(), crashEnv+"="+s.srv.URL+" "+dir)
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d", crashEnv, s.srv.URL, dir, share))
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Mostly it is let go for a moment after its first request, which comes whenever the machine has time for it.
+		// Mostly it is let go for a moment after its first request, which comes whenever the
+		// machine has time for it.
 		before, early := len(s.seen()), rng.IntN(4) == 0
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
@@ -121,7 +122,8 @@ func killAnywhere(t *testing.T, s *site, rng *rand.Rand, a, b []byte) {
 		}
 		if rep, err := Verify(t.Context(), dir); err == nil {
 			for _, p := range rep.Problems {
-				if (p.Problem == "changed" || p.Problem == "missing") && p.Path != packageName { // SHA256SUMS comes first
+				// SHA256SUMS comes first
+				if (p.Problem == "changed" || p.Problem == "missing") && p.Path != packageName {
 
 					t.Fatalf("after a kill: %+v", p)
 				}

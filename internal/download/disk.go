@@ -10,18 +10,20 @@ import (
 	"strings"
 )
 
-// openRegular opens a file of the directory without following a symbolic link; create makes one that is not there.
+// openRegular opens a file of the directory without following a symbolic link; create makes
+// one that is not there.
 func openRegular(dir, name string, flag int, create bool) (*os.File, error) {
 	at := filepath.Join(dir, name)
 	before, err := os.Lstat(at)
 	if errors.Is(err, fs.ErrNotExist) && create {
-		return os.OpenFile(at, flag|os.O_CREATE|os.O_EXCL, 0o644) // O_EXCL: not through a link either
+		// O_EXCL: it does not create through a link either
+		return os.OpenFile(at, flag|os.O_CREATE|os.O_EXCL, 0o644)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no ordinary file", at) // nor would opening a pipe return
+		return nil, fmt.Errorf("%s is no ordinary file", at) // opening a pipe would not even return
 	}
 	f, err := os.OpenFile(at, flag, 0)
 	if err != nil {
@@ -34,7 +36,7 @@ func openRegular(dir, name string, flag int, create bool) (*os.File, error) {
 	return f, nil
 }
 
-// replace puts a file in place of another in one step, and returns when that is on disk.
+// replace puts a file in the place of another in one step, and returns when that is on disk.
 func replace(dir, name string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(dir, ownPrefix+"*.new")
 	if err != nil {
@@ -58,7 +60,7 @@ func replace(dir, name string, write func(io.Writer) error) (err error) {
 	return syncDir(dir)
 }
 
-// syncDir makes the names in a directory as lasting as the files.
+// syncDir makes sure that the names in a directory survive a power cut.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -68,7 +70,8 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// sweep removes what a process that was killed left on its way to its name. Only who has the directory to himself may.
+// sweep removes files that a killed process had not yet given their names. The caller must have the
+// directory to itself.
 func sweep(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -24,14 +24,15 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
-	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // sent is a request as the server saw it.
 type sent struct{ Host, Path, Range, IfRange string }
 
-// site serves all hosts, and keeps what was asked of it. It is a Visit and a Getter as well: a visit is one request to one host.
+// site serves all hosts, and keeps what was asked of it. It is a Visit and a Getter as well: a
+// visit is one request to one host.
 type site struct {
 	t      *testing.T
 	h      http.HandlerFunc
@@ -88,7 +89,7 @@ func (g hostGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept 
 	return getFrom(ctx, &s.client, s.srv.URL, u, h, accept, w)
 }
 
-type download = fetcher.Download
+type download = visit.Download
 
 func getFrom(ctx context.Context, client *http.Transport, server string, u canon.URL, h http.Header, accept func(int, http.Header) bool, w io.Writer) (got download, err error) {
 	r, err := http.NewRequestWithContext(ctx, "GET", server+u.PathQuery(), nil)
@@ -345,7 +346,7 @@ func TestHostThatIsNotToBeHad(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, content(`"1"`, bytesOf(500)))
 	opt := options(t, s, t.TempDir())
-	opt.MaxWait = 20 * time.Millisecond
+	opt.MaxWait = 2 * time.Second
 	opt.Visit = func(ctx context.Context, o canon.Origin, do func(Getter) error) error {
 		if o.Host == "d.example" {
 			return s.visit(ctx, o, do)

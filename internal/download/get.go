@@ -18,45 +18,51 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/disk"
-	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // Getter sends requests to one host, under a visit to it; see fetcher.DownloadVisit, which is one.
 type Getter interface {
-	Get(ctx context.Context, u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (fetcher.Download, error)
+	Get(ctx context.Context, u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (visit.Download, error)
 }
 
-// Visit waits for a visit to an origin's host and calls do with it; see fetcher.Downloader.Visit.
+// Visit waits for a visit to an origin's host and calls do under it; see fetcher.Downloader.Visit.
 type Visit func(ctx context.Context, origin canon.Origin, do func(Getter) error) error
 
-// Options says how Get works. A field's zero means its default.
+// Options say how Get works. A field's zero means its default.
 type Options struct {
-	Dir   string // where the files go; it exists, and this process has it to itself
+	Dir   string // where the files go; it exists, and only this process uses it
 	Visit Visit
 
-	// Closed says why a URL may not be asked for although a robots.txt might allow it, or nothing: the rules of data.txt files. It is asked
-	// before a URL is, and again for each that a redirect leads to. nil: nothing is closed.
+	// Closed says why a URL must not be requested although robots.txt might allow it, or returns
+	// "": these are the rules of data.txt files. It is called before each URL is requested, also
+	// for those that a redirect leads to. nil: nothing is closed.
 	Closed func(ctx context.Context, u canon.URL) (why string, err error)
 
 	MaxSize  int64         // bytes of a file; 0: no limit
-	MaxTotal int64         // bytes of all that this run brings; 0: no limit
+	MaxTotal int64         // bytes that this run may fetch in all; 0: no limit
 	Floor    *disk.Floor   // of Dir's disk; nil: none is kept
 	MaxWait  time.Duration // for a visit to a host that wants to be left alone; 0: 10 min
 
-	Piece int64         // bytes asked for at once, at most; 0: 8 MiB
-	Span  time.Duration // what a piece should take, so that others have their turn: slow servers are asked for less; 0: 10 s
-	Retry time.Duration // before asking again, the first time; 0: 1 s
-	Hosts int           // files under way at once, each of another host; 0: 8
+	Piece int64 // the most bytes requested at once; 0: 8 MiB
+	// how long a piece should take at most, so that others get their turn; slow servers are asked
+	// for smaller pieces; 0: 10 s
+	Span  time.Duration
+	Retry time.Duration // wait before the first retry; 0: 1 s
+	Hosts int           // files fetched at the same time, each from another host; 0: 8
 
-	Progress func(Progress) // called often, by several goroutines one after the other; nil: nobody looks
-	Log      *slog.Logger   // nil: slog.Default()
+	// called often, by several goroutines but never by two at once; nil: nobody looks
+	Progress func(Progress)
+	Log      *slog.Logger // nil: slog.Default()
+
+	listShare int // see book.share; 0: listShare
 }
 
-// Progress is how far a Get has come.
+// Progress is how far a call of Get has come.
 type Progress struct {
 	Files int   // wanted
-	Over  int   // of them, those of which it is known what became of them
+	Over  int   // those of them that are finished, one way or the other
 	Bytes int64 // written in this run
 	Name  string
 	Have  int64 // bytes of the file Name
@@ -69,10 +75,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// tiny is less than any piece should bring, but for a file's last.
+// tiny is the size below which a piece brings too little, unless it is a file's last.
 func (o *Options) tiny() int64 { return max(o.Piece/128, 1) }
 
-// job is one Get.
+// job is one call of Get.
 type job struct {
 	opt  Options
 	book *book
@@ -82,9 +88,10 @@ type job struct {
 	state Progress
 }
 
-// Get brings files to a directory and tells what became of each, in their order. It goes on with what an earlier Get has left there,
-// and asks for nothing that is there whole. The error is our own: ctx has ended, or the directory cannot be used; results that are
-// known by then come with it.
+// Get brings files to a directory and returns what became of each, in their order. It goes
+// on with what an earlier Get has left there, and requests nothing that is there whole. An
+// error is our own: ctx has ended, or the directory cannot be used. The results known by
+// then are returned with it.
 func Get(ctx context.Context, files []File, opt Options) ([]Result, error) {
 	opt = opt.withDefaults()
 	if err := sweep(opt.Dir); err != nil {
@@ -94,10 +101,18 @@ func Get(ctx context.Context, files []File, opt Options) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.share = cmp.Or(opt.listShare, b.share)
+	results, err := b.get(ctx, files, opt)
+	return results, errors.Join(err, b.close())
+}
+
+// get is Get with an open book.
+func (b *book) get(ctx context.Context, files []File, opt Options) ([]Result, error) {
 	if err := b.settle(); err != nil {
 		return nil, err
 	}
-	if files, err = b.name(files); err != nil {
+	files, err := b.name(files)
+	if err != nil {
 		return nil, err
 	}
 	j := &job{opt: opt, book: b, state: Progress{Files: len(files)}}
@@ -136,12 +151,12 @@ func Get(ctx context.Context, files []File, opt Options) ([]Result, error) {
 	return known, err
 }
 
-// get gets one file, unless it is there.
+// get gets one file, unless it is there already.
 func (j *job) get(ctx context.Context, f *File) (Result, error) {
 	res := Result{Dataset: f.Dataset.ID, URL: string(f.URL), Path: f.Name}
 	if r, ok := j.book.find(string(f.URL)); ok {
 		switch st, err := os.Lstat(filepath.Join(j.opt.Dir, r.Path)); {
-		case errors.Is(err, fs.ErrNotExist): // it was removed, to be had anew
+		case errors.Is(err, fs.ErrNotExist): // it was removed, so it is fetched again
 		case err != nil:
 			return res, err
 		case !st.Mode().IsRegular() || st.Size() != r.Bytes:
@@ -175,7 +190,7 @@ func (j *job) get(ctx context.Context, f *File) (Result, error) {
 	return res, errors.Join(err, p.close())
 }
 
-// finish names a file that is all there, and tells of it.
+// finish gives a file that is complete its name, and lists it.
 func (j *job) finish(t *transfer, res Result) (Result, error) {
 	p := t.p
 	res.Bytes, res.SHA256, res.Outcome = p.n, p.digest(), Done
@@ -196,7 +211,7 @@ func (j *job) finish(t *transfer, res Result) (Result, error) {
 	return res, j.book.enter(r)
 }
 
-// visit calls do under a visit to a host, unless the host is not to be had for too long.
+// visit calls do under a visit to a host, unless the wait for one would be too long.
 func (j *job) visit(ctx context.Context, o canon.Origin, do func(Getter) error) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -215,7 +230,8 @@ func (j *job) visit(ctx context.Context, o canon.Origin, do func(Getter) error) 
 	return err
 }
 
-// reserve makes sure that there is room for n more bytes of a file: on the disk, and in what the limits leave.
+// reserve makes sure that there is room for n more bytes of a file, on the disk
+// and within the limits.
 func (j *job) reserve(t *transfer, n int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -240,7 +256,7 @@ func (j *job) reserve(t *transfer, n int64) error {
 	return nil
 }
 
-// wrote counts bytes that had been reserved, and shows where the file stands.
+// wrote counts bytes that had been reserved, and reports progress.
 func (j *job) wrote(t *transfer, n int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -12,22 +12,23 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What beside the files themselves stands in a directory.
+// Other things in a directory beside the files themselves.
 const (
-	sumsName     = "SHA256SUMS"
-	packageName  = "datapackage.json"
-	partSuffix   = ".part"
-	stateSuffix  = ".part.json"
-	asideSuffix  = ".mismatch" // a file whose digest is not the one announced
-	ownPrefix    = ".curtsy-"  // of what is no data: a lock, and files on their way to their names
-	maxNameBytes = 120         // so that suffixes and numbers fit into what file systems take (255)
+	sumsName    = "SHA256SUMS"
+	packageName = "datapackage.json"
+	partSuffix  = ".part"
+	stateSuffix = ".part.json"
+	asideSuffix = ".mismatch" // a file whose digest is not the one that was announced
+	// of what is not data: a lock, and files that have not got their names yet
+	ownPrefix    = ".curtsy-"
+	maxNameBytes = 120 // leaves room for suffixes and numbers below the 255 of file systems
 )
 
-// fileName is a name for the file of a dataset, from its URL, made safe. It is not unique.
+// fileName is a safe name for the file of a dataset, made from its URL. It is not unique.
 func fileName(u canon.URL, f *crawl.DatasetFile, d *crawl.DatasetInfo) string {
 	name := lastSegment(string(u))
 	if path.Ext(name) == "" && path.Ext(f.Name) != "" {
-		name = f.Name // /download?id=7, called rain.csv
+		name = f.Name // as with /download?id=7, where the dataset calls the file rain.csv
 	}
 	for _, s := range []string{name, f.Name, d.Name, d.ID} {
 		if s = safeName(s); s != "" {
@@ -51,7 +52,8 @@ func lastSegment(s string) string {
 	return name
 }
 
-// safeName makes a file name of what a stranger wrote, for all common systems: "" when nothing of it is left.
+// safeName makes a file name, safe on all common systems, of what a stranger wrote; "" when
+// nothing is left of it.
 func safeName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -60,13 +62,12 @@ func safeName(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "_"))
-	s = strings.Trim(s, " .") // hidden, or dropped by some systems
+	s = shorten(strings.Trim(s, " ."), maxNameBytes) // hidden, or dropped by some systems
 	if strings.Trim(s, "_") == "" {
-		return ""
+		return "" // also when only the cut name looks like that
 	}
-	s = shorten(s, maxNameBytes)
 	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "~") {
-		s = "_" + s // commands would take it for an option, or a home
+		s = "_" + s // commands would take it for an option or a home directory
 	}
 	if ownSuffix(s) {
 		s += "_"
@@ -77,13 +78,13 @@ func safeName(s string) string {
 	return s
 }
 
-// ownSuffix reports whether a name ends like one of those that stand for files which are not whole.
+// ownSuffix reports whether a name ends like our names for files that are not whole.
 func ownSuffix(s string) bool {
 	low := strings.ToLower(s)
 	return strings.HasSuffix(low, partSuffix) || strings.HasSuffix(low, stateSuffix) || strings.HasSuffix(low, asideSuffix)
 }
 
-// shorten cuts a name in front of its extension.
+// shorten cuts a name before its extension.
 func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -99,7 +100,7 @@ func shorten(s string, n int) string {
 	return strings.TrimRight(base, " .") + ext
 }
 
-// splitExt splits off an extension, .tar.gz and its like in one piece.
+// splitExt splits off an extension; .tar.gz and the like count as one.
 func splitExt(s string) (base, ext string) {
 	ext = path.Ext(s)
 	base = strings.TrimSuffix(s, ext)
@@ -127,17 +128,19 @@ func reserved(s string) bool {
 	return len(device) == 4 && len(port) == 1 && port >= "0" && port <= "9"
 }
 
-// names gives out names that nothing has yet, whatever the case of their letters.
-type names map[string]bool
+// names gives out names that are not taken yet, ignoring case. The value is the number to try next
+// when a name is wanted once more: lower numbers are taken, and no name is ever given back.
+type names map[string]int
 
 func (n names) take(name string) string {
+	if n.add(name) {
+		return name
+	}
+	low := strings.ToLower(name)
 	base, ext := splitExt(name)
-	for i := 1; ; i++ {
-		s := name
-		if i > 1 {
-			s = fmt.Sprintf("%s-%d%s", base, i, ext)
-		}
-		if n.add(s) {
+	for i := n[low]; ; i++ {
+		if s := fmt.Sprintf("%s-%d%s", base, i, ext); n.add(s) {
+			n[low] = i + 1
 			return s
 		}
 	}
@@ -146,9 +149,9 @@ func (n names) take(name string) string {
 // add takes a name as it is, and reports whether it was free.
 func (n names) add(name string) bool {
 	low := strings.ToLower(name)
-	if n[low] {
+	if n[low] > 0 {
 		return false
 	}
-	n[low] = true
+	n[low] = 2 // after the name itself comes name-2
 	return true
 }

@@ -16,23 +16,22 @@ import (
 	"time"
 )
 
-// state is what NAME.part.json says of NAME.part. Bytes beyond Written are not vouched for.
+// state is what NAME.part.json says of NAME.part. Bytes beyond Written may not be safe.
 type state struct {
-	URL       string `json:"url"`             // asked for
-	Final     string `json:"final,omitempty"` // where the bytes came from, after redirects
-	Validator string `json:"validator"`       // a strong one, as If-Range takes it; "": the rest cannot be asked for
-	Length    int64  `json:"length"`          // of the whole file; -1: not known yet
-	Written   int64  `json:"written"`         // bytes that are safe on disk
-	SHA256    string `json:"sha256"`          // of those
-	Done      bool   `json:"done"`            // those are all
+	URL   string `json:"url"`             // asked for
+	Final string `json:"final,omitempty"` // where the bytes came from, after redirects
+	// a strong one, as If-Range takes it; "": the rest cannot be requested
+	Validator string `json:"validator"`
+	Length    int64  `json:"length"`  // of the whole file; -1: not known yet
+	Written   int64  `json:"written"` // bytes that are safe on disk
+	SHA256    string `json:"sha256"`  // of those
+	Done      bool   `json:"done"`    // those are all
 
-	Resource *resource `json:"resource,omitempty"` // what datapackage.json is to say of the file; with Done
+	// with Done: the file's entry for datapackage.json
+	Resource *resource `json:"resource,omitempty"`
 }
 
-// maxState bounds what is read of a state.
-const maxState = 64 << 10
-
-// How much may be lost to a crash within a piece.
+// How much of a piece may be lost in a crash.
 const (
 	saveBytes = 4 << 20
 	saveEvery = time.Second
@@ -48,8 +47,9 @@ type part struct {
 	saved     time.Time
 }
 
-// openPart goes on with what is there of a file, as far as it is what the state says, or begins anew. The state stands before the
-// part does: a file of that name without one is somebody else's.
+// openPart goes on with the part of a file that is there, as far as the state vouches for
+// it, or begins anew. The state is always written before the part: a part without a state
+// belongs to somebody else.
 func openPart(dir, name, url string) (*part, error) {
 	st, err := readState(dir, name)
 	if err != nil {
@@ -84,7 +84,8 @@ func openPart(dir, name, url string) (*part, error) {
 	return p, nil
 }
 
-// readState returns the state of a file that is not whole; the zero state when there is none that can be read.
+// readState returns the state of a file that is not whole; the zero state when there is
+// none that can be read.
 func readState(dir, name string) (st state, err error) {
 	f, err := openRegular(dir, name+stateSuffix, os.O_RDONLY, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +95,7 @@ func readState(dir, name string) (st state, err error) {
 		return st, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxState))
+	b, err := io.ReadAll(f)
 	if err != nil {
 		return st, err
 	}
@@ -113,7 +114,8 @@ func (p *part) cut() error {
 	return err
 }
 
-// begin begins the file anew. What NAME.part.json still says of another copy does no harm: its digest is not that of these bytes.
+// begin begins the file anew. NAME.part.json may still describe another copy: that does no harm,
+// since its digest does not fit these bytes.
 func (p *part) begin(st state) error {
 	p.sum.Reset()
 	p.md5.Reset()
@@ -123,7 +125,7 @@ func (p *part) begin(st state) error {
 	return p.cut()
 }
 
-// Write appends, and makes what there is lasting now and then.
+// Write appends bytes, and saves them now and then.
 func (p *part) Write(b []byte) (int, error) {
 	n, err := p.f.Write(b)
 	p.sum.Write(b[:n])
@@ -135,7 +137,7 @@ func (p *part) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// save makes the bytes lasting, then the state that vouches for them.
+// save brings the bytes to the disk, then the state that vouches for them.
 func (p *part) save() error {
 	if err := p.f.Sync(); err != nil {
 		return err
@@ -151,10 +153,10 @@ func (p *part) saveState() error {
 
 func (p *part) digest() string { return hex.EncodeToString(p.sum.Sum(nil)) }
 
-// errTaken says that something else has come to stand where a file was to go.
+// errTaken says that something else has appeared under the name that a file was to get.
 var errTaken = errors.New("its name is taken by something that was not there before")
 
-// finish gives the file its name. What follows a crash in here is told in the package comment.
+// finish gives the file its name. The package comment says what a crash in here leaves.
 func (p *part) finish(r *resource) error {
 	p.st.Length, p.st.Done, p.st.Resource = p.n, true, r
 	if err := p.save(); err != nil {
@@ -166,7 +168,7 @@ func (p *part) finish(r *resource) error {
 	return nameIt(p.dir, p.name)
 }
 
-// nameIt renames a whole part.
+// nameIt renames a part that is complete.
 func nameIt(dir, name string) error {
 	to := filepath.Join(dir, name)
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -178,7 +180,7 @@ func nameIt(dir, name string) error {
 	return syncDir(dir)
 }
 
-// setAside keeps a file that is not what was announced, under another name.
+// setAside keeps a file that is not what was announced under another name.
 func (p *part) setAside() (name string, err error) {
 	name = p.name + asideSuffix
 	if err := errors.Join(p.f.Sync(), p.f.Close()); err != nil {
@@ -190,12 +192,12 @@ func (p *part) setAside() (name string, err error) {
 	return name, errors.Join(dropState(p.dir, p.name), syncDir(p.dir))
 }
 
-// dropState removes the state of a file that is recorded otherwise, or not wanted.
+// dropState removes the state of a file that is listed, or not wanted.
 func dropState(dir, name string) error {
 	return removed(os.Remove(filepath.Join(dir, name+stateSuffix)))
 }
 
-// close keeps what there is for the next time; nothing at all is left of a file of which there is nothing.
+// close keeps what there is for the next time. If that is nothing, no file is left.
 func (p *part) close() error {
 	if p.n == 0 {
 		return errors.Join(p.f.Close(), removed(os.Remove(filepath.Join(p.dir, p.name+partSuffix))), dropState(p.dir, p.name))

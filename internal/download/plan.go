@@ -17,15 +17,15 @@ type File struct {
 	Name    string // in the directory; given by Get
 }
 
-// Outcome is what became of a file, or of a dataset that has none to get.
+// Outcome is what became of a file, or of a dataset without files.
 type Outcome string
 
 // The outcomes.
 const (
-	Done    Outcome = "done"    // got, in this run or by going on with an earlier one
+	Done    Outcome = "done"    // fetched, in this run or together with earlier ones
 	Had     Outcome = "had"     // there already
-	Refused Outcome = "refused" // not to be had: forbidden, or no file at all
-	Failed  Outcome = "failed"  // could not be had, at least now
+	Refused Outcome = "refused" // not to be had: forbidden, or not a file at all
+	Failed  Outcome = "failed"  // could not be had, at least not now
 	Limited Outcome = "limit"   // a limit of ours is in the way
 )
 
@@ -40,8 +40,9 @@ type Result struct {
 	Reason  string  `json:"reason,omitempty"`
 }
 
-// Plan lists the files of datasets, each URL once, and says of which datasets there are none to get, and why. Directories are no
-// files: what lies in them is named beside them, if a data.txt there does so.
+// Plan lists the files of datasets, each URL once, and the datasets that have none to get,
+// with the reason. Directories are no files: if a data.txt names the files in a directory,
+// these are listed themselves.
 func Plan(datasets []crawl.DatasetInfo) (files []File, none []Result) {
 	seen := map[canon.URL]bool{}
 	for i := range datasets {
@@ -68,7 +69,7 @@ func Plan(datasets []crawl.DatasetInfo) (files []File, none []Result) {
 	return files, none
 }
 
-// unwanted says why no file of a dataset is asked for, or nothing.
+// unwanted says why no file of a dataset is requested; "" if some are.
 func unwanted(d *crawl.DatasetInfo) string {
 	switch {
 	case !d.Allowed:

@@ -109,8 +109,8 @@ func TestTotalIsGivenBack(t *testing.T) {
 	}
 }
 
-// Each place between the last byte and the end at which a process may be killed: the next Get, of whatever, puts it in order
-// without asking for anything of that file.
+// Each place between the last byte and the end at which a process may be killed: the next Get, of
+// whatever, puts it in order without asking for anything of that file.
 func TestKilledAtTheEnd(t *testing.T) {
 	t.Parallel()
 	body := bytesOf(500)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -296,7 +296,7 @@ func TestRedirects(t *testing.T) {
 			content(`"1"`, body)(w, r)
 		}
 	}
-	s.refuse["http://k.example/shut"] = fmt.Errorf("get: %w: line 2: Disallow: /shut", fetcher.ErrRobots)
+	s.refuse["http://k.example/shut"] = fmt.Errorf("get: %w: line 2: Disallow: /shut", visit.ErrRobots)
 	dir := t.TempDir()
 	opt := options(t, s, dir)
 	res := get(t, opt, datasetOf("http://d.example/moved"))

@@ -11,17 +11,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 const (
 	maxRedirects = 5
-	maxFails     = 5 // requests in a row that bring nothing to speak of
+	maxFails     = 5 // requests in a row that bring next to nothing
 	maxRestarts  = 3 // times that a file is begun anew
 )
 
-// end is why a file is not got.
+// end is the final reason why a file is not fetched.
 type end struct {
 	outcome Outcome
 	why     string
@@ -31,12 +31,12 @@ func (e *end) Error() string { return e.why }
 
 func fail(format string, args ...any) error { return &end{Failed, fmt.Sprintf(format, args...)} }
 
-// later is a failure that another visit may mend.
+// later is a failure after which another visit may succeed.
 type later struct{ why string }
 
 func (l *later) Error() string { return l.why }
 
-// transfer gets one file.
+// transfer fetches one file.
 type transfer struct {
 	j    *job
 	file *File
@@ -45,20 +45,20 @@ type transfer struct {
 	at       canon.URL   // to be asked next
 	open     canon.URL   // is known not to be closed
 	hops     []canon.URL // that led there
-	plain    bool        // no pieces: all of it in one answer
+	plain    bool        // the server does no pieces: all of it in one answer
 	piece    int64       // bytes to ask for next
 	whole    bool
 	fails    int
 	restarts int
-	reserved int64 // bytes of --max-total that are kept for this file
-	again    bool  // the redirects were followed anew once
+	reserved int64 // bytes of --max-total that are reserved for this file
+	again    bool  // the redirects were followed again once
 	asked    asked
 	head     answer
 	began    time.Time // the body
-	bad      error     // what became of it before its body was read, or while it was
+	bad      error     // why the answer is of no use, before its body was read or while it was
 }
 
-// run asks for what is missing, a visit for each request, until all is there.
+// run requests what is missing, one visit for each request, until the file is complete.
 func (t *transfer) run(ctx context.Context) error {
 	for !t.whole {
 		if err := t.mayAsk(ctx); err != nil {
@@ -90,7 +90,8 @@ func (t *transfer) run(ctx context.Context) error {
 	return nil
 }
 
-// mayAsk makes sure that nothing beside robots.txt, which is looked at when a request is sent, closes the URL.
+// mayAsk checks everything that can close the URL, except robots.txt, which is checked
+// when a request is sent.
 func (t *transfer) mayAsk(ctx context.Context) error {
 	if t.open == t.at || t.j.opt.Closed == nil {
 		return nil
@@ -127,7 +128,7 @@ func (t *transfer) request(ctx context.Context, v Getter) error {
 		return t.bad
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, fetcher.ErrRobots), errors.Is(err, fetcher.ErrForgotten), errors.Is(err, fetcher.ErrAddress):
+	case errors.Is(err, visit.ErrRobots), errors.Is(err, visit.ErrForgotten), errors.Is(err, visit.ErrAddress):
 		return &end{Refused, err.Error()}
 	case err != nil && got.Status == 0:
 		return &later{err.Error()}
@@ -159,14 +160,16 @@ func (t *transfer) prepare() http.Header {
 	return h
 }
 
-// sameFile reports whether a validator from one URL speaks of another: they differ in nothing, or in a query that grants access.
+// sameFile reports whether a validator from one URL is good for another: they are equal, or differ
+// only in a query that grants access.
 func sameFile(final string, u canon.URL) bool {
 	a, _, _ := strings.Cut(final, "?")
 	b, _, _ := strings.Cut(string(u), "?")
 	return a == b
 }
 
-// accept looks at the head of an answer and says whether its body is wanted. It may be called again for the same request.
+// accept looks at the head of an answer and says whether we want its body. It may be called again
+// for the same request.
 func (t *transfer) accept(status int, h http.Header) bool {
 	t.head = t.asked.read(status, h)
 	if t.head.hasBody() {
@@ -175,14 +178,14 @@ func (t *transfer) accept(status int, h http.Header) bool {
 	return t.bad == nil && t.head.hasBody()
 }
 
-// start makes ready for a body: from the beginning, or where the last one ended.
+// start prepares for a body: from the file's beginning, or from where the last one ended.
 func (t *transfer) start() error {
 	a, from := &t.head, t.asked.from
 	if a.meaning == whole {
 		from = 0
 	}
 	if a.meaning == piece && from == 0 && a.validator == "" && a.last+1 != a.length {
-		a.meaning = unranged // pieces of what may be several copies cannot be put together
+		a.meaning = unranged // pieces that may be from different copies cannot be put together
 		return nil
 	}
 	if a.length > t.j.opt.MaxSize && t.j.opt.MaxSize > 0 {
@@ -233,14 +236,14 @@ func (t *transfer) room(n int64) error {
 	return t.j.reserve(t, n)
 }
 
-// nextPiece is how much to ask for when n bytes have taken so long.
+// nextPiece is how much to request next, when n bytes have taken this long.
 func nextPiece(n int64, took time.Duration, o *Options) int64 {
 	fits := float64(n) * float64(o.Span) / float64(max(took, time.Millisecond))
 	return min(max(int64(min(fits, float64(o.Piece))), o.tiny()), o.Piece)
 }
 
-// took judges a body that was read, as far as it came.
-func (t *transfer) took(got fetcher.Download, err error) error {
+// took decides what follows from a body that was read, as far as it came.
+func (t *transfer) took(got visit.Download, err error) error {
 	a := &t.head
 	t.piece = nextPiece(got.Bytes, time.Since(t.began), &t.j.opt)
 	if err != nil || !got.Complete {
@@ -269,7 +272,7 @@ func (t *transfer) took(got fetcher.Download, err error) error {
 	return nil
 }
 
-// follow does what an answer without a body of use asks for.
+// follow does what an answer without a useful body asks for.
 func (t *transfer) follow() error {
 	switch a := &t.head; a.meaning {
 	case complete:
@@ -283,7 +286,7 @@ func (t *transfer) follow() error {
 	case trouble:
 		return &later{a.why}
 	default:
-		if len(t.hops) > 0 && t.p.n > 0 && !t.again { // what a redirect granted may have run out
+		if len(t.hops) > 0 && t.p.n > 0 && !t.again { // what a redirect granted may have expired
 			t.at, t.hops, t.again = t.file.URL, nil, true
 			return nil
 		}
@@ -308,7 +311,7 @@ func (t *transfer) redirect(location string) error {
 	return nil
 }
 
-// announced compares the digests of a whole file with those that a document announced.
+// announced compares the digests of a complete file with those that a document announced.
 func (t *transfer) announced() error {
 	about := &t.file.About
 	if sum := t.p.digest(); about.SHA256 != "" && about.SHA256 != sum {

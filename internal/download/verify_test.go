@@ -14,19 +14,18 @@ func TestSumsOfOddNames(t *testing.T) {
 	t.Parallel()
 	odd := []string{"plain.csv", "two words", " leading", "trailing ", "back\\slash", "new\nline", "car\rriage", "\\", "-", "*star", "über", "\xff"}
 	dir := t.TempDir()
-	b := &book{dir: dir}
+	b := &book{dir: dir, byPath: map[string]resource{}, byURL: map[string]string{}}
 	var args []string
 	for _, name := range odd {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		b.resources = append(b.resources, resource{Path: name, Hash: "sha256:" + sumOf([]byte(name))})
-		args = append(args, "./"+name)
-	}
-	for i := range b.resources {
-		if b.resources[i].Path == "-" {
-			b.resources[i].Path = "./-" // alone it is standard input; no name of ours is
+		at := name
+		if at == "-" {
+			at = "./-" // alone it is standard input; no name of ours is
 		}
+		b.byPath[at] = resource{Path: at, Hash: "sha256:" + sumOf([]byte(name))}
+		args = append(args, "./"+name)
 	}
 	if err := replace(dir, sumsName, b.writeSums); err != nil {
 		t.Fatal(err)
@@ -57,7 +56,6 @@ func TestSumsOfOddNames(t *testing.T) {
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	body := bytesOf(900)
-	s := newSite(t, content(`"1"`, body))
 	for _, c := range []struct {
 		name  string
 		spoil func(t *testing.T, dir string) error
@@ -91,8 +89,9 @@ func TestVerify(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			b.resources[0].Bytes++
-			b.resources = append(b.resources, resource{Path: "c.csv"})
+			r := b.byPath["a.csv"]
+			r.Bytes++
+			b.byPath["a.csv"], b.byPath["c.csv"] = r, resource{Path: "c.csv"}
 			return replace(dir, packageName, b.writePackage)
 		}, "unlisted c.csv, changed a.csv"},
 		{"sums that name what lies elsewhere", func(_ *testing.T, dir string) error {
@@ -105,6 +104,7 @@ func TestVerify(t *testing.T) {
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
+			s := newSite(t, content(`"1"`, body)) // of its own: a site has one visit at a time
 			get(t, options(t, s, dir), datasetOf("http://d.example/a.csv"))
 			if err := c.spoil(t, dir); err != nil {
 				t.Fatal(err)

@@ -11,31 +11,39 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A page of a mirror is glued to the page of the main host: it is an alias of that from then on, no page of its own.
+// A page of a mirror is an alias of the main host's page: another address of it, and no page
+// of its own any more.
 //
-// What is known of a URL are two things, each with the visit that told of it: the page, and whether it is an alias. Of each the
-// newest word counts, and it is an alias if the word that it is one is newer than the page. So messages may come in any order, and
-// again. (Visits of both are numbered by the mirror's shard.)
+// Two things are known of a URL, each with the visit that told it: the page, and whether the URL is
+// an alias. The newest word on each counts. The URL is an alias if the word that says so is newer
+// than the page. So messages may come in any order, and more than once. (The visits of both are
+// numbered by the mirror's shard.)
 //
-// The copy of an alias is kept, for search alone, until the main page was asked for: then it goes, and none is stored any more. Also when
-// there turns out to be no main page, or none that may be kept: its robots.txt and tags are its own to say, not its mirrors'.
+// The copy of an alias is kept, for search only, until the main page was fetched. Then the copy
+// goes, and no other is stored. This holds also when there turns out to be no main page, or none
+// that may be kept: that is for the main host's robots.txt and tags to say, not for its mirrors'.
 //
-// The two may be in different shards, whose stores are told of one another by letters:
+// The alias and its main page may be in different shards, whose stores tell one another by letters:
 //
-//	the alias' store  its record says what it is an alias of, and whether that is known to be decided
-//	the main's store  bucket aliases: key of the main page, NUL, URL of the alias → the newest word on that. They are listed with
-//	                  the page when it is held; the alias' store is told when it is decided, or comes to be
+//	in the alias' store       its record says what it is an alias of, and whether it is known
+//	                          what became of the main page
+//	in the main page's store  bucket aliases: key of the main page, NUL, URL of the alias → the
+//	                          newest word on that. Aliases are listed with the page while it is
+//	                          held. Their stores are told once it is known what became of it
 //
-// When the main page's store is lost, it does not learn again what aliases its pages have until they are glued again.
+// When the main page's store is lost, it learns the aliases of its pages again only when
+// they are merged again.
 
 // bucketAliases is described above.
 var bucketAliases = []byte("aliases")
 
-// maxAliases is how many aliases of a page are read: mirrors cost nothing to whoever wants a page to have many.
+// maxAliases is how many aliases of a page are read: mirrors cost nothing to whoever wants
+// a page to have many.
 const maxAliases = 100
 
-// Alias takes in words on aliases, pages of crawl.KindAlias, in one transaction. Words that are not newer than what is known, or
-// concern neither page of this store, change nothing.
+// Alias takes in pages of crawl.KindAlias, which say what is an alias of what, in one
+// transaction. Words that are not newer than what is known, and words about pages of other
+// stores, change nothing.
 func (s *Store) Alias(words []crawl.Page) error {
 	return s.update(func() string { return fmt.Sprintf("glue %d pages", len(words)) }, func(ch *change) error {
 		for i := range words {
@@ -70,7 +78,7 @@ func (ch *change) alias(w *crawl.Page) error {
 	return nil
 }
 
-// glue notes of which page a URL is an alias now, if of any.
+// glue notes which page a URL is an alias of now, if any.
 func (ch *change) glue(word *crawl.Page) error {
 	w := &write{key: appendKey(nil, word.URL), page: Page{Page: crawl.Page{URL: word.URL}}}
 	if err := ch.read(w); err != nil {
@@ -94,12 +102,12 @@ func (ch *change) glue(word *crawl.Page) error {
 	return ch.letter(Letter{Kind: LetterAlias, URL: word.URL, AliasOf: word.AliasOf, Visit: word.Visit})
 }
 
-// decided reports whether it is known what there is to keep of a page: the page, or nothing.
+// decided reports whether it is known what became of a page: stored, or known not to be.
 func (p *Page) decided() bool {
 	return p.listed() || p.ID != 0 && p.AliasOf == "" && p.Deleted != crawl.ReasonMirror
 }
 
-// standDown drops the copy of an alias, since the page it is an alias of is decided.
+// standDown drops the copy of an alias, because it is known what became of the main page.
 func (ch *change) standDown(u, main canon.URL) error {
 	w := &write{key: appendKey(nil, u), page: Page{Page: crawl.Page{URL: u}}}
 	if err := ch.read(w); err != nil || w.old.AliasOf != main || w.old.mainHeld {
@@ -114,8 +122,8 @@ func (ch *change) standDown(u, main canon.URL) error {
 	return ch.apply([]*write{w})
 }
 
-// followAliases does what follows from a change for others: for the page it is no alias of any more, and for its own aliases when it
-// comes to be decided.
+// followAliases tells others what a change means for them: the page that this one is no alias of
+// any more, and this page's own aliases once it is known what became of it.
 func (ch *change) followAliases(w *write) error {
 	if main := w.old.AliasOf; main != "" && main != w.page.AliasOf {
 		visit := w.page.aliasVisit
@@ -147,7 +155,7 @@ func (ch *change) followAliases(w *write) error {
 	return nil
 }
 
-// mainIsDecided tells an alias' store that it need not stand in for the main page any more.
+// mainIsDecided tells an alias' store that the copy need not stand in for the main page any more.
 func (ch *change) mainIsDecided(alias, main canon.URL) error {
 	if ch.s.mine(alias.Host()) {
 		return ch.standDown(alias, main)
@@ -173,7 +181,8 @@ func (ch *change) list(main, alias canon.URL, visit crawl.VisitID) error {
 	return nil
 }
 
-// unlist notes that a main page does not have an alias any more. The visit that said it had is not believed again.
+// unlist notes that a main page does not have an alias any more. The word of the visit that listed
+// it is not believed again.
 func (ch *change) unlist(main, alias canon.URL, visit crawl.VisitID) error {
 	b, k := ch.tx.Bucket(bucketAliases), aliasKey(main, alias)
 	if was, live := parseListed(b.Get(k)); visit.Compare(was) < 0 || visit == was && !live {
@@ -195,7 +204,7 @@ func readAliases(b *bolt.Bucket, key []byte, limit int) (all []canon.URL, err er
 	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix) && len(all) < limit; k, v = cur.Next() {
 		visit, live := parseListed(v)
 		if visit.IsZero() {
-			return nil, fmt.Errorf("pages: alias %s of %s cannot be read", k[len(prefix):], parseKey(key))
+			return nil, fmt.Errorf("%w: alias %s of %s", errRecord, k[len(prefix):], parseKey(key))
 		}
 		if live {
 			all = append(all, canon.URL(k[len(prefix):]))
@@ -204,7 +213,7 @@ func readAliases(b *bolt.Bucket, key []byte, limit int) (all []canon.URL, err er
 	return all, nil
 }
 
-// aliasKey: no key of a page has a second NUL.
+// aliasKey is unambiguous: the key of a page has one NUL only.
 func aliasKey(main, alias canon.URL) []byte {
 	return append(append(appendKey(nil, main), 0), alias...)
 }
@@ -213,7 +222,7 @@ func appendListed(visit crawl.VisitID, live bool) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint([]byte{bit(live)}, visit.Epoch), visit.N)
 }
 
-// parseListed is the reverse; nothing is the zero visit.
+// parseListed reads an entry of the bucket aliases; an empty one is the zero visit.
 func parseListed(v []byte) (visit crawl.VisitID, live bool) {
 	r := reader{b: v}
 	live = r.byte() != 0

@@ -202,7 +202,8 @@ func TestManyAliases(t *testing.T) {
 	}
 }
 
-// Messages and letters in any order, some twice, in one store and in two: the newest word on a page and on its being an alias count.
+// Messages and letters in any order, some twice, in one store and in two: the newest word on a page
+// and on its being an alias count.
 func TestAliasInAnyOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for round := range 80 {

@@ -17,8 +17,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// corpus returns real pages of 9 to 36 KB below $CURTSY_CORPUS, a folder with .html files (the documentation that
-// comes with a compiler will do); the benchmarks that need them are skipped without it.
+// corpus returns real pages of 9 to 36 KB below $CURTSY_CORPUS, a folder with .html files
+// (the documentation that comes with a compiler will do); the benchmarks that need them are
+// skipped without it.
 func corpus(b *testing.B, limit int) [][]byte {
 	root := os.Getenv("CURTSY_CORPUS")
 	if root == "" {
@@ -82,8 +83,8 @@ func BenchmarkTitle(b *testing.B) {
 	}
 }
 
-// BenchmarkPut stores pages of 18 KB, packed to about 6, in batches of 256 from 64 hosts, as a crawl of many hosts
-// brings them; 1 op is a page.
+// BenchmarkPut stores pages of 18 KB, packed to about 6, in batches of 256 from 64 hosts, as a
+// crawl of many hosts brings them; 1 op is a page.
 func BenchmarkPut(b *testing.B) {
 	for _, hosts := range []int{1, 64, 2000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) { benchPut(b, hosts, 256, false) })

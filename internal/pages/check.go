@@ -10,8 +10,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Check walks the whole file and returns every way in which its buckets contradict one another, joined: for tests and
-// for whoever suspects a disk. It reads all keys, so it takes a while on a large store.
+// Check walks the whole file and returns every way in which its buckets contradict one
+// another, joined: for tests and for whoever suspects a disk. It reads all keys, so it takes
+// a while on a large store.
 func (s *Store) Check() error {
 	var wrong []error
 	report := func(format string, args ...any) {
@@ -19,7 +20,7 @@ func (s *Store) Check() error {
 			wrong = append(wrong, fmt.Errorf(format, args...))
 		}
 	}
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.view(func(tx *bolt.Tx) error {
 		for err := range tx.Check() {
 			report("bbolt: %w", err)
 		}
@@ -118,7 +119,8 @@ func (s *Store) Check() error {
 	return errors.Join(wrong...)
 }
 
-// digestsKnown returns all entries of the index by digest, and complains of a run that is not sorted.
+// digestsKnown returns all entries of the index by digest, and complains of a run
+// that is not sorted.
 func (s *Store) digestsKnown(tx *bolt.Tx) (map[string]bool, error) {
 	if err := s.digests.load(tx); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// bucketClaims holds what in a page tells of datasets: page key → Page.Claims. It lives as long as the copy of the page: replaced
-// with it, gone with it.
+// bucketClaims holds what in a page tells of datasets: page key → Page.Claims. It lives as long as
+// the copy of the page: replaced with it, gone with it.
 var bucketClaims = []byte("claims")
 
 func applyClaims(claims *bolt.Bucket, w *write) error {
@@ -23,8 +23,9 @@ func applyClaims(claims *bolt.Bucket, w *write) error {
 	return nil
 }
 
-// EachClaimed calls fn for every page that tells of datasets, stand-ins included, in order of keys: with its Claims, and its Body
-// where they are empty. No transaction is open while fn runs. An error of fn ends the walk and is returned.
+// EachClaimed calls fn for every page that tells of datasets, copies of aliases included, in order
+// of keys. The page has its Claims, and its Body where Claims is empty. No transaction is open
+// while fn runs. An error of fn ends the walk and is returned.
 func (s *Store) EachClaimed(fn func(Page) error) error {
 	for after := []byte(nil); ; {
 		chunk, last, err := s.claimed(after)
@@ -45,7 +46,7 @@ func (s *Store) EachClaimed(fn func(Page) error) error {
 
 // claimed reads some of the pages whose keys come after `after`; last is nil at the end.
 func (s *Store) claimed(after []byte) (chunk []Page, last []byte, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		claims, meta, bodies := tx.Bucket(bucketClaims), tx.Bucket(bucketMeta), tx.Bucket(bucketBodies)
 		if claims == nil { // of format 1
 			return nil
@@ -64,7 +65,7 @@ func (s *Store) claimed(after []byte) (chunk []Page, last []byte, err error) {
 				return err
 			}
 			if p.Deleted != "" || !p.claimed {
-				return fmt.Errorf("pages: claims of %s, which has none", p.URL)
+				return fmt.Errorf("%w: claims of %s, which has none", errRecord, p.URL)
 			}
 			if p.Claims = bytes.Clone(v); len(v) == 0 {
 				p.Claims, p.Body = []byte{}, bytes.Clone(bodies.Get(be64(p.ID)))

@@ -11,13 +11,14 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Copy writes the whole file, as it was at one moment, to w. Writers may go on meanwhile, but the file then grows by what they
-// replace.
+// Copy writes the whole file, as it was at one moment, to w. Writers may go on meanwhile, but the
+// file then grows by what they replace.
 func (s *Store) Copy(w io.Writer) error {
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.view(func(tx *bolt.Tx) error {
 		_, err := tx.WriteTo(w)
 		return err
 	})
@@ -27,7 +28,8 @@ func (s *Store) Copy(w io.Writer) error {
 	return nil
 }
 
-// Create makes an empty page store at path, in the place of what is there, and returns its identity once it is on disk.
+// Create makes an empty page store at path, in the place of what is there, and returns its identity
+// once it is on disk.
 func Create(path string) (identity string, err error) {
 	if err := Remove(path); err != nil {
 		return "", err
@@ -42,9 +44,9 @@ func Create(path string) (identity string, err error) {
 	return s.Identity(), nil
 }
 
-// Restore makes a page store at path, in the place of what is there, from a Copy that fill writes. The store gets an identity of
-// its own: from now on it and the one that was copied are two. When Restore returns they are on disk; after an error nothing is
-// left at path.
+// Restore makes a page store at path from a Copy that fill writes, and replaces what is there. The
+// store gets an identity of its own, since from now on it differs from the one that was copied.
+// When Restore returns, both file and identity are on disk; after an error nothing is left at path.
 func Restore(path string, fill func(io.Writer) error) (identity string, st Stats, err error) {
 	defer func() {
 		if err != nil {
@@ -73,7 +75,7 @@ func fillFile(path string, fill func(io.Writer) error) error {
 	if err := Remove(path); err != nil {
 		return err
 	}
-	f, err := os.Create(path)
+	f, err := disk.OpenRegular(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -90,13 +92,14 @@ func fillFile(path string, fill func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// checkSize refuses a file that ends before all its pages: opened for writing it would be made as long as it should be.
+// checkSize refuses a file that ends before its last page. Opened for writing, it would silently be
+// made as long as it should be.
 func checkSize(path string) error {
 	s, err := OpenReadOnly(path)
 	if err != nil {
 		return err
 	}
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		if have := s.Stats().FileBytes; have < tx.Size() {
 			return fmt.Errorf("%d bytes of %d: %w", have, tx.Size(), ErrFormat)
 		}
@@ -107,14 +110,15 @@ func checkSize(path string) error {
 
 // renew gives the store a new identity.
 func (s *Store) renew() error {
-	err := s.db.Update(func(tx *bolt.Tx) error { return identify(tx.Bucket(bucketAbout)) })
+	err := s.write(func(tx *bolt.Tx) error { return identify(tx.Bucket(bucketAbout)) })
 	if err != nil {
 		return err
 	}
-	return s.db.View(s.load)
+	return s.view(s.load)
 }
 
-// Rename gives the store at path another name in the same directory, in the place of what is there. Nobody may have either open.
+// Rename gives the store at path another name in the same directory, in the place of what is there.
+// Nobody may have either open.
 func Rename(path, to string) error {
 	if err := os.Rename(path, to); err != nil {
 		return fmt.Errorf("rename page store: %w", err)
@@ -122,7 +126,8 @@ func Rename(path, to string) error {
 	return syncDir(to)
 }
 
-// Remove deletes the page store at path, which nobody may have open. That there is none is no error.
+// Remove deletes the page store at path, which nobody may have open. It is no
+// error if there is none.
 func Remove(path string) error {
 	for _, name := range []string{path + ".owner", path} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {

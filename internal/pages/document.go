@@ -2,15 +2,14 @@ package pages
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
 )
 
-// unseen reports elements whose text a reader does not see. A crawler without scripts might show noscript; what stands
-// there is mostly "please enable JavaScript".
+// unseen reports elements whose text a reader does not see. A crawler without scripts might show
+// noscript; what stands there is mostly "please enable JavaScript".
 func unseen(name string) bool {
 	switch name {
 	case "script", "style", "noscript", "template", "iframe", "textarea", "noembed", "noframes", "head":
@@ -19,84 +18,62 @@ func unseen(name string) bool {
 	return false
 }
 
-// closedRaw finds elements that are complete in XHTML and, read as HTML, would swallow what follows them.
-var closedRaw = regexp.MustCompile(`(?i)<(script|style|title|textarea|iframe)(\s[^<>]*)?/>`)
+// maxHeads bounds the text of all headings together. It is never reached unless headings
+// lie in one another.
+const maxHeads = 256 << 10
 
-// document reads a page through its tree, as goquery builds it. It reports false for what the parser refuses (elements
-// nested hundreds deep): then nothing was read.
+// heading is where an h1, h2 or h3 lies in the text of a page.
+type heading struct {
+	level    byte
+	from, to int
+}
+
+// document reads a page through the tree that goquery builds of it. It returns false when no
+// tree is built, because the page is too large for one or its elements are nested hundreds
+// deep. Then nothing was read.
 func (x *Extractor) document(body []byte, xml bool) bool {
-	if xml {
-		body = closedRaw.ReplaceAll(body, []byte("<$1$2></$1>"))
+	page, ok := x.reduce(body, xml)
+	if !ok {
+		return false
 	}
-	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(body))
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
 	if err != nil {
 		return false
 	}
-	root := doc.Find("html").First()
-	x.lang = primaryLang([]byte(root.AttrOr("lang", root.AttrOr("xml:lang", ""))))
-	// One selection for all that is wanted by name: each is a walk over the whole tree.
-	doc.Find("title, h1, h2, h3").Each(func(_ int, s *goquery.Selection) {
-		n := s.Nodes[0]
-		if n.Data == "title" {
-			if n.Namespace == "" && len(x.title) == 0 { // a drawing has titles of its own
-				x.title = fold(x.title, []byte(s.Text()))
-			}
-			return
+	doc.Find("title").EachWithBreak(func(_ int, s *goquery.Selection) bool {
+		// a drawing has titles of its own
+		if n := s.Nodes[0]; n.Namespace == "" && n.FirstChild != nil {
+			x.title = fold(x.title, []byte(n.FirstChild.Data))
 		}
-		if hidden(n) {
-			return
+		return len(x.title) == 0
+	})
+	for _, n := range doc.Nodes {
+		x.visible(n)
+	}
+	for _, h := range x.headings {
+		if h.from >= h.to {
+			continue
 		}
-		x.scratch = fold(x.scratch[:0], textOf(n))
+		x.scratch = fold(x.scratch[:0], x.body[h.from:h.to])
 		if len(x.scratch) == 0 {
-			return
+			continue
 		}
-		if n.Data == "h1" && len(x.h1) == 0 {
+		if h.level == '1' && len(x.h1) == 0 {
 			x.h1 = append(x.h1, x.scratch...)
+		}
+		if len(x.heads)+len(x.scratch) > maxHeads {
+			break
 		}
 		if len(x.heads) > 0 {
 			x.heads = append(x.heads, '\n')
 		}
 		x.heads = append(x.heads, x.scratch...)
-	})
-	for _, n := range doc.Nodes {
-		x.visible(n)
 	}
 	return true
 }
 
-// hidden reports whether a node lies in something a reader does not see.
-func hidden(n *html.Node) bool {
-	for p := n.Parent; p != nil; p = p.Parent {
-		if p.Type == html.ElementNode && unseen(p.Data) {
-			return true
-		}
-	}
-	return false
-}
-
-// textOf is the text below a node, with a blank where a block or a line ends.
-func textOf(n *html.Node) []byte {
-	var b bytes.Buffer
-	var walk func(*html.Node)
-	walk = func(n *html.Node) {
-		if n.Type == html.TextNode {
-			b.WriteString(n.Data)
-		}
-		if n.Type == html.ElementNode && unseen(n.Data) {
-			return
-		}
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			walk(c)
-		}
-		if n.Type == html.ElementNode && (n.Data == "br" || isBlock([]byte(n.Data))) {
-			b.WriteByte(' ')
-		}
-	}
-	walk(n)
-	return b.Bytes()
-}
-
-// visible appends the text below a node to the body, one line to a block. The parser bounds how deep a tree is.
+// visible appends the text below a node to the body, one line to a block. The parser bounds
+// how deep a tree is.
 func (x *Extractor) visible(n *html.Node) {
 	switch n.Type {
 	case html.TextNode:
@@ -114,6 +91,8 @@ func (x *Extractor) visible(n *html.Node) {
 			return
 		case "h1", "h2", "h3":
 			x.breakLine()
+			x.headings = append(x.headings, heading{n.Data[1], len(x.body), 0})
+			defer func(i int) { x.headings[i].to = len(x.body) }(len(x.headings) - 1)
 		default:
 			x.separate([]byte(n.Data))
 		}

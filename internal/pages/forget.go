@@ -10,13 +10,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// bucketForgotten holds how far each entry of crawl.Spec.Forgotten is carried out: entry → the key to go on after, or forgotDone.
+// bucketForgotten holds how far each entry of crawl.Spec.Forgotten has been carried out: entry →
+// the key to go on after, or forgotDone.
 var bucketForgotten = []byte("forgotten")
 
 // forgotDone is no key: those begin with a host.
 var forgotDone = []byte{0}
 
-// forgotRange begins the keys of all pages under an entry: a host, or a URL and all that begin with it.
+// forgotRange begins the keys of all pages under an entry: a host, or a URL and all
+// that begin with it.
 func forgotRange(entry string) []byte {
 	if !strings.Contains(entry, "://") {
 		return hostPrefix(canon.Host(entry))
@@ -24,12 +26,14 @@ func forgotRange(entry string) []byte {
 	return appendKey(nil, canon.URL(entry))
 }
 
-// Forget removes the copies of pages under entries of crawl.Spec.Forgotten, looking at no more than limit records in one transaction
-// that also notes how far it is: more says that there is something left to do, n how many went. Aliases are ones no more.
-// An entry done once is done until Remember. What comes later is the caller's to turn away.
+// Forget removes the copies of pages under entries of crawl.Spec.Forgotten. It looks at no
+// more than limit records, in one transaction that also notes how far it has come. n is how
+// many copies it removed; more says that there is something left to do. Aliases stop being
+// aliases. An entry that is done stays done until Remember. Pages that arrive later must be
+// turned away by the caller.
 func (s *Store) Forget(entries []string, limit int) (n int, more bool, err error) {
 	var open []string
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		for _, e := range entries {
 			if !bytes.Equal(tx.Bucket(bucketForgotten).Get([]byte(e)), forgotDone) {
 				open = append(open, e)
@@ -48,7 +52,7 @@ func (s *Store) Forget(entries []string, limit int) (n int, more bool, err error
 			}
 			n += gone
 			if limit -= seen + 1; limit <= 0 {
-				more = true // or nothing, which the next call finds out
+				more = true // maybe nothing is left; the next call finds that out
 				break
 			}
 		}
@@ -105,10 +109,10 @@ func (ch *change) forget(entry string, limit int) (gone, seen int, err error) {
 	return gone, seen, progress.Put([]byte(entry), last)
 }
 
-// Remember makes entries that are not forgotten any more ones that can be forgotten again.
+// Remember makes entries that are no longer forgotten ready to be forgotten again.
 func (s *Store) Remember(forgotten func(entry string) bool) error {
 	var all [][]byte
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.view(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketForgotten).ForEach(func(k, _ []byte) error {
 			if !forgotten(string(k)) {
 				all = append(all, bytes.Clone(k))

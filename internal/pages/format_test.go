@@ -12,9 +12,12 @@ import (
 )
 
 // format1 is a store as the version before wrote it: three pages, a tombstone, a file, a mark.
-func format1(t *testing.T) string {
+func format1(t *testing.T) string { return unpacked(t, "testdata/format1.db.gz") }
+
+// unpacked is a store in a folder of the test's.
+func unpacked(t *testing.T, packed string) string {
 	t.Helper()
-	f, err := os.Open("testdata/format1.db.gz")
+	f, err := os.Open(packed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// appendKey appends the key of a URL: host, NUL, 'h' or 's' for the scheme, the port when it is written, then path and
-// query. Pages of a host stand together, those of its origins within it; the key is the URL in another order, and
-// parseKey turns it back.
+// appendKey appends the key of a URL: host, NUL, 'h' or 's' for the scheme, the port when it is
+// written, then path and query. Pages of a host stand together, those of its origins within it; the
+// key is the URL in another order, and parseKey turns it back.
 func appendKey(dst []byte, u canon.URL) []byte {
 	dst = append(dst, u.Host()...)
 	dst = append(dst, 0)

@@ -10,8 +10,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// bucketOutbox holds letters to others, written in the transaction of what they tell: number → letter. Whoever has the store sends
-// them and says so; one sent twice changes nothing.
+// bucketOutbox holds letters to others: number → letter. A letter is written in the transaction of
+// what it tells. The process that has the store sends it and then reports it as sent. Sending one
+// twice changes nothing.
 var bucketOutbox = []byte("outbox")
 
 // LetterKind says what a letter is.
@@ -19,13 +20,18 @@ type LetterKind byte
 
 // The kinds.
 const (
-	// LetterAlias is for the store of another shard: URL is an alias of AliasOf, or is none any more (Gone), and that is the main
-	// page's to know; or it is known what there is of the main page (Held), and that is the alias'.
+	// LetterAlias is for the store of another shard. To the main page's store it says that URL is
+	// an alias of AliasOf, or is none any more (Gone). To the alias' store it says that it is known
+	// what became of the main page (Held).
 	LetterAlias LetterKind = 'a'
-	// LetterMissing is for the frontier: URL was said to be as before, and no copy of it is held.
+	// LetterMissing is for the frontier: URL was reported as unchanged, but no copy of it is held.
 	LetterMissing LetterKind = 'm'
-	// LetterRemoved is for the frontier: the page was held until its unavailable_after came.
+	// LetterRemoved is for the frontier: the page was removed because its unavailable_after came,
+	// perhaps while it was on its way here.
 	LetterRemoved LetterKind = 'r'
+	// LetterUnreadable is for the frontier: the page is not held, because reading
+	// it ended the process.
+	LetterUnreadable LetterKind = 'u'
 )
 
 // Letter is something others must be told.
@@ -52,7 +58,7 @@ func (ch *change) letter(l Letter) error {
 
 // Outbox returns the first letters that are not sent, at most n.
 func (s *Store) Outbox(n int) (all []Letter, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketOutbox)
 		if b == nil { // of format 1
 			return nil
@@ -66,7 +72,7 @@ func (s *Store) Outbox(n int) (all []Letter, err error) {
 			l.Visit.Epoch, l.Visit.N = r.uvarint(), r.uvarint()
 			l.URL, l.AliasOf = canon.URL(r.string()), canon.URL(r.string())
 			if r.bad {
-				return fmt.Errorf("pages: letter %d cannot be read", l.Seq)
+				return fmt.Errorf("%w: letter %d", errRecord, l.Seq)
 			}
 			all = append(all, l)
 		}

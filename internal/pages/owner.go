@@ -4,33 +4,35 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
+	"path/filepath"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// The lock on the file decides who owns it; the owner note beside it only tells people who that is. A process that was
-// killed leaves its note behind, harmlessly: it is read only when the lock is held, and whoever takes the lock for
-// writing replaces it.
+// The lock on the file decides who owns it; the owner note beside it only tells people who that is.
+// A process that was killed leaves its note behind, harmlessly: it is read only when the lock is
+// held, and whoever takes the lock for writing replaces it.
 
 // note is the content of `<file>.owner`.
 type note struct {
 	PID     int       `json:"pid"`
 	Machine string    `json:"machine"`
-	Command string    `json:"command"`
+	Command string    `json:"command"` // its name: arguments may hold passwords
 	Since   time.Time `json:"since"`
 }
 
-// writeOwner leaves a note beside path and returns the note's path, "" when it could not be written: that is no
-// reason not to work.
+// writeOwner leaves a note beside path and returns the note's path, "" when it could not be
+// written: that is no reason not to work.
 func writeOwner(path string) string {
 	machine, _ := os.Hostname()
-	b, err := json.Marshal(note{PID: os.Getpid(), Machine: machine, Command: strings.Join(os.Args, " "),
+	b, err := json.Marshal(note{PID: os.Getpid(), Machine: machine, Command: filepath.Base(os.Args[0]),
 		Since: time.Now().UTC().Truncate(time.Second)})
 	if err != nil {
 		return ""
 	}
 	name := path + ".owner"
-	if err := os.WriteFile(name, append(b, '\n'), 0o644); err != nil {
+	if err := disk.Replace(name, append(b, '\n')); err != nil {
 		return ""
 	}
 	return name
@@ -39,7 +41,7 @@ func writeOwner(path string) string {
 // readOwner says, for people, who holds path.
 func readOwner(path string) string {
 	var n note
-	b, err := os.ReadFile(path + ".owner")
+	b, err := disk.ReadRegular(path + ".owner")
 	if err != nil || json.Unmarshal(b, &n) != nil {
 		return "a command that reads it; try again when it is done"
 	}

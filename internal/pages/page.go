@@ -14,31 +14,43 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxDecoded bounds what unpacking a body may allocate. The fetcher stops at 10 MiB; this leaves room for a larger limit.
+// maxDecoded bounds what unpacking a body may allocate. The fetcher stops at 10 MiB; this leaves
+// room for a larger limit.
 const maxDecoded = 64 << 20
 
 // ErrBody is returned for a body that cannot be unpacked.
 var ErrBody = errors.New("pages: stored body cannot be unpacked")
 
-// Page is a page as the store keeps it: what the fetcher handed over, and what the indexer read in it. From a listing
-// it comes without Body. Deleted is set only on what Changes returns for a URL that is no longer held. AliasOf is set while a
-// mirror's page stands in for the page it is another address of; see alias.go.
+// Page is a page as the store keeps it: what the fetcher handed over, and what the indexer read in
+// it. From a listing it comes without Body. Deleted is set only on what Changes returns for a URL
+// that is no longer held. AliasOf is set while a mirror's page stands in for the page it is another
+// address of; see alias.go.
 type Page struct {
 	crawl.Page
-	Title  string // <title>, else the first h1; UTF-8, whitespace folded
-	Lang   string // what <html lang> says, lower case, without region; may be empty
-	ID     uint64 // number of the page in this store: the same as long as the URL is known, deletions included
+	Title string // <title>, else the first h1; UTF-8, whitespace folded
+	Lang  string // what <html lang> says, lower case, without region; may be empty
+	// number of the page in this store: the same as long as the URL is known, deletions included
+	ID     uint64
 	Seq    uint64 // its latest number in the change journal
 	Packed int    // bytes of Body as stored
+	// Since is when the body was first fetched as it is, by its digest: fetching the same again
+	// leaves it alone. The zero time means not known: since before it was noted. Put sets it.
+	Since time.Time
 
-	// Claims, for Put, are what in the body tells of datasets, packed by whoever reads them; nil: nothing does. Empty: all of it.
+	// Claims, for Put, is what in the body tells of datasets, packed by its reader. nil: nothing
+	// does. Empty: all of the body does.
 	Claims []byte
-	// Aliases are the addresses that mirrors have this page under, maxAliases at most.
+	// Late, for Put: the page's unavailable_after came while it was on its way here. It is not
+	// kept, and the frontier is told.
+	Late bool
+	// Aliases are the addresses that this page has on mirrors, maxAliases at most.
 	Aliases []canon.URL
 
-	claimed    bool          // there are Claims
-	aliasVisit crawl.VisitID // of the newest word on whether this is an alias, when that is newer than Visit
-	mainHeld   bool          // with AliasOf: that page is stored, or known not to be, so this one is not
+	claimed bool // there are Claims
+	// the visit of the newest word on whether this is an alias, if that is newer than Visit
+	aliasVisit crawl.VisitID
+	// with AliasOf: it is known what became of the main page, so this copy is not kept
+	mainHeld bool
 }
 
 // listed reports whether it is a page of its own, neither gone nor another's alias.
@@ -69,8 +81,8 @@ func (p *Page) Info() crawl.PageInfo {
 	return info
 }
 
-// Unpack returns the body content-decoded, in the page's own charset. The result may be Body itself; dst is used when
-// it is large enough. The error wraps ErrBody.
+// Unpack returns the body content-decoded, in the page's own charset. The result may be Body
+// itself; dst is used when it is large enough. The error wraps ErrBody.
 func (p *Page) Unpack(dst []byte) ([]byte, error) { return Unpack(dst, p.Encoding, p.Body) }
 
 // Unpack undoes an encoding. The result may be body itself, or use the room of dst.
@@ -95,15 +107,17 @@ func Unpack(dst []byte, enc crawl.Encoding, body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("%w: encoding %d is unknown to this version", ErrBody, enc)
 }
 
-// sameContent reports whether q says what p says: then only dates differ and nobody who follows the journal need look.
+// sameContent reports whether q says what p says. Then only dates differ, and readers of the
+// journal need not look.
 func (p *Page) sameContent(q *Page) bool {
 	return p.SHA256 == q.SHA256 && p.Size == q.Size && p.Directives == q.Directives && p.ContentType == q.ContentType &&
 		p.Charset == q.Charset && p.UnavailableAfter.Equal(q.UnavailableAfter) && p.Truncated == q.Truncated &&
 		p.Title == q.Title && p.Lang == q.Lang && p.Canonical == q.Canonical && p.Kind == q.Kind
 }
 
-// A record begins with its kind. Integers are varints, strings and the digest carry no padding: a record is about
-// 150 bytes and is read by walking it once. What format 2 added stands at the end: a record without it is of format 1.
+// A record begins with its kind. Integers are varints; strings and the digest carry no padding. A
+// record is about 150 bytes and is read in one walk. What format 2 added stands at the end: a
+// record without it is of format 1. After that stands Since, if it is known.
 const (
 	kindPage      = 'P'
 	kindTombstone = 'T'
@@ -119,7 +133,8 @@ const (
 	flagMainHeld = 2
 )
 
-// appendRecord encodes p. A tombstone keeps the visit, the date and the reason, nothing of the page.
+// appendRecord encodes p. A tombstone keeps the visit, the date and the reason,
+// nothing of the page.
 func appendRecord(dst []byte, p *Page) []byte {
 	kind := byte(kindPage)
 	if p.Deleted != "" {
@@ -145,7 +160,11 @@ func appendRecord(dst []byte, p *Page) []byte {
 	dst = append(dst, byte(p.MetaDirectives))
 	dst = binary.AppendVarint(dst, millis(p.MetaUnavailableAfter))
 	dst = appendString(dst, string(p.Canonical))
-	return appendAlias(dst, p)
+	dst = appendAlias(dst, p)
+	if p.Since.IsZero() {
+		return dst // as in records from before Since was noted
+	}
+	return binary.AppendVarint(dst, millis(p.Since))
 }
 
 // appendAlias encodes the newest word on whether a page is an alias.
@@ -166,7 +185,8 @@ func (r *reader) alias(p *Page) {
 	}
 }
 
-// parseRecord is the reverse. It copies what it keeps, so b may lie in the mapped file.
+// parseRecord reads what appendRecord wrote. It copies what it keeps, so b may lie
+// in the mapped file.
 func parseRecord(u canon.URL, b []byte) (Page, error) {
 	r := reader{b: b}
 	p := Page{}
@@ -193,23 +213,27 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 		p.ContentType, p.Charset, p.FoundOn = r.string(), r.string(), canon.URL(r.string())
 		p.ETag, p.LastModified, p.Title, p.Lang = r.string(), r.string(), r.string(), r.string()
 		if len(r.b) == 0 && !r.bad {
-			// Which of its directives the header said is not known: no header takes any back.
+			// Which directives came from the header is not known, so no later
+			// header takes any back.
 			p.MetaDirectives, p.MetaUnavailableAfter = p.Directives, p.UnavailableAfter
 			break
 		}
 		p.MetaDirectives, p.MetaUnavailableAfter = crawl.DirectiveBits(r.byte()), fromMillis(r.varint())
 		p.Canonical = canon.URL(r.string())
 		r.alias(&p)
+		if len(r.b) > 0 {
+			p.Since = fromMillis(r.varint())
+		}
 	default:
 		r.bad = true
 	}
 	if r.bad {
-		return Page{}, fmt.Errorf("pages: record of %s cannot be read", u)
+		return Page{}, fmt.Errorf("%w: record of %s", errRecord, u)
 	}
 	return p, nil
 }
 
-// reader walks a record; past a mistake it returns zero values and stays bad.
+// reader walks a record. After a mistake it returns zero values and bad stays true.
 type reader struct {
 	b   []byte
 	bad bool
@@ -273,7 +297,7 @@ func bit(b bool) byte {
 	return 0
 }
 
-// millis is 0 for the zero time, which no page was fetched at.
+// millis is 0 for the zero time; no page was fetched then.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +76,7 @@ func TestPutGet(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("Get = %v, %v", ok, err)
 	}
-	want.ID, want.Seq, want.Packed = 1, 1, len(want.Body)
+	want.ID, want.Seq, want.Packed, want.Since = 1, 1, len(want.Body), want.FetchedAt
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Get\n got %+v\nwant %+v", got, want)
 	}
@@ -148,7 +150,8 @@ func TestUnchangedKeepsJournal(t *testing.T) {
 	}
 }
 
-// A deletion is remembered with its visit: an older copy that arrives late stays out, a newer one comes back.
+// A deletion is remembered with its visit: an older copy that arrives late stays out, a
+// newer one comes back.
 func TestTombstones(t *testing.T) {
 	s := openTemp(t)
 	const u = "https://example.org/secret"
@@ -271,8 +274,8 @@ func TestByDigest(t *testing.T) {
 	}
 }
 
-// Runs are written, passed over where pages have changed, and written anew when most of them lead nowhere; a digest finds
-// its pages all the while, and after reopening.
+// Runs are written, passed over where pages have changed, and written anew when most of them lead
+// nowhere; a digest finds its pages all the while, and after reopening.
 func TestDigestRuns(t *testing.T) {
 	s := openTemp(t)
 	s.digests.run = 50
@@ -309,6 +312,23 @@ func TestDigestRuns(t *testing.T) {
 	}
 }
 
+// Sorting a run costs no memory beside the run, however long it is.
+func TestDigestRunSortedInPlace(t *testing.T) {
+	var arrived []byte
+	for i := range uint64(100_000) {
+		arrived = appendEntry(arrived, sha256.Sum256(be64(i%70_000)), i)
+	}
+	run := make([]byte, len(arrived))
+	if n := testing.AllocsPerRun(3, func() { copy(run, arrived); sort.Sort(entriesInOrder(run)) }); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+	want := slices.Collect(slices.Chunk(arrived, digestEntry))
+	slices.SortFunc(want, bytes.Compare)
+	if !bytes.Equal(run, slices.Concat(want...)) {
+		t.Error("not the same entries in order")
+	}
+}
+
 // sortedLive keeps the entries that lead somewhere: what load makes has no others.
 func sortedLive(s *Store, entries []byte) (live []byte) {
 	s.db.View(func(tx *bolt.Tx) error {
@@ -337,8 +357,8 @@ func changes(t testing.TB, s *Store, after uint64) (all []Page) {
 	}
 }
 
-// A follower that reads the journal in pieces while pages come and go ends with what the store holds, and so does the
-// model: the newest visit of each URL.
+// A follower that reads the journal in pieces while pages come and go ends with what the store
+// holds, and so does the model: the newest visit of each URL.
 func TestRandomAgainstModel(t *testing.T) {
 	s := openTemp(t)
 	rng := rand.New(rand.NewPCG(1, 2))

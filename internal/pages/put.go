@@ -11,6 +11,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // Result counts what Put did with a batch; the fields add up to its length.
@@ -18,8 +19,9 @@ type Result struct {
 	Stored    int // new, or with new content
 	Unchanged int // held already, with the same content
 	Deleted   int // forgotten, or noted as not to be kept
-	Late      int // not newer than what is known: a replay, an overtaken page, the older of two in the batch
-	Missing   int // said to be as before, while no copy is held: there is a letter about each
+	// not newer than what is known: a replay, an overtaken page, the older of two in the batch
+	Late    int
+	Missing int // reported as unchanged, but no copy is held: a letter is written about each
 }
 
 // write is one page on its way into the file.
@@ -47,7 +49,7 @@ func (s *Store) update(what func() string, do func(*change) error) error {
 	before := s.counters.Load()
 	ch := change{s: s, c: *before}
 	var recent []byte
-	err := s.db.Update(func(tx *bolt.Tx) error {
+	err := s.write(func(tx *bolt.Tx) error {
 		if err := s.digests.load(tx); err != nil {
 			return err
 		}
@@ -76,11 +78,13 @@ func (s *Store) update(what func() string, do func(*change) error) error {
 	return nil
 }
 
-// Put stores a batch in one transaction with one fsync: when it returns nil, the batch is on disk. Of several copies of
-// a URL, here and in the file, the newest visit counts; putting a batch again changes nothing. A page with Deleted or
-// the NoIndex directive removes the copy held and is remembered as a tombstone. One that is Renewed keeps the copy held, with its
-// new date, and takes over the header's directives if there are any. Bodies are not copied: the caller
-// leaves them alone until Put returns. On an error nothing of the batch is stored and all that was held is held still.
+// Put stores a batch in one transaction with one fsync: when it returns nil, the batch is on
+// disk. Of several copies of a URL, in the batch and in the file, the newest visit counts;
+// putting a batch again changes nothing. A page that is Deleted or has the NoIndex directive
+// removes the copy held and leaves a tombstone. A page that is Renewed keeps the copy held, with
+// its new date, and takes over the header's directives if there are any. Bodies are not copied:
+// the caller must not change them until Put returns. On an error nothing of the batch is stored,
+// and the file is as before.
 func (s *Store) Put(batch []Page) (Result, error) {
 	var res Result
 	if len(batch) == 0 {
@@ -92,7 +96,7 @@ func (s *Store) Put(batch []Page) (Result, error) {
 		if err := ch.put(writes, &res); err != nil {
 			return err
 		}
-		for i := range renewals { // each says something of what was before it
+		for i := range renewals { // each builds on the state before it
 			if err := ch.put(renewals[i:i+1], &res); err != nil {
 				return err
 			}
@@ -105,8 +109,8 @@ func (s *Store) Put(batch []Page) (Result, error) {
 	return res, nil
 }
 
-// arrange sorts a batch by key, since neighbouring keys share a leaf, and keeps the newest of each URL. Renewals stand apart, oldest
-// first.
+// arrange sorts a batch by key, since neighbouring keys share a leaf, and keeps the newest of each
+// URL. Renewals stand apart, oldest first.
 func arrange(batch []Page) (writes, renewals []write) {
 	writes = make([]write, 0, len(batch))
 	keys := make([]byte, 0, 96*len(batch))
@@ -138,8 +142,8 @@ func (ch *change) put(writes []write, res *Result) error {
 	return ch.apply(live)
 }
 
-// weigh compares each write with what is known of its URL and returns those that change something, with the numbers
-// they get.
+// weigh compares each write with what is known of its URL. It returns the writes that change
+// something, with their numbers.
 func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
 	live := make([]*write, 0, len(writes))
 	for i := range writes {
@@ -167,6 +171,9 @@ func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
 			ch.c.LastID++
 			p.ID = ch.c.LastID
 		}
+		if p.Since = p.FetchedAt; w.had && p.SHA256 == w.old.SHA256 {
+			p.Since = w.old.Since
+		}
 		p.AliasOf, p.aliasVisit, p.mainHeld = "", crawl.VisitID{}, false
 		if w.old.aliasVisit.Compare(p.Visit) > 0 {
 			p.AliasOf, p.aliasVisit, p.mainHeld = w.old.AliasOf, w.old.aliasVisit, w.old.mainHeld
@@ -182,10 +189,13 @@ func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
 		case p.Deleted != "":
 			res.Deleted++
 			ch.drop(w)
+			if err := ch.tellGone(w); err != nil {
+				return nil, err
+			}
 		case w.had && p.sameContent(&w.old):
 			res.Unchanged++
 			p.Encoding, p.Packed, p.claimed = w.old.Encoding, w.old.Packed, w.old.claimed || p.Claims != nil
-		case p.Renewed: // the body is what it was, and may be shown otherwise
+		case p.Renewed: // the body is the same; how it may be shown can have changed
 			res.Stored++
 			ch.c.LastSeq++
 			p.Seq = ch.c.LastSeq
@@ -199,6 +209,40 @@ func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
 	return live, nil
 }
 
+// tellGone writes to the frontier about a page that it takes for stored, since the fetcher could
+// not know otherwise. Renewed pages are handled elsewhere.
+func (ch *change) tellGone(w *write) error {
+	p := &w.page
+	switch {
+	case p.Deleted == crawl.ReasonUnreadable:
+		return ch.letter(Letter{Kind: LetterUnreadable, URL: p.URL, Visit: p.Visit})
+	case p.Late:
+		return ch.letter(Letter{Kind: LetterRemoved, URL: p.URL, Visit: p.Visit})
+	}
+	return nil
+}
+
+// SetAside removes the copy of a page that could not be read, if the copy is from that visit or an
+// older one, and writes to the frontier. It reports whether there was a copy.
+func (s *Store) SetAside(u canon.URL, visit crawl.VisitID) (bool, error) {
+	removed := false
+	err := s.update(func() string { return "set aside " + string(u) }, func(ch *change) error {
+		w := &write{key: appendKey(nil, u), page: Page{Page: crawl.Page{URL: u}}}
+		if err := ch.read(w); err != nil || !w.had || w.old.Visit.Compare(visit) > 0 {
+			return err
+		}
+		removed = true
+		w.page = w.old
+		w.page.Deleted = crawl.ReasonUnreadable
+		ch.drop(w)
+		if err := ch.letter(Letter{Kind: LetterUnreadable, URL: u, Visit: w.old.Visit}); err != nil {
+			return err
+		}
+		return ch.apply([]*write{w})
+	})
+	return removed && err == nil, err
+}
+
 // read finds what is known of the URL of a write.
 func (ch *change) read(w *write) error {
 	b := ch.tx.Bucket(bucketMeta).Get(w.key)
@@ -210,7 +254,8 @@ func (ch *change) read(w *write) error {
 	return err
 }
 
-// drop gives a deletion its place in the journal. One never held leaves nothing for followers to remove.
+// drop gives a deletion its number in the journal. A page that was never held gets none: followers
+// have nothing to remove.
 func (ch *change) drop(w *write) {
 	if w.had {
 		ch.c.LastSeq++
@@ -218,9 +263,9 @@ func (ch *change) drop(w *write) {
 	}
 }
 
-// renewed makes of the word that a page is as it was the page that it is now (protocols §4.2): fetched at another time, with the
-// header's directives replaced if the answer had any. ok is false when there is no copy and there should be: then the frontier is
-// told.
+// renewed turns "the page is unchanged" into the page as it is now (protocols §4.2): with the new
+// date, and with the header's directives replaced if the answer had any. ok is false when the copy
+// is missing; then the frontier is told.
 func (ch *change) renewed(w *write) (ok bool, err error) {
 	said := w.page
 	if !w.had {
@@ -234,7 +279,7 @@ func (ch *change) renewed(w *write) (ok bool, err error) {
 		return false, ch.letter(Letter{Kind: LetterMissing, URL: said.URL, Visit: said.Visit})
 	}
 	p := w.old
-	p.Visit, p.FetchedAt, p.Renewed = said.Visit, said.FetchedAt, true
+	p.Visit, p.FetchedAt, p.Renewed, p.Late = said.Visit, said.FetchedAt, true, said.Late
 	if said.ETag != "" {
 		p.ETag = said.ETag
 	}
@@ -255,7 +300,7 @@ func (ch *change) renewed(w *write) (ok bool, err error) {
 	return true, err
 }
 
-// earlier is the first of two times, of which either may be none.
+// earlier is the earlier of two times; a zero time does not count.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -263,11 +308,12 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// apply writes bucket by bucket, each in its own key order, and then what follows from it for aliases.
+// apply writes bucket by bucket, each in the order of its keys, and then what follows for aliases.
 func (ch *change) apply(live []*write) error {
 	meta, bodies, changes := ch.tx.Bucket(bucketMeta), ch.tx.Bucket(bucketBodies), ch.tx.Bucket(bucketChanges)
 	expires, claims := ch.tx.Bucket(bucketExpires), ch.tx.Bucket(bucketClaims)
-	// Numbers only grow: full leaves are never opened again, so there is no reason to leave room in them.
+	// Numbers only grow: full leaves are never opened again, so there is no reason to
+	// leave room in them.
 	bodies.FillPercent, changes.FillPercent = 1, 1
 	for _, w := range live {
 		if err := meta.Put(w.key, appendRecord(nil, &w.page)); err != nil {
@@ -313,7 +359,7 @@ func (ch *change) apply(live []*write) error {
 	return nil
 }
 
-// count takes out what was known of a URL and adds what is known now.
+// count subtracts from the counters what was known of a URL and adds what is known now.
 func count(c *counters, w *write) {
 	c.add(&w.old, -1)
 	c.add(&w.page, 1)
@@ -343,11 +389,12 @@ func applyExpiry(expires *bolt.Bucket, w *write) error {
 	return nil
 }
 
-// Expire removes the pages whose unavailable_after has come, at most limit in one transaction, and returns how many. They
-// leave tombstones with the visit they had, so a replay does not bring them back; the next visit decides anew. The frontier is told.
+// Expire removes the pages whose unavailable_after has come, at most limit of them in one
+// transaction, and returns how many. Each leaves a tombstone with its visit, so a replay does not
+// bring it back; the next visit decides anew. The frontier is told.
 func (s *Store) Expire(now time.Time, limit int) (int, error) {
 	var due []Page
-	err := s.db.View(func(tx *bolt.Tx) error { // most of the time there is nothing to be written
+	err := s.view(func(tx *bolt.Tx) error { // most of the time there is nothing to be written
 		meta, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketExpires).Cursor()
 		for k, v := cur.First(); k != nil && len(due) < limit; k, v = cur.Next() {
 			if int64(binary.BigEndian.Uint64(k)) > now.UnixMilli() {

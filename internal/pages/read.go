@@ -10,22 +10,22 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// One read transaction covers at most this many pages and about this many bytes of bodies: while it is open the file
-// cannot use the room of pages replaced meanwhile.
+// One read transaction covers at most this many pages and about this many bytes of bodies, because
+// the file cannot reuse the room of replaced pages while one is open.
 const (
 	chunkPages = 512
 	chunkBytes = 4 << 20
 )
 
-// Get returns the page held for u with its body, which the caller may keep. ok is false when none is held. It may be one that stands
-// in for another: then AliasOf is set.
+// Get returns the page held for u with its body, which the caller may keep. ok is false when none
+// is held. The page may be the copy of an alias: then AliasOf is set.
 func (s *Store) Get(u canon.URL) (p Page, ok bool, err error) { return s.get(u, true) }
 
 // Lookup is Get without the body.
 func (s *Store) Lookup(u canon.URL) (p Page, ok bool, err error) { return s.get(u, false) }
 
 func (s *Store) get(u canon.URL, body bool) (p Page, ok bool, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketMeta).Get(appendKey(nil, u))
 		if b == nil || b[0] != kindPage {
 			return nil
@@ -45,7 +45,7 @@ func (s *Store) get(u canon.URL, body bool) (p Page, ok bool, err error) {
 
 // AliasOf returns what u is an alias of, if it is one.
 func (s *Store) AliasOf(u canon.URL) (main canon.URL, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketMeta).Get(appendKey(nil, u))
 		if b == nil {
 			return nil
@@ -57,9 +57,9 @@ func (s *Store) AliasOf(u canon.URL) (main canon.URL, err error) {
 	return main, err
 }
 
-// Each calls fn for every page held but those that stand in for others, without its body, by host and within a host by origin and path. Pages stored
-// meanwhile may or may not be among them; none comes twice. No transaction is open while fn runs. An error of fn ends
-// the walk and is returned.
+// Each calls fn for every page held, without its body, ordered by host, then origin, then path.
+// Copies of aliases are left out. Pages stored meanwhile may or may not be among them; none comes
+// twice. No transaction is open while fn runs. An error of fn ends the walk and is returned.
 func (s *Store) Each(fn func(Page) error) error { return s.each("", false, fn) }
 
 // EachWithBody is Each with bodies. fn may keep them.
@@ -93,12 +93,12 @@ func (s *Store) each(h canon.Host, bodies bool, fn func(Page) error) error {
 
 // chunk reads pages whose keys come after `after`; last is nil at the end.
 func (s *Store) chunk(after, prefix []byte, bodies bool) (chunk []Page, last []byte, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		cur, held, size, seen := tx.Bucket(bucketMeta).Cursor(), tx.Bucket(bucketBodies), 0, 0
 		aliases := tx.Bucket(bucketAliases)
 		if aliases != nil {
 			if k, _ := aliases.Cursor().First(); k == nil {
-				aliases = nil // as in most crawls: nothing to be looked for
+				aliases = nil // as in most crawls: nothing to look up
 			}
 		}
 		for k, v := cur.Seek(after); k != nil && bytes.HasPrefix(k, prefix); k, v = cur.Next() {
@@ -134,12 +134,12 @@ func (s *Store) chunk(after, prefix []byte, bodies bool) (chunk []Page, last []b
 	return chunk, last, err
 }
 
-// Changes returns what changed after journal number after, oldest first, at most n pages and a few megabytes, with
-// bodies. Each is the latest state of its URL: Deleted is set where no page is held any more. The last one's Seq is
-// where to go on; an empty answer means there is nothing more.
+// Changes returns what changed after journal number after, oldest first, at most n pages and a few
+// megabytes, with bodies. Each is the latest state of its URL: Deleted is set where no page is held
+// any more. The last one's Seq is where to go on; an empty answer means there is nothing more.
 func (s *Store) Changes(after uint64, n int) (found []Page, err error) {
 	size := 0
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		meta, bodies, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketBodies), tx.Bucket(bucketChanges).Cursor()
 		for k, v := cur.Seek(be64(after + 1)); k != nil && len(found) < n && size < chunkBytes; k, v = cur.Next() {
 			p, err := parseRecord(parseKey(v), meta.Get(v))
@@ -147,7 +147,7 @@ func (s *Store) Changes(after uint64, n int) (found []Page, err error) {
 				return err
 			}
 			if seq := binary.BigEndian.Uint64(k); p.Seq != seq {
-				return fmt.Errorf("pages: journal entry %d of %s is at %d in its record", seq, p.URL, p.Seq)
+				return fmt.Errorf("%w: journal entry %d of %s is at %d in its record", errRecord, seq, p.URL, p.Seq)
 			}
 			if p.Deleted == "" {
 				p.Body = bytes.Clone(bodies.Get(be64(p.ID)))
@@ -163,15 +163,15 @@ func (s *Store) Changes(after uint64, n int) (found []Page, err error) {
 // behindExact is how many journal entries Behind counts one by one.
 const behindExact = 10_000
 
-// Behind returns how many changes come after journal number after. Beyond ten thousand it is an upper bound: numbers
-// of replaced entries are counted too.
+// Behind returns how many changes come after journal number after. Beyond ten thousand it is an
+// upper bound, because numbers of replaced entries are counted too.
 func (s *Store) Behind(after uint64) int64 {
 	c := s.counters.Load()
 	if after >= c.LastSeq {
 		return 0
 	}
 	n := int64(0)
-	s.db.View(func(tx *bolt.Tx) error {
+	s.view(func(tx *bolt.Tx) error {
 		cur := tx.Bucket(bucketChanges).Cursor()
 		for k, _ := cur.Seek(be64(after + 1)); k != nil && n < behindExact; k, _ = cur.Next() {
 			n++

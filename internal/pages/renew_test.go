@@ -42,7 +42,8 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
-// Section 4.2: a 304 that carries the field replaces the header part, one without keeps it. What the page's own markup says stays.
+// Section 4.2: a 304 that carries the field replaces the header part, one without keeps it. What
+// the page's own markup says stays.
 func TestRobotsTag_4_2_NotModified(t *testing.T) {
 	soon, later := day.Add(24*time.Hour), day.Add(48*time.Hour)
 	type word struct {
@@ -149,7 +150,8 @@ func TestRemovedIsTold(t *testing.T) {
 		return p
 	}
 	put(t, s, until(a, 1, day.Add(24*time.Hour)), until("https://example.org/b", 1, day.Add(90*time.Minute)))
-	put(t, s, renewal("https://example.org/b", 2)) // two hours later: its own markup says that it has ended
+	// two hours later: its own markup says that it has ended
+	put(t, s, renewal("https://example.org/b", 2))
 	if n, err := s.Expire(day.Add(48*time.Hour), 10); n != 1 || err != nil {
 		t.Errorf("Expire = %d, %v", n, err)
 	}

@@ -2,9 +2,10 @@ package pages
 
 import "bytes"
 
-// scanner cuts HTML into text, start tags and end tags, as a browser's tokenizer does, and looks at attributes only to
-// get past them. It exists because most of a page is attributes nobody asks for here: a tokenizer that reads them costs
-// five times as much (m: 18 KB, BenchmarkText before and after).
+// scanner cuts HTML into text, start tags and end tags, as a browser's tokenizer does, and
+// looks at attributes only to get past them. It exists because most of a page is attributes
+// nobody asks for here: a tokenizer that reads them costs five times as much (m: 18 KB,
+// BenchmarkText before and after).
 type scanner struct {
 	src  []byte
 	i    int    // where to go on
@@ -15,15 +16,16 @@ type scanner struct {
 type markup uint8
 
 const (
-	atEnd    markup = iota
-	text            // val is text with character references in it
-	rawText         // val is the content of script, style and their like
-	startTag        // val is the name, lower case, cut at 16 bytes (longer names are none of ours)
+	atEnd   markup = iota
+	text           // val is text with character references in it
+	rawText        // val is the content of script, style and their like
+	// val is the name, lower case, cut at 16 bytes (no element we look for is longer)
+	startTag
 	endTag
 )
 
-// next returns the next piece. val is valid until the next call. attrs is the inside of a start tag after its name,
-// with a final "/" when the tag has one.
+// next returns the next piece. val is valid until the next call. attrs is the inside of a start tag
+// after its name, with a final "/" when the tag has one.
 func (s *scanner) next() (kind markup, val, attrs []byte) {
 	if s.raw != "" {
 		if val = s.rawContent(); len(val) > 0 {
@@ -71,7 +73,8 @@ func (s *scanner) next() (kind markup, val, attrs []byte) {
 	return atEnd, nil, nil
 }
 
-// tag reads a tag whose name begins at i. A tag that never ends is dropped with all that follows, as in browsers.
+// tag reads a tag whose name begins at i. A tag that never ends is dropped with everything after
+// it, as in browsers.
 func (s *scanner) tag(i int, kind markup) (markup, []byte, []byte) {
 	b := s.src
 	from, n := i, 0
@@ -91,8 +94,8 @@ func (s *scanner) tag(i int, kind markup) (markup, []byte, []byte) {
 	}
 	attrs := i
 	for i < len(b) && b[i] != '>' {
-		// Names, "=" and unquoted values need no telling apart: only a quoted value can hold a ">", and a quote begins a
-		// value only after "=".
+		// Names, "=" and unquoted values need no telling apart: only a quoted value can hold a ">",
+		// and a quote begins a value only after "=".
 		if b[i] != '=' {
 			i++
 			continue
@@ -141,7 +144,8 @@ func (s *scanner) comment(rest []byte) {
 	s.i += end
 }
 
-// commentEnd returns where a comment that begins b ends, -1 when it does not: after "-->" or "--!>".
+// commentEnd returns where a comment that begins b ends, -1 when it does not:
+// after "-->" or "--!>".
 func commentEnd(b []byte) int {
 	for i := 4; ; {
 		n := bytes.Index(b[i:], []byte("--"))
@@ -178,8 +182,8 @@ func (s *scanner) rawContent() []byte {
 	}
 }
 
-// attr returns the value of an attribute, or nil. Later ones of the same name do not count. It is called for <html>
-// only, so it is plain rather than fast.
+// attr returns the value of an attribute, or nil. Of several with the same name the first counts.
+// It is called for <html> only, so it is simple rather than fast.
 func attr(attrs []byte, names ...string) []byte {
 	for {
 		attrs = bytes.TrimLeft(attrs, " \t\r\n\f/")

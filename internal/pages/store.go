@@ -16,11 +16,12 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"github.com/curtsy/curtsy/internal/boltfile"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Format numbers the layout described in doc.go. A file of format 1 is read as it is, and becomes one of format 2 when it is
-// opened for writing: that has more buckets, and records may say more.
+// Format numbers the layout described in doc.go. A file of format 1 is read as it is, and becomes
+// one of format 2 when it is opened for writing: that has more buckets, and records may say more.
 const Format = 2
 
 // Errors of Open, for callers that decide on them. What is returned wraps them and says what to do.
@@ -29,8 +30,8 @@ var (
 	ErrFormat = errors.New("not a page store this version reads")
 )
 
-// ErrNoRoom is wrapped by errors of writing when the disk, a quota or Options.MaxSize leaves no room: nothing is wrong with what
-// was to be written.
+// ErrNoRoom is wrapped by errors of writing when the disk, a quota or Options.MaxSize leaves no
+// room. What was to be written is all right.
 var ErrNoRoom = errors.New("no room")
 
 // lockTimeout is how long Open waits for another process to let go of the file.
@@ -49,25 +50,25 @@ var (
 
 // Options of Open. The zero value is what a crawl uses.
 type Options struct {
-	// MaxSize is the size in bytes past which the file does not grow: Put then fails as on a full disk and what is held
-	// stays held. 0 means no limit.
+	// MaxSize is the size in bytes past which the file does not grow: Put then fails as on a full
+	// disk and what is held stays held. 0 means no limit.
 	MaxSize int
-	// Mmap is how much of the address space is set aside for the file when it is opened; a file that outgrows it is
-	// mapped anew, for which writing waits until no read is under way. 0 means 256 MiB.
+	// Mmap is how much address space is set aside for the file when it is opened. A file
+	// that outgrows it is mapped anew, and writing waits for that until no read is under
+	// way. 0 means 256 MiB.
 	Mmap int
-	// Mine reports whether the pages of a host are in this store: what concerns an alias or a main page elsewhere is put into the
-	// outbox. nil: all are.
+	// Mine reports whether the pages of a host belong to this store. Letters about aliases and main
+	// pages of other hosts go into the outbox. nil: all hosts do.
 	Mine func(canon.Host) bool
 }
 
 // Store is an open page store. Its methods may be called from many goroutines.
 type Store struct {
-	db       *bolt.DB
+	db       *boltfile.File
 	path     string
 	identity string
 	owner    string // path of the owner note, "" when read-only
 	mine     func(canon.Host) bool
-	readOnly bool
 	counters atomic.Pointer[counters] // as of the last commit
 
 	outbox  atomic.Int64 // letters in it
@@ -94,12 +95,13 @@ type Stats struct {
 	FileBytes  int64
 }
 
-// Open opens or creates the page store at path, for writing; its directory must exist. One process can hold it: the
-// error wraps ErrInUse when another does, and names it; ErrFormat when the file is of another format.
+// Open opens or creates the page store at path, for writing; its directory must exist. One
+// process can hold it: the error wraps ErrInUse when another does, and names it; ErrFormat when
+// the file is of another format.
 func Open(path string, o Options) (*Store, error) { return open(path, o, false) }
 
-// OpenReadOnly opens an existing page store for reading: also one left by a process that was killed. Several readers
-// may hold a file, none beside a writer. It writes nothing.
+// OpenReadOnly opens an existing page store for reading, also one left by a process that was
+// killed. Several readers may have a file open, but not while a writer has it. It writes nothing.
 func OpenReadOnly(path string) (*Store, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open page store: %w", err)
@@ -113,25 +115,26 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 	if o.Mmap == 0 {
 		o.Mmap = 256 << 20
 	}
-	db, err := bolt.Open(path, 0o644, &bolt.Options{
+	db, err := boltfile.Open(path, bolt.Options{
 		Timeout:  lockTimeout,
 		ReadOnly: readOnly,
-		// Pages are freed only where a page is replaced, so the free list is short and writing it costs little (m: no
-		// difference in Put); a list not written would be rebuilt at every start by walking the whole file.
+		// Pages are freed only where a page is replaced, so the free list is short and
+		// writing it costs little (m: no difference in Put). Without it, every start would
+		// walk the whole file.
 		FreelistType:    bolt.FreelistMapType,
 		InitialMmapSize: o.Mmap,
 		MaxSize:         o.MaxSize,
 		NoStatistics:    true,
-	})
+	}, fmt.Sprintf("stop the crawl if it runs, move the file away (mv %[1]s %[1]s.damaged) and run the crawl again: its pages are fetched again", path))
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, fmt.Errorf("open page store %s: %w: %s", path, ErrInUse, readOwner(path))
-	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
-		return nil, fmt.Errorf("open page store %s: %w (%v): move the file away and its pages are crawled again", path, ErrFormat, err)
+	case boltfile.IsDamaged(err):
+		return nil, fmt.Errorf("open page store: %w: %w", ErrFormat, err)
 	case err != nil:
 		return nil, fmt.Errorf("open page store: %w", err)
 	}
-	s := &Store{db: db, path: path, readOnly: readOnly, mine: o.Mine, changed: make(chan struct{}), digests: digests{run: digestRun}}
+	s := &Store{db: db, path: path, mine: o.Mine, changed: make(chan struct{}), digests: digests{run: digestRun}}
 	if s.mine == nil {
 		s.mine = func(canon.Host) bool { return true }
 	}
@@ -139,7 +142,7 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 		err = db.Update(initialise)
 	}
 	if err == nil {
-		err = db.View(s.load)
+		err = s.named(db.View(s.load))
 	}
 	if err != nil {
 		db.Close()
@@ -151,7 +154,8 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 	return s, nil
 }
 
-// initialise gives a new file its buckets and its identity, and one of format 1 the buckets it lacks. It leaves any other alone.
+// initialise gives a new file its buckets and its identity, and a file of format 1 the buckets it
+// lacks. It leaves files of other formats alone.
 func initialise(tx *bolt.Tx) error {
 	var format []byte
 	if about := tx.Bucket(bucketAbout); about != nil {
@@ -190,7 +194,7 @@ func (s *Store) load(tx *bolt.Tx) error {
 	case f[0] == 0 || f[0] > Format:
 		return fmt.Errorf("%w: format %d, this version knows 1 to %d: use the version that wrote it, or move the file away and its pages are crawled again",
 			ErrFormat, f[0], Format)
-	case f[1] != canon.Version:
+	case f[1] < canon.OldestVersion || f[1] > canon.Version:
 		return fmt.Errorf("%w: URLs spelled by canonicaliser %d, this version spells as %d: move the file away and its pages are crawled again",
 			ErrFormat, f[1], canon.Version)
 	}
@@ -206,13 +210,15 @@ func (s *Store) load(tx *bolt.Tx) error {
 	return nil
 }
 
-// Identity names this store: what follows its journal keeps it, to notice that the file was replaced.
+// Identity names this store. Followers of its journal remember it, to notice when
+// the file was replaced.
 func (s *Store) Identity() string { return s.identity }
 
 // Path is the file's path.
 func (s *Store) Path() string { return s.path }
 
-// Stats returns what the store holds as of the last commit. It costs no read of the file but its size.
+// Stats returns what the store holds as of the last commit. It costs no read of
+// the file but its size.
 func (s *Store) Stats() Stats {
 	c := s.counters.Load()
 	st := Stats{Pages: c.Pages, Bytes: c.Bytes, Packed: c.Packed, Tombstones: c.Tombstones, LastSeq: c.LastSeq, Outbox: s.outbox.Load()}
@@ -222,13 +228,37 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// Changed returns a channel that is closed by the next commit that adds to the change journal or the outbox. Take it before
-// reading them, so that no change falls between.
+// Changed returns a channel that is closed by the next commit that adds to the change journal or
+// the outbox. Take it before reading them, so that no change is missed in between.
 func (s *Store) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed
 }
+
+// errRecord: a record that was written whole cannot be read.
+var errRecord = errors.New("a record that cannot be read")
+
+// view runs do in a reading transaction.
+func (s *Store) view(do func(*bolt.Tx) error) error { return s.named(s.db.View(do)) }
+
+// write runs do in a writing transaction.
+func (s *Store) write(do func(*bolt.Tx) error) error { return s.named(s.db.Update(do)) }
+
+// named adds the file and the way out to an error that only damage explains.
+func (s *Store) named(err error) error {
+	if errors.Is(err, errRecord) {
+		return s.db.Blame(err)
+	}
+	return err
+}
+
+// Damaged is closed once the file turns out to be damaged; Damage then says how, and what to do.
+// Nothing can be read or written any more.
+func (s *Store) Damaged() <-chan struct{} { return s.db.Damaged() }
+
+// Damage is what made Damaged close, nil before.
+func (s *Store) Damage() error { return s.db.Damage() }
 
 // writeError says what could not be written, and whether for want of room.
 func (s *Store) writeError(what string, err error) error {
@@ -248,7 +278,8 @@ func (s *Store) announce() {
 // Close waits for transactions under way and lets go of the file.
 func (s *Store) Close() error {
 	if s.owner != "" {
-		os.Remove(s.owner) // while the file is still ours, or we might remove the note of whoever comes next
+		// while the file is still ours, or we might remove the note of the next process
+		os.Remove(s.owner)
 	}
 	if err := s.db.Close(); err != nil {
 		return fmt.Errorf("close page store %s: %w", filepath.Base(s.path), err)

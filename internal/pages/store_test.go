@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 func TestReopen(t *testing.T) {
@@ -78,8 +80,25 @@ func TestFormatIsRefused(t *testing.T) {
 	}
 }
 
-// What a process that is killed leaves is whatever the file held at that moment: copies taken between commits open and
-// hold what was put before.
+// URLs that an earlier canonicaliser spelled stay where they are.
+func TestFormatOfAnEarlierCanonicaliser(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pages-0.db")
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketAbout).Put(keyFormat, append([]byte{Format, canon.OldestVersion}, make([]byte, 16)...))
+	})
+	s.Close()
+	if s, err = Open(path, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
+// What a process that is killed leaves is whatever the file held at that moment: copies taken
+// between commits open and hold what was put before.
 func TestCopyOfAnOpenFileOpens(t *testing.T) {
 	s := openTemp(t)
 	for i := range 5 {

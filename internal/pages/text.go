@@ -9,7 +9,8 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Text is what a reader of a page sees, UTF-8. Its slices live in the Extractor that returned it, until its next use.
+// Text is what a reader of a page sees, UTF-8. Its slices live in the Extractor that returned it,
+// until its next use.
 type Text struct {
 	Title    []byte // <title>, else the first h1
 	Lang     string // <html lang>, lower case, without region
@@ -20,13 +21,17 @@ type Text struct {
 // maxTitle bounds titles and lines of headings, in bytes.
 const maxTitle = 1024
 
-// Extractor reads the text of pages, one after another, and keeps its buffers. It is for one goroutine.
+// Extractor reads the text of pages, one after another, and keeps its buffers. It
+// is for one goroutine.
 //
-// Text goes through the page's tree, so that what is a heading and what is hidden is decided as a browser decides it; it
-// is for search, which lags behind the crawl. Title only walks the tags, a twentieth of that, since storing waits for it;
-// the same walk reads the pages a parser refuses.
+// Text goes through the page's tree, so that headings and hidden text are recognised as a
+// browser recognises them. It is for search, which lags behind the crawl. Title only walks
+// the tags, at a twentieth of the cost, because storing waits for it. The same walk reads the
+// pages that get no tree.
 type Extractor struct {
 	title, heads, body, scratch []byte
+	page                        []byte    // as it is given to the tree builder
+	headings                    []heading // of the tree
 	lang                        string
 	gap                         byte   // what separates the next word from the last: 0, ' ' or '\n'
 	skip, svg                   int    // depth of <template> and <svg>
@@ -35,7 +40,8 @@ type Extractor struct {
 	h1                          []byte // the first one
 }
 
-// Text returns what is visible of a body that is content-decoded but in its own charset. Anything may be passed.
+// Text returns what is visible of a body that is content-decoded but in its own charset.
+// Anything may be passed.
 func (x *Extractor) Text(contentType, charsetName string, body []byte) Text {
 	x.reset()
 	body = DecodeCharset(body, charsetName)
@@ -48,8 +54,8 @@ func (x *Extractor) Text(contentType, charsetName string, body []byte) Text {
 	return Text{Title: x.bestTitle(), Lang: x.lang, Headings: x.heads, Body: x.body}
 }
 
-// Title returns title and language only, which costs a few microseconds: reading stops at </title>. Without a title
-// it goes on to the first h1.
+// Title returns title and language only, which costs a few microseconds: reading stops at </title>.
+// Without a title it goes on to the first h1.
 func (x *Extractor) Title(contentType, charsetName string, body []byte) (title, lang string) {
 	if contentType == "text/plain" {
 		return "", ""
@@ -59,7 +65,15 @@ func (x *Extractor) Title(contentType, charsetName string, body []byte) (title, 
 	return string(x.bestTitle()), x.lang
 }
 
+// keepBuffer is the size up to which an Extractor keeps a buffer: one large page must not hold
+// memory for all the small ones after it.
+const keepBuffer = 1 << 20
+
 func (x *Extractor) reset() {
+	if cap(x.body) > keepBuffer || cap(x.page) > keepBuffer || cap(x.headings) > keepBuffer/32 {
+		x.body, x.page, x.headings = nil, nil, nil
+	}
+	x.headings = x.headings[:0]
 	x.title, x.heads, x.body, x.h1 = x.title[:0], x.heads[:0], x.body[:0], x.h1[:0]
 	x.lang, x.gap, x.skip, x.svg, x.heading, x.open = "", 0, 0, 0, -1, 0
 }
@@ -71,8 +85,9 @@ func (x *Extractor) bestTitle() []byte {
 	return x.h1
 }
 
-// DecodeCharset returns a body in UTF-8, without a byte order mark: body itself where that is what it is. What cannot be
-// decoded, in a charset nobody knows included, becomes U+FFFD.
+// DecodeCharset returns a body in UTF-8, without a byte order mark. It returns body itself if that
+// is UTF-8 already. A body in a charset nobody knows is read as UTF-8. Bytes that cannot be decoded
+// become U+FFFD.
 func DecodeCharset(body []byte, name string) []byte {
 	if name != "" && !strings.EqualFold(name, "utf-8") {
 		if enc, canonical := charset.Lookup(name); enc != nil && canonical != "utf-8" {
@@ -95,7 +110,8 @@ func (x *Extractor) plain(body []byte) {
 	}
 }
 
-// html walks the pieces of a page. titleOnly stops at the title, or without one at the end of the first h1.
+// html walks the pieces of a page. titleOnly stops at the title, or without one at the
+// end of the first h1.
 func (x *Extractor) html(body []byte, xml, titleOnly bool) {
 	s := scanner{src: body}
 	for {
@@ -252,7 +268,8 @@ func (x *Extractor) breakLine() { x.gap = '\n' }
 // words appends text with character references to the body.
 func (x *Extractor) words(val []byte) { x.fold(string(unescape(val))) }
 
-// fold appends text to the body with its whitespace folded: inside a block every run of blanks is one space.
+// fold appends text to the body with its whitespace folded: inside a block every run of
+// blanks is one space.
 func (x *Extractor) fold(val string) {
 	for len(val) > 0 {
 		if n := blank(val); n > 0 {
@@ -280,10 +297,12 @@ func unescape(val []byte) []byte {
 	return []byte(html.UnescapeString(string(val)))
 }
 
-// maybeBlank are the bytes a blank can begin with: nearly no byte of a text is one, so nearly all cost one look here.
+// maybeBlank marks the bytes that a blank can begin with. Hardly any byte of a text is one, so most
+// bytes cost one look.
 var maybeBlank = [256]bool{0: true, ' ': true, '\t': true, '\n': true, '\v': true, '\f': true, '\r': true, 0xC2: true}
 
-// blank returns the length of the whitespace val begins with, 0 if none: ASCII's, and the no-break space.
+// blank returns the length of the whitespace val begins with, 0 if none: ASCII's, and
+// the no-break space.
 func blank(val string) int {
 	switch c := val[0]; {
 	case isBlank(c), c == 0:

@@ -50,7 +50,8 @@ func TestLongTitleIsCutAtARune(t *testing.T) {
 	}
 }
 
-// Whatever comes, the text is UTF-8, has folded blanks, is not much longer than what was given, and Title agrees.
+// Whatever comes, the text is UTF-8, has folded blanks, is not much longer than what was
+// given, and Title agrees.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{`<html lang=en><title>a</title><h1>b</h1><p>c`, "<svg><title>", "<template><h1>", "<h1><h2></h1>",
 		"<script/><p>", "<xmp><p>", "\xff\xfe<\x00p\x00>\x00", "<title></title><title>b</title>"} {
@@ -79,7 +80,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Time grows with the length of a page and with nothing else. A quadratic step would take minutes here.
+// Time grows with the length of a page and with nothing else. A quadratic step
+// would take minutes here.
 func TestHostilePagesTakeLinearTime(t *testing.T) {
 	for _, unit := range []string{"--", "<!---", "-", "<", "</", "<!--", "<!-- -->", "<!-- --!>", "<a ", "<a b='", "<a b=\"x\"", "<a/", "&", "&amp", "<h1>", "</h1>", "<svg>",
 		"<template>", "<title>", "<script>", "<script></scrip", "<xmp></xm", "\xff", "\u00A0", "a", " ", "<h1>a<p>", "<textarea></", "<?", "=", "<b =\"", "\x00"} {

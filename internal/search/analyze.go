@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	// maxWord is the longest word indexed, in bytes: a SHA-256 in hex, and longer than any word. Longer runs are data.
+	// maxWord is the longest word indexed, in bytes. That is a SHA-256 in hex, and longer than any
+	// word; longer runs are data.
 	maxWord = 64
 	// maxTerms bounds the words of one text; 200,000 is a book.
 	maxTerms = 200_000
@@ -14,9 +15,9 @@ const (
 
 // token is one term of a text and where it was found.
 type token struct {
-	term       []byte // the receiver's only until it returns
+	term       []byte // valid until emit returns
 	start, end int    // bytes of the text
-	part       bool   // a part of an identifier whose whole came before
+	part       bool   // a part of an identifier; the whole came before
 }
 
 // analyzer turns text into terms. It is for one goroutine.
@@ -30,7 +31,8 @@ func newAnalyzer(bits int) *analyzer {
 	return &analyzer{slots: 1 << bits, langs: make(map[string]*words)}
 }
 
-// appendTerms appends the terms of text, each followed by a space, as FTS5 takes them, and returns how many they are.
+// appendTerms appends the terms of text, each followed by a space, as FTS5 takes them, and
+// returns how many they are.
 func (a *analyzer) appendTerms(dst []byte, lang string, text []byte) (terms []byte, n int64) {
 	a.tokens(lang, text, func(t token) bool {
 		dst = append(dst, t.term...)
@@ -66,7 +68,7 @@ var class = func() (c [256]uint8) {
 	return c
 }()
 
-// tokens calls emit for each term of text in order, until it returns false.
+// tokens calls emit for each term of text in order, until emit returns false.
 func (a *analyzer) tokens(lang string, text []byte, emit func(token) bool) {
 	w := a.words(lang)
 	for i := 0; i < len(text); {
@@ -135,7 +137,8 @@ func (a *analyzer) tokens(lang string, text []byte, emit func(token) bool) {
 }
 
 func wordRune(r rune) bool {
-	if r >= 0x2000 && r <= 0x206F { // dashes, quotes and dots: the most frequent signs beyond ASCII by far
+	// dashes, quotes and dots: the most frequent signs beyond ASCII by far
+	if r >= 0x2000 && r <= 0x206F {
 		return false
 	}
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
@@ -153,8 +156,8 @@ func unspaced(r rune) bool {
 		unicode.Khmer, unicode.Myanmar)
 }
 
-// pairs emits overlapping pairs of letters: any word of two letters or more is then a phrase of pairs. A letter alone
-// is emitted alone.
+// pairs emits overlapping pairs of letters, so that any word of two letters or more is a phrase of
+// pairs. A single letter is emitted alone.
 func pairs(text []byte, start, end int, emit func(token) bool) bool {
 	_, n := utf8.DecodeRune(text[start:end])
 	if start+n == end {
@@ -170,9 +173,9 @@ func pairs(text []byte, start, end int, emit func(token) bool) bool {
 	return true
 }
 
-// humpsOf cuts an identifier such as getElementById or ThreadPoolExecutor at its capitals. Two words joined are often a
-// name of their own (GitHub, JavaScript) whose parts nobody looks for, so those stay whole unless they begin in lower
-// case; what has many capitals is data.
+// humpsOf cuts an identifier such as getElementById or ThreadPoolExecutor at its capitals. Two
+// joined words are often a name (GitHub, JavaScript) whose parts nobody looks for, so those stay
+// whole unless they begin in lower case. A word with many capitals is data and stays whole as well.
 func humpsOf(word []byte) [][2]int {
 	var parts [][2]int
 	from := 0

@@ -101,7 +101,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// Terms are words FTS5 keeps in one piece, as many as were counted, and any text's own words find it as a phrase.
+// Terms are words FTS5 keeps in one piece, as many as were counted, and any text's own words
+// find it as a phrase.
 func FuzzTerms(f *testing.F) {
 	f.Add("en", "The quick brown-fox's getElementById 3.11 日本語 \xff")
 	f.Add("ar", "ﷺ1 الكتاب")

@@ -19,8 +19,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// corpus returns pages: real ones with 6 to 24 KB of text below $CURTSY_CORPUS (a folder with .html files), else made-up
-// ones of 18 KB whose words are distributed about as words are.
+// corpus returns pages: real ones with 6 to 24 KB of text below $CURTSY_CORPUS (a folder with .html
+// files), else made-up ones of 18 KB whose words are distributed about as words are.
 func corpus(n int) [][]byte {
 	var docs [][]byte
 	var x pages.Extractor
@@ -86,7 +86,8 @@ func corpusPages(docs [][]byte) []pages.Page {
 	return all
 }
 
-// BenchmarkIndex fills an index from a store; 1 op is a page. cpu-ns/op is what the process used, merges included.
+// BenchmarkIndex fills an index from a store; 1 op is a page. cpu-ns/op is what the process
+// used, merges included.
 func BenchmarkIndex(b *testing.B) {
 	all := corpusPages(corpus(4000))
 	var text, html int

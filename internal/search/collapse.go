@@ -11,29 +11,32 @@ import (
 // maxAlso is how many other addresses of a hit are named.
 const maxAlso = 20
 
-// collapse makes one hit of those that are the same: a page and its copies, byte by byte; pages and the one they call their
-// canonical address; mirrors' copies and the page they stand in for. It is shown as the page that the others name, else as the one
-// nearest to a seed, with the rank of the best. Hits come best first, and go so.
+// collapse makes one hit of hits that are the same: a page and its copies, byte by byte;
+// pages and the page they call canonical; copies of mirrors and the page they stand in for.
+// Hits come and go best first.
 //
-// A page may say of itself that another is the one to be shown, but not that it is itself another's. So what names an address on
-// another host is only ever put away behind that page, if that is found too, and is not named with it.
-func collapse(hits []crawl.Hit) []crawl.Hit {
-	g := groups{of: make([]int, len(hits)), first: map[string]int{}, at: map[string]int{}}
-	for i, h := range hits {
+// First each site's hits are collapsed (perSite); all pages of a site are in one shard,
+// except those of its mirrors. Then copies.go decides between sites, by what no site can
+// arrange to its own advantage.
+func collapse(hits []crawl.Hit) []crawl.Hit { return across(perSite(hits)) }
+
+// perSite makes one hit of hits of a site that are the same. It shows the page that the
+// others name, else the one nearest to a seed, with the rank of the best. at gives for each
+// URL the index of its hit.
+func perSite(hits []crawl.Hit) (out []crawl.Hit, at map[string]int) {
+	g := groups{of: make([]int, len(hits)), first: map[string]int{}}
+	for i := range hits {
 		g.of[i] = i
-		if _, twice := g.at[h.URL]; !twice {
-			g.at[h.URL] = i
-		}
 	}
 	for i, h := range hits {
 		g.join(i, "url "+h.URL)
 		if h.SHA256 != "" {
-			g.join(i, "sum "+h.SHA256)
+			g.join(i, "sum "+string(site(&h))+" "+h.SHA256)
 		}
 		if h.AliasOf != "" {
 			g.join(i, "url "+h.AliasOf)
 		}
-		if _, found := g.at[h.Canonical]; h.Canonical != "" && (found || sameHost(h.URL, h.Canonical)) {
+		if h.Canonical != "" && (sameHost(h.URL, h.Canonical) || site(&h) == canon.URL(h.Canonical).Host()) {
 			g.join(i, "url "+h.Canonical)
 		}
 	}
@@ -41,20 +44,31 @@ func collapse(hits []crawl.Hit) []crawl.Hit {
 	for i := range hits {
 		members[g.of[i]] = append(members[g.of[i]], i)
 	}
-	out := []crawl.Hit{}
-	for i, m := range members { // in the order of the best of each
-		if g.of[i] == i {
-			out = append(out, one(hits, m))
+	at = make(map[string]int, len(hits))
+	for i, m := range members { // ordered by the best of each
+		if g.of[i] != i {
+			continue
 		}
+		for _, j := range m {
+			at[hits[j].URL] = len(out)
+		}
+		out = append(out, one(hits, m))
 	}
-	return out
+	return out, at
+}
+
+// site is the host that a hit belongs to; the copy of a mirror belongs to the main host.
+func site(h *crawl.Hit) canon.Host {
+	if h.AliasOf != "" {
+		return canon.URL(h.AliasOf).Host()
+	}
+	return canon.URL(h.URL).Host()
 }
 
 // groups joins hits that have a key in common; a group is named by its first hit.
 type groups struct {
 	of    []int
 	first map[string]int // key → a hit that has it
-	at    map[string]int // URL → its hit
 }
 
 func (g *groups) join(i int, key string) {
@@ -75,7 +89,7 @@ func (g *groups) join(i int, key string) {
 	}
 }
 
-// one makes a hit of those at some places.
+// one makes one hit of the hits of a site at some indexes.
 func one(hits []crawl.Hit, at []int) crawl.Hit {
 	named := map[string]bool{}
 	for _, i := range at {
@@ -85,7 +99,7 @@ func one(hits []crawl.Hit, at []int) crawl.Hit {
 	for _, i := range at {
 		in[hits[i].URL] = true
 	}
-	// Whether something speaks against showing a hit as the one, most important first.
+	// What speaks against showing a hit; the most important bit is the highest.
 	against := func(h *crawl.Hit) (n int) {
 		if h.AliasOf != "" {
 			n += 4
@@ -102,6 +116,18 @@ func one(hits []crawl.Hit, at []int) crawl.Hit {
 		a, b := &hits[i], &hits[j]
 		return cmp.Or(cmp.Compare(against(a), against(b)), cmp.Compare(a.Depth, b.Depth), cmp.Compare(len(a.URL), len(b.URL)), cmp.Compare(a.URL, b.URL))
 	})
+	hit := shownAs(hits, at, best)
+	for _, i := range at {
+		if h := &hits[i]; h.SHA256 == hit.SHA256 && h.HeldSince.Before(hit.HeldSince) {
+			hit.HeldSince = h.HeldSince
+		}
+	}
+	return hit
+}
+
+// shownAs returns the hit at index best, with the rank of the first of the hits at some indexes,
+// and with the addresses of the others.
+func shownAs(hits []crawl.Hit, at []int, best int) crawl.Hit {
 	hit := hits[best]
 	hit.Score = hits[at[0]].Score
 	also := slices.Clone(hit.Also)
@@ -114,7 +140,7 @@ func one(hits []crawl.Hit, at []int) crawl.Hit {
 	return hit
 }
 
-// addresses sorts out what is to be named beside a hit.
+// addresses sorts the other addresses that are named beside a hit.
 func addresses(also []string, self string) []string {
 	slices.SortFunc(also, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	also = slices.DeleteFunc(slices.Compact(also), func(u string) bool { return u == self })

@@ -74,7 +74,8 @@ func TestCollapse(t *testing.T) {
 	}
 }
 
-// A mirror's copy is found until the main page is, wherever that is; then it is one of its addresses.
+// A mirror's copy is found until the main page is, wherever that is; then it is
+// one of its addresses.
 func TestCollapseAliases(t *testing.T) {
 	f := newFixture(t)
 	f.add(copyOf("https://x.example/", "", 0, "ibis"))

@@ -12,15 +12,17 @@ import (
 	"strconv"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// format numbers everything a row depends on: the schema, how words are made, what of a page is indexed. Another one
-// means the file is filled again.
+// format numbers everything a row depends on: the schema, how words are made, what of a page is
+// indexed. Another one means the file is filled again.
 const format = "1"
 
-// schema of a new file. docs holds what narrows a query, what leads back to the store and how many words a page has;
-// totals sums those up (see totals.go). fts holds words and no text; its tokenizer only splits at spaces and the like,
-// for words come ready-made.
+// schema of a new file. docs holds what narrows a query, what leads back to the store, and how many
+// words a page has; totals holds the sums of these (see totals.go). fts holds words and no text.
+// Its tokenizer only splits at spaces and the like, because words come ready-made.
 const schema = `
 CREATE TABLE about (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE docs (id INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, lang TEXT NOT NULL, type TEXT NOT NULL, expires INTEGER NOT NULL,
@@ -34,11 +36,11 @@ INSERT INTO fts(fts, rank) VALUES('hashsize', 8388608);
 INSERT INTO fts(fts, rank) VALUES('automerge', 8);
 `
 
-// hashsize above: FTS5 writes its pending words out when they take that much, so that a batch becomes one segment and
-// not several; automerge: it merges segments of a level when there are eight and not four. Together they save about a
-// tenth of the work, as do pages of 8 KB (m).
+// hashsize above: FTS5 writes its pending words out when they take that much, so that a batch
+// becomes one segment instead of several. automerge: it merges the segments of a level when there
+// are eight instead of four. Together they save about a tenth of the work, as do pages of 8 KB (m).
 
-// errStale is what a file says that must be filled anew.
+// errStale says that a file must be filled again.
 var errStale = errors.New("search: index is missing, damaged, of another format or of another page store")
 
 // dsn names a file for the driver. Paths may hold anything, "?" and "%" included.
@@ -71,9 +73,17 @@ func pragmas(cacheKB int, more ...string) url.Values {
 		"cache_size(-" + strconv.Itoa(cacheKB) + ")"}, more...)}
 }
 
-// openWriter opens a file for writing, creating it when it is not there. WAL lets queries go on beside it; NORMAL
-// means that a power cut may take the last batches, whose cursor goes with them.
+// openWriter opens a file for writing and creates it if necessary. WAL lets queries go on beside
+// it. NORMAL means that a power cut may take the last batches; their cursor goes with them.
 func openWriter(path string) (*sql.DB, error) {
+	// SQLite gives its log the mode of the file, and would follow a link.
+	f, err := disk.OpenRegular(path, os.O_CREATE|os.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
 	return openSQL(path, pragmas(8<<10, "page_size(8192)", "journal_mode(WAL)", "synchronous(NORMAL)", "wal_autocheckpoint(2000)",
 		"journal_size_limit(67108864)"))
 }
@@ -85,9 +95,9 @@ func openReader(path string) (*sql.DB, error) {
 	return openSQL(path, params)
 }
 
-// openLeftover opens a file nobody writes, wherever it lies: one left by a killed process has a log that must be read
-// with it, and reading a log wants to create a file beside it. Where that is not allowed, file and log are copied to a
-// temporary folder, which cleanup removes.
+// openLeftover opens a file that nobody writes, wherever it is. A killed process leaves a log that
+// must be read with the file, and SQLite wants to create another file beside it for that. Where
+// this is not allowed, file and log are copied to a temporary folder, which cleanup removes.
 func openLeftover(path string) (db *sql.DB, cleanup func(), err error) {
 	cleanup = func() {}
 	db, err = openReader(path)
@@ -125,7 +135,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 	defer src.Close()
-	dst, err := os.Create(to)
+	dst, err := disk.OpenRegular(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -133,7 +143,8 @@ func copyFile(from, to string) error {
 	return errors.Join(err, dst.Close())
 }
 
-// Remove deletes the index file at path with what belongs to it: the next Open fills a new one. Nobody may have it open.
+// Remove deletes the index file at path with what belongs to it: the next Open fills a new one.
+// Nobody may have it open.
 func Remove(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -152,19 +163,20 @@ func readAbout(ctx context.Context, q queryer, key string) (value string, err er
 	return value, err
 }
 
-// checkAbout returns the cursor of a file that belongs to this version and this store, errStale for any other.
+// checkAbout returns the cursor of a file that belongs to this version and this store, and errStale
+// for any other file.
 func checkAbout(ctx context.Context, q queryer, identity string) (cursor uint64, err error) {
 	f, err := readAbout(ctx, q, "format")
 	if err != nil {
-		return 0, fmt.Errorf("%w: %v", errStale, err)
+		return 0, fmt.Errorf("%w: %w", errStale, err)
 	}
 	id, err := readAbout(ctx, q, "store")
 	if err != nil {
-		return 0, fmt.Errorf("%w: %v", errStale, err)
+		return 0, fmt.Errorf("%w: %w", errStale, err)
 	}
 	c, err := readAbout(ctx, q, "cursor")
 	if err != nil {
-		return 0, fmt.Errorf("%w: %v", errStale, err)
+		return 0, fmt.Errorf("%w: %w", errStale, err)
 	}
 	cursor, err = strconv.ParseUint(c, 10, 64)
 	switch {

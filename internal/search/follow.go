@@ -12,15 +12,17 @@ import (
 )
 
 const (
-	// batchPages is how many changes one transaction takes: FTS5 writes a segment a transaction, and few large ones are
-	// merged at less cost than many small ones (m: 64 → 256 saves a tenth, 1,000 hardly more).
+	// batchPages is how many changes one transaction takes. FTS5 writes a segment for each
+	// transaction, and merging a few large ones costs less than merging many small ones (m: 64 →
+	// 256 saves a tenth, 1,000 hardly more).
 	batchPages = 256
 	// linger is how long a batch that is not full waits for more.
 	linger = 200 * time.Millisecond
 )
 
-// Run follows the page store until ctx ends, then returns nil. It takes what waits in batches and sleeps when there is
-// nothing; an error of the file is logged and tried again, for search is behind then and the crawl goes on.
+// Run follows the page store until ctx ends, then returns nil. It takes what waits in batches and
+// sleeps when nothing does. An error of the file is logged and the batch tried again: then search
+// is behind, and the crawl goes on.
 func (x *Index) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		changed := x.store.Changed()
@@ -63,9 +65,11 @@ type row struct {
 	n                  counts // how many
 }
 
-// Step indexes one batch of what the journal holds after the cursor and returns how many changes that was; 0 means the
-// index is up to date. A batch is whole or not at all. Not for two goroutines at once, nor beside Run.
-func (x *Index) Step(ctx context.Context) (int, error) {
+// Step indexes one batch of changes after the cursor and returns how many there were; 0 means
+// that the index is up to date. A batch is taken whole or not at all. Step must not run twice at
+// once, nor beside Run.
+func (x *Index) Step(ctx context.Context) (n int, err error) {
+	defer x.edge(&err)()
 	changes, err := x.store.Changes(x.cursor.Load(), batchPages)
 	if err != nil || len(changes) == 0 {
 		return 0, err
@@ -77,7 +81,8 @@ func (x *Index) Step(ctx context.Context) (int, error) {
 		}
 		defer done()
 	}
-	// The batch is analyzed before the transaction begins, so that ctx can end it between two pages.
+	// The batch is analyzed before the transaction begins, so that ctx can end it
+	// between two pages.
 	a := indexing.Get().(*analyzer)
 	defer indexing.Put(a)
 	rows := make([]row, len(changes))
@@ -90,7 +95,8 @@ func (x *Index) Step(ctx context.Context) (int, error) {
 	if err := x.write(context.WithoutCancel(ctx), rows); err != nil {
 		return 0, fmt.Errorf("index %d pages: %w", len(rows), err)
 	}
-	// Before the cursor says so: a query of whoever waited for these pages must know their languages.
+	// Before the cursor is published: a query of somebody who waited for these pages must
+	// know their languages.
 	if err := x.readLangs(context.WithoutCancel(ctx), x.w); err != nil {
 		return 0, err
 	}
@@ -105,10 +111,31 @@ func (x *Index) analyze(a *analyzer, p pages.Page) row {
 		r.page.Deleted = crawl.ReasonNoindex
 		return r
 	}
+	read := r
+	if err := x.o.Read(&p, func() { read = x.readPage(a, p) }); err != nil {
+		x.extract, x.buf, x.text = pages.Extractor{}, nil, nil
+		r.page.Deleted, r.page.Body = crawl.ReasonUnreadable, nil
+		return r
+	}
+	return read
+}
+
+// Try reads a page as indexing does, and keeps nothing of it.
+func Try(p *pages.Page) {
+	x := newIndex("", nil, Options{})
+	x.readPage(newAnalyzer(12), *p)
+}
+
+// keepBuffer is the size up to which a buffer is kept from one page to the next.
+const keepBuffer = 1 << 20
+
+// readPage makes the words of a page that may be found.
+func (x *Index) readPage(a *analyzer, p pages.Page) row {
+	r := row{page: p}
 	body, err := p.Unpack(x.buf)
 	if err != nil {
 		x.o.Log.Warn("page is indexed by its title only", "url", p.URL, "error", err)
-	} else if p.Encoding != crawl.EncodingNone {
+	} else if p.Encoding != crawl.EncodingNone && cap(body) <= keepBuffer {
 		x.buf = body
 	}
 	text := x.extract.Text(p.ContentType, p.Charset, body)
@@ -188,7 +215,7 @@ func (x *Index) write(ctx context.Context, rows []row) error {
 type batch struct {
 	ctx                          context.Context
 	forget, unindex, note, index *sql.Stmt
-	langs                        map[string]int // pages more or less, by language
+	langs                        map[string]int // change in the number of pages, by language
 	total                        counts         // words more or less
 	removed                      bool           // something was
 }

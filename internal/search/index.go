@@ -17,38 +17,44 @@ import (
 // Options of Open; the zero value works.
 type Options struct {
 	Log *slog.Logger // nil: silent
-	// Turn, when set, is called before the costly part of a batch and its result after it: a gate several indexes share
-	// so that together they leave room for the crawl. It returns an error only when ctx ends.
+	// Turn, when set, is called before the costly part of a batch, and done after it. Several
+	// indexes share such a gate, so that together they leave room for the crawl. It returns an
+	// error only when ctx ends.
 	Turn func(ctx context.Context) (done func(), err error)
 	// Now is the clock unavailable_after is held against; nil: time.Now.
 	Now func() time.Time
-	// Hidden, when set, reports what must not be shown although it is in the store.
+	// Read, when set, runs f, which reads page p. It returns an error when the page cannot be read:
+	// then the page is neither indexed nor shown.
+	Read func(p *pages.Page, f func()) error
+	// Hidden, when set, reports which pages must not be shown although they are in the store.
 	Hidden func(canon.URL) bool
 }
 
-// Index is the full-text index of one page store. Search may be called from many goroutines, beside one Run.
+// Index is the full-text index of one page store. Search may be called from many
+// goroutines, beside one Run.
 type Index struct {
 	path    string
 	store   *pages.Store
 	o       Options
 	w, r    *sql.DB // one connection each: SQLite has one writer, and a query never waits for it
 	cleanup func()
+	broken  error // why an existing file cannot be read at all; nil: it can, or there is none
 	cursor  atomic.Uint64
 	langs   atomic.Pointer[[]string] // languages of the pages indexed, most pages first
 
-	extract   pages.Extractor // this and the next for Step only
+	extract   pages.Extractor // extract and the field below are used by Step only
 	buf, text []byte
 }
 
-// Analyzers remember words, so those that index are few and large: one for each index that takes its turn, whichever it
-// is. Those for queries are small.
+// Analyzers remember words. Those for indexing are few and large: there are as many as indexes that
+// work at the same time. Those for queries are small.
 var (
 	indexing = sync.Pool{New: func() any { return newAnalyzer(16) }}
 	querying = sync.Pool{New: func() any { return newAnalyzer(12) }}
 )
 
-// Open opens the index at path, which follows store, and creates or empties it when it is missing, damaged, of another
-// format or of another store. Run fills it.
+// Open opens the index at path, which follows store, and creates or empties it when it is missing,
+// damaged, of another format or of another store. Run fills it.
 func Open(path string, store *pages.Store, o Options) (*Index, error) {
 	x, err := open(path, store, o)
 	if errors.Is(err, errStale) {
@@ -73,10 +79,13 @@ func newIndex(path string, store *pages.Store, o Options) *Index {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Read == nil {
+		o.Read = func(_ *pages.Page, f func()) error { f(); return nil }
+	}
 	return &Index{path: path, store: store, o: o, cleanup: func() {}}
 }
 
-// open returns the index even with an error, for closing.
+// open returns the index together with an error, so that it can be closed.
 func open(path string, store *pages.Store, o Options) (*Index, error) {
 	x := newIndex(path, store, o)
 	ctx := context.Background()
@@ -102,19 +111,15 @@ func open(path string, store *pages.Store, o Options) (*Index, error) {
 	}
 	x.cursor.Store(cursor)
 	if x.r, err = openReader(path); err != nil {
-		return x, err
+		return x, stale(err)
 	}
-	return x, x.readLangs(ctx, x.w)
+	return x, stale(x.readLangs(ctx, x.w))
 }
 
-// stale tells a damaged file, which is filled again, from a reason for which filling would not help.
+// stale tells a file that must be filled again from an error that filling would not mend.
 func stale(err error) error {
-	var code interface{ Code() int }
-	if errors.As(err, &code) {
-		switch code.Code() & 0xff {
-		case 11, 26: // SQLITE_CORRUPT, SQLITE_NOTADB
-			return fmt.Errorf("%w: %v", errStale, err)
-		}
+	if damaged(err) {
+		return fmt.Errorf("%w: %v", errStale, err)
 	}
 	return err
 }
@@ -136,11 +141,17 @@ func (x *Index) create(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// OpenReadOnly opens an index nobody writes, such as one left by a process that was killed. A file that is missing or
-// not of this store and version is an index of no pages: Search finds nothing, and Behind says by how much.
+// OpenReadOnly opens an index that nobody writes, such as one left by a process that was killed. A
+// file that is missing, or belongs to another store or version, counts as an empty index: Search
+// finds nothing, and Behind says how much is missing. If the file is damaged, Search returns an
+// error that says so.
 func OpenReadOnly(path string, store *pages.Store, o Options) (*Index, error) {
 	x := newIndex(path, store, o)
 	db, cleanup, err := openLeftover(path)
+	if damaged(err) {
+		x.broken = x.advise(err)
+		return x, nil
+	}
 	if err != nil {
 		x.o.Log.Info("search index cannot be read; curtsy reindex makes a new one", "file", path, "reason", err)
 		return x, nil
@@ -148,6 +159,12 @@ func OpenReadOnly(path string, store *pages.Store, o Options) (*Index, error) {
 	cursor, err := checkAbout(context.Background(), db, store.Identity())
 	if err == nil && cursor > store.Stats().LastSeq {
 		err = errStale
+	}
+	if damaged(err) {
+		db.Close()
+		cleanup()
+		x.broken = x.advise(err)
+		return x, nil
 	}
 	if err != nil {
 		db.Close()
@@ -157,7 +174,9 @@ func OpenReadOnly(path string, store *pages.Store, o Options) (*Index, error) {
 	}
 	x.r, x.cleanup = db, cleanup
 	x.cursor.Store(cursor)
-	if err := x.readLangs(context.Background(), db); err != nil {
+	if err := x.readLangs(context.Background(), db); damaged(err) {
+		x.broken = x.advise(err)
+	} else if err != nil {
 		x.Close()
 		return nil, fmt.Errorf("open search index %s: %w", path, err)
 	}

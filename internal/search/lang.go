@@ -33,8 +33,8 @@ var stemmers = map[string]func(*snowballstem.Env) bool{
 	"ru": russian.Stem, "sv": swedish.Stem, "ta": tamil.Stem, "tr": turkish.Stem,
 }
 
-// detectable are the languages told apart by their letters: those that have a stemmer. Others would be guessed at for
-// nothing, and make the guess among these worse.
+// detectable are the languages that are detected: those that have a stemmer. Detecting others would
+// be of no use, and would make mistakes among these more likely.
 var detectable = whatlanggo.Options{Whitelist: map[whatlanggo.Lang]bool{
 	whatlanggo.Arb: true, whatlanggo.Dan: true, whatlanggo.Deu: true, whatlanggo.Eng: true, whatlanggo.Spa: true,
 	whatlanggo.Fin: true, whatlanggo.Fra: true, whatlanggo.Hun: true, whatlanggo.Ita: true, whatlanggo.Nob: true,
@@ -43,11 +43,13 @@ var detectable = whatlanggo.Options{Whitelist: map[whatlanggo.Lang]bool{
 }}
 
 const (
-	detectSample = 600 // bytes looked at: enough to tell these languages apart, and 60 µs at most (m)
-	detectLeast  = 60  // less than this is too little to tell
+	// bytes looked at: enough to tell these languages apart, and 60 µs at most (m)
+	detectSample = 600
+	detectLeast  = 60 // less than this is too little to tell
 )
 
-// language decides by which rules a text is stemmed: what the page says of itself, else what it looks like, else "".
+// language is the language whose stemmer a text gets: the one the page declares, else the one it
+// looks like, else "".
 func language(declared string, text []byte) string {
 	if declared != "" {
 		return declared

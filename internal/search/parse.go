@@ -5,14 +5,14 @@ import (
 	"unicode"
 )
 
-// Limits of a query: what is longer is cut, not refused.
+// Limits of a query. A longer one is cut, not refused.
 const (
 	maxQuery   = 2048 // bytes
 	maxClauses = 32
 	maxLangs   = 8 // languages a word is stemmed in
 )
 
-// clause is one thing asked for.
+// clause is one thing that a query asks for.
 type clause struct {
 	text   string
 	phrase bool // it stood in quotes
@@ -21,13 +21,13 @@ type clause struct {
 	title  bool
 }
 
-// parsed is a query as read.
+// parsed is a query after parsing.
 type parsed struct {
 	clauses           []clause
 	site, lang, ctype string
 }
 
-// parse reads a query. Anything is a query.
+// parse reads a query. No text is an error.
 func parse(q string) parsed {
 	q = strings.ToValidUTF8(q[:min(len(q), maxQuery)], " ")
 	var p parsed
@@ -37,7 +37,7 @@ func parse(q string) parsed {
 			break
 		}
 		var c clause
-		// "-" excludes only before a word: "a - b" and "--flag" are no exclusions.
+		// "-" excludes only directly before a word: "a - b" and "--flag" exclude nothing.
 		if len(q) > 1 && q[0] == '-' && q[1] != '-' && !unicode.IsSpace(rune(q[1])) {
 			c.not, q = true, q[1:]
 		}
@@ -88,13 +88,14 @@ func cutFold(s, prefix string) (string, bool) {
 	return s, false
 }
 
-// variant is the terms of a clause as one language makes them; several terms stand in a row.
+// variant is the terms that one language makes of a clause; several terms must stand in a row.
 type variant struct {
 	terms  []string
 	prefix bool // of the last term
 }
 
-// variants returns what a clause means in each language, without repetition. None: it holds no word.
+// variants returns the different meanings of a clause in the languages given. There are none
+// if it holds no word.
 func (a *analyzer) variants(c clause, langs []string) []variant {
 	var out []variant
 	known := make(map[string]bool)
@@ -128,7 +129,7 @@ func (a *analyzer) variants(c clause, langs []string) []variant {
 		switch {
 		case c.phrase || inPart == 0:
 			add(variant{all, c.prefix || len(all) == 1 && aloneUnspaced(all[0])})
-		default: // an identifier: in one word, or its words in a row
+		default: // an identifier: as one word, or as its words in a row
 			add(variant{whole, c.prefix})
 			add(variant{parts, c.prefix})
 		}
@@ -136,14 +137,15 @@ func (a *analyzer) variants(c clause, langs []string) []variant {
 	return out
 }
 
-// aloneUnspaced reports whether a term is one letter of a script whose text is indexed in pairs: it begins pairs.
+// aloneUnspaced reports whether a term is a single letter of a script that is indexed in pairs. It
+// then stands for the beginning of pairs.
 func aloneUnspaced(term string) bool {
 	r := []rune(term)
 	return len(r) == 1 && unspaced(r[0])
 }
 
-// match writes the FTS5 expression of a query, "" when it asks for no word. Terms hold letters and digits only, so
-// quoting them is all it takes.
+// match writes the FTS5 expression of a query, "" when it asks for no word. Terms hold letters and
+// digits only, so quoting them is enough.
 func match(groups [][]variant, clauses []clause, join string) string {
 	var want, not []string
 	for i, vs := range groups {

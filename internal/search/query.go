@@ -16,13 +16,14 @@ import (
 const (
 	defaultLimit = 10
 	maxLimit     = 1000
-	// candidates is how many more hits are weighed by their titles than are asked for. When so many are the same page that too few
-	// are left, more are looked at, maxCandidates at most.
+	// candidates is how many times the wanted number of hits is fetched, to be weighed by their
+	// titles. When too few are left because many are the same page, more are fetched,
+	// maxCandidates at most.
 	candidates    = 4
 	maxCandidates = 4096
 )
 
-// found is a hit on its way.
+// found is a hit before it is completed.
 type found struct {
 	url   canon.URL
 	lang  string
@@ -30,10 +31,15 @@ type found struct {
 	page  pages.Page
 }
 
-// Search answers a query with the best hits, greatest score first, at most limit (0: ten; never more than a thousand).
-// No query is an error; one without words finds nothing. Only the file can fail, or ctx end.
-func (x *Index) Search(ctx context.Context, query string, limit int) (crawl.SearchAnswer, error) {
-	answer := crawl.SearchAnswer{Hits: []crawl.Hit{}, Behind: x.Behind()}
+// Search returns the best hits for a query, greatest score first, at most limit (0: ten; never more
+// than a thousand). No query is an error; one without words finds nothing. It fails only when the
+// file does or ctx ends.
+func (x *Index) Search(ctx context.Context, query string, limit int) (answer crawl.SearchAnswer, err error) {
+	defer x.edge(&err)()
+	answer = crawl.SearchAnswer{Hits: []crawl.Hit{}, Behind: x.Behind()}
+	if x.broken != nil {
+		return answer, x.broken
+	}
 	if limit <= 0 {
 		limit = defaultLimit
 	}
@@ -66,9 +72,10 @@ func (x *Index) Search(ctx context.Context, query string, limit int) (crawl.Sear
 	}
 }
 
-// found looks for the n best candidates and weighs them, best first.
+// found fetches the n best candidates and weighs them, best first.
 func (x *Index) found(ctx context.Context, a *analyzer, p parsed, groups [][]variant, n int) (hits []found, err error) {
-	// All words; else any of them; else words that begin like them: an answer that is a bit off beats none.
+	// All words; else any of them; else words that begin like them: an inexact answer
+	// is better than none.
 	for _, attempt := range []string{match(groups, p.clauses, " AND "), match(groups, p.clauses, " OR "),
 		match(loosen(groups, p.clauses), p.clauses, " OR ")} {
 		if attempt == "" {
@@ -95,7 +102,8 @@ func (x *Index) best(a *analyzer, all []found, limit int, clauses []clause, grou
 		if p.URL == "" || p.Expired(now) || x.hides(p.URL) {
 			continue
 		}
-		h := crawl.Hit{URL: string(p.URL), Title: p.Title, Score: all[i].score, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf), Depth: p.Depth}
+		h := crawl.Hit{URL: string(p.URL), Title: p.Title, Score: all[i].score, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf), Depth: p.Depth,
+			HeldSince: p.Since}
 		if x.hides(p.AliasOf) {
 			h.AliasOf = ""
 		}
@@ -131,8 +139,8 @@ func (x *Index) best(a *analyzer, all []found, limit int, clauses []clause, grou
 
 func (x *Index) hides(u canon.URL) bool { return u != "" && x.o.Hidden != nil && x.o.Hidden(u) }
 
-// loosen turns words into beginnings of words, and words joined by signs into the words by themselves. What was asked
-// for in quotes or to be left out stays as it is.
+// loosen turns words into beginnings of words, and words joined by signs into the words by
+// themselves. Words in quotes and excluded words stay as they are.
 func loosen(groups [][]variant, clauses []clause) [][]variant {
 	out := make([][]variant, len(groups))
 	for i, vs := range groups {
@@ -189,14 +197,14 @@ func (x *Index) candidates(ctx context.Context, expr string, p parsed, n int) ([
 	return out, rows.Err()
 }
 
-// weigh raises pages whose title has all the words asked for, the more the less else is in it, and, by half as much,
-// those whose title and path have them all together; and sorts.
+// weigh sorts hits. A page whose title has all the words ranks higher, the more so the less else
+// the title says. A page whose title and path together have them all gets half of that.
 func (x *Index) weigh(a *analyzer, hits []found, p parsed, groups [][]variant) {
 	for i := range hits {
 		h := &hits[i]
 		page, ok, err := x.store.Lookup(h.url)
 		if !ok || err != nil {
-			continue // show drops it, or meets the error again
+			continue // show drops the page, or meets the error again
 		}
 		h.page = page
 		var title []string
@@ -222,7 +230,8 @@ func (x *Index) weigh(a *analyzer, hits []found, p parsed, groups [][]variant) {
 	})
 }
 
-// inTitle returns how many words of the title the clauses ask for, 0 unless it has them all.
+// inTitle returns how many words of the title are asked for; 0 unless all words
+// asked for are in it.
 func inTitle(title []string, clauses []clause, groups [][]variant) int {
 	covered := 0
 	for i, vs := range groups {
@@ -243,7 +252,7 @@ func inTitle(title []string, clauses []clause, groups [][]variant) int {
 	return min(covered, len(title))
 }
 
-// windows are the runs of n terms.
+// windows returns all runs of n neighbouring terms.
 func windows(terms []string, n int) (out [][]string) {
 	for i := 0; n > 0 && i+n <= len(terms); i++ {
 		out = append(out, terms[i:i+n])
@@ -260,9 +269,10 @@ func (v variant) matches(w []string) bool {
 	return true
 }
 
-// show completes a hit with what the store holds now. ok is false when the page is gone or may not be shown any more.
+// show completes a hit with what the store holds now. ok is false when the page is gone or may
+// not be shown any more.
 func (x *Index) show(a *analyzer, h *crawl.Hit, lang string, clauses []clause, groups [][]variant) (ok bool, err error) {
-	// Asked again, with its body: it may have changed since its title was read.
+	// Read again, with its body: the page may have changed since its title was read.
 	page, ok, err := x.store.Get(canon.URL(h.URL))
 	if !ok || err != nil {
 		return false, err
@@ -272,7 +282,11 @@ func (x *Index) show(a *analyzer, h *crawl.Hit, lang string, clauses []clause, g
 		return false, nil
 	}
 	if page.SnippetAllowed() {
-		if s := snippet(a, &page, lang, clauses, groups); s != "" {
+		var s string
+		if x.o.Read(&page, func() { s = snippet(a, &page, lang, clauses, groups) }) != nil {
+			return false, nil
+		}
+		if s != "" {
 			h.Snippet = &s
 		}
 	}
@@ -292,7 +306,8 @@ func (x *Index) show(a *analyzer, h *crawl.Hit, lang string, clauses []clause, g
 	return true, nil
 }
 
-// Merge joins the answers of several parts: their hits by score, at most limit (0: ten), those that are one page as one.
+// Merge joins the answers of several shards: their hits by score, at most limit (0: ten). Hits that
+// are one page become one.
 func Merge(answers []crawl.SearchAnswer, limit int) []crawl.Hit {
 	if limit <= 0 {
 		limit = defaultLimit

@@ -304,7 +304,8 @@ func (f *fixture) dump() map[string][]crawl.Hit {
 	return out
 }
 
-// However pages come and go and the index lags, is stopped or lost: once it has caught up it answers as one made anew.
+// However pages come and go and the index lags, is stopped or lost: once it has caught up it
+// answers as one made anew.
 func TestFollowsLikeAFreshOne(t *testing.T) {
 	f := newFixture(t)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -388,7 +389,10 @@ func TestStaleFilesAreFilledAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a, err := ro.Search(context.Background(), "kiwi", 1); err != nil || len(a.Hits) != 0 || a.Behind != 1 {
+			a, err := ro.Search(context.Background(), "kiwi", 1)
+			if broken := name == "garbage" || name == "cut"; broken && (err == nil || !strings.Contains(err.Error(), "curtsy reindex --dir "+filepath.Dir(f.path()))) {
+				t.Errorf("no advice: %v", err)
+			} else if !broken && err != nil || len(a.Hits) != 0 || a.Behind != 1 {
 				t.Errorf("read-only on a useless file: %+v, %v; want no hits, behind 1", a, err)
 			}
 			ro.Close()
@@ -402,8 +406,8 @@ func TestStaleFilesAreFilledAgain(t *testing.T) {
 	}
 }
 
-// A killed process leaves file and log as they are. They must be readable where they lie, in a folder nobody may write,
-// and by the next writer.
+// A killed process leaves file and log as they are. They must be readable where they lie, in a
+// folder nobody may write, and by the next writer.
 func TestReadAfterKill(t *testing.T) {
 	f := newFixture(t)
 	f.add(page("https://a.example/", "en", "Emu", "<p>emu"))
@@ -431,7 +435,8 @@ func TestReadAfterKill(t *testing.T) {
 	os.Chmod(left, 0o555)
 	check("in a read-only folder")
 	os.Chmod(left, 0o755)
-	// Nothing stops root from writing there, so stop the file SQLite wants to make beside its log in another way.
+	// Nothing stops root from writing there, so stop the file SQLite wants to make beside its
+	// log in another way.
 	os.Remove(filepath.Join(left, "search-0.db-shm"))
 	os.Mkdir(filepath.Join(left, "search-0.db-shm"), 0o755)
 	check("where SQLite cannot make its files")
@@ -488,7 +493,7 @@ func TestRunFollowsAndStops(t *testing.T) {
 	if _, err := f.store.Put([]pages.Page{page("https://a.example/", "en", "Ibis", "<p>ibis")}); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); f.Behind() > 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); f.Behind() > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the index does not follow")
 		}
@@ -498,7 +503,7 @@ func TestRunFollowsAndStops(t *testing.T) {
 	}
 	start := time.Now()
 	cancel()
-	if err := <-done; err != nil || time.Since(start) > 2*time.Second {
+	if err := <-done; err != nil || time.Since(start) > 30*time.Second {
 		t.Errorf("Run = %v after %v", err, time.Since(start))
 	}
 }

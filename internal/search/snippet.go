@@ -13,16 +13,16 @@ import (
 const (
 	snippetBytes = 240     // about three lines
 	snippetText  = 1 << 20 // how far into a page is looked
-	titleWithin  = 8 << 10 // how far for its title, which most pages repeat
+	titleWithin  = 8 << 10 // how far the title is looked for, which most pages repeat
 )
 
-// mark is a word of the text that was asked for.
+// mark is a word in the text that the query asks for.
 type mark struct {
 	clause, start, end int
 }
 
-// snippet cuts from a stored page the stretch that shows most of what was asked for, as plain text, "" when the page
-// has no text. The caller has made sure that the page allows it.
+// snippet cuts from a stored page the stretch that shows most of what was asked for, as plain text;
+// "" when the page has no text. The caller has made sure that the page allows snippets.
 func snippet(a *analyzer, p *pages.Page, lang string, clauses []clause, groups [][]variant) string {
 	if p.Directives&crawl.NoSnippet != 0 {
 		return ""
@@ -66,8 +66,8 @@ func snippet(a *analyzer, p *pages.Page, lang string, clauses []clause, groups [
 	return cut(text, from, to)
 }
 
-// beyondTitle leaves out the marks where the text only repeats the title, which is shown above the snippet anyway, unless
-// there are no others.
+// beyondTitle drops marks where the text only repeats the title, which is shown above the snippet
+// anyway, unless there are no others.
 func beyondTitle(marks []mark, text []byte, title string) []mark {
 	at := bytes.Index(text[:min(len(text), titleWithin)], []byte(title))
 	if title == "" || at < 0 {
@@ -80,8 +80,8 @@ func beyondTitle(marks []mark, text []byte, title string) []mark {
 	return rest
 }
 
-// bestWindow returns the stretch of marks, at most snippetBytes long, with most different clauses, then most marks,
-// then nearest to the beginning.
+// bestWindow returns the stretch of marks, at most snippetBytes long, with the most different
+// clauses; between equals the one with most marks, then the one nearest to the beginning.
 func bestWindow(marks []mark, clauses int) (from, to int) {
 	counts := make([]int, clauses)
 	distinct, best, first := 0, -1, 0
@@ -102,14 +102,14 @@ func bestWindow(marks []mark, clauses int) (from, to int) {
 	return from, to
 }
 
-// cut returns about snippetBytes of text around from..to, ending at spaces, as one line.
+// cut returns about snippetBytes of text around from..to as one line, cut at spaces.
 func cut(text []byte, from, to int) string {
 	room := max(0, snippetBytes-(to-from))
 	start := max(0, from-room/3)
 	end := min(len(text), start+snippetBytes)
 	end = max(end, min(len(text), to))
 	start = max(0, min(start, end-snippetBytes))
-	// Begin after a space and end before one, unless there is none near: some scripts have none.
+	// Begin after a space and end before one, unless none is near: some scripts have no spaces.
 	if start > 0 {
 		if n := strings.IndexAny(string(text[start:min(start+40, max(from, start))]), " \n"); n >= 0 {
 			start += n + 1

@@ -5,10 +5,11 @@ import (
 	"database/sql"
 )
 
-// FTS5 ranks by how many rows there are and how long they are on average. In a contentless table it does not take
-// deleted rows out of these sums, since it no longer knows their length: after a year of daily re-crawls a page would be
-// counted 365 times and rare words would weigh little more than common ones. So the sums are kept here as well, and
-// after a batch that deleted something written to where FTS5 keeps its own: record 1 of its data table, four varints.
+// FTS5 ranks by the number of rows and their average length. In a contentless table it does not
+// subtract deleted rows from these sums, since it no longer knows their length: after a year of
+// daily re-crawls a page would be counted 365 times, and rare words would weigh little more than
+// common ones. So we keep the sums ourselves. After a batch that deleted something they are written
+// to where FTS5 keeps its own: record 1 of its data table, four varints.
 
 // counts are numbers of rows and of words by column.
 type counts struct {
@@ -29,15 +30,18 @@ func (c *counts) save(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// correctTotals makes FTS5's sums those of the rows there are. It is a transaction of its own because FTS5 writes its
-// record when one commits; should the process end in between, the next batch corrects it.
+// correctTotals makes FTS5's sums those of the rows that are left. It is a transaction of its own,
+// because FTS5 writes its record when one commits. If the process ends in between, the next batch
+// corrects the record.
 func correctTotals(ctx context.Context, db *sql.DB) error {
 	var record []byte
 	if err := db.QueryRowContext(ctx, "SELECT block FROM fts_data WHERE id = 1").Scan(&record); err != nil {
 		return err
 	}
 	if !isTotals(record) {
-		return nil // another version of FTS5 keeps them otherwise: then ranking is off as described, and nothing breaks
+		// another version of FTS5 keeps them otherwise: then ranking is inexact as
+		// described, and nothing breaks
+		return nil
 	}
 	var c counts
 	if err := db.QueryRowContext(ctx, "SELECT rows, titles, heads, bodies FROM totals").Scan(&c.rows, &c.titles, &c.heads,
@@ -63,7 +67,8 @@ func isTotals(b []byte) bool {
 	return n == 4 && len(b) > 0 && b[len(b)-1] < 0x80
 }
 
-// appendVarint writes seven bits to a byte, highest first. (SQLite's ninth byte has eight; no sum comes that far.)
+// appendVarint writes seven bits to a byte, highest first. (SQLite's ninth byte has eight; no
+// sum comes that far.)
 func appendVarint(dst []byte, v uint64) []byte {
 	for shift := 56; shift > 0; shift -= 7 {
 		if v>>shift != 0 {

@@ -55,3 +55,24 @@ func BenchmarkLinkedData(b *testing.B) {
 		})
 	}
 }
+
+// A sign behind a script's end begins anew, one within it does not.
+func TestMayLink(t *testing.T) {
+	for body, want := range map[string]bool{
+		"+json dataset":                         true,
+		"+json</script>dataset":                 false,
+		"+json</script>+json dataset":           true,
+		"+json +json +json</script> dataset":    false,
+		"+JSON +x</script> &#43;json Dataset":   true,
+		"dataset +json":                         false,
+		"+jso dataset &plus;json </script":      false,
+		"+json</script &#x2B;JSON dataset +":    true,
+		strings.Repeat("+json", 3) + "ataset":   true,
+		strings.Repeat("+json</script>", 3):     false,
+		strings.Repeat("&plus;json ", 3) + "at": false,
+	} {
+		if got := mayLink([]byte(body)); got != want {
+			t.Errorf("%q: %v", body, got)
+		}
+	}
+}

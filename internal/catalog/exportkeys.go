@@ -8,11 +8,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/datatxt"
 )
 
-// A data.txt that Export writes has keys beyond those of §5.4, for what other documents tell of a dataset. understood takes them for
-// what they are when such a file is read; whatever is not as Export writes it stays among the other keys, as everything does that
-// the format has no word for.
+// A data.txt that Export writes has keys beyond those of §5.4, for what other documents tell of a
+// dataset. When such a file is read, understood recognises them. A value that is not as Export
+// writes it stays among the other keys, like everything that the format has no word for.
 
-// understood reports whether a key is one of those, and sets what it is for.
+// understood reports whether a key is one of those, and sets the field of the claim.
 func understood(c *crawl.DatasetClaim, base string, field datatxt.Field) bool {
 	v, name := field.Value, strings.ToLower(field.Name)
 	text := v.Text
@@ -29,7 +29,7 @@ func understood(c *crawl.DatasetClaim, base string, field datatxt.Field) bool {
 		} else if name == "page" {
 			text = absolute(base, text)
 		}
-		// Said in another way it would not come back as it was written.
+		// Otherwise Export would not write it again as it was written here.
 		if text == "" || text != v.Text || *to != "" {
 			return false
 		}
@@ -67,7 +67,8 @@ func absolute(base, ref string) string {
 	return resolve(b, ref)
 }
 
-// fileDetails takes in what is said of the dataset's files one by one: a list of mappings with the path of each.
+// fileDetails takes in a list of mappings that describe the dataset's files, each
+// with the file's path.
 func fileDetails(c *crawl.DatasetClaim, base string, v datatxt.Value) bool {
 	at := map[string]int{}
 	for i := range c.Files {
@@ -121,8 +122,8 @@ func fileDetails(c *crawl.DatasetClaim, base string, v datatxt.Value) bool {
 	return true
 }
 
-// identifier is s when it names something for the whole world: the address of a DOI, in one spelling, or another URL without a
-// fragment. Empty: it does not.
+// identifier is s if it names something for the whole world: the address of a DOI, in one spelling,
+// or another URL without a fragment. Otherwise it is empty.
 func identifier(s string) string {
 	if doi := DOI(s); doi != "" {
 		return doi

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// words remembers the terms of one language's words: a page has a few hundred different ones, and the next page mostly
-// the same. A slot is overwritten when another word falls into it, so memory is bounded and nothing ever needs clearing.
+// words remembers the terms of one language's words: a page has a few hundred different ones, and
+// most of them are on the next page too. A slot is overwritten when another word falls into it, so
+// memory is bounded and nothing ever needs clearing.
 type words struct {
 	stem    func(*snowballstem.Env) bool // nil: as it is
 	env     *snowballstem.Env
@@ -22,7 +23,7 @@ type slot struct {
 	wordLen, termLen uint8
 }
 
-// FNV-1a, which the loop over a word's letters computes by the way.
+// FNV-1a, which the loop over a word's letters computes on its way.
 const (
 	hashStart = 2166136261
 	hashStep  = 16777619
@@ -49,8 +50,8 @@ func (a *analyzer) words(lang string) *words {
 	return w
 }
 
-// term returns what a word is indexed as, valid until the next call. Words with digits are not stemmed, nor remembered:
-// there are many, and each is seldom.
+// term returns what a word is indexed as, valid until the next call. Words with digits are neither
+// stemmed nor remembered: there are many, and each is rare.
 func (w *words) term(word []byte, hash uint32, stem bool) []byte {
 	if !stem {
 		w.scratch = w.scratch[:0]
@@ -85,7 +86,8 @@ func (w *words) term(word []byte, hash uint32, stem bool) []byte {
 	return s.term[:s.termLen]
 }
 
-// lower is ToLower after the compatibility forms (full-width letters, ligatures) are written out.
+// lower lower-cases a text in which compatibility forms (full-width letters,
+// ligatures) are written out.
 func lower(s string) string {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= 0x80 {
@@ -95,8 +97,8 @@ func lower(s string) string {
 	return strings.ToLower(s)
 }
 
-// plain takes off the accents that people leave out when they type, and drops what FTS5 would take for the end of a
-// word: nothing but letters and digits, and whatever lies beyond ASCII, may reach it.
+// plain removes the accents that people leave out when they type, and everything that FTS5 would
+// take for the end of a word: only letters, digits and what lies beyond ASCII may reach it.
 func plain(s string) string {
 	i := 0
 	for i < len(s) && s[i] < 0x80 && class[s[i]] != classSep {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// enter tells of a file that has its name, and forgets its state. It may run twice.
+// enter lists a file that has its name, and removes its state. It may run twice.
 func (b *book) enter(r resource) error {
 	if err := b.add(r); err != nil {
 		return err
@@ -19,7 +19,8 @@ func (b *book) enter(r resource) error {
 	return dropState(b.dir, r.Path)
 }
 
-// settle ends what a crash has left between a file's last byte and its place in the book.
+// settle finishes what a crash has interrupted between a file's last byte and its
+// entry in the lists.
 func (b *book) settle() error {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -32,7 +33,7 @@ func (b *book) settle() error {
 		}
 		st, err := readState(b.dir, name)
 		if err != nil || !st.Done || st.Resource == nil || st.Resource.Path != name {
-			continue // to be gone on with, or not ours
+			continue // to be continued, or not ours
 		}
 		if err := b.settleOne(name, st); err != nil {
 			return err
@@ -48,7 +49,7 @@ func (b *book) settleOne(name string, st state) error {
 	case err != nil:
 		return err
 	case sum != st.SHA256 || n != st.Written:
-		return nil // it is begun anew when it is wanted
+		return nil // it is begun anew if it is wanted again
 	default:
 		if err := nameIt(b.dir, name); err != nil {
 			return err
@@ -57,7 +58,7 @@ func (b *book) settleOne(name string, st state) error {
 	sum, n, err := digestOf(b.dir, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && (sum != st.SHA256 || n != st.Written):
-		return dropState(b.dir, name) // somebody took it away, or put something else there
+		return dropState(b.dir, name) // somebody has removed it, or put something else there
 	case err != nil:
 		return err
 	}
@@ -76,7 +77,7 @@ func digestOf(dir, name string) (sum string, n int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), n, err
 }
 
-// name gives each file its name in the directory: the one it has there from earlier, or one that nothing has.
+// name gives each file its name in the directory: the one it has there from earlier, or a new one.
 func (b *book) name(files []File) ([]File, error) {
 	taken, at := names{}, map[string]string{}
 	entries, err := os.ReadDir(b.dir)
@@ -94,7 +95,7 @@ func (b *book) name(files []File) ([]File, error) {
 			taken.add(name)
 		}
 	}
-	for _, r := range b.resources {
+	for _, r := range b.byPath {
 		taken.add(r.Path)
 		if filepath.Base(r.Path) != r.Path {
 			continue // we write no such

@@ -1,0 +1,62 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// hostOf is the host of an absolute URL, without port, in lower case; empty when there is none.
+func hostOf(s string) string {
+	_, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, ']') {
+		rest = rest[:i]
+	}
+	return strings.ToLower(rest)
+}
+
+// hosts are the hosts a claim speaks for; the first one is its author. A document speaks for its
+// own host. A data.txt speaks for the origin that was asked for it, wherever a redirect leads. If
+// that redirect leads to another host's own /data.txt, it speaks for that host as well.
+func hosts(c *crawl.DatasetClaim) (own [2]string) {
+	own[0] = hostOf(c.Document)
+	if c.Kind != crawl.DatasetDataTxt {
+		return own
+	}
+	origin := hostOf(c.Origin)
+	switch {
+	case origin == own[0]:
+	case strings.HasSuffix(c.Document, "/data.txt") && strings.Count(c.Document, "/") == 3:
+		own[1] = origin
+	default:
+		own[0] = origin
+	}
+	return own
+}
+
+// speaksFor reports whether a claim is the host's own word about its files and pages.
+func (m *merger) speaksFor(c *crawl.DatasetClaim, host string) bool {
+	if host == "" {
+		return false
+	}
+	own := hosts(c)
+	return slices.Contains(own[:], host)
+}
+
+// said makes a key by which claims are joined. Where the claim is the host's own word, the key is
+// the thing alone. Otherwise it is the thing together with the site that speaks of it, so that it
+// joins with nobody else's.
+func (m *merger) said(c *crawl.DatasetClaim, thing, host string) string {
+	if m.speaksFor(c, host) {
+		return thing
+	}
+	return thing + " as of " + hosts(c)[0]
+}

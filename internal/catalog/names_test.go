@@ -1,0 +1,58 @@
+package catalog
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// twins are datasets of one site that have address and name in common, in one data.txt.
+func twins(n int) (all []crawl.DatasetClaim) {
+	for i := range n {
+		all = append(all, crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://d.example/data.txt", Origin: "https://d.example", Line: i + 1, N: i,
+			Name: "rain", Title: fmt.Sprint(i), Files: files("https://d.example/a.csv", fmt.Sprintf("https://d.example/b%d.csv", i)), Allowed: true})
+	}
+	return all
+}
+
+// Datasets of one name have an ID each, the ones they always had, and it is found in a step each.
+func TestIDsOfOneName(t *testing.T) {
+	got := Merge(twins(3))
+	base := shortID(shortID("https://d.example/a.csv") + " rain")
+	for i, want := range []string{base, shortID(base), shortID(shortID(base))} {
+		if got[i].ID != want {
+			t.Errorf("ID %d is %s, want %s", i, got[i].ID, want)
+		}
+	}
+	const n = 10_000
+	began := time.Now()
+	seen := map[string]bool{}
+	for _, d := range Merge(twins(n)) {
+		seen[d.ID] = true
+	}
+	t.Logf("%d datasets of one name: %v", n, time.Since(began))
+	if len(seen) != n {
+		t.Errorf("%d IDs for %d datasets", len(seen), n)
+	}
+}
+
+// What distinguish does grows with the datasets, not with their square: it hashes
+// about once for each.
+func TestIDsTakeAStepEach(t *testing.T) {
+	const n = 10_000
+	all := make([]heading, n)
+	for i := range all {
+		all[i] = heading{id: "x", name: "rain", origin: "https://d.example"}
+	}
+	allocs := testing.AllocsPerRun(1, func() {
+		for i := range all {
+			all[i].id = "x"
+		}
+		distinguish(all)
+	})
+	if allocs > 10*n {
+		t.Errorf("%.0f allocations for %d datasets", allocs, n)
+	}
+}

@@ -1,0 +1,140 @@
+package crawl
+
+// The Append functions add the encoding of their argument to b and return the longer slice; they
+// keep nothing of it. The Decode functions read what the Append functions wrote. Strings are
+// copies; byte slices (bodies, digests) point into the message, which must therefore not change
+// while they are in use.
+
+// AppendTake encodes a Take.
+func AppendTake(b []byte, m Take) []byte {
+	c := writer(b)
+	m.fields(&c)
+	return c.b
+}
+
+// DecodeTake decodes a Take.
+func DecodeTake(b []byte) (m Take, err error) {
+	c := reader(b)
+	for c.more() {
+		m.fields(&c)
+	}
+	return m, c.err("take")
+}
+
+// AppendGrants encodes Grants.
+func AppendGrants(b []byte, m Grants) []byte {
+	c := writer(b)
+	m.fields(&c)
+	return c.b
+}
+
+// DecodeGrants decodes Grants.
+func DecodeGrants(b []byte) (m Grants, err error) {
+	c := reader(b)
+	for c.more() {
+		m.fields(&c)
+	}
+	return m, c.err("grants")
+}
+
+// AppendRenew encodes a Renew.
+func AppendRenew(b []byte, m Renew) []byte {
+	c := writer(b)
+	m.fields(&c)
+	return c.b
+}
+
+// DecodeRenew decodes a Renew.
+func DecodeRenew(b []byte) (m Renew, err error) {
+	c := reader(b)
+	for c.more() {
+		m.fields(&c)
+	}
+	return m, c.err("renew")
+}
+
+// AppendRenewed encodes a Renewed.
+func AppendRenewed(b []byte, m Renewed) []byte {
+	c := writer(b)
+	m.fields(&c)
+	return c.b
+}
+
+// DecodeRenewed decodes a Renewed.
+func DecodeRenewed(b []byte) (m Renewed, err error) {
+	c := reader(b)
+	for c.more() {
+		m.fields(&c)
+	}
+	return m, c.err("renewed")
+}
+
+// AppendErrand encodes an Errand, for storing it.
+func AppendErrand(b []byte, m Errand) []byte {
+	c := writer(b)
+	m.fields(&c)
+	return c.b
+}
+
+// DecodeErrand decodes an Errand.
+func DecodeErrand(b []byte) (m Errand, err error) {
+	c := reader(b)
+	for c.more() {
+		m.fields(&c)
+	}
+	return m, c.err("errand")
+}
+
+// AppendEvent encodes an Event.
+func AppendEvent(b []byte, m *Event) []byte {
+	c := writer(b)
+	m.fields(&c)
+	return c.b
+}
+
+// DecodeEvent decodes an Event.
+func DecodeEvent(b []byte) (m Event, err error) {
+	c := reader(b)
+	for c.more() {
+		m.fields(&c)
+	}
+	return m, c.err("event")
+}
+
+// AppendPages encodes a batch of pages.
+func AppendPages(b []byte, pages []Page) []byte {
+	b = AppendPagesHeader(b)
+	for i := range pages {
+		b = AppendPage(b, &pages[i])
+	}
+	return b
+}
+
+// AppendPagesHeader begins a batch of pages that AppendPage continues, for senders
+// that batch as they go.
+func AppendPagesHeader(b []byte) []byte {
+	c := writer(b)
+	c.version(1)
+	return c.b
+}
+
+// AppendPage adds one page to a batch begun with AppendPagesHeader.
+func AppendPage(b []byte, p *Page) []byte {
+	c := writer(b)
+	for range c.one(2) {
+		p.fields(&c)
+	}
+	return c.b
+}
+
+// DecodePages decodes a batch of pages; the bodies are slices of b.
+func DecodePages(b []byte) (pages []Page, err error) {
+	c := bodyReader(b)
+	for c.more() {
+		c.version(1)
+		for p := range each(&c, 2, &pages) {
+			p.fields(&c)
+		}
+	}
+	return pages, c.err("pages")
+}

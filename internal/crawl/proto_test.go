@@ -1,0 +1,68 @@
+package crawl
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The fields of each message have the numbers that crawl.proto gives them, and it has no others.
+func TestFieldsAreThoseOfCrawlProto(t *testing.T) {
+	text, err := os.ReadFile("crawl.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := map[string]map[string]string{} // by message and name
+	for _, m := range regexp.MustCompile(`(?s)message (\w+) *\{(.*?)\n?\}`).FindAllSubmatch(text, -1) {
+		of := map[string]string{}
+		for _, f := range regexp.MustCompile(`(\w+) = (\d+);`).FindAllSubmatch(m[2], -1) {
+			of[strings.ReplaceAll(string(f[1]), "_", "")] = string(f[2])
+		}
+		numbers[string(m[1])] = of
+	}
+	for _, m := range []interface{ fields(*codec) }{
+		new(Take), new(Grants), new(Visit), new(VisitURL), new(Renew), new(Renewed), new(Robots), new(Errand), new(Answer), new(Claim),
+		new(Sample), new(Sitemap), new(RUP), new(Probe), new(Event), new(Unheld), new(Links), new(Report), new(Outcome), new(Result), new(Page),
+	} {
+		v := reflect.ValueOf(m).Elem()
+		of := numbers[v.Type().Name()]
+		zero := written(m)
+		for i := range v.NumField() {
+			name := strings.ToLower(v.Type().Field(i).Name)
+			fill(rand.New(rand.NewPCG(1, 1)), v.Field(i))
+			var set []string
+			for n, b := range written(m) {
+				if !bytes.Equal(b, zero[n]) {
+					set = append(set, n)
+				}
+			}
+			if len(set) != 1 || set[0] != of[name] {
+				t.Errorf("%s.%s is written as field %v, and is %q in crawl.proto", v.Type().Name(), name, set, of[name])
+			}
+			v.Field(i).SetZero()
+			delete(of, name)
+		}
+		delete(of, "version")
+		if len(of) > 0 {
+			t.Errorf("%s has no %v of crawl.proto", v.Type().Name(), of)
+		}
+	}
+}
+
+// written is the encoding of a message, by field number.
+func written(m interface{ fields(*codec) }) map[string][]byte {
+	w := writer(nil)
+	m.fields(&w)
+	out := map[string][]byte{}
+	for r := reader(w.b); r.at != 0; r.next() {
+		n, from := strconv.Itoa(r.at), r.i
+		r.skip()
+		out[n] = append(out[n], w.b[from:r.i]...)
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package pages
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// bucketFiles holds data.txt files, which are no pages. The dataset catalogue chooses the keys, and
+// the store does not look into the values.
+var bucketFiles = []byte("files")
+
+// UpdateFiles replaces the values of some keys by what change returns, in the order of the keys.
+// change gets nil where there is no value, and returns nil to leave it as it is. A key may come
+// twice. There is one transaction and one fsync for all, and none when nothing changes.
+func (s *Store) UpdateFiles(keys []string, change func(i int, old []byte) ([]byte, error)) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	nothing := errors.New("nothing changes")
+	err := s.write(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(bucketFiles)
+		if err != nil {
+			return err
+		}
+		changed := false
+		for i, key := range keys {
+			v, err := change(i, b.Get([]byte(key)))
+			if err != nil {
+				return err
+			}
+			if v == nil {
+				continue
+			}
+			changed = true
+			if err := b.Put([]byte(key), v); err != nil {
+				return err
+			}
+		}
+		if !changed {
+			return nothing // ends the transaction without a write
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, nothing) {
+		return s.writeError("store the data.txt of "+strings.Join(keys[:min(len(keys), 5)], ", "), err)
+	}
+	return nil
+}
+
+// File returns what is kept under a key; nil when there is nothing.
+func (s *Store) File(key string) (value []byte, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		if b := tx.Bucket(bucketFiles); b != nil {
+			value = bytes.Clone(b.Get([]byte(key)))
+		}
+		return nil
+	})
+	return value, err
+}
+
+// NextFile returns the first key after another one that want accepts, and its value. ok is false
+// when there is none.
+func (s *Store) NextFile(after string, want func(key string) bool) (key string, value []byte, ok bool, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketFiles)
+		if b == nil {
+			return nil
+		}
+		cur := b.Cursor()
+		for k, v := cur.Seek([]byte(after)); k != nil; k, v = cur.Next() {
+			if string(k) != after && want(string(k)) {
+				key, value, ok = string(k), bytes.Clone(v), true
+				break
+			}
+		}
+		return nil
+	})
+	return key, value, ok, err
+}
+
+// EachFile calls fn for every file, in the order of keys. value is valid during the call only.
+func (s *Store) EachFile(fn func(key string, value []byte) error) error {
+	return s.view(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketFiles)
+		if b == nil {
+			return nil
+		}
+		return b.ForEach(func(k, v []byte) error { return fn(string(k), v) })
+	})
+}
+
+// DropFiles removes what is kept under the keys that drop names.
+func (s *Store) DropFiles(drop func(key string) bool) error {
+	var all [][]byte
+	err := s.EachFile(func(key string, _ []byte) error {
+		if drop(key) {
+			all = append(all, []byte(key))
+		}
+		return nil
+	})
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	return s.update(func() string { return "remove data.txt files" }, func(ch *change) error {
+		for _, k := range all {
+			if err := ch.tx.Bucket(bucketFiles).Delete(k); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// bucketMarks holds small facts about the store as a whole.
+var bucketMarks = []byte("marks")
+
+// Mark returns what SetMark last kept under a name; empty when nothing.
+func (s *Store) Mark(name string) (value string, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		if b := tx.Bucket(bucketMarks); b != nil {
+			value = string(b.Get([]byte(name)))
+		}
+		return nil
+	})
+	return value, err
+}
+
+// SetMark keeps a small fact about the store as a whole.
+func (s *Store) SetMark(name, value string) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	err := s.write(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(bucketMarks)
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte(name), []byte(value))
+	})
+	if err != nil {
+		return s.writeError("mark "+name, err)
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Files that come together are one transaction; when nothing changes there is none.
+func TestUpdateFilesTogether(t *testing.T) {
+	s := openTemp(t)
+	committed := func() (id int) { // transactions are numbered
+		if err := s.view(func(tx *bolt.Tx) error { id = tx.ID(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	transactions := func(do func() error) int {
+		t.Helper()
+		before := committed()
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		return committed() - before
+	}
+	var keys []string
+	for i := range 50 {
+		keys = append(keys, fmt.Sprintf("https://h%02d.example", i))
+	}
+	keys = append(keys, keys[0])
+	set := func(i int, old []byte) ([]byte, error) { return append(old[:len(old):len(old)], byte(i)), nil }
+	together := transactions(func() error { return s.UpdateFiles(keys, set) })
+	one := transactions(func() error {
+		return s.UpdateFiles([]string{"https://one.example"}, func(int, []byte) ([]byte, error) { return []byte("x"), nil })
+	})
+	if none := transactions(func() error { return s.UpdateFiles(keys, func(int, []byte) ([]byte, error) { return nil, nil }) }); none != 0 {
+		t.Errorf("%d transactions when nothing changes", none)
+	}
+	if together != 1 || one != 1 {
+		t.Errorf("51 files took %d transactions, one %d", together, one)
+	}
+	if v, err := s.File(keys[0]); err != nil || string(v) != "\x00\x32" {
+		t.Errorf("a key that came twice: %q, %v", v, err)
+	}
+	if v, err := s.File("https://none.example"); v != nil || err != nil {
+		t.Errorf("no file: %q, %v", v, err)
+	}
+	bad := errors.New("bad")
+	if err := s.UpdateFiles(keys, func(i int, _ []byte) ([]byte, error) {
+		if i == 3 {
+			return nil, bad
+		}
+		return []byte("y"), nil
+	}); !errors.Is(err, bad) {
+		t.Errorf("an error: %v", err)
+	}
+	if v, _ := s.File(keys[1]); string(v) != "\x01" {
+		t.Errorf("half a transaction was kept: %q", v)
+	}
+}
+
+func TestNextFile(t *testing.T) {
+	s := openTemp(t)
+	if _, _, ok, err := s.NextFile("", func(string) bool { return true }); ok || err != nil {
+		t.Errorf("of nothing: %v, %v", ok, err)
+	}
+	for _, k := range []string{"https://a.example", "https://a.example/x/data.txt", "https://a.example:8", "https://b.example"} {
+		if err := s.UpdateFiles([]string{k}, func(int, []byte) ([]byte, error) { return []byte("of " + k), nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, after := "", ""
+	for {
+		k, v, ok, err := s.NextFile(after, func(key string) bool { return len(key) < 20 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		if string(v) != "of "+k {
+			t.Errorf("%s: %q", k, v)
+		}
+		got += k + " "
+		after = k
+	}
+	if got != "https://a.example https://a.example:8 https://b.example " {
+		t.Errorf("%s", got)
+	}
+}
