@@ -41,8 +41,9 @@ func pairsOf(shards int) (all [][2]string) {
 	return all
 }
 
-// A merge learned when pages are stored already, with everything in any order and twice, and an indexer killed while it tells others:
-// each page is kept once, under its main host, and found there with its other address.
+// A merge learned when pages are stored already, with everything in any order and twice, and an
+// indexer killed while it tells others: each page is kept once, under its main host, and found
+// there with its other address.
 func TestAliasesAcrossShards(t *testing.T) {
 	t.Parallel()
 	const shards, each = 4, 5
@@ -100,7 +101,8 @@ func TestAliasesAcrossShards(t *testing.T) {
 		if len(one) != 1 || one[0].AliasOf != pairs[1][1]+"3" || one[0].HTML != "" {
 			t.Errorf("page: %+v", one)
 		}
-		// The merge dissolves: what was glued is fetched again, and the main page has no other address.
+		// The merge dissolves: what was glued is fetched again, and the main page
+		// has no other address.
 		for i := range each {
 			w.hand(aliasOf(fmt.Sprint(pairs[1][0], i), 3, ""))
 		}
@@ -118,7 +120,7 @@ func TestAliasesAcrossShards(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		if err := r.Pages(func(crawl.PageInfo) error { n++; return nil }); err != nil || n != len(listed)+1 {
+		if err := atRest(r).Pages(t.Context(), func(crawl.PageInfo) error { n++; return nil }); err != nil || n != len(listed)+1 {
 			t.Errorf("%d pages at rest, %v", n, err)
 		}
 		r.Close()
@@ -139,7 +141,8 @@ func (w *world) quiet(x *Indexer) {
 	})
 }
 
-// The data.txt of a mirror gives way while the merge stands (protocols §7), in whatever order word of it comes.
+// The data.txt of a mirror gives way while the merge stands (protocols §7), in whatever
+// order word of it comes.
 func TestMirrorsDataTxt(t *testing.T) {
 	w := newWorld(t, 2)
 	x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
@@ -173,7 +176,8 @@ func TestMirrorsDataTxt(t *testing.T) {
 	}
 }
 
-// A 304 for a page that is not held reaches the frontier, whoever is killed meanwhile; one for a page that is renews it.
+// A 304 for a page that is not held reaches the frontier, whoever is killed meanwhile; one for a
+// page that is renews it.
 func TestRenewedPages(t *testing.T) {
 	w := newWorld(t, 1)
 	again := func(u string, visit uint64) crawl.Page {

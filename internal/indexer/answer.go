@@ -19,57 +19,51 @@ type request struct {
 	Limit  int    `json:"limit"`  // search
 	What   string `json:"what"`   // export: pages or links
 	Format string `json:"format"` // export
-	All    bool   `json:"all"`    // page, export: content also of pages that ask for it not to be shown
+	// Page, export: content also of pages that ask for it not to be shown.
+	All bool `json:"all"`
 }
 
-// handle announces the questions this indexer answers for the shards it holds:
+// answers are the handlers of the questions an indexer answers. The same handlers run behind NATS,
+// over the shards an Indexer holds, and directly, over the files that a Reader has opened.
+type answers struct {
+	parts     func() []part
+	status    func() crawl.IndexerStatus
+	token     func() string // by which records of a data.txt are chosen
+	searching bool
+	limit     int // bytes of JSON that one object of an answer may have; 0: any
+}
+
+// handlers are the questions by name:
 //
 //	pages           crawl.PageInfo, one for each page
+//	pages-under     crawl.Under, how many pages of a host, or below a URL
 //	page            the Record of one URL, or nothing
 //	search          crawl.SearchAnswer, one for each shard
-//	export          what Export writes: strings to be written as they are, or objects to be written one a line
-//	datasets        crawl.DatasetClaim, what every document says of every dataset; catalog.Merge puts them together
-//	data-rule       crawl.DataRule, what in a data.txt closes one URL to fetches of datasets, or nothing
+//	export          strings to be written as they are, objects one a line, a crawl.LeftOut
+//	datasets        crawl.DatasetClaim, what each document says (see catalog.Merge)
+//	data-rule       crawl.DataRule, what in a data.txt closes one URL, or nothing
 //	indexer-status  crawl.IndexerStatus
-func (x *Indexer) handle(svc *ask.Service) error {
+func (a answers) handlers() ask.Handlers {
+	all := ask.Handlers{}
 	for question, h := range map[string]func(ctx context.Context, r request, send func(any) error) error{
-		"pages": func(ctx context.Context, _ request, send func(any) error) error {
-			return eachPage(x.parts(), func(info crawl.PageInfo) error { return send(info) })
-		},
+		"pages":       a.pages,
+		"pages-under": a.pagesUnder,
 		"page": func(ctx context.Context, r request, send func(any) error) error {
-			rec, ok, err := onePage(x.parts(), r, maxSent)
+			rec, ok, err := a.page(r)
 			if !ok || err != nil {
 				return err
 			}
 			return send(rec)
 		},
-		"search": func(ctx context.Context, r request, send func(any) error) error {
-			for _, p := range x.parts() {
-				a, err := p.search(ctx, r.Query, r.Limit, x.o.Search)
-				if p.gone.Load() {
-					continue // the asker is told that the shard was not answered for
-				}
-				if err != nil {
-					return err
-				}
-				if err := send(a); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		"export": func(ctx context.Context, r request, send func(any) error) error {
-			return exportParts(ctx, x.parts(), r, maxSent, send)
-		},
+		"search": a.search,
+		"export": a.export,
 		"datasets": func(ctx context.Context, _ request, send func(any) error) error {
-			return eachClaim(x.parts(), x.token(), func(c crawl.DatasetClaim) error { return sendClaim(c, maxSent/2, send) })
+			return a.eachClaim(func(c crawl.DatasetClaim) error { return sendClaim(c, a.limit/2, send) })
 		},
-		"data-rule": func(_ context.Context, r request, send func(any) error) error {
-			return dataRule(x.parts(), x.token(), r.URL, func(rule crawl.DataRule) error { return send(rule) })
-		},
-		"indexer-status": func(ctx context.Context, _ request, send func(any) error) error { return send(x.Status()) },
+		"data-rule":      a.dataRule,
+		"indexer-status": func(ctx context.Context, _ request, send func(any) error) error { return send(a.status()) },
 	} {
-		err := svc.Handle(question, x.ids, func(ctx context.Context, req []byte, send func(any) error) error {
+		all[question] = func(ctx context.Context, req []byte, send func(any) error) error {
 			var r request
 			if len(req) > 0 {
 				if err := json.Unmarshal(req, &r); err != nil {
@@ -77,12 +71,14 @@ func (x *Indexer) handle(svc *ask.Service) error {
 				}
 			}
 			return h(ctx, r, send)
-		})
-		if err != nil {
-			return err
 		}
 	}
-	return nil
+	return all
+}
+
+// answers are this indexer's, for the shards it holds.
+func (x *Indexer) answers() answers {
+	return answers{parts: x.parts, status: x.Status, token: x.token, searching: x.o.Search, limit: maxSent}
 }
 
 // parts are the shards held now, to be read from.
@@ -94,15 +90,15 @@ func (x *Indexer) parts() []part {
 	return all
 }
 
-// eachPage calls fn for every page that may be shown now, shard by shard, within one by host.
-func eachPage(parts []part, fn func(crawl.PageInfo) error) error {
+// pages sends every page that may be shown now, shard by shard, within one by host.
+func (a answers) pages(_ context.Context, _ request, send func(any) error) error {
 	now := time.Now()
-	for _, p := range parts {
+	for _, p := range a.parts() {
 		err := p.store.Each(func(page pages.Page) error {
 			if page.Expired(now) || p.hidden(page.URL) {
 				return nil
 			}
-			return fn(p.info(&page))
+			return send(p.info(&page))
 		})
 		if err != nil && !p.gone.Load() {
 			return err
@@ -111,14 +107,15 @@ func eachPage(parts []part, fn func(crawl.PageInfo) error) error {
 	return nil
 }
 
-// onePage finds the page of a URL, which need not be spelled canonically. It comes with its content, unless it asks not
-// to be quoted or copied and the asker does not take that on himself. Of an alias whose copy is not kept it says only what it is.
-func onePage(parts []part, r request, limit int) (rec Record, ok bool, err error) {
+// page finds the page of a URL, which need not be spelled canonically. It comes with its content,
+// unless it asks not to be quoted or copied and the asker does not take that on himself. Of an
+// alias whose copy is not kept it says only what it is.
+func (a answers) page(r request) (rec Record, ok bool, err error) {
 	u, err := canon.Parse(r.URL)
 	if err != nil {
 		return rec, false, fmt.Errorf("page %q: %w", r.URL, err)
 	}
-	for _, p := range parts {
+	for _, p := range a.parts() {
 		page, ok, err := p.store.Get(u)
 		if p.gone.Load() {
 			continue
@@ -135,14 +132,28 @@ func onePage(parts []part, r request, limit int) (rec Record, ok bool, err error
 			}
 			continue
 		}
-		e := exporter{limit: limit}
+		e := exporter{limit: a.limit}
 		rec = e.record(p, &page, "html", r.All)
-		if page.Directives&crawl.NoArchive != 0 && !r.All {
-			rec.HTML, rec.Cut, rec.Withheld = "", false, "noarchive"
-		}
 		return rec, true, nil
 	}
 	return rec, false, nil
+}
+
+// search sends what each shard finds.
+func (a answers) search(ctx context.Context, r request, send func(any) error) error {
+	for _, p := range a.parts() {
+		found, err := p.search(ctx, r.Query, r.Limit, a.searching)
+		if p.gone.Load() {
+			continue // the asker is told that the shard was not answered for
+		}
+		if err != nil {
+			return err
+		}
+		if err := send(found); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // search asks the part's index.

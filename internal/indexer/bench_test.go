@@ -22,8 +22,8 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkHandle is the indexer's own work on a page of 18 KB, from message to commit: decoding, directives, title,
-// page store. 1 op is a page; a message has 16, a batch 4 messages.
+// BenchmarkHandle is the indexer's own work on a page of 18 KB, from message to commit: decoding,
+// directives, title, page store. 1 op is a page; a message has 16, a batch 4 messages.
 func BenchmarkHandle(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := make([]byte, 0, 18<<10)

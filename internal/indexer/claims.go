@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -14,8 +15,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// claims returns what in a page or a metadata document tells of datasets, as Page.Claims has it: for a page its JSON-LD, packed; for
-// a document the mark that all of it does. nil: it tells of none.
+// claims returns what in a page or a metadata document tells of datasets, as Page.Claims
+// has it: for a page its JSON-LD, packed; for a document the mark that all of it does.
+// nil: it tells of none.
 func (s *shard) claims(p *pages.Page, body []byte) []byte {
 	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt}
 	if p.IsMeta() {
@@ -23,8 +25,7 @@ func (s *shard) claims(p *pages.Page, body []byte) []byte {
 			s.log.Info("metadata is too long to be read", "url", p.URL, "bytes", len(body), "limit", catalog.MaxDocument)
 			return nil
 		}
-		if _, err := catalog.ReadJSON(pages.DecodeCharset(body, p.Charset), doc); err != nil {
-			s.log.Debug("metadata without datasets", "url", p.URL, "err", err)
+		if !s.tells(pages.DecodeCharset(body, p.Charset), doc) {
 			return nil
 		}
 		return []byte{}
@@ -33,14 +34,27 @@ func (s *shard) claims(p *pages.Page, body []byte) []byte {
 	if linked == nil {
 		return nil
 	}
-	if _, err := catalog.ReadJSON(linked, doc); err != nil {
+	if !s.tells(linked, doc) {
 		return nil
 	}
 	return s2.Encode(nil, linked)
 }
 
-// claimsOf reads the datasets that a page with Claims tells of. Its text is not shown where it says nosnippet.
-func claimsOf(p *pages.Page) ([]crawl.DatasetClaim, error) {
+// tells reports whether a document tells of datasets.
+func (s *shard) tells(text []byte, doc catalog.Document) bool {
+	claims, err := catalog.ReadJSON(text, doc)
+	switch {
+	case errors.Is(err, catalog.ErrCut), errors.Is(err, catalog.ErrTooMuch):
+		s.log.Info("metadata is not read to its end", "url", doc.URL, "datasets", len(claims), "err", err)
+	case err != nil:
+		s.log.Debug("metadata without datasets", "url", doc.URL, "err", err)
+	}
+	return len(claims) > 0
+}
+
+// claimsOf reads the datasets that a page with Claims tells of, as far as there is room. Its text
+// is not shown where it says nosnippet.
+func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	raw, err := pages.Unpack(nil, crawl.EncodingS2, p.Claims)
 	if len(p.Claims) == 0 {
 		if raw, err = p.Unpack(nil); err == nil {
@@ -50,7 +64,10 @@ func claimsOf(p *pages.Page) ([]crawl.DatasetClaim, error) {
 	if err != nil {
 		return nil, err
 	}
-	claims, err := catalog.ReadJSON(raw, catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt})
+	claims, err := catalog.ReadJSON(raw, catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt, Room: room})
+	if errors.Is(err, catalog.ErrCut) {
+		err = nil // storing has said so
+	}
 	if !p.SnippetAllowed() {
 		for i := range claims {
 			claims[i].Untell()
@@ -60,53 +77,67 @@ func claimsOf(p *pages.Page) ([]crawl.DatasetClaim, error) {
 }
 
 // eachClaim calls fn for what every document says of every dataset, shard by shard.
-func eachClaim(parts []part, token string, fn func(crawl.DatasetClaim) error) error {
-	now := time.Now()
-	for _, p := range parts {
-		if err := eachClaimIn(p, token, now, fn); err != nil && !p.gone.Load() {
+func (a answers) eachClaim(fn func(crawl.DatasetClaim) error) error {
+	now, budget, token := time.Now(), catalog.NewBudget(), a.token()
+	for _, p := range a.parts() {
+		if err := eachClaimIn(p, token, now, budget, fn); err != nil && !p.gone.Load() {
 			return err
 		}
 	}
 	return nil
 }
 
-func eachClaimIn(p part, token string, now time.Time, fn func(crawl.DatasetClaim) error) error {
+func eachClaimIn(p part, token string, now time.Time, budget *catalog.Budget, fn func(crawl.DatasetClaim) error) error {
 	hand := func(claims []crawl.DatasetClaim) error {
+		kept := claims[:0]
 		for _, c := range claims {
 			if c, ok := p.remembered(c); ok {
-				if err := fn(c); err != nil {
-					return err
-				}
+				kept = append(kept, c)
+			}
+		}
+		for _, c := range budget.Take(kept) {
+			if err := fn(c); err != nil {
+				return err
 			}
 		}
 		return nil
 	}
-	entries, nested, err := p.liveEntries(now)
-	if err != nil {
-		return err
-	}
-	for i := range entries {
-		claims, err := entries[i].Claims(token, nested)
+	err := p.eachEntry(now, func(own *catalog.Entry, nested func(string) (catalog.Entry, bool)) error {
+		var claims []crawl.DatasetClaim
+		var err error
+		if p.marks.read(dataPage(own), func() { claims, err = own.ClaimsWith(token, nested) }) != nil {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
-		if err := hand(claims); err != nil {
-			return err
-		}
+		return hand(claims)
+	})
+	if err != nil {
+		return err
 	}
 	return p.store.EachClaimed(func(page pages.Page) error {
 		if page.Expired(now) || p.hidden(page.URL) {
 			return nil
 		}
-		claims, err := claimsOf(&page)
-		if err != nil {
-			return nil // it could be read when it was stored; whoever looks at the page sees what is wrong with it
+		var claims []crawl.DatasetClaim
+		var err error
+		if p.marks.read(&page, func() { claims, err = claimsOf(&page, budget.Room(string(page.URL))) }) != nil || err != nil {
+			// It could be read when it was stored; whoever looks at the page sees
+			// what is wrong with it.
+			return nil
 		}
 		return hand(claims)
 	})
 }
 
-// remembered takes out of a claim what is forgotten: files, and addresses for people. A dataset that has no file left is gone.
+// dataPage is a data.txt that is kept, as a page that may be marked and tried.
+func dataPage(e *catalog.Entry) *pages.Page {
+	return &pages.Page{Page: crawl.Page{Kind: crawl.KindData, URL: canon.URL(e.URL), Visit: e.Visit, Body: e.Body}}
+}
+
+// remembered takes out of a claim what is forgotten: files, and addresses for people. A dataset
+// that has no file left is gone.
 func (p part) remembered(c crawl.DatasetClaim) (crawl.DatasetClaim, bool) {
 	forgotten := func(raw string) bool {
 		u, err := canon.Parse(raw)
@@ -127,33 +158,10 @@ func (p part) remembered(c crawl.DatasetClaim) (crawl.DatasetClaim, bool) {
 	return c, true
 }
 
-// Claims calls fn for what every document says of every dataset, data.txt files to the robot with that product token. catalog.Merge
-// makes datasets of them.
-func (r *Reader) Claims(token string, fn func(crawl.DatasetClaim) error) error {
-	return eachClaim(r.all, token, fn)
-}
-
-// Datasets calls fn for every dataset, as catalog.Merge makes it of the claims.
-func (r *Reader) Datasets(token string, fn func(crawl.DatasetInfo) error) error {
-	var all []crawl.DatasetClaim
-	err := r.Claims(token, func(c crawl.DatasetClaim) error {
-		all = append(all, c)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, d := range catalog.Merge(all) {
-		if err := fn(d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sendClaim sends a claim, in parts where it is longer than limit bytes of JSON: lists are continued, what is still too long is cut.
+// sendClaim sends a claim, in parts where it is longer than limit bytes of JSON: lists are
+// continued, and what is still too long is cut. With limit 0 it goes as it is.
 func sendClaim(c crawl.DatasetClaim, limit int, send func(any) error) error {
-	if jsonSize(&c) <= limit {
+	if limit == 0 || jsonSize(&c) <= limit {
 		return send(c)
 	}
 	next := c

@@ -43,8 +43,8 @@ func titles(claims []crawl.DatasetClaim) (all []string) {
 	return all
 }
 
-// What pages and metadata documents say of datasets is kept with them, replaced with them, and gone with them; live and at rest the
-// same is answered.
+// What pages and metadata documents say of datasets is kept with them, replaced with them, and gone
+// with them; live and at rest the same is answered.
 func TestClaimsGoWithTheirDocument(t *testing.T) {
 	w := newWorld(t, 2)
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func TestClaimsGoWithTheirDocument(t *testing.T) {
 	}
 	defer r.Close()
 	var atRest []crawl.DatasetClaim
-	if err := r.Claims("", func(c crawl.DatasetClaim) error { atRest = append(atRest, c); return nil }); err != nil || !slices.Equal(titles(atRest), want) {
+	if err := r.Handlers("").Ask(t.Context(), "datasets", nil, func(v any) error { atRest = append(atRest, v.(crawl.DatasetClaim)); return nil }); err != nil || !slices.Equal(titles(atRest), want) {
 		t.Errorf("at rest %q (%v), want %q", titles(atRest), err, want)
 	}
 }

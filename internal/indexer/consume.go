@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -44,11 +45,11 @@ func (s *shard) consume(ctx context.Context, epoch uint64) error {
 	return nil
 }
 
-// handle stores the pages of a batch of messages. Bodies are not copied: they stay where the message has them until
-// they are in the file.
+// handle stores the pages of a batch of messages. Bodies are not copied: they stay where the
+// message has them until they are in the file.
 func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 	var all []pages.Page
-	var words []crawl.Page
+	var words, data []crawl.Page
 	var failed error
 	now := time.Now()
 	for _, m := range batch {
@@ -65,7 +66,7 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 		}
 		for _, p := range decoded {
 			if p.Kind == crawl.KindData {
-				failed = errors.Join(failed, s.persist(ctx, func() error { return s.keepData(&p) }))
+				data = append(data, p)
 				continue
 			}
 			if p.Kind == crawl.KindAlias {
@@ -81,8 +82,11 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 	}
 	s.pace(ctx, all)
 	s.began = time.Now()
+	if len(data) > 0 {
+		failed = errors.Join(failed, s.persist(ctx, func() error { return s.keepData(data) }))
+	}
 	err := s.keep(ctx, all)
-	failed = errors.Join(failed, s.offerStrays(ctx, all), s.glue(ctx, words))
+	failed = errors.Join(failed, s.offerStrays(ctx, all), s.keepAliases(ctx, words))
 	if err != nil && len(batch) == 1 && len(all) > 1 {
 		// Not all of them need to be what the store cannot take.
 		for i := range all {
@@ -93,8 +97,8 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 	return errors.Join(failed, err)
 }
 
-// pace leaves Options.Pace between the beginnings of two commits, unless this one is large: meanwhile more messages come
-// and share the next. The first after a silence waits for nothing.
+// pace leaves Options.Pace between the beginnings of two commits, unless this one is large:
+// meanwhile more messages come and share the next. The first after a silence waits for nothing.
 func (s *shard) pace(ctx context.Context, batch []pages.Page) {
 	size := 0
 	for i := range batch {
@@ -115,6 +119,7 @@ func (x *Indexer) shardsInAll() int {
 func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
 	out := pages.Page{Page: p}
 	if !p.UnavailableAfter.IsZero() && !now.Before(p.UnavailableAfter) {
+		out.Late = p.Directives&crawl.NoIndex == 0 && p.Deleted == ""
 		out.Directives |= crawl.NoIndex
 	}
 	if out.Directives&crawl.NoIndex != 0 || p.Deleted != "" {
@@ -124,20 +129,34 @@ func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
 	if p.Renewed {
 		return out
 	}
-	body, err := out.Unpack(s.unpacked)
-	if err != nil {
-		s.log.Warn("page is stored without a title", "url", p.URL, "err", err)
-		return out
+	if err := s.marks.read(&out, func() { s.readBody(&out) }); err != nil {
+		s.extract, s.unpacked = pages.Extractor{}, nil // who knows what they were left in
+		return pages.Page{Page: crawl.Page{URL: p.URL, Visit: p.Visit, FetchedAt: p.FetchedAt, Depth: p.Depth, FoundOn: p.FoundOn,
+			Deleted: crawl.ReasonUnreadable}}
 	}
-	if p.Encoding != crawl.EncodingNone {
-		s.unpacked = body
-	}
-	if !out.IsMeta() {
-		out.Title, out.Lang = s.extract.Title(p.ContentType, p.Charset, body)
-	}
-	out.Claims = s.claims(&out, body)
 	return out
 }
+
+// readBody reads the title of a page, and what it tells of datasets.
+func (s *shard) readBody(out *pages.Page) {
+	body, err := out.Unpack(s.unpacked)
+	if err != nil {
+		s.log.Warn("page is stored without a title", "url", out.URL, "err", err)
+		return
+	}
+	if out.Encoding != crawl.EncodingNone {
+		if s.unpacked = body; cap(body) > maxUnpacked {
+			s.unpacked = nil
+		}
+	}
+	if !out.IsMeta() {
+		out.Title, out.Lang = s.extract.Title(out.ContentType, out.Charset, body)
+	}
+	out.Claims = s.claims(out, body)
+}
+
+// maxUnpacked is the size up to which the room a page was unpacked into is kept for the next.
+const maxUnpacked = 1 << 20
 
 // keep puts a batch.
 func (s *shard) keep(ctx context.Context, batch []pages.Page) error {
@@ -154,11 +173,13 @@ func (s *shard) keep(ctx context.Context, batch []pages.Page) error {
 	})
 }
 
-// persist does what writes to the store, again and again while it is the store that fails, until ctx ends: neither a full disk nor a
-// broken one costs a page any of its deliveries. An error while the store can be written is one of what was to be written.
+// persist does what writes to the store, again and again while it is the store that fails, until
+// ctx ends: neither a full disk nor a broken one costs a page any of its deliveries. An error while
+// the store can be written is one of what was to be written.
 func (s *shard) persist(ctx context.Context, do func() error) error {
 	defer s.stuck.Store(nil)
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+	again := backoff.Delay{Least: 100 * time.Millisecond, Most: 5 * time.Second}
+	for {
 		err := do()
 		if err == nil || !errors.Is(err, pages.ErrNoRoom) && s.store.SetMark(markWritten, time.Now().UTC().String()) == nil {
 			return err
@@ -166,7 +187,7 @@ func (s *shard) persist(ctx context.Context, do func() error) error {
 		if s.stuck.Swap(&err) == nil {
 			s.log.Error("pages cannot be stored; they wait and are tried again until they can", "err", err)
 		}
-		if !sleep(ctx, wait) {
+		if again.Sleep(ctx) != nil {
 			return err
 		}
 	}
@@ -175,8 +196,8 @@ func (s *shard) persist(ctx context.Context, do func() error) error {
 // markWritten is written to see whether the store can be.
 const markWritten = "written"
 
-// giveUp tells the frontier which pages of a message are not stored and never will be by this hand-over. Only when the event is
-// stored is the message settled; until then it comes again.
+// giveUp tells the frontier which pages of a message are not stored and never will be by this
+// hand-over. Only when the event is stored is the message settled; until then it comes again.
 func (s *shard) giveUp(ctx context.Context, m queue.Message, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // it was cut short, which says nothing of its pages
@@ -220,8 +241,9 @@ func (x *Indexer) tell(ctx context.Context, shard int, ev *crawl.Event) error {
 	return err
 }
 
-// refill tells the frontier, when the store was begun empty in the place of one that is lost, to have its pages crawled again. It does
-// so once nobody else can acknowledge pages: what is stored from then on is stored here.
+// refill tells the frontier, when the store was begun empty in the place of one that is lost, to
+// have its pages crawled again. It does so once nobody else can acknowledge pages: what is stored
+// from then on is stored here.
 func (s *shard) refill(ctx context.Context) error {
 	if !s.refilling.Load() {
 		return nil
@@ -243,9 +265,7 @@ func (s *shard) refill(ctx context.Context) error {
 	if err := s.x.step("refilled"); err != nil {
 		return err
 	}
-	h := s.seat.home
-	h.Refill = false
-	if err := s.seat.claim(ctx, h, s.seat.revision); err != nil {
+	if err := s.home.Refilled(ctx); err != nil {
 		return err // it is told again, which changes nothing
 	}
 	s.refilling.Store(false)

@@ -1,45 +1,67 @@
 package indexer
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/canon"
-	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// keepData takes a data.txt into the catalogue: an origin's own, or one nested in it. Taking it in again changes nothing.
-func (s *shard) keepData(p *crawl.Page) error {
-	holder := pages.Page{Page: *p}
-	body, err := holder.Unpack(nil)
-	if err != nil {
-		return fmt.Errorf("data.txt of %s: %w: %w", p.Origin, queue.ErrDrop, err)
-	}
+// keepData takes data.txt files into the catalogue, all in one transaction: origins' own, and
+// those nested in them. Taking one in again changes nothing. What cannot be unpacked is dropped,
+// and the others are kept.
+func (s *shard) keepData(all []crawl.Page) error {
+	var keys []string
+	var bodies [][]byte
+	var from []*crawl.Page
 	s.gate.RLock()
 	defer s.gate.RUnlock()
-	key := catalog.Key(p)
-	if u, err := dataURL(key); err == nil && s.x.hides(u) {
+	for i := range all {
+		p := &all[i]
+		holder := pages.Page{Page: *p}
+		body, err := holder.Unpack(nil)
+		if err != nil {
+			// Nobody can read it. That is said of this file alone: its neighbours in the message
+			// may have to come again.
+			s.log.Warn("data.txt dropped", "url", p.URL, "err", err)
+			continue
+		}
+		key := catalog.Key(p)
+		if u, err := dataURL(key); err == nil && s.x.hides(u) {
+			continue
+		}
+		keys, bodies, from = append(keys, key), append(bodies, body), append(from, p)
+	}
+	if len(keys) == 0 {
 		return nil
 	}
-	return s.updateData(key, func(e catalog.Entry) (catalog.Entry, bool) {
-		e, ok := catalog.Update(e, p, body, s.x.token())
+	token := s.x.token()
+	return s.updateData(keys, func(i int, e catalog.Entry) (catalog.Entry, bool) {
+		var ok bool
+		if err := s.marks.read(&pages.Page{Page: *from[i]}, func() { e, ok = catalog.Update(e, from[i], bodies[i], token) }); err != nil {
+			return e, false // the copy before it stays
+		}
 		if ok && e.Failed != "" {
-			s.log.Info("data.txt refused; the copy before it stays", "url", p.URL, "err", e.Failed)
+			s.log.Info("data.txt refused; the copy before it stays", "url", from[i].URL, "err", e.Failed)
 		}
 		return e, ok
 	})
 }
 
-// aliasData takes in that an origin's /data.txt gives way to the one of its main host, or counts again (protocols §7).
+// aliasData takes in that an origin's /data.txt gives way to the one of its main host, or counts
+// again (protocols §7).
 func (s *shard) aliasData(word *crawl.Page) error {
 	if !s.x.mine(s.id)(word.URL.Host()) {
 		return nil
 	}
 	origin := word.URL.Origin().String()
-	return s.updateData(origin, func(e catalog.Entry) (catalog.Entry, bool) {
+	return s.updateData([]string{origin}, func(_ int, e catalog.Entry) (catalog.Entry, bool) {
 		if word.Visit.Compare(e.AliasVisit) <= 0 {
 			return e, false
 		}
@@ -48,7 +70,8 @@ func (s *shard) aliasData(word *crawl.Page) error {
 	})
 }
 
-// dataURL is where a data.txt was asked for that is kept under that key: an origin, or the URL of a nested file.
+// dataURL is where a data.txt was asked for that is kept under that key: an origin, or the
+// URL of a nested file.
 func dataURL(key string) (canon.URL, error) {
 	u, err := canon.Parse(key)
 	if err != nil || u.Path() != "/" {
@@ -57,18 +80,19 @@ func dataURL(key string) (canon.URL, error) {
 	return u.Origin().URL("/data.txt")
 }
 
-// updateData replaces what is kept of a data.txt by what change makes of it, unless that says that nothing changes.
-func (s *shard) updateData(key string, change func(catalog.Entry) (catalog.Entry, bool)) error {
-	return s.store.UpdateFile(key, func(old []byte) ([]byte, error) {
+// updateData replaces what is kept of data.txt files by what change makes of each, unless that says
+// that nothing changes.
+func (s *shard) updateData(keys []string, change func(i int, e catalog.Entry) (catalog.Entry, bool)) error {
+	return s.store.UpdateFiles(keys, func(i int, old []byte) ([]byte, error) {
 		var e catalog.Entry
 		if old != nil {
 			var err error
 			if e, err = catalog.Decode(old); err != nil {
-				s.log.Error("catalogue entry begun anew", "data_txt", key, "err", err)
+				s.log.Error("catalogue entry begun anew", "data_txt", keys[i], "err", err)
 				e = catalog.Entry{}
 			}
 		}
-		e, ok := change(e)
+		e, ok := change(i, e)
 		if !ok {
 			return nil, nil
 		}
@@ -83,50 +107,77 @@ func (x *Indexer) token() string {
 	return x.spec.Agent
 }
 
-// liveEntries are the data.txt files that are in use: those of origins, and by their URLs those nested in them.
-func (p part) liveEntries(now time.Time) (own []catalog.Entry, nested map[string]catalog.Entry, err error) {
-	nested = map[string]catalog.Entry{}
-	err = p.store.EachFile(func(key string, v []byte) error {
-		e, err := catalog.Decode(v)
-		if err != nil || !e.Live(now) {
-			return err
-		}
-		if u, err := dataURL(key); err == nil && p.hidden(u) {
-			return nil
-		}
-		if e.Asked != "" {
-			nested[e.Asked] = e
-		} else {
-			own = append(own, e)
-		}
-		return nil
-	})
-	return own, nested, err
+// entry is the data.txt kept under a key, if it is in use.
+func (p part) entry(key string, now time.Time) (e catalog.Entry, ok bool, err error) {
+	v, err := p.store.File(key)
+	if v == nil || err != nil {
+		return e, false, err
+	}
+	return p.live(key, v, now)
 }
 
-// dataRule calls fn for the rule of a data.txt in use that closes a URL to fetches of datasets, if there is one.
-func dataRule(parts []part, token, rawURL string, fn func(crawl.DataRule) error) error {
-	u, err := canon.Parse(rawURL)
+func (p part) live(key string, v []byte, now time.Time) (e catalog.Entry, ok bool, err error) {
+	if e, err = catalog.Decode(v); err != nil || !e.Live(now) {
+		return e, false, err
+	}
+	u, err := dataURL(key)
+	return e, err != nil || !p.hidden(u), nil
+}
+
+// eachEntry calls fn for every origin's own data.txt in use, with where those nested in it are to
+// be found. One of them is in memory at a time, and no transaction is open while fn runs.
+func (p part) eachEntry(now time.Time, fn func(own *catalog.Entry, nested func(asked string) (catalog.Entry, bool)) error) error {
+	origin := func(key string) bool { return strings.Count(key, "/") == 2 }
+	for after := ""; ; {
+		key, v, ok, err := p.store.NextFile(after, origin)
+		if !ok || err != nil {
+			return err
+		}
+		after = key
+		e, ok, err := p.live(key, v, now)
+		if err != nil {
+			return err
+		}
+		if !ok || e.Asked != "" {
+			continue
+		}
+		var failed error
+		err = fn(&e, func(asked string) (catalog.Entry, bool) {
+			below, ok, err := p.entry(asked, now)
+			failed = errors.Join(failed, err)
+			return below, ok && err == nil && below.Asked == asked
+		})
+		if err := errors.Join(err, failed); err != nil {
+			return err
+		}
+	}
+}
+
+// dataRule sends the rule of a data.txt in use that closes a URL to fetches of datasets, if there
+// is one. Only the file of the URL's own origin can.
+func (a answers) dataRule(_ context.Context, r request, send func(any) error) error {
+	u, err := canon.Parse(r.URL)
 	if err != nil {
-		return fmt.Errorf("data-rule %q: %w", rawURL, err)
+		return fmt.Errorf("data-rule %q: %w", r.URL, err)
 	}
 	now := time.Now()
-	for _, p := range parts {
-		own, _, err := p.liveEntries(now)
+	for _, p := range a.parts() {
+		own, ok, err := p.entry(u.Origin().String(), now)
 		if err != nil {
 			if p.gone.Load() {
 				continue // the asker is told that the shard was not answered for
 			}
 			return err
 		}
-		for i := range own {
-			rule, closed, err := own[i].Rule(token, u)
-			if err == nil && closed {
-				err = fn(rule)
-			}
-			if err != nil {
-				return err
-			}
+		if !ok {
+			continue
+		}
+		rule, closed, err := own.Rule(a.token(), u)
+		if err == nil && closed {
+			err = send(rule)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

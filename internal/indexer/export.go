@@ -10,21 +10,26 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxSent bounds what is sent of one page over NATS, in bytes of JSON: a message holds 1 MiB. A page that is longer is
-// cut and says so; from the files it comes whole.
+// maxSent bounds what is sent of one page over NATS, in bytes of JSON: a message holds 1 MiB. A
+// page that is longer is cut and says so; from the files it comes whole.
 const maxSent = 900 << 10
 
-// Record is a page as `curtsy export pages` writes it: what `curtsy pages` says of it, and its content.
+// Record is a page as `curtsy export pages` writes it: what `curtsy pages` says of
+// it, and its content.
 type Record struct {
 	crawl.PageInfo
-	Lang     string `json:"lang,omitempty"`
-	Charset  string `json:"charset,omitempty"`  // of the page as it was fetched; what follows is UTF-8
-	Text     string `json:"text,omitempty"`     // what is visible of it
-	HTML     string `json:"html,omitempty"`     // the page itself; only where asked for
-	Cut      bool   `json:"cut,omitempty"`      // Text or HTML is the beginning only
-	Withheld string `json:"withheld,omitempty"` // why there is no content: "nosnippet", "noarchive", "metadata", "alias", or what is wrong with it
+	Lang string `json:"lang,omitempty"`
+	// Of the page as it was fetched; what follows is UTF-8.
+	Charset string `json:"charset,omitempty"`
+	Text    string `json:"text,omitempty"` // what is visible of it
+	HTML    string `json:"html,omitempty"` // the page itself; only where asked for
+	Cut     bool   `json:"cut,omitempty"`  // Text or HTML is the beginning only
+	// Why there is no content: "nosnippet", "noarchive", "metadata", "alias", "unreadable", or
+	// what is wrong with it.
+	Withheld string `json:"withheld,omitempty"`
 }
 
 // Link is a line of `curtsy export links`.
@@ -41,19 +46,25 @@ type exporter struct {
 	buf     []byte
 }
 
-// exportParts calls send with a string for everything to be written as it is, and with an object for every line of
-// JSON. Pages that ask not to be quoted come without their content, unless the asker takes that on himself: what he
-// shows of it then is his to answer for.
-func exportParts(ctx context.Context, parts []part, r request, limit int, send func(any) error) error {
-	e := exporter{limit: limit}
+// export calls send with a string for everything to be written as it is, and with an object for
+// every line of JSON. Pages that ask not to be quoted come without their content, unless the asker
+// takes that on himself: what he shows of it then is his to answer for.
+func (a answers) export(ctx context.Context, r request, send func(any) error) error {
+	e := exporter{limit: a.limit}
+	left := crawl.LeftOut{Pages: map[string]int64{}}
 	var one func(in part, p *pages.Page) error
 	switch what, format := r.What, r.Format; {
 	case (what == "pages" || what == "") && (format == "jsonl" || format == ""):
-		one = func(in part, p *pages.Page) error { return send(e.record(in, p, "text", r.All)) }
+		one = func(in part, p *pages.Page) error {
+			rec := e.record(in, p, "text", r.All)
+			countLeftOut(left, rec.Withheld)
+			return send(rec)
+		}
 	case (what == "pages" || what == "") && (format == "text" || format == "html"):
 		one = func(in part, p *pages.Page) error {
 			rec := e.record(in, p, format, r.All)
 			if rec.Withheld != "" {
+				countLeftOut(left, rec.Withheld)
 				return nil
 			}
 			return send(rec.document(format))
@@ -64,7 +75,7 @@ func exportParts(ctx context.Context, parts []part, r request, limit int, send f
 		return fmt.Errorf("export %q as %q: use pages as jsonl, text or html, or links as jsonl", what, format)
 	}
 	now := time.Now()
-	for _, p := range parts {
+	for _, p := range a.parts() {
 		err := p.store.EachWithBody(func(page pages.Page) error {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -78,11 +89,30 @@ func exportParts(ctx context.Context, parts []part, r request, limit int, send f
 			return err
 		}
 	}
-	return nil
+	if len(left.Pages) == 0 {
+		return nil
+	}
+	return send(left)
 }
 
-// record makes the record of a page with its body; content is text or html. A body that cannot be read is left out.
-func (e *exporter) record(in part, p *pages.Page, content string, all bool) Record {
+// countLeftOut counts a record that came without its content because its site asked for that.
+func countLeftOut(left crawl.LeftOut, why string) {
+	if why == "nosnippet" || why == "noarchive" {
+		left.Pages[why]++
+	}
+}
+
+// record makes the record of a page with its body; content is text or html. A body that cannot
+// be read is left out.
+func (e *exporter) record(in part, p *pages.Page, content string, all bool) (rec Record) {
+	if in.marks.read(p, func() { rec = e.read(in, p, content, all) }) != nil {
+		e.extract, e.buf = pages.Extractor{}, nil
+		rec = Record{PageInfo: in.info(p), Lang: p.Lang, Charset: p.Charset, Withheld: string(crawl.ReasonUnreadable)}
+	}
+	return rec
+}
+
+func (e *exporter) read(in part, p *pages.Page, content string, all bool) Record {
 	rec := Record{PageInfo: in.info(p), Lang: p.Lang, Charset: p.Charset}
 	switch {
 	case p.IsMeta(): // nothing for people; what it says is in the catalogue
@@ -90,6 +120,9 @@ func (e *exporter) record(in part, p *pages.Page, content string, all bool) Reco
 		return rec
 	case !p.SnippetAllowed() && !all:
 		rec.Withheld = "nosnippet"
+		return rec
+	case p.Directives&crawl.NoArchive != 0 && !all: // a copy of it is what an export would be
+		rec.Withheld = "noarchive"
 		return rec
 	}
 	body, err := p.Unpack(e.buf)
@@ -146,15 +179,21 @@ func (e *exporter) links(in part, p *pages.Page, send func(any) error) error {
 	if p.ContentType == "text/plain" || p.IsMeta() || p.Directives&crawl.NoFollow != 0 {
 		return nil
 	}
-	body, err := p.Unpack(e.buf)
-	if err != nil {
+	var found []canon.URL
+	if err := in.marks.read(p, func() {
+		body, err := p.Unpack(e.buf)
+		if err != nil {
+			return
+		}
+		if p.Encoding != crawl.EncodingNone {
+			e.buf = body
+		}
+		found = e.scan.Scan(htmlscan.Page{URL: p.URL, Body: body, ContentType: p.ContentType + "; charset=" + p.Charset, HTML: true}).Links
+	}); err != nil {
+		e.scan, e.buf = htmlscan.Scanner{}, nil
 		return nil
 	}
-	if p.Encoding != crawl.EncodingNone {
-		e.buf = body
-	}
-	res := e.scan.Scan(htmlscan.Page{URL: p.URL, Body: body, ContentType: p.ContentType + "; charset=" + p.Charset, HTML: true})
-	for _, u := range res.Links {
+	for _, u := range found {
 		if in.hidden(u) {
 			continue
 		}

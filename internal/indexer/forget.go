@@ -6,15 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What a spec says is forgotten is hidden from every answer, and turned away when it comes, from the moment the spec is known. It is
-// deleted behind that, in stretches, each noting in its own transaction how far it is: pages with their claims and search rows,
-// data.txt files. When an entry is taken back the frontier has its URLs fetched again; nothing is done here but to forget that it was
-// forgotten.
+// What a spec says is forgotten is hidden from every answer, and turned away when it comes, from
+// the moment the spec is known. It is deleted behind that, in stretches, each noting in its own
+// transaction how far it is: pages with their claims and search rows, data.txt files. When an
+// entry is taken back the frontier has its URLs fetched again; nothing is done here but to forget
+// that it was forgotten.
 
 // forgetStretch is how many records one transaction of a take-down looks at.
 const forgetStretch = 500
@@ -47,21 +49,22 @@ func (s *shard) unforgotten(batch []pages.Page) []pages.Page {
 
 // keepForgetting carries out what specs say is forgotten until ctx ends.
 func (s *shard) keepForgetting(ctx context.Context) error {
-	for wait := time.Second; ; {
+	again := backoff.Delay{Least: time.Second, Most: time.Minute}
+	for {
 		changed := s.x.specChanged()
 		err := s.forget(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
+			wait := again.Next()
 			s.log.Error("what is forgotten is hidden, and not deleted yet", "err", err, "wait", wait)
 			if !sleep(ctx, wait) {
 				return nil
 			}
-			wait = min(2*wait, time.Minute)
 			continue
 		}
-		wait = time.Second
+		again.Reset()
 		select {
 		case <-changed: // meanwhile
 			continue

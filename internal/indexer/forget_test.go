@@ -32,7 +32,8 @@ func (w *world) everything() string {
 	return b.String()
 }
 
-// What is forgotten is gone from every answer at once, is deleted although indexers are killed over it, stays out, and can come back.
+// What is forgotten is gone from every answer at once, is deleted although indexers are killed over
+// it, stays out, and can come back.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2)
@@ -85,7 +86,8 @@ func TestForget(t *testing.T) {
 	}
 	forgotten := func(when string) {
 		t.Helper()
-		all := strings.ReplaceAll(w.everything(), `href=\"https://d.example/a/1\"`, "") // what another page says is its own
+		// What another page says is its own.
+		all := strings.ReplaceAll(w.everything(), `href=\"https://d.example/a/1\"`, "")
 		if strings.Contains(all, "d.example/a/") || strings.Contains(all, "h.example") || strings.Contains(all, "secret") || strings.Contains(all, `"gone"`) {
 			at := max(strings.Index(all, "d.example/a/"), strings.Index(all, "h.example"), strings.Index(all, "secret"))
 			t.Fatalf("%s: …%s…", when, all[max(0, at-300):min(len(all), at+300)])
@@ -153,17 +155,17 @@ func TestReaderHides(t *testing.T) {
 	defer r.Close()
 	r.Hide([]string{"d.example"})
 	var listed, claims []string
-	r.Pages(func(p crawl.PageInfo) error { listed = append(listed, p.URL); return nil })
-	r.Datasets("", func(d crawl.DatasetInfo) error { claims = append(claims, d.Title); return nil })
-	a, err := r.Search("okapi", 10)
+	atRest(r).Pages(t.Context(), func(p crawl.PageInfo) error { listed = append(listed, p.URL); return nil })
+	atRest(r).Datasets(t.Context(), func(d crawl.DatasetInfo) error { claims = append(claims, d.Title); return nil })
+	a, err := atRest(r).Search(t.Context(), "okapi", 10)
 	if err != nil || len(a.Hits) != 1 || !slices.Equal(listed, []string{"https://k.example/"}) || !slices.Equal(claims, []string{"k"}) {
 		t.Errorf("listed %q, datasets %q, hits %+v, %v", listed, claims, a.Hits, err)
 	}
-	if _, ok, _ := r.Page("https://d.example/"); ok {
+	if _, ok, _ := pageAtRest(r, "https://d.example/"); ok {
 		t.Error("shown")
 	}
 	var b strings.Builder
-	if err := r.Export("pages", "jsonl", &b); err != nil || strings.Contains(b.String(), "d.example") {
+	if _, err := atRest(r).Export(t.Context(), "pages", "jsonl", &b); err != nil || strings.Contains(b.String(), "d.example") {
 		t.Errorf("exported: %s, %v", b.String(), err)
 	}
 }

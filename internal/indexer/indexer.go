@@ -16,28 +16,33 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
+	"github.com/curtsy/curtsy/internal/indexer/homes"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
 // Options says how an indexer runs.
 type Options struct {
-	Dir      string // where the shards' files are, made when missing; its lock is the caller's to hold. Required
+	// Where the shards' files are, made when missing; its lock is the caller's to hold. Required.
+	Dir      string
 	Instance string // this indexer's name, the same for a directory after a restart. Required
-	// Search keeps a full-text index. Without it stored pages are kept and listed, and a later run with it catches up.
+	// Search keeps a full-text index. Without it stored pages are kept and listed, and a later run
+	// with it catches up.
 	Search   bool
 	Embedded bool                  // the only indexer of the crawl: it has all shards
 	Version  string                // of the program, for `nats micro`
 	Log      *slog.Logger          // nil: silent
 	Registry prometheus.Registerer // nil: no metrics
-	// RebuildAfter is how long the indexer that has a shard's pages may be away before this one begins with an empty store, and
-	// the frontier has them crawled again; 0: for ever.
+	// RebuildAfter is how long the indexer that has a shard's pages may be away before this one
+	// begins with an empty store, and the frontier has them crawled again; 0: for ever.
 	RebuildAfter time.Duration
-	MinFree      int64         // free bytes of Dir's disk under which nothing is taken in; 0: max(1 GiB, 5 %)
-	Term         time.Duration // of shard ownership (T of design §3.1); 0: 10 s
-	// Pace is the least time between the beginnings of two commits of a shard: a commit's fsync is shared by what comes in
-	// that time. 0: 125 ms.
+	// Free bytes of Dir's disk under which nothing is taken in; 0: max(1 GiB, 5 %).
+	MinFree int64
+	Term    time.Duration // of shard ownership (T of design §3.1); 0: 10 s
+	// Pace is the least time between the beginnings of two commits of a shard: a commit's fsync is
+	// shared by what comes in that time. 0: 125 ms.
 	Pace time.Duration
 }
 
@@ -53,12 +58,14 @@ type Indexer struct {
 
 	forgotten atomic.Pointer[crawl.Forgotten] // of spec
 
-	places *places
-	moving chan struct{} // holds one while a shard is being moved away
+	homes *homes.Homes
+	marks *marks // of the directory; before Run they only recover
 
 	// For tests.
-	step  func(string) error // what is done next does not happen, as if the process had been killed there
-	retry time.Duration      // before a message that failed comes again; 0 as in queue.ConsumeOptions
+	// step ends what is done next, as if the process had been killed there.
+	step func(string) error
+	// Before a message that failed comes again; 0 as in queue.ConsumeOptions.
+	retry time.Duration
 
 	mu      sync.Mutex // guards what follows
 	spec    crawl.Spec
@@ -91,10 +98,11 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	x := &Indexer{
 		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, shards: make(map[int]*shard), changed: make(chan struct{}),
 		// Search may use half the processors: the other half is the crawl's.
-		turns:  make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
-		moving: make(chan struct{}, 1), step: func(string) error { return nil }, filled: make(chan struct{}),
+		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		step:  func(string) error { return nil }, filled: make(chan struct{}),
 	}
-	x.places = newPlaces(x)
+	x.homes = homes.New(x.homesOptions())
+	x.marks = newMarks(o.Log)
 	x.setForgotten(spec)
 	var err error
 	if x.met, err = newMetrics(o.Registry, x); err != nil {
@@ -103,8 +111,21 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	return x, nil
 }
 
-// SetSpec takes a changed spec. What it says of scope and limits is others' concern; name and shards cannot change, and
-// search is switched on or off when the indexer starts.
+// homesOptions say what homes are to do for this indexer. What New sets later is looked
+// up when it is needed.
+func (x *Indexer) homesOptions() homes.Options {
+	return homes.Options{
+		Queue: x.q, Crawl: x.names, Shards: x.spec.Shards, Dir: x.o.Dir, Instance: x.o.Instance, Embedded: x.o.Embedded, Term: x.o.Term,
+		RebuildAfter: x.o.RebuildAfter, Log: x.log, Serve: x.serve, Mine: x.mine, Tell: x.tell, Room: x.room,
+		Step:     func(what string) error { return x.step(what) },
+		Moved:    func(direction string, took time.Duration) { x.met.moved(direction, took) },
+		NotMoved: func() { x.met.notMoved.Inc() },
+		Rebuilt:  func() { x.met.rebuilds.Inc() },
+	}
+}
+
+// SetSpec takes a changed spec. What it says of scope and limits is others' concern; name and
+// shards cannot change, and search is switched on or off when the indexer starts.
 func (x *Indexer) SetSpec(spec crawl.Spec) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -138,9 +159,10 @@ func (x *Indexer) specChanged() <-chan struct{} {
 	return x.changed
 }
 
-// Run stores and indexes the pages of its shards and answers questions until ctx ends; then it finishes the batch in
-// hand, closes its files, lets go of its shards and returns nil. It waits for the crawl's streams to be made, and while
-// the broker is away; it fails only on what waiting cannot mend, such as a file of another format.
+// Run stores and indexes the pages of its shards and answers questions until ctx ends; then it
+// finishes the batch in hand, closes its files, lets go of its shards and returns nil. It waits for
+// the crawl's streams to be made, and while the broker is away; it fails only on what waiting
+// cannot mend, such as a file of another format.
 func (x *Indexer) Run(ctx context.Context) error {
 	err := x.run(ctx)
 	switch {
@@ -153,7 +175,7 @@ func (x *Indexer) Run(ctx context.Context) error {
 }
 
 func (x *Indexer) run(ctx context.Context) error {
-	if err := os.MkdirAll(x.o.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(x.o.Dir, disk.DirMode); err != nil {
 		return err
 	}
 	floor, err := disk.New(x.o.Dir, x.o.MinFree)
@@ -161,6 +183,9 @@ func (x *Indexer) run(ctx context.Context) error {
 		return err
 	}
 	x.setFull(floor.Err())
+	x.marks = openMarks(x.o.Dir, 5*time.Second, x.log)
+	x.marks.count = x.met.unreadable.Inc
+	defer x.marks.close()
 	kv, err := x.q.OpenBucket(ctx, x.names.Bucket(), 0)
 	if err != nil {
 		return err
@@ -169,24 +194,14 @@ func (x *Indexer) run(ctx context.Context) error {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	if !x.o.Embedded {
-		members, err := x.q.OpenMembers(ctx, x.names.Members(), 0)
-		if err != nil {
-			return err
-		}
-		x.places.run(ctx, g, kv, members)
-	}
 	svc, err := ask.NewService(x.q.NC, x.names, "indexer", x.o.Instance, x.o.Version)
 	if err == nil {
 		defer svc.Stop()
-		err = x.handle(svc)
+		err = svc.HandleAll(x.ids, x.answers().handlers())
 	}
 	g.Go(func() error { return err })
 	g.Go(func() error { floor.Watch(ctx, x.log, x.setFull); return nil })
-	for id := range x.shardsInAll() {
-		s := &seat{x: x, id: id, kv: kv, log: x.log.With("shard", id)}
-		g.Go(func() error { return s.run(ctx) })
-	}
+	g.Go(func() error { return x.homes.Run(ctx, kv) })
 	return g.Wait()
 }
 
@@ -206,23 +221,17 @@ func (x *Indexer) room() (full error, changed <-chan struct{}) {
 	return x.full, x.filled
 }
 
-// openWork opens the hand-off as whoever created it made it, and waits until somebody has.
-func (x *Indexer) openWork(ctx context.Context) error {
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		s, err := x.q.JS.Stream(ctx, x.names.PagesStream())
-		if err == nil {
-			c := s.CachedInfo().Config
-			x.work, err = x.q.OpenWork(ctx, queue.WorkConfig{Stream: c.Name, Subjects: c.Subjects, MaxBytes: c.MaxBytes,
-				MaxMsgsPerSubject: max(c.MaxMsgsPerSubject, 0), Replicas: c.Replicas})
-			return err
-		}
-		if wait == time.Second {
+// openWork opens the hand-off as its maker made it, and waits until it is there.
+func (x *Indexer) openWork(ctx context.Context) (err error) {
+	again := backoff.Delay{Least: 20 * time.Millisecond, Most: time.Second}
+	x.work, err = x.q.JoinWork(ctx, x.names.PagesStream(), func(err error) bool {
+		wait := again.Next()
+		if wait == again.Most {
 			x.log.Info("waiting for the pages' stream", "stream", x.names.PagesStream(), "err", err)
 		}
-		if !sleep(ctx, wait) {
-			return err
-		}
-	}
+		return sleep(ctx, wait)
+	})
+	return err
 }
 
 // held returns the shards held now, by number.
@@ -258,8 +267,9 @@ func (x *Indexer) ids() []int {
 	return ids
 }
 
-// Status says what the indexer holds and how far behind it is. Pages handed over are counted by asking the broker;
-// while it does not answer there is at least one, so that nobody takes silence for an empty queue.
+// Status says what the indexer holds and how far behind it is. Pages handed over are counted by
+// asking the broker; while it does not answer there is at least one, so that nobody takes silence
+// for an empty queue.
 func (x *Indexer) Status() crawl.IndexerStatus {
 	st := crawl.IndexerStatus{Shards: []int{}, Forgotten: x.forgottenText()}
 	if full, _ := x.room(); full != nil {
@@ -268,13 +278,16 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	for _, s := range x.held() {
-		// Asked for first: a page that is no longer pending then counts as held, and as behind, below.
+		// Asked for first: a page that is no longer pending then counts as held,
+		// and as behind, below.
 		n, err := x.work.Pending(ctx, x.names.PagesSubject(s.id))
 		if err != nil {
 			n = 1
 		}
 		if s.relinking.Load() || s.refilling.Load() || s.forgetting.Load() {
-			n++ // links are on their way, the frontier does not know what is lost, or what is forgotten is there: nobody is done
+			// Links are on their way, the frontier does not know what is lost, or what is forgotten
+			// is there: nobody is done.
+			n++
 		}
 		st.Forgetting = st.Forgetting || s.forgetting.Load()
 		stats := s.store.Stats()

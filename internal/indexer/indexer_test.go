@@ -19,7 +19,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/indexer/homes"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -215,6 +217,8 @@ func TestStoresIndexesAnswers(t *testing.T) {
 		t.Errorf("page: %+v", one)
 	}
 	exported := asked[Record](w, "export", request{What: "pages", Format: "jsonl"})
+	// What was left out, told last.
+	exported = slices.DeleteFunc(exported, func(r Record) bool { return r.URL == "" })
 	if len(exported) != 41 {
 		t.Errorf("export: %d records", len(exported))
 	}
@@ -239,15 +243,15 @@ func checkFiles(t *testing.T, dir string, live []crawl.PageInfo) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	var atRest []crawl.PageInfo
-	r.Pages(func(p crawl.PageInfo) error { atRest = append(atRest, p); return nil })
+	var stored []crawl.PageInfo
+	atRest(r).Pages(t.Context(), func(p crawl.PageInfo) error { stored = append(stored, p); return nil })
 	byURL := func(a, b crawl.PageInfo) int { return strings.Compare(a.URL, b.URL) }
 	slices.SortFunc(live, byURL)
-	slices.SortFunc(atRest, byURL)
-	if a, b := fmt.Sprint(asJSON(live)), fmt.Sprint(asJSON(atRest)); a != b {
+	slices.SortFunc(stored, byURL)
+	if a, b := fmt.Sprint(asJSON(live)), fmt.Sprint(asJSON(stored)); a != b {
 		t.Errorf("pages differ:\nlive    %s\nat rest %s", a, b)
 	}
-	a, err := r.Search("walrus hidden", 100)
+	a, err := atRest(r).Search(t.Context(), "walrus hidden", 100)
 	if err != nil || a.Behind != 0 || len(a.Hits) == 0 {
 		t.Errorf("Search = %+v, %v", a, err)
 	}
@@ -258,21 +262,31 @@ func checkFiles(t *testing.T, dir string, live []crawl.PageInfo) {
 	}
 	for _, format := range []string{"jsonl", "text", "html"} {
 		var b strings.Builder
-		if err := r.Export("pages", format, &b); err != nil {
+		if _, err := atRest(r).Export(t.Context(), "pages", format, &b); err != nil {
 			t.Fatal(err)
 		}
 		if s := b.String(); strings.Contains(s, "hidden-text") || !strings.Contains(s, "number39") {
 			t.Errorf("export %s: nosnippet text in it, or other text not: %.200s", format, s)
 		}
 	}
-	if rec, ok, err := r.Page("https://H0.example:443/p7"); !ok || err != nil || !strings.Contains(rec.HTML, "number7") {
+	if rec, ok, err := pageAtRest(r, "https://H0.example:443/p7"); !ok || err != nil || !strings.Contains(rec.HTML, "number7") {
 		t.Errorf("Page = %v, %v", ok, err)
 	}
 }
 
+// atRest asks a Reader.
+func atRest(r *Reader) *asker.Crawl { return asker.AtRest(crawl.Spec{}, r.Close, r.Handlers("")) }
+
+// pageAtRest asks a Reader for one page.
+func pageAtRest(r *Reader, url string) (rec Record, ok bool, err error) {
+	err = r.Handlers("").Ask(context.Background(), "page", request{URL: url}, func(v any) error { rec, ok = v.(Record); return nil })
+	return rec, ok, err
+}
+
 func asJSON(v any) string { b, _ := json.Marshal(v); return string(b) }
 
-// A re-crawl that finds noindex takes the page out of store and search; an older copy does not bring it back.
+// A re-crawl that finds noindex takes the page out of store and search; an older copy
+// does not bring it back.
 func TestNoindexOnRecrawl(t *testing.T) {
 	w := newWorld(t, 1)
 	x, _ := w.start(Options{Dir: t.TempDir(), Search: true, Embedded: true})
@@ -291,7 +305,8 @@ func TestNoindexOnRecrawl(t *testing.T) {
 	}
 }
 
-// A page longer than a message is cut when it is sent, even one that JSON makes six times as long, and whole in the files.
+// A page longer than a message is cut when it is sent, even one that JSON makes six times as long,
+// and whole in the files.
 func TestLongPages(t *testing.T) {
 	w := newWorld(t, 1)
 	dir := t.TempDir()
@@ -301,10 +316,12 @@ func TestLongPages(t *testing.T) {
 	noarchive.Directives = crawl.NoArchive
 	w.hand(noarchive)
 	w.settled(x)
-	for _, format := range []string{"jsonl", "html", "text"} {
+	// The page that is no copy for anybody is a line of JSON Lines, and no document; how many such
+	// there are comes last.
+	for format, want := range map[string]int{"jsonl": 3 + 1, "html": 2 + 1, "text": 2 + 1} {
 		n := 0
 		err := ask.Gather(t.Context(), w.q.NC, "test", "export", request{What: "pages", Format: format}, 1, func(json.RawMessage) error { n++; return nil })
-		if err != nil || n != 3 {
+		if err != nil || n != want {
 			t.Errorf("export %s: %d pages, %v", format, n, err)
 		}
 	}
@@ -320,7 +337,7 @@ func TestLongPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if rec, ok, err := r.Page("https://a.example/words"); !ok || err != nil || rec.Cut || len(rec.HTML) < 5<<20 {
+	if rec, ok, err := pageAtRest(r, "https://a.example/words"); !ok || err != nil || rec.Cut || len(rec.HTML) < 5<<20 {
 		t.Errorf("from the files: %v, %v, %d bytes", ok, err, len(rec.HTML))
 	}
 }
@@ -343,7 +360,8 @@ func TestExportLinks(t *testing.T) {
 	}
 }
 
-// What was handed over while no indexer ran is stored by the next; what was stored before is neither lost nor doubled.
+// What was handed over while no indexer ran is stored by the next; what was stored before is
+// neither lost nor doubled.
 func TestRestart(t *testing.T) {
 	w := newWorld(t, 2)
 	dir := t.TempDir()
@@ -359,8 +377,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Two indexers share a new crawl, each shard stays with the one that has its file, and a file that is moved takes its
-// shard along.
+// Two indexers share a new crawl, each shard stays with the one that has its file, and a file that
+// is moved takes its shard along.
 func TestHomes(t *testing.T) {
 	w := newWorld(t, 8)
 	dirs := map[string]string{"one": t.TempDir(), "two": t.TempDir()}
@@ -387,7 +405,7 @@ func TestHomes(t *testing.T) {
 	}
 	stopB()
 	for _, i := range ofA {
-		if err := os.Rename(pagesFile(dirs["one"], i), pagesFile(dirs["two"], i)); err != nil {
+		if err := os.Rename(homes.PagesFile(dirs["one"], i), homes.PagesFile(dirs["two"], i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -398,7 +416,7 @@ func TestHomes(t *testing.T) {
 func TestRunEndsOnAFileItCannotUse(t *testing.T) {
 	w := newWorld(t, 1)
 	dir := t.TempDir()
-	os.WriteFile(pagesFile(dir, 0), []byte(strings.Repeat("not a store ", 4096)), 0o644)
+	os.WriteFile(homes.PagesFile(dir, 0), []byte(strings.Repeat("not a store ", 4096)), 0o644)
 	x, err := New(w.q, w.spec, Options{Dir: dir, Instance: "one"})
 	if err != nil {
 		t.Fatal(err)

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/indexer/homes"
 )
 
-// again does what the frontier does about StoreLost: all pages of the shard come again, by newer visits.
+// again does what the frontier does about StoreLost: all pages of the shard come
+// again, by newer visits.
 func (f *feeder) again(visit uint64) {
 	f.mu.Lock()
 	var all []string
@@ -35,13 +37,13 @@ func (w *world) fill(n int) *feeder {
 }
 
 // record reads a shard's home.
-func (w *world) record(shard int) home {
+func (w *world) record(shard int) homes.Record {
 	w.t.Helper()
 	kv, err := w.q.OpenBucket(w.t.Context(), "test-CRAWL", 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	h, _, err := readHome(w.t.Context(), kv, shard)
+	h, _, err := homes.Read(w.t.Context(), kv, shard)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -58,8 +60,8 @@ func empty(t *testing.T, dir string) {
 	}
 }
 
-// An indexer whose directory was emptied begins its shards anew, whether it is the only one or not, and the frontier is told once for
-// each, however often it is killed meanwhile.
+// An indexer whose directory was emptied begins its shards anew, whether it is the only one or not,
+// and the frontier is told once for each, however often it is killed meanwhile.
 func TestDirectoryEmptied(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -96,8 +98,9 @@ func TestDirectoryEmptied(t *testing.T) {
 	}
 }
 
-// A home that is away for RebuildAfter is replaced by whom the shard falls to; what waits in the queue is stored there. When it comes
-// back its file does not count, is not touched while the shard is elsewhere, and is put aside when the shard comes home to it.
+// A home that is away for RebuildAfter is replaced by whom the shard falls to; what waits in the
+// queue is stored there. When it comes back its file does not count, is not touched while the shard
+// is elsewhere, and is put aside when the shard comes home to it.
 func TestHomeAwayForLong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2)
@@ -130,17 +133,17 @@ func TestHomeAwayForLong(t *testing.T) {
 	a = w.peer("one", a.dir, o, nil)
 	w.holders(1, a, b)
 	for shard := range 2 {
-		aside, _ := filepath.Glob(pagesFile(a.dir, shard) + ".aside-*")
+		aside, _ := filepath.Glob(homes.PagesFile(a.dir, shard) + ".aside-*")
 		held := slices.Contains(a.ids(), shard)
 		if held != (len(aside) == 1) {
 			t.Errorf("shard %d, held %v: put aside %v", shard, held, aside)
 		}
-		if !held && !exists(pagesFile(a.dir, shard)) {
+		if !held && !exists(homes.PagesFile(a.dir, shard)) {
 			t.Errorf("shard %d: the file that does not count is gone", shard)
 		}
 		olds += len(aside)
-		for _, f := range append(aside, pagesFile(a.dir, shard)) {
-			if !held || f != pagesFile(a.dir, shard) {
+		for _, f := range append(aside, homes.PagesFile(a.dir, shard)) {
+			if !held || f != homes.PagesFile(a.dir, shard) {
 				os.Remove(f)
 			}
 		}
@@ -175,40 +178,14 @@ func TestHomeAwayForAWhile(t *testing.T) {
 	}
 }
 
-// Absence is counted only while the broker answers us, and anew whenever the home did anything.
-func TestAbsenceIsCountedWithCare(t *testing.T) {
-	p := newPlaces(&Indexer{o: Options{Instance: "me", Term: 10 * time.Second, RebuildAfter: time.Minute}})
-	p.homes[0] = known{home: home{Instance: "other"}}
-	now := time.Now()
-	look := func(after time.Duration, owner uint64) bool {
-		now = now.Add(after)
-		p.seen(0, "other", traces{owner}, now)
-		return p.lost(0) == "other"
-	}
-	look(0, 5)
-	for range 19 {
-		if look(3*time.Second, 5) {
-			t.Fatal("lost before a minute")
-		}
-	}
-	if look(time.Hour, 5) {
-		t.Error("an hour in which we were cut off ourselves counts")
-	}
-	if !look(3*time.Second, 0) {
-		t.Error("not lost after a minute; a key that went by itself is no sign of life")
-	}
-	if look(3*time.Second, 6) {
-		t.Error("lost although its owner record was written")
-	}
-	p.there = map[string]bool{"other": true}
-	for range 100 {
-		if look(3*time.Second, 6) {
-			t.Fatal("lost although it is a member")
-		}
-	}
+// known reports whether an indexer knows where the pages of shard 0 are.
+func known(h *homes.Homes) bool {
+	_, ok := h.Known(0)
+	return ok
 }
 
-// A shard whose home and whose copy on the way are both gone is begun anew after the time a home may be away.
+// A shard whose home and whose copy on the way are both gone is begun anew after the time
+// a home may be away.
 func TestParkedAndLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
@@ -234,8 +211,8 @@ func TestParkedAndLost(t *testing.T) {
 	w.complete(f, c)
 }
 
-// The home record is lost with NATS' own state. Whoever has the file is home again; when another without it was quicker, the pages in
-// the file are crawled again, once.
+// The home record is lost with NATS' own state. Whoever has the file is home again; when another
+// without it was quicker, the pages in the file are crawled again, once.
 func TestHomeRecordLost(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprint("late ", late), func(t *testing.T) {
@@ -268,7 +245,7 @@ func TestHomeRecordLost(t *testing.T) {
 			w.holders(1, b)
 			for range 2 {
 				a = w.peer("one", a.dir, Options{}, nil)
-				eventually(t, "put aside", func() bool { return !exists(pagesFile(a.dir, 0)) && a.places.home(0).revision != 0 })
+				eventually(t, "put aside", func() bool { return !exists(homes.PagesFile(a.dir, 0)) && known(a.homes) })
 				a.stop()
 			}
 			if got := w.lost(0); len(got) != 1 || got[0] != was.Store {

@@ -10,9 +10,10 @@ import (
 
 // metrics follow Prometheus' conventions. No label holds a host or a URL.
 type metrics struct {
-	pagesStored, unchanged, deleted, late, bytes, failed, rebuilds, notMoved prometheus.Counter
-	commit                                                                   prometheus.Histogram
-	moves                                                                    *prometheus.HistogramVec // by direction
+	pagesStored, unchanged, deleted, late, bytes, failed, unreadable, rebuilds, notMoved prometheus.Counter
+	commit                                                                               prometheus.Histogram
+	// By direction.
+	moves *prometheus.HistogramVec
 }
 
 func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
@@ -26,6 +27,7 @@ func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
 		late:        counter("pages_late_total", "Pages handed over that were not newer than what is held."),
 		bytes:       counter("bytes_total", "Bytes of the bodies stored, as packed."),
 		failed:      counter("pages_failed_total", "Pages given up because they could not be stored."),
+		unreadable:  counter("pages_unreadable_total", "Pages set aside because reading them ended the process, or would have."),
 		rebuilds:    counter("rebuilds_total", "Shards begun with an empty page store because theirs was lost."),
 		notMoved:    counter("move_failures_total", "Moves of a shard's pages that failed; they stayed here."),
 		moves: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -40,7 +42,7 @@ func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.pagesStored, m.unchanged, m.deleted, m.late, m.bytes, m.failed, m.rebuilds, m.notMoved, m.moves, m.commit,
+	for _, c := range []prometheus.Collector{m.pagesStored, m.unchanged, m.deleted, m.late, m.bytes, m.failed, m.unreadable, m.rebuilds, m.notMoved, m.moves, m.commit,
 		&collector{x}} {
 		if err := reg.Register(c); err != nil {
 			return nil, err

@@ -17,7 +17,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Indexers that start together share a new crawl's shards evenly, and then leave things as they are.
+// Indexers that start together share a new crawl's shards evenly, and then leave
+// things as they are.
 func TestEvenSharing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 8)
@@ -34,7 +35,8 @@ func TestEvenSharing(t *testing.T) {
 	w.complete(f, peers...)
 }
 
-// One indexer becomes three and one again, while pages come all the time; search finds what has moved.
+// One indexer becomes three and one again, while pages come all the time; search
+// finds what has moved.
 func TestGrowAndShrink(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 6)
@@ -176,7 +178,8 @@ func winner(a string) string {
 	}
 }
 
-// The copy is lost on the way: the pages stay where they are, and it is tried again only much later.
+// The copy is lost on the way: the pages stay where they are, and it is tried
+// again only much later.
 func TestCopyLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
@@ -258,14 +261,12 @@ func TestTwoClaimants(t *testing.T) {
 	<-to.killed
 	a.ended()
 	to.ended()
-	// Neither who gave nor for whom it was meant is there. Both of these restore it when they think the shard is theirs.
-	all := func(p *places) func() {
-		return func() { p.there, p.members = map[string]bool{p.x.o.Instance: true}, []string{p.x.o.Instance} }
-	}
+	// Neither who gave nor for whom it was meant is there. Both of these restore it when they think
+	// the shard is theirs.
 	b, c := w.peer("y", "", Options{}, nil), w.peer("z", "", Options{}, nil)
 	for range 100 {
-		b.places.edit(all(b.places))
-		c.places.edit(all(c.places))
+		b.homes.Alone()
+		c.homes.Alone()
 		if len(b.ids())+len(c.ids()) > 0 {
 			break
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A nested data.txt is kept beside its origin's own, counts while that leads to it, and is forgotten by its own URL.
+// A nested data.txt is kept beside its origin's own, counts while that leads to it, and is
+// forgotten by its own URL.
 func TestNestedDataTxt(t *testing.T) {
 	w := newWorld(t, 1)
 	x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})

@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/indexer/homes"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -35,8 +36,8 @@ type peer struct {
 	killed chan struct{}
 }
 
-// peer runs an indexer on dir, "" for a new one. at, when not nil, is told of each step of a move or rebuild, and kills the indexer
-// there by an error; before sees it before it runs.
+// peer runs an indexer on dir, "" for a new one. at, when not nil, is told of each step of a move
+// or rebuild, and kills the indexer there by an error; before sees it before it runs.
 func (w *world) peer(name, dir string, o Options, at func(step string) error, before ...func(*Indexer)) *peer {
 	w.t.Helper()
 	if dir == "" {
@@ -119,7 +120,8 @@ func once(step string) func(string) error {
 	}
 }
 
-// feeder hands pages over without end, each URL again and again, and remembers what it handed over last.
+// feeder hands pages over without end, each URL again and again, and remembers what
+// it handed over last.
 type feeder struct {
 	w    *world
 	stop context.CancelFunc
@@ -175,7 +177,8 @@ func (w *world) idle() {
 	})
 }
 
-// holders waits until every shard is held by exactly one of the peers, each of whom holds at least least.
+// holders waits until every shard is held by exactly one of the peers, each of whom
+// holds at least least.
 func (w *world) holders(least int, peers ...*peer) {
 	w.t.Helper()
 	eventually(w.t, "every shard held, and shared", func() bool {
@@ -192,7 +195,8 @@ func (w *world) holders(least int, peers ...*peer) {
 	})
 }
 
-// complete checks that each page is stored once, in its newest version, and that no file or bucket is left over.
+// complete checks that each page is stored once, in its newest version, and that no file or
+// bucket is left over.
 func (w *world) complete(f *feeder, peers ...*peer) {
 	w.t.Helper()
 	f.end()
@@ -224,7 +228,7 @@ func (w *world) leftovers(peers []*peer) string {
 	for _, p := range peers {
 		files, _ := filepath.Glob(filepath.Join(p.dir, "pages-*.db*"))
 		for _, f := range files {
-			ours := slices.ContainsFunc(p.ids(), func(i int) bool { return strings.HasPrefix(f, pagesFile(p.dir, i)) })
+			ours := slices.ContainsFunc(p.ids(), func(i int) bool { return strings.HasPrefix(f, homes.PagesFile(p.dir, i)) })
 			if !ours || strings.HasSuffix(f, ".new") {
 				return f
 			}

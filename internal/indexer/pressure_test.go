@@ -26,8 +26,8 @@ func (w *world) hostOf(shard int) string {
 	}
 }
 
-// A shard whose indexer is down fills its share of the queue and stops whoever hands pages over to it, and nobody else; when it has
-// an owner again all is stored.
+// A shard whose indexer is down fills its share of the queue and stops whoever hands pages over to
+// it, and nobody else; when it has an owner again all is stored.
 func TestFullShardStopsNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2)
@@ -63,8 +63,8 @@ func TestFullShardStopsNobodyElse(t *testing.T) {
 	w.complete(f, a, b)
 }
 
-// A page that cannot be stored is given up at its fifth delivery and reported; neither the other pages of its message nor the other
-// messages of its batch go with it.
+// A page that cannot be stored is given up at its fifth delivery and reported; neither the other
+// pages of its message nor the other messages of its batch go with it.
 func TestPageThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
@@ -128,7 +128,8 @@ func TestDiskFullForLong(t *testing.T) {
 	}
 }
 
-// Below the floor nothing is taken in, nor any shard taken over; what is held is kept and answered for, and it goes on by itself.
+// Below the floor nothing is taken in, nor any shard taken over; what is held is kept and answered
+// for, and it goes on by itself.
 func TestDiskFloor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
@@ -152,7 +153,8 @@ func TestDiskFloor(t *testing.T) {
 	w.complete(f, x)
 }
 
-// An indexer that was fenced after a page was handed to it acknowledges to nobody: the page is its successor's.
+// An indexer that was fenced after a page was handed to it acknowledges to nobody: the page
+// is its successor's.
 func TestLateAcknowledgement(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
@@ -171,7 +173,7 @@ func TestLateAcknowledgement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := kv.Get(t.Context(), ownerKey(0))
+	e, err := kv.Get(t.Context(), "indexer.0")
 	if err != nil {
 		t.Fatal(err)
 	}

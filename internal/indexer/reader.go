@@ -2,10 +2,8 @@ package indexer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -14,35 +12,39 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/indexer/homes"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Reader answers from the files of a crawl that does not run, however it ended, what an Indexer answers over NATS. Its
-// methods may be called from many goroutines.
+// Reader answers from the files of a crawl that does not run, however it ended, what an Indexer
+// answers over NATS. Its methods may be called from many goroutines.
 type Reader struct {
 	all       []part
+	marks     *marks
 	forgotten atomic.Pointer[crawl.Forgotten]
 }
 
-// OpenDir opens the page stores and search indexes below dir for reading. A directory in which nothing was stored yet
-// is a Reader of no pages. While a crawl runs there the error wraps pages.ErrInUse and names the process.
+// OpenDir opens the page stores and search indexes below dir for reading. A directory in which
+// nothing was stored yet is a Reader of no pages. While a crawl runs there the error wraps
+// pages.ErrInUse and names the process.
 func OpenDir(dir string) (*Reader, error) {
 	ids, err := shardsIn(dir)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{}
+	r := &Reader{marks: openMarks(dir, 0, nil)}
 	for _, id := range ids {
-		store, err := pages.OpenReadOnly(pagesFile(dir, id))
+		store, err := pages.OpenReadOnly(homes.PagesFile(dir, id))
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		p := part{id, store, new(atomic.Pointer[search.Index]), new(atomic.Bool), r.hides}
+		p := part{id, store, new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides}
 		r.all = append(r.all, p)
-		index, err := search.OpenReadOnly(searchFile(dir, id), store, search.Options{Hidden: r.hides})
+		index, err := search.OpenReadOnly(homes.SearchFile(dir, id), store, search.Options{Hidden: r.hides, Read: r.marks.read})
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
@@ -51,8 +53,9 @@ func OpenDir(dir string) (*Reader, error) {
 	return r, nil
 }
 
-// Hide makes the Reader leave out what is forgotten, as crawl.Spec.Forgotten says it. What was forgotten while the crawl does not run
-// is deleted when it runs next, and must not be shown until then.
+// Hide makes the Reader leave out what is forgotten, as crawl.Spec.Forgotten says it.
+// What was forgotten while the crawl does not run is deleted when it runs next, and must
+// not be shown until then.
 func (r *Reader) Hide(forgotten []string) {
 	f := crawl.NewForgotten(forgotten)
 	r.forgotten.Store(&f)
@@ -80,45 +83,10 @@ func shardsIn(dir string) (ids []int, err error) {
 	return ids, nil
 }
 
-// Pages calls fn for every page, shard by shard, within one by host. An error of fn ends it and is returned.
-func (r *Reader) Pages(fn func(crawl.PageInfo) error) error {
-	return eachPage(r.all, fn)
-}
-
-// Page returns the page of a URL with its content as HTML, without it where the page says nosnippet or noarchive; ok is
-// false when none is held.
-func (r *Reader) Page(url string) (rec Record, ok bool, err error) {
-	return onePage(r.all, request{URL: url}, 0)
-}
-
-// Search answers a query from all shards: the best hits, at most limit (0: ten), and how many page changes the indexes
-// have not seen, which `curtsy reindex` mends.
-func (r *Reader) Search(query string, limit int) (crawl.SearchAnswer, error) {
-	var answers []crawl.SearchAnswer
-	all := crawl.SearchAnswer{}
-	for _, p := range r.all {
-		a, err := p.search(context.Background(), query, limit, true)
-		if err != nil {
-			return all, err
-		}
-		all.Behind += a.Behind
-		answers = append(answers, a)
-	}
-	all.Hits = search.Merge(answers, limit)
-	return all, nil
-}
-
-// Export writes pages as jsonl, text or html, or links as jsonl. Pages that say nosnippet come without their content.
-func (r *Reader) Export(what, format string, w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return exportParts(context.Background(), r.all, request{What: what, Format: format}, 0, func(v any) error {
-		if s, ok := v.(string); ok {
-			_, err := io.WriteString(w, s)
-			return err
-		}
-		return enc.Encode(v)
-	})
+// Handlers answer from the files what an Indexer answers over NATS, of data.txt files what is meant
+// for the robot with that product token.
+func (r *Reader) Handlers(token string) ask.Handlers {
+	return answers{parts: func() []part { return r.all }, status: r.Status, token: func() string { return token }, searching: true}.handlers()
 }
 
 // Status says what is held and how far search is behind.
@@ -144,20 +112,24 @@ func (r *Reader) Close() error {
 		errs = append(errs, p.store.Close())
 	}
 	r.all = nil
+	r.marks.close()
 	return errors.Join(errs...)
 }
 
-// Reindex builds the search indexes of a crawl that does not run anew from its stored pages. progress, when not nil, is
-// told how many pages were indexed and how many are left in the shard at hand. When ctx ends it returns its error; what
-// is not indexed by then is when the crawl runs next.
+// Reindex builds the search indexes of a crawl that does not run anew from its stored
+// pages. progress, when not nil, is told how many pages were indexed and how many are left
+// in the shard at hand. When ctx ends it returns its error; what is not indexed by then is
+// when the crawl runs next.
 func Reindex(ctx context.Context, dir string, log *slog.Logger, progress func(done, left int64)) error {
 	ids, err := shardsIn(dir)
 	if err != nil {
 		return err
 	}
+	marks := openMarks(dir, 0, log)
+	defer marks.close()
 	done := int64(0)
 	for _, id := range ids {
-		if err := reindexShard(ctx, dir, id, log, func(n int, left int64) {
+		if err := reindexShard(ctx, dir, id, marks, log, func(n int, left int64) {
 			done += int64(n)
 			if progress != nil {
 				progress(done, left)
@@ -169,17 +141,17 @@ func Reindex(ctx context.Context, dir string, log *slog.Logger, progress func(do
 	return nil
 }
 
-func reindexShard(ctx context.Context, dir string, id int, log *slog.Logger, progress func(n int, left int64)) (err error) {
-	store, err := pages.OpenReadOnly(pagesFile(dir, id)) // while a crawl runs, this says so
+func reindexShard(ctx context.Context, dir string, id int, marks *marks, log *slog.Logger, progress func(n int, left int64)) (err error) {
+	store, err := pages.OpenReadOnly(homes.PagesFile(dir, id)) // while a crawl runs, this says so
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	path := filepath.Clean(searchFile(dir, id))
+	path := filepath.Clean(homes.SearchFile(dir, id))
 	if err := search.Remove(path); err != nil {
 		return err
 	}
-	index, err := search.Open(path, store, search.Options{Log: log})
+	index, err := search.Open(path, store, search.Options{Log: log, Read: marks.read})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/internal/pages"
@@ -13,32 +14,34 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Links out of scope are dropped before they cost anything. When the scope of a crawl changes, the stored pages still
-// have them: they are read again and their links offered anew, so that a wider scope continues a finished crawl without
-// asking any site for a page twice. What is offered twice changes nothing, so a crash in the middle costs time only.
+// Links out of scope are dropped before they cost anything. When the scope of a crawl changes, the
+// stored pages still have them: they are read again and their links offered anew, so that a wider
+// scope continues a finished crawl without asking any site for a page twice. What is offered twice
+// changes nothing, so a crash in the middle costs time only.
 
 // markScope is where a store keeps the scope its pages' links were offered under.
 const markScope = "scope"
 
-// keepLinked offers the links of the shard's pages whenever the scope differs from the one they were offered under,
-// until ctx ends. Its trouble is not storing's.
+// keepLinked offers the links of the shard's pages whenever the scope differs from the one they
+// were offered under, until ctx ends. Its trouble is not storing's.
 func (s *shard) keepLinked(ctx context.Context) error {
-	for wait := time.Second; ; {
+	again := backoff.Delay{Least: time.Second, Most: time.Minute}
+	for {
 		changed := s.x.specChanged()
 		err := s.relink(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
+			wait := again.Next()
 			s.log.Error("links of stored pages are not offered yet", "err", err, "wait", wait)
 			if !sleep(ctx, wait) {
 				return nil
 			}
-			wait = min(2*wait, time.Minute)
 			continue
 		}
 		s.relinking.Store(s.scopeChanged())
-		wait = time.Second
+		again.Reset()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -72,7 +75,8 @@ func (s *shard) relink(ctx context.Context) error {
 			return err
 		}
 		began := time.Now()
-		// In rounds, each with its own read: publishing may have to wait, and the file must not wait with it.
+		// In rounds, each with its own read: publishing may have to wait, and the file
+		// must not wait with it.
 		var after uint64
 		for {
 			var links []crawl.Links
@@ -118,8 +122,8 @@ func newOfferer(x *Indexer, spec crawl.Spec) (*offerer, error) {
 // relinkRound is how many pages are read in one transaction.
 const relinkRound = 200
 
-// read returns the links of the pages that stand after a place in the change journal, and the place to go on from; 0 when
-// there are no more.
+// read returns the links of the pages that stand after a place in the change journal, and the place
+// to go on from; 0 when there are no more.
 func (o *offerer) read(store *pages.Store, after uint64) (out []crawl.Links, next uint64, err error) {
 	changes, err := store.Changes(after, relinkRound)
 	if err != nil {
@@ -140,15 +144,21 @@ func (o *offerer) linksOf(p *pages.Page) crawl.Links {
 	if p.Deleted != "" || p.AliasOf != "" || p.ContentType == "text/plain" || p.IsMeta() || p.Directives&(crawl.NoFollow|crawl.NoIndex) != 0 {
 		return l
 	}
-	body, err := p.Unpack(o.buf)
-	if err != nil {
-		return l // nobody can read it
+	var found []canon.URL
+	if err := o.x.marks.read(p, func() {
+		body, err := p.Unpack(o.buf)
+		if err != nil {
+			return // nobody can read it
+		}
+		if p.Encoding != crawl.EncodingNone {
+			o.buf = body
+		}
+		found = o.scan.Scan(htmlscan.Page{URL: p.URL, Body: body, ContentType: p.ContentType + "; charset=" + p.Charset, HTML: true, Token: o.spec.Agent}).Links
+	}); err != nil {
+		o.scan, o.buf = htmlscan.Scanner{}, nil
+		return l
 	}
-	if p.Encoding != crawl.EncodingNone {
-		o.buf = body
-	}
-	r := o.scan.Scan(htmlscan.Page{URL: p.URL, Body: body, ContentType: p.ContentType + "; charset=" + p.Charset, HTML: true, Token: o.spec.Agent})
-	for _, u := range r.Links {
+	for _, u := range found {
 		if o.in.Decide(u).In {
 			l.URLs = append(l.URLs, u)
 		}
@@ -157,9 +167,10 @@ func (o *offerer) linksOf(p *pages.Page) crawl.Links {
 	return l
 }
 
-// offerStrays offers the links of pages that were fetched under another scope than the present one: visits that were
-// under way when it changed. Called when the pages are stored and not yet acknowledged: if the scope changes after this has
-// looked at it, relink finds the pages in the store; if the process dies before, they are delivered again.
+// offerStrays offers the links of pages that were fetched under another scope than the present one:
+// visits that were under way when it changed. Called when the pages are stored and not yet
+// acknowledged: if the scope changes after this has looked at it, relink finds the pages in the
+// store; if the process dies before, they are delivered again.
 func (s *shard) offerStrays(ctx context.Context, batch []pages.Page) error {
 	s.x.mu.Lock()
 	spec := s.x.spec

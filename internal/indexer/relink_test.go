@@ -8,8 +8,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// TestScopeWidensWhilePagesWait has the scope change while a page, fetched under the old one, is taken from the hand-off but not
-// yet stored: the links that its fetcher left out are offered all the same.
+// TestScopeWidensWhilePagesWait has the scope change while a page, fetched under the old one,
+// is taken from the hand-off but not yet stored: the links that its fetcher left out are
+// offered all the same.
 func TestScopeWidensWhilePagesWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)

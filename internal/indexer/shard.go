@@ -11,11 +11,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/indexer/homes"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
-	"github.com/curtsy/curtsy/pkg/queue"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 type shard struct {
 	part
 	x        *Indexer
-	seat     *seat
+	home     *homes.Shard
 	log      *slog.Logger
 	extract  pages.Extractor // used by the consumer only
 	unpacked []byte
@@ -38,15 +39,17 @@ type shard struct {
 	fatal    atomic.Pointer[error]
 	stuck    atomic.Pointer[error] // why the batch in hand is not stored yet
 
-	forgetting atomic.Bool   // something forgotten may not be deleted yet
-	gate       sync.RWMutex  // held for reading from looking at what is forgotten to having stored a page
-	relinking  atomic.Bool   // the scope changed, and the links of stored pages are not all offered again
-	refilling  atomic.Bool   // the store was begun empty in the place of another, and the frontier is not told yet
-	fenced     chan struct{} // closed when nobody else can acknowledge pages of the shard any more
-	stop       context.CancelFunc
+	forgetting atomic.Bool // something forgotten may not be deleted yet
+	// Held for reading from looking at what is forgotten to having stored a page.
+	gate sync.RWMutex
+	// The scope changed, and the links of stored pages are not all offered again.
+	relinking atomic.Bool
+	// The store was begun empty in the place of another, and the frontier is not told yet.
+	refilling atomic.Bool
+	fenced    chan struct{} // closed when nobody else can acknowledge pages of the shard any more
+	stop      context.CancelFunc
 
-	to    string           // whom the shard is to be moved to; "": it stays
-	snaps *queue.Snapshots // through which
+	move *homes.Move // to another indexer; nil: the shard stays
 }
 
 // part is what questions about a shard are answered from: its files.
@@ -54,8 +57,10 @@ type part struct {
 	id    int
 	store *pages.Store
 	index *atomic.Pointer[search.Index] // nil inside: search is off, or not open yet
-	gone  *atomic.Bool                  // the shard is not held any more: its files are closed, or will be
-	hides func(canon.URL) bool          // forgotten, though perhaps not deleted yet
+	// The shard is not held any more: its files are closed, or will be.
+	gone  *atomic.Bool
+	marks *marks               // of the directory
+	hides func(canon.URL) bool // forgotten, though perhaps not deleted yet
 }
 
 // hidden reports whether a URL is not to be shown.
@@ -84,33 +89,31 @@ func (p part) behind(searching bool) int64 {
 	return 0
 }
 
-// fatal reports whether trying again would not help.
-func fatal(err error) bool {
-	return errors.Is(err, pages.ErrFormat) || errors.Is(err, crawl.ErrVersion)
-}
-
-// serve stores, indexes and answers for the shard until ctx ends, something fails, or it is to be moved; then it moves it.
-func (t *seat) serve(parent context.Context, store *pages.Store, epoch uint64) error {
-	x := t.x
+// serve stores, indexes and answers for the shard until ctx ends, something fails, or it is to be
+// moved; then it moves it.
+func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.Store, epoch uint64) error {
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
-	s := &shard{part: part{t.id, store, new(atomic.Pointer[search.Index]), new(atomic.Bool), x.hides}, x: x, seat: t, log: t.log, put: store.Put,
+	s := &shard{part: part{home.ID(), store, new(atomic.Pointer[search.Index]), new(atomic.Bool), x.marks, x.hides}, x: x, home: home, log: home.Log(), put: store.Put,
 		stop: stop, fenced: make(chan struct{})}
 	s.relinking.Store(s.scopeChanged())
-	s.refilling.Store(t.home.Refill)
+	s.refilling.Store(home.Refill())
 	s.forgetting.Store(true) // until it is known that there is nothing
 	if x.o.Search {
 		if err := s.openSearch(); err != nil {
-			s.log.Error("search is off until its file can be opened", "err", err) // followSearch tries again
+			// FollowSearch tries again.
+			s.log.Error("search is off until its file can be opened", "err", err)
 		}
 	}
 	x.hold(s)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.consume(gctx, epoch) })
+	g.Go(func() error { return s.mind(gctx) })
 	g.Go(func() error { return s.expire(gctx) })
+	g.Go(func() error { return s.keepAside(gctx) })
 	g.Go(func() error { return s.keepLinked(gctx) })
 	g.Go(func() error { return s.refill(gctx) })
-	g.Go(func() error { return s.post(gctx) })
+	g.Go(func() error { return s.sendOutbox(gctx) })
 	g.Go(func() error { return s.keepForgetting(gctx) })
 	if x.o.Search {
 		g.Go(func() error { return s.followSearch(gctx) })
@@ -119,8 +122,8 @@ func (t *seat) serve(parent context.Context, store *pages.Store, epoch uint64) e
 		g.Go(func() error { return s.leave(gctx) })
 	}
 	err := g.Wait()
-	if s.to != "" {
-		defer func() { <-x.moving }()
+	if s.move != nil {
+		defer s.move.Done()
 	}
 	s.gone.Store(true) // before the files are closed: who reads them will know why that fails
 	x.letGo(s)
@@ -130,27 +133,53 @@ func (t *seat) serve(parent context.Context, store *pages.Store, epoch uint64) e
 	if f := s.fatal.Load(); f != nil {
 		return *f
 	}
-	if s.to != "" {
-		return s.moveOut(parent, epoch)
+	if s.move != nil {
+		return s.move.Park(parent, s.store, epoch)
 	}
 	return err
 }
 
+// errLeave ends serving a shard in order to move it.
+var errLeave = errors.New("the shard moves")
+
+// leave waits until the shard is to be moved. It returns errLeave then.
+func (s *shard) leave(ctx context.Context) error {
+	if s.move = s.home.AwaitMove(ctx, func() int64 { return s.store.Stats().FileBytes }); s.move != nil {
+		return errLeave
+	}
+	return nil
+}
+
+// mind stops the shard for good when its page store turns out to be damaged. Pages that are handed
+// over meanwhile wait in the queue: tried again in this process they would end as store-failed.
+func (s *shard) mind(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-s.store.Damaged():
+		err := s.store.Damage()
+		s.fatal.CompareAndSwap(nil, &err)
+		s.stop()
+	}
+	return nil
+}
+
 func (s *shard) openSearch() error {
-	index, err := search.Open(searchFile(s.x.o.Dir, s.id), s.store, search.Options{Log: s.log, Turn: s.x.turn, Hidden: s.x.hides})
+	index, err := search.Open(homes.SearchFile(s.x.o.Dir, s.id), s.store, search.Options{Log: s.log, Turn: s.x.turn, Read: s.marks.read, Hidden: s.x.hides})
 	if err == nil {
 		s.index.Store(index)
 	}
 	return err
 }
 
-// followSearch keeps the index behind the store. Whatever goes wrong with it is search's trouble alone.
+// followSearch keeps the index behind the store. Whatever goes wrong with it is
+// search's trouble alone.
 func (s *shard) followSearch(ctx context.Context) error {
-	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+	again := backoff.Delay{Least: time.Second, Most: time.Minute}
+	for {
 		if index := s.index.Load(); index != nil {
 			return index.Run(ctx)
 		}
-		if !sleep(ctx, wait) {
+		if again.Sleep(ctx) != nil {
 			return nil
 		}
 		if err := s.openSearch(); err != nil {

@@ -50,7 +50,8 @@ func TestOpenDirAfterKill(t *testing.T) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".db-shm" {
-			continue // shared memory does not outlive a machine; after a kill it may or may not be there
+			// Shared memory does not outlive a machine; after a kill it may or may not be there.
+			continue
 		}
 		src, err := os.Open(filepath.Join(dir, e.Name()))
 		if err != nil {
@@ -65,7 +66,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := r.Search("numbat", 10)
+	a, err := atRest(r).Search(t.Context(), "numbat", 10)
 	if err != nil || len(a.Hits) != 3 || a.Behind != 0 {
 		t.Errorf("Search = %+v, %v", a, err)
 	}
@@ -78,7 +79,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 	if r, err = OpenDir(left); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := r.Search("numbat", 10); err != nil || len(a.Hits) != 0 || a.Behind != 3 {
+	if a, err := atRest(r).Search(t.Context(), "numbat", 10); err != nil || len(a.Hits) != 0 || a.Behind != 3 {
 		t.Errorf("Search without an index = %+v, %v", a, err)
 	}
 	r.Close()
@@ -90,7 +91,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if a, err := r.Search("numbat", 10); err != nil || len(a.Hits) != 3 || a.Behind != 0 {
+	if a, err := atRest(r).Search(t.Context(), "numbat", 10); err != nil || len(a.Hits) != 3 || a.Behind != 0 {
 		t.Errorf("Search after reindex = %+v, %v", a, err)
 	}
 }
@@ -101,7 +102,7 @@ func TestOpenDirOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if a, err := r.Search("x", 1); err != nil || a.Hits == nil || len(a.Hits) != 0 {
+	if a, err := atRest(r).Search(t.Context(), "x", 1); err != nil || a.Hits == nil || len(a.Hits) != 0 {
 		t.Errorf("Search = %+v, %v", a, err)
 	}
 	if _, err := OpenDir(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
@@ -109,7 +110,8 @@ func TestOpenDirOfNothing(t *testing.T) {
 	}
 }
 
-// While the store cannot be written at all, for whatever reason, no page is to blame: it is tried again until ctx ends.
+// While the store cannot be written at all, for whatever reason, no page is to blame: it is tried
+// again until ctx ends.
 func TestBrokenStoreBlamesNoPage(t *testing.T) {
 	store, err := pages.Open(filepath.Join(t.TempDir(), "pages-0.db"), pages.Options{})
 	if err != nil {

@@ -1,4 +1,4 @@
-package indexer
+package homes
 
 import (
 	"context"
@@ -11,10 +11,11 @@ import (
 	"github.com/curtsy/curtsy/internal/search"
 )
 
-// tidy looks at the files of a shard that this indexer does not hold: what has moved away goes, what does not count is reported.
-func (s *seat) tidy(ctx context.Context) {
-	h := s.x.places.home(s.id)
-	path := pagesFile(s.x.o.Dir, s.id)
+// lookAtOldFile looks at the files of a shard that this indexer does not hold: what has moved away
+// goes, what does not count is reported.
+func (s *Shard) lookAtOldFile(ctx context.Context) {
+	h := s.homes.allotment.home(s.id)
+	path := PagesFile(s.homes.o.Dir, s.id)
 	if h.revision == 0 || h.revision == s.tidied {
 		return
 	}
@@ -27,15 +28,15 @@ func (s *seat) tidy(ctx context.Context) {
 	switch {
 	case here.identity == "":
 	case h.superseded(here.identity):
-		if err := errors.Join(search.Remove(searchFile(s.x.o.Dir, s.id)), pages.Remove(path)); err != nil {
+		if err := errors.Join(search.Remove(SearchFile(s.homes.o.Dir, s.id)), pages.Remove(path)); err != nil {
 			s.log.Error("the page store has moved away and cannot be removed", "file", path, "err", err)
 			break
 		}
 		s.log.Info("the shard's pages are with another indexer now; removed here", "home", h.Instance)
 		here = stamp{}
 	case here.identity == h.Store: // it counts, or would if it were not a copy
-	case h.Fresh && h.Instance != s.x.o.Instance && here.pages > 0:
-		if err := s.mourn(ctx, path, here); err != nil {
+	case h.Fresh && h.Instance != s.homes.o.Instance && here.pages > 0:
+		if err := s.reportLost(ctx, path, here); err != nil {
 			s.log.Warn("the page store here does not count any more, and the frontier does not know yet that its pages are lost", "file", path, "err", err)
 			s.tidied = 0
 		}
@@ -45,22 +46,24 @@ func (s *seat) tidy(ctx context.Context) {
 			"file", path, "home", h.Instance)
 	}
 	s.here = here
-	// One that was being made when we were interrupted, and the record does not name even long after.
-	made := newFile(s.x.o.Dir, s.id)
-	if info, err := os.Stat(made); err == nil && h.Instance != s.x.o.Instance && time.Since(info.ModTime()) > time.Hour {
+	// One that was being made when we were interrupted, and the record does not name even long
+	// after.
+	made := newFile(s.homes.o.Dir, s.id)
+	if info, err := os.Stat(made); err == nil && h.Instance != s.homes.o.Instance && time.Since(info.ModTime()) > time.Hour {
 		_ = pages.Remove(made)
 	}
 }
 
-// mourn has the pages in a store crawled again that does not count because the home record was lost with NATS' own state and
-// the shard claimed by somebody without a file. The store is put aside, so that this is done once.
-func (s *seat) mourn(ctx context.Context, path string, here stamp) error {
-	h, _, err := freshHome(ctx, s.kv, s.id)
+// reportLost has the pages in a store crawled again that does not count because the home record was
+// lost with NATS' own state and the shard claimed by somebody without a file. The store is put
+// aside, so that this is done once.
+func (s *Shard) reportLost(ctx context.Context, path string, here stamp) error {
+	h, _, err := readFresh(ctx, s.kv, s.id)
 	if err != nil || !h.Fresh || h.Parked != nil || h.Store == here.identity || h.superseded(here.identity) {
 		return err
 	}
 	s.log.Error("the record of where this shard's pages are was lost, and it was begun empty elsewhere: its pages are crawled again", "home", h.Instance)
-	if err := s.x.tell(ctx, s.id, &crawl.Event{StoreLost: here.identity}); err != nil {
+	if err := s.homes.o.Tell(ctx, s.id, &crawl.Event{StoreLost: here.identity}); err != nil {
 		return err
 	}
 	s.here = stamp{}

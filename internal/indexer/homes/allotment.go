@@ -1,4 +1,4 @@
-package indexer
+package homes
 
 import (
 	"context"
@@ -17,25 +17,28 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// crammed stands before the name of a member whose disk has no room: what it has it keeps, but nothing more should be given to it. No
-// instance is named so.
+// crammed stands before the name of a member whose disk has no room: what it has it keeps, but
+// nothing more should be given to it. No instance is named so.
 const crammed = "full="
 
-// places is what an indexer knows of the others: who is there, and where the shards' pages are. It is a hint only, and may be old; what
-// follows from it is done under the shard's ownership, by compare-and-set on its home record.
-type places struct {
-	x      *Indexer
+// allotment is what an indexer knows of the others: who is there, and where the shards' pages are.
+// It is a hint only, and may be old; what follows from it is done under the shard's ownership, by
+// compare-and-set on its home record.
+type allotment struct {
+	o      *Options
 	shards int
 
 	mu      sync.Mutex // guards what follows
 	there   map[string]bool
 	members []string        // of them those that have room
 	retired map[string]bool // instances that the operator has retired
-	going   map[string]bool // of these, those that give away what they have: all, unless nobody would be left
-	listed  bool            // all home records there were are known
-	homes   map[int]known
-	first   []string    // by shard: who should claim it when it has no home
-	plan    []string    // by shard: where its pages should be, when all homes that are away come back
+	// Of these, those that give away what they have: all, unless nobody would be left.
+	going  map[string]bool
+	listed bool // all home records there were are known
+	homes  map[int]known
+	first  []string // by shard: who should claim it when it has no home
+	// By shard: where its pages should be, when all homes that are away come back.
+	plan    []string
 	since   []time.Time // by shard: since when first and plan say so
 	gone    map[int]absence
 	changed chan struct{} // closed and replaced when anything does
@@ -43,25 +46,25 @@ type places struct {
 
 // known is a home record, and how long we have known it so.
 type known struct {
-	home
+	Record
 	revision uint64
 	since    time.Time
 }
 
-func newPlaces(x *Indexer) *places {
-	return &places{x: x, shards: x.spec.Shards, homes: map[int]known{}, first: make([]string, x.spec.Shards), plan: make([]string, x.spec.Shards),
-		since: make([]time.Time, x.spec.Shards), gone: map[int]absence{}, changed: make(chan struct{})}
+func newAllotment(o *Options) *allotment {
+	return &allotment{o: o, shards: o.Shards, homes: map[int]known{}, first: make([]string, o.Shards), plan: make([]string, o.Shards),
+		since: make([]time.Time, o.Shards), gone: map[int]absence{}, changed: make(chan struct{})}
 }
 
 // change returns a channel that is closed when anything changes.
-func (p *places) change() <-chan struct{} {
+func (p *allotment) change() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.changed
 }
 
 // edit changes what is known and works out what follows.
-func (p *places) edit(f func()) {
+func (p *allotment) edit(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f()
@@ -71,7 +74,8 @@ func (p *places) edit(f func()) {
 		p.going, claim = nil, p.members
 	}
 	first := queue.Assign(p.shards, claim)
-	// An indexer that is away keeps its share: its pages wait for it, and others' need not move because of it.
+	// An indexer that is away keeps its share: its pages wait for it, and others' need not move
+	// because of it.
 	keep := slices.Clone(claim)
 	for _, h := range p.homes {
 		if !p.going[h.Instance] && !slices.Contains(keep, h.Instance) {
@@ -89,8 +93,8 @@ func (p *places) edit(f func()) {
 	p.changed = make(chan struct{})
 }
 
-// run starts what keeps the places known.
-func (p *places) run(ctx context.Context, g *errgroup.Group, kv, members jetstream.KeyValue) {
+// run starts what keeps it known.
+func (p *allotment) run(ctx context.Context, g *errgroup.Group, kv, members jetstream.KeyValue) {
 	g.Go(func() error { return p.join(ctx, members) })
 	g.Go(func() error { return p.watchHomes(ctx, kv) })
 	g.Go(func() error { return p.watchRetired(ctx, kv) })
@@ -99,11 +103,11 @@ func (p *places) run(ctx context.Context, g *errgroup.Group, kv, members jetstre
 }
 
 // join takes part in the membership until ctx ends.
-func (p *places) join(ctx context.Context, members jetstream.KeyValue) error {
-	x := p.x
+func (p *allotment) join(ctx context.Context, members jetstream.KeyValue) error {
+	o := p.o
 	for ctx.Err() == nil {
-		as := x.o.Instance
-		full, changed := x.room()
+		as := o.Instance
+		full, changed := o.Room()
 		if full != nil {
 			as = crammed + as
 		}
@@ -115,7 +119,7 @@ func (p *places) join(ctx context.Context, members jetstream.KeyValue) error {
 			case <-changed:
 			}
 		}()
-		err := queue.Members(while, members, queue.MemberOptions{Kind: "indexer", Instance: as, Term: x.o.Term, Log: x.log}, p.told)
+		err := queue.Members(while, members, queue.MemberOptions{Kind: "indexer", Instance: as, Term: o.Term, Log: o.Log}, p.told)
 		stop()
 		if err != nil {
 			return err
@@ -125,8 +129,8 @@ func (p *places) join(ctx context.Context, members jetstream.KeyValue) error {
 }
 
 // told takes in who is there.
-func (p *places) told(names []string) {
-	p.x.log.Info("indexers there", "members", names)
+func (p *allotment) told(names []string) {
+	p.o.Log.Info("indexers there", "members", names)
 	p.edit(func() {
 		p.there = map[string]bool{}
 		p.members = nil
@@ -140,9 +144,9 @@ func (p *places) told(names []string) {
 }
 
 // watchHomes follows the home records until ctx ends.
-func (p *places) watchHomes(ctx context.Context, kv jetstream.KeyValue) error {
+func (p *allotment) watchHomes(ctx context.Context, kv jetstream.KeyValue) error {
 	var all map[int]known // as they are told one by one; nil once all were
-	queue.WatchKeys(ctx, kv, "home.*", p.x.o.Term/2, func() { all = map[int]known{} }, func(e jetstream.KeyValueEntry) {
+	queue.WatchKeys(ctx, kv, "home.*", p.o.Term/2, func() { all = map[int]known{} }, func(e jetstream.KeyValueEntry) {
 		if e == nil {
 			p.edit(func() {
 				for id, h := range all {
@@ -162,17 +166,17 @@ func (p *places) watchHomes(ctx context.Context, kv jetstream.KeyValue) error {
 		if all != nil {
 			all[id] = h
 		} else {
-			p.note(id, h.home, h.revision)
+			p.note(id, h.Record, h.revision)
 		}
 	})
 	return nil
 }
 
 // watchRetired follows which indexers the operator has retired, until ctx ends.
-func (p *places) watchRetired(ctx context.Context, kv jetstream.KeyValue) error {
+func (p *allotment) watchRetired(ctx context.Context, kv jetstream.KeyValue) error {
 	var all map[string]bool // as they are told one by one; then what was told last
 	told := false
-	queue.WatchKeys(ctx, kv, crawl.Retired("*"), p.x.o.Term, func() { all, told = map[string]bool{}, false }, func(e jetstream.KeyValueEntry) {
+	queue.WatchKeys(ctx, kv, crawl.Retired("*"), p.o.Term, func() { all, told = map[string]bool{}, false }, func(e jetstream.KeyValueEntry) {
 		if e == nil {
 			told = true
 		} else if name := strings.TrimPrefix(e.Key(), crawl.Retired("")); e.Operation() == jetstream.KeyValuePut {
@@ -188,17 +192,17 @@ func (p *places) watchRetired(ctx context.Context, kv jetstream.KeyValue) error 
 }
 
 // sayRetired says, once, that nothing is left here of a retired indexer.
-func (p *places) sayRetired(ctx context.Context) error {
+func (p *allotment) sayRetired(ctx context.Context) error {
 	for said := false; ; {
 		changed := p.change()
 		p.mu.Lock()
-		none := p.going[p.x.o.Instance] && p.listed
+		none := p.going[p.o.Instance] && p.listed
 		for _, h := range p.homes {
-			none = none && h.Instance != p.x.o.Instance
+			none = none && h.Instance != p.o.Instance
 		}
 		p.mu.Unlock()
 		if none && !said {
-			p.x.log.Info("retired: no shard is left here, stop it when you like")
+			p.o.Log.Info("retired: no shard is left here, stop it when you like")
 		}
 		said = none
 		select {
@@ -211,7 +215,7 @@ func (p *places) sayRetired(ctx context.Context) error {
 
 func readEntry(e jetstream.KeyValueEntry) (id int, h known, valid bool) {
 	id, err := strconv.Atoi(strings.TrimPrefix(e.Key(), "home."))
-	if err != nil || id < 0 || e.Operation() != jetstream.KeyValuePut || json.Unmarshal(e.Value(), &h.home) != nil {
+	if err != nil || id < 0 || e.Operation() != jetstream.KeyValuePut || json.Unmarshal(e.Value(), &h.Record) != nil {
 		return 0, h, false
 	}
 	h.revision, h.since = e.Revision(), time.Now()
@@ -219,7 +223,7 @@ func readEntry(e jetstream.KeyValueEntry) (id int, h known, valid bool) {
 }
 
 // note takes a record in that we have read or written, or were told of.
-func (p *places) note(id int, h home, revision uint64) {
+func (p *allotment) note(id int, h Record, revision uint64) {
 	p.edit(func() {
 		if old, ok := p.homes[id]; !ok || old.revision < revision {
 			p.homes[id] = known{h, revision, time.Now()}
@@ -228,14 +232,14 @@ func (p *places) note(id int, h home, revision uint64) {
 }
 
 // home is the shard's record as far as we know; revision 0 when it has none.
-func (p *places) home(id int) known {
+func (p *allotment) home(id int) known {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.homes[id]
 }
 
 // where is the shard's home record, and whether that instance is there.
-func (p *places) where(id int) (h known, there bool) {
+func (p *allotment) where(id int) (h known, there bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h = p.homes[id]
@@ -243,55 +247,60 @@ func (p *places) where(id int) (h known, there bool) {
 }
 
 // present reports whether an instance is there. mu is held.
-func (p *places) present(instance string) bool { return p.there[instance] || p.there[crammed+instance] }
+func (p *allotment) present(instance string) bool {
+	return p.there[instance] || p.there[crammed+instance]
+}
 
-// wants reports whether this indexer should try to hold the shard now, given the page store it has of it.
-func (p *places) wants(id int, here stamp) bool {
-	x := p.x
-	if x.o.Embedded {
+// wants reports whether this indexer should try to hold the shard now, given the page store it has
+// of it.
+func (p *allotment) wants(id int, here stamp) bool {
+	o := p.o
+	if o.Embedded {
 		return true
 	}
-	full, _ := x.room()
+	full, _ := o.Room()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	takes := full == nil && !p.going[x.o.Instance] // what it does not have yet
+	takes := full == nil && !p.going[o.Instance] // what it does not have yet
 	if p.there == nil || !p.listed {
 		return false
 	}
 	h, ok := p.homes[id]
-	mine := takes && p.first[id] == x.o.Instance
-	settled := time.Since(p.since[id]) > x.o.Term/10 // members that start together share, and none takes all first
+	mine := takes && p.first[id] == o.Instance
+	// Members that start together share, and none takes all first.
+	settled := time.Since(p.since[id]) > o.Term/10
 	switch {
 	case !ok:
 		return takes && here.identity != "" || mine && settled
 	case h.Parked != nil:
 		switch {
-		case takes && h.Parked.To == x.o.Instance:
+		case takes && h.Parked.To == o.Instance:
 			return true
-		case h.Instance == x.o.Instance:
-			return !p.present(h.Parked.To) || time.Since(h.since) > parkedMost*x.o.Term
+		case h.Instance == o.Instance:
+			return !p.present(h.Parked.To) || time.Since(h.since) > parkedMost*o.Term
 		}
 		return mine && !p.present(h.Parked.To) && !p.present(h.Instance)
-	case h.Instance == x.o.Instance:
+	case h.Instance == o.Instance:
 		return true
-	case here.counts(h.home):
+	case here.counts(h.Record):
 		return takes && !p.present(h.Instance)
 	}
 	return mine && settled && p.lostFor(id)
 }
 
-// moveTo names the instance that the pages this indexer holds should be moved to, "" when they may stay.
-func (p *places) moveTo(id int) string {
+// moveTo names the instance that the pages this indexer holds should be moved to, "" when they may
+// stay.
+func (p *allotment) moveTo(id int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	to, least := p.plan[id], p.x.o.Term // so that who comes and goes moves nothing
-	if p.going[p.x.o.Instance] {
+	to, least := p.plan[id], p.o.Term // so that who comes and goes moves nothing
+	if p.going[p.o.Instance] {
 		least /= 10 // the operator's word does not waver
 		if !p.there[to] {
 			to = p.first[id] // nor is anybody waited for who is away
 		}
 	}
-	if to == p.x.o.Instance || !p.there[to] || time.Since(p.since[id]) < least {
+	if to == p.o.Instance || !p.there[to] || time.Since(p.since[id]) < least {
 		return ""
 	}
 	return to

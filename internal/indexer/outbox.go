@@ -5,37 +5,41 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A store's outbox holds what shards elsewhere and the frontier must be told. It is sent by a goroutine of its own, never by the one
-// that stores pages: two indexers may each wait for room in the queue of the other. A letter is taken out when it is acknowledged, so
-// it may be sent twice, which changes nothing.
+// A store's outbox holds what shards elsewhere and the frontier must be told. It is sent by a
+// goroutine of its own, never by the one that stores pages: two indexers may each wait for room in
+// the queue of the other. A letter is taken out when it is acknowledged, so it may be sent twice,
+// which changes nothing.
 
-// postBatch is how many letters go at a time: two URLs of 2 KiB each stay well under the payload limit.
+// postBatch is how many letters go at a time: two URLs of 2 KiB each stay well under the payload
+// limit.
 const postBatch = 100
 
-// post sends letters until ctx ends.
-func (s *shard) post(ctx context.Context) error {
-	for wait := time.Second; ; {
+// sendOutbox sends letters until ctx ends.
+func (s *shard) sendOutbox(ctx context.Context) error {
+	again := backoff.Delay{Least: time.Second, Most: time.Minute}
+	for {
 		changed := s.store.Changed()
-		n, err := s.postSome(ctx)
+		n, err := s.sendLetters(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
+			wait := again.Next()
 			s.log.Warn("other shards cannot be told yet of what changed here", "err", err, "wait", wait)
 			if !sleep(ctx, wait) {
 				return nil
 			}
-			wait = min(2*wait, time.Minute)
 			continue
 		case n == postBatch:
 			continue
 		}
-		wait = time.Second
+		again.Reset()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -44,8 +48,8 @@ func (s *shard) post(ctx context.Context) error {
 	}
 }
 
-// postSome sends the first letters, and returns how many.
-func (s *shard) postSome(ctx context.Context) (int, error) {
+// sendLetters sends the first letters, and returns how many.
+func (s *shard) sendLetters(ctx context.Context) (int, error) {
 	letters, err := s.store.Outbox(postBatch)
 	if err != nil || len(letters) == 0 {
 		return 0, err
@@ -59,6 +63,8 @@ func (s *shard) postSome(ctx context.Context) (int, error) {
 			ev.Missing = append(ev.Missing, u)
 		case pages.LetterRemoved:
 			ev.Removed = append(ev.Removed, u)
+		case pages.LetterUnreadable:
+			ev.Unreadable = append(ev.Unreadable, u)
 		case pages.LetterAlias:
 			to := l.AliasOf.Host()
 			if l.Held {
@@ -73,7 +79,7 @@ func (s *shard) postSome(ctx context.Context) (int, error) {
 			return 0, fmt.Errorf("aliases for shard %d: %w", shard, err)
 		}
 	}
-	if len(ev.Missing)+len(ev.Removed) > 0 {
+	if len(ev.Missing)+len(ev.Removed)+len(ev.Unreadable) > 0 {
 		if err := s.x.tell(ctx, s.id, &ev); err != nil {
 			return 0, fmt.Errorf("the frontier: %w", err)
 		}
@@ -84,8 +90,8 @@ func (s *shard) postSome(ctx context.Context) (int, error) {
 	return len(letters), s.store.Sent(letters)
 }
 
-// aliasWord is what one indexer tells another of an alias: as the frontier does, with Deleted when it is one no more, and with Renewed
-// when the main page is stored.
+// aliasWord is what one indexer tells another of an alias: as the frontier does, with Deleted when
+// it is one no more, and with Renewed when the main page is stored.
 func aliasWord(l pages.Letter) crawl.Page {
 	p := crawl.Page{Kind: crawl.KindAlias, URL: l.URL, AliasOf: l.AliasOf, Visit: l.Visit, Renewed: l.Held}
 	if l.Gone {
@@ -100,8 +106,9 @@ func (x *Indexer) mine(shard int) func(canon.Host) bool {
 	return func(h canon.Host) bool { return crawl.ShardOf(h, n) == shard }
 }
 
-// glue takes in words on aliases. What concerns the /data.txt of an origin is kept with that.
-func (s *shard) glue(ctx context.Context, words []crawl.Page) error {
+// keepAliases takes in words on aliases. What concerns the /data.txt of an origin is kept with
+// that.
+func (s *shard) keepAliases(ctx context.Context, words []crawl.Page) error {
 	var all []crawl.Page
 	for i := range words {
 		p := &words[i]

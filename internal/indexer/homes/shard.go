@@ -1,4 +1,4 @@
-package indexer
+package homes
 
 import (
 	"context"
@@ -9,23 +9,24 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// seat is what an indexer does about one shard, whether it holds it or not. One goroutine runs it, which alone touches the shard's
-// files while they are closed.
-type seat struct {
-	x   *Indexer
-	id  int
-	kv  jetstream.KeyValue
-	log *slog.Logger
+// Shard is what an indexer does about one shard, whether it holds it or not. One goroutine runs it,
+// which alone touches the shard's files while they are closed.
+type Shard struct {
+	homes *Homes
+	id    int
+	kv    jetstream.KeyValue
+	log   *slog.Logger
 
 	here   stamp     // of the page store in our directory
 	tidied uint64    // revision of the home record at which the files were last looked at
 	tried  time.Time // when a move away last failed
 	said   string
 
-	home     home   // while the shard is held: the record as last written
+	home     Record // while the shard is held: the record as last written
 	revision uint64 // of it
 }
 
@@ -34,18 +35,22 @@ func ownerKey(shard int) string { return fmt.Sprintf("indexer.%d", shard) }
 // sayAgain is how long to wait before a record that was just changed is read again.
 const sayAgain = 50 * time.Millisecond
 
-// run holds the shard whenever it is this indexer's to hold, until ctx ends. It fails only on what waiting cannot mend.
-func (s *seat) run(ctx context.Context) error {
-	x := s.x
+// run holds the shard whenever it is this indexer's to hold, until ctx ends. It fails only on what
+// waiting cannot mend.
+func (s *Shard) run(ctx context.Context) error {
+	x := s.homes
 	var err error
-	if s.here, err = look(pagesFile(x.o.Dir, s.id)); err != nil {
+	if s.here, err = look(PagesFile(x.o.Dir, s.id)); hopeless(err) {
+		return err // not taken: another indexer would begin an empty store in its place
+	} else if err != nil {
 		s.log.Warn("the page store here cannot be read", "err", err)
 	}
-	for wait := time.Second; ; {
-		changed := x.places.change()
-		s.tidy(ctx)
-		if !x.places.wants(s.id, s.here) {
-			s.say()
+	again := backoff.Delay{Least: time.Second, Most: 30 * time.Second}
+	for {
+		changed := x.allotment.change()
+		s.lookAtOldFile(ctx)
+		if !x.allotment.wants(s.id, s.here) {
+			s.sayWhere()
 			select {
 			case <-ctx.Done():
 				return nil
@@ -58,7 +63,7 @@ func (s *seat) run(ctx context.Context) error {
 		began := time.Now()
 		err := s.take(ctx)
 		switch {
-		case fatal(err):
+		case hopeless(err):
 			return err
 		case ctx.Err() != nil && errors.Is(err, context.Canceled):
 			return nil
@@ -66,25 +71,24 @@ func (s *seat) run(ctx context.Context) error {
 			return err
 		case errors.Is(err, errElsewhere), errors.Is(err, errChanged):
 			err = nil
-		case err != nil:
-			s.log.Error("shard stopped; trying again", "err", err, "wait", wait)
 		}
 		if err == nil || time.Since(began) > time.Minute {
-			wait = time.Second
+			again.Reset()
 		}
 		pause := x.o.Term / 20
 		if err != nil {
-			pause, wait = wait, min(2*wait, 30*time.Second)
+			pause = again.Next()
+			s.log.Error("shard stopped; trying again", "err", err, "wait", pause)
 		}
-		if !sleep(ctx, pause) {
+		if backoff.Sleep(ctx, pause) != nil {
 			return nil
 		}
 	}
 }
 
-// say tells once where the pages of a shard are that we do not hold.
-func (s *seat) say() {
-	h, there := s.x.places.where(s.id)
+// sayWhere tells once where the pages of a shard are that we do not hold.
+func (s *Shard) sayWhere() {
+	h, there := s.homes.allotment.where(s.id)
 	what := "the shard's pages are with another indexer"
 	switch {
 	case h.revision == 0:
@@ -100,8 +104,9 @@ func (s *seat) say() {
 	}
 }
 
-// take becomes the shard's owner and holds it until ctx ends, another owner takes it, it is to be moved or something fails.
-func (s *seat) take(ctx context.Context) (err error) {
+// take becomes the shard's owner and holds it until ctx ends, another owner takes it, it is to be
+// moved or something fails.
+func (s *Shard) take(ctx context.Context) (err error) {
 	own, err := s.own(ctx)
 	if err != nil {
 		return nil // ctx ended, or it is another's now
@@ -127,24 +132,24 @@ func (s *seat) take(ctx context.Context) (err error) {
 			s.log.Warn("the shard is not released in order; the next start takes it all the same", "err", e)
 		}
 	}()
-	store, err := s.settle(held)
+	store, err := s.openStore(held)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return s.serve(held, store, own.Epoch())
+	return s.homes.o.Serve(held, s, store, own.Epoch())
 }
 
 // own waits for the shard's ownership as long as it is ours to take.
-func (s *seat) own(ctx context.Context) (*queue.Ownership, error) {
-	x := s.x
+func (s *Shard) own(ctx context.Context) (*queue.Ownership, error) {
+	x := s.homes
 	octx, cancel := context.WithCancel(ctx)
 	asking := make(chan struct{})
 	go func() {
 		defer close(asking)
 		for {
-			changed := x.places.change()
-			if !x.places.wants(s.id, s.here) {
+			changed := x.allotment.change()
+			if !x.allotment.wants(s.id, s.here) {
 				cancel()
 			}
 			select {
@@ -156,8 +161,26 @@ func (s *seat) own(ctx context.Context) (*queue.Ownership, error) {
 	}()
 	defer func() { <-asking }()
 	defer cancel()
-	// An owner record with our name is of a process before us on this directory, and only then not worth waiting for, when its store is
-	// here: in another directory another process may go by the same name.
-	same := x.o.Embedded || s.here.identity != "" && s.here.identity == x.places.home(s.id).Store
-	return queue.Own(octx, s.kv, ownerKey(s.id), queue.OwnOptions{Owner: x.o.Instance, Term: x.o.Term, SameDir: same, Log: x.log})
+	// An owner record with our name is of a process before us on this directory, and only then not
+	// worth waiting for, when its store is here: in another directory another process may go by the
+	// same name.
+	same := x.o.Embedded || s.here.identity != "" && s.here.identity == x.allotment.home(s.id).Store
+	return queue.Own(octx, s.kv, ownerKey(s.id), queue.OwnOptions{Owner: x.o.Instance, Term: x.o.Term, SameDir: same, Log: x.o.Log})
+}
+
+// ID is the shard's number.
+func (s *Shard) ID() int { return s.id }
+
+// Log is the log of what concerns the shard.
+func (s *Shard) Log() *slog.Logger { return s.log }
+
+// Refill reports whether the store was begun empty in the place of one that is lost, and the
+// frontier is not told yet.
+func (s *Shard) Refill() bool { return s.home.Refill }
+
+// Refilled notes that the frontier was told.
+func (s *Shard) Refilled(ctx context.Context) error {
+	h := s.home
+	h.Refill = false
+	return s.claim(ctx, h, s.revision)
 }

@@ -1,4 +1,4 @@
-package indexer
+package homes
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -19,7 +20,8 @@ type absence struct {
 	looked time.Time
 }
 
-// traces are revisions of what a home writes while it lives: the shard's owner record and its member keys; 0 where there is nothing.
+// traces are revisions of what a home writes while it lives: the shard's owner record and its
+// member keys; 0 where there is nothing.
 type traces [3]uint64
 
 // newer reports whether anything was written since.
@@ -33,7 +35,7 @@ func (t traces) newer(was traces) bool {
 }
 
 // lost names the shard's home when it was away for so long that its pages are to be crawled again.
-func (p *places) lost(id int) string {
+func (p *allotment) lost(id int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.lostFor(id) {
@@ -43,19 +45,19 @@ func (p *places) lost(id int) string {
 }
 
 // lostFor is lost with mu held.
-func (p *places) lostFor(id int) bool {
-	after := p.x.o.RebuildAfter
+func (p *allotment) lostFor(id int) bool {
+	after := p.o.RebuildAfter
 	return after > 0 && p.gone[id].total >= after && !p.present(p.homes[id].Instance)
 }
 
-// watchAway counts, by our own clock and only while the broker answers us, for how long the homes that are no members have done
-// nothing at all.
-func (p *places) watchAway(ctx context.Context, kv, members jetstream.KeyValue) error {
-	if p.x.o.RebuildAfter == 0 {
+// watchAway counts, by our own clock and only while the broker answers us, for how long the homes
+// that are no members have done nothing at all.
+func (p *allotment) watchAway(ctx context.Context, kv, members jetstream.KeyValue) error {
+	if p.o.RebuildAfter == 0 {
 		return nil
 	}
-	every := p.x.o.Term / 3
-	for sleep(ctx, every) {
+	every := p.o.Term / 3
+	for backoff.Sleep(ctx, every) == nil {
 		p.mu.Lock()
 		homes := maps.Clone(p.homes)
 		p.mu.Unlock()
@@ -69,14 +71,14 @@ func (p *places) watchAway(ctx context.Context, kv, members jetstream.KeyValue) 
 }
 
 // lookFor looks for traces of the shard's home.
-func (p *places) lookFor(ctx context.Context, kv, members jetstream.KeyValue, id int, h known) (found traces, err error) {
+func (p *allotment) lookFor(ctx context.Context, kv, members jetstream.KeyValue, id int, h known) (found traces, err error) {
 	p.mu.Lock()
 	there := p.present(h.Instance)
 	p.mu.Unlock()
-	if there || h.Instance == p.x.o.Instance {
+	if there || h.Instance == p.o.Instance {
 		return found, nil // nobody asks
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.x.o.Term/3)
+	ctx, cancel := context.WithTimeout(ctx, p.o.Term/3)
 	defer cancel()
 	for i, look := range []struct {
 		kv  jetstream.KeyValue
@@ -98,18 +100,18 @@ func (p *places) lookFor(ctx context.Context, kv, members jetstream.KeyValue, id
 }
 
 // seen notes a look at a shard's home.
-func (p *places) seen(id int, instance string, found traces, now time.Time) {
+func (p *allotment) seen(id int, instance string, found traces, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	was, counting := p.gone[id]
-	if p.present(instance) || instance == p.x.o.Instance {
+	if p.present(instance) || instance == p.o.Instance {
 		delete(p.gone, id)
 		return
 	}
 	switch {
 	case !counting || found.newer(was.traces):
 		was = absence{traces: found}
-	case now.Sub(was.looked) < p.x.o.Term: // else we were cut off ourselves
+	case now.Sub(was.looked) < p.o.Term: // else we were cut off ourselves
 		was.total += now.Sub(was.looked)
 	}
 	was.looked = now

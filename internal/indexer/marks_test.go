@@ -1,0 +1,234 @@
+package indexer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pagebomb"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/search"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+func markedPage(u string, visit uint64) *pages.Page {
+	return &pages.Page{Page: crawl.Page{URL: canon.URL(u), Visit: crawl.VisitID{Epoch: 1, N: visit}}}
+}
+
+// What a process leaves when it dies is found by the next: the pages it was reading, and
+// none that it had read.
+func TestMarksAreFound(t *testing.T) {
+	dir := t.TempDir()
+	m := openMarks(dir, 0, testLog())
+	long := "http://a.example/" + strings.Repeat("x", 2000)
+	died, over := make(chan string, 2), make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	for _, u := range []string{"http://a.example/1", long} {
+		go func() {
+			_ = m.read(markedPage(u, 7), func() {
+				died <- u
+				<-over // as long as the process lives
+			})
+		}()
+		<-died
+	}
+	for i := range 100 {
+		if err := m.read(markedPage(fmt.Sprint("http://a.example/harmless", i), 1), func() {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if other := openMarks(dir, 0, testLog()); other.file != nil {
+		t.Error("two processes have the same marks")
+	}
+	m.close()     // as the system does when a process dies
+	for range 2 { // found again as long as nothing came of them
+		n := openMarks(dir, 0, testLog())
+		if len(n.known) != 2 || n.known[marked{canon.URL(long), crawl.VisitID{Epoch: 1, N: 7}}] != slotReading {
+			t.Fatalf("found %v", n.known)
+		}
+		n.close()
+	}
+	n := openMarks(dir, 0, testLog())
+	defer n.close()
+	tries = true
+	newer := marked{"http://a.example/1", crawl.VisitID{Epoch: 1, N: 8}}
+	if s := n.state(newer); s != slotReading {
+		t.Errorf("a newer copy of a suspect is not tried: %d", s)
+	}
+	newer.url = "http://a.example/2"
+	if s := n.state(newer); s != slotFree {
+		t.Errorf("another page is suspected: %d", s)
+	}
+	tries = false
+	ran := false
+	if err := n.read(markedPage("http://a.example/1", 7), func() { ran = true }); !errors.Is(err, errUnreadable) || ran {
+		t.Errorf("a suspect was read where there are no trials: %v", err)
+	}
+	if err := n.read(markedPage("http://a.example/1", 8), func() { ran = true }); err != nil || !ran {
+		t.Errorf("a newer copy was not read: %v", err)
+	}
+	n.close()
+	o := openMarks(dir, 0, testLog())
+	defer o.close()
+	if all, _ := o.condemned(); len(all) != 1 || all[0].url != "http://a.example/1" {
+		t.Errorf("condemned: %v", all)
+	}
+}
+
+// A damaged file, or one that nothing can be written to, keeps nobody from reading.
+func TestMarksOfNoUse(t *testing.T) {
+	dir := t.TempDir()
+	noise := []byte(strings.Repeat("\x01\xff\xff", 200_000))
+	if err := os.WriteFile(filepath.Join(dir, marksName), noise, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*marks{openMarks(dir, 0, nil), openMarks(filepath.Join(dir, "missing"), 0, nil), nil} {
+		ran := false
+		if err := m.read(markedPage("http://a.example/", 1), func() { ran = true }); err != nil || !ran {
+			t.Errorf("%v", err)
+		}
+		if m != nil {
+			m.close()
+		}
+	}
+}
+
+// More pages than can be remembered: the file stays as large as it is.
+func TestMarksAreBounded(t *testing.T) {
+	m := openMarks(t.TempDir(), 0, nil)
+	defer m.close()
+	for i := range knownSlots + 20 {
+		_ = m.condemn(marked{canon.URL(fmt.Sprint("http://a.example/", i)), crawl.VisitID{Epoch: 1, N: 1}}, "test")
+	}
+	st, err := m.file.Stat()
+	if err != nil || st.Size() > (readerSlots+knownSlots)*slotSize || len(m.known) != knownSlots || len(m.slots) != knownSlots {
+		t.Errorf("%d bytes, %d pages, %v", st.Size(), len(m.known), err)
+	}
+}
+
+// A panic in whatever reads a page is that page's outcome: it is set aside, counted and told, and
+// its neighbours are stored.
+func TestPanicIsThePagesOutcome(t *testing.T) {
+	SetTestHook(func(u canon.URL) {
+		if strings.Contains(string(u), "panics") {
+			panic("a test's")
+		}
+	})
+	defer SetTestHook(nil)
+	w := newWorld(t, 1)
+	reg := prometheus.NewRegistry()
+	x, stop := w.start(Options{Dir: t.TempDir(), Registry: reg})
+	w.hand(page("http://a.example/1", 1, "one"), page("http://a.example/panics", 1, "two"), page("http://a.example/2", 1, "three"))
+	if st := w.settled(x); st.Pages != 2 {
+		t.Errorf("%d pages", st.Pages)
+	}
+	told := w.events(0, func(ev *crawl.Event) (all []string) {
+		for _, u := range ev.Unreadable {
+			all = append(all, fmt.Sprint(u.URL, " ", u.Visit.N))
+		}
+		return all
+	})
+	if len(told) != 1 || told[0] != "http://a.example/panics 1" {
+		t.Errorf("the frontier is told of %q", told)
+	}
+	if n := testutil.ToFloat64(x.met.unreadable); n != 1 {
+		t.Errorf("counted %v", n)
+	}
+	stop()
+}
+
+// A page whose unavailable_after passes on the way here is not kept, and the frontier learns it:
+// once, and not of one it knew of.
+func TestExpiredOnTheWay(t *testing.T) {
+	w := newWorld(t, 1)
+	x, stop := w.start(Options{Dir: t.TempDir()})
+	late := page("http://a.example/late", 3, "x")
+	late.UnavailableAfter = time.Now().Add(-time.Second)
+	known := page("http://a.example/noindex", 3, "x")
+	known.Directives, known.UnavailableAfter = crawl.NoIndex, late.UnavailableAfter
+	later := page("http://a.example/later", 3, "x")
+	later.UnavailableAfter = time.Now().Add(time.Hour)
+	w.hand(late, known, later)
+	w.settled(x)
+	w.hand(late) // delivered again
+	if st := w.settled(x); st.Pages != 1 {
+		t.Errorf("%d pages", st.Pages)
+	}
+	told := w.events(0, func(ev *crawl.Event) (all []string) {
+		for _, u := range ev.Removed {
+			all = append(all, fmt.Sprint(u.URL, " ", u.Visit.N))
+		}
+		return all
+	})
+	if len(told) != 1 || told[0] != "http://a.example/late 3" {
+		t.Errorf("the frontier is told of %q", told)
+	}
+	stop()
+}
+
+// What is wrong with one file of a message says nothing of its neighbours: they come again when
+// they could not be stored.
+func TestOneDropIsNotAll(t *testing.T) {
+	store, err := pages.Open(filepath.Join(t.TempDir(), "pages-0.db"), pages.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	met, _ := newMetrics(nil, nil)
+	passing := errors.New("for a while")
+	s := &shard{part: part{id: 0, store: store}, log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, met: met}}
+	s.put = func([]pages.Page) (pages.Result, error) { return pages.Result{}, passing }
+	bad := crawl.Page{Kind: crawl.KindData, URL: "http://a.example/data.txt", Origin: canon.URL("http://a.example/").Origin(), Visit: crawl.VisitID{Epoch: 1, N: 1},
+		Encoding: crawl.EncodingS2, Body: []byte("\xff\xff\xff\xff")}
+	msg := queue.Message{Data: crawl.AppendPages(nil, []crawl.Page{bad, page("http://a.example/", 1, "x")}), Deliveries: 1}
+	if err := s.handle(t.Context(), []queue.Message{msg}); !errors.Is(err, passing) || errors.Is(err, queue.ErrDrop) {
+		t.Errorf("handle = %v: the page would be lost", err)
+	}
+	s.put = store.Put
+	if err := s.handle(t.Context(), []queue.Message{msg}); err != nil || store.Stats().Pages != 1 {
+		t.Errorf("handle = %v, %d pages", err, store.Stats().Pages)
+	}
+}
+
+// Storing, indexing and exporting a page costs what it may, whatever is in it.
+func TestNoPageCostsAnIndexerMuch(t *testing.T) {
+	size := 1 << 20
+	if testing.Short() {
+		size = 100 << 10
+	}
+	met, _ := newMetrics(nil, nil)
+	for _, b := range pagebomb.HTML(size) {
+		p := page("http://a.example/"+strings.ReplaceAll(b.Name, " ", "-"), 1, string(b.Body)+`<script type="application/ld+json">{"@type":"Dataset"}</script>`)
+		s := &shard{log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, met: met}}
+		stored := pages.Page{Page: p}
+		pagebomb.Check(t, "store "+b.Name, size, 20, func() { s.read(p, time.Now()) })
+		pagebomb.Check(t, "index "+b.Name, size, 20, func() { search.Try(&stored) })
+		for _, what := range []string{"text", "html"} {
+			pagebomb.Check(t, "export "+what+" of "+b.Name, size, 20, func() {
+				e := exporter{}
+				e.record(part{}, &stored, what, false)
+			})
+		}
+		pagebomb.Check(t, "export links of "+b.Name, size, 20, func() {
+			e := exporter{}
+			_ = e.links(part{}, &stored, func(any) error { return nil })
+		})
+	}
+	for _, b := range pagebomb.JSON(size - 1<<10) {
+		p := page("http://a.example/data.json", 1, "")
+		p.Kind, p.ContentType, p.Encoding, p.Body = crawl.KindMeta, "application/json", crawl.EncodingNone, b.Body
+		s := &shard{log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, met: met}}
+		pagebomb.Check(t, "store "+b.Name, size, 20, func() { s.read(p, time.Now()) })
+		stored := pages.Page{Page: p, Claims: []byte{}}
+		pagebomb.Check(t, "claims of "+b.Name, size, 20, func() { _, _ = claimsOf(&stored, 1<<30) })
+	}
+}

@@ -1,0 +1,13 @@
+//go:build unix
+
+package indexer
+
+import (
+	"os"
+	"syscall"
+)
+
+const noFollow = syscall.O_NOFOLLOW
+
+// lockFile makes the marks this process' own.
+func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

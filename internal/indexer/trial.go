@@ -1,0 +1,130 @@
+package indexer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	rtmetrics "runtime/metrics"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/catalog"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/search"
+)
+
+// A trial reads one page in a process of its own in every way the indexer does.
+const (
+	trialEnv    = "READS_ONE_PAGE_FOR_CURTSY"
+	trialLimit  = 20 * time.Second
+	trialMemory = 512 << 20 // bytes of heap, sixteen times what reading any page takes
+)
+
+// tries says that a process started as this one was, with trialEnv, holds a trial.
+var tries bool
+
+// Trial is to be called first of all in every program that runs an indexer. In a process that was
+// started for a trial it does not return.
+func Trial() {
+	if os.Getenv(trialEnv) == "" {
+		tries = true
+		return
+	}
+	os.Exit(hold(os.Stdin))
+}
+
+// tried is what a trial is given.
+type tried struct {
+	Page   crawl.Page
+	Claims []byte
+}
+
+// try reads a page in a process of its own. Where there can be none the page counts as what
+// it is suspected of.
+func try(p *pages.Page) error {
+	if !tries {
+		return errors.New("it was being read when a process ended")
+	}
+	given, err := json.Marshal(tried{p.Page, p.Claims})
+	if err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(exe)
+	cmd.Args = []string{os.Args[0]}
+	cmd.Env = append(os.Environ(), trialEnv+"=1")
+	cmd.Stdin = bytes.NewReader(given)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	late := time.AfterFunc(trialLimit, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("a process ended while it was being read, and so did one that read nothing else: %w", err)
+	}
+	return nil
+}
+
+// hold holds a trial and returns the exit code.
+func hold(in io.Reader) int {
+	// When memory runs out this process goes before the one that waits for it.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o600)
+	debug.SetMemoryLimit(trialMemory / 2)
+	go func() {
+		heap := []rtmetrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		for range time.Tick(2 * time.Millisecond) {
+			if rtmetrics.Read(heap); heap[0].Value.Uint64() > trialMemory {
+				os.Exit(3)
+			}
+		}
+	}()
+	var t tried
+	if err := json.NewDecoder(in).Decode(&t); err != nil {
+		return 0 // which says nothing of the page
+	}
+	if why := survive(func() { readAll(&pages.Page{Page: t.Page, Claims: t.Claims}) }); why != "" {
+		return 4
+	}
+	return 0
+}
+
+// readAll reads a page in every way.
+func readAll(p *pages.Page) {
+	if testHook != nil {
+		testHook(p.URL)
+	}
+	if len(p.Claims) > 0 {
+		_, _ = claimsOf(p, 1<<30)
+	}
+	body, err := p.Unpack(nil)
+	if err != nil {
+		return
+	}
+	if p.Kind == crawl.KindData {
+		e, _ := catalog.Update(catalog.Entry{}, &p.Page, body, "curtsy")
+		_, _ = e.Claims("curtsy", nil)
+		return
+	}
+	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta()}
+	if p.IsMeta() {
+		_, _ = catalog.ReadJSON(pages.DecodeCharset(body, p.Charset), doc)
+		return
+	}
+	var x pages.Extractor
+	x.Title(p.ContentType, p.Charset, body)
+	if linked := x.LinkedData(p.ContentType, p.Charset, body, catalog.MaxDocument); linked != nil {
+		_, _ = catalog.ReadJSON(linked, doc)
+	}
+	search.Try(p)
+	var scan htmlscan.Scanner
+	scan.Scan(htmlscan.Page{URL: p.URL, Body: body, ContentType: p.ContentType + "; charset=" + p.Charset, HTML: p.ContentType != "text/plain"})
+}
