@@ -2,7 +2,6 @@ package frontier
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/recrawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -69,9 +72,9 @@ func (b *bench) next() (v crawl.Visit, after time.Duration) {
 
 // untilDue is how long match would wait.
 func (b *bench) untilDue() time.Duration {
-	b.s.mu.Lock()
-	defer b.s.mu.Unlock()
-	t := b.s.nextDue()
+	b.s.ledger.Mu.Lock()
+	defer b.s.ledger.Mu.Unlock()
+	t := b.s.visits.NextDue(time.Now())
 	if t.IsZero() {
 		return time.Hour
 	}
@@ -101,7 +104,8 @@ func TestAPageIsAskedForAgain(t *testing.T) {
 			}
 			b.verify()
 		}
-		// A day; longer by half an octave when it is the same, shorter by one and a half when it is another.
+		// A day; longer by half an octave when it is the same, shorter by one and a half
+		// when it is another.
 		if got := fmt.Sprint(waits); got != "[24h0m0s 34h0m0s 48h0m0s 17h0m0s 6h0m0s 8h0m0s]" {
 			t.Errorf("asked again after %v", waits)
 		}
@@ -137,8 +141,8 @@ func TestWhatIsNewComesFirst(t *testing.T) {
 	})
 }
 
-// Without re-crawl nothing is asked for again. When it is switched on what was stored before is, and when it is switched off no
-// more.
+// Without re-crawl nothing is asked for again. When it is switched on what was stored before is,
+// and when it is switched off no more.
 func TestRecrawlIsSwitchedWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2500
@@ -164,11 +168,12 @@ func TestRecrawlIsSwitchedWhileRunning(t *testing.T) {
 			t.Errorf("planned in %d stretches", stretches)
 		}
 		b.verify()
-		if st := b.status(); st.Again != n+3 || st.Stored != n+1 || st.Queued != 0 || !endless(st) { // robots and 4xx too
+		// Robots and 4xx too.
+		if st := b.status(); st.Again != n+3 || st.Stored != n+1 || st.Queued != 0 {
 			t.Errorf("%+v, want all asked for again", st)
 		}
 		v, after := b.next()
-		if len(v.URLs) != maxVisitURLs || after > time.Minute {
+		if len(v.URLs) != polite.MaxVisitURLs || after > time.Minute {
 			t.Errorf("%d URLs granted after %v", len(v.URLs), after)
 		}
 		b.finish(v, crawl.Stored, "")
@@ -224,7 +229,7 @@ func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 		b.crash()
 		b.open()
 		v, after := b.next()
-		if after < verifyGone-time.Minute || after > verifyGone+time.Minute || v.URLs[0].Keep || v.URLs[0].ETag == "" {
+		if after < recrawl.VerifyGone-time.Minute || after > recrawl.VerifyGone+time.Minute || v.URLs[0].Keep || v.URLs[0].ETag == "" {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
 		b.answer(v, says(failing)) // says nothing
@@ -232,11 +237,12 @@ func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 			t.Error("a failure in between makes it forget that the page was gone")
 		}
 		b.answer(v, says(gone))
-		if st := b.status(); st.Stored != 0 || st.Failed != 1 || st.ByReason["http-4xx"] != 1 || b.s.hosts["a.example"].Stored != 0 {
+		if st := b.status(); st.Stored != 0 || st.Failed != 1 || st.ByReason["http-4xx"] != 1 || b.s.ledger.Hosts["a.example"].Stored != 0 {
 			t.Errorf("%+v: seen to be gone twice", st)
 		}
 		b.verify()
-		if v, after = b.next(); after < 29*24*time.Hour || v.URLs[0].ETag != "" || v.URLs[0].Keep { // as seldom as may be
+		// As seldom as may be.
+		if v, after = b.next(); after < 29*24*time.Hour || v.URLs[0].ETag != "" || v.URLs[0].Keep {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
 		b.answer(v, says(version(7)))
@@ -299,7 +305,8 @@ func TestAFailureKeepsTheCopy(t *testing.T) {
 	})
 }
 
-// noindex that appears removes the page at once. It is looked at again all the same: the word may be taken back.
+// Noindex that appears removes the page at once. It is looked at again all the same: the
+// word may be taken back.
 func TestNoindexAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
@@ -309,7 +316,7 @@ func TestNoindexAppears(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 		v, after := b.next()
-		if after.Round(time.Hour) != firstInterval || v.URLs[0].ETag != "" {
+		if after.Round(time.Hour) != recrawl.FirstInterval || v.URLs[0].ETag != "" {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
 		if st := b.status(); st.Refused != 0 || st.InFlight != 1 {
@@ -323,7 +330,8 @@ func TestNoindexAppears(t *testing.T) {
 	})
 }
 
-// A store is lost: nothing is asked for with validators, and no 304 or failure makes a page count as stored that is nowhere.
+// A store is lost: nothing is asked for with validators, and no 304 or failure makes a page count
+// as stored that is nowhere.
 func TestLostPagesAreNotAskedForAsIfTheyWereHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
@@ -352,7 +360,8 @@ func TestLostPagesAreNotAskedForAsIfTheyWereHeld(t *testing.T) {
 	})
 }
 
-// The indexer says what it does not hold, before the outcome of that visit or after it, and more than once.
+// The indexer says what it does not hold, before the outcome of that visit or after it,
+// and more than once.
 func TestPagesThatAreNotHeld(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -393,7 +402,7 @@ func TestARewoundLogAsksWithoutValidators(t *testing.T) {
 		if err := b.s.rewind(b.s.position()); err != nil {
 			t.Fatal(err)
 		}
-		b.s.catchUp(startLease)
+		b.s.catchUp(ledger.StartLease)
 		b.answer(v, func(u crawl.VisitURL) crawl.Result { // of the visit before
 			if u.URL == "http://a.example/2" {
 				return says(gone)(u)
@@ -457,7 +466,7 @@ func TestHintsThatAreWrong(t *testing.T) {
 				n++
 			}
 		}
-		if n < hintsTried || n > hintsTried+10 {
+		if n < recrawl.HintsTried || n > recrawl.HintsTried+10 {
 			t.Errorf("asked for %d times in 50 days on the word of a sitemap", n)
 		}
 	})
@@ -478,9 +487,9 @@ func TestLimitsAndPagesAskedForAgain(t *testing.T) {
 		if st := b.status(); st.Stored != 2 || st.ByReason["host-limit"] != 1 || st.Queued != 1 {
 			t.Errorf("%+v", st)
 		}
-		b.s.budget.setLimit(0, 1)
-		b.s.m.Counts.Bytes = 2
-		b.s.tellBudget(time.Now())
+		b.s.ledger.Budget.SetLimit(0, 1)
+		b.s.ledger.Meta.Counts.Bytes = 2
+		b.s.visits.TellBudget(time.Now())
 		time.Sleep(100 * 24 * time.Hour)
 		if v := b.grant(1); len(v) > 0 {
 			t.Errorf("%+v granted, and no more bytes may be read", v[0].URLs)
@@ -495,13 +504,13 @@ func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
 		time.Sleep(25 * time.Hour)
 		v := b.grant(1)[0]
-		if err := b.s.saveVisits(); err != nil {
+		if err := b.s.visits.Save(); err != nil {
 			t.Fatal(err)
 		}
 		b.copyState()
 		b.crash()
-		b.start = startClean
-		b.openWith(func(s *shard) error { return s.carryOn(s.carried, time.Now()) })
+		b.start = ledger.StartClean
+		b.open()
 		if again := b.grant(1); len(again) > 0 {
 			t.Fatalf("%+v is granted, and asked for by the visit that came along", again[0].URLs)
 		}
@@ -510,7 +519,7 @@ func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 		b.verify()
-		b.start = startLease
+		b.start = ledger.StartLease
 		b.copyState()
 		b.lose()
 		b.verify()
@@ -524,7 +533,7 @@ func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 func TestPagesOfAClosedOriginWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "https://a.example/")
-		down := crawl.Robots{Origin: mustParse(t, "http://a.example/").Origin(), State: crawl.RobotsUnreachable, Status: 503, Answered: true}
+		down := crawl.Robots{Origin: mustParse(t, "http://a.example/").Origin(), State: crawl.RobotsUnreachable, Status: 503}
 		b.respec(func(s *crawl.Spec) { s.RecrawlMin = 48 * time.Hour })
 		b.refillAll()
 		time.Sleep(48*time.Hour - time.Minute)
@@ -544,12 +553,12 @@ func TestAFileOfBefore(t *testing.T) {
 		b.finish(b.grant(1)[0], crawl.Stored, "")
 		b.commit()
 		b.crash()
-		db, err := bolt.Open(filepath.Join(b.dir, fileName(0)), 0o600, nil)
+		db, err := bolt.Open(filepath.Join(b.dir, ledger.FileName(0)), 0o600, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = db.Update(func(tx *bolt.Tx) error {
-			for _, name := range [][]byte{bucketAgain, bucketForget} {
+			for _, name := range [][]byte{ledger.BucketAgain, ledger.BucketForget} {
 				if err := tx.DeleteBucket(name); err != nil {
 					return err
 				}
@@ -560,39 +569,46 @@ func TestAFileOfBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		db.Close()
-		j, _ := newJudge(b.spec)
-		s := &shard{path: filepath.Join(b.dir, fileName(0)), log: slog.New(slog.NewTextHandler(io.Discard, nil)), j: j, hosts: map[canon.Host]*host{}, byID: map[hostID]*host{}}
+		j, _ := judge.New(b.spec)
+		s := newShard(0, filepath.Join(b.dir, ledger.FileName(0)), j, slog.New(slog.DiscardHandler))
 		if err := s.openReadOnly(); err != nil {
 			t.Fatal(err)
 		}
-		if st := s.status(time.Now(), time.Now()); st.Stored != 1 {
+		if st := s.account.Status(time.Now(), time.Now()); st.Stored != 1 {
 			t.Errorf("%+v", st)
 		}
-		s.tx.Rollback()
-		s.db.Close()
+		s.ledger.Tx.Rollback()
+		s.ledger.DB.Close()
 		b.spec.Recrawl = true
 		b.open()
 		b.refillAll()
-		if v, after := b.next(); len(v.URLs) != 1 || after.Round(time.Hour) != firstInterval {
+		if v, after := b.next(); len(v.URLs) != 1 || after.Round(time.Hour) != recrawl.FirstInterval {
 			t.Errorf("%+v after %v", v.URLs, after)
 		}
 		b.verify()
 	})
 }
 
+// hosts asks for all hosts.
+func (b *bench) hosts(each func(crawl.HostInfo) error) error {
+	a := answers{shards: func() []*shard { return []*shard{b.s} }, spec: func() crawl.Spec { return b.s.ledger.Judge.Spec }}
+	return a.handlers().Ask(b.t.Context(), "hosts", nil, func(v any) error { return each(v.(crawl.HostInfo)) })
+}
+
 func (b *bench) explain(raw string) crawl.Explanation {
 	b.t.Helper()
-	x, err := b.s.explain(raw, mustParse(b.t, raw), time.Now())
+	x, err := b.s.account.Explain(raw, mustParse(b.t, raw), time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return x
 }
 
-// A queue that is never empty leaves one request of four to pages that are due to be asked for again, whatever the delay; and takes
-// all where none is due.
+// A queue that is never empty leaves one request of four to pages that are due to be asked for
+// again, whatever the delay; and takes all where none is due.
 func TestABusyHostKeepsItsPagesFresh(t *testing.T) {
-	for _, delay := range []time.Duration{time.Second, 4 * time.Second, 30 * time.Second} { // visits of 10, 2 and 1
+	// Visits of 10, 2 and 1.
+	for _, delay := range []time.Duration{time.Second, 4 * time.Second, 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			spec := testSpec("http://a.example/")
 			spec.Recrawl, spec.Delay = true, delay
@@ -640,8 +656,8 @@ func TestABusyHostKeepsItsPagesFresh(t *testing.T) {
 	}
 }
 
-// A site that is being mended leads all its pages to one that says so: none goes for that, but those that still do when they are looked
-// at once more.
+// A site that is being mended leads all its pages to one that says so: none goes for that, but
+// those that still do when they are looked at once more.
 func TestAPageThatLeadsElsewhereForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2", "http://a.example/3")
@@ -657,7 +673,7 @@ func TestAPageThatLeadsElsewhereForAWhile(t *testing.T) {
 			t.Errorf("%+v: removed at the first redirect", st)
 		}
 		v, after := b.next()
-		if len(v.URLs) != 3 || v.URLs[0].Keep || after > verifyGone+time.Minute {
+		if len(v.URLs) != 3 || v.URLs[0].Keep || after > recrawl.VerifyGone+time.Minute {
 			t.Errorf("asked again after %v as %+v", after, v.URLs)
 		}
 		b.answer(v, func(u crawl.VisitURL) crawl.Result {

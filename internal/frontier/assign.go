@@ -10,7 +10,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// claims says which shards should be ours. Each shard's goroutine follows it: it takes the shard, or hands it over.
+// claims says which shards should be ours. Each shard's goroutine follows it: it takes the
+// shard, or hands it over.
 type claims struct {
 	mu      sync.Mutex // guards the rest
 	ours    map[int]bool
@@ -31,7 +32,8 @@ func (c *claims) set(shards []int) {
 	c.changed = make(chan struct{})
 }
 
-// await blocks until the shard should be ours, or (want false) should not; or until ctx ends, and returns its error then.
+// await blocks until the shard should be ours, or (want false) should not; or until ctx ends, and
+// returns its error then.
 func (c *claims) await(ctx context.Context, id int, want bool) error {
 	for {
 		c.mu.Lock()
@@ -54,8 +56,9 @@ func (c *claims) has(id int) bool {
 	return c.ours[id]
 }
 
-// followMembers keeps claims in step with the frontiers that are there, this one being among them until ctx ends. It
-// decides who should hold what; that nobody acts for a shard he does not hold is the ownership record's doing.
+// followMembers keeps claims in step with the frontiers that are there, this one being among them
+// until ctx ends. It decides who should hold what; that nobody acts for a shard he does not hold is
+// the ownership record's doing.
 func (f *Frontier) followMembers(ctx context.Context) error {
 	kv, err := f.q.OpenMembers(ctx, f.names.Members(), 0)
 	if err != nil {

@@ -5,13 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// BenchmarkLinks offers the links of pages, 43 a page, to a shard that grows: most are repeats, as on real sites. Each
-// iteration is one link; the decoding of its message and the commits are included.
+// BenchmarkLinks offers the links of pages, 43 a page, to a shard that grows: most are
+// repeats, as on real sites. Each iteration is one link; the decoding of its message and the
+// commits are included.
 func BenchmarkLinks(b *testing.B) {
 	for _, hosts := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
@@ -40,7 +42,7 @@ func BenchmarkLinks(b *testing.B) {
 				}
 			}
 			b.StopTimer()
-			b.ReportMetric(float64(t.s.m.Counts.Queued), "urls")
+			b.ReportMetric(float64(t.s.ledger.Meta.Counts.Queued), "urls")
 		})
 	}
 }
@@ -57,7 +59,7 @@ func BenchmarkVisit(b *testing.B) {
 			l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://h%d.example/page-%d.html", h, i)))
 		}
 		t.event(crawl.Event{Links: []crawl.Links{l}})
-		t.s.hosts[canon.Host(fmt.Sprintf("h%d.example", h))].Private = true
+		t.s.ledger.Hosts[canon.Host(fmt.Sprintf("h%d.example", h))].Private = true
 	}
 	b.ResetTimer()
 	for n := 0; n < b.N; {
@@ -72,8 +74,8 @@ func BenchmarkVisit(b *testing.B) {
 	}
 }
 
-// BenchmarkMoveShard hands a shard of 100,000 URLs from one frontier to another over NATS: from the decision to the moment its
-// new owner may grant.
+// BenchmarkMoveShard hands a shard of 100,000 URLs from one frontier to another over NATS: from the
+// decision to the moment its new owner may grant.
 func BenchmarkMoveShard(b *testing.B) {
 	spec := crewSpec(1)
 	c := newCrew(b, spec)
@@ -87,7 +89,7 @@ func BenchmarkMoveShard(b *testing.B) {
 	}
 	c.seed(urls...)
 	until(b, time.Minute, "all known", func() bool {
-		st, err := Ask(b.Context(), c.q, spec)
+		st, err := asker.Status(b.Context(), c.q, spec)
 		return err == nil && st.Discovered == 100_000
 	})
 	names := []string{"a", "b"}

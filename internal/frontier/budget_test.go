@@ -1,39 +1,46 @@
 package frontier
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/budget"
 )
 
 func yes() bool { return true }
 
 // Two frontiers share a limit through one record.
-func twoBudgets(t *testing.T, limit int64) (a, b *budget) {
+func twoBudgets(t *testing.T, limit int64) (a, b *budget.Budget) {
 	kv := &fakeKV{}
 	log := slog.New(slog.DiscardHandler).Error
-	a, b = &budget{log: log, limit: limit}, &budget{log: log, limit: limit}
-	a.open(t.Context(), kv)
-	b.open(t.Context(), kv)
+	a, b = &budget.Budget{Log: log, Limit: limit}, &budget.Budget{Log: log, Limit: limit}
+	a.Open(t.Context(), kv)
+	b.Open(t.Context(), kv)
 	return a, b
 }
 
-// The owner dies with visits under way: their pages may yet be told of, so their slots stay taken for a while.
+// The owner dies with visits under way: their pages may yet be told of, so their slots
+// stay taken for a while.
 func TestSlotsOfADeadOwnersVisits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoBudgets(t, 10)
-		a.join(0, 0, 0, yes, false)
-		if n := a.take(0, 10); n != 10 {
+		a.Join(0, 0, 0, yes, false)
+		if n := a.Take(0, 10); n != 10 {
 			t.Fatalf("%d slots of 10", n)
 		}
-		a.use(0, 10, 0) // four stored, six in visits
-		b.join(0, 4, 0, yes, true)
-		if n := b.take(0, 5); n != 0 {
+		a.Use(0, 10, 0) // four stored, six in visits
+		b.Join(0, 4, 0, yes, true)
+		if n := b.Take(0, 5); n != 0 {
 			t.Errorf("%d slots granted while six visits may yet tell of pages", n)
 		}
-		time.Sleep(ghostTime + time.Second)
-		if n := b.take(0, 10); n != 6 {
+		time.Sleep(budget.GhostTime + time.Second)
+		if n := b.Take(0, 10); n != 6 {
 			t.Errorf("%d slots granted once those visits are forgotten, want 6", n)
 		}
 	})
@@ -44,26 +51,26 @@ func TestSlotsOfAShardThatMoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoBudgets(t, 20)
 		valid := true
-		a.join(0, 0, 0, func() bool { return valid }, false)
-		a.join(1, 0, 0, yes, false)
-		a.use(0, int64(a.take(0, 6)), 0)
-		a.giveBack(0)
+		a.Join(0, 0, 0, func() bool { return valid }, false)
+		a.Join(1, 0, 0, yes, false)
+		a.Use(0, int64(a.Take(0, 6)), 0)
+		a.GiveBack(0)
 		valid = false // b has it now, and fills it up
-		b.join(0, 6, 0, yes, false)
-		b.use(0, 6+int64(b.take(0, 14)), 0)
-		if n := b.share(0).used; n != 20 {
+		b.Join(0, 6, 0, yes, false)
+		b.Use(0, 6+int64(b.Take(0, 14)), 0)
+		if n := b.Share(0).Used; n != 20 {
 			t.Fatalf("%d of 20 used", n)
 		}
-		if n := a.take(1, 5); n != 0 {
+		if n := a.Take(1, 5); n != 0 {
 			t.Errorf("%d slots granted beyond the limit by who does not know yet that shard 0 has moved", n)
 		}
-		a.forget(0)
-		if n := a.take(1, 5); n != 0 {
+		a.Forget(0)
+		if n := a.Take(1, 5); n != 0 {
 			t.Errorf("%d slots granted beyond the limit", n)
 		}
-		b.use(0, 12, 0) // eight were no pages
-		b.giveBack(0)
-		if n := a.take(1, 10); n != 8 {
+		b.Use(0, 12, 0) // eight were no pages
+		b.GiveBack(0)
+		if n := a.Take(1, 10); n != 8 {
 			t.Errorf("%d slots granted, 8 are free", n)
 		}
 	})
@@ -72,18 +79,59 @@ func TestSlotsOfAShardThatMoved(t *testing.T) {
 // Bytes read by other frontiers count too.
 func TestBytesOfOtherFrontiers(t *testing.T) {
 	a, b := twoBudgets(t, 0)
-	a.setLimit(0, 1000)
-	b.setLimit(0, 1000)
-	a.join(0, 0, 600, yes, false)
-	b.join(1, 0, 500, yes, false)
-	for _, x := range []*budget{a, b, a} {
-		x.mu.Lock()
-		if err := x.exchangeBytes(); err != nil {
+	a.SetLimit(0, 1000)
+	b.SetLimit(0, 1000)
+	a.Join(0, 0, 600, yes, false)
+	b.Join(1, 0, 500, yes, false)
+	for _, x := range []*budget.Budget{a, b, a} {
+		if err := x.ExchangeBytes(); err != nil {
 			t.Error(err)
 		}
-		x.mu.Unlock()
 	}
-	if a.take(0, 1) != 0 || b.take(1, 1) != 0 {
+	if a.Take(0, 1) != 0 || b.Take(1, 1) != 0 {
 		t.Error("600 and 500 bytes read, --max-bytes 1000, and more is granted")
 	}
+}
+
+// slowKV takes its time for everything.
+type slowKV struct{ fakeKV }
+
+const slowKVTakes = 900 * time.Millisecond
+
+func (k *slowKV) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	time.Sleep(slowKVTakes)
+	return k.fakeKV.Get(ctx, key)
+}
+
+// While NATS is slow, nobody waits for it under the shard's lock: leases are renewed and
+// events applied meanwhile.
+func TestNobodyWaitsForThePageBudgetUnderTheShardsLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.s.ledger.Budget = &budget.Budget{Log: slog.New(slog.DiscardHandler).Error, Limit: 5, Async: true}
+		b.s.ledger.Budget.Open(t.Context(), &slowKV{})
+		b.s.ledger.Budget.Join(0, 0, 0, yes, false)
+		b.links(0, "", pagesOf(10)...)
+		urls, slowest := 0, time.Duration(0)
+		for range 1000 {
+			began := time.Now()
+			b.s.ledger.Mu.Lock()
+			vs := b.grant(1)
+			b.s.ledger.Budget.GiveBack(0)
+			b.s.ledger.Mu.Unlock()
+			slowest = max(slowest, time.Since(began))
+			for _, v := range vs {
+				urls += len(v.URLs)
+				b.finish(v, crawl.Stored, "")
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if slowest > 0 {
+			t.Errorf("the shard's lock was held for %v while the record was waited for", slowest)
+		}
+		if urls != 5 {
+			t.Errorf("%d pages granted of --max-pages 5", urls)
+		}
+		time.Sleep(10 * time.Second) // whoever still writes
+	})
 }

@@ -12,25 +12,29 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/curtsy/curtsy/internal/backoff"
+	"github.com/curtsy/curtsy/internal/boltfile"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-const (
-	defaultCheckpoint = 64 << 20
-	entryOverhead     = 64 // what a message of the log takes beside its data, about
-	// checkpointRoom is what the store of checkpoints reserves at first; it grows with what is put in.
-	checkpointRoom = 64 << 20
-	// sweepAge is how old pieces of a checkpoint must be to count as left behind.
-	sweepAge   = 10 * time.Minute
-	sweepEvery = time.Hour
-)
+const defaultCheckpoint = 64 << 20
 
-// checkpointName says which state of a shard a checkpoint holds: who made it, how far it had applied the log. It is
-// unique: a name is used once.
+// checkpointRoom is what the store of checkpoints reserves at first. It grows with what is put
+// in.
+const checkpointRoom = 64 << 20
+
+// sweepAge is how old pieces of a checkpoint must be to count as left behind.
+const sweepAge = 10 * time.Minute
+
+const sweepEvery = time.Hour
+
+// checkpointName says which state of a shard a checkpoint holds: who made it, and how far it had
+// applied the log. It is unique: a name is used once.
 type checkpointName struct {
 	shard int
 	epoch uint64
-	gen   int // how often the log had been found to begin anew: sequences of different generations do not compare
+	gen   int // how often the log was found to begin anew: the sequences of two do not compare
 	seq   uint64
 	n     int // counts within the epoch
 }
@@ -45,32 +49,27 @@ func parseCheckpoint(name string) (c checkpointName, ok bool) {
 	return c, err == nil && c.String() == name
 }
 
-// mark is the last checkpoint that a shard's state knows to be recorded.
-type mark struct {
-	Name    string `json:"name"`
-	Applied int64  `json:"applied"` // meta.Applied in it
-	Size    int64  `json:"size"`    // as stored, compressed
-}
-
 // image is a shard's state as of one commit, to be copied while work goes on.
 type image struct {
+	db      *boltfile.File
 	tx      *bolt.Tx
 	name    checkpointName
 	applied int64
 }
 
-// image commits and returns what was committed. The caller holds mu, and rolls image.tx back when it is done.
+// image commits and returns what was committed. The caller holds mu, and rolls image.tx back when
+// it is done with it.
 func (s *shard) image() (image, error) {
-	s.changes++ // so that the meta says when
-	if err := s.commit(true); err != nil {
+	s.ledger.Saved = nil // so that the meta says when
+	if err := s.ledger.Commit(true); err != nil {
 		return image{}, err
 	}
-	tx, err := s.db.Begin(false)
+	tx, err := s.ledger.DB.Begin(false)
 	if err != nil {
-		return image{}, s.fail(err)
+		return image{}, s.ledger.Fail(err)
 	}
 	s.copies++
-	return image{tx, checkpointName{s.id, s.epoch, s.m.Gen, s.m.Seq, s.copies}, s.m.Applied}, nil
+	return image{s.ledger.DB, tx, checkpointName{s.ledger.ID, s.ledger.Epoch, s.ledger.Meta.Gen, s.ledger.Meta.Seq, s.copies}, s.ledger.Meta.Applied}, nil
 }
 
 // openCheckpoints opens the store of checkpoints, and creates it when missing.
@@ -83,43 +82,47 @@ func (f *Frontier) upload(ctx context.Context, im image) (stored int64, err erro
 	defer im.tx.Rollback()
 	began := time.Now()
 	stored, err = f.snapshots.Put(ctx, im.name.String(), im.tx.Size(), func(w io.Writer) error {
-		_, err := im.tx.WriteTo(w)
-		return err
+		return im.db.Guard(func() error { // in whatever goroutine the store calls this
+			_, err := im.tx.WriteTo(w)
+			return err
+		})
 	})
 	if err != nil {
-		f.met.checkpointsFailed.Inc()
+		f.met.CheckpointsFailed.Inc()
 		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
 			_, _ = f.openCheckpoints(ctx) // somebody has deleted it: the next try finds it
 		}
 		return 0, err
 	}
-	f.met.checkpoints.Inc()
-	f.met.checkpointBytes.Add(float64(stored))
-	f.met.checkpointTime.Observe(time.Since(began).Seconds())
+	f.met.Checkpoints.Inc()
+	f.met.CheckpointBytes.Add(float64(stored))
+	f.met.CheckpointTime.Observe(time.Since(began).Seconds())
 	return stored, nil
 }
 
-// checkpointDue reports whether so much of the log was applied since the last checkpoint that there should be another.
-// logRoom is how much the log may hold: a checkpoint is due long before it is full, since only that empties it.
+// checkpointDue reports whether there should be another checkpoint: enough of the log was applied
+// since the last one. logRoom is how much the log may hold. A checkpoint is due long before it is
+// full, since only that empties it.
 func (s *shard) checkpointDue(every, logRoom int64) bool {
-	if !s.caughtUp || s.broken != nil {
+	if !s.ledger.Phase.Active() {
 		return false
 	}
-	limit := max(every, s.m.Mark.Size/2)
+	limit := max(every, s.ledger.Meta.Mark.Size/2)
 	if logRoom > 0 {
 		limit = min(limit, logRoom/4)
 	}
-	return s.copySoon || s.m.Applied-s.m.Mark.Applied > limit
+	return s.ledger.CopySoon || s.ledger.Meta.Applied-s.ledger.Meta.Mark.Applied > limit
 }
 
-// checkpoint copies a shard's state to the store of checkpoints whenever that is due, until ctx ends.
+// checkpoint copies the shard's state to the store of checkpoints whenever that is due, until ctx
+// ends.
 func (f *Frontier) checkpoint(ctx context.Context, s *shard, own *queue.Ownership) error {
 	if err := f.tidy(ctx, s, own); err != nil && ctx.Err() == nil {
-		s.log.Warn("cannot tidy up after the shard's last owner yet", "error", err)
+		s.ledger.Log.Warn("cannot tidy up after the shard's last owner yet", "error", err)
 	}
-	t := time.NewTicker(commitEvery)
+	t := time.NewTicker(ledger.CommitEvery)
 	defer t.Stop()
-	var wait time.Duration
+	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	var next time.Time
 	var log logState
 	for {
@@ -129,48 +132,52 @@ func (f *Frontier) checkpoint(ctx context.Context, s *shard, own *queue.Ownershi
 		case <-t.C:
 		}
 		if log.name == "" {
-			log = f.logState(ctx, s.id)
+			log = f.logState(ctx, s.ledger.ID)
 		}
-		s.mu.Lock()
+		s.ledger.Mu.Lock()
 		due := s.checkpointDue(f.opt.Checkpoint, log.room)
-		s.mu.Unlock()
+		s.ledger.Mu.Unlock()
 		if !due || time.Now().Before(next) || !own.Valid() {
 			continue
 		}
 		err := f.makeCheckpoint(ctx, s, own)
 		switch {
 		case err == nil:
-			wait = 0
+			again.Reset()
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, queue.ErrLost):
 			return err
 		default:
-			wait = min(max(2*wait, time.Second), time.Minute)
+			wait := again.Next()
 			next = time.Now().Add(wait)
-			s.log.Warn("no checkpoint could be made, trying again", "wait", wait, "error", err)
-			if log = f.logState(ctx, s.id); log.filling() {
-				s.log.Error("the shard's event log fills up because no checkpoint can be made; once it is full the shard stands still",
+			s.ledger.Log.Warn("no checkpoint could be made, trying again", "wait", wait, "error", err)
+			if log = f.logState(ctx, s.ledger.ID); log.filling() {
+				s.ledger.Log.Error("the shard's event log fills up because no checkpoint can be made; once it is full the shard stands still",
 					"stream", log.name, "bytes", log.bytes, "of", log.room)
 			}
 		}
 	}
 }
 
-// makeCheckpoint makes one: first the copy, then the record that names it, and only then is dropped what neither it
-// nor the one before needs. A crash in between leaves a copy that nobody names (tidy removes it), or a log that is longer
-// than it must be.
+// makeCheckpoint makes a checkpoint: first the copy, then the record that names it. Only then it
+// drops what neither this checkpoint nor the one before needs. A crash in between leaves a copy
+// that nobody names (tidy removes it), or a log that is longer than it must be.
 func (f *Frontier) makeCheckpoint(ctx context.Context, s *shard, own *queue.Ownership) error {
 	if err := f.copying.enter(ctx); err != nil {
 		return err
 	}
 	defer f.copying.leave()
 	began := time.Now()
-	s.mu.Lock()
-	soon := s.copySoon
-	im, err := s.image()
-	s.copySoon = false
-	s.mu.Unlock()
+	s.ledger.Mu.Lock()
+	soon := s.ledger.CopySoon
+	var im image
+	err := s.ledger.Guarded(func() (err error) {
+		im, err = s.image()
+		return err
+	})
+	s.ledger.CopySoon = false
+	s.ledger.Mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -179,25 +186,25 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *shard, own *queue.Owne
 	if err == nil {
 		err = f.record(ctx, own, name, s.unreadable)
 	}
-	s.mu.Lock()
+	s.ledger.Mu.Lock()
 	if err != nil {
-		s.copySoon = s.copySoon || soon
-		s.mu.Unlock()
+		s.ledger.CopySoon = s.ledger.CopySoon || soon
+		s.ledger.Mu.Unlock()
 		return err
 	}
-	s.m.Mark = mark{name, im.applied, size}
-	s.changes++
-	s.mu.Unlock()
-	s.log.Info("checkpoint made", "name", name, "bytes", size, "took", time.Since(began).Round(time.Millisecond))
+	s.ledger.Meta.Mark = ledger.Mark{Name: name, Applied: im.applied, Size: size}
+	s.ledger.Mu.Unlock()
+	s.ledger.Log.Info("checkpoint made", "name", name, "bytes", size, "took", time.Since(began).Round(time.Millisecond))
 	if err := f.tidy(ctx, s, own); err != nil && ctx.Err() == nil {
-		s.log.Warn("what the checkpoint makes superfluous is not dropped yet", "error", err)
+		s.ledger.Log.Warn("what the checkpoint makes superfluous is not dropped yet", "error", err)
 	}
 	if last, before := recorded(own.Record()); before.gen != last.gen || before.seq < last.seq {
-		if f.logState(ctx, s.id).filling() {
-			// Another one lets go of the log up to this one: a full log brings nothing that would make one due.
-			s.mu.Lock()
-			s.copySoon = true
-			s.mu.Unlock()
+		if f.logState(ctx, s.ledger.ID).filling() {
+			// Another checkpoint frees the log up to this one. It must be asked for: a full log
+			// takes nothing in that would make one due.
+			s.ledger.Mu.Lock()
+			s.ledger.CopySoon = true
+			s.ledger.Mu.Unlock()
 		}
 	}
 	return nil
@@ -210,8 +217,8 @@ func recorded(rec queue.Record) (last, before checkpointName) {
 	return last, before
 }
 
-// record writes the checkpoint's name into the ownership record. The one before stays named, but for those that are known to
-// be unreadable.
+// record writes the checkpoint's name into the ownership record. The one before stays named, unless
+// it is known to be unreadable.
 func (f *Frontier) record(ctx context.Context, own *queue.Ownership, name string, unreadable []string) error {
 	var err error
 	for range 3 { // an answer may have been lost; asking again tells
@@ -234,8 +241,9 @@ func (f *Frontier) record(ctx context.Context, own *queue.Ownership, name string
 	return err
 }
 
-// tidy drops what the record just written makes superfluous: checkpoints of this shard that it does not name, and the
-// part of the log that even the checkpoint before the last has applied, but for its last message, which anchors it.
+// tidy drops what the record just written makes superfluous: checkpoints of this shard that the
+// record does not name, and the part of the log that even the checkpoint before the last has
+// applied. The last message of that part stays: it anchors the log.
 func (f *Frontier) tidy(ctx context.Context, s *shard, own *queue.Ownership) error {
 	rec := own.Record()
 	names, err := f.snapshots.Names(ctx)
@@ -245,7 +253,7 @@ func (f *Frontier) tidy(ctx context.Context, s *shard, own *queue.Ownership) err
 	for _, name := range names {
 		c, ok := parseCheckpoint(name)
 		// A later epoch's are none of ours: then the shard is not, either.
-		if !ok || c.shard != s.id || c.epoch > rec.Epoch || name == rec.Checkpoint || name == rec.Previous {
+		if !ok || c.shard != s.ledger.ID || c.epoch > rec.Epoch || name == rec.Checkpoint || name == rec.Previous {
 			continue
 		}
 		if err := f.snapshots.Delete(ctx, name); err != nil {
@@ -253,9 +261,9 @@ func (f *Frontier) tidy(ctx context.Context, s *shard, own *queue.Ownership) err
 		}
 	}
 	last, before := recorded(rec)
-	s.mu.Lock()
-	gen, applied := s.m.Gen, s.m.Seq
-	s.mu.Unlock()
+	s.ledger.Mu.Lock()
+	gen, applied := s.ledger.Meta.Gen, s.ledger.Meta.Seq
+	s.ledger.Mu.Unlock()
 	if last.gen != gen || before.gen != gen || before.seq > last.seq || last.seq > applied || before.seq < 2 || !own.Valid() {
 		return nil
 	}
@@ -264,10 +272,11 @@ func (f *Frontier) tidy(ctx context.Context, s *shard, own *queue.Ownership) err
 			return nil // the log is all there is
 		}
 	}
-	return f.logs[s.id].Purge(ctx, before.seq-1)
+	return f.logs[s.ledger.ID].Purge(ctx, before.seq-1)
 }
 
-// logState says how much a shard's log holds and may hold; a room of 0 is no limit, no name that it cannot be told.
+// logState says how much a shard's log holds and may hold. A room of 0 is no limit. Without a name
+// the log could not be looked at.
 type logState struct {
 	name        string
 	bytes, room int64
@@ -284,8 +293,8 @@ func (f *Frontier) logState(ctx context.Context, id int) logState {
 	return logState{info.Config.Name, int64(info.State.Bytes), max(info.Config.MaxBytes, 0)}
 }
 
-// sweep removes now and then what nobody will need: pieces of checkpoints whose makers were killed, and files of shards that
-// others have had since.
+// sweep removes now and then what nobody will need: pieces of checkpoints whose makers were killed,
+// and files of shards that others have had since.
 func (f *Frontier) sweep(ctx context.Context, kv jetstream.KeyValue) error {
 	t := time.NewTicker(sweepEvery)
 	defer t.Stop()
@@ -305,9 +314,11 @@ func (f *Frontier) sweep(ctx context.Context, kv jetstream.KeyValue) error {
 	}
 }
 
-// dropStale removes the file of a shard that another frontier has had since this one, and has made a checkpoint of.
+// dropStale removes the file of a shard that another frontier has owned since this one, and has
+// made a checkpoint of.
 func (f *Frontier) dropStale(ctx context.Context, id int, kv jetstream.KeyValue) error {
-	f.files.Lock() // who takes the shard now has written the record before and finds a file after, or neither
+	// Whoever takes the shard meanwhile has written the record, or has not looked for the file yet.
+	f.files.Lock()
 	defer f.files.Unlock()
 	if f.claims.has(id) {
 		return nil

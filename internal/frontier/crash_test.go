@@ -2,30 +2,53 @@ package frontier
 
 import (
 	"fmt"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// TestCrashesLoseNothing drives a shard with random links, visits, outcomes (late ones and repeated ones too), commits
-// and crashes, and holds it against what a fetcher saw: every URL is accounted for exactly once, no host is ever granted
-// twice at a time or before its delay, and after the last crash the work still ends.
+// TestCrashesLoseNothing drives a shard with random links, visits, outcomes (late ones and repeated
+// ones too), commits and crashes, and holds it against what a fetcher saw: every URL is accounted
+// for exactly once, no host is ever granted twice at a time or before its delay, and after the last
+// crash the work still ends.
 func TestCrashesLoseNothing(t *testing.T) {
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { crashRun(t, seed, seed%2 == 1) })
+			synctest.Test(t, func(t *testing.T) { crashRun(t, seed, seed%2 == 1, false) })
 		})
 	}
 }
 
-func crashRun(t *testing.T, seed uint64, again bool) {
+// So it is when hosts sleep, and when a domain has more names than are taken in: they are once
+// its pages are stored.
+func TestCrashesLoseNothingAsleep(t *testing.T) {
+	defer func(n int) { ledger.MaxAwake = n }(ledger.MaxAwake)
+	ledger.MaxAwake = 1
+	for seed := uint64(100); seed < 116; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { crashRun(t, seed, seed%2 == 1, true) })
+		})
+	}
+}
+
+func crashRun(t *testing.T, seed uint64, again, names bool) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	spec := testSpec("http://h0.example/")
 	spec.Recrawl, spec.RecrawlMin, spec.RecrawlMax = again, time.Second, 4*time.Second
+	pattern := "http://h%d.example/%d"
+	if names {
+		pattern, spec.MaxHosts = "http://h%d.one.example/%d", 2
+		if seed%4 < 2 {
+			pattern = "http://h%d.example/%d"
+		}
+	}
 	b := newBench(t, spec)
 	known := map[canon.URL]bool{}
 	type out struct {
@@ -35,7 +58,7 @@ func crashRun(t *testing.T, seed uint64, again bool) {
 	var outstanding, late []out
 	lastEnd := map[canon.Host]time.Time{}
 	url := func() canon.URL {
-		return mustParse(t, fmt.Sprintf("http://h%d.example/%d", rng.IntN(6), rng.IntN(40)))
+		return mustParse(t, fmt.Sprintf(pattern, rng.IntN(6), rng.IntN(40)))
 	}
 	work := func(steps int) {
 		for range steps {
@@ -143,6 +166,9 @@ func crashRun(t *testing.T, seed uint64, again bool) {
 	if int(st.Discovered) != len(known) || st.InFlight != 0 {
 		t.Fatalf("at the end %+v, offered %d", st, len(known))
 	}
+	if n := st.ByReason["hosts"]; n > 0 {
+		t.Errorf("%d URLs are still refused for their names, and %d pages are stored", n, st.Stored)
+	}
 	b.verify()
 }
 
@@ -170,27 +196,27 @@ func anyAnswer(rng *rand.Rand, u crawl.VisitURL) crawl.Result {
 func (b *bench) respec(change func(*crawl.Spec)) {
 	b.t.Helper()
 	change(&b.spec)
-	j, err := newJudge(b.spec)
+	j, err := judge.New(b.spec)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.s.mu.Lock()
-	defer b.s.mu.Unlock()
+	b.s.ledger.Mu.Lock()
+	defer b.s.ledger.Mu.Unlock()
 	b.s.judgeBy(j)
-	if b.s.broken != nil {
-		b.t.Fatal(b.s.broken)
+	if b.s.ledger.Phase.Err != nil {
+		b.t.Fatal(b.s.ledger.Phase.Err)
 	}
 }
 
 // verify holds counters and queues against the records they count.
 func (b *bench) verify() {
 	b.t.Helper()
-	var c counts
-	queued := map[hostID]int64{}
+	var c ledger.Counts
+	queued := map[ledger.HostID]int64{}
 	again := map[string]bool{}
-	err := b.s.eachRecord(func(h *host, k []byte, r *record) (bool, error) {
+	err := b.s.urls.EachRecord(func(h *ledger.Host, k []byte, r *urls.Record) (bool, error) {
 		if r.Next > 0 {
-			again[string(againKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order))] = true
+			again[string(urls.AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order))] = true
 			if o := h.Origins[r.Origin]; r.Class == crawl.Queued || o.AgainDue > r.Next {
 				b.t.Errorf("%s, %v, is asked for again at %d, its host thinks %d", r.URL, r.Class, r.Next, o.AgainDue)
 			}
@@ -215,12 +241,13 @@ func (b *bench) verify() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	got := b.s.m.Counts
+	got := b.s.ledger.Meta.Counts
 	if got.Queued != c.Queued || got.Stored != c.Stored || got.Redirected != c.Redirected || got.Refused != c.Refused || got.Failed != c.Failed {
 		b.t.Errorf("counters %+v, records say %+v", got, c)
 	}
 	var entries int64
-	cur := b.s.tx.Bucket(bucketQueue).Cursor() // not Stats, which looks at committed pages only
+	// Not Stats, which looks at committed pages only.
+	cur := b.s.ledger.Tx.Bucket(ledger.BucketQueue).Cursor()
 	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
 		entries++
 	}
@@ -228,24 +255,51 @@ func (b *bench) verify() {
 		b.t.Errorf("%d queue entries + %d waiting, %d records queued", entries, got.Later, c.Queued)
 	}
 	var planned int64
-	cur = b.s.tx.Bucket(bucketAgain).Cursor()
+	cur = b.s.ledger.Tx.Bucket(ledger.BucketAgain).Cursor()
 	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
 		if planned++; !again[string(k)] {
 			b.t.Errorf("%x is to be asked for again, says no record", k)
 		}
 	}
 	said := int64(0)
-	for _, h := range b.s.hosts {
+	domains, closed := map[string]ledger.Domain{}, int64(0)
+	for id := ledger.HostID(1); id <= ledger.HostID(b.s.ledger.Meta.NextHost); id++ {
+		h, err := b.s.ledger.HostWith(id)
+		if err != nil || h == nil {
+			b.t.Fatalf("host %d: %v, %v", id, h, err)
+		}
 		for _, o := range h.Origins {
 			said += o.Again
 		}
+		d := domains[h.Domain.Name]
+		d.Name, d.Stored = h.Domain.Name, d.Stored+h.Stored
+		if h.Closed {
+			d.Closed++
+			closed++
+		} else {
+			d.Hosts++
+		}
+		domains[d.Name] = d
+	}
+	for name, d := range domains {
+		got, err := b.s.ledger.DomainOf(canon.Host(name))
+		if err != nil || got.Hosts != d.Hosts || got.Stored != d.Stored || got.Closed != d.Closed {
+			b.t.Errorf("%s is said to have %d hosts, %d pages, %d closed names; it has %d, %d, %d (%v)", name, got.Hosts, got.Stored, got.Closed,
+				d.Hosts, d.Stored, d.Closed, err)
+		}
+	}
+	if b.s.ledger.Meta.Closed != closed {
+		b.t.Errorf("%d hosts are said to be closed, %d are", b.s.ledger.Meta.Closed, closed)
 	}
 	if planned != int64(len(again)) || planned != said {
 		b.t.Errorf("%d entries of URLs to be asked for again, %d records, their hosts say %d", planned, len(again), said)
 	}
 	for id, n := range queued {
-		if b.s.byID[id].Queued != n {
-			b.t.Errorf("%s says %d queued, records say %d", b.s.byID[id].Name, b.s.byID[id].Queued, n)
+		if h, err := b.s.ledger.HostWith(id); err != nil || h.Queued != n {
+			b.t.Errorf("%s says %d queued, records say %d (%v)", h.Name, h.Queued, n, err)
 		}
+	}
+	if err := b.s.ledger.PutAway(); err != nil {
+		b.t.Fatal(err)
 	}
 }

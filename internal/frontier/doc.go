@@ -1,33 +1,52 @@
-// Package frontier decides which URL is due, and when. It owns the crawl's state: which URLs are known, what became of
-// each, what every host is owed.
+// Package frontier decides which URL is due, and when. It owns the crawl's state: which URLs are
+// known, what became of each, what every host is owed.
 //
 // # The life of a URL
 //
-// Unknown → seen: a link arrives in the event log of its host's shard. The shard that owns the log drops it when it is
-// out of scope or known; otherwise it writes a record and puts the URL into its host's queue (applyLinks).
+// Unknown → seen: a link arrives in the event log of its host's shard. The shard that owns the log
+// drops the link when it is out of scope or known. Otherwise it writes a record and puts the URL
+// into its host's queue (links.Apply).
 //
-// Seen → due: a host with work and without a visit stands in the schedule at the time its delay, its Retry-After and
-// its robots.txt allow (reschedule).
+// Seen → due: a host with work and without a visit stands in the schedule at the time its delay,
+// its Retry-After and its robots.txt allow (visits.Reschedule).
 //
-// Due → in flight: a fetcher asks; the shard grants it a visit, which is one host, up to 64 of its URLs, and a lease
-// (grant). A host never has two. Granting is not logged and nothing is written: the URLs stay queued.
+// Due → in flight: a fetcher asks. The shard grants it a visit, which is one host, up to 64 of its
+// URLs, and a lease (visits.Grant). A host never has two. Granting is not logged and nothing is
+// written: the URLs stay queued.
 //
-// In flight → done, or queued again: the visit's outcome arrives in the log (applyOutcome). Each result counts if its
-// visit is newer than the one recorded; the host is freed if the visit is the outstanding one. A visit that is not
-// answered within its lease is over, and one full delay is waited (expire).
+// In flight → done, or queued again: the visit's outcome arrives in the log (applyOutcome). Each
+// result counts if its visit is newer than the one recorded. The host is freed if the visit is the
+// outstanding one. A visit that is not answered within its lease is over, and one full delay is
+// waited (visits.Expire).
+//
+// # Rooms
+//
+// A shard is made of rooms, each a package of its own below this one: the books (ledger, urls),
+// when a host may be asked (polite), the features (recrawl, sitemaps, datafiles, hops, mirrors,
+// rupsites, security), what takes links in (links), who is visited now (visits), what goes through
+// all records (passes) and what answers questions (account). wire.go shows on which others each
+// stands.
+// This package holds them together: it applies the log and the outcomes, opens, restores,
+// checkpoints and hands over shards, and matches fetchers with due hosts.
 //
 // # What a crash does
 //
-// State, accounting, outbox and the applied log sequence change in one bbolt transaction, committed every quarter of a
-// second. A crash loses what was applied since, and the log replays it. Replaying is harmless: links are known,
-// results are not newer than their record. Visits granted are forgotten; until every one of them is in the log or its
-// lease is over, nothing is granted (quiet), and after that every host counts as just visited.
+// State, accounting, outbox and the applied log sequence change in one bbolt transaction,
+// committed every quarter of a second. A crash loses what was applied since, and the log replays
+// it. Replaying is harmless: links are known, results are not newer than their record. Visits
+// granted are forgotten. So nothing is granted until every one of them is in the log or its lease
+// is over, and after that every host counts as just visited (ledger.Phase).
 //
 // # Shards that move
 //
-// A crawl may have several frontiers. Each says that it is there, and all agree which shard should be whose (followMembers);
-// the ownership record decides who may act (runShard). A shard is left in order (handOver): frozen, committed with the
-// visits that are under way, copied to NATS, released; who takes it next goes on at once, with those visits. A shard whose
-// owner died is restored from its last checkpoint (prepare) and the log after it, which is kept for that (checkpoint). A
-// local file counts only if it is the one the record's owner wrote last.
+// A crawl may have several frontiers. Each says that it is there, and all agree which shard should
+// be whose (followMembers). The ownership record decides who may act (runShard).
+//
+// A shard is left in order (handOver): nothing is granted or renewed any more, the file is
+// committed with the visits that are under way, copied to NATS, and the shard is released. Its
+// next owner goes on at once, with those visits.
+//
+// A shard whose owner died is restored from its last checkpoint (prepare) and the log after it,
+// which is kept for that (checkpoint). A local file counts only if it is the one the record's
+// owner wrote last.
 package frontier

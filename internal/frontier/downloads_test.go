@@ -9,13 +9,17 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/frontier/visits"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 func (b *bench) download(url canon.URL) *crawl.Visit {
 	b.t.Helper()
-	v, err := b.s.download(url.Origin(), time.Now())
+	v, err := b.s.visits.Download(url.Origin(), time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -32,8 +36,8 @@ func (b *bench) ended(v *crawl.Visit, requests int) {
 	b.event(ev)
 }
 
-// A download's visit is a visit like any: never beside another, never before the host's delay is over; and it takes turns with
-// the crawl's own.
+// A download's visit is a visit like any: never beside another, never before the host's delay is
+// over; and it takes turns with the crawl's own.
 func TestDownloadsShareTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -48,14 +52,14 @@ func TestDownloadsShareTheHost(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		d := b.download("http://a.example/d.csv")
-		if d == nil || len(d.URLs) != 0 || d.Delay != time.Second || d.Lease != LeaseTime || len(d.Robots) != 1 || d.Robots[0].Origin != canon.URL("http://a.example/").Origin() {
+		if d == nil || len(d.URLs) != 0 || d.Delay != time.Second || d.Lease != times.Lease || len(d.Robots) != 1 || d.Robots[0].Origin != canon.URL("http://a.example/").Origin() {
 			t.Fatalf("got %+v", d)
 		}
 		b.links(0, "", "http://a.example/3")
 		if len(b.grant(1)) > 0 || b.download("http://a.example/d.csv") != nil {
 			t.Fatal("another visit beside a download")
 		}
-		if r := b.s.renew([]crawl.VisitID{d.ID}, time.Now()); len(r.Lost) > 0 {
+		if r := b.s.visits.Renew([]crawl.VisitID{d.ID}, time.Now()); len(r.Lost) > 0 {
 			t.Error("a download's visit is not renewed")
 		}
 		b.ended(d, 1)
@@ -73,7 +77,7 @@ func TestDownloadsShareTheHost(t *testing.T) {
 			t.Fatal("the crawl does not let downloads have their turn")
 		}
 		b.ended(d, 1)
-		time.Sleep(time.Second + downloadTurn)
+		time.Sleep(time.Second + visits.DownloadTurn)
 		if d = b.download("http://a.example/d.csv"); d == nil {
 			t.Error("a crawl that does not come for its turn keeps the downloads away")
 		}
@@ -90,8 +94,8 @@ func TestDownloadOfAnUnknownHost(t *testing.T) {
 		if st := b.status(); st.Discovered != 0 || st.InFlight != 0 {
 			t.Errorf("a download counts as a URL: %+v", st)
 		}
-		time.Sleep(leaseOwner + time.Millisecond)
-		b.s.expire(time.Now()) // whoever had it is gone
+		time.Sleep(times.OwnerLease + time.Millisecond)
+		b.s.visits.Expire(time.Now()) // whoever had it is gone
 		if b.download("https://files.example/d.csv") != nil {
 			t.Error("after a visit that nobody ended the delay is not waited for")
 		}
@@ -106,19 +110,20 @@ func TestDownloadOfAnUnknownHost(t *testing.T) {
 		if b.download("https://files.example/d.csv") != nil {
 			t.Error("a download while the host wants to be left alone")
 		}
-		b.s.j.spec.Paused = true
+		b.s.ledger.Judge.Spec.Paused = true
 		time.Sleep(24 * time.Hour)
 		if b.download("https://files.example/d.csv") != nil {
 			t.Error("a download while the crawl is paused")
 		}
-		b.s.j.spec.Paused = false
+		b.s.ledger.Judge.Spec.Paused = false
 		if b.download("https://files.example/d.csv") == nil {
 			t.Error("no download a day later")
 		}
 	})
 }
 
-// Over NATS: a wish waits until the host is free, and a frontier that has not the shard says so by giving nothing.
+// Over NATS: a wish waits until the host is free, and a frontier that has not the shard says
+// so by giving nothing.
 func TestDownloadTake(t *testing.T) {
 	q := broker(t)
 	spec := testSpec("http://a.example/")
@@ -129,7 +134,7 @@ func TestDownloadTake(t *testing.T) {
 	startFrontier(t, q, spec, t.TempDir())
 	wish := func() []crawl.Visit {
 		t.Helper()
-		m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "d", Max: 1, Downloads: true, Origin: canon.URL("http://a.example/").Origin()}), 5*time.Second)
+		m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "d", Max: 1, Downloads: true, Origin: canon.URL("http://a.example/").Origin()}), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +154,7 @@ func TestDownloadTake(t *testing.T) {
 	}
 	answer(t, q, first[0], crawl.Stored)
 	var second []crawl.Visit
-	for end := time.Now().Add(10 * time.Second); len(second) == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); len(second) == 0 && time.Now().Before(end); {
 		second = wish()
 	}
 	if len(second) != 1 || second[0].ID.Compare(first[0].ID) <= 0 {
@@ -157,7 +162,8 @@ func TestDownloadTake(t *testing.T) {
 	}
 }
 
-// An embedded frontier that was killed waits for the lease of a visit that it granted to another process, and only then.
+// An embedded frontier that was killed waits for the lease of a visit that it granted to another
+// process, and only then.
 func TestDownloadsOutliveTheFrontier(t *testing.T) {
 	t.Parallel()
 	for fetcher, waits := range map[string]bool{"downloads-x": true, "f1": false} {
@@ -177,7 +183,7 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error, 1)
 				go func() { done <- f.Run(ctx) }()
-				if err := WaitReady(t.Context(), q, spec); err != nil {
+				if err := asker.WaitReady(t.Context(), q, spec); err != nil {
 					t.Fatal(err)
 				}
 				return f, func() {
@@ -189,7 +195,7 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 			}
 			f, stop := begin()
 			take := crawl.Take{Fetcher: fetcher, Max: 1, Downloads: true, Origin: canon.URL("http://d.example/").Origin()}
-			m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, take), 5*time.Second)
+			m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, take), time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,8 +203,8 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 				t.Fatalf("%+v, %v", g, err)
 			}
 			// The visit is not known before the file says so, whatever happens next.
-			err = f.open()[0].db.View(func(tx *bolt.Tx) error {
-				if m, err := loadMeta(tx); err != nil || m.Strangers != waits {
+			err = f.open()[0].ledger.DB.View(func(tx *bolt.Tx) error {
+				if m, err := ledger.LoadMeta(tx); err != nil || m.Strangers != waits {
 					t.Errorf("the file says strangers: %v, %v", m.Strangers, err)
 				}
 				return nil
@@ -209,11 +215,11 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 			stop() // with the visit under way: as good as killed
 			f, stop = begin()
 			s := f.open()[0]
-			s.mu.Lock()
-			quiet := s.quiet
-			s.mu.Unlock()
+			s.ledger.Mu.Lock()
+			quiet := s.ledger.Phase.Until
+			s.ledger.Mu.Unlock()
 			stop()
-			if left := time.Until(quiet); quiet.IsZero() == waits || waits && left < LeaseTime/2 {
+			if left := time.Until(quiet); quiet.IsZero() == waits || waits && left < times.Lease/2 {
 				t.Errorf("quiet until %v", quiet)
 			}
 		})

@@ -3,18 +3,19 @@ package frontier
 import (
 	"container/heap"
 	"fmt"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A host can be asked once in every delay and response time: that is a slot. This is what the production scheduler makes
-// of 2,000 hosts' slots, in simulated time: shards with their files, matching of takes and due hosts, and fetchers that keep
-// delays as internal/fetcher's gate does.
+// A host can be asked once in every delay and response time: that is a slot. This is what the
+// production scheduler makes of 2,000 hosts' slots, in simulated time: shards with their files,
+// matching of takes and due hosts, and fetchers that keep delays as internal/fetcher's gate does.
 
 const (
 	crowdHosts  = 2000
@@ -57,8 +58,9 @@ func TestSlotUse(t *testing.T) {
 	}
 }
 
-// crowd is a frontier, many hosts, and fetchers with hands enough for all of them. Like the model it is one goroutine that
-// goes from event to event; the bubble's clock, by which the shard goes, is moved along.
+// crowd is a frontier, many hosts, and fetchers with hands enough for all of them. Like the
+// model it is one goroutine that goes from event to event; the bubble's clock, by which the
+// shard goes, is moved along.
 type crowd struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -102,10 +104,10 @@ type crowdTake struct {
 
 func newCrowd(t *testing.T, delay func(int) time.Duration, takes func(*rand.Rand) time.Duration) *crowd {
 	b := newBench(t, testSpec("http://h0.example/"))
-	b.s.db.NoSync = true // the disk is not what is measured
+	b.s.ledger.DB.DB().NoSync = true // the disk is not what is measured
 	c := &crowd{
 		t: t, rng: rand.New(rand.NewPCG(6, 4)), takes: takes, start: time.Now(), b: b, hosts: map[canon.Host]*crowdHost{},
-		f: &Frontier{met: b.s.met, shards: map[int]*shard{0: b.s}, log: b.s.log},
+		f: &Frontier{met: b.s.ledger.Metrics, shards: map[int]*shard{0: b.s}, log: b.s.ledger.Log},
 	}
 	urls := int(crowdSpan/time.Second) + 5
 	for i := range crowdHosts {
@@ -159,9 +161,9 @@ func (c *crowd) slot(from, to time.Time) {
 
 // keepCommitted is the shard's.
 func (c *crowd) keepCommitted() {
-	c.in(commitEvery, func() {
-		c.b.s.expire(time.Now())
-		if err := c.b.s.commit(true); err != nil {
+	c.in(ledger.CommitEvery, func() {
+		c.b.s.visits.Expire(time.Now())
+		if err := c.b.s.ledger.Commit(true); err != nil {
 			c.t.Fatal(err)
 		}
 		c.keepCommitted()
@@ -221,7 +223,8 @@ func (c *crowd) match() {
 	})
 }
 
-// visit carries a visit out: robots.txt first when it is not known, then the pages, spaced by the gate.
+// visit carries a visit out: robots.txt first when it is not known, then the pages,
+// spaced by the gate.
 func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 	c.visits++
 	h := c.hosts[v.Host]
@@ -235,7 +238,7 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 			if told {
 				return
 			}
-			if r := c.b.s.renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) > 0 {
+			if r := c.b.s.visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) > 0 {
 				c.t.Fatalf("visit %v to %s was not renewed", v.ID, v.Host)
 			}
 			renew()

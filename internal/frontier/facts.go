@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -14,17 +15,21 @@ import (
 // dueRetryAfter is the DueReason of a host whose Due is what a Retry-After asked for.
 const dueRetryAfter = "retry-after"
 
-// applyRobots takes in what the fetcher of a visit learned of an origin's robots.txt; a zero visit stands for an answer to
-// an errand, which came from another host. at is when the fact was sent, never later than now: freshness counts from
-// there, waiting from now, so that a wrong clock elsewhere makes us ask sooner for robots.txt and never for pages.
-// Applied again it changes nothing but the count of failures, which errs on the side of waiting.
+// applyRobots takes in what the fetcher of a visit learned of an origin's robots.txt; a zero visit
+// stands for an answer to an errand, which came from another host. at is when the fact was sent,
+// never later than now: freshness counts from there, waiting from now, so that a wrong clock
+// elsewhere makes us ask sooner for robots.txt and never for pages. Applied again it changes
+// nothing but the count of failures, which errs on the side of waiting.
 func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error {
-	h := s.hosts[f.Origin.Host]
+	h, err := s.ledger.HostNamed(f.Origin.Host)
+	if err != nil {
+		return err
+	}
 	if h == nil {
-		s.log.Error("robots.txt of a host never granted", "origin", f.Origin)
+		s.ledger.Log.Error("robots.txt of a host never granted", "origin", f.Origin)
 		return nil
 	}
-	i, ok := s.originOf(h, f.Origin)
+	i, ok := s.ledger.OriginOf(h, f.Origin)
 	if !ok {
 		return nil
 	}
@@ -35,15 +40,15 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		}
 		o.Visit = visit
 	}
-	if f.State == crawl.RobotsParsed && f.Renewed && (!bytes.Equal(f.Digest, o.Digest) || robotsCopy(s.tx, h.ID, o.Origin) == nil) {
-		// It renews a copy we do not hold. No rules can be had from that: ask again, without a condition.
+	if f.State == crawl.RobotsParsed && f.Renewed && (!bytes.Equal(f.Digest, o.Digest) || ledger.RobotsCopy(s.ledger.Tx, h.ID, o.Origin) == nil) {
+		// It renews a copy we do not hold. No rules can be had from that: ask again,
+		// without a condition.
 		o.History, o.Digest, o.ETag, o.LastMod = robots.History{}, nil, "", ""
-		s.touch(h)
-		s.reschedule(h, now)
+		s.ledger.Touch(h)
 		return nil
 	}
 	at = at.Add(-f.Age)
-	o.Status, o.Reason = f.Status, strings.Clone(f.Reason)
+	o.Status, o.Reason = f.Status, strings.Clone(crawl.ShortDetail(f.Reason))
 	o.PendingOn, o.Hops = "", 0
 	switch f.State {
 	case crawl.RobotsParsed:
@@ -58,8 +63,8 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		}
 		if !f.Renewed {
 			o.Digest = slices.Clone(f.Digest)
-			o.clean, o.Cleans = nil, len(robots.Parse(f.Body).CleanParams) > 0
-			if err := s.tx.Bucket(bucketRobots).Put(robotsKey(h.ID, o.Origin), f.Body); err != nil {
+			o.Clean, o.Cleans = nil, len(robots.Parse(f.Body).CleanParams) > 0
+			if err := s.ledger.Put(ledger.BucketRobots, ledger.RobotsKey(h.ID, o.Origin), f.Body); err != nil {
 				return err
 			}
 		}
@@ -67,8 +72,8 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		o.History = o.History.Succeeded(at, f.Age+f.Fresh)
 		o.Copy = crawl.RobotsUnavailable
 		o.CrawlDelay, o.HasDelay, o.Digest, o.ETag, o.LastMod = 0, false, nil, "", ""
-		o.clean, o.Cleans = nil, false
-		if err := s.tx.Bucket(bucketRobots).Delete(robotsKey(h.ID, o.Origin)); err != nil {
+		o.Clean, o.Cleans = nil, false
+		if err := s.ledger.Drop(ledger.BucketRobots, ledger.RobotsKey(h.ID, o.Origin)); err != nil {
 			return err
 		}
 	case crawl.RobotsPending:
@@ -79,61 +84,41 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 			h.Due, h.DueReason = t, dueRetryAfter
 		}
 	}
-	s.touch(h)
-	s.reschedule(h, now)
+	s.ledger.Touch(h)
 	if f.State == crawl.RobotsParsed || f.State == crawl.RobotsUnavailable {
-		if err := s.claimRead(h, int(i), now); err != nil { // first: those of a mirror are not used
+		// First: those of a mirror are not used.
+		if err := s.mirrors.ClaimRead(h, int(i), now); err != nil {
 			return err
 		}
-		if err := s.askSitemaps(h, &h.Origins[i], now); err != nil {
+		if err := s.hops.Answer(h, int(i), now); err != nil {
 			return err
 		}
-		return s.discover(h, int(i), now)
+		return s.features.AskOrigin(h, int(i), now)
 	}
-	return s.answerClaims(h, o.Origin, now)
+	if err := s.hops.Answer(h, int(i), now); err != nil {
+		return err
+	}
+	return s.mirrors.AnswerClaims(h, o.Origin, now)
 }
 
 // follow sends an errand after a robots.txt that redirects to another host.
-func (s *shard) follow(h *host, o *origin, location string, hops int, now time.Time) error {
+func (s *shard) follow(h *ledger.Host, o *ledger.Origin, location string, hops int, now time.Time) error {
 	u, err := canon.Parse(location)
-	if err != nil || hops > robots.MaxRedirects {
+	// It is what we set out to read.
+	loops := err == nil && u.Origin() == o.Origin && u.PathQuery() == "/robots.txt"
+	if err != nil || hops > robots.MaxRedirects || loops {
 		// No rules can be had: as a 4xx.
 		return s.applyRobots(&crawl.Robots{Origin: o.Origin, State: crawl.RobotsUnavailable, Fresh: robots.MaxAge,
 			Status: o.Status, Reason: "redirected to nowhere usable: " + location}, crawl.VisitID{}, now, now)
 	}
 	o.PendingOn, o.PendingAt, o.Hops = string(u), now, hops
-	s.touch(h)
-	s.reschedule(h, now)
-	return s.send(crawl.ShardOf(u.Host(), s.j.spec.Shards), &crawl.Event{Errands: []crawl.Errand{{
-		Kind: crawl.ErrandRobots, URL: u, Origin: o.Origin, Hop: hops, ReplyShard: s.id,
-	}}})
-}
-
-// applyAnswer takes in the answer to an errand, if it is still the one awaited.
-func (s *shard) applyAnswer(a *crawl.Answer, at, now time.Time) error {
-	switch a.Errand.Kind {
-	case crawl.ErrandData:
-		return s.answerProbe(a, at, now)
-	case crawl.ErrandClaim, crawl.ErrandSample, crawl.ErrandTwin:
-		return s.answerMirror(a, now)
-	case crawl.ErrandSitemap:
-		return s.answerSitemap(a, at, now)
-	case crawl.ErrandNested:
-		return s.answerNested(a, at)
-	case crawl.ErrandRUP:
-		return s.answerRUP(a, now)
-	}
-	h := s.hosts[a.Errand.Origin.Host]
-	if a.Errand.Kind != crawl.ErrandRobots || h == nil {
-		return nil
-	}
-	for i := range h.Origins {
-		o := &h.Origins[i]
-		if o.Origin == a.Errand.Origin && o.PendingOn == string(a.Errand.URL) && o.Hops == a.Errand.Hop {
-			f := a.Robots
-			f.Origin = o.Origin
-			return s.applyRobots(&f, crawl.VisitID{}, at, now)
+	s.ledger.Touch(h)
+	if i, ok := h.OriginIndex(o.Origin); ok {
+		if err := s.hops.Answer(h, i, now); err != nil {
+			return err
 		}
 	}
-	return nil
+	return s.ledger.Send(crawl.ShardOf(u.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Errands: []crawl.Errand{{
+		Kind: crawl.ErrandRobots, URL: u, Origin: o.Origin, Hop: hops, ReplyShard: s.ledger.ID,
+	}}})
 }

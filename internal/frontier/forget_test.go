@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// Whatever a URL was, it is refused once it is forgotten, whether that is told all at once or while the shard dies; and all
-// are queued when they are let in again.
+// Whatever a URL was, it is refused once it is forgotten, whether that is told all at once or while
+// the shard dies; and all are queued when they are let in again.
 func TestForgetting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2500
@@ -48,10 +49,10 @@ func TestForgetting(t *testing.T) {
 		if st := b.status(); st.Refused != n+5 || st.ByReason["forgotten"] != n+5 || st.Queued+st.InFlight != 2 || st.Again != 0 || st.Discovered != all {
 			t.Errorf("%+v, want all but two forgotten", st)
 		}
-		if h := b.s.hosts["a.example"]; h.Stored != 0 || h.Queued != 0 {
+		if h := b.s.ledger.Hosts["a.example"]; h.Stored != 0 || h.Queued != 0 {
 			t.Errorf("%+v", h)
 		}
-		if r := b.record("http://a.example/7"); r.held != (held{}) || r.again != (again{}) {
+		if r := b.record("http://a.example/7"); r.Held != (urls.Held{}) || r.Again != (urls.Again{}) {
 			t.Errorf("%+v", r)
 		}
 
@@ -86,7 +87,8 @@ func TestForgetting(t *testing.T) {
 	})
 }
 
-// What a visit tells of URLs that were forgotten meanwhile does not count, nor what is told of them later.
+// What a visit tells of URLs that were forgotten meanwhile does not count, nor what is
+// told of them later.
 func TestForgettingWhatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -177,7 +179,7 @@ func TestForgettingCostsWhatIsForgotten(t *testing.T) {
 		for i := range 50 {
 			b.respec(func(s *crawl.Spec) { s.Forgotten = append(s.Forgotten, fmt.Sprintf("h%02d.example", i)) })
 		}
-		if b.refillSome() || b.s.passing() {
+		if b.refillSome() || b.s.passes.Passing() {
 			t.Error("hosts that are not known are gone through")
 		}
 		b.respec(func(s *crawl.Spec) { s.Forgotten = append([]string{"b.example"}, s.Forgotten...) })

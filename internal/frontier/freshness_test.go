@@ -3,20 +3,22 @@ package frontier
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/likeness"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A site of siteSize pages, one of a hundred of which changes in a round, and a delay that lets a tenth of them be asked for in
-// a round: which changes are found? Each round each page changes with a probability of its own, at some moment; a change is
-// found when the page is asked for before it changes once more.
+// A site of siteSize pages, one of a hundred of which changes in a round, and a delay that lets a
+// tenth of them be asked for in a round: which changes are found? Each round each page changes
+// with a probability of its own, at some moment; a change is found when the page is asked for
+// before it changes once more.
 const (
 	siteSize   = 2000
 	siteRound  = 24 * time.Hour
@@ -26,8 +28,8 @@ const (
 	siteAfter  = 40                    // rounds after it, which are compared
 )
 
-// siteModel says how the changes of a round are spread over the pages: the probability that the page of a rank changes, in
-// proportion.
+// siteModel says how the changes of a round are spread over the pages: the probability that the
+// page of a rank changes, in proportion.
 type siteModel struct {
 	name  string
 	share func(rank int, rng *rand.Rand) float64
@@ -44,8 +46,9 @@ func hot(pages int) func(int, *rand.Rand) float64 {
 	}
 }
 
-// The operator wants each page looked at once a round, which is ten times what the delay allows. What can be gained is bounded: round
-// robin sees a page every tenth round, and misses little of what changes more seldom.
+// The operator wants each page looked at once a round, which is ten times what the delay allows.
+// What can be gained is bounded: round robin sees a page every tenth round, and misses little of
+// what changes more seldom.
 func TestChangesAreFound(t *testing.T) {
 	for _, m := range []siteModel{
 		{"the same 1 % of the pages change every round", hot(siteSize / 100), 6},
@@ -160,7 +163,7 @@ func (w *changing) crawl(t *testing.T, most time.Duration) (found, late, asked i
 	spec := testSpec("http://a.example/")
 	spec.Delay, spec.Recrawl, spec.RecrawlMax = siteDelay, true, most
 	b := newBench(t, spec)
-	b.s.db.NoSync = true // the disk is not what is looked at
+	b.s.ledger.DB.DB().NoSync = true // the disk is not what is looked at
 	l := crawl.Links{}
 	for i := range siteSize {
 		l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://a.example/%d", i)))
@@ -183,8 +186,10 @@ func (w *changing) crawl(t *testing.T, most time.Duration) (found, late, asked i
 	return c.found, c.late, c.asked
 }
 
-// A clock in a page is no change. Of a site half of whose pages show the time, those that do change are found about as well as on one
-// without clocks, once the clocks are known, which takes four requests each; and a page whose number is all that ever changes, but only now and then, is not taken for one with a clock.
+// A clock in a page is no change. Of a site half of whose pages show the time, those that do change
+// are found about as well as on one without clocks, once the clocks are known, which takes four
+// requests each; and a page whose number is all that ever changes, but only now and then, is not
+// taken for one with a clock.
 func TestNoiseIsNoChange(t *testing.T) {
 	const size, hot, delay, days = 400, 8, 36 * time.Minute, 100 // 40 requests a day
 	text := func(page, edition, clock int) uint64 {
@@ -198,7 +203,7 @@ func TestNoiseIsNoChange(t *testing.T) {
 		spec := testSpec("http://a.example/")
 		spec.Delay, spec.Recrawl = delay, true
 		b = newBench(t, spec)
-		b.s.db.NoSync = true
+		b.s.ledger.DB.DB().NoSync = true
 		l := crawl.Links{}
 		for i := range size {
 			l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://a.example/%d", i)))
@@ -242,11 +247,11 @@ func TestNoiseIsNoChange(t *testing.T) {
 		noise := 0
 		for i := range size {
 			r := b.record(fmt.Sprintf("http://a.example/%d", i))
-			if r.Noise == noisy {
+			if r.Noise == urls.Noisy {
 				noise++
 			}
-			if r.Noise == noisy && (i%2 == 1 || i <= hot) {
-				t.Errorf("page %d is taken for noise: %+v", i, r.again)
+			if r.Noise == urls.Noisy && (i%2 == 1 || i <= hot) {
+				t.Errorf("page %d is taken for noise: %+v", i, r.Again)
 			}
 		}
 		t.Logf("of %d changes found: %d without clocks, %d where every other page has one; %d of %d pages known to be noisy", hot*days/2, quiet, loud, noise, size)
@@ -254,7 +259,7 @@ func TestNoiseIsNoChange(t *testing.T) {
 			t.Errorf("found %d without clocks, %d with; %d pages are known to be noisy", quiet, loud, noise)
 		}
 		if r := b.record(fmt.Sprintf("http://a.example/%d", hot)); r.Changed < 5 {
-			t.Errorf("the page whose number changes: %+v", r.again)
+			t.Errorf("the page whose number changes: %+v", r.Again)
 		}
 	})
 }

@@ -18,27 +18,42 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
+	"github.com/curtsy/curtsy/internal/frontier/budget"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/metrics"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/frontier/visits"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
+// LeaseTime is how long a visit lasts without being renewed (L of design §3).
+const LeaseTime = times.Lease
+
 // Options says how a frontier runs. The zero value of a field means what its comment says.
 type Options struct {
-	Dir      string                // where the shards' files are; required
-	Instance string                // this frontier's name: unique to Dir, a NATS subject token; required
+	Dir string // where the shards' files are; required
+	// This frontier's name: unique to Dir, a NATS subject token; required.
+	Instance string
 	Log      *slog.Logger          // nil: none
 	Registry prometheus.Registerer // nil: no metrics
-	Embedded bool                  // the only frontier and, with its fetchers, one process: no lease need be waited for
-	CrawlLog io.Writer             // one JSON line per URL fetched or refused; must be safe for concurrent use; nil: none
-	Shards   []int                 // which to own, whoever else is there; nil: those that fall to us among the crawl's frontiers
-	// Checkpoint is by how many bytes a shard's log grows until its state is copied to NATS once more (more when the copy is
-	// larger than twice that); 0: 64 MiB. Not used when Embedded.
+	// The only frontier and, with its fetchers, one process: no lease need be waited for.
+	Embedded bool
+	// One JSON line per URL fetched or refused; must be safe for concurrent use; nil: none.
+	CrawlLog io.Writer
+	// Which to own, whoever else is there; nil: those that fall to us among the crawl's frontiers.
+	Shards []int
+	// Checkpoint is by how many bytes a shard's log grows until its state is copied to NATS once
+	// more (more when the copy is larger than twice that); 0: 64 MiB. Not used when Embedded.
 	Checkpoint int64
-	MinFree    int64         // free bytes of Dir's disk under which nothing is granted; 0: max(1 GiB, 5 %)
-	Term       time.Duration // of shard ownership (T of design §3.1); 0: 10 s
-	// StopGrace is how long a shard may take to be left in order once Run is told to stop. When Embedded it is how long the log
-	// is still applied, so that the outcomes of visits that end now are committed instead of replayed; 0: 6 s, a second more
-	// than fetchers take. Else it is for the checkpoint that the shard is handed over with; 0: 20 s.
+	// Free bytes of Dir's disk under which nothing is granted; 0: max(1 GiB, 5 %).
+	MinFree int64
+	Term    time.Duration // of shard ownership (T of design §3.1); 0: 10 s
+	// StopGrace is how long a shard may take to be left in order once Run is told to stop. When
+	// Embedded it is how long the log is still applied, so that the outcomes of visits that end now
+	// are committed instead of replayed; 0: 6 s, a second more than fetchers take. Else it is for
+	// the checkpoint that the shard is handed over with; 0: 20 s.
 	StopGrace time.Duration
 }
 
@@ -48,17 +63,18 @@ type Frontier struct {
 	opt   Options
 	names crawl.Names
 	log   *slog.Logger
-	met   *metrics
+	met   *metrics.Metrics
 
 	takes chan takeRequest
 	wake  chan struct{}
 	turn  int // which shard is asked first for visits; only match uses it
 	since time.Time
 
-	saving sync.Mutex   // held while the copy of the spec is written
-	files  sync.RWMutex // held (for reading) while a shard's file is put in place, and while one is removed
-	mu     sync.Mutex   // guards j, floor, shards and pages
-	j      judge
+	saving sync.Mutex // held while the copy of the spec is written
+	// Held (for reading) while a shard's file is put in place, and while one is removed.
+	files  sync.RWMutex
+	mu     sync.Mutex // guards j, floor, shards and pages
+	j      judge.Judge
 	floor  interface{ Err() error } // of the disk's free space; nil before Run
 	shards map[int]*shard
 	served map[int]bool // shards this process has had open before
@@ -70,7 +86,8 @@ type Frontier struct {
 	copying   turns           // for checkpoints
 	moving    turns           // for hand-overs
 	grace     context.Context // ends StopGrace after Run was told to stop
-	budget    *budget
+	budget    *budget.Budget
+	hands     *visits.Hands
 	secret    []byte // of the addresses that sites are told
 }
 
@@ -82,7 +99,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 	if spec.Shards < 1 || spec.Shards > crawl.MaxShards {
 		return nil, fmt.Errorf("frontier: %d shards: use 1 to %d", spec.Shards, crawl.MaxShards)
 	}
-	j, err := newJudge(spec)
+	j, err := judge.New(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -99,15 +116,19 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 		takes: make(chan takeRequest), wake: make(chan struct{}, 1),
 		claims: newClaims(), copying: make(turns, 2), moving: make(turns, 4),
 	}
-	f.budget = &budget{log: f.log.Error, limit: spec.MaxPages, maxBytes: spec.MaxBytes}
-	f.met = newMetrics(o.Registry, f)
+	f.hands = visits.NewHands()
+	f.budget = &budget.Budget{Log: f.log.Error, Async: true, Limit: spec.MaxPages, MaxBytes: spec.MaxBytes}
+	f.met = metrics.New(o.Registry)
+	if o.Registry != nil {
+		o.Registry.MustRegister(&collector{f: f})
+	}
 	return f, nil
 }
 
-// Run owns the shards and serves them until ctx ends; then it commits, releases them and returns nil. It blocks while
-// the broker is away. It fails only on what waiting cannot mend.
+// Run owns the shards and serves them until ctx ends; then it commits, releases them and returns
+// nil. It blocks while the broker is away. It fails only on what waiting cannot mend.
 func (f *Frontier) Run(ctx context.Context) error {
-	if err := os.MkdirAll(f.opt.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(f.opt.Dir, disk.DirMode); err != nil {
 		return err
 	}
 	if err := f.saveSpec(); err != nil {
@@ -125,10 +146,18 @@ func (f *Frontier) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
 	}
-	if f.secret, err = updates.Secret(ctx, kv); err != nil {
+	secrets, err := f.q.OpenSmallBucket(ctx, f.names.Secrets())
+	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
 	}
-	f.budget.open(ctx, kv)
+	err = f.q.Patiently(ctx, func(ctx context.Context) (err error) {
+		f.secret, err = updates.Secret(ctx, secrets, kv)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("frontier: %w", err)
+	}
+	f.budget.Open(ctx, kv)
 	floor, err := disk.New(f.opt.Dir, f.opt.MinFree)
 	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
@@ -144,20 +173,21 @@ func (f *Frontier) Run(ctx context.Context) error {
 		}
 	}
 
-	// Granting ends with ctx; the shards go on for a little so that the last outcomes are applied and committed.
+	// Granting ends with ctx; the shards go on for a little so that the last outcomes are
+	// applied and committed.
 	g, gctx := errgroup.WithContext(ctx)
 	grace, endGrace := context.WithCancel(context.WithoutCancel(ctx))
 	defer endGrace()
 	defer context.AfterFunc(gctx, func() { time.AfterFunc(f.opt.StopGrace, endGrace) })()
 	f.grace = grace
-	stop, err := f.serveQuestions(gctx)
+	stop, err := f.serveQuestions()
 	if err != nil {
 		return err
 	}
 	defer stop()
 	g.Go(func() error { return f.match(gctx) })
 	g.Go(func() error {
-		floor.Watch(gctx, f.log, func(error) { signal(f.wake) })
+		floor.Watch(gctx, f.log, func(error) { ledger.Signal(f.wake) })
 		return nil
 	})
 	if f.opt.Embedded || f.opt.Shards != nil {
@@ -167,7 +197,7 @@ func (f *Frontier) Run(ctx context.Context) error {
 	}
 	if !f.opt.Embedded {
 		g.Go(func() error { return f.sweep(gctx, kv) })
-		g.Go(func() error { return f.budget.tellBytes(gctx) })
+		g.Go(func() error { return f.budget.TellBytes(gctx) })
 	}
 	for _, id := range f.allShards() {
 		g.Go(func() error { return f.runShard(gctx, id, kv) })
@@ -189,7 +219,7 @@ func (f *Frontier) full() error {
 func (f *Frontier) spec() crawl.Spec {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.j.spec
+	return f.j.Spec
 }
 
 // saveSpec keeps a copy beside the files, for reading them while nothing runs.
@@ -200,23 +230,20 @@ func (f *Frontier) saveSpec() error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(f.opt.Dir, specFile)
-	if err := os.WriteFile(path+".new", append(b, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return disk.Replace(filepath.Join(f.opt.Dir, specFile), append(b, '\n'))
 }
 
-// SetSpec replaces the crawl's spec while it runs: scope, limits and pause take effect at once. Safe for concurrent use.
+// SetSpec replaces the crawl's spec while it runs: scope, limits and pause take effect at once.
+// Safe for concurrent use.
 func (f *Frontier) SetSpec(spec crawl.Spec) error {
-	j, err := newJudge(spec)
+	j, err := judge.New(spec)
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
-	if spec.Shards != f.j.spec.Shards {
+	if spec.Shards != f.j.Spec.Shards {
 		f.mu.Unlock()
-		return fmt.Errorf("frontier: the number of shards of crawl %q is fixed at %d", spec.Name, f.j.spec.Shards)
+		return fmt.Errorf("frontier: the number of shards of crawl %q is fixed at %d", spec.Name, f.j.Spec.Shards)
 	}
 	f.j = j
 	shards := make([]*shard, 0, len(f.shards))
@@ -224,12 +251,12 @@ func (f *Frontier) SetSpec(spec crawl.Spec) error {
 		shards = append(shards, s)
 	}
 	f.mu.Unlock()
-	f.budget.setLimit(spec.MaxPages, spec.MaxBytes)
+	f.budget.SetLimit(spec.MaxPages, spec.MaxBytes)
 	for _, s := range shards {
-		s.mu.Lock()
-		s.judgeBy(j)
-		s.mu.Unlock()
+		s.ledger.Mu.Lock()
+		s.ledger.Guarded(func() error { s.judgeBy(j); return nil })
+		s.ledger.Mu.Unlock()
 	}
-	signal(f.wake)
+	ledger.Signal(f.wake)
 	return f.saveSpec()
 }

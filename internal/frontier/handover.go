@@ -9,62 +9,64 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// handOver leaves a frozen shard, of which nothing is applied any more, to whoever owns it next. failed is why it cannot go
-// on, if that is so; then it is only closed.
+// handOver leaves a shard to whoever owns it next. The shard is leaving (phase), and nothing is
+// applied to it any more. failed is why it cannot go on, if that is so. Then it is only closed.
 //
-// The file and its copy are the same state, with the table of outstanding visits and marked clean. A kill before the record
-// is released leaves a record that is not clean; if the copy cannot be made, the record is released naming the checkpoint
-// before, which is not marked clean: in both cases the next owner waits a lease, unless it is this directory's.
+// The file and its copy hold the same state: marked clean, with the table of outstanding visits. A
+// kill before the record is released leaves a record that is not clean. If the copy cannot be made,
+// the record is released naming the checkpoint before, which is not marked clean. In both cases the
+// next owner waits a lease, unless it has this directory.
 func (f *Frontier) handOver(ctx context.Context, s *shard, own *queue.Ownership, failed error) error {
 	began := time.Now()
 	if failed != nil || !own.Valid() {
-		f.forget(s.id)
+		f.forget(s.ledger.ID)
 		return errors.Join(failed, s.close(false))
 	}
-	s.mu.Lock()
-	s.tellBudget(began)
-	s.mu.Unlock()
-	f.budget.giveBack(s.id)
+	s.ledger.Mu.Lock()
+	s.visits.TellBudget(began)
+	s.ledger.Mu.Unlock()
+	f.budget.GiveBackNow(s.ledger.ID)
 	putting, cancel := context.WithTimeout(f.grace, f.opt.StopGrace)
 	defer cancel()
-	s.mu.Lock()
-	visits := len(s.visits)
-	im, err := s.farewell()
-	s.mu.Unlock()
+	s.ledger.Mu.Lock()
+	visits := len(s.visits.Outstanding)
+	var im image
+	err := s.ledger.Guarded(func() (err error) {
+		im, err = s.farewell()
+		return err
+	})
+	s.ledger.Mu.Unlock()
 	if err != nil {
-		f.forget(s.id)
+		f.forget(s.ledger.ID)
 		return errors.Join(err, s.close(false))
 	}
 	name := im.name.String()
 	_, err = f.upload(putting, im)
 	if err == nil && len(s.unreadable) > 0 {
-		err = f.record(putting, own, name, s.unreadable) // Release would keep it, instead of the one before
+		err = f.record(putting, own, name, s.unreadable) // Release would keep the unreadable one
 	}
 	if err != nil {
-		s.log.Warn("handed over without a checkpoint: its next owner replays more of the log and waits a lease", "error", err)
+		s.ledger.Log.Warn("handed over without a checkpoint: its next owner replays more of the log and waits a lease", "error", err)
 		name = ""
 	}
-	f.forget(s.id)
+	f.forget(s.ledger.ID)
 	if f.release(ctx, own, name) {
-		f.met.handedOver.Inc()
-		s.log.Info("shard handed over", "visits", visits, "checkpoint", name, "took", time.Since(began).Round(time.Millisecond))
+		f.met.HandedOver.Inc()
+		s.ledger.Log.Info("shard handed over", "visits", visits, "checkpoint", name, "took", time.Since(began).Round(time.Millisecond))
 	}
 	return s.close(false)
 }
 
 // farewell commits the shard with its outstanding visits. The caller holds mu.
 func (s *shard) farewell() (image, error) {
-	if s.broken != nil {
-		return image{}, s.broken
+	if err := s.ledger.Phase.MayWrite(); err != nil {
+		return image{}, err
 	}
-	if s.tx == nil {
-		return image{}, errClosed
-	}
-	if s.inOrder(time.Now()) {
-		if err := s.saveVisits(); err != nil {
-			return image{}, s.fail(fmt.Errorf("save the visits: %w", err))
+	if s.ledger.Phase.InOrder(time.Now()) {
+		if err := s.visits.Save(); err != nil {
+			return image{}, s.ledger.Fail(fmt.Errorf("save the visits: %w", err))
 		}
-		s.m.Clean = true
+		s.ledger.Meta.Clean = true
 	}
 	return s.image()
 }

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nats-io/nats.go"
+	nats "github.com/nats-io/nats.go"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/visits"
 )
 
 // takeRequest is one fetcher's wish for visits, parked until there are some or its time is up.
@@ -19,7 +20,8 @@ type takeRequest struct {
 	msg   *nats.Msg
 }
 
-// park is how long a take waits for something to fall due. The lease of what it gets runs from when it was sent.
+// park is how long a take waits for something to fall due. The lease of what it gets runs from when
+// it was sent.
 const park = 500 * time.Millisecond
 
 // match brings takes and due hosts together, one goroutine for all shards.
@@ -106,41 +108,47 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// open returns the shards held, in no order. One whose ownership has run out is another's, most likely, who answers for it.
+// open returns the shards held, in no order. A shard whose ownership has run out is left out: most
+// likely another frontier owns it, and answers for it.
 func (f *Frontier) open() (held []*shard) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.shards {
-		if s.valid() {
+		if s.ledger.Valid() {
 			held = append(held, s)
 		}
 	}
 	return held
 }
 
-// grant collects up to n visits from the shards, beginning with another one each time. A shard that is busy, waiting for
-// its disk most likely, is passed over: others need not wait for that.
+// grant collects up to n visits from the shards, beginning with another one each time. A shard that
+// is busy, most likely with its disk, is passed over, so that the others need not wait.
 func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
-	f.met.takes.Inc()
+	f.met.Takes.Inc()
 	if f.full() != nil {
 		return nil, false
 	}
-	room := maxGrantBytes
+	room := visits.MaxGrantBytes
 	held := f.open()
-	slices.SortFunc(held, func(a, b *shard) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(held, func(a, b *shard) int { return cmp.Compare(a.ledger.ID, b.ledger.ID) })
 	f.turn++ // a map's own order would favour some of few shards
 	for i := range held {
 		s := held[(i+f.turn)%len(held)]
 		if len(out) >= n || room <= 0 {
 			break
 		}
-		if !s.mu.TryLock() {
+		if !s.ledger.Mu.TryLock() {
 			busy = true
 			continue
 		}
-		visits, size, err := s.grant(n-len(out), room, now)
+		var visits []crawl.Visit
+		var size int
+		err := s.ledger.Guarded(func() (err error) {
+			visits, size, err = s.visits.Grant(n-len(out), room, now)
+			return err
+		})
 		room -= size
-		s.mu.Unlock()
+		s.ledger.Mu.Unlock()
 		if err != nil {
 			continue // keepCommitted ends the shard with the same error
 		}
@@ -154,16 +162,17 @@ func (f *Frontier) nextDue() (t time.Time, busy bool) {
 		return t, false
 	}
 	for _, s := range f.open() {
-		if !s.mu.TryLock() {
+		if !s.ledger.Mu.TryLock() {
 			busy = true
 			continue
 		}
-		if s.caughtUp {
-			if d := s.nextDue(); !d.IsZero() && (t.IsZero() || d.Before(t)) {
+		_ = s.ledger.Guarded(func() error {
+			if d := s.visits.NextDue(time.Now()); !d.IsZero() && (t.IsZero() || d.Before(t)) {
 				t = d
 			}
-		}
-		s.mu.Unlock()
+			return nil
+		})
+		s.ledger.Mu.Unlock()
 	}
 	return t, busy
 }

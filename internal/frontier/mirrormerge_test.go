@@ -3,7 +3,7 @@ package frontier
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/mirrors"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -65,7 +68,8 @@ func mirrorWeb(shards int) (web map[string]*site, mirrors map[string]string, sto
 		"away.example": {robots: "-> http://file.example/a.txt", pages: pages},
 		"file.example": {robots: "404"},
 	}
-	web["http://file.example"] = &site{robots: hostLine(main)} // what away's robots.txt redirects to
+	// What away's robots.txt redirects to.
+	web["http://file.example"] = &site{robots: hostLine(main)}
 	delete(web, "file.example")
 	var hosts []string
 	for name := range web {
@@ -89,6 +93,8 @@ func mirrorWeb(shards int) (web map[string]*site, mirrors map[string]string, sto
 		"http://thief.example": "unconfirmed: content-differs",
 		"http://tls.example":   "mirror of https://tls.example ",
 		"http://away.example":  "mirror of http://" + main + " ",
+		// Whose robots.txt is read before the file that it lends.
+		"http://file.example": "mirror of http://" + main + " ",
 	}
 	stored = []string{"http://seed.example/", "http://seed.example/more", "http://thief.example/1"}
 	for _, o := range []string{"http://" + main, "http://" + c3, "https://tls.example"} {
@@ -100,7 +106,8 @@ func mirrorWeb(shards int) (web map[string]*site, mirrors map[string]string, sto
 	return web, mirrors, stored
 }
 
-// Each page is stored once, under the host its owner chose; killing shards in the middle of it changes nothing.
+// Each page is stored once, under the host its owner chose; killing shards in the middle of
+// it changes nothing.
 func TestMirrorsAreCollapsed(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
@@ -150,11 +157,11 @@ func lateWeb(shards int) (web map[string]*site, main, mirror string) {
 	return web, main, mirror
 }
 
-// A mirror learned late: pages stored before are glued, and all is as it was when the Host line goes again. Killed in every
-// stretch of both.
+// A mirror learned late: pages stored before are glued, and all is as it was when the Host line
+// goes again. Killed in every stretch of both.
 func TestAMergeAndItsEnd(t *testing.T) {
-	defer func(n int) { mirrorStretch = n }(mirrorStretch)
-	mirrorStretch = 2
+	defer func(n int) { mirrors.MirrorStretch = n }(mirrors.MirrorStretch)
+	mirrors.MirrorStretch = 2
 	for _, shards := range []int{1, 3} {
 		for seed := range uint64(10) {
 			t.Run(fmt.Sprintf("%d shards/%d", shards, seed), func(t *testing.T) {
@@ -233,11 +240,11 @@ func TestAMergeAndItsEnd(t *testing.T) {
 	}
 }
 
-// A merge, and its end, killed at every step there is, one after the other: mirror database, records, accounting and what the indexer
-// was told come out the same.
+// A merge, and its end, killed at every step there is, one after the other: mirror database,
+// records, accounting and what the indexer was told come out the same.
 func TestAMergeKilledAtEveryStep(t *testing.T) {
-	defer func(n int) { mirrorStretch = n }(mirrorStretch)
-	mirrorStretch = 2
+	defer func(n int) { mirrors.MirrorStretch = n }(mirrors.MirrorStretch)
+	mirrors.MirrorStretch = 2
 	for _, shards := range []int{1, 3} {
 		// play merges and dissolves, and returns what there was after each, and the points passed.
 		play := func(killAt int, saved bool) (results []string, points int) {
@@ -291,7 +298,8 @@ func TestAMergeKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// A visit that is under way when its origin turns out to be a mirror is not prolonged: what is left of it is the main host's.
+// A visit that is under way when its origin turns out to be a mirror is not prolonged: what is left
+// of it is the main host's.
 func TestAMergeEndsTheVisitUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := copyPages(9)
@@ -306,20 +314,20 @@ func TestAMergeEndsTheVisitUnderWay(t *testing.T) {
 		}
 		id := visits[0].ID
 		lost := func() []crawl.VisitID {
-			b.s.mu.Lock()
-			defer b.s.mu.Unlock()
-			return b.s.renew([]crawl.VisitID{id}, time.Now()).Lost
+			b.s.ledger.Mu.Lock()
+			defer b.s.ledger.Mu.Unlock()
+			return b.s.visits.Renew([]crawl.VisitID{id}, time.Now()).Lost
 		}
 		if got := lost(); len(got) > 0 {
 			t.Errorf("lost at once: %v", got)
 		}
 		a := testOriginOf("a.example")
-		b.s.mu.Lock()
-		err := b.s.mirrorStep(b.s.hosts[a.Host], 0, time.Now(), func(m *mirror, e *mirrorEnv) { m.confirm(e, testOriginOf("b.example"), byTwin, "") })
+		b.s.ledger.Mu.Lock()
+		err := b.s.mirrors.Step(b.s.ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
 		for more := true; more && err == nil; {
-			more, err = b.s.settleSome(time.Now())
+			more, err = b.s.mirrors.SettleSome(time.Now())
 		}
-		b.s.mu.Unlock()
+		b.s.ledger.Mu.Unlock()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,8 +345,9 @@ func TestAMergeEndsTheVisitUnderWay(t *testing.T) {
 	})
 }
 
-// A fetcher that died had handed pages over whose outcome nobody tells. Their URLs are never asked for again when their origin turns
-// out to be a mirror before that: the pages must not stay under its name.
+// A fetcher that died had handed pages over whose outcome nobody tells. Their URLs are never
+// asked for again when their origin turns out to be a mirror before that: the pages must not
+// stay under its name.
 func TestAMergeAfterALostOutcome(t *testing.T) {
 	for _, expired := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -355,20 +364,21 @@ func TestAMergeAfterALostOutcome(t *testing.T) {
 			}
 			if expired {
 				time.Sleep(time.Minute)
-				b.s.mu.Lock()
-				b.s.expire(time.Now())
-				b.s.mu.Unlock()
+				b.s.ledger.Mu.Lock()
+				b.s.visits.Expire(time.Now())
+				b.s.ledger.Mu.Unlock()
 			} else {
 				b.crash()
 				b.open()
 			}
 			for i := range 5 {
-				b.links(0, "", fmt.Sprintf("http://a.example/later/%d", i)) // nearer than what was granted
+				// Nearer than what was granted.
+				b.links(0, "", fmt.Sprintf("http://a.example/later/%d", i))
 			}
 			a := testOriginOf("a.example")
-			b.s.mu.Lock()
-			err := b.s.mirrorStep(b.s.hosts[a.Host], 0, time.Now(), func(m *mirror, e *mirrorEnv) { m.confirm(e, testOriginOf("b.example"), byTwin, "") })
-			b.s.mu.Unlock()
+			b.s.ledger.Mu.Lock()
+			err := b.s.mirrors.Step(b.s.ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
+			b.s.ledger.Mu.Unlock()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -419,7 +429,7 @@ func TestLaterLinksAreHandedOn(t *testing.T) {
 		if n := g.asked("main.example"); n != 4+1+6 {
 			t.Errorf("%d pages asked of the main host, want its 4, the deep one and what is left of the mirror's 8", n)
 		}
-		x, err := home.s.explain("", mustParse(t, "http://"+mirror+"/invented/19"), time.Now())
+		x, err := home.s.account.Explain("", mustParse(t, "http://"+mirror+"/invented/19"), time.Now())
 		if err != nil || x.State != "refused" || x.Reason != "mirror" || !strings.Contains(x.Detail, "may hand on 8") {
 			t.Errorf("%+v, %v: want to be told that the mirror has handed on all it may", x, err)
 		}
@@ -491,7 +501,7 @@ func TestTwinsAreGlued(t *testing.T) {
 				if seed%2 == 0 {
 					g.run(time.Hour) // the other becomes known much later
 				}
-				twin, _ := twinOf(testOriginOf(larger))
+				twin, _ := mirror.TwinOf(testOriginOf(larger))
 				g.seed(twin.String() + "/")
 				g.run(time.Hour)
 				got := g.mirrors()
@@ -516,7 +526,8 @@ func TestTwinsAreGlued(t *testing.T) {
 	}
 }
 
-// A mirror's data.txt is not used, and its own pages come back if the scope of the crawl changes what it may be.
+// A mirror's data.txt is not used, and its own pages come back if the scope of the crawl
+// changes what it may be.
 func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, main, mirror := lateWeb(1)
@@ -540,8 +551,8 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 		if g.data[o.String()] {
 			t.Error("the data.txt of a mirror is used when news of it come late")
 		}
-		h := b.s.hosts[canon.Host(mirror)]
-		if info := b.s.hostInfo(h, time.Now()); info.MirrorOf == nil || *info.MirrorOf != "http://"+main {
+		h := b.s.ledger.Hosts[canon.Host(mirror)]
+		if info := b.s.account.HostInfo(h, time.Now()); info.MirrorOf == nil || *info.MirrorOf != "http://"+main {
 			t.Errorf("hosts say it is a mirror of %v", info.MirrorOf)
 		}
 
@@ -550,9 +561,9 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 		b.event(crawl.Event{StoreLost: "another"})
 		g.pages = map[canon.URL]*rigPage{}
 		for range 20 {
-			b.s.mu.Lock()
-			_, err := b.s.refillSome(time.Now())
-			b.s.mu.Unlock()
+			b.s.ledger.Mu.Lock()
+			_, err := b.s.passes.RefillSome(time.Now())
+			b.s.ledger.Mu.Unlock()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -569,21 +580,22 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 		// The crawl is narrowed to the mirror: there is no main host any more.
 		spec := b.spec
 		spec.Scope, spec.Seeds = "host", []string{"http://" + mirror + "/"}
-		j, err := newJudge(spec)
+		j, err := judge.New(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.spec = spec
-		b.s.mu.Lock()
+		b.s.ledger.Mu.Lock()
 		b.s.judgeBy(j)
-		b.s.mu.Unlock()
+		b.s.ledger.Mu.Unlock()
 		g.run(26 * time.Hour)
 		g.check("mirrors", g.mirrors(), map[string]string{o.String(): "unconfirmed: out-of-scope"})
 		g.verify()
 	})
 }
 
-// After a checkpoint is restored elsewhere, by a machine with another clock, the database is what it was.
+// After a checkpoint is restored elsewhere, by a machine with another clock, the
+// database is what it was.
 func TestMirrorsMoveWithTheirShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, mirrors, _ := mirrorWeb(1)
@@ -608,5 +620,41 @@ func TestMirrorsMoveWithTheirShard(t *testing.T) {
 		was := maps.Clone(g.mirrors())
 		b.lose()
 		g.check("mirrors", g.mirrors(), was)
+	})
+}
+
+type mirrorRecord = mirror.Record // its name is a variable's below
+
+// Paths that nothing but links to a mirror names are handed on by the thousand, and by ten more for
+// each page the mirror had: it costs nothing to invent them.
+func TestAMirrorsBudgetFollowsItsPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		other := apart(2, "m", "main.example")
+		web := map[string]*site{
+			"main.example": {robots: hostLine("main.example"), pages: copyPages(3)},
+			other:          {robots: hostLine("main.example")},
+		}
+		spec := testSpec("http://" + other + "/")
+		spec.Shards = 2
+		g := newRigWith(t, spec, web)
+		g.seed("http://" + other + "/")
+		g.run(time.Hour)
+		home := g.shardOf(mustParse(t, "http://"+other+"/"))
+		m := home.s.ledger.Hosts[canon.Host(other)].Origins[0].Mirror
+		var urls []string
+		for i := range mirrors.MirrorLeast + 20 {
+			urls = append(urls, fmt.Sprintf("http://%s/invented/%d", other, i))
+		}
+		home.links(1, "", urls...)
+		if m.Sent != mirrors.MirrorLeast {
+			t.Errorf("%d URLs handed on by a mirror of which no page was stored", m.Sent)
+		}
+		if home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{Held: 2, Sent: mirrors.MirrorLeast + 2*mirrors.MirrorPerPage - 1}}) ||
+			!home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{Held: 2, Sent: mirrors.MirrorLeast + 2*mirrors.MirrorPerPage}}) {
+			t.Error("a mirror of two pages may hand on as many again as are given for two")
+		}
+		if !home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{Held: 1e9, Sent: mirrors.MirrorBudget}}) {
+			t.Error("a mirror of many pages has no limit")
+		}
 	})
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// handOverPages hands pages to a shard's indexer and returns when they are stored. It waits while there is no room.
+// handOverPages hands pages to a shard's indexer and returns when they are stored. It waits
+// while there is no room.
 func (f *Frontier) handOverPages(ctx context.Context, shard int, data []byte) error {
 	w, err := f.handOff(ctx)
 	if err != nil {
@@ -24,14 +25,7 @@ func (f *Frontier) handOff(ctx context.Context) (*queue.Work, error) {
 	if w != nil {
 		return w, nil
 	}
-	st, err := f.q.JS.Stream(ctx, f.names.PagesStream())
-	if err != nil {
-		return nil, fmt.Errorf("pages hand-off: %w", err)
-	}
-	c := st.CachedInfo().Config
-	w, err = f.q.OpenWork(ctx, queue.WorkConfig{
-		Stream: c.Name, Subjects: c.Subjects, MaxBytes: c.MaxBytes, Replicas: c.Replicas, MaxMsgsPerSubject: max(c.MaxMsgsPerSubject, 0),
-	})
+	w, err := f.q.JoinWork(ctx, f.names.PagesStream(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("pages hand-off: %w", err)
 	}

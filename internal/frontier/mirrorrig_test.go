@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,13 +12,18 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/mirrors"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/likeness"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// rig is a crawl in simulated time: shards as they are, their logs, one fetcher that is never wrong, an indexer that keeps
-// the newest word, and a small web. Shards may be killed between any two steps.
+// rig is a crawl in simulated time: shards as they are, their logs, one fetcher that is
+// never wrong, an indexer that keeps the newest word, and a small web. Shards may be killed
+// between any two steps.
 type rig struct {
 	t      *testing.T
 	web    map[string]*site // by origin
@@ -55,7 +60,7 @@ func newRigWith(t *testing.T, spec crawl.Spec, web map[string]*site) *rig {
 	for id := range spec.Shards {
 		b := &bench{t: t, dir: t.TempDir(), id: id, spec: spec}
 		b.open()
-		b.start = startDelay
+		b.start = ledger.StartDelay
 		t.Cleanup(func() { b.crash() })
 		g.shards = append(g.shards, b)
 	}
@@ -71,9 +76,10 @@ func (g *rig) seed(urls ...string) {
 	}
 }
 
-// maybeKill kills a shard now and then: what it had not committed is gone, what it had sent may be sent again.
+// maybeKill kills a shard now and then: what it had not committed is gone, what it had
+// sent may be sent again.
 func (g *rig) maybeKill(b *bench) {
-	if b.s.changes > 0 && g.point(b) {
+	if b.s.ledger.Unsaved() && g.point(b) {
 		return
 	}
 	if g.kill != nil && g.kill.IntN(25) == 0 {
@@ -81,8 +87,8 @@ func (g *rig) maybeKill(b *bench) {
 	}
 }
 
-// point is a moment at which a crash has consequences of its own: something has changed and is not committed, or was sent, and that is
-// not noted. It reports whether the shard was killed there.
+// point is a moment at which a crash has consequences of its own: something has changed and is not
+// committed, or was sent, and that is not noted. It reports whether the shard was killed there.
 func (g *rig) point(b *bench) bool {
 	if g.points++; g.points != g.killAt {
 		return false
@@ -100,8 +106,8 @@ func (g *rig) killed(b *bench) {
 	b.open()
 }
 
-// run lets the crawl go on until there is nothing more to do, or d has passed. What is upkeep only is done when its time
-// comes within d.
+// run lets the crawl go on until there is nothing more to do, or d has passed. What is upkeep only
+// is done when its time comes within d.
 func (g *rig) run(d time.Duration) {
 	g.t.Helper()
 	end := time.Now().Add(d)
@@ -115,7 +121,7 @@ func (g *rig) run(d time.Duration) {
 		}
 		next := end
 		for _, b := range g.shards {
-			for _, t := range []time.Time{b.s.nextDue(), b.s.mirrorsDue} {
+			for _, t := range []time.Time{b.s.visits.NextDue(time.Now()), b.s.mirrors.MirrorsDue} {
 				if !t.IsZero() && t.Before(next) {
 					next = t
 				}
@@ -128,14 +134,14 @@ func (g *rig) run(d time.Duration) {
 // step does one round of everything and reports whether anything was done.
 func (g *rig) step() (busy bool) {
 	for _, b := range g.shards {
-		b.s.mu.Lock()
-		b.s.expire(time.Now())
-		err := b.s.mirrorUpkeep(time.Now())
-		b.s.mu.Unlock()
+		b.s.ledger.Mu.Lock()
+		b.s.visits.Expire(time.Now())
+		err := b.s.mirrors.Upkeep(time.Now())
+		b.s.ledger.Mu.Unlock()
 		for more := true; more && err == nil; {
-			b.s.mu.Lock()
-			more, err = b.s.settleSome(time.Now())
-			b.s.mu.Unlock()
+			b.s.ledger.Mu.Lock()
+			more, err = b.s.mirrors.SettleSome(time.Now())
+			b.s.ledger.Mu.Unlock()
 			busy = busy || more
 			if g.kill != nil && g.kill.IntN(2) == 0 {
 				b.commit()
@@ -147,13 +153,13 @@ func (g *rig) step() (busy bool) {
 		}
 		b.commit()
 		g.maybeKill(b)
-		for _, m := range b.s.committedOutbox() {
+		for _, m := range b.s.ledger.CommittedOutbox() {
 			busy = true
-			if m.pages {
-				g.index(m.data)
+			if m.Pages {
+				g.index(m.Data)
 			} else {
-				g.shards[m.shard].eventData(m.data)
-				g.maybeKill(g.shards[m.shard])
+				g.shards[m.Shard].eventData(m.Data)
+				g.maybeKill(g.shards[m.Shard])
 			}
 			if g.kill != nil && g.kill.IntN(5) == 0 {
 				b.commit()
@@ -165,9 +171,9 @@ func (g *rig) step() (busy bool) {
 				g.killed(b)
 				break
 			}
-			b.s.markSent(m.n)
+			b.s.ledger.MarkSent(m.N)
 		}
-		if len(b.s.outbox) > 10_000 {
+		if len(b.s.ledger.Outbox) > 10_000 {
 			g.t.Fatal("messages breed")
 		}
 		g.maybeKill(b)
@@ -231,11 +237,11 @@ func (g *rig) robots(o canon.Origin) crawl.Robots {
 	case s == nil || s.robots == "down":
 		f.State, f.Reason = crawl.RobotsUnreachable, "dns: no such host"
 	case s.robots == "404":
-		f.State, f.Status, f.Answered = crawl.RobotsUnavailable, 404, true
+		f.State, f.Status = crawl.RobotsUnavailable, 404
 	case strings.HasPrefix(s.robots, "-> "):
 		f.State, f.Status, f.Location, f.Hops = crawl.RobotsPending, 301, s.robots[3:], 1
 	default:
-		f.State, f.Status, f.Answered, f.Body = crawl.RobotsParsed, 200, true, []byte(s.robots)
+		f.State, f.Status, f.Body = crawl.RobotsParsed, 200, []byte(s.robots)
 		sum := robots.Digest(f.Body)
 		f.Digest = sum[:]
 	}
@@ -277,7 +283,7 @@ func (g *rig) visit(b *bench, v crawl.Visit) {
 
 func allowed(f *crawl.Robots, u canon.URL) bool {
 	return f != nil && (f.State == crawl.RobotsUnavailable || f.State == crawl.RobotsParsed &&
-		robots.Parse(f.Body).Rules("curtsy", robotsOrigin(u.Origin())).Match(u.PathQuery()).Allowed)
+		robots.Parse(f.Body).Rules("curtsy", ledger.RobotsOrigin(u.Origin())).Match(u.PathQuery()).Allowed)
 }
 
 func (g *rig) errand(e crawl.Errand, facts map[canon.Origin]*crawl.Robots) (a crawl.Answer, ok bool) {
@@ -300,7 +306,7 @@ func (g *rig) errand(e crawl.Errand, facts map[canon.Origin]*crawl.Robots) (a cr
 		case crawl.RobotsUnavailable:
 			a.Claim.Kind = crawl.ClaimNone
 		default:
-			a.Claim = claimOf(f.Body, o)
+			a.Claim = mirrors.ClaimOf(f.Body, o)
 		}
 	case crawl.ErrandSample:
 		if !allowed(f, e.URL) {
@@ -369,17 +375,17 @@ func (g *rig) fetch(v crawl.Visit, u crawl.VisitURL, f *crawl.Robots) crawl.Resu
 func (g *rig) mirrors() map[string]string {
 	all := map[string]string{}
 	for _, b := range g.shards {
-		for _, h := range b.s.hosts {
+		for _, h := range b.s.ledger.Hosts {
 			for i := range h.Origins {
 				m := h.Origins[i].Mirror
-				if m == nil || m.State == "" || m.State == mirrorMain {
+				if m == nil || m.State == "" || m.State == mirror.Main {
 					continue
 				}
 				text := "unconfirmed: " + m.Reason
-				if m.mirrored() {
+				if m.Mirrored() {
 					text = "mirror of " + m.Main.String() + " " + m.By
 				}
-				if m.pending() {
+				if m.Trial != "" || m.Soon {
 					text += " (pending)"
 				}
 				all[h.Origins[i].Origin.String()] = text
@@ -393,7 +399,7 @@ func (g *rig) mirrors() map[string]string {
 func (g *rig) urls(hosts ...string) map[string]string {
 	all := map[string]string{}
 	for _, b := range g.shards {
-		err := b.s.eachRecord(func(h *host, _ []byte, r *record) (bool, error) {
+		err := b.s.urls.EachRecord(func(h *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
 			if len(hosts) == 0 || slices.Contains(hosts, string(h.Name)) {
 				all[string(r.URL)] = strings.TrimSpace(fmt.Sprint(r.Class, " ", r.Reason))
 			}
@@ -426,8 +432,8 @@ func (g *rig) verify() {
 	for _, b := range g.shards {
 		b.verify()
 		st := b.status()
-		if e := st.Shards[0].Errands; e != 0 || len(b.s.settling) != 0 || len(b.s.outbox) != 0 {
-			g.t.Errorf("shard %d is not done: %d errands, %d origins to go through, %d messages", b.id, e, len(b.s.settling), len(b.s.outbox))
+		if e := st.Shards[0].Errands; e != 0 || len(b.s.mirrors.Settling) != 0 || len(b.s.ledger.Outbox) != 0 {
+			g.t.Errorf("shard %d is not done: %d errands, %d origins to go through, %d messages", b.id, e, len(b.s.mirrors.Settling), len(b.s.ledger.Outbox))
 		}
 	}
 }

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/mirrors"
+	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/likeness"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
@@ -30,14 +34,14 @@ type mirrorWorld struct {
 	t     *testing.T
 	now   time.Time
 	sites map[string]*site
-	db    map[canon.Origin]*mirror
+	db    map[canon.Origin]*mirror.Record
 	asks  []crawl.Errand
 	// requests counts page requests that had to be sent.
 	requests map[string]int
 }
 
 func newMirrorWorld(t *testing.T, sites map[string]*site) *mirrorWorld {
-	return &mirrorWorld{t: t, now: time.Unix(1_700_000_000, 0), sites: sites, db: map[canon.Origin]*mirror{}, requests: map[string]int{}}
+	return &mirrorWorld{t: t, now: time.Unix(1_700_000_000, 0), sites: sites, db: map[canon.Origin]*mirror.Record{}, requests: map[string]int{}}
 }
 
 func testOriginOf(name string) canon.Origin {
@@ -63,12 +67,12 @@ func (w *mirrorWorld) claim(o canon.Origin) crawl.Claim {
 	case s.robots == "404":
 		return crawl.Claim{Kind: crawl.ClaimNone}
 	}
-	return claimOf([]byte(s.robots), o)
+	return mirrors.ClaimOf([]byte(s.robots), o)
 }
 
 func (w *mirrorWorld) open(o canon.Origin, path string) bool {
 	s := w.site(o)
-	return s.robots == "404" || robots.Parse([]byte(s.robots)).Rules("curtsy", robotsOrigin(o)).Match(path).Allowed
+	return s.robots == "404" || robots.Parse([]byte(s.robots)).Rules("curtsy", ledger.RobotsOrigin(o)).Match(path).Allowed
 }
 
 func digestOf(text string) uint64 {
@@ -77,11 +81,11 @@ func digestOf(text string) uint64 {
 	return max(h.Sum64(), 1)
 }
 
-func (w *mirrorWorld) env(x canon.Origin) *mirrorEnv {
-	return &mirrorEnv{
-		x: x, now: w.now, refresh: w.now.Add(24 * time.Hour),
-		inScope: func(o canon.Origin) bool { s := w.site(o); return s == nil || !s.outside },
-		pages: func(n int, skip []string) (list []mirrorSample) {
+func (w *mirrorWorld) env(x canon.Origin) *mirror.Env {
+	return &mirror.Env{
+		X: x, Now: w.now, Refresh: w.now.Add(24 * time.Hour),
+		InScope: func(o canon.Origin) bool { s := w.site(o); return s == nil || !s.outside },
+		Pages: func(n int, skip []string) (list []mirror.Sample) {
 			s := w.site(x)
 			paths := map[string]bool{}
 			for p := range s.pages {
@@ -96,9 +100,9 @@ func (w *mirrorWorld) env(x canon.Origin) *mirrorEnv {
 			}
 			slices.Sort(all)
 			for _, p := range all {
-				m := mirrorSample{Path: p, Open: w.open(x, p)}
+				m := mirror.Sample{Path: p, Open: w.open(x, p)}
 				if text, ok := s.stored[p]; ok {
-					m.Ours = mirrorPage{Known: true, Status: 200, Digest: digestOf(text)}
+					m.Ours = mirror.Page{Known: true, Status: 200, Digest: digestOf(text)}
 				}
 				if (m.Open || m.Ours.Known) && len(list) < n && !slices.Contains(skip, p) {
 					list = append(list, m)
@@ -106,27 +110,27 @@ func (w *mirrorWorld) env(x canon.Origin) *mirrorEnv {
 			}
 			return list
 		},
-		moved: func() []string { return []string{"/", "/1", "/2", "/3"} },
-		size: func() crawl.Claim {
+		Moved: func() []string { return []string{"/", "/1", "/2", "/3"} },
+		Size: func() crawl.Claim {
 			s := w.site(x)
 			return crawl.Claim{URLs: len(s.stored), Led: s.led}
 		},
 	}
 }
 
-func (w *mirrorWorld) mirror(name string) *mirror {
+func (w *mirrorWorld) mirror(name string) *mirror.Record {
 	x := testOriginOf(name)
 	if w.db[x] == nil {
-		w.db[x] = new(mirror)
+		w.db[x] = new(mirror.Record)
 	}
 	return w.db[x]
 }
 
 // step lets one thing happen to an origin and sends what it asks for.
-func (w *mirrorWorld) step(x canon.Origin, do func(m *mirror, e *mirrorEnv)) {
+func (w *mirrorWorld) step(x canon.Origin, do func(m *mirror.Record, e *mirror.Env)) {
 	e := w.env(x)
 	do(w.mirror(x.String()), e)
-	w.asks = append(w.asks, e.asks...)
+	w.asks = append(w.asks, e.Asks...)
 }
 
 // read lets every origin's robots.txt be read.
@@ -134,7 +138,7 @@ func (w *mirrorWorld) read(names ...string) {
 	for _, name := range names {
 		x := testOriginOf(name)
 		if c := w.claim(x); c.Kind == crawl.ClaimSelf || c.Kind == crawl.ClaimTarget || c.Kind == crawl.ClaimNone && w.db[x] != nil {
-			w.step(x, func(m *mirror, e *mirrorEnv) { m.read(e, c) })
+			w.step(x, func(m *mirror.Record, e *mirror.Env) { m.Read(e, c) })
 		}
 	}
 }
@@ -156,16 +160,17 @@ func (w *mirrorWorld) run() {
 			if s != nil && s.slowDown {
 				continue
 			}
-			if m := w.db[to]; m.mirrored() {
+			if m := w.db[to]; m.Mirrored() {
 				c.Main = m.Main
 			}
-			if to == ask.Origin && c.Kind != crawl.ClaimUnknown { // its robots.txt is read on the way
+			// Its robots.txt is read on the way.
+			if to == ask.Origin && c.Kind != crawl.ClaimUnknown {
 				w.read(to.String())
 			}
-			w.step(ask.Origin, func(m *mirror, e *mirrorEnv) { m.claimed(e, to, c) })
+			w.step(ask.Origin, func(m *mirror.Record, e *mirror.Env) { m.Claimed(e, to, c) })
 		case crawl.ErrandSample:
 			got := w.fetch(to, ask)
-			w.step(ask.Origin, func(m *mirror, e *mirrorEnv) { m.sampled(e, ask.URL, ask.Hop, got) })
+			w.step(ask.Origin, func(m *mirror.Record, e *mirror.Env) { m.Sampled(e, ask.URL, ask.Hop, got) })
 		case crawl.ErrandTwin:
 			switch {
 			case ask.Hop == crawl.TwinAsk:
@@ -173,15 +178,15 @@ func (w *mirrorWorld) run() {
 				if s != nil && len(s.stored) > 0 {
 					c = w.claim(to)
 					c.URLs, c.Led = len(s.stored), s.led
-					if m := w.db[to]; m.mirrored() {
+					if m := w.db[to]; m.Mirrored() {
 						c.Main = m.Main
 					}
 				}
-				w.step(ask.Origin, func(m *mirror, e *mirrorEnv) { m.claimed(e, to, c) })
+				w.step(ask.Origin, func(m *mirror.Record, e *mirror.Env) { m.Claimed(e, to, c) })
 			case ask.Hop == crawl.TwinYield:
-				w.step(to, func(m *mirror, e *mirrorEnv) { m.yield(e, ask.Origin) })
+				w.step(to, func(m *mirror.Record, e *mirror.Env) { m.Yield(e, ask.Origin) })
 			case ask.Hop == crawl.TwinYields:
-				w.step(to, func(m *mirror, e *mirrorEnv) { m.yields(e, ask.Origin) })
+				w.step(to, func(m *mirror.Record, e *mirror.Env) { m.Yields(e, ask.Origin) })
 			}
 		}
 	}
@@ -222,24 +227,25 @@ func (w *mirrorWorld) later(d time.Duration) {
 			}
 		}
 		if x == (canon.Origin{}) {
-			w.now = latest(w.now, end)
+			w.now = mirror.Latest(w.now, end)
 			return
 		}
-		w.now = latest(w.now, due)
-		w.step(x, func(m *mirror, e *mirrorEnv) { m.tick(e) })
+		w.now = mirror.Latest(w.now, due)
+		w.step(x, func(m *mirror.Record, e *mirror.Env) { m.Tick(e) })
 		w.run()
 	}
 }
 
-// want checks the state of an origin: "main", "mirror of URL by EVIDENCE", or "unconfirmed: REASON".
+// want checks the state of an origin: "main", "mirror of URL by EVIDENCE", or
+// "unconfirmed: REASON".
 func (w *mirrorWorld) want(name, want string) {
 	w.t.Helper()
 	m := w.mirror(name)
 	got := m.State
 	switch m.State {
-	case mirrorOfMain:
+	case mirror.OfMain:
 		got = fmt.Sprintf("mirror of %s by %s", m.Main.Host, m.Evidence)
-	case mirrorUnconfirmed:
+	case mirror.Unconfirmed:
 		got = "unconfirmed: " + m.Reason
 	case "":
 		got = "main"
@@ -384,7 +390,7 @@ func TestMirrorSituations(t *testing.T) {
 				w.want(name, want)
 			}
 			for _, name := range names { // §2.5: nobody is anything but by its own word
-				if m := w.db[testOriginOf(name)]; m.mirrored() && m.Claim != crawl.ClaimTarget {
+				if m := w.db[testOriginOf(name)]; m.Mirrored() && m.Claim != crawl.ClaimTarget {
 					t.Errorf("%s is a mirror and never said so", name)
 				}
 			}
@@ -435,8 +441,8 @@ func TestMirrorsInTime(t *testing.T) {
 		w.sites["c.example"] = &site{robots: "404", pages: page}
 		w.sites["a.example"].robots = hostLine("c.example")
 		x := testOriginOf("a.example")
-		w.step(x, func(m *mirror, e *mirrorEnv) { m.read(e, w.claim(x)) })
-		if m := w.mirror("a.example"); m.mirrored() || m.Reason != whyPending {
+		w.step(x, func(m *mirror.Record, e *mirror.Env) { m.Read(e, w.claim(x)) })
+		if m := w.mirror("a.example"); m.Mirrored() || m.Reason != mirror.WhyPending {
 			t.Errorf("%+v before there is evidence for the new main host", m)
 		}
 		w.run()
@@ -536,8 +542,8 @@ func TestMirrorsInTime(t *testing.T) {
 		w.run()
 		w.want("a.example", "unconfirmed: no-evidence")
 		w.sites["a.example"].stored = map[string]string{"/1": "one"}
-		w.step(testOriginOf("a.example"), func(m *mirror, e *mirrorEnv) { m.stored(e) })
-		if !w.mirror("a.example").pending() {
+		w.step(testOriginOf("a.example"), func(m *mirror.Record, e *mirror.Env) { m.Stored(e) })
+		if m := w.mirror("a.example"); m.Trial == "" && !m.Soon {
 			t.Error("the crawl would end before the page is compared")
 		}
 		w.later(10 * time.Second)
@@ -549,7 +555,7 @@ func TestMirrorsInTime(t *testing.T) {
 		})
 		w.read("a.example")
 		w.run()
-		if m := w.mirror("a.example"); m.Trial != trialClaim {
+		if m := w.mirror("a.example"); m.Trial != mirror.TrialClaim {
 			t.Fatalf("%+v, want an answer awaited", m)
 		}
 		w.later(2 * time.Hour)
@@ -560,8 +566,8 @@ func TestMirrorsInTime(t *testing.T) {
 	})
 }
 
-// A shard that moves to a machine with another clock, or after a while: what is waited for is waited for, and what is known gets no
-// younger.
+// A shard that moves to a machine with another clock, or after a while: what is waited for is
+// waited for, and what is known gets no younger.
 func TestMirrorTimesShift(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	for _, c := range []struct {
@@ -571,11 +577,11 @@ func TestMirrorTimesShift(t *testing.T) {
 	}{
 		{"", 10 * time.Hour, 0, 10 * time.Hour, 10 * time.Hour, 0},
 		{"", -10 * time.Hour, -10 * time.Hour, -10 * time.Hour, -10 * time.Hour, -10 * time.Hour},
-		{trialClaim, 10 * time.Hour, 0, 10 * time.Hour, 10 * time.Hour, 10 * time.Hour},
+		{mirror.TrialClaim, 10 * time.Hour, 0, 10 * time.Hour, 10 * time.Hour, 10 * time.Hour},
 	} {
-		m := &mirror{Trial: c.trial, Since: at, Proved: at, Compared: at, Gone: at, Asked: at, Due: at}
-		h := &host{Origins: []origin{{Mirror: m}, {Mirror: new(mirror)}}}
-		h.shift(c.d)
+		m := &mirror.Record{Trial: c.trial, Since: at, Proved: at, Compared: at, Gone: at, Asked: at, Due: at}
+		h := &ledger.Host{Origins: []ledger.Origin{{Mirror: m}, {Mirror: new(mirror.Record)}}}
+		h.Times(times.ShiftBy(c.d))
 		for _, x := range []struct {
 			name string
 			got  time.Time
@@ -597,7 +603,7 @@ func TestMirrorTimesShift(t *testing.T) {
 func TestRedirectAliases(t *testing.T) {
 	page := map[string]string{"/": "root"}
 	moved := func(w *mirrorWorld, from, to string) {
-		w.step(testOriginOf(from), func(m *mirror, e *mirrorEnv) { m.movedAway(e, testOriginOf(to)) })
+		w.step(testOriginOf(from), func(m *mirror.Record, e *mirror.Env) { m.MovedAway(e, testOriginOf(to)) })
 		w.run()
 	}
 	fresh := func(t *testing.T, b *site) *mirrorWorld {
@@ -662,9 +668,9 @@ func TestTwins(t *testing.T) {
 		// Whichever is noticed first, and twice.
 		for range 2 {
 			for _, name := range []string{"a.example", "www.a.example"} {
-				w.step(testOriginOf(name), func(m *mirror, e *mirrorEnv) {
-					m.Claim = w.claim(e.x).Kind
-					m.twin(e)
+				w.step(testOriginOf(name), func(m *mirror.Record, e *mirror.Env) {
+					m.Claim = w.claim(e.X).Kind
+					m.Twin(e)
 				})
 			}
 			w.run()
@@ -704,9 +710,9 @@ func TestTwins(t *testing.T) {
 		w := play(t, pair{&site{robots: "404", pages: more, stored: more}, &site{robots: "404", pages: more, stored: some}})
 		w.want("a.example", "mirror of www.a.example by www 3/3")
 		// The other's owner was restored from an old copy, and decides anew with other figures.
-		w.db[testOriginOf("www.a.example")] = &mirror{Claim: crawl.ClaimNone, State: mirrorOfMain, Main: testOriginOf("a.example"), By: byTwin}
+		w.db[testOriginOf("www.a.example")] = &mirror.Record{Claim: crawl.ClaimNone, State: mirror.OfMain, Main: testOriginOf("a.example"), By: mirror.ByTwin}
 		w.db[testOriginOf("a.example")].State = ""
-		w.step(testOriginOf("a.example"), func(m *mirror, e *mirrorEnv) { m.yield(e, testOriginOf("www.a.example")) })
+		w.step(testOriginOf("a.example"), func(m *mirror.Record, e *mirror.Env) { m.Yield(e, testOriginOf("www.a.example")) })
 		w.run()
 		w.want("www.a.example", "main")
 		w.want("a.example", "mirror of www.a.example by www 3/3")

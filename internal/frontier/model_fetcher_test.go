@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// modelFetcher carries out visits as internal/fetcher does (take.go, lease.go, renew.go, gate.go), which cannot be imported
-// here: services do not know each other.
+// modelFetcher carries out visits as internal/fetcher does (take.go, lease.go, renew.go, gate.go),
+// which cannot be imported here: services do not know each other.
 type modelFetcher struct {
 	node
 	ends   map[int]time.Duration // the gate: when the last request to a host was over, by our clock
@@ -55,7 +56,8 @@ func (f *modelFetcher) excuse() {
 	}
 }
 
-// take asks an owner for work with one free hand; often the one of the record, sometimes one that was it.
+// take asks an owner for work with one free hand; often the one of the record,
+// sometimes one that was it.
 func (f *modelFetcher) take() {
 	m := f.m
 	o := m.owners[m.rng.IntN(len(m.owners))]
@@ -212,7 +214,7 @@ func (v *modelVisit) renew() {
 		switch {
 		case v.told:
 		case !ok:
-			v.f.after(LeaseTime/12, v.renew)
+			v.f.after(times.Lease/12, v.renew)
 		case len(r.Lost) > 0:
 			v.cut()
 		default:

@@ -1,28 +1,33 @@
 package frontier
 
 import (
-	"io"
 	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/budget"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/metrics"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/frontier/visits"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// The ownership term and what follows from it, as pkg/queue has them; its TestTermsOfTheModel holds it to them.
+// The ownership term and what follows from it, as pkg/queue has them; its
+// TestTermsOfTheModel holds it to them.
 const (
 	modelTerm  = 10 * time.Second
 	modelRival = modelTerm * 3 / 2
 )
 
-// modelOwner is a frontier that wants the one shard there is. What it does about ownership is written down here, after
-// pkg/queue; what it grants, renews, expires and applies is the production shard, without its file.
+// modelOwner is a frontier that wants the one shard there is. What it does about ownership is
+// written down here, after pkg/queue; what it grants, renews, expires and applies is the production
+// shard, without its file.
 type modelOwner struct {
 	node
 	name string
@@ -132,43 +137,44 @@ func (o *modelOwner) valid() bool {
 
 // acted notes that the owner has done what only one may do, and checks that it was that one.
 func (o *modelOwner) acted() {
-	if r := o.m.record; r.Clean || r.Owner != o.name || r.Epoch != o.s.epoch {
-		o.m.violation("%s acts in epoch %d, the shard is %s's in epoch %d (let go: %v)", o.name, o.s.epoch, r.Owner, r.Epoch, r.Clean)
+	if r := o.m.record; r.Clean || r.Owner != o.name || r.Epoch != o.s.ledger.Epoch {
+		o.m.violation("%s acts in epoch %d, the shard is %s's in epoch %d (let go: %v)", o.name, o.s.ledger.Epoch, r.Owner, r.Epoch, r.Clean)
 	}
 }
 
-// snapshot is a checkpoint: what it says of the hosts, where in the log, and at hand-over of outstanding visits.
+// snapshot is a checkpoint: what it says of the hosts, where in the log, and at hand-over of
+// outstanding visits.
 type snapshot struct {
 	applied int
 	at      time.Time // by the clock of who made it
-	hosts   []host
-	visits  []visit
+	hosts   []ledger.Host
+	visits  []ledger.Visit
 	visitN  uint64
 }
 
 // modelMetrics serves all shards: counters are not looked at here.
-var modelMetrics = newMetrics(nil, nil)
+var modelMetrics = metrics.New(nil)
 
-// modelShard makes a shard without a file. Each host has one errand, which is asked for at each visit and never done: that
-// is all the work there is, and it needs no store.
+// modelShard makes a shard without a file. Each host has one errand, which is asked for at each
+// visit and never done: that is all the work there is, and it needs no store.
 func (o *modelOwner) modelShard() *shard {
-	s := &shard{
-		log: slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1})), epoch: o.record.Epoch, valid: o.valid,
-		budget: &budget{}, tx: new(bolt.Tx), hosts: map[canon.Host]*host{}, byID: map[hostID]*host{}, visits: map[crawl.VisitID]*visit{},
-		digests: map[string]robotsRef{}, met: modelMetrics, notify: make(chan struct{}, 1), outbnd: make(chan struct{}, 1),
-	}
-	s.j.spec = crawl.Spec{Delay: 200 * time.Millisecond}
+	j := judge.Judge{Spec: crawl.Spec{Delay: 200 * time.Millisecond}}
+	s := newShard(0, "", j, slog.New(slog.DiscardHandler))
+	s.ledger.Epoch, s.ledger.Valid = o.record.Epoch, o.valid
+	s.ledger.Budget, s.ledger.Metrics, s.visits.Notify = &budget.Budget{}, modelMetrics, make(chan struct{}, 1)
 	for i, w := range o.m.hosts {
-		h := &host{ID: hostID(i), Name: canon.Host(w.name), Private: true, at: -1}
-		h.errands = []crawl.Errand{{Kind: crawl.ErrandRobots}}
-		h.Origins = []origin{{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}
-		h.Due = time.Unix(0, int64(i+1)) // no two at the same time: their order would be a map's, and the run not repeatable
-		s.hosts[h.Name], s.byID[h.ID] = h, h
+		h := &ledger.Host{ID: ledger.HostID(i), Name: canon.Host(w.name), Private: true, At: -1}
+		h.Errands = []crawl.Errand{{Kind: crawl.ErrandRobots}}
+		h.Origins = []ledger.Origin{{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}
+		// No two at the same time: their order would be a map's, and the run not repeatable.
+		h.Due = time.Unix(0, int64(i+1))
+		s.ledger.Hosts[h.Name], s.ledger.ByID[h.ID] = h, h
 	}
 	return s
 }
 
-// serve begins with the shard that was just taken from prev: from its checkpoint, if there is one, and the log.
+// serve begins with the shard that was just taken from prev: from its checkpoint, if there
+// is one, and the log.
 func (o *modelOwner) serve(prev queue.Record, was bool) {
 	m := o.m
 	clean := !was || prev.Clean
@@ -186,8 +192,8 @@ func (o *modelOwner) serve(prev queue.Record, was bool) {
 		n, _ := strconv.Atoi(prev.Checkpoint)
 		o.restore(m.checkpoints[n], clean)
 	}
-	for _, h := range s.hosts {
-		s.reschedule(h, o.time())
+	for _, h := range s.ledger.Hosts {
+		s.visits.Reschedule(h, o.time())
 	}
 	o.renewOwnership(modelTerm / 3)
 	o.expire()
@@ -199,57 +205,59 @@ func (o *modelOwner) restore(c snapshot, clean bool) {
 	s, now := o.s, o.time()
 	shift := now.Sub(c.at) // no two clocks agree: what was left to wait is waited from now on
 	for i := range c.hosts {
-		h := s.hosts[c.hosts[i].Name]
+		h := s.ledger.Hosts[c.hosts[i].Name]
 		h.Due, h.Delay, h.Last, h.Fetched = c.hosts[i].Due.Add(shift), c.hosts[i].Delay, c.hosts[i].Last, c.hosts[i].Fetched
 	}
-	o.applied, s.visitN = c.applied, c.visitN
+	o.applied, s.ledger.VisitN = c.applied, c.visitN
 	if !clean || o.m.rules.visitsNotCarried {
 		return
 	}
 	for _, v := range c.visits {
 		o.m.stats.carried++
-		v.host = s.hosts[v.host.Name]
-		v.until = now.Add(leaseOwner)
-		v.host.visit = &v
-		s.visits[v.id] = &v
+		v.Host = s.ledger.Hosts[v.Host.Name]
+		v.Until = now.Add(times.OwnerLease)
+		v.Host.Visit = &v
+		s.visits.Outstanding[v.ID] = &v
 	}
 }
 
 // catchUp is shard.catchUp by the owner's own clock.
 func (o *modelOwner) catchUp(clean bool) {
 	s, now := o.s, o.time()
-	if s.caughtUp {
+	if s.ledger.Phase.Read {
 		return
 	}
-	s.caughtUp = true
+	found := ledger.StartLease
 	if clean {
+		found = ledger.StartClean
+	}
+	if s.ledger.Phase.CaughtUp(found, now) == ledger.StartClean {
 		return
 	}
-	s.quiet = now
-	if !o.m.rules.noQuiet {
-		s.quiet = now.Add(leaseOwner)
+	if o.m.rules.noQuiet {
+		s.ledger.Phase.Until = now
 	}
 	if !o.m.rules.noDelayAfterQuiet {
-		s.justVisited(s.quiet, now)
+		s.justVisited(s.ledger.Phase.Until)
 	}
 }
 
-// handOver lets go of the shard in order: nothing is granted or renewed any more, then the checkpoint with the
-// outstanding visits, then the record.
+// handOver lets go of the shard in order: nothing is granted or renewed any more, then the
+// checkpoint with the outstanding visits, then the record.
 func (o *modelOwner) handOver() {
 	s := o.s
-	if s == nil || o.letGo || !s.caughtUp || o.clock() >= o.until {
+	if s == nil || o.letGo || !s.ledger.Phase.Read || o.clock() >= o.until {
 		return
 	}
 	o.letGo = true
-	c := snapshot{applied: o.applied, at: o.time(), visitN: s.visitN}
-	for _, h := range s.hosts {
+	c := snapshot{applied: o.applied, at: o.time(), visitN: s.ledger.VisitN}
+	for _, h := range s.ledger.Hosts {
 		c.hosts = append(c.hosts, *h)
 	}
-	for _, v := range s.visits {
+	for _, v := range s.visits.Outstanding {
 		c.visits = append(c.visits, *v)
 	}
-	slices.SortFunc(c.visits, func(a, b visit) int { return int(a.id.N) - int(b.id.N) })
+	slices.SortFunc(c.visits, func(a, b ledger.Visit) int { return int(a.ID.N) - int(b.ID.N) })
 	o.m.checkpoints = append(o.m.checkpoints, c)
 	name := strconv.Itoa(len(o.m.checkpoints) - 1)
 	began := o.clock()
@@ -309,7 +317,8 @@ func (o *modelOwner) write(r queue.Record, written, failed func()) {
 			o.record, o.revision = r, a.revision
 			o.until = sent + modelTerm
 			written()
-		case a.now.Owner == o.name && a.now.Epoch == o.record.Epoch: // our own, whose answer was lost
+		case a.now.Owner == o.name && a.now.Epoch == o.record.Epoch:
+			// Our own, whose answer was lost.
 			o.record, o.revision = a.now, a.latest
 			o.write(r, written, failed)
 		case m.rules.deposedAnswers:
@@ -332,24 +341,24 @@ func (o *modelOwner) renewOwnership(after time.Duration) {
 // expire is keepCommitted's part of it.
 func (o *modelOwner) expire() {
 	s := o.s
-	o.after(commitEvery, func() {
+	o.after(ledger.CommitEvery, func() {
 		if o.s != s {
 			return
 		}
 		now := o.time()
-		before := maps.Clone(s.visits)
-		due := map[*host]time.Time{}
+		before := maps.Clone(s.visits.Outstanding)
+		due := map[*ledger.Host]time.Time{}
 		for _, v := range before {
-			due[v.host] = v.host.Due
+			due[v.Host] = v.Host.Due
 		}
-		s.expire(now)
-		o.m.stats.expired += len(before) - len(s.visits)
-		s.ghosts = nil
+		s.visits.Expire(now)
+		o.m.stats.expired += len(before) - len(s.visits.Outstanding)
+		s.visits.Ghosts = nil
 		if o.m.rules.noDelayAfterExpiry {
 			for h, t := range due {
-				if h.visit == nil {
+				if h.Visit == nil {
 					h.Due = t
-					s.reschedule(h, now)
+					s.visits.Reschedule(h, now)
 				}
 			}
 		}
@@ -366,8 +375,8 @@ func (o *modelOwner) follow(n int) func() {
 		for ; o.applied < n; o.applied++ {
 			e := &o.m.log[o.applied]
 			if o.m.rules.anyOutcomeFrees {
-				if h := o.s.hosts[e.outcome.Host]; h.visit != nil {
-					o.s.endVisit(h.visit)
+				if h := o.s.ledger.Hosts[e.outcome.Host]; h.Visit != nil {
+					o.s.visits.EndVisit(h.Visit)
 				}
 			}
 			out := e.outcome
@@ -397,39 +406,44 @@ func (o *modelOwner) poll(then func()) {
 	})
 }
 
-// take answers a fetcher's wish for a visit, which is parked for a while when nothing is due (match.go).
+// take answers a fetcher's wish for a visit, which is parked for a while when
+// nothing is due (match.go).
 func (o *modelOwner) take(parked time.Duration, reply func([]crawl.Visit)) {
 	if o.s == nil {
 		reply(nil)
 		return
 	}
 	now := o.time()
-	visits, _, err := o.s.grant(1, maxGrantBytes, now)
+	outstanding, _, err := o.s.visits.Grant(1, visits.MaxGrantBytes, now)
 	if err != nil {
 		panic(err)
 	}
-	for _, v := range visits {
+	for _, v := range outstanding {
 		o.m.stats.visits++
 		o.acted()
 		o.shorten(v.ID)
 	}
-	if len(visits) > 0 || parked >= park {
-		reply(visits)
+	if len(outstanding) > 0 || parked >= park {
+		reply(outstanding)
 		return
 	}
 	wait := park - parked
-	if due := o.s.nextDue(); !due.IsZero() {
+	if due := o.s.visits.NextDue(now); !due.IsZero() {
 		wait = min(wait, max(due.Sub(now), time.Millisecond))
+	}
+	if !o.s.ledger.Phase.Read {
+		wait = min(wait, time.Millisecond) // catchUp wakes whoever waits
 	}
 	o.after(wait, func() { o.take(parked+wait, reply) })
 }
 
-// renew answers a fetcher's wish for more time. Who may not act is silent: he does not know what the owner knows.
+// renew answers a fetcher's wish for more time. Who may not act is silent: he does not know
+// what the owner knows.
 func (o *modelOwner) renew(id crawl.VisitID, reply func(crawl.Renewed)) {
 	if o.s == nil || !o.valid() {
 		return
 	}
-	r := o.s.renew([]crawl.VisitID{id}, o.time())
+	r := o.s.visits.Renew([]crawl.VisitID{id}, o.time())
 	if o.m.rules.unknownRenewed && o.valid() {
 		r.Lost = nil
 	}
@@ -442,7 +456,7 @@ func (o *modelOwner) renew(id crawl.VisitID, reply func(crawl.Renewed)) {
 
 // shorten takes the two percent from a lease that the owner counts.
 func (o *modelOwner) shorten(id crawl.VisitID) {
-	if v := o.s.visits[id]; v != nil && o.m.rules.noTwoPercent {
-		v.until = v.until.Add(LeaseTime - leaseOwner)
+	if v := o.s.visits.Outstanding[id]; v != nil && o.m.rules.noTwoPercent {
+		v.Until = v.Until.Add(times.Lease - times.OwnerLease)
 	}
 }

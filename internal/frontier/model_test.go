@@ -5,13 +5,17 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
-// The model of design §3 and §3.1: three frontiers that want one shard, three fetchers, a register with compare-and-set, an
-// event log and three hosts, in virtual time (model_world_test.go). Processes crash, freeze and are cut off; messages are lost or
-// late; clocks agree neither on the time nor quite on the second; shards are handed over in order and taken over without.
-// What an owner grants, renews, expires and applies is the production shard; what pkg/queue does about ownership
-// and internal/fetcher about leases is written down again (model_owner_test.go, model_fetcher_test.go).
+// The model of design §3 and §3.1: three frontiers that want one shard, three fetchers, a register
+// with compare-and-set, an event log and three hosts, in virtual time (model_world_test.go).
+// Processes crash, freeze and are cut off; messages are lost or late; clocks agree neither on the
+// time nor quite on the second; shards are handed over in order and taken over without. What an
+// owner grants, renews, expires and applies is the production shard; what pkg/queue does about
+// ownership and internal/fetcher about leases is written down again (model_owner_test.go,
+// model_fetcher_test.go).
 //
 // A run is told by its seed. CURTSY_MODEL_RUNS=8000 makes so many.
 
@@ -51,8 +55,8 @@ func modelRuns(t *testing.T, n int) uint64 {
 	return uint64(n)
 }
 
-// TestModel: no two requests at once to a host, none closer than its delay to the one before, epochs that grow, and one
-// owner at a time that may act.
+// TestModel: no two requests at once to a host, none closer than its delay to the one before,
+// epochs that grow, and one owner at a time that may act.
 func TestModel(t *testing.T) {
 	var sum modelStats
 	for seed := range modelRuns(t, 240) {
@@ -68,12 +72,14 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestModelMutations leaves one rule out at a time: violations must show, or the model proves nothing.
+// TestModelMutations leaves one rule out at a time: violations must show, or the
+// model proves nothing.
 //
-// Two rules of pkg/queue are not here, since others cover them. An owner that counted its term from the answer to its write
-// instead of from sending it showed in 5 of 2,400 runs, a rival that counted from asking for the record instead of from
-// having it in none: requests are given up after half a term, and rivals wait half a term longer than owners act. (What
-// is left is clock drift, which the half term does not cover as well.)
+// Two rules of pkg/queue are not here, since others cover them. An owner that counted its term from
+// the answer to its write instead of from sending it showed in 5 of 2,400 runs, a rival that
+// counted from asking for the record instead of from having it in none: requests are given up after
+// half a term, and rivals wait half a term longer than owners act. (What is left is clock drift,
+// which the half term does not cover as well.)
 func TestModelMutations(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -118,15 +124,16 @@ func TestModelMutations(t *testing.T) {
 	}
 }
 
-// TestModelDeadOwner: the shard of an owner that dies goes on after at most a rival's wait, a lease and a delay; that of one
-// that hands over, within seconds.
+// TestModelDeadOwner: the shard of an owner that dies goes on after at most a rival's wait, a lease
+// and a delay; that of one that hands over, within seconds.
 func TestModelDeadOwner(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		end  func(o *modelOwner)
-		most time.Duration // in which no host is asked for anything, beyond its delay and a request's own time
+		// In which no host is asked for anything, beyond its delay and a request's own time.
+		most time.Duration
 	}{
-		{"dies", func(o *modelOwner) { o.crash(time.Hour) }, modelRival + leaseOwner + 2*time.Second},
+		{"dies", func(o *modelOwner) { o.crash(time.Hour) }, modelRival + times.OwnerLease + 2*time.Second},
 		{"hands over", func(o *modelOwner) { o.handOver() }, 2 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,7 +3,7 @@ package frontier
 import (
 	"container/heap"
 	"fmt"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"strconv"
 	"time"
 
@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// world is one run of the model: virtual time, a register with compare-and-set, an event log, owners and fetchers with clocks
-// of their own, faults, and the web, which judges. Everything happens in one goroutine in the order of time, so that a seed
-// replays a run exactly.
+// world is one run of the model: virtual time, a register with compare-and-set, an event log,
+// owners and fetchers with clocks of their own, faults, and the web, which judges. Everything
+// happens in one goroutine in the order of time, so that a seed replays a run exactly.
 type world struct {
 	rng     *rand.Rand
 	rules   rules
@@ -39,7 +39,8 @@ type world struct {
 
 // weather is how rough a run is.
 type weather struct {
-	loss, slow, late float64                    // chances of a message: lost; up to 1 s late; up to 15 s late
+	// Chances of a message: lost; up to 1 s late; up to 15 s late.
+	loss, slow, late float64
 	swift            time.Duration              // the most that the others take
 	patience         time.Duration              // how long a fetcher waits for an answer
 	faults           time.Duration              // between two faults of one node, in the mean
@@ -59,7 +60,8 @@ const (
 	mute
 )
 
-// skies are weathers. Mistakes at the edge of a lease or a term show only where little else goes wrong.
+// skies are weathers. Mistakes at the edge of a lease or a term show only where
+// little else goes wrong.
 var skies = []func(*world) weather{storm, silence, storm, restarts, storm, deafness}
 
 func about(mean time.Duration) func(*world) time.Duration {
@@ -79,7 +81,8 @@ func storm(m *world) weather {
 	pick := func(d ...time.Duration) time.Duration { return d[m.rng.IntN(len(d))] }
 	return weather{
 		loss: 0.03 * m.rng.Float64(), slow: 0.2 * m.rng.Float64(), late: 0.03 * m.rng.Float64(), swift: 20 * time.Millisecond,
-		patience: pick(2*time.Second, 2*time.Second, 30*time.Second), // RequestTimeout may be set long; it must not matter
+		// RequestTimeout may be set long; it must not matter
+		patience: pick(2*time.Second, 2*time.Second, 30*time.Second),
 		faults:   m.between(10*time.Second, 90*time.Second), owner: some(), fetcher: some(),
 		down: about(pick(time.Second, 8*time.Second)), ice: about(pick(time.Second, 12*time.Second)), split: about(pick(3*time.Second, 20*time.Second)),
 	}
@@ -197,11 +200,15 @@ type event struct {
 type eventHeap []event
 
 func (h eventHeap) Len() int { return len(h) }
+
 func (h eventHeap) Less(i, j int) bool {
 	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].n < h[j].n
 }
+
 func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *eventHeap) Push(x any)   { *h = append(*h, x.(event)) }
+
+func (h *eventHeap) Push(x any) { *h = append(*h, x.(event)) }
+
 func (h *eventHeap) Pop() any {
 	old := *h
 	e := old[len(old)-1]
@@ -226,13 +233,14 @@ func (m *world) between(a, b time.Duration) time.Duration {
 
 // node is a process on a machine of its own.
 type node struct {
-	m          *world
-	rate       float64 // of its clock
-	offset     time.Duration
-	boot, die  func()
-	thaw       func() // before it goes on after a freeze; may be nil
-	up         bool
-	life       int // how often it was started: what was under way in an earlier life is nothing to it
+	m         *world
+	rate      float64 // of its clock
+	offset    time.Duration
+	boot, die func()
+	thaw      func() // before it goes on after a freeze; may be nil
+	up        bool
+	// How often it was started: what was under way in an earlier life is nothing to it.
+	life       int
 	frozen     bool
 	missed     []func() // while frozen
 	deaf, dumb bool     // cut off from the broker, one way or both
@@ -382,8 +390,8 @@ func (n *node) fromBroker(life int, do func()) {
 	})
 }
 
-// call has the broker do something and brings back what came of it, or, once patience is over, that nothing did; a later
-// answer is not looked at.
+// call has the broker do something and brings back what came of it, or, once patience is over, that
+// nothing did; a later answer is not looked at.
 func call[A any](n *node, patience time.Duration, serve func() A, answer func(a A, ok bool)) {
 	done, life := false, n.life
 	settle := func(a A, ok bool) {
@@ -457,7 +465,8 @@ type request struct {
 	over  bool
 }
 
-// least is the true time in which the fastest clock runs through d. Nobody can keep a delay more exactly than his clock.
+// least is the true time in which the fastest clock runs through d. Nobody can keep a delay more
+// exactly than his clock.
 func least(d time.Duration) time.Duration {
 	return time.Duration(float64(d)/(1+modelDrift/2)) - time.Microsecond
 }
@@ -478,8 +487,8 @@ func (m *world) begin(v *modelVisit) *request {
 	return h.busy
 }
 
-// excuse reports whether r is of a fetcher that is frozen and cannot close its connection, though its lease is over: the one
-// thing not promised. The request is taken as over when the lease was.
+// excuse reports whether r is of a fetcher that is frozen and cannot close its connection, though
+// its lease is over: the one thing not promised. The request is taken as over when the lease was.
 func (m *world) excuse(r *request) bool {
 	over := r.visit.leaseOver()
 	if r.over || !r.visit.f.frozen || over > m.now {

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/datafiles"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -45,8 +48,8 @@ func (b *bench) asked(p crawl.Probe) (urls []string) {
 	return urls
 }
 
-// Each nested file is asked for once in its lifetime, however often it is offered, across crashes; and when it is offered no
-// more, no more.
+// Each nested file is asked for once in its lifetime, however often it is offered, across crashes;
+// and when it is offered no more, no more.
 func TestNestedDataTxtOncePerLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
@@ -90,7 +93,8 @@ func TestNestedDataTxtLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
 		b.event(crawl.Event{Errands: []crawl.Errand{
-			nestedErrand("http://a.example/0/data.txt", 0), nestedErrand("http://a.example/4/data.txt", 4), // depths there are none of
+			// Depths there are none of.
+			nestedErrand("http://a.example/0/data.txt", 0), nestedErrand("http://a.example/4/data.txt", 4),
 			{Kind: crawl.ErrandNested, URL: "http://a.example/z/data.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1},
 			nestedErrand("http://a.example:8080/y/data.txt", 1), // an origin that nobody knows
 		}})
@@ -104,20 +108,21 @@ func TestNestedDataTxtLimits(t *testing.T) {
 			}
 			b.event(ev)
 		}
-		offer(0, maxNested)
-		offer(maxNested, maxNested+7)
-		if got := b.asked(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != maxNested {
-			t.Errorf("asked for %d, want %d", len(got), maxNested)
+		offer(0, datafiles.MaxNested)
+		offer(datafiles.MaxNested, datafiles.MaxNested+7)
+		if got := b.asked(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != datafiles.MaxNested {
+			t.Errorf("asked for %d, want %d", len(got), datafiles.MaxNested)
 		}
 		time.Sleep(2 * time.Hour) // what is no more offered makes room
-		offer(maxNested, maxNested+7)
+		offer(datafiles.MaxNested, datafiles.MaxNested+7)
 		if got := b.asked(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != 7 {
 			t.Errorf("asked for %d, want the seven others", len(got))
 		}
 	})
 }
 
-// A store that is lost makes nested files due with the file that leads to them; a mirror's are dropped.
+// A store that is lost makes nested files due with the file that leads to them; a
+// mirror's are dropped.
 func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
@@ -129,16 +134,16 @@ func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 		}
 		b.event(crawl.Event{StoreLost: "5f"})
 		offer()
-		if n := len(b.s.hosts["a.example"].errands); n != 1 {
+		if n := len(b.s.ledger.Hosts["a.example"].Errands); n != 1 {
 			t.Errorf("%d errands after the store was lost, want the file asked for again", n)
 		}
-		h := b.s.hosts["a.example"]
-		h.Origins[0].Mirror = &mirror{State: mirrorOfMain, Main: canon.URL("http://b.example/").Origin()}
-		if err := b.s.mirrorTurned(h, 0, time.Now()); err != nil {
+		h := b.s.ledger.Hosts["a.example"]
+		h.Origins[0].Mirror = &mirror.Record{State: mirror.OfMain, Main: canon.URL("http://b.example/").Origin()}
+		if err := b.s.mirrors.Turned(h, 0, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		offer()
-		if n := len(h.errands); n != 0 {
+		if n := len(h.Errands); n != 0 {
 			t.Errorf("%d errands on a mirror", n)
 		}
 	})
@@ -150,30 +155,30 @@ func TestNestedDataTxtShift(t *testing.T) {
 		b := nestedBench(t)
 		b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1)}})
 		due := func() (at time.Time) {
-			_ = b.s.eachNested(b.s.hosts["a.example"], canon.URL("http://a.example/").Origin(), func(_ []byte, r *nested) error { at = r.Due; return nil })
+			_ = b.s.datafiles.EachNested(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin(), func(_ []byte, r *datafiles.Nested) error { at = r.Due; return nil })
 			return at
 		}
 		was := due()
-		if err := shiftNested(b.s.tx, -5*time.Hour); err != nil {
+		if err := shiftTimes(b.s.ledger.Tx, -5*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if got := due(); !got.Equal(was.Add(-5 * time.Hour)) {
 			t.Errorf("due %v, want five hours before %v", got, was)
 		}
-		if err := b.s.tx.DeleteBucket(bucketNested); err != nil {
+		if err := b.s.ledger.Tx.DeleteBucket(ledger.BucketNested); err != nil {
 			t.Fatal(err)
 		}
-		if err := shiftNested(b.s.tx, time.Hour); err != nil {
+		if err := shiftTimes(b.s.ledger.Tx, time.Hour); err != nil {
 			t.Errorf("a file from before there were any: %v", err)
 		}
-		if _, err := b.s.tx.CreateBucket(bucketNested); err != nil {
+		if _, err := b.s.ledger.Tx.CreateBucket(ledger.BucketNested); err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-// A nested file that is forgotten is gone from the catalogue; let in again, it is due with the file that leads to it. What became of
-// each is told.
+// A nested file that is forgotten is gone from the catalogue; let in again, it is due with the file
+// that leads to it. What became of each is told.
 func TestNestedDataTxtForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
@@ -186,7 +191,7 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 			t.Fatal(got)
 		}
 		told := func() string {
-			return fmt.Sprint(b.s.nestedInfos(b.s.hosts["a.example"], canon.URL("http://a.example/").Origin()))
+			return fmt.Sprint(b.s.datafiles.NestedInfos(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin()))
 		}
 		if got, want := told(), "[{http://a.example/x/data.txt read } {http://a.example/y/data.txt read }]"; got != want {
 			t.Errorf("told %s, want %s", got, want)
@@ -201,7 +206,7 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 			t.Errorf("told %s, want %s", got, want)
 		}
 		pass()
-		if o := b.s.hosts["a.example"].Origins[0]; !o.DataDue.IsZero() {
+		if o := b.s.ledger.Hosts["a.example"].Origins[0]; !o.DataDue.IsZero() {
 			t.Errorf("the file that leads to it is due %v, want now", o.DataDue)
 		}
 		offer()

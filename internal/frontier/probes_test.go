@@ -1,11 +1,14 @@
 package frontier
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 func TestDataTxtIsProbedOncePerLifetime(t *testing.T) {
@@ -45,11 +48,11 @@ func TestDataTxtOnAnotherHostIsAnErrand(t *testing.T) {
 			Probes: []crawl.Probe{{Origin: v.URLs[0].URL.Origin(), State: crawl.ProbePending, Location: "http://b.example/data.txt", Hops: 1, Fresh: time.Hour}}})
 		b.finish(v, crawl.Stored, "")
 		b.commit()
-		out := b.s.committedOutbox()
+		out := b.s.ledger.CommittedOutbox()
 		if len(out) != 1 {
 			t.Fatalf("%d messages, want the errand", len(out))
 		}
-		ev, _ := crawl.DecodeEvent(out[0].data)
+		ev, _ := crawl.DecodeEvent(out[0].Data)
 		b.event(ev)
 		w := b.grant(1)
 		if len(w) != 1 || len(w[0].Errands) != 1 || len(w[0].Robots) != 1 || w[0].Robots[0].Origin.Host != "b.example" {
@@ -59,7 +62,7 @@ func TestDataTxtOnAnotherHostIsAnErrand(t *testing.T) {
 			t.Errorf("%+v", st.Shards[0])
 		}
 		b.event(crawl.Event{Answers: []crawl.Answer{{Errand: w[0].Errands[0], Probe: crawl.Probe{State: crawl.ProbeRead, Fresh: 24 * time.Hour}}}})
-		if o := b.s.hosts["a.example"].Origins[0]; o.Data != crawl.ProbeRead {
+		if o := b.s.ledger.Hosts["a.example"].Origins[0]; o.Data != crawl.ProbeRead {
 			t.Errorf("state %v, want what the other host answered", o.Data)
 		}
 	})
@@ -96,4 +99,31 @@ func (b *bench) finish2(v crawl.Visit) {
 		o.Results = append(o.Results, crawl.Result{URL: u.URL, Class: crawl.Stored, Status: 200})
 	}
 	b.event(crawl.Event{Visit: v.ID, Outcome: o})
+}
+
+// What a link costs the shard for the sake of Clean-param lines is bounded; what would cost more
+// keeps its spelling, and the fetcher finds the clean one.
+func TestCleanParamCostsTheShardLittle(t *testing.T) {
+	b := newBench(t, testSpec("http://a.example/"))
+	b.links(0, "", "http://a.example/")
+	var lines strings.Builder
+	for i := range 23000 {
+		fmt.Fprintf(&lines, "Clean-param: s /*a%05d\n", i)
+	}
+	b.learned("http://a.example", lines.String(), crawl.VisitID{})
+	long := "http://a.example/" + strings.Repeat("x", 100) + "/a00099?s=1"
+	b.links(1, "http://a.example/", "http://a.example/a00009?s=1", long)
+	for u, want := range map[string]bool{"http://a.example/a00009": true, "http://a.example/a00009?s=1": false, long: true, strings.TrimSuffix(long, "?s=1"): false} {
+		if x := b.explain(u); x.Seen != want {
+			t.Errorf("%s known: %v, want %v", u, x.Seen, want)
+		}
+	}
+	if f := b.s.ledger.Hosts["a.example"].Origins[0].Clean; f == nil || f.CleanURL(canon.URL(long).PathQuery()) != strings.TrimSuffix(canon.URL(long).PathQuery(), "?s=1") {
+		t.Error("the fetcher, with more time, does not clean it either")
+	}
+	began := time.Now()
+	for range 2000 {
+		b.s.ledger.CleanURL(canon.URL(long))
+	}
+	t.Logf("%v a link", time.Since(began)/2000)
 }

@@ -3,122 +3,50 @@ package frontier
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/account"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// explainRequest is the question "explain".
-type explainRequest struct {
-	URL string `json:"url"`
+// answers are the handlers of the questions a frontier answers. The same handlers run behind NATS,
+// over the shards that a Frontier holds, and directly, over the files that a Reader has opened. No
+// lock is held while an object is sent: the asker may be slow.
+type answers struct {
+	shards func() []*shard
+	spec   func() crawl.Spec
+	since  func(now time.Time) time.Time // when the rate of the status begins
+	// Has the last word on the parts of a status, of which there is one a shard.
+	mend func(parts []crawl.Status)
+	// A status that cannot be read is an error, and not a shard that is about to close.
+	atRest bool
 }
 
-// answerExplain answers for a URL if its shard is ours; otherwise it says nothing and the owner will.
-func (f *Frontier) answerExplain(req []byte, send func(any) error) error {
-	var q explainRequest
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("explain: %w", err)
+// handlers are the questions by name.
+func (a answers) handlers() ask.Handlers {
+	return ask.Handlers{
+		"status": a.status, "hosts": a.hosts, "mirrors": a.mirrors, "updates": a.updates, "explain": a.explain,
+		"urls-under": a.urlsUnder,
 	}
-	u, err := canon.Parse(q.URL)
-	if err != nil {
-		return fmt.Errorf("explain %s: %w", q.URL, err)
-	}
-	id := crawl.ShardOf(u.Host(), f.spec().Shards)
-	held := f.open()
-	i := slices.IndexFunc(held, func(s *shard) bool { return s.id == id })
-	if i < 0 {
-		return nil
-	}
-	s := held[i]
-	x, err := s.explainLive(q.URL, u)
-	if err != nil || x == nil {
-		return err
-	}
-	return send(x)
 }
 
-// explainLive takes the lock, and knows what is in flight. Nothing is sent under the lock: the asker may be slow.
-func (s *shard) explainLive(raw string, u canon.URL) (*crawl.Explanation, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tx == nil {
-		return nil, nil
-	}
-	x, err := s.explain(raw, u, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	if x.State == crawl.Queued.String() && s.isInFlight(u) {
-		x.State = crawl.InFlight.String()
-	}
-	return &x, nil
-}
-
-// answerHosts sends what is known of every host.
-func (f *Frontier) answerHosts(send func(any) error) error {
-	return f.someHosts(func(s *shard, h *host, now time.Time) []any { return []any{s.hostInfo(h, now)} }, send)
-}
-
-// someHosts sends what say says of every host, some hosts at a time: no lock is held while the asker reads.
-func (f *Frontier) someHosts(say func(*shard, *host, time.Time) []any, send func(any) error) error {
-	for _, s := range f.open() {
-		s.mu.Lock()
-		names := make([]canon.Host, 0, len(s.hosts))
-		for name := range s.hosts {
-			names = append(names, name)
-		}
-		s.mu.Unlock()
-		slices.Sort(names)
-		for some := range slices.Chunk(names, 64) {
-			var infos []any
-			now := time.Now()
-			s.mu.Lock()
-			for _, name := range some {
-				if h := s.hosts[name]; h != nil && s.tx != nil {
-					infos = append(infos, say(s, h, now)...)
-				}
-			}
-			s.mu.Unlock()
-			for _, info := range infos {
-				if err := send(info); err != nil {
-					return err
-				}
+func (f *Frontier) answers() answers {
+	return answers{shards: f.open, spec: f.spec, since: func(time.Time) time.Time { return f.since }, mend: func(parts []crawl.Status) {
+		if full := f.full(); full != nil {
+			for i := range parts {
+				parts[i].State, parts[i].Trouble = "paused", full.Error()
 			}
 		}
-	}
-	return nil
+	}}
 }
 
-// isInFlight reports whether u is in an outstanding visit.
-func (s *shard) isInFlight(u canon.URL) bool {
-	h := s.hosts[u.Host()]
-	if h == nil || h.visit == nil {
-		return false
-	}
-	for _, v := range h.visit.list {
-		if v.url == u {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *shard) eachHost(now time.Time, each func(crawl.HostInfo) error) error {
-	for _, h := range s.sortedHosts() {
-		if err := each(s.hostInfo(h, now)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// serveQuestions answers status, hosts, mirrors and explain for the shards held.
-func (f *Frontier) serveQuestions(ctx context.Context) (stop func(), err error) {
+// serveQuestions answers over NATS for the shards held.
+func (f *Frontier) serveQuestions() (stop func(), err error) {
 	svc, err := ask.NewService(f.q.NC, f.names, "frontier", f.opt.Instance, "1.0.0")
 	if err != nil {
 		return nil, err
@@ -126,57 +54,196 @@ func (f *Frontier) serveQuestions(ctx context.Context) (stop func(), err error) 
 	held := func() []int {
 		var ids []int
 		for _, s := range f.open() {
-			ids = append(ids, s.id)
+			ids = append(ids, s.ledger.ID)
 		}
 		return ids
 	}
-	err = errors.Join(
-		svc.Handle("status", held, func(_ context.Context, _ []byte, send func(any) error) error {
-			var parts []crawl.Status
-			now := time.Now()
-			f.each(func(s *shard) error { parts = append(parts, s.status(now, f.since)); return nil })
-			full := f.full()
-			for _, p := range parts {
-				if full != nil {
-					p.State, p.Trouble = "paused", full.Error()
-				}
-				if err := send(p); err != nil {
-					return err
-				}
-			}
-			return nil
-		}),
-		svc.Handle("hosts", held, func(_ context.Context, _ []byte, send func(any) error) error {
-			return f.answerHosts(send)
-		}),
-		svc.Handle("mirrors", held, func(_ context.Context, _ []byte, send func(any) error) error {
-			return f.answerMirrors(send)
-		}),
-		svc.Handle("updates", held, func(_ context.Context, _ []byte, send func(any) error) error {
-			return f.answerUpdates(send)
-		}),
-		svc.Handle("explain", held, func(_ context.Context, req []byte, send func(any) error) error {
-			return f.answerExplain(req, send)
-		}),
-	)
-	if err != nil {
+	if err := svc.HandleAll(held, f.answers().handlers()); err != nil {
 		svc.Stop()
 		return nil, err
 	}
 	return func() { svc.Stop() }, nil
 }
 
+// locked calls do under the shard's lock, unless the shard is closed.
+func (s *shard) locked(do func() error) error {
+	s.ledger.Mu.Lock()
+	defer s.ledger.Mu.Unlock()
+	if !s.ledger.Phase.MayRead() {
+		return nil
+	}
+	return s.ledger.Guarded(do)
+}
+
 // each calls do for every open shard under its lock.
 func (f *Frontier) each(do func(*shard) error) error {
 	for _, s := range f.open() {
-		s.mu.Lock()
-		var err error
-		if s.tx != nil {
-			err = do(s)
-		}
-		s.mu.Unlock()
-		if err != nil {
+		if err := s.locked(func() error { return do(s) }); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// status sends the accounting of every shard.
+func (a answers) status(_ context.Context, _ []byte, send func(any) error) error {
+	var parts []crawl.Status
+	now := time.Now()
+	for _, s := range a.shards() {
+		err := s.locked(func() error { parts = append(parts, s.account.Status(now, a.since(now))); return nil })
+		if err != nil && a.atRest {
+			return err
+		} else if err != nil {
+			break
+		}
+	}
+	a.mend(parts)
+	for _, p := range parts {
+		if err := send(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explainRequest is the question "explain": about one URL, or about several.
+type explainRequest struct {
+	URL  string   `json:"url,omitempty"`
+	URLs []string `json:"urls,omitempty"`
+}
+
+// explain answers for the URLs whose shards are ours; of the others it says nothing, and their
+// owners will.
+func (a answers) explain(_ context.Context, req []byte, send func(any) error) error {
+	var q explainRequest
+	if err := json.Unmarshal(req, &q); err != nil {
+		return fmt.Errorf("explain: %w", err)
+	}
+	if len(q.URLs) == 0 {
+		q.URLs = []string{q.URL}
+	}
+	for _, raw := range q.URLs {
+		u, err := canon.Parse(raw)
+		if err != nil {
+			return fmt.Errorf("explain %s: %w", raw, err)
+		}
+		s := a.shardOf(u.Host())
+		if s == nil {
+			continue
+		}
+		var x *crawl.Explanation
+		err = s.locked(func() error {
+			y, err := s.account.Explain(raw, u, time.Now())
+			if x = &y; y.State == crawl.Queued.String() && s.account.IsInFlight(u) {
+				x.State = crawl.InFlight.String()
+			}
+			return err
+		})
+		if err == nil && x != nil {
+			err = send(*x)
+		}
+		if err != nil {
+			return s.ledger.Blame(err)
+		}
+	}
+	return nil
+}
+
+// shardOf returns the shard of a host, or nil when it is not ours.
+func (a answers) shardOf(host canon.Host) *shard {
+	all, id := a.shards(), crawl.ShardOf(host, a.spec().Shards)
+	if i := slices.IndexFunc(all, func(s *shard) bool { return s.ledger.ID == id }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// hostsRequest is the question "hosts": about these, or about all.
+type hostsRequest struct {
+	Hosts []canon.Host `json:"hosts,omitempty"`
+}
+
+// hosts sends what is known of every host that is asked after.
+func (a answers) hosts(_ context.Context, req []byte, send func(any) error) error {
+	var q hostsRequest
+	if len(req) > 0 {
+		if err := json.Unmarshal(req, &q); err != nil {
+			return fmt.Errorf("hosts: %w", err)
+		}
+	}
+	if len(q.Hosts) == 0 {
+		return a.eachHost(func(s *shard, h *ledger.Host, now time.Time) []any { return []any{s.account.HostInfo(h, now)} }, send)
+	}
+	now := time.Now()
+	for _, s := range a.shards() {
+		var infos []any
+		err := s.locked(func() error {
+			for _, name := range q.Hosts {
+				h, err := s.ledger.HostNamed(name)
+				if err != nil {
+					return err
+				}
+				if h != nil && !h.Closed {
+					infos = append(infos, s.account.HostInfo(h, now))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return s.ledger.Blame(err)
+		}
+		for _, info := range infos {
+			if err := send(info); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mirrors sends every origin that names a main host, or was found to be a mirror.
+func (a answers) mirrors(_ context.Context, _ []byte, send func(any) error) error {
+	return a.eachHost(func(_ *shard, h *ledger.Host, _ time.Time) []any { return objects(account.MirrorInfos(h)) }, send)
+}
+
+// updates sends every site that tells what changed on it.
+func (a answers) updates(_ context.Context, _ []byte, send func(any) error) error {
+	return a.eachHost(func(s *shard, h *ledger.Host, _ time.Time) []any { return objects(s.account.UpdatesInfos(h)) }, send)
+}
+
+func objects[T any](list []T) (all []any) {
+	for _, v := range list {
+		all = append(all, v)
+	}
+	return all
+}
+
+// eachHost sends what say says of every host, some hosts at a time.
+func (a answers) eachHost(say func(*shard, *ledger.Host, time.Time) []any, send func(any) error) error {
+	for _, s := range a.shards() {
+		for from := []byte(nil); ; {
+			var infos []any
+			var next []byte
+			now := time.Now()
+			err := s.locked(func() (err error) {
+				var hosts []*ledger.Host
+				hosts, next, err = s.ledger.HostsFrom(from, 64)
+				for _, h := range hosts {
+					infos = append(infos, say(s, h, now)...)
+				}
+				return err
+			})
+			if err != nil {
+				return s.ledger.Blame(err)
+			}
+			for _, info := range infos {
+				if err := send(info); err != nil {
+					return err
+				}
+			}
+			if from = next; from == nil {
+				break
+			}
 		}
 	}
 	return nil

@@ -3,35 +3,38 @@ package frontier
 import (
 	"encoding/hex"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 func TestRecordRoundTrip(t *testing.T) {
-	for _, r := range []record{
+	for _, r := range []urls.Record{
 		{URL: "http://a.example/"},
 		{URL: "http://a.example/x?y", Class: crawl.Failed, Origin: 3, Depth: 7, Hops: 2, Attempts: 3, Order: 1 << 40,
 			Visit: crawl.VisitID{Epoch: 1 << 33, N: 9}, Status: 503, Line: 12, Reason: crawl.ReasonHTTP5xx,
 			Detail: "gone", FoundOn: "http://a.example/", FetchedAt: 1_700_000_000_000},
 		{URL: "http://a.example/q", Class: crawl.Queued, Due: time.UnixMilli(1_700_000_000_123), FoundOn: "https://b.example/q", NoSnippet: true},
-		{URL: "http://a.example/h", Class: crawl.Stored, held: held{Digest: 1 << 63, ETag: `"e"`, Modified: 1_700_000_000},
-			again: again{Next: 1_800_000_000, Pace: 17, Usual: 20, Gone: true, Asked: 300, Changed: 2}},
-		{URL: "http://a.example/n", Class: crawl.Stored, held: held{Likeness: 1 << 62}, again: again{Asked: 7, Usual: paceMost, Noise: noisy}},
+		{URL: "http://a.example/h", Class: crawl.Stored, Held: urls.Held{Digest: 1 << 63, ETag: `"e"`, Modified: 1_700_000_000},
+			Again: urls.Again{Next: 1_800_000_000, Pace: 17, Usual: 20, Gone: true, Asked: 300, Changed: 2}},
+		{URL: "http://a.example/n", Class: crawl.Stored, Held: urls.Held{Likeness: 1 << 62}, Again: urls.Again{Asked: 7, Usual: urls.PaceMost, Noise: urls.Noisy}},
 		{URL: "http://a.example/r", Class: crawl.Queued, Rank: 44_758},
-		{URL: "http://a.example/t", Class: crawl.Stored, held: held{ModifiedText: "yesterday"}},
+		{URL: "http://a.example/t", Class: crawl.Stored, Held: urls.Held{ModifiedText: "yesterday"}},
 	} {
-		got, err := decodeRecord(urlKey(nil, 1, r.Order), r.append(nil))
+		got, err := urls.DecodeRecord(ledger.URLKey(nil, 1, r.Order), r.Append(nil))
 		if err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("decoded %+v (%v), want %+v", got, err, r)
 		}
-		same, depth, class := peek(r.append(nil), r.URL)
+		same, depth, class := urls.Peek(r.Append(nil), r.URL)
 		if !same || depth != r.Depth || class != r.Class {
 			t.Errorf("peek = %v %d %v for %+v", same, depth, class, r)
 		}
-		if same, _, _ := peek(r.append(nil), r.URL+"x"); same {
+		if same, _, _ := urls.Peek(r.Append(nil), r.URL+"x"); same {
 			t.Errorf("peek takes %s for %s", r.URL+"x", r.URL)
 		}
 	}
@@ -44,28 +47,28 @@ func TestRecordOfBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := record{URL: "http://a.example/x", Class: crawl.Stored, Depth: 1, Attempts: 1, Order: 5, Visit: crawl.VisitID{Epoch: 1700000000, N: 9}, Status: 200,
+	want := urls.Record{URL: "http://a.example/x", Class: crawl.Stored, Depth: 1, Attempts: 1, Order: 5, Visit: crawl.VisitID{Epoch: 1700000000, N: 9}, Status: 200,
 		FoundOn: "http://a.example/", FetchedAt: 1_700_000_000_000, NoSnippet: true}
-	got, err := decodeRecord(urlKey(nil, 1, 5), v)
+	got, err := urls.DecodeRecord(ledger.URLKey(nil, 1, 5), v)
 	if err != nil || got != want {
 		t.Errorf("decoded %+v (%v), want %+v", got, err, want)
 	}
-	if again := hex.EncodeToString(got.append(nil)); again != written {
+	if again := hex.EncodeToString(got.Append(nil)); again != written {
 		t.Errorf("written again %s, was %s", again, written)
 	}
 }
 
 func FuzzRecord(f *testing.F) {
-	r := record{URL: "http://a.example/x", FoundOn: "http://a.example/", Reason: "trap"}
-	f.Add(r.append(nil))
+	r := urls.Record{URL: "http://a.example/x", FoundOn: "http://a.example/", Reason: "trap"}
+	f.Add(r.Append(nil))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, v []byte) {
-		r, err := decodeRecord(urlKey(nil, 1, 2), v)
-		peek(v, "http://a.example/x")
+		r, err := urls.DecodeRecord(ledger.URLKey(nil, 1, 2), v)
+		urls.Peek(v, "http://a.example/x")
 		if err != nil {
 			return
 		}
-		again, err := decodeRecord(urlKey(nil, 1, r.Order), r.append(nil))
+		again, err := urls.DecodeRecord(ledger.URLKey(nil, 1, r.Order), r.Append(nil))
 		if err != nil || again.URL != r.URL || again.FoundOn != r.FoundOn || again.Visit != r.Visit {
 			t.Errorf("%+v became %+v (%v)", r, again, err)
 		}
@@ -76,13 +79,32 @@ func FuzzRecord(f *testing.F) {
 func TestHashCollisionKeepsBoth(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/one")
-	h := b.s.hosts["a.example"]
-	key := seenKey(nil, h.ID, "http://a.example/one")
-	k, v := b.s.find(key, canon.URL("http://a.example/two")) // as if it had the same hash
+	h := b.s.ledger.Hosts["a.example"]
+	key := ledger.SeenKey(nil, h.ID, "http://a.example/one")
+	k, v := b.s.urls.Find(key, canon.URL("http://a.example/two")) // as if it had the same hash
 	if v != nil || len(k) != len(key)+2 {
 		t.Errorf("find = %x, %v: want a fresh probe key", k, v)
 	}
-	if k, v := b.s.find(key, "http://a.example/one"); v == nil || string(k) != string(urlKey(nil, h.ID, 1)) {
+	if k, v := b.s.urls.Find(key, "http://a.example/one"); v == nil || string(k) != string(ledger.URLKey(nil, h.ID, 1)) {
 		t.Error("the first URL is not found under its own key")
+	}
+}
+
+// Whatever a fetcher sends, no more of a stranger's words is kept with a URL or an origin
+// than crawl.MaxDetail.
+func TestDetailsAreShort(t *testing.T) {
+	b := newBench(t, testSpec("http://a.example/"))
+	b.links(0, "", "http://a.example/")
+	v := b.grant(1)[0]
+	long := strings.Repeat("x", 67<<10)
+	u := v.URLs[0].URL
+	b.event(crawl.Event{
+		Visit: v.ID, Robots: []crawl.Robots{{Origin: u.Origin(), State: crawl.RobotsUnreachable, Reason: long}},
+		Probes:  []crawl.Probe{{Origin: u.Origin(), State: crawl.ProbeFailed, Reason: long}},
+		Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Results: []crawl.Result{{URL: u, Class: crawl.Refused, Reason: crawl.ReasonType, Rule: long, Status: 200}}},
+	})
+	o := &b.s.ledger.Hosts["a.example"].Origins[0]
+	if r := b.record(string(u)); len(r.Detail) != crawl.MaxDetail || len(r.Append(nil)) > 400 || len(o.Reason) != crawl.MaxDetail || len(o.DataReason) != crawl.MaxDetail {
+		t.Errorf("kept: %d bytes with the URL, a record of %d; %d and %d with the origin", len(r.Detail), len(r.Append(nil)), len(o.Reason), len(o.DataReason))
 	}
 }

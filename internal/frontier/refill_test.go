@@ -12,9 +12,9 @@ import (
 // refillSome lets the pass over the records go on a little.
 func (b *bench) refillSome() (more bool) {
 	b.t.Helper()
-	b.s.mu.Lock()
-	defer b.s.mu.Unlock()
-	more, err := b.s.passSome(time.Now())
+	b.s.ledger.Mu.Lock()
+	defer b.s.ledger.Mu.Unlock()
+	more, err := b.s.passes.Some(time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -29,7 +29,8 @@ func (b *bench) refillAll() (stretches int) {
 	return stretches
 }
 
-// storedBench makes a shard with n stored pages on one host, two refused, one failed and one more queued.
+// storedBench makes a shard with n stored pages on one host, two refused, one failed
+// and one more queued.
 func storedBench(t *testing.T, n int) *bench {
 	spec := testSpec("http://a.example/")
 	spec.Delay = 0
@@ -74,7 +75,7 @@ func TestALostStoreIsFetchedAgain(t *testing.T) {
 		if st.Stored != 0 || st.Queued != n+1 || st.Refused != 1 || st.Failed != 1 || st.Discovered != before.Discovered || st.Bytes != before.Bytes {
 			t.Errorf("%+v, want %d queued, the rest as it was: %+v", st, n+1, before)
 		}
-		if h := b.s.hosts["a.example"]; h.Stored != 0 || !h.Origins[0].DataDue.IsZero() {
+		if h := b.s.ledger.Hosts["a.example"]; h.Stored != 0 || !h.Origins[0].DataDue.IsZero() {
 			t.Errorf("%d pages of the host still count as stored; its data.txt is due %v", h.Stored, h.Origins[0].DataDue)
 		}
 		b.event(lost) // told again
@@ -111,7 +112,7 @@ func TestTheSearchForLostPagesSurvivesARestart(t *testing.T) {
 		b.refillSome()
 		b.crash()
 		b.open()
-		if l := b.s.m.Lost; !l.Running || len(l.Next) == 0 {
+		if l := b.s.ledger.Meta.Lost; !l.Running || len(l.Next) == 0 {
 			t.Fatalf("after a kill: %+v, want the pass to go on", l)
 		}
 		b.refillSome()
@@ -126,7 +127,8 @@ func TestTheSearchForLostPagesSurvivesARestart(t *testing.T) {
 	})
 }
 
-// A page was stored, its store is lost, and only then its outcome is told. A visit granted later goes into the new store.
+// A page was stored, its store is lost, and only then its outcome is told. A visit granted later
+// goes into the new store.
 func TestOutcomesThatComeAfterTheLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/", "http://b.example/"))
@@ -148,7 +150,7 @@ func TestOutcomesThatComeAfterTheLoss(t *testing.T) {
 		if st := b.status(); st.Stored != 0 || st.InFlight != 1 || st.Queued != 1 {
 			t.Errorf("%+v: a page that is in the lost store counts as stored", st)
 		}
-		if o := b.s.hosts["a.example"].Origins[0]; o.Data != crawl.ProbeRead || !o.DataDue.IsZero() {
+		if o := b.s.ledger.Hosts["a.example"].Origins[0]; o.Data != crawl.ProbeRead || !o.DataDue.IsZero() {
 			t.Errorf("its data.txt is %v, due %v", o.Data, o.DataDue)
 		}
 		time.Sleep(5 * time.Second)

@@ -3,7 +3,6 @@ package frontier
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +13,9 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	bolt "go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 
+	"github.com/curtsy/curtsy/internal/disk"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -37,9 +37,10 @@ func (f *Frontier) recordOf(ctx context.Context, id int, kv jetstream.KeyValue) 
 	return r, err
 }
 
-// sameDir reports whether the shard's last owner was a process with this very directory, which is locked: then it is gone,
-// and nothing need be waited for. Our name in the record does not prove it, since another process may have been
-// given the same; the epoch in the file does, since nothing is granted before it stands there.
+// sameDir reports whether the shard's last owner was a process with this very directory. The
+// directory is locked, so that process is gone, and nothing need be waited for. Our name in the
+// record does not prove it, since another process may have been given the same name. The epoch in
+// the file does: nothing is granted before it stands there.
 func (f *Frontier) sameDir(ctx context.Context, id int, kv jetstream.KeyValue) (bool, error) {
 	if f.opt.Embedded {
 		return true, nil
@@ -53,12 +54,12 @@ func (f *Frontier) sameDir(ctx context.Context, id int, kv jetstream.KeyValue) (
 }
 
 // wrote reports whether the owner that a record names was the last to write a file.
-func wrote(m meta, rec queue.Record) bool { return m.Epoch == rec.Epoch && m.Owner == rec.Owner }
+func wrote(m ledger.Meta, rec queue.Record) bool { return m.Epoch == rec.Epoch && m.Owner == rec.Owner }
 
-func (f *Frontier) path(id int) string { return filepath.Join(f.opt.Dir, fileName(id)) }
+func (f *Frontier) path(id int) string { return filepath.Join(f.opt.Dir, ledger.FileName(id)) }
 
-// attainable says why a shard had better not be taken, if so: its state is in another directory, and nowhere else. Taking
-// it would make what is there unusable.
+// attainable is nil, or why a shard had better not be taken: its state is in another directory and
+// nowhere else. Taking the shard would make that state unusable.
 func (f *Frontier) attainable(ctx context.Context, id int, kv jetstream.KeyValue) error {
 	if f.opt.Embedded {
 		return nil
@@ -85,9 +86,10 @@ func (f *Frontier) attainable(ctx context.Context, id int, kv jetstream.KeyValue
 		id, errNoState, []string{rec.Checkpoint, rec.Previous}, rec.Owner, f.names.Checkpoints(), f.names.EventsStream(id), first, rec.Owner)
 }
 
-// prepare puts the shard's file where openShard finds it, as the owner that own stands for must have it: the file that
-// is there if it is the one the record's last owner wrote; else the last checkpoint, or the one before; else an empty
-// one, if the log still has everything. It returns the names of checkpoints that turned out unreadable.
+// prepare puts the shard's file where openShard finds it. That is the file in this directory, if
+// the last owner that the record names wrote it. Else it is the last checkpoint, or the one before.
+// Else it is an empty file, if the log still has everything. It returns the names of checkpoints
+// that turned out unreadable.
 func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (unreadable []string, err error) {
 	before := own.Predecessor()
 	path := f.path(id)
@@ -100,13 +102,14 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 	was, err := peekFile(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-	case err != nil && !errors.Is(err, errUnreadable):
+	case err != nil && !errors.Is(err, ledger.ErrUnreadable):
 		return nil, err
 	case err != nil:
 		f.log.Error("the shard's file cannot be read: restoring it from a checkpoint", "shard", id, "error", err)
 	case wrote(was, before):
 		return nil, nil
-	case before == (queue.Record{}) && !newer(names, was.Epoch): // the record is lost: see checkpointsOf
+	case before == (queue.Record{}) && !newer(names, was.Epoch):
+		// The record is lost: see checkpointsOf.
 		return nil, f.nameAgain(ctx, own, names)
 	default:
 		f.log.Info("the shard was elsewhere since this directory had it; its file here is not used", "shard", id,
@@ -141,7 +144,8 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 	return unreadable, nil // from an empty file: the log has everything
 }
 
-// nameAgain puts the first of these checkpoints into a record that was lost, so that it is not taken for a leftover.
+// nameAgain puts the first of these checkpoints into a record that was lost, so that tidy does not
+// take it for a leftover.
 func (f *Frontier) nameAgain(ctx context.Context, own *queue.Ownership, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -149,8 +153,8 @@ func (f *Frontier) nameAgain(ctx context.Context, own *queue.Ownership, names []
 	return own.Update(ctx, func(r *queue.Record) { r.Checkpoint = names[0] })
 }
 
-// checkpointsOf returns the names of checkpoints to try, the best first: those in the record, or when there is no record
-// what is in the store.
+// checkpointsOf returns the names of checkpoints to try, the best first: those in the record, or
+// when there is no record, those in the store.
 func (f *Frontier) checkpointsOf(ctx context.Context, id int, rec queue.Record) ([]string, error) {
 	if rec != (queue.Record{}) {
 		return slices.DeleteFunc([]string{rec.Checkpoint, rec.Previous}, func(s string) bool { return s == "" }), nil
@@ -184,7 +188,8 @@ func newer(names []string, epoch uint64) bool {
 	return ok && c.epoch > epoch
 }
 
-// firstOfLog is the sequence of the first message a shard's log still has; 0 or 1 when nothing was ever dropped.
+// firstOfLog is the sequence of the first message that a shard's log still has. It is 0 or 1 when
+// nothing was ever dropped.
 func (f *Frontier) firstOfLog(ctx context.Context, id int) (uint64, error) {
 	st, err := f.q.JS.Stream(ctx, f.names.EventsStream(id))
 	if err != nil {
@@ -193,13 +198,13 @@ func (f *Frontier) firstOfLog(ctx context.Context, id int) (uint64, error) {
 	return st.CachedInfo().State.FirstSeq, nil
 }
 
-// restore writes the checkpoint of that name to path, in place of what may be there. The error wraps queue.ErrNoSnapshot
-// when there is none to be read.
+// restore writes the checkpoint of that name to path, in place of what may be there. The error
+// wraps queue.ErrNoSnapshot when there is no checkpoint to be read.
 func (f *Frontier) restore(ctx context.Context, id int, name, path string) (err error) {
 	began := time.Now()
 	temp := path + ".new"
 	defer os.Remove(temp)
-	file, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	file, err := disk.OpenRegular(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -212,7 +217,7 @@ func (f *Frontier) restore(ctx context.Context, id int, name, path string) (err 
 		return err
 	}
 	if err := arrive(temp, name, info.Size(), time.Now()); err != nil {
-		if errors.Is(err, errUnreadable) {
+		if errors.Is(err, ledger.ErrUnreadable) {
 			err = fmt.Errorf("checkpoint %s: %w: %w", name, queue.ErrNoSnapshot, err)
 		}
 		return err
@@ -236,129 +241,53 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// errUnreadable: a file is not a shard's, or is damaged.
-var errUnreadable = errors.New("unreadable")
-
-// peekFile reads what a shard's file says of itself. The error is os.ErrNotExist when there is none, errUnreadable when it
-// is damaged.
-func peekFile(path string) (m meta, err error) {
+// peekFile reads what a shard's file says of itself. The error is os.ErrNotExist when there is no
+// file, and ledger.ErrUnreadable when it is damaged.
+func peekFile(path string) (m ledger.Meta, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return m, err
 	}
-	db, err := openBolt(path, true)
+	db, err := ledger.OpenBolt(path, true)
 	if err != nil {
-		return m, damaged(err)
+		return m, ledger.Damaged(err)
 	}
 	defer db.Close()
 	err = db.View(func(tx *bolt.Tx) (err error) {
-		if tx.Bucket(bucketMeta) == nil { // its maker was killed before its first commit
-			return fmt.Errorf("%s: empty: %w", path, errUnreadable)
+		if tx.Bucket(ledger.BucketMeta) == nil { // its maker was killed before its first commit
+			return fmt.Errorf("%s: empty: %w", path, ledger.ErrUnreadable)
 		}
-		if err := checkFormat(tx, path); err != nil {
+		if err := ledger.CheckFormat(tx, path); err != nil {
 			return err
 		}
-		if m, err = loadMeta(tx); err != nil {
-			return fmt.Errorf("%s: %w: %w", path, errUnreadable, err)
+		if m, err = ledger.LoadMeta(tx); err != nil {
+			return fmt.Errorf("%s: %w: %w", path, ledger.ErrUnreadable, err)
 		}
 		return nil
 	})
 	return m, err
 }
 
-// damaged says whether an error of opening a file is the file's own.
-func damaged(err error) error {
-	if errors.Is(err, berrors.ErrTimeout) || errors.Is(err, ErrFormat) || errors.Is(err, os.ErrPermission) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", errUnreadable, err)
-}
-
-// arrive makes a checkpoint that was just copied to path this machine's: all that waits until a time goes on waiting for as
-// long as was left when the copy was made, by the clock of the machine that made it, since no two clocks need agree.
-// What is fresh until a time gets no fresher by that.
+// arrive makes a checkpoint that was just copied to path this machine's: its times are moved to the
+// clock here, as if none had passed since it was made (shiftTimes).
 func arrive(path, name string, size int64, now time.Time) error {
-	db, err := openDB(path, false)
+	db, err := ledger.OpenDB(path, false)
 	if err != nil {
-		return damaged(err)
+		return ledger.Damaged(err)
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		m, err := loadMeta(tx)
+		m, err := ledger.LoadMeta(tx)
 		if err != nil {
-			return fmt.Errorf("%w: %w", errUnreadable, err)
+			return fmt.Errorf("%w: %w", ledger.ErrUnreadable, err)
 		}
-		m.Mark = mark{name, m.Applied, size}
-		if err := shiftTimes(tx, now.Sub(time.UnixMilli(m.Written))); err != nil {
+		m.Mark = ledger.Mark{Name: name, Applied: m.Applied, Size: size}
+		shift := now.Sub(time.UnixMilli(m.Written))
+		if m.Owed > 0 {
+			m.Owed += shift.Milliseconds()
+		}
+		if err := shiftTimes(tx, shift); err != nil {
 			return err
 		}
-		return m.save(tx)
+		return m.Save(tx)
 	})
 	return errors.Join(err, db.Close())
-}
-
-// shiftTimes moves the times in a shard's file by d.
-func shiftTimes(tx *bolt.Tx, d time.Duration) error {
-	var hosts []*host
-	if err := loadHosts(tx, func(h *host) error { hosts = append(hosts, h); return nil }); err != nil {
-		return fmt.Errorf("%w: %w", errUnreadable, err)
-	}
-	for _, h := range hosts {
-		h.shift(d)
-		if err := h.save(tx); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(shiftSitemaps(tx, d), shiftNested(tx, d)); err != nil {
-		return err
-	}
-	if err := shiftSites(tx, d); err != nil {
-		return err
-	}
-	later, urls := tx.Bucket(bucketLater), tx.Bucket(bucketURLs)
-	var keys [][]byte
-	err := later.ForEach(func(k, _ []byte) error { keys = append(keys, slices.Clone(k)); return nil })
-	if err != nil {
-		return err
-	}
-	for _, k := range keys {
-		if err := later.Delete(k); err != nil {
-			return err
-		}
-	}
-	for _, k := range keys {
-		r, err := decodeRecord(k[8:], urls.Get(k[8:]))
-		if err != nil {
-			return fmt.Errorf("%w: %w", errUnreadable, err)
-		}
-		r.Due = time.UnixMilli(max(int64(binary.BigEndian.Uint64(k))+d.Milliseconds(), 1))
-		if err := later.Put(laterKey(nil, r.Due, keyHost(k[8:]), r.Order), []byte{}); err != nil {
-			return err
-		}
-		if err := urls.Put(k[8:], r.append(nil)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (h *host) shift(d time.Duration) {
-	move := func(t *time.Time, d time.Duration) {
-		if !t.IsZero() {
-			*t = t.Add(d)
-		}
-	}
-	move(&h.Due, d)
-	for i := range h.Origins {
-		o := &h.Origins[i]
-		move(&o.PendingAt, d)
-		move(&o.SitemapsAsked, d)
-		move(&o.DataDue, d)
-		move(&o.RUPDue, d)
-		move(&o.History.RetryAt, d)
-		move(&o.History.Since, d)
-		if m := o.Mirror; m != nil {
-			m.shift(d, move)
-		}
-		// A copy is not younger for having been on the way, and none is from the future.
-		move(&o.History.Fetched, min(d, 0))
-	}
 }

@@ -2,7 +2,7 @@ package frontier
 
 import (
 	"fmt"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/rupsites"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
@@ -23,6 +25,40 @@ func daily() *rup.Info {
 	return &rup.Info{CGI: "http://a.example/cgi-bin/rup?x=1", Latency: []rup.Unit{rup.Week, rup.Day}, MaxQuerySpan: rup.Span{N: 7, Unit: rup.Day}}
 }
 
+// A site that asks by mail whether we want its reports is told so once, whether that mail is faster
+// than its answer or not; one that asks at another address, or for a POST to another host, is not.
+func TestRUPConfirm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRUPWorld(t, updatesSpec(testMail), 1, daily())
+		ask := func(address, link string) {
+			w.b.event(crawl.Event{Reports: []crawl.Report{{Origin: canon.URL(w.base).Origin(), Address: address, Parts: 1, Received: time.Now(), Confirm: canon.URL(link)}}})
+		}
+		const link = "http://a.example/cgi-bin/rup/confirm?token=ABC"
+		w.b.links(0, "", w.base)
+		w.early = func(address string) { ask(address, link) }
+		w.run(time.Hour)
+		if actions, _ := w.asked(); fmt.Sprint(actions) != "[info Register post]" || fmt.Sprint(w.posted) != "[http://a.example/cgi-bin/rup/confirm token=ABC]" {
+			t.Errorf("asked %v, posted %v", actions, w.posted)
+		}
+		r := w.site()
+		if r.Confirm != "" || !r.Registered() || r.Strange != 0 {
+			t.Errorf("%+v", r)
+		}
+		ask("curtsy+x@crawler.example", link)
+		ask(r.Address, "http://b.example/?token=ABC")
+		ask(r.Address, "http://a.example/confirm")
+		w.run(time.Hour)
+		if actions, _ := w.asked(); len(actions) != 0 || r.Strange != 3 {
+			t.Errorf("asked %v, strange %d", actions, r.Strange)
+		}
+		ask(r.Address, link+"D")
+		w.run(time.Hour)
+		if actions, _ := w.asked(); fmt.Sprint(actions) != "[post]" || w.posted[len(w.posted)-1] != "http://a.example/cgi-bin/rup/confirm token=ABCD" {
+			t.Errorf("asked %v, posted %v", actions, w.posted)
+		}
+	})
+}
+
 // A site is asked once, we register, and from then on only what it tells of is asked for.
 func TestRUPByMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +70,7 @@ func TestRUPByMail(t *testing.T) {
 			t.Fatalf("asked %v and %d pages", actions, len(pages))
 		}
 		r := w.site()
-		if !r.registered() || !strings.HasPrefix(r.Address, "curtsy+") || r.Agreed.String() != "day" {
+		if !r.Registered() || !strings.HasPrefix(r.Address, "curtsy+") || r.Agreed.String() != "day" {
 			t.Fatalf("%+v", r)
 		}
 		for day := range 5 {
@@ -53,13 +89,14 @@ func TestRUPByMail(t *testing.T) {
 				}
 			}
 		}
-		if r := w.site(); r.Seq.Last != 5 || r.Gaps != 0 || r.Report.Told != 15 || r.Report.Sooner != 15 || w.b.s.hosts["a.example"].Origins[0].Confirmed != 10 {
+		if r := w.site(); r.Seq.Last != 5 || r.Gaps != 0 || r.Report.Told != 15 || r.Report.Sooner != 15 || w.b.s.ledger.Hosts["a.example"].Origins[0].Confirmed != 10 {
 			t.Errorf("%+v, %+v", r.Report, r.Seq)
 		}
 	})
 }
 
-// reported is what a run of days of changes leads to, whatever gets in its way: every page is what the site has.
+// Reported is what a run of days of changes leads to, whatever gets in its way: every page
+// is what the site has.
 func (w *rupWorld) checkFresh() {
 	w.t.Helper()
 	for u, p := range w.pages {
@@ -95,14 +132,14 @@ func TestRUPByPolling(t *testing.T) {
 		}
 		w.run(testDay)
 		w.checkFresh()
-		if r := w.site(); r.registered() || !r.polled() || r.Whole != 0 {
+		if r := w.site(); r.Registered() || !r.Polled() || r.Whole != 0 {
 			t.Errorf("%+v", r)
 		}
 	})
 }
 
-// A site without a modification log is registered with, and that is all; one that offers neither is crawled as any other, and one that
-// has no /rupinfo.txt is not asked again for a week.
+// A site without a modification log is registered with, and that is all; one that offers neither is
+// crawled as any other, and one that has no /rupinfo.txt is not asked again for a week.
 func TestRUPWhatIsOffered(t *testing.T) {
 	for _, tt := range []struct {
 		name, mail string
@@ -148,7 +185,8 @@ func TestRUPNotWanted(t *testing.T) {
 	}
 }
 
-// A report that never arrives is noticed by the next one's number, or by silence, and what it told is had by GetIndex.
+// A report that never arrives is noticed by the next one's number, or by silence, and what it told
+// is had by GetIndex.
 func TestRUPLostReport(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lost []int64
@@ -232,7 +270,8 @@ func TestRUPForgedReports(t *testing.T) {
 		w.deliver("", report(1, w.base, lines))
 		w.deliver(strings.ToUpper(real), report(1, w.base, lines))
 		w.deliver(real, report(1, "http://b.example/", "Delete: x\nNew: y\n"))
-		w.deliver(real, report(1_000_000, w.base, lines)) // far ahead: the site is asked first, and says 0
+		// Far ahead: the site is asked first, and says 0.
+		w.deliver(real, report(1_000_000, w.base, lines))
 		w.deliver(real, report(0, w.base, lines))
 		for i := range 500 { // a flood
 			w.deliver("curtsy+x@crawler.example", report(i, w.base, lines))
@@ -252,7 +291,8 @@ func TestRUPForgedReports(t *testing.T) {
 	})
 }
 
-// The site itself may tell as much as it likes: its pages are asked for at its delay, each once an hour at the most, and nobody else's.
+// The site itself may tell as much as it likes: its pages are asked for at its delay, each once an
+// hour at the most, and nobody else's.
 func TestRUPFloodOfReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := updatesSpec(testMail)
@@ -303,7 +343,7 @@ func TestRUPUnregisterAndPrefer(t *testing.T) {
 			t.Errorf("%+v, %+v", r, w.regs)
 		}
 		step(func(s *crawl.Spec) { s.UpdatesOff = []string{"http://a.example"} }, "[Unregister]")
-		if r := w.site(); r.registered() || len(w.regs) != 0 {
+		if r := w.site(); r.Registered() || len(w.regs) != 0 {
 			t.Errorf("%+v, %+v", r, w.regs)
 		}
 		step(func(s *crawl.Spec) { s.UpdatesOff, s.UpdatesPrefer = nil, nil }, "[Register]")
@@ -319,7 +359,8 @@ func TestRUPUnregisterAndPrefer(t *testing.T) {
 	})
 }
 
-// A shard that is killed, moved or read again from its log goes on where it was: nothing is told twice, nothing lost.
+// A shard that is killed, moved or read again from its log goes on where it was: nothing is told
+// twice, nothing lost.
 func TestRUPCrashes(t *testing.T) {
 	for name, breakIt := range map[string]func(b *bench){
 		"killed":       func(b *bench) { b.crash(); b.open() },
@@ -351,8 +392,9 @@ func TestRUPCrashes(t *testing.T) {
 	}
 }
 
-// At random: pages change and go, reports are lost, the site is down for hours, the shard is killed, committed or moved. When it all has
-// calmed down every page is as the site has it, and nobody was asked more than that takes.
+// At random: pages change and go, reports are lost, the site is down for hours, the shard is
+// killed, committed or moved. When it all has calmed down every page is as the site has it, and
+// nobody was asked more than that takes.
 func TestRUPAtRandom(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -372,7 +414,8 @@ func TestRUPAtRandom(t *testing.T) {
 					switch k := rng.IntN(10); {
 					case k < 4:
 						i := rng.IntN(120)
-						if w.pages[w.url(i)] == nil { // whoever has missed the report finds a link to it
+						// Whoever has missed the report finds a link to it.
+						if w.pages[w.url(i)] == nil {
 							home := w.pages[canon.URL(w.base)]
 							home.version++
 							home.changed = time.Now()
@@ -411,13 +454,14 @@ func TestRUPAtRandom(t *testing.T) {
 	}
 }
 
-// A full re-crawl that a crash interrupts goes on, and what is known of a site is not newer for having been on the way.
+// A full re-crawl that a crash interrupts goes on, and what is known of a site is not newer for
+// having been on the way.
 func TestRUPAnewAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRUPWorld(t, updatesSpec(testMail), 20, daily())
 		w.b.links(0, "", w.base)
 		w.run(time.Hour)
-		if err := w.b.s.reindexSite(w.site(), time.Now()); err != nil {
+		if err := w.b.s.rupsites.Reindex(w.site(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		w.b.commit()
@@ -448,21 +492,21 @@ func TestRUPWaitsForRobots(t *testing.T) {
 		w.b.links(0, "", w.base)
 		w.run(time.Hour)
 		for range 9 {
-			w.b.event(crawl.Event{Robots: []crawl.Robots{{Origin: w.site().origin(), State: crawl.RobotsUnreachable, Status: 500, Reason: "HTTP 500"}}})
+			w.b.event(crawl.Event{Robots: []crawl.Robots{{Origin: w.site().Origin(), State: crawl.RobotsUnreachable, Status: 500, Reason: "HTTP 500"}}})
 		}
 		time.Sleep(23 * time.Hour) // the copy is too old to be used in an hour
-		w.b.event(crawl.Event{Robots: []crawl.Robots{{Origin: w.site().origin(), State: crawl.RobotsUnreachable, Status: 500, Reason: "HTTP 500"}}})
+		w.b.event(crawl.Event{Robots: []crawl.Robots{{Origin: w.site().Origin(), State: crawl.RobotsUnreachable, Status: 500, Reason: "HTTP 500"}}})
 		time.Sleep(2 * time.Hour)
 		r := w.site()
-		state, ask := r.h.Origins[r.i].state(time.Now())
-		if what, _ := w.b.s.wantNow(r, time.Now()); what == rupNothing || state != crawl.RobotsUnreachable || time.Until(ask) < time.Hour {
+		state, ask := polite.State(&r.H.Origins[r.I], time.Now())
+		if what, _ := w.b.s.rupsites.WantNow(r, time.Now()); what == rupsites.RupNothing || state != crawl.RobotsUnreachable || time.Until(ask) < time.Hour {
 			t.Fatalf("the test: wants %d, %v until %v", what, state, ask)
 		}
-		if what, at := w.b.s.wantOf(r, time.Now()); what != rupNothing || !at.Equal(ask) {
+		if what, at := w.b.s.rupsites.WantOf(r, time.Now()); what != rupsites.RupNothing || !at.Equal(ask) {
 			t.Errorf("wants %d, at %v, want nothing until %v", what, at, ask)
 		}
 		time.Sleep(time.Until(ask))
-		if what, _ := w.b.s.wantOf(r, time.Now()); what == rupNothing {
+		if what, _ := w.b.s.rupsites.WantOf(r, time.Now()); what == rupsites.RupNothing {
 			t.Error("wants nothing when its robots.txt may be asked for")
 		}
 	})
@@ -475,8 +519,8 @@ func TestRUPOfMirrors(t *testing.T) {
 	b.learned("http://a.example", "User-agent: *\nDisallow:\nHost: b.example\n", crawl.VisitID{})
 	b.learned("http://b.example", "User-agent: *\nDisallow:\nHost: b.example\n", crawl.VisitID{})
 	asked := map[string]bool{}
-	for _, h := range b.s.hosts {
-		for _, e := range h.errands {
+	for _, h := range b.s.ledger.Hosts {
+		for _, e := range h.Errands {
 			if e.Kind == crawl.ErrandRUP {
 				asked[string(e.URL)] = true
 			}

@@ -2,7 +2,7 @@ package frontier
 
 import (
 	"fmt"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,9 +12,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What keeping a site of 10,000 pages of 18 KB fresh costs, with 1 % of them changing in each of five days, a few being removed and a few
-// new: with RUP, mailed and polled, against re-crawl with conditional requests alone and with a sitemap's dates. The frontier is the
-// production code; the fetcher is a function, and time is simulated, so the figures are exact and the same on every machine.
+// What keeping a site of 10,000 pages of 18 KB fresh costs, with 1 % of them changing in each
+// of five days, a few being removed and a few new: with RUP, mailed and polled, against
+// re-crawl with conditional requests alone and with a sitemap's dates. The frontier is the
+// production code; the fetcher is a function, and time is simulated, so the figures are exact
+// and the same on every machine.
 func TestUpdatesCost(t *testing.T) {
 	const pages, rounds, changedEach, removedEach, newEach = 10_000, 5, 80, 10, 10
 	type cost struct {

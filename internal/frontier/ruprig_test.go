@@ -15,12 +15,14 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/rupsites"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// rupWorld is a site with RUP, pkg/rup's own server, and a fetcher without a network, around one shard; all in simulated time.
+// rupWorld is a site with RUP, pkg/rup's own server, and a fetcher without a network, around one
+// shard; all in simulated time.
 type rupWorld struct {
 	t    testing.TB
 	b    *bench
@@ -36,6 +38,8 @@ type rupWorld struct {
 
 	lose     func(n int64) bool // reports that never arrive
 	down     bool               // the CGI answers 503
+	posted   []string           // to other pages of the site
+	early    func(string)       // called with an address that registers, before it is answered
 	sitemap  bool               // it tells by a sitemap
 	visited  []canon.URL        // pages asked for
 	actions  []string           // RUP requests, in order
@@ -55,6 +59,7 @@ func (w *rupWorld) Get(key string) (rup.Registration, bool, error) {
 	r, ok := w.regs[key]
 	return r, ok, nil
 }
+
 func (w *rupWorld) Put(r rup.Registration) error {
 	key := rup.EmailKey(r.Email)
 	if w.regs[key] = r; w.next[key].IsZero() {
@@ -62,13 +67,18 @@ func (w *rupWorld) Put(r rup.Registration) error {
 	}
 	return nil
 }
+
 func (w *rupWorld) Delete(key string) error {
 	delete(w.regs, key)
 	return nil
 }
-func (w *rupWorld) Count(string) (int, error)                                       { return 0, nil }
-func (w *rupWorld) View(_ context.Context, f func(rup.Registrations) error) error   { return f(w) }
+
+func (w *rupWorld) Count(string) (int, error) { return 0, nil }
+
+func (w *rupWorld) View(_ context.Context, f func(rup.Registrations) error) error { return f(w) }
+
 func (w *rupWorld) Update(_ context.Context, f func(rup.Registrations) error) error { return f(w) }
+
 func (w *rupWorld) Changes(_ context.Context, since time.Time, yield func(rup.Entry) error) error {
 	for _, e := range w.log {
 		if !e.Date.Before(since) {
@@ -160,14 +170,14 @@ func (w *rupWorld) run(d time.Duration) {
 
 func (w *rupWorld) upkeep() {
 	w.t.Helper()
-	w.b.s.mu.Lock()
-	defer w.b.s.mu.Unlock()
-	if err := w.b.s.sitesUpkeep(time.Now()); err != nil {
+	w.b.s.ledger.Mu.Lock()
+	defer w.b.s.ledger.Mu.Unlock()
+	if err := w.b.s.rupsites.Upkeep(time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
 	for more := true; more; {
 		var err error
-		if more, err = w.b.s.passSome(time.Now()); err != nil {
+		if more, err = w.b.s.passes.Some(time.Now()); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -300,7 +310,14 @@ func (w *rupWorld) ask(id crawl.VisitID, e *crawl.Errand) (m crawl.RUP) {
 		rec.WriteHeader(404)
 	case e.Form == "":
 		w.srv.ServeInfo(rec, httptest.NewRequest("GET", string(e.URL), nil))
+	case form.Get("Action") == "" && e.Form != "":
+		w.actions[len(w.actions)-1] = "post"
+		w.posted = append(w.posted, string(e.URL)+" "+e.Form)
+		rec.WriteHeader(200)
 	default:
+		if w.early != nil && form.Get("Action") == string(rup.Register) {
+			w.early(form.Get("RobotEmail"))
+		}
 		r := httptest.NewRequest("POST", string(e.URL), strings.NewReader(e.Form))
 		r.Header.Set("Content-Type", rup.FormType)
 		w.srv.ServeHTTP(rec, r)
@@ -358,7 +375,7 @@ func (w *rupWorld) readSitemap(id crawl.VisitID) crawl.Sitemap {
 }
 
 // site is the record of the site.
-func (w *rupWorld) site() *rupSite { return w.b.s.sites[canon.URL(w.base).Origin()] }
+func (w *rupWorld) site() *rupsites.Site { return w.b.s.rupsites.Sites[canon.URL(w.base).Origin()] }
 
 // since returns what was asked since the last call.
 func (w *rupWorld) asked() (actions []string, pages []canon.URL) {

@@ -9,11 +9,14 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/rupsites"
+	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// All that a site's record knows of time moves with the clock of the machine it comes to, however many times it will have: what is waited
-// for either way, until when something is known only back.
+// All that a site's record knows of time moves with the clock of the machine it comes to, however
+// many times it will have: what is waited for either way, until when something is known only back.
 func TestRUPTimesAreShifted(t *testing.T) {
 	for _, d := range []time.Duration{time.Hour, -time.Hour} {
 		testRUPTimesAreShifted(t, d)
@@ -23,7 +26,7 @@ func TestRUPTimesAreShifted(t *testing.T) {
 func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
 	waits := []string{"InfoDue", "Retry", "RegisterAt", "ModifyAt", "Tick", "Poll", "Heard", "GapAt"}
 	base := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	was := rupSite{Seq: rup.NewState(base)}
+	was := rupsites.Site{Seq: rup.NewState(base)}
 	n := 0
 	var each func(v reflect.Value, f func(string, *time.Time))
 	each = func(v reflect.Value, f func(string, *time.Time)) {
@@ -43,14 +46,14 @@ func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
 		n++
 		*at = base.Add(time.Duration(n) * time.Minute)
 	})
-	db, err := openBolt(t.TempDir()+"/x.db", false)
+	db, err := ledger.OpenBolt(t.TempDir()+"/x.db", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	key := append(hostID(1).append(nil), "http://a.example"...)
+	key := append(ledger.HostID(1).Append(nil), "http://a.example"...)
 	err = db.Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucket(bucketRUP)
+		b, err := tx.CreateBucket(ledger.BucketRUP)
 		if err != nil {
 			return err
 		}
@@ -61,10 +64,10 @@ func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
 		if err := b.Put(key, v); err != nil {
 			return err
 		}
-		if err := shiftSites(tx, d); err != nil {
+		if err := ledger.InRecords[rupsites.Site](ledger.BucketRUP)(tx, times.ShiftBy(d)); err != nil {
 			return err
 		}
-		var got rupSite
+		var got rupsites.Site
 		if err := json.Unmarshal(b.Get(key), &got); err != nil {
 			return err
 		}

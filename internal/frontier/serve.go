@@ -5,21 +5,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
+	nats "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/curtsy/curtsy/internal/backoff"
+	"github.com/curtsy/curtsy/internal/boltfile"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// runShard owns one shard whenever it should be ours and can be had: when the file or the log fails it opens both anew,
-// and whatever was applied but not committed comes from the log once more.
+// runShard owns one shard whenever it should be ours and can be had. When the file or the log fails
+// it opens both anew, and whatever was applied but not committed comes from the log once more.
 func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) error {
-	for wait := time.Second; ctx.Err() == nil; {
+	again := backoff.Delay{Least: time.Second, Most: 30 * time.Second}
+	for ctx.Err() == nil {
 		began := time.Now()
 		err := f.holdShard(ctx, id, kv)
 		switch {
@@ -28,26 +33,28 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 		case ctx.Err() != nil:
 			return err
 		case err == nil: // it should be another's now
-			wait = time.Second
+			again.Reset()
 			continue
-		case errors.Is(err, crawl.ErrVersion) || errors.Is(err, ErrFormat):
+		case errors.Is(err, crawl.ErrVersion) || errors.Is(err, ledger.ErrFormat):
 			return err
+		case boltfile.IsDamaged(err) && f.opt.Embedded:
+			return err // there is no checkpoint, and the log is dropped as it is applied
+		case boltfile.IsDamaged(err):
+			f.putAside(id, err)
 		case time.Since(began) > time.Minute:
-			wait = time.Second
+			again.Reset()
 		}
+		wait := again.Next()
 		f.log.Error("shard stopped; trying again", "shard", id, "error", err, "wait", wait)
-		select {
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, wait) != nil {
 			return nil
-		case <-time.After(wait):
 		}
-		wait = min(2*wait, 30*time.Second)
 	}
 	return nil
 }
 
-// holdShard takes a shard as soon as it should be ours and can be had, and serves it until it should be ours no longer, ctx
-// ends, or something fails.
+// holdShard takes a shard as soon as it should be ours and can be had. It serves the shard until it
+// should no longer be ours, ctx ends, or something fails.
 func (f *Frontier) holdShard(ctx context.Context, id int, kv jetstream.KeyValue) error {
 	same, err := f.sameDir(ctx, id, kv)
 	if err != nil {
@@ -117,7 +124,8 @@ func (k *keeper) end() {
 	<-k.done
 }
 
-// serveShard opens a shard that was just taken and follows its log until ctx ends or something fails.
+// serveShard opens a shard that was just taken, and follows its log until ctx ends or something
+// fails.
 func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership) (err error) {
 	began := time.Now()
 	k := keep(ctx, own)
@@ -125,29 +133,30 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	s, owed, err := f.openTaken(ctx, k, id, own)
 	if err != nil {
 		if ctx.Err() != nil {
-			// Nothing was granted. The record names another owner's state, so whoever is next waits a lease all the same.
+			// Nothing was granted. The record names another owner's state, so the next owner waits
+			// a lease all the same.
 			f.release(ctx, own, "")
 			return nil
 		}
 		return err
 	}
-	visits := len(s.visits)
+	visits := len(s.visits.Outstanding)
 	var once sync.Once
-	ready := func(owed start) {
+	ready := func(owed ledger.Start) {
 		once.Do(func() { f.ready(s, own, owed, visits, began) })
 	}
 
-	// work outlives ctx: after it ends the log is still applied until no visit is outstanding or the grace is over, or the
-	// shard is handed over.
+	// work outlives ctx. After ctx ends the log is still applied until no visit is outstanding or
+	// the grace period is over, or until the shard is handed over.
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	g, gctx := errgroup.WithContext(work)
 	g.Go(func() error { return k.watch(gctx) })
 	g.Go(func() error { return s.keepCommitted(gctx) })
-	g.Go(func() error { return s.runPasses(gctx) })
-	g.Go(func() error { return s.settle(gctx) })
-	g.Go(func() error { return s.sendOutbox(gctx, false, f.appendTo) })
-	g.Go(func() error { return s.sendOutbox(gctx, true, f.handOverPages) })
+	g.Go(func() error { return s.passes.RunPasses(gctx) })
+	g.Go(func() error { return s.mirrors.Settle(gctx) })
+	g.Go(func() error { return s.ledger.SendOutbox(gctx, false, f.appendTo) })
+	g.Go(func() error { return s.ledger.SendOutbox(gctx, true, f.handOverPages) })
 	g.Go(func() error { return f.follow(gctx, s, owed, ready) })
 	if f.opt.Embedded {
 		g.Go(func() error { return f.purge(gctx, s) })
@@ -163,9 +172,10 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	f.shards[id], f.served[id] = s, true
 	j := f.j
 	f.mu.Unlock()
-	s.mu.Lock()
-	s.judgeBy(j) // the spec may have changed while the file was opened
-	s.mu.Unlock()
+	s.ledger.Mu.Lock()
+	// The spec may have changed while the file was opened.
+	s.ledger.Guarded(func() error { s.judgeBy(j); return nil })
+	s.ledger.Mu.Unlock()
 
 	select {
 	case <-gctx.Done():
@@ -176,7 +186,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 			defer f.moving.leave()
 		}
 	}
-	s.freeze()
+	s.leave()
 	stopLeases()
 	stopWork()
 	err = g.Wait()
@@ -187,17 +197,17 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 }
 
 // ready tells that a shard which was just taken knows all that is in its log.
-func (f *Frontier) ready(s *shard, own *queue.Ownership, owed start, visits int, began time.Time) {
-	f.met.readyTime.Observe(time.Since(began).Seconds())
-	f.met.taken.WithLabelValues(owed.String()).Inc()
-	s.log.Info("shard taken", "from", own.Predecessor().Owner, "owed", owed.String(), "visits", visits,
+func (f *Frontier) ready(s *shard, own *queue.Ownership, owed ledger.Start, visits int, began time.Time) {
+	f.met.ReadyTime.Observe(time.Since(began).Seconds())
+	f.met.Taken.WithLabelValues(owed.String()).Inc()
+	s.ledger.Log.Info("shard taken", "from", own.Predecessor().Owner, "owed", owed.String(), "visits", visits,
 		"took", time.Since(began).Round(time.Millisecond))
 }
 
-// openTaken brings a shard that was just taken into memory, in the state in which its owner must have it, and tries again until
-// that succeeds, ctx ends or the shard is lost. A try under way when ctx ends goes on: who has the shard open can hand it
-// over in order.
-func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.Ownership) (*shard, start, error) {
+// openTaken brings a shard that was just taken into memory, in the state in which its owner must
+// have it. It tries again until that succeeds, ctx ends or the shard is lost. A try under way when
+// ctx ends goes on: only an open shard can be handed over in order.
+func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.Ownership) (*shard, ledger.Start, error) {
 	trying, cancel := context.WithCancel(f.grace)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -207,15 +217,20 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 		_ = k.watch(trying)
 		cancel() // no need for the state of a shard that is lost
 	})
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+	again := backoff.Delay{Least: time.Second, Most: 30 * time.Second}
+	for {
 		s, start, err := f.tryOpen(trying, id, own)
 		switch {
-		case err == nil || f.opt.Embedded || errors.Is(err, ErrFormat):
+		case err == nil || f.opt.Embedded || errors.Is(err, ledger.ErrFormat):
 			return s, start, err
 		case ctx.Err() != nil || trying.Err() != nil:
 			return nil, 0, err
 		}
+		wait := again.Next()
 		f.log.Error("a shard was taken, but cannot be opened; trying again", "shard", id, "error", err, "wait", wait)
+		if boltfile.IsDamaged(err) {
+			f.putAside(id, err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil, 0, err
@@ -226,7 +241,7 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 	}
 }
 
-func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s *shard, st start, err error) {
+func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s *shard, st ledger.Start, err error) {
 	var unreadable []string
 	if !f.opt.Embedded {
 		if unreadable, err = f.prepare(ctx, id, own); err != nil {
@@ -236,47 +251,64 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 	f.mu.Lock()
 	j := f.j
 	f.mu.Unlock()
-	s, err = openShard(f.opt.Dir, id, f.names, j, own.Epoch(), f.opt.Instance, own.Valid, f.log)
+	s, err = openShard(f.opt.Dir, id, j, own.Epoch(), f.opt.Instance, own.Valid, f.log)
 	if err != nil {
 		return nil, 0, err
 	}
-	s.out, s.budget, s.met, s.notify, s.unreadable, s.secret = f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable, f.secret
+	s.visits.Hands, s.ledger.CrawlLog, s.ledger.Budget, s.ledger.Metrics, s.visits.Notify, s.unreadable, s.rupsites.Secret = f.hands, f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable, f.secret
 	st = f.startOf(s, own)
-	s.mu.Lock()
-	if own.Predecessor() == (queue.Record{}) {
-		s.unaware = cmp.Or(f.opt.Term, 10*time.Second)
-	}
-	if st == startClean {
-		s.sure = true
-		err = s.carryOn(s.carried, time.Now())
-	}
-	s.carried = nil
-	if err == nil && f.opt.Embedded {
-		err = s.afterReboot()
-	}
-	if err == nil {
-		err = s.commit(true) // from here on the file is the one the record speaks of
-	}
-	s.mu.Unlock()
+	s.ledger.Mu.Lock()
+	err = s.ledger.Guarded(func() error { return f.begin(s, st, own) })
+	s.ledger.Mu.Unlock()
 	if err != nil {
 		return nil, 0, errors.Join(err, s.close(false))
 	}
 	return s, st, nil
 }
 
-// freeze ends granting and renewing for good.
-func (s *shard) freeze() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.frozen = true
+// begin makes a shard that was opened ours, in its file too. The caller holds its mu.
+func (f *Frontier) begin(s *shard, st ledger.Start, own *queue.Ownership) error {
+	var unaware time.Duration
+	if own.Predecessor() == (queue.Record{}) {
+		unaware = cmp.Or(f.opt.Term, 10*time.Second)
+	}
+	err := s.begin(st, unaware, time.Now())
+	if err == nil && f.opt.Embedded {
+		err = s.afterReboot()
+	}
+	if err == nil {
+		err = s.ledger.Commit(true) // from here on the file is the one the record speaks of
+	}
+	return err
+}
+
+// damagedSuffix is what the name of a file that turned out damaged ends with.
+const damagedSuffix = ".damaged"
+
+// putAside gives a damaged file, which is closed, another name. The shard is then restored from its
+// last checkpoint and the log. The file is kept for people to look at, and of several only the
+// last.
+func (f *Frontier) putAside(id int, why error) {
+	f.files.Lock()
+	defer f.files.Unlock()
+	err := os.Rename(f.path(id), f.path(id)+damagedSuffix)
+	f.log.Error("the shard's file is damaged: it is put aside, and the shard restored from its last checkpoint and the log", "shard", id,
+		"aside", f.path(id)+damagedSuffix, "why", why, "error", err)
+}
+
+// leave ends granting and renewing for good. It takes the lock itself.
+func (s *shard) leave() {
+	s.ledger.Mu.Lock()
+	defer s.ledger.Mu.Unlock()
+	s.ledger.Phase.Leave()
 }
 
 // letGo closes a shard that no other frontier waits for.
 func (f *Frontier) letGo(ctx context.Context, s *shard, own *queue.Ownership, err error) error {
-	f.forget(s.id)
-	s.mu.Lock()
-	idle := len(s.visits) == 0
-	s.mu.Unlock()
+	f.forget(s.ledger.ID)
+	s.ledger.Mu.Lock()
+	idle := len(s.visits.Outstanding) == 0
+	s.ledger.Mu.Unlock()
 	err = errors.Join(err, s.close(true))
 	if err == nil && idle {
 		f.release(ctx, own, "")
@@ -289,11 +321,11 @@ func (f *Frontier) forget(id int) {
 	f.mu.Lock()
 	delete(f.shards, id)
 	f.mu.Unlock()
-	f.budget.forget(id)
+	f.budget.Forget(id)
 }
 
-// release lets go of a shard in the record, and reports whether it could. That it cannot is no failure: its next owner
-// waits a little longer.
+// release lets go of a shard in the record, and reports whether it could. If it cannot, that is no
+// failure: the next owner waits a little longer.
 func (f *Frontier) release(ctx context.Context, own *queue.Ownership, checkpoint string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
@@ -310,9 +342,9 @@ func (s *shard) drain(ctx context.Context, d time.Duration) {
 	t := time.NewTicker(20 * time.Millisecond)
 	defer t.Stop()
 	for {
-		s.mu.Lock()
-		n := len(s.visits)
-		s.mu.Unlock()
+		s.ledger.Mu.Lock()
+		n := len(s.visits.Outstanding)
+		s.ledger.Mu.Unlock()
 		if n == 0 {
 			return
 		}
@@ -345,10 +377,10 @@ func (f *Frontier) purge(ctx context.Context, s *shard) error {
 			return nil
 		case <-t.C:
 		}
-		s.mu.Lock()
-		err := s.commit(true)
-		seq := s.m.Seq
-		s.mu.Unlock()
+		s.ledger.Mu.Lock()
+		err := s.ledger.Guarded(func() error { return s.ledger.Commit(true) })
+		seq := s.ledger.Meta.Seq
+		s.ledger.Mu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -356,28 +388,29 @@ func (f *Frontier) purge(ctx context.Context, s *shard) error {
 			old, older = 0, 0 // the log began anew: what these numbers meant is gone
 		}
 		if older > 0 {
-			if err := f.logs[s.id].Purge(ctx, older); err != nil && ctx.Err() == nil {
-				s.log.Warn("purge", "error", err)
+			if err := f.logs[s.ledger.ID].Purge(ctx, older); err != nil && ctx.Err() == nil {
+				s.ledger.Log.Warn("purge", "error", err)
 			}
 		}
 		old, older = seq, old
 	}
 }
 
-// serveLeases answers the fetchers' requests about one shard until stop is called: renewals, and robots.txt bodies by
-// digest. Who may not act for the shard says nothing: a fetcher asks again as long as its lease lasts, and by then another
-// owner may know better.
+// serveLeases answers the fetchers' requests about one shard until stop is called: renewals, and
+// robots.txt bodies by digest. Who may not act for the shard stays silent. A fetcher asks again as
+// long as its lease lasts, and by then another owner may know better.
 func (f *Frontier) serveLeases(s *shard) (stop func(), err error) {
-	renew, err := f.q.NC.Subscribe(f.names.Renew(s.id), func(m *nats.Msg) {
+	renew, err := f.q.NC.Subscribe(f.names.Renew(s.ledger.ID), func(m *nats.Msg) {
 		r, err := crawl.DecodeRenew(m.Data)
 		if err != nil {
 			return
 		}
-		s.mu.Lock()
-		mute := s.frozen || !s.valid()
-		ans := s.renew(r.Visits, time.Now())
-		s.mu.Unlock()
-		if mute {
+		s.ledger.Mu.Lock()
+		mute := !s.ledger.Phase.MayRenew() || !s.ledger.Valid()
+		var ans crawl.Renewed
+		err = s.ledger.Guarded(func() error { ans = s.visits.Renew(r.Visits, time.Now()); return nil })
+		s.ledger.Mu.Unlock()
+		if mute || err != nil {
 			return
 		}
 		m.Respond(crawl.AppendRenewed(nil, ans))
@@ -385,13 +418,16 @@ func (f *Frontier) serveLeases(s *shard) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := f.q.NC.Subscribe(f.names.Robots(s.id), func(m *nats.Msg) {
-		s.mu.Lock()
+	bodies, err := f.q.NC.Subscribe(f.names.Robots(s.ledger.ID), func(m *nats.Msg) {
+		s.ledger.Mu.Lock()
 		var body []byte
-		if ref, ok := s.digests[string(m.Data)]; ok && s.tx != nil {
-			body = append(body, s.tx.Bucket(bucketRobots).Get(robotsKey(ref.id, ref.origin))...)
+		if ref, ok := s.visits.Digests[string(m.Data)]; ok && s.ledger.Phase.MayRead() {
+			s.ledger.Guarded(func() error {
+				body = append(body, s.ledger.Tx.Bucket(ledger.BucketRobots).Get(ledger.RobotsKey(ref.ID, ref.Origin))...)
+				return nil
+			})
 		}
-		s.mu.Unlock()
+		s.ledger.Mu.Unlock()
 		m.Respond(body)
 	})
 	if err != nil {

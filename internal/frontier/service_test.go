@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -54,7 +55,7 @@ func startFrontier(t *testing.T, q *queue.Conn, spec crawl.Spec, dir string) (st
 		})
 	}
 	t.Cleanup(stop)
-	if err := WaitReady(t.Context(), q, spec); err != nil {
+	if err := asker.WaitReady(t.Context(), q, spec); err != nil {
 		t.Fatal(err)
 	}
 	return stop
@@ -63,7 +64,7 @@ func startFrontier(t *testing.T, q *queue.Conn, spec crawl.Spec, dir string) (st
 // take asks for visits as a fetcher does.
 func take(t *testing.T, q *queue.Conn, n int) []crawl.Visit {
 	t.Helper()
-	m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: n}), 5*time.Second)
+	m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: n}), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestServiceOverNATS(t *testing.T) {
 	}
 	dir := t.TempDir()
 	stop := startFrontier(t, q, spec, dir)
-	if err := Seed(t.Context(), q, spec, seeds); err != nil {
+	if err := asker.Seed(t.Context(), q, spec, seeds); err != nil {
 		t.Fatal(err)
 	}
 	for n := 0; n < 20; {
@@ -117,7 +118,7 @@ func TestServiceOverNATS(t *testing.T) {
 		}
 	}
 	waitFor(t, func() bool {
-		st, err := Ask(t.Context(), q, spec)
+		st, err := asker.Status(t.Context(), q, spec)
 		return err == nil && st.Stored >= 20 && st.InFlight == 0
 	})
 	held := take(t, q, 5) // a fetcher that dies with these
@@ -128,24 +129,25 @@ func TestServiceOverNATS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := r.Status()
+	rest := asker.AtRest(r.Spec(), r.Close, r.Handlers())
+	st, err := rest.Status(t.Context())
 	if err != nil || st.Discovered != 40 || st.InFlight != 0 || st.State != "stopped" {
 		t.Errorf("files say %+v (%v), want 40 discovered", st, err)
 	}
 	n := 0
-	r.Hosts(func(crawl.HostInfo) error { n++; return nil })
+	rest.Hosts(t.Context(), func(crawl.HostInfo) error { n++; return nil })
 	if n != 40 {
 		t.Errorf("%d hosts in the files, want 40", n)
 	}
-	x, err := r.Explain("HTTP://h0.example")
+	x, err := rest.Explain(t.Context(), "HTTP://h0.example")
 	if err != nil || !x.Seen || x.Canonical != "http://h0.example/" {
 		t.Errorf("explain: %+v (%v)", x, err)
 	}
-	r.Close()
+	rest.Close()
 
 	startFrontier(t, q, spec, dir)
 	for {
-		st, err := Ask(t.Context(), q, spec)
+		st, err := asker.Status(t.Context(), q, spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,12 +162,13 @@ func TestServiceOverNATS(t *testing.T) {
 		answer(t, q, v, crawl.Failed) // much too late: later visits have spoken
 	}
 	waitFor(t, func() bool {
-		st, err := Ask(t.Context(), q, spec)
+		st, err := asker.Status(t.Context(), q, spec)
 		return err == nil && st.Stored == 40 && st.InFlight == 0 && st.Failed == 0
 	})
 }
 
-// noGoroutines fails when a goroutine of this package's services is left. The broker's, in the same process, may stay.
+// noGoroutines fails when a goroutine of this package's services is left. The broker's, in the
+// same process, may stay.
 func noGoroutines(t *testing.T) {
 	t.Helper()
 	buf := make([]byte, 1<<20)
@@ -177,9 +180,9 @@ func noGoroutines(t *testing.T) {
 
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); {
+	for end := time.Now().Add(time.Minute); !ok(); {
 		if time.Now().After(end) {
-			t.Fatal("waited 10 s in vain")
+			t.Fatal("waited a minute in vain")
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -199,7 +202,7 @@ func TestPageBudgetIsNeverExceeded(t *testing.T) {
 	}
 	dir := t.TempDir()
 	stop := startFrontier(t, q, spec, dir)
-	if err := Seed(t.Context(), q, spec, seeds); err != nil {
+	if err := asker.Seed(t.Context(), q, spec, seeds); err != nil {
 		t.Fatal(err)
 	}
 	// A third of what is fetched is no page: its slots must come back.
@@ -218,7 +221,7 @@ func TestPageBudgetIsNeverExceeded(t *testing.T) {
 			stop()
 			stop = startFrontier(t, q, spec, dir)
 		}
-		st, err := Ask(t.Context(), q, spec)
+		st, err := asker.Status(t.Context(), q, spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,6 +232,6 @@ func TestPageBudgetIsNeverExceeded(t *testing.T) {
 			return
 		}
 	}
-	st, _ := Ask(t.Context(), q, spec)
+	st, _ := asker.Status(t.Context(), q, spec)
 	t.Errorf("%+v: the limit was never reached", st)
 }

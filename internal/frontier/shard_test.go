@@ -9,11 +9,19 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/budget"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/links"
+	"github.com/curtsy/curtsy/internal/frontier/metrics"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/frontier/visits"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// bench is a shard without a broker: its log is a slice, so that a test can crash it and replay what was not committed.
+// bench is a shard without a broker: its log is a slice, so that a test can crash it and replay
+// what was not committed.
 type bench struct {
 	t     testing.TB
 	dir   string
@@ -22,7 +30,7 @@ type bench struct {
 	s     *shard
 	log   []queue.Entry
 	n     int // epochs
-	start start
+	start ledger.Start
 
 	copy     []byte // the last checkpoint
 	copyName string
@@ -38,36 +46,33 @@ func testSpec(seeds ...string) crawl.Spec {
 func newBench(t testing.TB, spec crawl.Spec) *bench {
 	b := &bench{t: t, dir: t.TempDir(), spec: spec}
 	b.open()
-	b.start = startDelay // from now on it was killed
+	b.start = ledger.StartDelay // from now on it was killed
 	t.Cleanup(func() { b.crash() })
 	return b
 }
 
 // open opens the shard's file and replays the log after it, as an owner of the next epoch.
-func (b *bench) open() { b.t.Helper(); b.openWith(func(*shard) error { return nil }) }
-
-// openWith does so, with something to be done before the log is read.
-func (b *bench) openWith(first func(*shard) error) {
+func (b *bench) open() {
 	b.t.Helper()
-	j, err := newJudge(b.spec)
+	j, err := judge.New(b.spec)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.n++
-	s, err := openShard(b.dir, b.id, "t", j, uint64(b.n), "me", func() bool { return true }, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	s, err := openShard(b.dir, b.id, j, uint64(b.n), "me", func() bool { return true }, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	s.met = newMetrics(nil, nil)
-	s.notify = make(chan struct{}, 1)
-	s.budget = &budget{}
-	s.secret = []byte("a crawl's secret")
+	s.ledger.Metrics = metrics.New(nil)
+	s.visits.Notify = make(chan struct{}, 1)
+	s.ledger.Budget = &budget.Budget{}
+	s.rupsites.Secret = []byte("a crawl's secret")
 	b.s = s
-	if err := first(s); err != nil {
+	if err := s.begin(b.start, 0, time.Now()); err != nil {
 		b.t.Fatal(err)
 	}
 	for _, e := range b.log {
-		if e.Seq > s.m.Seq {
+		if e.Seq > s.ledger.Meta.Seq {
 			if err := s.apply([]queue.Entry{e}); err != nil {
 				b.t.Fatal(err)
 			}
@@ -78,11 +83,11 @@ func (b *bench) openWith(first func(*shard) error) {
 
 // crash forgets everything since the last commit, as a kill would.
 func (b *bench) crash() {
-	if b.s == nil || b.s.db == nil {
+	if b.s == nil || b.s.ledger.DB == nil {
 		return
 	}
-	b.s.tx.Rollback()
-	b.s.db.Close()
+	b.s.ledger.Tx.Rollback()
+	b.s.ledger.DB.Close()
 	b.s = nil
 }
 
@@ -120,7 +125,7 @@ func mustParse(t testing.TB, raw string) canon.URL {
 
 func (b *bench) grant(n int) []crawl.Visit {
 	b.t.Helper()
-	v, _, err := b.s.grant(n, maxGrantBytes, time.Now())
+	v, _, err := b.s.visits.Grant(n, visits.MaxGrantBytes, time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -129,16 +134,16 @@ func (b *bench) grant(n int) []crawl.Visit {
 
 func (b *bench) commit() {
 	b.t.Helper()
-	b.s.mu.Lock()
-	defer b.s.mu.Unlock()
-	if err := b.s.commit(true); err != nil {
+	b.s.ledger.Mu.Lock()
+	defer b.s.ledger.Mu.Unlock()
+	if err := b.s.ledger.Commit(true); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
 // robotsOK is the fact that an origin has no robots.txt.
 func robotsOK(u canon.URL) crawl.Robots {
-	return crawl.Robots{Origin: u.Origin(), State: crawl.RobotsUnavailable, Status: 404, Fresh: 24 * time.Hour, Answered: true}
+	return crawl.Robots{Origin: u.Origin(), State: crawl.RobotsUnavailable, Status: 404, Fresh: 24 * time.Hour}
 }
 
 // finish ends a visit with the same class for all its URLs.
@@ -156,7 +161,7 @@ func (b *bench) finish(v crawl.Visit, class crawl.Class, reason crawl.Reason) {
 }
 
 func (b *bench) status() crawl.Status {
-	st := b.s.status(time.Now(), time.Now())
+	st := b.s.account.Status(time.Now(), time.Now())
 	if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
 		b.t.Errorf("discovered %d, classes add up to %d", st.Discovered, sum)
 	}
@@ -170,7 +175,7 @@ func TestLinksAreSeenOnce(t *testing.T) {
 	if st := b.status(); st.Discovered != 4 || st.Queued != 4 {
 		t.Errorf("status = %+v, want 4 discovered and queued", st)
 	}
-	b.s.recent = recent{} // the store must know them too
+	b.s.links.Recent = links.Recent{} // the store must know them too
 	b.links(2, "http://b.example/", "http://a.example/x", "http://b.example/")
 	if st := b.status(); st.Discovered != 4 {
 		t.Errorf("discovered %d after repeats, want 4", st.Discovered)
@@ -263,20 +268,20 @@ func TestVisitNotAnsweredIsOverAfterItsLease(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		v := b.grant(1)[0]
-		time.Sleep(LeaseTime)
-		b.s.expire(time.Now())
-		if len(b.s.visits) != 1 {
+		time.Sleep(times.Lease)
+		b.s.visits.Expire(time.Now())
+		if len(b.s.visits.Outstanding) != 1 {
 			t.Fatal("the owner ended a visit while its fetcher may still count on the lease")
 		}
-		if r := b.s.renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) != 0 {
+		if r := b.s.visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) != 0 {
 			t.Fatal("a visit within its lease was not renewed")
 		}
-		time.Sleep(leaseOwner + time.Millisecond)
-		b.s.expire(time.Now())
-		if len(b.s.visits) != 0 {
+		time.Sleep(times.OwnerLease + time.Millisecond)
+		b.s.visits.Expire(time.Now())
+		if len(b.s.visits.Outstanding) != 0 {
 			t.Fatal("a visit outlived its lease")
 		}
-		if r := b.s.renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) != 1 {
+		if r := b.s.visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) != 1 {
 			t.Error("a visit that is over was renewed")
 		}
 		if got := b.grant(1); len(got) != 0 {
@@ -287,12 +292,13 @@ func TestVisitNotAnsweredIsOverAfterItsLease(t *testing.T) {
 		if len(w) != 1 {
 			t.Fatal("not granted after lease and delay")
 		}
-		// The first fetcher did fetch, and its outcome is late: it counts for the URL, and does not free the host.
+		// The first fetcher did fetch, and its outcome is late: it counts for the URL, and
+		// does not free the host.
 		b.finish(v, crawl.Stored, "")
 		if st := b.status(); st.Stored != 1 {
 			t.Errorf("stored %d, want the late outcome to count", st.Stored)
 		}
-		if b.s.hosts["a.example"].visit == nil {
+		if b.s.ledger.Hosts["a.example"].Visit == nil {
 			t.Error("a late outcome freed a host that another visit holds")
 		}
 		b.finish(w[0], crawl.Failed, crawl.ReasonHTTP4xx)
@@ -362,7 +368,7 @@ func TestUnreachableRobotsHoldsTheOrigin(t *testing.T) {
 		if len(v.Robots) != 2 || v.Robots[0].State != crawl.RobotsUnknown {
 			t.Fatalf("robots of a new host: %+v, want both origins unknown", v.Robots)
 		}
-		down := crawl.Robots{Origin: mustParse(t, "http://a.example/").Origin(), State: crawl.RobotsUnreachable, Status: 503, Answered: true, Reason: "HTTP 503"}
+		down := crawl.Robots{Origin: mustParse(t, "http://a.example/").Origin(), State: crawl.RobotsUnreachable, Status: 503, Reason: "HTTP 503"}
 		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{down, robotsOK("https://a.example/")}, Outcome: &crawl.Outcome{
 			Host: v.Host, Requests: 3, Delay: v.Delay, Results: []crawl.Result{
 				{URL: "http://a.example/", Class: crawl.Returned}, {URL: "https://a.example/", Class: crawl.Stored}},
@@ -371,7 +377,7 @@ func TestUnreachableRobotsHoldsTheOrigin(t *testing.T) {
 		if got := b.grant(1); len(got) != 0 {
 			t.Fatal("asked an unreachable origin within five minutes")
 		}
-		held, why, _ := b.s.held(b.s.hosts["a.example"], time.Now().Add(-4*time.Minute))
+		held, why, _ := b.s.account.HeldBack(b.s.ledger.Hosts["a.example"], time.Now().Add(-4*time.Minute))
 		if held {
 			t.Errorf("five minutes are within hold-max, yet held: %s", why)
 		}
@@ -419,6 +425,7 @@ func TestDepthRefusesAndReopens(t *testing.T) {
 	b.crash()
 	b.spec.MaxDepth = 5
 	b.open()
+	b.refillAll()
 	if st := b.status(); st.Queued != 2 || st.Refused != 0 {
 		t.Errorf("%+v, want a wider limit to let the other in", st)
 	}
@@ -435,6 +442,7 @@ func TestHostLimit(t *testing.T) {
 			t.Fatalf("%d URLs granted, want no more than the limit", len(v.URLs))
 		}
 		b.finish(v, crawl.Stored, "")
+		b.refillAll()
 		if st := b.status(); st.Stored != 3 || st.Refused != 2 || st.ByReason["host-limit"] != 2 || st.Queued != 0 {
 			t.Errorf("%+v", st)
 		}
@@ -453,21 +461,21 @@ func TestRobotsRedirectBecomesAnErrand(t *testing.T) {
 		if got := b.grant(5); len(got) != 0 {
 			t.Fatal("a robots-pending origin was visited")
 		}
-		if out := b.s.committedOutbox(); len(out) != 0 {
+		if out := b.s.ledger.CommittedOutbox(); len(out) != 0 {
 			t.Fatal("an errand left before its state was committed")
 		}
 		b.commit()
-		out := b.s.committedOutbox()
+		out := b.s.ledger.CommittedOutbox()
 		if len(out) != 1 {
 			t.Fatalf("%d messages in the outbox, want the errand", len(out))
 		}
-		ev, err := crawl.DecodeEvent(out[0].data)
+		ev, err := crawl.DecodeEvent(out[0].Data)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.event(ev)
 		b.event(ev) // sent twice after a crash
-		b.s.markSent(out[0].n)
+		b.s.ledger.MarkSent(out[0].N)
 		vs := b.grant(5)
 		if len(vs) != 1 || vs[0].Host != "b.example" || len(vs[0].Errands) != 1 {
 			t.Fatalf("visits %+v, want one to b.example with the errand, once", vs)
@@ -484,8 +492,8 @@ func TestRobotsRedirectBecomesAnErrand(t *testing.T) {
 
 func TestEndlessQueriesEnd(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
-	b.links(maxQueryDepth, "", "http://a.example/cal?day=1", "http://a.example/deep")
-	b.links(maxQueryDepth+1, "", "http://a.example/cal?day=2", "http://a.example/deeper")
+	b.links(judge.MaxQueryDepth, "", "http://a.example/cal?day=1", "http://a.example/deep")
+	b.links(judge.MaxQueryDepth+1, "", "http://a.example/cal?day=2", "http://a.example/deeper")
 	if st := b.status(); st.Queued != 3 || st.ByReason["trap"] != 1 {
 		t.Errorf("%+v, want the query past the limit refused as a trap, and only that", st)
 	}

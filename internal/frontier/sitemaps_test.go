@@ -3,7 +3,7 @@ package frontier
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -31,23 +33,23 @@ func withSitemaps(seeds ...string) crawl.Spec {
 	return spec
 }
 
-// outboxToLog does what sendOutbox does: there is one shard.
+// outboxToLog does what ledger.SendOutbox does: there is one shard.
 func (b *bench) outboxToLog() {
 	b.t.Helper()
 	b.commit()
-	for _, m := range b.s.committedOutbox() {
-		ev, err := crawl.DecodeEvent(m.data)
+	for _, m := range b.s.ledger.CommittedOutbox() {
+		ev, err := crawl.DecodeEvent(m.Data)
 		if err != nil {
 			b.t.Fatal(err)
 		}
 		b.event(ev)
-		b.s.markSent(m.n)
+		b.s.ledger.MarkSent(m.N)
 	}
 }
 
 // sitemapsOf are the sitemaps that visits of a host would read, in order.
 func (b *bench) sitemapsOf(host canon.Host) (urls []string) {
-	for _, e := range b.s.hosts[host].errands {
+	for _, e := range b.s.ledger.Hosts[host].Errands {
 		if e.Kind == crawl.ErrandSitemap {
 			urls = append(urls, string(e.URL)+" for "+e.Origin.String())
 		}
@@ -90,7 +92,7 @@ func TestSitemapsAreAskedFor(t *testing.T) {
 		if got := b.sitemapsOf("a.example"); got != nil {
 			t.Errorf("still to be read: %v", got)
 		}
-		info := b.s.hostInfo(b.s.hosts["a.example"], time.Now()).Sitemaps
+		info := b.s.account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now()).Sitemaps
 		if len(info) != 1 || info[0].Entries != 7 || info[0].ReadAt == nil || info[0].Queued {
 			t.Errorf("told: %+v", info)
 		}
@@ -126,25 +128,26 @@ func TestSitemapsLeftAlone(t *testing.T) {
 	if got := b.sitemapsOf("a.example"); got != nil {
 		t.Errorf("of a host without pages: %v", got)
 	}
-	b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://a.example/s", Origin: canon.URL("http://a.example/").Origin(), Hop: sitemapIndexes + 1}}})
+	b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://a.example/s", Origin: canon.URL("http://a.example/").Origin(), Hop: sitemaps.SitemapIndexes + 1}}})
 	if got := b.sitemapsOf("a.example"); got != nil {
 		t.Errorf("too deep: %v", got)
 	}
+	b = newBench(t, withSitemaps("http://a.example/"))
 	b.links(0, "", "http://a.example/")
 	var lines strings.Builder
-	for i := range maxOwnSitemaps + 5 {
+	for i := range sitemaps.MaxOwnSitemaps + 5 {
 		fmt.Fprintf(&lines, "Sitemap: /s%d.xml\nSitemap: http://b.example/%d\n", i, i)
 	}
 	b.learned("http://a.example", lines.String(), crawl.VisitID{})
-	if own, other := b.s.hosts["a.example"].Sitemaps, b.s.hosts["b.example"].Sitemaps; own != maxOwnSitemaps || other != maxOtherSitemaps {
+	if own, other := b.s.ledger.Hosts["a.example"].Sitemaps, b.s.ledger.Hosts["b.example"].Sitemaps; own != sitemaps.MaxOwnSitemaps || other != sitemaps.MaxOtherSitemaps {
 		t.Errorf("%d sitemaps of its own and %d of another host's by one robots.txt", own, other)
 	}
-	h := b.s.hosts["b.example"]
-	h.Sitemaps = maxHostSitemaps - 1
+	h := b.s.ledger.Hosts["b.example"]
+	h.Sitemaps = sitemaps.MaxHostSitemaps - 1
 	for _, path := range []string{"last", "late", "later"} {
 		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://b.example/" + canon.URL(path), Origin: canon.URL("http://b.example/").Origin()}}})
 	}
-	if h.Sitemaps != maxHostSitemaps || h.SitemapsDue != maxOtherSitemaps+1 {
+	if h.Sitemaps != sitemaps.MaxHostSitemaps || h.SitemapsDue != sitemaps.MaxOtherSitemaps+1 {
 		t.Errorf("%d sitemaps of one host, %d due", h.Sitemaps, h.SitemapsDue)
 	}
 }
@@ -163,13 +166,13 @@ func TestManySitemaps(t *testing.T) {
 		}
 		b.event(crawl.Event{Errands: errands})
 		b.event(crawl.Event{Errands: errands})
-		if h := b.s.hosts["a.example"]; h.SitemapsDue != n || len(h.errands) > sitemapErrands {
-			t.Fatalf("%d due, %d errands", h.SitemapsDue, len(h.errands))
+		if h := b.s.ledger.Hosts["a.example"]; h.SitemapsDue != n || len(h.Errands) > sitemaps.SitemapErrands {
+			t.Fatalf("%d due, %d errands", h.SitemapsDue, len(h.Errands))
 		}
 		read := map[canon.URL]int{}
-		for i := 0; b.s.hosts["a.example"].SitemapsDue > 0; i++ {
-			if i > 200 {
-				t.Fatalf("%d are never read", b.s.hosts["a.example"].SitemapsDue)
+		for i := 0; b.s.ledger.Hosts["a.example"].SitemapsDue > 0; i++ {
+			if i > 2*n+200 {
+				t.Fatalf("%d are never read", b.s.ledger.Hosts["a.example"].SitemapsDue)
 			}
 			for _, v := range b.grant(1) {
 				for _, e := range v.Errands {
@@ -204,7 +207,8 @@ func TestManySitemaps(t *testing.T) {
 	})
 }
 
-// One that cannot be had is asked for again, later and later, three times in all; one that is not there is not.
+// One that cannot be had is asked for again, later and later, three times in all; one that
+// is not there is not.
 func TestSitemapRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/"))
@@ -229,7 +233,7 @@ func TestSitemapRetries(t *testing.T) {
 				}
 			}
 			time.Sleep(time.Second)
-			if err := b.s.sitemapUpkeep(time.Now()); err != nil {
+			if err := b.s.sitemaps.Upkeep(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -247,7 +251,7 @@ func TestSitemapRetries(t *testing.T) {
 				b.read(v, crawl.Sitemap{Status: 404})
 			}
 			time.Sleep(time.Minute)
-			if err := b.s.sitemapUpkeep(time.Now()); err != nil {
+			if err := b.s.sitemaps.Upkeep(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -257,7 +261,8 @@ func TestSitemapRetries(t *testing.T) {
 	})
 }
 
-// asked are the sitemaps of a host that the next visits for errands read, with what they are told; each is answered by a.
+// asked are the sitemaps of a host that the next visits for errands read, with what they are told;
+// each is answered by a.
 func (b *bench) readAll(a func(crawl.Errand) crawl.Sitemap) (asked []crawl.Errand) {
 	b.t.Helper()
 	for range 20 {
@@ -279,7 +284,8 @@ func (b *bench) readAll(a func(crawl.Errand) crawl.Sitemap) (asked []crawl.Erran
 	return asked
 }
 
-// An index may be the same as ever while the sitemaps it names are not: it is read as a whole, so that they are asked for.
+// An index may be the same as ever while the sitemaps it names are not: it is read as a whole, so
+// that they are asked for.
 func TestIndexesAreReadWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/"))
@@ -318,8 +324,8 @@ func TestIndexesAreReadWhole(t *testing.T) {
 	})
 }
 
-// What sitemaps say follows the spec: switched off nothing waits, switched on every origin is asked, and another scope has them
-// read as a whole.
+// What sitemaps say follows the spec: switched off nothing waits, switched on every origin is
+// asked, and another scope has them read as a whole.
 func TestSitemapsFollowTheSpec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -332,7 +338,7 @@ func TestSitemapsFollowTheSpec(t *testing.T) {
 			t.Helper()
 			for busy := true; busy; {
 				var err error
-				if busy, err = b.s.passSome(time.Now()); err != nil {
+				if busy, err = b.s.passes.Some(time.Now()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -373,7 +379,7 @@ func TestSitemapsFollowTheSpec(t *testing.T) {
 		}
 		for _, change := range []func(*crawl.Spec){func(s *crawl.Spec) { s.MaxDepth = 0 }, func(s *crawl.Spec) { s.Scope = "page" }} {
 			b.respec(func(s *crawl.Spec) { s.MaxDepth, s.Scope = -1, "any"; change(s) })
-			if b.s.j.readsSitemaps() {
+			if b.s.ledger.Judge.ReadsSitemaps() {
 				t.Errorf("read although nothing they name is crawled: %+v", b.spec)
 			}
 		}
@@ -399,10 +405,10 @@ func TestSitemapsAreReadDaily(t *testing.T) {
 				n += len(v.Errands)
 				b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Scope: spec.ScopeHash()})
 			}
-			if err := b.s.sitemapUpkeep(time.Now()); err != nil {
+			if err := b.s.sitemaps.Upkeep(time.Now()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.s.passSome(time.Now()); err != nil {
+			if _, err := b.s.passes.Some(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			b.outboxToLog()
@@ -428,7 +434,8 @@ func TestSitemapsOfHeldHosts(t *testing.T) {
 			t.Fatalf("waiting: %v", got)
 		}
 		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "https://a.example/other.xml", Origin: canon.URL("http://a.example/").Origin()}}})
-		// What others want of it waits as well: a sample, a data.txt that redirects there, a nested one.
+		// What others want of it waits as well: a sample, a data.txt that redirects
+		// there, a nested one.
 		for _, kind := range []crawl.ErrandKind{crawl.ErrandSample, crawl.ErrandData, crawl.ErrandNested} {
 			b.event(crawl.Event{Errands: []crawl.Errand{{Kind: kind, URL: "http://a.example/wanted", Origin: canon.URL("http://b.example/").Origin()}}})
 		}
@@ -443,13 +450,14 @@ func TestSitemapsOfHeldHosts(t *testing.T) {
 	})
 }
 
-// While the robots.txt of an origin cannot be had, no errand has it asked for more often than its back-off says.
+// While the robots.txt of an origin cannot be had, no errand has it asked for more often
+// than its back-off says.
 func TestErrandsWaitForRobots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		v := b.grant(1)[0]
-		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: canon.URL("http://a.example/").Origin(), State: crawl.RobotsUnreachable, Status: 503, Answered: true}}})
+		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: canon.URL("http://a.example/").Origin(), State: crawl.RobotsUnreachable, Status: 503}}})
 		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
 		for _, kind := range []crawl.ErrandKind{crawl.ErrandSample, crawl.ErrandData, crawl.ErrandNested} {
 			b.event(crawl.Event{Errands: []crawl.Errand{{Kind: kind, URL: "http://a.example/wanted", Origin: canon.URL("http://b.example/").Origin()}}})
@@ -472,21 +480,23 @@ func TestSitemapsOfAMirror(t *testing.T) {
 		b.links(0, "", "http://x.example/", "https://x.example/")
 		b.learned("http://x.example", "Sitemap: /s.xml\n", crawl.VisitID{})
 		b.learned("https://x.example", "Sitemap: /s.xml\n", crawl.VisitID{})
-		h := b.s.hosts["x.example"]
-		turn := func(do func(*mirror, *mirrorEnv)) {
+		h := b.s.ledger.Hosts["x.example"]
+		turn := func(do func(*mirror.Record, *mirror.Env)) {
 			t.Helper()
-			if err := b.s.mirrorStep(h, 0, time.Now(), do); err != nil {
+			if err := b.s.mirrors.Step(h, 0, time.Now(), do); err != nil {
 				t.Fatal(err)
 			}
 			b.outboxToLog()
 		}
-		turn(func(m *mirror, e *mirrorEnv) { m.confirm(e, canon.URL("http://m.example/").Origin(), byRedirect, "") })
+		turn(func(m *mirror.Record, e *mirror.Env) {
+			m.Confirm(e, canon.URL("http://m.example/").Origin(), mirror.ByRedirect, "")
+		})
 		if got := fmt.Sprint(b.sitemapsOf("x.example")); got != "[https://x.example/s.xml for https://x.example]" || h.SitemapsDue != 1 {
 			t.Errorf("while it is a mirror: %s, %d due", got, h.SitemapsDue)
 		}
-		b.s.retries = append(b.s.retries, sitemapRetryAt{key: sitemapKey(h.ID, &crawl.Errand{URL: "http://x.example/s.xml", Origin: canon.URL("http://x.example/").Origin()})})
-		if err := b.s.sitemapUpkeep(time.Now()); err != nil || len(b.s.retries) != 0 || h.SitemapsDue != 1 {
-			t.Errorf("tried once more while it is a mirror: %v, %d due, %v", b.s.retries, h.SitemapsDue, err)
+		b.s.sitemaps.Retries = append(b.s.sitemaps.Retries, sitemaps.SitemapRetryAt{Key: sitemaps.Key(h.ID, &crawl.Errand{URL: "http://x.example/s.xml", Origin: canon.URL("http://x.example/").Origin()})})
+		if err := b.s.sitemaps.Upkeep(time.Now()); err != nil || len(b.s.sitemaps.Retries) != 0 || h.SitemapsDue != 1 {
+			t.Errorf("tried once more while it is a mirror: %v, %d due, %v", b.s.sitemaps.Retries, h.SitemapsDue, err)
 		}
 		time.Sleep(24 * time.Hour)
 		b.learned("http://x.example", "Sitemap: /s.xml\nSitemap: /t.xml\n", crawl.VisitID{})
@@ -494,14 +504,15 @@ func TestSitemapsOfAMirror(t *testing.T) {
 		if h.SitemapsDue != 1 {
 			t.Errorf("%d due a day later", h.SitemapsDue)
 		}
-		turn(func(m *mirror, e *mirrorEnv) { m.become(e, mirrorMain, "", "") })
+		turn(func(m *mirror.Record, e *mirror.Env) { m.Become(e, mirror.Main, "", "") })
 		if h.SitemapsDue != 3 || len(b.sitemapsOf("x.example")) != 3 {
 			t.Errorf("a mirror no more: %v", b.sitemapsOf("x.example"))
 		}
 	})
 }
 
-// Of one depth, what pages link to comes first; then what changed last by its sitemap; last what has no date.
+// Of one depth, what pages link to comes first; then what changed last by its sitemap;
+// last what has no date.
 func TestSitemapOrder(t *testing.T) {
 	spec := withSitemaps("http://a.example/")
 	spec.Delay = 0
@@ -528,14 +539,14 @@ func TestSitemapOrder(t *testing.T) {
 			t.Errorf("order %swant %s", got, want)
 		}
 		b.finish(v, crawl.Returned, "")
-		b.s.hosts["a.example"].Due = time.Time{}
+		b.s.ledger.Hosts["a.example"].Due = time.Time{}
 	}
 	b.finish(b.grant(1)[0], crawl.Stored, "")
 	b.verify()
 }
 
-// Killed at any moment, also between a sitemap's entries, its answer and the outcome: in the end every sitemap was read and every URL
-// of theirs is known once.
+// Killed at any moment, also between a sitemap's entries, its answer and the outcome: in the end
+// every sitemap was read and every URL of theirs is known once.
 func TestSitemapsSurviveKills(t *testing.T) {
 	for seed := range uint64(12) {
 		synctest.Test(t, func(t *testing.T) { sitemapKills(t, rand.New(rand.NewPCG(seed, 5))) })
@@ -565,7 +576,7 @@ func sitemapKills(t *testing.T, rng *rand.Rand) {
 			t.Fatalf("%d of %d sitemaps after %d kills; %+v", len(read), files+1, kills, b.status())
 		}
 		time.Sleep(time.Second)
-		b.s.expire(time.Now())
+		b.s.visits.Expire(time.Now())
 		if rng.IntN(3) == 0 {
 			b.outboxToLog()
 		}
@@ -612,7 +623,7 @@ func sitemapKills(t *testing.T, rng *rand.Rand) {
 			b.commit()
 		}
 	}
-	if st := b.status(); len(read) != files+1 || st.Stored != files*pages+1 || st.Discovered != st.Stored || b.s.hosts["a.example"].SitemapsDue != 0 {
+	if st := b.status(); len(read) != files+1 || st.Stored != files*pages+1 || st.Discovered != st.Stored || b.s.ledger.Hosts["a.example"].SitemapsDue != 0 {
 		t.Errorf("%d of %d sitemaps read, %+v", len(read), files+1, st)
 	}
 	if most := slices.Max(slices.Collect(maps.Values(read))); most > kills+1 {

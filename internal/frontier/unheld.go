@@ -5,69 +5,68 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// holds reports whether the copy that r's last visit stored is held.
-func (s *shard) holds(r *record) bool {
-	return r.Class == crawl.Stored && !s.m.Lost.isLost(r.Visit)
-}
-
-// vain reports that a result cannot count for r as it stands: it says that the copy held is still good, or leaves it alone, and
-// as far as is known there is none; or its page was handed to a store that is gone.
-func (s *shard) vain(r *record, id crawl.VisitID, res *crawl.Result) bool {
-	if res.Class == crawl.Stored && s.m.Lost.isLost(id) {
+// vain reports that a result cannot count for r as it stands: it says that the copy held is still
+// good, or leaves it alone, and as far as is known there is none; or its page was handed to a
+// store that is gone.
+func (s *shard) vain(r *urls.Record, id crawl.VisitID, res *crawl.Result) bool {
+	if res.Class == crawl.Stored && s.ledger.Meta.Lost.IsLost(id) {
 		return true
 	}
-	return !s.holds(r) && (res.NotModified || res.Kept || r.Class == crawl.Stored && leavesCopy(res))
+	return !s.urls.Holds(r) && (res.NotModified || res.Kept || r.Class == crawl.Stored && recrawl.LeavesCopy(res))
 }
 
-// fetchAnew queues a URL that visit id has seen and of which no copy is held, and writes its record.
-func (s *shard) fetchAnew(h *host, k []byte, r *record, id crawl.VisitID, now time.Time) error {
+// fetchAnew queues a URL that visit id has seen and of which no copy is held, and
+// writes its record.
+func (s *shard) fetchAnew(h *ledger.Host, k []byte, r *urls.Record, id crawl.VisitID) error {
 	r.Visit = id
 	if r.Class != crawl.Queued {
-		if err := s.refetch(h, r, now); err != nil {
+		if err := s.urls.Refetch(h, r); err != nil {
 			return err
 		}
 	}
-	s.changes++
-	return s.tx.Bucket(bucketURLs).Put(k, r.append(nil))
+	return s.urls.PutURL(k, r)
 }
 
 // applyMissing queues a URL again that was answered 304 while no copy of it was held.
-func (s *shard) applyMissing(u crawl.Unheld, now time.Time) error {
-	return s.applyUnheld(u, func(h *host, k []byte, r *record) error { return s.fetchAnew(h, k, r, u.Visit, now) })
+func (s *shard) applyMissing(u crawl.Unheld) error {
+	return s.applyUnheld(u, func(h *ledger.Host, k []byte, r *urls.Record) error { return s.fetchAnew(h, k, r, u.Visit) })
 }
 
-// applyRemoved notes that a page was removed because its own time had come (unavailable_after).
-func (s *shard) applyRemoved(u crawl.Unheld, now time.Time) error {
-	return s.applyUnheld(u, func(h *host, k []byte, r *record) error {
-		if err := s.uncount(h, r); err != nil {
+// whyUnreadable is what explain says of a page that is not held for that reason.
+const whyUnreadable = "reading this page ended the indexer's process or its own reading; it was set aside, and its log names it"
+
+// applyUnstored notes that a page is not held any more, or never was: because its own time had come
+// (unavailable_after), or because it could not be read.
+func (s *shard) applyUnstored(u crawl.Unheld, class crawl.Class, reason crawl.Reason, detail string, now time.Time) error {
+	return s.applyUnheld(u, func(h *ledger.Host, k []byte, r *urls.Record) error {
+		r.Visit = u.Visit
+		if err := s.urls.Become(h, r, urls.Verdict{Class: class, Reason: reason, Detail: detail, From: cmp.Or(s.ledger.At, now)}); err != nil {
 			return err
 		}
-		r.Visit, r.Due = u.Visit, time.Time{}
-		r.Class, r.Reason, r.Detail = crawl.Refused, crawl.ReasonNoindex, "unavailable_after"
-		s.count(r, +1)
-		s.logLine(r, nil)
-		s.changes++
-		if err := s.plan(h, r, cmp.Or(s.at, now)); err != nil {
-			return err
-		}
-		s.reschedule(h, now)
-		return s.tx.Bucket(bucketURLs).Put(k, r.append(nil))
+		return s.urls.PutURL(k, r)
 	})
 }
 
-// applyUnheld calls f if nothing newer than u's visit is known of u, and, should its outcome have been applied, that said Stored.
-func (s *shard) applyUnheld(u crawl.Unheld, f func(h *host, k []byte, r *record) error) error {
-	h := s.hosts[u.URL.Host()]
-	if h == nil || s.j.forgotten.Has(u.URL) {
+// applyUnheld calls f if nothing newer than u's visit is known of u, and, should its outcome have
+// been applied, that said Stored.
+func (s *shard) applyUnheld(u crawl.Unheld, f func(h *ledger.Host, k []byte, r *urls.Record) error) error {
+	h, err := s.ledger.HostNamed(u.URL.Host())
+	if err != nil {
+		return err
+	}
+	if h == nil || s.ledger.Judge.Forgotten.Has(u.URL) {
 		return nil
 	}
-	k, v := s.lookup(h, u.URL)
+	k, v := s.urls.Lookup(h, u.URL)
 	if v == nil {
 		return nil
 	}
-	r, err := decodeRecord(k, v)
+	r, err := urls.DecodeRecord(k, v)
 	if err != nil {
 		return err
 	}
@@ -75,18 +74,4 @@ func (s *shard) applyUnheld(u crawl.Unheld, f func(h *host, k []byte, r *record)
 		return nil
 	}
 	return f(h, k, &r)
-}
-
-// uncount takes a URL out of the accounting of its class, its queue and its visit, and out of those that are asked for again.
-func (s *shard) uncount(h *host, r *record) error {
-	if r.Class == crawl.Queued {
-		s.landed(h, r.Order)
-		return s.dequeue(h, r)
-	}
-	s.count(r, -1)
-	if r.Class == crawl.Stored {
-		h.Stored--
-		s.touch(h)
-	}
-	return s.unplan(h, r)
 }

@@ -1,0 +1,139 @@
+package frontier
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/robots"
+)
+
+// keptTimes are all parts of a file that keep times: those of the features, hosts, and URLs that
+// wait.
+func keptTimes() []times.In {
+	all := []times.In{ledger.InRecords[ledger.Host](ledger.BucketHosts), urls.SeeLater}
+	s := new(shard) // of no file: the list is the same for all
+	s.wire()
+	for _, f := range s.allFeatures() {
+		if f.Times != nil {
+			all = append(all, f.Times)
+		}
+	}
+	return all
+}
+
+// shiftTimes moves all times in a shard's file to a clock that is ahead by d of the one that wrote
+// them.
+func shiftTimes(tx *bolt.Tx, d time.Duration) error {
+	for _, walk := range keptTimes() {
+		err := walk(tx, times.ShiftBy(d))
+		if errors.Is(err, ledger.ErrRecord) {
+			err = fmt.Errorf("%w: %w", ledger.ErrUnreadable, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	// longestRetryAfter is the longest a Retry-After is heeded; the fetcher cuts it at that.
+	longestRetryAfter = 24 * time.Hour
+	// clockJump is by how much the wall clock may differ from the time that has passed before it
+	// counts as set.
+	clockJump = 2 * time.Second
+)
+
+// watchClock tells whether the wall clock was set.
+type watchClock struct {
+	wall   time.Time
+	passed time.Duration
+}
+
+// seen takes a reading of the wall clock, and of the time that has passed since some moment. It
+// reports whether the clock was set since the last reading.
+func (c *watchClock) seen(wall time.Time, passed time.Duration) bool {
+	by := wall.Sub(c.wall) - (passed - c.passed)
+	first := c.wall.IsZero()
+	c.wall, c.passed = wall, passed
+	return !first && (by > clockJump || by < -clockJump)
+}
+
+// clampTimes brings down what is stored of hosts and waiting URLs. Nobody is asked sooner by it
+// than the delay after now, or than a Retry-After may ask. owed is for how long nothing is granted
+// yet: delays follow that. It is measured, and not read from the clock, which is wrong.
+func (s *shard) clampTimes(now time.Time, owed time.Duration) error {
+	from := now.Add(owed)
+	for _, h := range s.ledger.Hosts {
+		if s.clampHost(h, from, now) {
+			s.ledger.Touch(h)
+		}
+	}
+	if most := from.UnixMilli(); s.ledger.Meta.Owed > most {
+		s.ledger.Meta.Owed = most // no host was visited later
+	}
+	keys, err := urls.LaterFrom(s.ledger.Tx, ledger.LaterKey(nil, now, 0, 0))
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		h, err := s.ledger.HostWith(ledger.KeyHost(k[8:]))
+		if err != nil {
+			return err
+		}
+		if h == nil {
+			continue
+		}
+		r, err := urls.DecodeRecord(k[8:], s.ledger.Tx.Bucket(ledger.BucketURLs).Get(k[8:]))
+		if err != nil {
+			return err
+		}
+		// A Retry-After holds for the whole host, and is in its Due.
+		limit := mirror.Latest(from.Add(s.polite.RetryIn(h, max(r.Attempts, 1))), h.Due)
+		if !r.Due.After(limit) {
+			continue
+		}
+		if err := urls.MoveLater(s.ledger.Tx, k, &r, limit); err != nil {
+			return err
+		}
+		s.ledger.Changes++ // urls.MoveLater also serves files that no shard has open
+	}
+	s.urls.LoadLater()
+	return nil
+}
+
+func (s *shard) clampHost(h *ledger.Host, from, now time.Time) (changed bool) {
+	clamp := func(t *time.Time, limit time.Time) {
+		if t.After(limit) {
+			*t, changed = limit, true
+		}
+	}
+	wait := max(s.polite.DelayOf(h).D, h.Delay, idlePause)
+	switch h.DueReason {
+	case dueRetryAfter:
+		wait = max(wait, longestRetryAfter)
+	case ledger.DueAddress:
+		wait = max(wait, longestNotBefore)
+	}
+	clamp(&h.Due, from.Add(wait))
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		if o.History.Fetched.After(now) { // its age is unknown: fetch it again before it is used
+			o.History.Fetched, changed = now.Add(-min(max(o.History.Fresh, 0), robots.MaxAge)), true
+		}
+		clamp(&o.History.RetryAt, mirror.Latest(now.Add(robots.NextRetry(max(o.History.Failures, 1))), h.Due))
+	}
+	h.Times(func(at *time.Time, kind times.Kind) {
+		if kind == times.Happened {
+			clamp(at, now)
+		}
+	})
+	return changed
+}

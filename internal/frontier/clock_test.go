@@ -1,0 +1,137 @@
+package frontier
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+)
+
+// A crawl is left at one time of the clock and taken up at another: a day earlier, which a clock
+// set right may be, or much later. It goes on as if nothing were, but that a robots.txt whose age
+// is not known is asked for again. (A bubble's clock begins anew each time.)
+func TestAnotherTimeOfTheClock(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		write, open time.Duration // since the clock began
+	}{{"as it was", time.Hour, time.Hour}, {"a day back", 24 * time.Hour, 0}, {"a day forward", 0, 24 * time.Hour}, {"a year back", 365 * 24 * time.Hour, 0}} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			spec := testSpec("http://a.example/")
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(tt.write)
+				b := newBench(t, spec)
+				b.crash()
+				b.dir = dir
+				b.start = ledger.StartClean
+				b.open()
+				b.links(0, "", "http://a.example/", "http://b.example/1", "http://c.example/", "http://d.example/")
+				for _, v := range b.grant(9) {
+					switch v.Host {
+					case "a.example":
+						b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{robotsOK("http://a.example/")}, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: v.Delay,
+							Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
+					case "b.example":
+						b.finish(v, crawl.Retry, crawl.ReasonHTTP5xx)
+					case "c.example":
+						b.unreachable(v, 0, 0)
+					case "d.example":
+						b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsPending, Location: "http://e.example/r.txt", Hops: 1, Status: 301}},
+							Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: v.Delay, Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
+					}
+				}
+				b.commit()
+				b.crash()
+			})
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(tt.open)
+				b := newBench(t, spec)
+				b.crash()
+				b.dir, b.n = dir, 9
+				b.start = ledger.StartClean
+				b.open()
+				defer b.crash()
+				began := time.Now()
+				seen := map[string]time.Duration{}
+				for len(seen) < 3 && time.Since(began) < 2*time.Hour {
+					for _, v := range b.grant(9) {
+						seen[string(v.Host)] = time.Since(began)
+						for _, r := range v.Robots {
+							if tt.write > tt.open && r.Fresh > 0 {
+								t.Errorf("the robots.txt of %s counts as fresh for %v: how old it is nobody knows", v.Host, r.Fresh)
+							}
+						}
+						b.finish(v, crawl.Stored, "")
+					}
+					time.Sleep(time.Second)
+				}
+				for host, most := range map[string]time.Duration{"a.example": 3 * time.Second, "b.example": 30 * time.Second, "c.example": 6 * time.Minute} {
+					if got, ok := seen[host]; !ok || got > most {
+						t.Errorf("%s is visited after %v (%v), want %v at most", host, got, ok, most)
+					}
+				}
+				if o := b.s.ledger.Hosts["d.example"].Origins[0]; o.PendingAt.After(began) {
+					t.Errorf("an answer is waited for since %v from now: for that long the crawl does not end", o.PendingAt.Sub(began))
+				}
+				b.verify()
+			})
+		})
+	}
+}
+
+// While it runs, the clock is seen to be set.
+func TestTheClockIsSet(t *testing.T) {
+	now := time.Now().Round(0)
+	if c := new(watchClock); c.seen(now, 0) || c.seen(now.Add(time.Hour), time.Hour) || c.seen(now.Add(time.Hour+clockJump), time.Hour) {
+		t.Error("an hour passed, and no clock was set")
+	}
+	for _, by := range []time.Duration{-24 * time.Hour, 24 * time.Hour, 3 * time.Second} {
+		if b := new(watchClock); b.seen(now, 0) || !b.seen(now.Add(time.Second+by), time.Second) || b.seen(now.Add(2*time.Second+by), 2*time.Second) {
+			t.Errorf("set by %v: not seen, or not once", by)
+		}
+	}
+}
+
+// A shard that owed a lease while the clock was a day ahead does not leave its hosts alone for that
+// day once the clock is right: neither those that were visited nor those that never were, and
+// neither if it is opened then nor if it runs.
+func TestWhatIsOwedIsBroughtDownWithTheClock(t *testing.T) {
+	const ahead = 24 * time.Hour
+	dir, spec := t.TempDir(), testSpec("http://a.example/")
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(ahead)
+		b := newBench(t, spec)
+		b.crash()
+		b.dir, b.start = dir, ledger.StartClean
+		b.open()
+		b.links(0, "", "http://a.example/")
+		b.finish(b.grant(1)[0], crawl.Stored, "")
+		b.links(0, "", "http://a.example/3", "http://new.example/")
+		b.s.ledger.Phase.Rewound()
+		b.s.catchUp(ledger.StartLease)
+		b.commit()
+		time.Sleep(times.OwnerLease + time.Minute)
+		h, now := b.s.ledger.Hosts["a.example"], time.Now().Round(0).Add(-ahead)
+		if err := b.s.clampTimes(now, b.s.ledger.Phase.Owes(time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		if h.Due.After(now.Add(time.Minute)) || b.s.ledger.Meta.Owed > now.UnixMilli() {
+			t.Errorf("due in %v, owed until %v from now, though the lease is over", h.Due.Sub(now), time.UnixMilli(b.s.ledger.Meta.Owed).Sub(now))
+		}
+		b.crash() // as it was with the wrong clock
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, spec)
+		b.crash()
+		b.dir, b.n, b.start = dir, 9, ledger.StartClean
+		b.open()
+		defer b.crash()
+		time.Sleep(3 * time.Second)
+		if got := b.grant(9); len(got) != 2 {
+			t.Errorf("%d hosts are granted, want both", len(got))
+		}
+	})
+}

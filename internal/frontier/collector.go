@@ -1,0 +1,64 @@
+package frontier
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+)
+
+var (
+	mirrorsDesc = prometheus.NewDesc("curtsy_frontier_mirrors", "Origins of the shards held that are mirrors, or name a main mirror, by state.", []string{"state"}, nil)
+	urlsDesc    = prometheus.NewDesc("curtsy_frontier_urls", "URLs of the shards held, by class.", []string{"class"}, nil)
+	pausedDesc  = prometheus.NewDesc("curtsy_frontier_paused", "1 while nothing is granted because the disk has too little room.", nil, nil)
+	shardsDesc  = prometheus.NewDesc("curtsy_frontier_shards", "Shards held.", nil, nil)
+)
+
+// collector reads the accounting when it is asked for.
+type collector struct{ f *Frontier }
+
+// Describe is for prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- urlsDesc
+	ch <- shardsDesc
+	ch <- pausedDesc
+	ch <- mirrorsDesc
+}
+
+// Collect is for prometheus.Collector.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	var sum ledger.Counts
+	var inFlight, shards int64
+	mirrors := map[string]float64{mirror.OfMain: 0, mirror.Unconfirmed: 0}
+	c.f.each(func(s *shard) error {
+		n := &s.ledger.Meta.Counts
+		sum.Queued += n.Queued - s.urls.InFlight
+		sum.Stored += n.Stored
+		sum.Redirected += n.Redirected
+		sum.Refused += n.Refused
+		sum.Failed += n.Failed
+		inFlight += s.urls.InFlight
+		for ref := range s.mirrors.Mirrors {
+			if state := ref.H.Origins[ref.I].Mirror.State; state == mirror.OfMain || state == mirror.Unconfirmed {
+				mirrors[state]++
+			}
+		}
+		shards++
+		return nil
+	})
+	paused := 0.0
+	if c.f.full() != nil {
+		paused = 1
+	}
+	ch <- prometheus.MustNewConstMetric(pausedDesc, prometheus.GaugeValue, paused)
+	ch <- prometheus.MustNewConstMetric(shardsDesc, prometheus.GaugeValue, float64(shards))
+	for state, n := range mirrors {
+		ch <- prometheus.MustNewConstMetric(mirrorsDesc, prometheus.GaugeValue, n, state)
+	}
+	for class, n := range map[string]int64{
+		"queued": sum.Queued, "in_flight": inFlight, "stored": sum.Stored, "redirected": sum.Redirected,
+		"refused": sum.Refused, "failed": sum.Failed,
+	} {
+		ch <- prometheus.MustNewConstMetric(urlsDesc, prometheus.GaugeValue, float64(n), class)
+	}
+}

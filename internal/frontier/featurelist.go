@@ -1,0 +1,33 @@
+package frontier
+
+import (
+	"maps"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/features"
+	"github.com/curtsy/curtsy/internal/frontier/security"
+)
+
+// allFeatures are all there are. A new one is a line here.
+func (s *shard) allFeatures() []features.Feature {
+	return []features.Feature{
+		s.hops.HopsFeature(),
+		s.datafiles.DataFeature(),
+		s.mirrors.MirrorsFeature(),
+		s.sitemaps.SitemapsFeature(),
+		s.rupsites.UpdatesFeature(),
+		security.Feature(s.features, s.ledger),
+	}
+}
+
+// register makes the tables of what the features do.
+func (s *shard) register() {
+	s.features.List, s.features.Kinds, s.passes.List = s.allFeatures(), map[crawl.ErrandKind]features.ErrandKind{}, s.passes.CorePasses()
+	for i := range s.features.List {
+		f := &s.features.List[i]
+		maps.Copy(s.features.Kinds, f.Errands)
+		if f.Pass.Some != nil {
+			s.passes.List = append(s.passes.List, f.Pass)
+		}
+	}
+}

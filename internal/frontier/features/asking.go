@@ -1,0 +1,72 @@
+package features
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+)
+
+// Beside its pages an origin is asked for files that say something of it: its sitemaps, its
+// /rupinfo.txt. This file decides when an origin is worth asking, for all features alike. What each
+// asks for, and how often, it says itself (feature.ask).
+
+// AskOrigin has the features ask an origin for what they do not know or want to know anew. It is
+// called whenever an origin may have become worth asking: when its robots.txt was read
+// (applyRobots), when a URL of it is queued and none was (urls), when it is no mirror any more
+// (mirrors.Turned), and when all origins are asked (AskSome). Asked twice, it does nothing. Nothing
+// is asked before robots.txt is known, since that is when all of it is asked, nor of a mirror.
+func (s *Features) AskOrigin(h *ledger.Host, i int, now time.Time) error {
+	o := &h.Origins[i]
+	if o.Copy != crawl.RobotsParsed && o.Copy != crawl.RobotsUnavailable || o.Mirror.Mirrored() {
+		return nil
+	}
+	for j := range s.List {
+		if ask := s.List[j].Ask; ask != nil {
+			if err := ask(h, i, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// AskAll has all origins asked by a pass, since the spec has changed in what they are asked for.
+// When it is over done is called, unless it is nil, and notes that: until then a crash has the pass
+// begun anew.
+func (s *Features) AskAll(done func()) {
+	s.ToAsk = s.ledger.SortedHosts()
+	if done != nil {
+		s.asked = append(s.asked, done)
+	}
+	if len(s.ToAsk) == 0 {
+		s.asAsked()
+	}
+}
+
+// asAsked ends the pass.
+func (s *Features) asAsked() {
+	for _, done := range s.asked {
+		done()
+	}
+	s.ToAsk, s.asked = nil, nil
+}
+
+// AskSome is that pass.
+func (s *Features) AskSome(now time.Time) (more bool, err error) {
+	n := min(len(s.ToAsk), ledger.PassStretch)
+	if n == 0 || len(s.ledger.Outbox) >= ledger.MirrorOwed {
+		return false, nil
+	}
+	for _, h := range s.ToAsk[:n] {
+		for i := range h.Origins {
+			if err := s.AskOrigin(h, i, now); err != nil {
+				return false, err
+			}
+		}
+	}
+	if s.ToAsk = s.ToAsk[n:]; len(s.ToAsk) == 0 {
+		s.asAsked()
+	}
+	return len(s.ToAsk) > 0, nil
+}

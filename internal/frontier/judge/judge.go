@@ -1,0 +1,121 @@
+// Package judge says what a spec makes of a URL: in scope or not, queued or refused, and why.
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// ForgottenHost is the host that an entry of Spec.Forgotten is about.
+func ForgottenHost(entry string) canon.Host {
+	if strings.Contains(entry, "://") {
+		return canon.URL(entry).Host()
+	}
+	return canon.Host(entry)
+}
+
+// ForgottenBy is the entry of Spec.Forgotten that u was forgotten by.
+func (j *Judge) ForgottenBy(u canon.URL) string {
+	for _, e := range j.Spec.Forgotten {
+		if string(u.Host()) == e || strings.Contains(e, "://") && strings.HasPrefix(string(u), e) {
+			return e
+		}
+	}
+	return ""
+}
+
+// maxHops is how many redirects in a row are followed for a page (design §8).
+const maxHops = 10
+
+// MaxQueryDepth ends spaces of queries that lead from one to the next for ever, such as calendars:
+// no URL of theirs looks odd, but each is a link further away. Pages so far from every seed that
+// have a query are hardly ever anything else.
+const MaxQueryDepth = 64
+
+// Judge holds what decides whether a URL belongs to the crawl: the spec, its scope, the hosts that
+// may be hurried. It is replaced as a whole when the spec changes.
+type Judge struct {
+	Spec  crawl.Spec
+	Scope *scope.Scope
+	Hurry map[canon.Host]bool
+
+	Forgotten crawl.Forgotten
+
+	ForgottenText string // Spec.ForgottenText
+}
+
+// New makes the judge of a spec. It fails for a seed or a host that cannot be read.
+func New(spec crawl.Spec) (Judge, error) {
+	j := Judge{Spec: spec, Hurry: map[canon.Host]bool{}, Forgotten: crawl.NewForgotten(spec.Forgotten), ForgottenText: spec.ForgottenText()}
+	var seeds []canon.URL
+	for _, raw := range spec.Seeds {
+		u, err := canon.Parse(raw)
+		if err != nil {
+			return j, fmt.Errorf("seed %q: %w", raw, err)
+		}
+		seeds = append(seeds, u)
+		j.Hurry[u.Host()] = true
+	}
+	for _, raw := range spec.Hurry {
+		u, err := canon.Parse("http://" + strings.TrimSpace(raw) + "/")
+		if err != nil {
+			return j, fmt.Errorf("hurry %q: %w: give a host name, for example docs.example.org", raw, err)
+		}
+		j.Hurry[u.Host()] = true
+	}
+	var err error
+	j.Scope, err = scope.New(scope.Spec{Kind: spec.Scope, Seeds: seeds, Include: spec.Include, Exclude: spec.Exclude})
+	return j, err
+}
+
+// Subject is what is known of a URL when it is judged.
+type Subject struct {
+	URL         canon.URL
+	Depth, Hops int
+	Closed      bool  // its host is: its domain has too many names
+	Mirrored    bool  // its origin is a mirror of another
+	Stored      int64 // other pages of its host
+}
+
+// Judge says what a URL in scope is to be: Queued, or Refused with the reason.
+func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
+	if j.Forgotten.Has(u.URL) {
+		return crawl.Refused, crawl.ReasonForgotten, ""
+	}
+	if u.Closed {
+		return crawl.Refused, crawl.ReasonHosts, ""
+	}
+	if reason, trapped := scope.Trap(u.URL); trapped {
+		return crawl.Refused, crawl.ReasonTrap, reason
+	}
+	if u.Depth > MaxQueryDepth && strings.Contains(string(u.URL), "?") {
+		return crawl.Refused, crawl.ReasonTrap, fmt.Sprintf("a query %d links from the nearest seed: an endless calendar, most likely", u.Depth)
+	}
+	if j.Spec.MaxDepth >= 0 && u.Depth > j.Spec.MaxDepth {
+		return crawl.Refused, crawl.ReasonDepth, fmt.Sprintf("depth %d, --max-depth %d", u.Depth, j.Spec.MaxDepth)
+	}
+	if u.Hops > maxHops {
+		return crawl.Refused, crawl.ReasonRedirects, fmt.Sprintf("%d redirects in a row", u.Hops)
+	}
+	if u.Mirrored {
+		return crawl.Refused, crawl.ReasonMirror, "" // who may hand it on does so: mirrors.Forward
+	}
+	if n := j.Spec.MaxPagesPerHost; n > 0 && u.Stored >= n {
+		return crawl.Refused, crawl.ReasonHostLimit, fmt.Sprintf("--max-pages-per-host %d", n)
+	}
+	return crawl.Queued, "", ""
+}
+
+// Fingerprint changes when URLs judged earlier might be judged otherwise now.
+func (j *Judge) Fingerprint() string {
+	seeds := slices.Sorted(slices.Values(j.Spec.Seeds))
+	return fmt.Sprintf("%s|%q|%q|%q|%d|%d", j.Spec.Scope, seeds, j.Spec.Include, j.Spec.Exclude, j.Spec.MaxDepth, j.Spec.MaxPagesPerHost)
+}
+
+// Trapped is the detail of a URL in a trap.
+func Trapped(u canon.URL) (string, bool) { return scope.Trap(u) }

@@ -1,0 +1,42 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Settings are those of the spec that others than judge go by: where a host is looked for, who may
+// be dialled, as whom.
+type Settings struct {
+	AllowPrivate bool     `json:"allow_private,omitempty"`
+	Contact      bool     `json:"contact,omitempty"`
+	Agent        string   `json:"agent,omitempty"`
+	Resolve      []string `json:"resolve,omitempty"`
+	Scope        uint64   `json:"scope,omitempty"` // Spec.ScopeHash
+}
+
+// Settings are those of the spec whose change has URLs judged anew.
+func (j *Judge) Settings() *Settings {
+	s := &j.Spec
+	return &Settings{s.AllowPrivate, s.Contact != "", s.Agent, slices.Clone(s.Resolve), s.ScopeHash()}
+}
+
+// Same reports whether nothing follows from one taking the place of the other. What follows from
+// another scope is said by the fingerprint.
+func (a *Settings) Same(b *Settings) bool {
+	return a.AllowPrivate == b.AllowPrivate && a.Contact == b.Contact && a.Agent == b.Agent && slices.Equal(a.Resolve, b.Resolve)
+}
+
+// Resolves lists where these settings have a host looked for.
+func (a *Settings) Resolves(h canon.Host) (to []string) {
+	for _, r := range a.Resolve {
+		name, _, _ := strings.Cut(strings.ToLower(r), "=")
+		suffix, wild := strings.CutPrefix(name, "*")
+		if name == string(h) || wild && strings.HasSuffix(string(h), suffix) {
+			to = append(to, r)
+		}
+	}
+	return to
+}

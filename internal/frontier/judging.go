@@ -1,0 +1,41 @@
+package frontier
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/links"
+)
+
+// judgeAnew begins the pass when the spec is another in what URLs were judged by. What outstanding
+// visits hold is judged at once.
+func (s *shard) judgeAnew() error {
+	m, now := &s.ledger.Meta.Judging, time.Now()
+	fp, by := s.ledger.Judge.Fingerprint(), s.ledger.Judge.Settings()
+	was := m.By
+	// Such a file does not say; to look once more costs less than to leave out what would be let in
+	if was == nil {
+		was = &judge.Settings{Agent: by.Agent}
+	}
+	if s.ledger.Meta.Spec == fp && by.Same(was) {
+		if m.Running {
+			s.links.Judged = now // the log may have results that the pass has not seen
+		}
+		if m.By == nil {
+			m.By = by
+		}
+		return nil
+	}
+	first := s.ledger.Meta.Spec == ""
+	s.ledger.Meta.Spec, m.By = fp, by
+	if first {
+		return nil
+	}
+	if !m.Running {
+		m.Was = was
+	}
+	m.Running, m.Next = true, nil
+	s.links.Judged = now
+	s.links.Recent = links.Recent{}
+	return s.passes.JudgeVisits()
+}

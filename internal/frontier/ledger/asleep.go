@@ -1,0 +1,311 @@
+package ledger
+
+import (
+	"container/heap"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
+)
+
+// Hosts that were never visited sleep on disk, except the first of them, which are next. A host
+// that is named while it sleeps is in memory until the next commit. So memory is for hosts that
+// were visited or are about to be, however many are known.
+
+// MaxAwake is how many hosts that were never visited a shard keeps in memory. When half of them
+// have been visited, others are woken. Tests make it less.
+var MaxAwake = 1024
+
+// Untouched reports that a sleeper's record holds all there is to know of h: nothing was ever asked
+// of it or under its visit.
+func (h *Host) Untouched() bool {
+	if h.Visit != nil || len(h.Errands) > 0 || !h.Due.IsZero() || h.DueReason != "" || h.Delay != 0 || h.Backoff != 0 || h.Private ||
+		h.Response != 0 || !h.Last.IsZero() || h.Fetched != 0 || h.Stored != 0 || h.Later != 0 || h.Sitemaps != 0 || h.SitemapsDue != 0 ||
+		h.LeftOut != 0 {
+		return false
+	}
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		if o.Again != 0 || o.HintsRight != 0 || o.HintsWrong != 0 || o.Looked != 0 || o.History != (robots.History{}) || o.Copy != 0 ||
+			o.Digest != nil || o.Status != 0 || o.Reason != "" || o.PendingOn != "" || !o.Visit.IsZero() || !o.SitemapsAsked.IsZero() ||
+			o.Data != 0 || !o.DataDue.IsZero() || !o.RUPDue.IsZero() || o.Mirror != nil || o.Moved != 0 || o.Twin {
+			return false
+		}
+	}
+	return true
+}
+
+// appendSleeper encodes an untouched host: a byte, its name, its counts, its origins.
+func (h *Host) appendSleeper(b []byte) []byte {
+	var flags byte
+	if h.Closed {
+		flags = 1
+	}
+	b = AppendText(append(b, flags), string(h.Name))
+	b = binary.AppendUvarint(b, uint64(h.Queued))
+	b = binary.AppendUvarint(b, uint64(max(h.Refused, 0)))
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		b = AppendText(b, o.Origin.Scheme)
+		b = binary.AppendUvarint(b, uint64(o.Origin.Port))
+		b = binary.AppendUvarint(b, uint64(o.Ready))
+		b = binary.AppendUvarint(b, uint64(o.Led))
+	}
+	return b
+}
+
+func decodeSleeper(id HostID, v []byte) (*Host, error) {
+	if len(v) < 2 {
+		return nil, fmt.Errorf("host %d: %w", id, ErrRecord)
+	}
+	s := Scanner{B: v[1:]}
+	h := &Host{ID: id, Closed: v[0]&1 != 0, Name: canon.Host(s.Text()), At: -1, Asleep: true}
+	h.Queued, h.Refused = int64(s.Uint()), int64(s.Uint())
+	for len(s.B) > 0 && !s.Bad {
+		o := canon.Origin{Scheme: "http", Host: h.Name}
+		if string(s.Text()) == "https" {
+			o.Scheme = "https"
+		}
+		o.Port = int(s.Uint())
+		h.Origins = append(h.Origins, Origin{Origin: o, Ready: int64(s.Uint()), Led: int64(s.Uint())})
+	}
+	if s.Bad {
+		return nil, fmt.Errorf("host %d: %w", id, ErrRecord)
+	}
+	return h, nil
+}
+
+// HostNamed returns the host of that name, or nil when none is known.
+func (s *Ledger) HostNamed(name canon.Host) (*Host, error) {
+	if h := s.Hosts[name]; h != nil {
+		return h, nil
+	}
+	id := hostNumber(s.Tx, name)
+	if id == 0 {
+		return nil, nil
+	}
+	return s.HostWith(id)
+}
+
+// hostNumber is the number of a host in a file, 0 when it has none.
+func hostNumber(tx *bolt.Tx, name canon.Host) HostID {
+	b := tx.Bucket(bucketNames)
+	if b == nil {
+		return 0 // a shard without a file
+	}
+	if v := b.Get([]byte(name)); len(v) == 4 {
+		return KeyHost(v)
+	}
+	return 0
+}
+
+// HostWith returns the host with that number, or nil. One that sleeps is in memory until the next
+// commit.
+func (s *Ledger) HostWith(id HostID) (*Host, error) {
+	if h := s.ByID[id]; h != nil {
+		return h, nil
+	}
+	h, err := readHost(s.Tx, id)
+	if h == nil || err != nil {
+		return nil, err
+	}
+	if h.Domain, err = s.DomainOf(h.Name); err != nil {
+		return nil, err
+	}
+	if !h.Asleep && h.Untouched() { // one of an older file, which is put to sleep soon
+		h.Fresh = true
+		s.awake++
+	}
+	s.remember(h)
+	return h, nil
+}
+
+// readHost reads a host's record.
+func readHost(tx *bolt.Tx, id HostID) (*Host, error) {
+	if b := tx.Bucket(BucketSleepers); b != nil {
+		if v := b.Get(id.Append(nil)); v != nil {
+			return decodeSleeper(id, v)
+		}
+	}
+	v := tx.Bucket(BucketHosts).Get(id.Append(nil))
+	if v == nil {
+		return nil, nil
+	}
+	h := &Host{At: -1}
+	if err := json.Unmarshal(v, h); err != nil {
+		return nil, fmt.Errorf("host %d: %w", id, err)
+	}
+	return h, nil
+}
+
+// remember has a host in memory, for the time being.
+func (s *Ledger) remember(h *Host) {
+	s.Hosts[h.Name], s.ByID[h.ID] = h, h
+	if h.Domain != nil {
+		h.Domain.refs++
+	}
+	s.loaded = append(s.loaded, h)
+}
+
+// Meet notes that a host is one of those never visited no longer.
+func (s *Ledger) Meet(h *Host) {
+	if h.Fresh {
+		h.Fresh = false
+		s.awake--
+	}
+}
+
+// sleepy reports that a host need not be in memory.
+func (s *Ledger) sleepy(h *Host) bool {
+	return h.Untouched() && (h.Asleep || h.Closed || h.Fresh && (h.Queued == 0 || s.awake > MaxAwake))
+}
+
+// PutAway writes the hosts that were changed, and lets those go that may sleep. So nobody may keep
+// a host across it, unless the host has a visit, errands or a mirror's record.
+func (s *Ledger) PutAway() error {
+	for _, h := range s.dirty {
+		h.dirty = false
+		var err error
+		if s.sleepy(h) {
+			err = s.sleep(h, true)
+		} else {
+			err = s.keep(h)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.dirty = s.dirty[:0]
+	for _, h := range s.loaded {
+		if s.ByID[h.ID] != h {
+			continue
+		}
+		var err error
+		switch {
+		case s.sleepy(h):
+			err = s.sleep(h, !h.Asleep)
+		case h.Asleep:
+			err = s.keep(h)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.loaded = s.loaded[:0]
+	s.Order(time.Now()) // else the list would hold on to them
+	return nil
+}
+
+// keep writes a host that stays in memory.
+func (s *Ledger) keep(h *Host) error {
+	if h.Asleep {
+		h.Asleep = false
+		if err := s.unsleep(h.ID); err != nil {
+			return err
+		}
+	}
+	if h.Fresh && !h.Untouched() {
+		s.Meet(h)
+	}
+	return h.save(s.Tx)
+}
+
+func (s *Ledger) unsleep(id HostID) error {
+	if err := s.Drop(BucketSleepers, id.Append(nil)); err != nil {
+		return err
+	}
+	return s.Drop(BucketWaiting, id.Append(nil))
+}
+
+// sleep takes a host out of memory; with write its record is written first.
+func (s *Ledger) sleep(h *Host, write bool) error {
+	id := h.ID.Append(nil)
+	if write && s.Tx.Writable() {
+		if !h.Asleep {
+			if err := s.Drop(BucketHosts, id); err != nil {
+				return err
+			}
+		}
+		if err := s.Put(BucketSleepers, id, h.appendSleeper(nil)); err != nil {
+			return err
+		}
+		var err error
+		if h.Queued > 0 {
+			err = s.Put(BucketWaiting, id, []byte{})
+		} else {
+			err = s.Drop(BucketWaiting, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.sleepers = s.sleepers || h.Queued > 0
+	s.Meet(h)
+	if h.At >= 0 {
+		heap.Remove(&s.Due, h.At)
+	}
+	delete(s.Hosts, h.Name)
+	delete(s.ByID, h.ID)
+	s.letGo(h.Domain)
+	return nil
+}
+
+// Wake brings sleepers with work into memory while there is room, those first that were met first.
+func (s *Ledger) Wake() error {
+	if !s.sleepers || s.awake > MaxAwake/2 {
+		return nil
+	}
+	for s.awake < MaxAwake {
+		k, _ := s.Tx.Bucket(BucketWaiting).Cursor().First()
+		if k == nil {
+			s.sleepers = false
+			return nil
+		}
+		id := KeyHost(k)
+		h, err := s.HostWith(id)
+		if err == nil && h == nil {
+			err = fmt.Errorf("host %d: %w", id, ErrRecord)
+		}
+		if err == nil {
+			err = s.unsleep(id)
+		}
+		if err != nil {
+			return err
+		}
+		h.Asleep = false
+		if h.Untouched() {
+			h.Fresh = true
+			s.awake++
+		}
+		s.Touch(h)
+	}
+	return nil
+}
+
+// ToSleepSome is a pass that puts hosts of an older file to sleep that were never visited.
+func (s *Ledger) ToSleepSome(now time.Time) (more bool, err error) {
+	for n := 0; n < PassStretch && len(s.ToSleep) > 0; n++ {
+		id := s.ToSleep[len(s.ToSleep)-1]
+		s.ToSleep = s.ToSleep[:len(s.ToSleep)-1]
+		if s.ByID[id] != nil {
+			continue // in use: it is put away like any
+		}
+		h, err := readHost(s.Tx, id)
+		if err != nil {
+			return false, err
+		}
+		if h == nil || h.Asleep || !h.Untouched() {
+			continue
+		}
+		s.Hosts[h.Name], s.ByID[id] = h, h
+		if err := s.sleep(h, true); err != nil {
+			return false, err
+		}
+	}
+	return len(s.ToSleep) > 0, nil
+}

@@ -1,0 +1,320 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
+)
+
+// RobotsFile is the parsed copy of an origin's robots.txt, or one that allows all
+// when there is none.
+func (s *Ledger) RobotsFile(h *Host, o *Origin) *robots.File {
+	if o.Copy != crawl.RobotsParsed {
+		return new(robots.File)
+	}
+	return robots.Parse(RobotsCopy(s.Tx, h.ID, o.Origin))
+}
+
+// RobotsOrigin is an origin as package robots names it.
+func RobotsOrigin(o canon.Origin) robots.Origin {
+	return robots.Origin{Scheme: o.Scheme, Host: strings.Trim(string(o.Host), "[]"), Port: o.Port}
+}
+
+// DueAddress is the DueReason of a host that waits because other hosts at its address keep that
+// busy. That is our own doing, so it never counts as held.
+const DueAddress = "address"
+
+// Host is what a shard keeps of one host: about 1 KiB with its origins, in memory if it was visited
+// or is to be soon. Its URLs are on disk.
+// The exported fields are its record in the file.
+type Host struct {
+	ID   HostID     `json:"id"`
+	Name canon.Host `json:"name"`
+
+	Origins []Origin `json:"origins,omitempty"`
+	// URLs in class Queued, those that wait for another attempt included
+	Queued  int64 `json:"queued,omitempty"`
+	Later   int64 `json:"later,omitempty"`   // of them, those that wait
+	Stored  int64 `json:"stored,omitempty"`  // pages stored, for --max-pages-per-host
+	Fetched int64 `json:"fetched,omitempty"` // requests sent, probes included
+
+	// Due is the earliest start of the next request, durably: the delay after the last response, or
+	// what Retry-After asked.
+	Due time.Time `json:"due,omitzero"`
+	// "retry-after" or "address" while that is what Due stands for
+	DueReason string        `json:"due_reason,omitempty"`
+	Delay     time.Duration `json:"delay,omitempty"` // in force at the end of the last visit
+	// How often the adaptive delay has doubled.
+	Backoff  int           `json:"backoff,omitempty"`
+	Private  bool          `json:"private,omitempty"`  // the address dialled last was private
+	Response time.Duration `json:"response,omitempty"` // smoothed time per request, for the ETA
+	Last     crawl.VisitID `json:"last,omitzero"`      // the newest visit whose end was applied
+
+	// Its domain has too many names: its URLs are refused (domains.go).
+	Closed bool `json:"closed,omitempty"`
+	// URLs refused when they were first met, since that is counted
+	Refused int64 `json:"refused,omitempty"`
+	LeftOut int64 `json:"left_out,omitempty"` // links left out because too many URLs wait
+
+	Sitemaps    int `json:"sitemaps,omitempty"`     // kept of this host
+	SitemapsDue int `json:"sitemaps_due,omitempty"` // of them, those that are to be read
+	// SitemapsForeign are those kept that other hosts vouch for; the next of them is not read
+	// before SitemapsAfter.
+	SitemapsForeign int       `json:"sitemaps_foreign,omitempty"`
+	SitemapsAfter   time.Time `json:"sitemaps_after,omitzero"`
+
+	Errands         []crawl.Errand `json:"-"` // wanted under this host's visit
+	Visit           *Visit         `json:"-"` // the outstanding one, or nil
+	Turn            turn           `json:"-"` // whose turn it is
+	TooManySitemaps bool           `json:"-"` // said so
+
+	Few    int64   `json:"-"` // sitemaps are read while fewer URLs are queued: see sitemaps.FewWait
+	Domain *Domain `json:"-"`
+	// Never visited, and among the few of those that are kept in memory (asleep.go).
+	Fresh  bool `json:"-"`
+	Asleep bool `json:"-"` // its record is a sleeper's
+
+	At    int       `json:"-"` // index in the schedule's heap, -1 when not in it
+	When  time.Time `json:"-"` // the time it is scheduled for
+	dirty bool      // differs from its record
+
+	Misplaced bool `json:"-"` // may belong elsewhere in the schedule: see shard.misplaced
+}
+
+// Origin is what is kept per (scheme, port) of a host: its robots.txt and its share of the queue.
+type Origin struct {
+	Origin canon.Origin `json:"origin"`
+	Ready  int64        `json:"ready,omitempty"` // URLs in the queue bucket
+
+	Again int64 `json:"again,omitempty"` // URLs in the again bucket
+	// When the first of them is due (Unix s); 0: to be looked for.
+	AgainDue   int64 `json:"again_due,omitempty"`
+	HintsRight int   `json:"hints_right,omitempty"`
+	HintsWrong int   `json:"hints_wrong,omitempty"` // pages said to have changed that had not
+	// Pages said to have changed that were asked for, in all.
+	Looked    int64 `json:"looked,omitempty"`
+	Confirmed int64 `json:"confirmed,omitempty"` // and had
+
+	// History is when robots.txt was had, or not; Copy what the last success was (Parsed: Digest
+	// names the stored body).
+	History    robots.History    `json:"history,omitzero"`
+	Copy       crawl.RobotsState `json:"copy,omitempty"`
+	Digest     []byte            `json:"digest,omitempty"`
+	Status     int               `json:"status,omitempty"` // of the last answer
+	Reason     string            `json:"reason,omitempty"` // of the last failure, for people
+	CrawlDelay time.Duration     `json:"crawl_delay,omitempty"`
+	HasDelay   bool              `json:"has_delay,omitempty"`
+	ETag       string            `json:"etag,omitempty"`
+	LastMod    string            `json:"last_modified,omitempty"`
+
+	// Robots-pending: the URL asked on another host.
+	PendingOn string    `json:"pending_on,omitempty"`
+	PendingAt time.Time `json:"pending_at,omitzero"`
+	Hops      int       `json:"hops,omitempty"`
+
+	Visit crawl.VisitID `json:"visit,omitzero"` // the newest that told of this robots.txt
+
+	// When the sitemaps it names were asked for last.
+	SitemapsAsked time.Time `json:"sitemaps_asked,omitzero"`
+	// And the first bytes of the digest of what it said then, with the scope's hash.
+	SitemapsOf []byte `json:"sitemaps_of,omitempty"`
+
+	Cleans bool         `json:"cleans,omitempty"` // the copy has Clean-param lines
+	Clean  *robots.File `json:"-"`                // the copy, parsed when first needed for them
+
+	Data       crawl.ProbeState `json:"data,omitempty"` // of /data.txt
+	DataDue    time.Time        `json:"data_due,omitzero"`
+	DataReason string           `json:"data_reason,omitempty"`
+	// ProbePending: the URL asked on another host
+	DataOn string `json:"data_on,omitempty"`
+
+	// /rupinfo.txt is not asked for before; what is known of a site that has one is
+	// in package rupsites
+	RUPDue time.Time `json:"rup_due,omitzero"`
+
+	// SecurityTxt is nil until it was asked for, and never changed in place. It is not asked for
+	// before SecurityTxtDue.
+	SecurityTxt    *crawl.SecurityTxt `json:"security_txt,omitempty"`
+	SecurityTxtDue time.Time          `json:"security_txt_due,omitzero"`
+
+	Mirror *mirror.Record `json:"mirror,omitempty"`
+	// Where the page asked for last has moved for good, its path kept.
+	MovedTo canon.Origin `json:"moved_to,omitzero"`
+	Moved   uint32       `json:"moved,omitempty"` // pages in a row that have moved there
+	Led     int64        `json:"led,omitempty"`   // URLs that redirects of other hosts led to
+	// Its name with or without www. was asked after.
+	Twin bool `json:"twin,omitempty"`
+}
+
+// Times shows what the host and its origins keep of time.
+func (h *Host) Times(see times.See) {
+	see(&h.Due, times.Waits)
+	see(&h.SitemapsAfter, times.Waits)
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		see(&o.PendingAt, times.Happened)
+		see(&o.SitemapsAsked, times.Happened)
+		see(&o.DataDue, times.Waits)
+		see(&o.RUPDue, times.Waits)
+		see(&o.SecurityTxtDue, times.Waits)
+		see(&o.History.RetryAt, times.Waits)
+		see(&o.History.Since, times.Happened)
+		see(&o.History.Fetched, times.Known)
+		if o.Mirror != nil {
+			o.Mirror.Times(see)
+		}
+	}
+}
+
+// OriginOf returns the index of o among h's origins, adding it when new. Past MaxOrigins it says
+// no, and the URL is refused by the caller.
+func (s *Ledger) OriginOf(h *Host, o canon.Origin) (uint8, bool) {
+	for i := range h.Origins {
+		if h.Origins[i].Origin == o {
+			return uint8(i), true
+		}
+	}
+	if len(h.Origins) >= MaxOrigins {
+		return 0, false
+	}
+	o.Host = h.Name // o's own is a piece of the message it came in, and would keep all of it
+	h.Origins = append(h.Origins, Origin{Origin: o})
+	s.Touch(h)
+	return uint8(len(h.Origins) - 1), true
+}
+
+// MaxOrigins bounds the ports of one host that are looked at: a page may name 65,535.
+const MaxOrigins = 64
+
+func (h *Host) save(tx *bolt.Tx) error {
+	v, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(BucketHosts).Put(h.ID.Append(nil), v)
+}
+
+// LoadHosts takes the hosts of a file just opened into memory: those that were visited, and the
+// first of the others. It counts the hosts of each domain if the file is from before that was done.
+func (s *Ledger) LoadHosts() error {
+	s.sleepers = true // at first sight
+	err := LoadHosts(s.Tx, func(h *Host) error {
+		if !s.Meta.Counted {
+			if err := s.countDomains(h); err != nil {
+				return err
+			}
+		}
+		if h.Untouched() {
+			if h.Queued == 0 || s.awake >= MaxAwake {
+				s.ToSleep = append(s.ToSleep, h.ID)
+				return nil
+			}
+			h.Fresh = true
+			s.awake++
+		}
+		var err error
+		if h.Domain, err = s.DomainOf(h.Name); err != nil {
+			return err
+		}
+		s.remember(h)
+		return nil
+	})
+	s.loaded = s.loaded[:0]
+	if !s.Meta.Counted {
+		s.Meta.Counted = true
+	}
+	return err
+}
+
+// LoadHosts reads every host record of a file, but for those of sleepers.
+func LoadHosts(tx *bolt.Tx, each func(*Host) error) error {
+	return tx.Bucket(BucketHosts).ForEach(func(k, v []byte) error {
+		h := &Host{At: -1}
+		if err := json.Unmarshal(v, h); err != nil {
+			return fmt.Errorf("%w: host %x: %w", ErrRecord, k, err)
+		}
+		return each(h)
+	})
+}
+
+// RobotsKey is the key of the robots.txt of an origin.
+func RobotsKey(id HostID, o canon.Origin) []byte {
+	return append(id.Append(nil), o.String()...)
+}
+
+// RobotsCopy returns the stored robots.txt of an origin, a slice of the
+// transaction's memory, or nil.
+func RobotsCopy(tx *bolt.Tx, id HostID, o canon.Origin) []byte {
+	return tx.Bucket(BucketRobots).Get(RobotsKey(id, o))
+}
+
+// MaxAttempts is how often a URL is tried before it counts as failed.
+const MaxAttempts = 3
+
+// KeyHost is the host a key begins with.
+func KeyHost(key []byte) HostID { return HostID(binary.BigEndian.Uint32(key)) }
+
+// HostsFrom returns up to n hosts in the order of their names, from one on (nil: the first), and
+// the name to go on from, nil at the end. Those that are closed are not among them, and those that
+// sleep are not taken into memory: they are for reading.
+func (s *Ledger) HostsFrom(from []byte, n int) (hosts []*Host, next []byte, err error) {
+	c := s.Tx.Bucket(bucketNames).Cursor()
+	looked := 0
+	k, v := c.Seek(from)
+	for ; k != nil && looked < 16*n && len(hosts) < n; k, v = c.Next() {
+		looked++
+		if len(v) != 4 {
+			return nil, nil, fmt.Errorf("host %q: %w", k, ErrRecord)
+		}
+		h := s.ByID[KeyHost(v)]
+		if h == nil {
+			if h, err = readHost(s.Tx, KeyHost(v)); err != nil {
+				return nil, nil, err
+			}
+		}
+		if h != nil && !h.Closed {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts, slices.Clone(k), nil
+}
+
+// Link is one link on its way into the seen set.
+type Link struct {
+	URL   canon.URL
+	Key   [12]byte
+	Left  bool // Left out
+	Host  *Host
+	Order uint64
+	I     int   // in crawl.Links
+	Mod   int64 // as there, if that matters
+}
+
+// HostOf returns the host of that name, making it when it is new. What visits, outcomes and errands
+// name is not bounded here.
+func (s *Ledger) HostOf(name canon.Host) (*Host, error) {
+	if h, err := s.HostNamed(name); h != nil || err != nil {
+		return h, err
+	}
+	return s.NewHost(name, false)
+}
+
+// KnownHosts is how many hosts are known, without those that are closed.
+func (s *Ledger) KnownHosts() int64 { return int64(s.Meta.NextHost) - s.Meta.Closed }
+
+// OriginIndex returns where o is among its host's origins.
+func (h *Host) OriginIndex(o canon.Origin) (int, bool) {
+	i := slices.IndexFunc(h.Origins, func(have Origin) bool { return have.Origin == o })
+	return i, i >= 0
+}

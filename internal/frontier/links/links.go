@@ -1,0 +1,32 @@
+// Package links takes in what pages, sitemaps and reports lead to: known links are dropped, wanted
+// ones are queued with their host, the others are recorded with the reason.
+package links
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/mirrors"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/rupsites"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+)
+
+// Links takes links in for one shard.
+type Links struct {
+	ledger   *ledger.Ledger
+	mirrors  *mirrors.Mirrors
+	polite   *polite.Polite
+	recrawl  *recrawl.Recrawl
+	rupsites *rupsites.RUPSites
+	urls     *urls.URLs
+
+	Judged time.Time // when judging all URLs anew began last
+	Recent Recent    // links seen lately: they need not be looked up
+}
+
+// New returns them for one shard, with the rooms they stand on.
+func New(ledger *ledger.Ledger, mirrors *mirrors.Mirrors, polite *polite.Polite, recrawl *recrawl.Recrawl, rupsites *rupsites.RUPSites, urls *urls.URLs) *Links {
+	return &Links{ledger: ledger, mirrors: mirrors, polite: polite, recrawl: recrawl, rupsites: rupsites, urls: urls}
+}

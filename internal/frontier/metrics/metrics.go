@@ -1,0 +1,73 @@
+// Package metrics holds the frontier's counters. They follow Prometheus' conventions; no label ever
+// holds a host or a URL.
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics follow Prometheus' conventions; no label ever holds a host or a URL.
+type Metrics struct {
+	Takes, Visits, Expired, Links, Accepted         prometheus.Counter
+	Checkpoints, CheckpointsFailed, CheckpointBytes prometheus.Counter
+	HandedOver                                      prometheus.Counter
+	Claims, Dissolved                               prometheus.Counter
+	LeftOut                                         *prometheus.CounterVec // by why
+	Merged                                          *prometheus.CounterVec // by evidence
+	Again                                           *prometheus.CounterVec // by what was found
+	Taken                                           *prometheus.CounterVec // by how work went on
+	Commit, CheckpointTime, ReadyTime               prometheus.Histogram
+}
+
+// New makes the metrics, and registers them if reg is not nil.
+func New(reg prometheus.Registerer) *Metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "curtsy", Subsystem: "frontier", Name: name, Help: help})
+	}
+	m := &Metrics{
+		Takes:    counter("takes_total", "Requests of fetchers for visits, looked at."),
+		Visits:   counter("visits_total", "Visits granted."),
+		Expired:  counter("visits_expired_total", "Visits that were not answered within their lease."),
+		Links:    counter("links_total", "Links offered to the seen set."),
+		Accepted: counter("urls_accepted_total", "URLs that were new."),
+		Commit: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "curtsy", Subsystem: "frontier", Name: "commit_seconds", Help: "Time of a commit, its fsync included.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 12),
+		}),
+	}
+	seconds := func(name, help string) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "curtsy", Subsystem: "frontier", Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.01, 2, 14),
+		})
+	}
+	m.Checkpoints = counter("checkpoints_total", "Checkpoints of shards put into the object store.")
+	m.CheckpointsFailed = counter("checkpoints_failed_total", "Checkpoints of shards that could not be put there.")
+	m.CheckpointBytes = counter("checkpoint_bytes_total", "Bytes of the checkpoints put, compressed.")
+	m.CheckpointTime = seconds("checkpoint_seconds", "Time to put a checkpoint.")
+	m.HandedOver = counter("shards_handed_over_total", "Shards handed over to their next owner.")
+	m.Taken = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "curtsy", Subsystem: "frontier", Name: "shards_taken_total",
+		Help: "Shards taken, by what was owed before work went on: nothing (clean), a delay, or a lease and a delay.",
+	}, []string{"owed"})
+	m.Again = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "curtsy", Subsystem: "frontier", Name: "pages_again_total",
+		Help: "Pages held that were asked for again, by what was found: the same page, another one, one that differs only in what always does (noise), or nothing that tells (the copy is kept).",
+	}, []string{"found"})
+	m.LeftOut = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "curtsy", Subsystem: "frontier", Name: "links_left_out_total",
+		Help: "Links that are not even remembered, by why: their domain has far too many names (hosts), or far too many URLs of their host wait (waiting).",
+	}, []string{"why"})
+	m.Claims = counter("mirror_claims_total", "Origins whose robots.txt has come to name another as their main mirror.")
+	m.Merged = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "curtsy", Subsystem: "frontier", Name: "mirrors_merged_total",
+		Help: "Origins found to be mirrors, by what they are recognised by: the Host line of their robots.txt (host), redirect, www.",
+	}, []string{"by"})
+	m.Dissolved = counter("mirrors_dissolved_total", "Origins that are the mirrors they were no longer.")
+	m.ReadyTime = seconds("shard_ready_seconds", "Time from taking a shard to knowing all that is in its log.")
+	if reg != nil {
+		reg.MustRegister(m.Takes, m.Visits, m.Expired, m.Links, m.Accepted, m.Commit, m.Checkpoints, m.CheckpointsFailed,
+			m.CheckpointBytes, m.CheckpointTime, m.HandedOver, m.Taken, m.Again, m.ReadyTime,
+			m.LeftOut, m.Claims, m.Merged, m.Dissolved)
+	}
+	return m
+}

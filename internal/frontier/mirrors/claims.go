@@ -1,0 +1,224 @@
+package mirrors
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/features"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
+)
+
+// What this shard tells others of its own origins, without a request where what it holds will do.
+
+// MirrorsFeature finds out which origins are mirrors, and has their URLs be the main host's.
+func (s *Mirrors) MirrorsFeature() features.Feature {
+	answer := func(a *crawl.Answer, _, now time.Time) error { return s.answer(a, now) }
+	return features.Feature{
+		Errands: map[crawl.ErrandKind]features.ErrandKind{
+			crawl.ErrandClaim:  {Want: s.wantClaim, From: claimFrom, Awaited: true, Answer: answer},
+			crawl.ErrandSample: {Want: s.wantSample, From: polite.PageFrom, Answer: answer},
+			crawl.ErrandTwin:   {Want: s.wantTwin, From: polite.AtOnce, Answer: answer},
+		},
+		Load:   s.load,
+		Upkeep: s.Upkeep,
+	}
+}
+
+// ClaimOf is what a robots.txt says of the origin o it came from.
+func ClaimOf(body []byte, o canon.Origin) crawl.Claim {
+	c := crawl.Claim{Kind: crawl.ClaimNone}
+	sum := robots.Digest(body)
+	c.Digest = sum[:]
+	switch said := robots.Parse(body).Claim(ledger.RobotsOrigin(o)); said.Kind {
+	case robots.ClaimSelf:
+		c.Kind = crawl.ClaimSelf
+	case robots.ClaimTarget:
+		// A name that no URL can have is none.
+		if u, err := canon.FromParts(said.Target.Scheme, canon.Host(said.Target.Host), said.Target.Port, "/"); err == nil {
+			c.Kind, c.Target = crawl.ClaimTarget, u.Origin()
+		}
+	}
+	return c
+}
+
+// copiedClaim is what the copy of an origin's robots.txt says, however old it is.
+func (s *Mirrors) copiedClaim(h *ledger.Host, o *ledger.Origin) (c crawl.Claim) {
+	switch o.Copy {
+	case crawl.RobotsParsed:
+		c = ClaimOf(ledger.RobotsCopy(s.ledger.Tx, h.ID, o.Origin), o.Origin)
+	case crawl.RobotsUnavailable:
+		c.Kind = crawl.ClaimNone
+	default:
+		c.Reason = "its robots.txt was not asked for yet"
+	}
+	if o.Mirror.Mirrored() {
+		c.Main = o.Mirror.Main
+	}
+	return c
+}
+
+// heldClaim is what an origin's robots.txt says, if that can be told without asking for it: the
+// copy is in use, or it is not the time to ask. A server that has given nothing but errors for 30
+// days has nothing to say, although it counts as having no rules.
+func (s *Mirrors) heldClaim(h *ledger.Host, o *ledger.Origin, now time.Time) (c crawl.Claim, ok bool) {
+	state, ask := polite.State(o, now)
+	if !ask.After(now) || state == crawl.RobotsPending {
+		return c, false
+	}
+	if state == crawl.RobotsUnreachable || o.History.Failures > 0 && now.Sub(o.History.Fetched) >= robots.MaxAge {
+		return crawl.Claim{Reason: o.Reason}, true
+	}
+	return s.copiedClaim(h, o), true
+}
+
+// wantClaim answers what an origin says of itself, if that can be told without a request.
+func (s *Mirrors) wantClaim(e *crawl.Errand, now time.Time) (*ledger.Host, error) {
+	h, i, known, err := s.askedOf(e)
+	if err != nil {
+		return nil, err
+	}
+	if h != nil && len(h.Errands) >= features.MaxErrands {
+		return nil, s.features.Reply(e, tooManyAsk)
+	}
+	if known {
+		if c, ok := s.heldClaim(h, &h.Origins[i], now); ok {
+			return nil, s.features.Reply(e, crawl.Answer{Claim: c})
+		}
+	}
+	return s.features.NewErrand(e, now)
+}
+
+// wantSample answers with a page that is to be compared, if it is known without a request.
+func (s *Mirrors) wantSample(e *crawl.Errand, now time.Time) (*ledger.Host, error) {
+	h, _, known, err := s.askedOf(e)
+	if err != nil {
+		return nil, err
+	}
+	if h != nil && len(h.Errands) >= features.MaxErrands {
+		return nil, s.features.Reply(e, tooManyAsk)
+	}
+	if known && e.Hop == 0 {
+		if done, err := s.sampleHeld(e, h); done || err != nil {
+			return nil, err
+		}
+	}
+	return s.features.NewErrand(e, now)
+}
+
+// wantTwin does what the owner of an origin's twin wants of it. That needs no request.
+func (s *Mirrors) wantTwin(e *crawl.Errand, now time.Time) (*ledger.Host, error) {
+	h, i, known, err := s.askedOf(e)
+	switch {
+	case err != nil:
+		return nil, err
+	case !known && e.Hop != crawl.TwinAsk:
+		return nil, s.features.Reply(e, tooManyAsk)
+	}
+	return nil, s.twinAsked(e, h, i, known, now)
+}
+
+// tooManyAsk answers an errand that is not done.
+var tooManyAsk = crawl.Answer{Claim: crawl.Claim{Reason: "too many ask its host"}, Sample: crawl.Sample{Reason: "too many ask its host"}}
+
+// askedOf is where the origin of an errand's URL is, if it is known.
+func (s *Mirrors) askedOf(e *crawl.Errand) (h *ledger.Host, i int, known bool, err error) {
+	if h, err = s.ledger.HostNamed(e.URL.Host()); h != nil {
+		i, known = h.OriginIndex(e.URL.Origin())
+	}
+	return h, i, known, err
+}
+
+// claimFrom is when it may be asked what an origin says of itself: not while another host is asked
+// for its robots.txt.
+func claimFrom(h *ledger.Host, e *crawl.Errand, now time.Time) (t time.Time) {
+	if i, ok := h.OriginIndex(e.URL.Origin()); ok {
+		if state, ask := polite.State(&h.Origins[i], now); state == crawl.RobotsPending {
+			t = ask
+		}
+	}
+	return t
+}
+
+// sampleHeld answers with what is known of a page that is stored, or that was seen to be a
+// redirect.
+func (s *Mirrors) sampleHeld(e *crawl.Errand, h *ledger.Host) (done bool, err error) {
+	k, v := s.urls.Lookup(h, e.URL)
+	if v == nil {
+		return false, nil
+	}
+	r, err := urls.DecodeRecord(k, v)
+	if err != nil {
+		return false, err
+	}
+	sample, ok := sample(&r)
+	if !ok {
+		return false, nil
+	}
+	return true, s.features.Reply(e, crawl.Answer{Sample: sample})
+}
+
+// sample is what a record tells of its page.
+func sample(r *urls.Record) (sample crawl.Sample, ok bool) {
+	switch {
+	case r.StoredAs() != 0:
+		return crawl.Sample{Status: 200, Digest: r.StoredAs()}, true
+	case r.Class == crawl.Redirected && r.Reason == crawl.ReasonRedirect && r.Status != 0:
+		return crawl.Sample{Status: r.Status, Location: r.Detail}, true
+	}
+	return sample, false
+}
+
+// answerSamples answers those who wait to compare a page that was just visited for the crawl's own
+// sake: nobody need ask for it again.
+func (s *Mirrors) answerSamples(h *ledger.Host, r *urls.Record, now time.Time) error {
+	if len(h.Errands) == 0 {
+		return nil
+	}
+	sample, ok := sample(r)
+	if !ok {
+		return nil
+	}
+	for _, e := range slices.Clone(h.Errands) {
+		if e.Kind != crawl.ErrandSample || e.Hop != 0 || e.URL != r.URL {
+			continue
+		}
+		if err := errors.Join(s.features.Reply(&e, crawl.Answer{Sample: sample}), s.features.DropErrand(h, e, now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AnswerClaims answers those who wait to hear what an origin says of itself, now that its
+// robots.txt was asked for.
+func (s *Mirrors) AnswerClaims(h *ledger.Host, of canon.Origin, now time.Time) error {
+	if len(h.Errands) == 0 {
+		return nil
+	}
+	i, ok := h.OriginIndex(of)
+	if !ok {
+		return nil
+	}
+	for _, e := range slices.Clone(h.Errands) {
+		if e.Kind != crawl.ErrandClaim || e.URL.Origin() != of {
+			continue
+		}
+		c, ok := s.heldClaim(h, &h.Origins[i], now)
+		if !ok {
+			return nil
+		}
+		if err := s.features.Reply(&e, crawl.Answer{Claim: c}); err != nil {
+			return err
+		}
+		if err := s.features.DropErrand(h, e, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}

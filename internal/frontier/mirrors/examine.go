@@ -1,0 +1,440 @@
+package mirrors
+
+import (
+	"cmp"
+	"errors"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/metrics"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// mirrorStep counts what has become of a mirror record.
+func mirrorStep(m *metrics.Metrics, was, is *mirror.Record) {
+	if is.Claim == crawl.ClaimTarget && (was.Claim != is.Claim || was.Target != is.Target) {
+		m.Claims.Inc()
+	}
+	if was.Mirrored() == is.Mirrored() && was.Main == is.Main {
+		return
+	}
+	if was.Mirrored() {
+		m.Dissolved.Inc()
+	}
+	if is.Mirrored() {
+		m.Merged.WithLabelValues(cmp.Or(is.By, "host")).Inc()
+	}
+}
+
+const (
+	mirrorLook = 2000        // URLs of a host that are looked through for some to compare
+	mirrorTick = time.Second // how often upkeep is looked at
+	// Pages stored before a host's twin is asked after, unless it has fewer.
+	twinPages  = 3
+	movedPages = 4 // the root and three more have moved: so has the site (design §7)
+)
+
+// Ref names an origin with a mirror record.
+type Ref struct {
+	H *ledger.Host
+	I int
+}
+
+// Step lets something happen to an origin's mirror record, does what it asks for and what follows.
+func (s *Mirrors) Step(h *ledger.Host, i int, now time.Time, do func(*mirror.Record, *mirror.Env)) error {
+	o := &h.Origins[i]
+	m := o.Mirror
+	if m == nil {
+		m = new(mirror.Record)
+		if c := s.copiedClaim(h, o); c.Kind <= crawl.ClaimNone { // another is news
+			m.Claim, m.Digest = c.Kind, c.Digest
+		}
+	}
+	was := *m
+	e := s.mirrorEnv(h, i, now)
+	do(m, e)
+	s.ledger.Touch(h)
+	s.ledger.Summary = ledger.Summary{}
+	if o.Mirror = m; idle(m) {
+		o.Mirror = nil
+		delete(s.Mirrors, Ref{h, i})
+	} else {
+		s.Mirrors[Ref{h, i}] = struct{}{}
+		if !m.Due.IsZero() && (s.MirrorsDue.IsZero() || m.Due.Before(s.MirrorsDue)) {
+			s.MirrorsDue = m.Due
+		}
+	}
+	mirrorStep(s.ledger.Metrics, &was, m)
+	if m.Mirrored() != was.Mirrored() || m.Main != was.Main {
+		if err := s.Turned(h, i, now); err != nil {
+			return err
+		}
+	}
+	return s.sendAsks(e.Asks)
+}
+
+// idle reports whether there is nothing to remember.
+func idle(m *mirror.Record) bool {
+	return (m.State == "" || m.State == mirror.Main && m.Claim <= crawl.ClaimNone) && m.Trial == "" && !m.Settling &&
+		m.Compared.IsZero() && m.Sent == 0
+}
+
+func (s *Mirrors) sendAsks(asks []crawl.Errand) error {
+	for len(asks) > 0 {
+		to := crawl.ShardOf(asks[0].URL.Host(), s.ledger.Judge.Spec.Shards)
+		var ev crawl.Event
+		rest := asks[:0:0]
+		for _, e := range asks {
+			if e.ReplyShard = s.ledger.ID; crawl.ShardOf(e.URL.Host(), s.ledger.Judge.Spec.Shards) == to {
+				ev.Errands = append(ev.Errands, e)
+			} else {
+				rest = append(rest, e)
+			}
+		}
+		if err := s.ledger.Send(to, &ev); err != nil {
+			return err
+		}
+		asks = rest
+	}
+	return nil
+}
+
+func (s *Mirrors) mirrorEnv(h *ledger.Host, i int, now time.Time) *mirror.Env {
+	o := &h.Origins[i]
+	_, refresh := polite.State(o, now)
+	e := &mirror.Env{X: o.Origin, Now: now, Refresh: refresh}
+	e.InScope = func(main canon.Origin) bool { return s.mirrorInScope(h, i, main) }
+	e.Pages = func(n int, skip []string) []mirror.Sample { return s.mirrorPages(h, i, n, skip) }
+	e.Moved = func() []string { return s.movedPaths(h, i, o.Mirror.Main) }
+	e.Size = func() crawl.Claim { return crawl.Claim{URLs: s.originPages(h, i), Led: int(o.Led)} }
+	return e
+}
+
+// someOf calls f for some of an origin's URLs, the root first, until f has enough.
+func (s *Mirrors) someOf(h *ledger.Host, i int, f func(r *urls.Record) (enough bool)) {
+	root := canon.URL(h.Origins[i].Origin.String() + "/")
+	if k, v := s.urls.Lookup(h, root); v != nil {
+		if r, err := urls.DecodeRecord(k, v); err != nil || f(&r) {
+			return
+		}
+	}
+	c := s.ledger.Tx.Bucket(ledger.BucketURLs).Cursor()
+	n := 0
+	for k, v := c.Seek(h.ID.Append(nil)); k != nil && ledger.KeyHost(k) == h.ID && n < mirrorLook; k, v = c.Next() {
+		n++
+		if len(v) < 2 || int(v[1]) != i {
+			continue
+		}
+		if r, err := urls.DecodeRecord(k, v); err == nil && r.URL != root && f(&r) {
+			return
+		}
+	}
+}
+
+// mirrorInScope reports whether pages of main may be crawled at all: its root, or what some of the
+// origin's pages are there.
+func (s *Mirrors) mirrorInScope(h *ledger.Host, i int, main canon.Origin) bool {
+	in := func(pathQuery string) bool {
+		u, err := main.URL(pathQuery)
+		return err == nil && s.ledger.Judge.Scope.Decide(u).In
+	}
+	if in("/") {
+		return true
+	}
+	found, n := false, 0
+	s.someOf(h, i, func(r *urls.Record) bool {
+		n++
+		found = in(r.URL.PathQuery())
+		return found || n >= 2*mirror.Pages
+	})
+	return found
+}
+
+// mirrorPages are up to n pages of an origin that can be compared, without some: those stored, then
+// those that its rules let us fetch; the root first.
+func (s *Mirrors) mirrorPages(h *ledger.Host, i, n int, skip []string) []mirror.Sample {
+	o := &h.Origins[i]
+	// An old copy will do: whoever fetches the page reads robots.txt first.
+	state, _ := polite.State(o, time.Now())
+	had := o.Copy != crawl.RobotsUnknown && state != crawl.RobotsUnreachable && state != crawl.RobotsPending
+	rules := s.ledger.RobotsFile(h, o).Rules(s.ledger.Judge.Spec.Agent, ledger.RobotsOrigin(o.Origin))
+	var stored, open []mirror.Sample
+	s.someOf(h, i, func(r *urls.Record) bool {
+		p := mirror.Sample{Path: r.URL.PathQuery()}
+		if slices.Contains(skip, p.Path) {
+			return false
+		}
+		p.Open = had && rules.Match(p.Path).Allowed
+		switch {
+		case r.StoredAs() != 0:
+			p.Ours = mirror.Page{Known: true, Status: 200, Digest: r.StoredAs()}
+			stored = append(stored, p)
+		case p.Open && r.Class != crawl.Redirected && r.Class != crawl.Failed && r.Reason != crawl.ReasonForgotten:
+			if open = append(open, p); len(open) > n {
+				open = open[:n]
+			}
+		}
+		return len(stored) >= n
+	})
+	all := append(stored, open...)
+	slices.SortStableFunc(all, func(a, b mirror.Sample) int { return isRoot(b) - isRoot(a) })
+	return all[:min(len(all), n)]
+}
+
+func isRoot(p mirror.Sample) int {
+	if p.Path == "/" {
+		return 1
+	}
+	return 0
+}
+
+// originPages counts the pages stored of an origin, among the first URLs of its host.
+func (s *Mirrors) originPages(h *ledger.Host, i int) (n int) {
+	s.someOf(h, i, func(r *urls.Record) bool {
+		if r.Class == crawl.Stored {
+			n++
+		}
+		return false
+	})
+	return n
+}
+
+// ClaimRead takes in what an origin's robots.txt says, just read, and tells those who asked.
+func (s *Mirrors) ClaimRead(h *ledger.Host, i int, now time.Time) error {
+	o := &h.Origins[i]
+	if c := s.copiedClaim(h, o); c.Kind > crawl.ClaimNone || o.Mirror != nil {
+		if err := s.Step(h, i, now, func(m *mirror.Record, e *mirror.Env) { m.Read(e, c) }); err != nil {
+			return err
+		}
+	}
+	return s.AnswerClaims(h, o.Origin, now)
+}
+
+// answer takes in an answer that an examination may be waiting for.
+func (s *Mirrors) answer(a *crawl.Answer, now time.Time) error {
+	h, err := s.ledger.HostNamed(a.Errand.Origin.Host)
+	if h == nil || err != nil {
+		return err
+	}
+	i, ok := h.OriginIndex(a.Errand.Origin)
+	if !ok || h.Origins[i].Mirror == nil {
+		return nil
+	}
+	return s.Step(h, i, now, func(m *mirror.Record, e *mirror.Env) {
+		if a.Errand.Kind == crawl.ErrandSample {
+			m.Sampled(e, a.Errand.URL, a.Errand.Hop, a.Sample)
+		} else {
+			m.Claimed(e, a.Errand.URL.Origin(), a.Claim)
+		}
+	})
+}
+
+// Upkeep does what is due of mirror records. It waits until the log is read: that
+// may have the answers.
+func (s *Mirrors) Upkeep(now time.Time) error {
+	if !s.ledger.Phase.Active() || s.MirrorsDue.IsZero() || now.Before(s.MirrorsDue) {
+		return nil
+	}
+	var due []Ref
+	s.MirrorsDue = time.Time{}
+	for ref := range s.Mirrors {
+		m := ref.H.Origins[ref.I].Mirror
+		switch {
+		case m.Due.IsZero():
+		case !m.Due.After(now):
+			due = append(due, ref)
+		case s.MirrorsDue.IsZero() || m.Due.Before(s.MirrorsDue):
+			s.MirrorsDue = m.Due
+		}
+	}
+	for _, ref := range due {
+		if err := s.Step(ref.H, ref.I, now, func(m *mirror.Record, e *mirror.Env) { m.Tick(e) }); err != nil {
+			return s.ledger.Fail(err)
+		}
+	}
+	if soon := now.Add(mirrorTick); !s.MirrorsDue.IsZero() && s.MirrorsDue.Before(soon) {
+		s.MirrorsDue = soon
+	}
+	return nil
+}
+
+// load finds the mirror records of a file just opened.
+func (s *Mirrors) load(now time.Time) error {
+	s.Mirrors, s.Settling = map[Ref]struct{}{}, map[Ref]struct{}{}
+	for _, h := range s.ledger.Hosts {
+		for i := range h.Origins {
+			if m := h.Origins[i].Mirror; m != nil {
+				s.Mirrors[Ref{h, i}] = struct{}{}
+				if m.Settling {
+					s.Settling[Ref{h, i}] = struct{}{}
+				}
+				s.MirrorsDue = now
+			}
+		}
+	}
+	return nil
+}
+
+// Anew has everything looked at again that hangs on the crawl's scope.
+func (s *Mirrors) Anew(now time.Time) {
+	for ref := range s.Mirrors {
+		m := ref.H.Origins[ref.I].Mirror
+		switch {
+		case m.Mirrored():
+			m.Settling, m.Next = true, nil // URLs let in now are the main host's
+			s.Settling[ref] = struct{}{}
+		case m.Reason == mirror.WhyScope:
+			m.Due, m.Soon = now, true
+		default:
+			continue
+		}
+		s.ledger.Touch(ref.H)
+		s.MirrorsDue = now
+	}
+}
+
+// Pending is how many origins are being looked into, and have been for less than
+// patience, or are to be by now: a crawl that goes on days later asks what has become of
+// its mirrors before it is done.
+func (s *Mirrors) Pending(now time.Time, patience time.Duration) (n int) {
+	for ref := range s.Mirrors {
+		m := ref.H.Origins[ref.I].Mirror
+		overdue := m.Trial == "" && !m.Due.IsZero() && !m.Due.After(now)
+		if m.Trial != "" && now.Sub(m.Asked) < patience || m.Soon || overdue {
+			n++
+		}
+	}
+	return n
+}
+
+// NoticeMove counts pages that have moved to the same path elsewhere, for good: if the root and
+// three more have, and all that was asked for, the site has.
+func (s *Mirrors) NoticeMove(h *ledger.Host, r *urls.Record, now time.Time) error {
+	to, ok := movedTo(r)
+	if !ok {
+		return nil
+	}
+	o := &h.Origins[r.Origin]
+	if o.Mirror.Mirrored() {
+		return nil
+	}
+	if o.MovedTo != to {
+		o.MovedTo, o.Moved = to, 0
+	}
+	o.Moved++
+	s.ledger.Touch(h)
+	if o.Moved < movedPages || bits.OnesCount32(o.Moved) != 1 || len(s.movedPaths(h, int(r.Origin), to)) < movedPages {
+		return nil
+	}
+	return s.Step(h, int(r.Origin), now, func(m *mirror.Record, e *mirror.Env) { m.MovedAway(e, to) })
+}
+
+// movedTo is the origin to which a page has moved for good, keeping its path.
+func movedTo(r *urls.Record) (to canon.Origin, ok bool) {
+	if r.Class != crawl.Redirected || r.Reason != crawl.ReasonRedirect || r.Status != 301 && r.Status != 308 {
+		return to, false
+	}
+	u, err := canon.Parse(r.Detail)
+	if err != nil || u.PathQuery() != r.URL.PathQuery() || u.Origin() == r.URL.Origin() {
+		return to, false
+	}
+	to = u.Origin()
+	to.Host = canon.Host(string([]byte(to.Host))) // not a piece of something larger
+	return to, true
+}
+
+// movedPaths are up to movedPages pages of an origin that have moved to main, the root first; none
+// if its root has not, or another page that was asked for has not.
+func (s *Mirrors) movedPaths(h *ledger.Host, i int, main canon.Origin) (paths []string) {
+	against := false
+	s.someOf(h, i, func(r *urls.Record) bool {
+		to, moved := movedTo(r)
+		switch path := r.URL.PathQuery(); {
+		case moved && to == main:
+			if len(paths) < movedPages && (len(paths) > 0 || path == "/") {
+				paths = append(paths, path)
+			}
+		case r.Class == crawl.Stored || r.Class == crawl.Redirected && r.Reason == crawl.ReasonRedirect:
+			against = true
+		}
+		return against
+	})
+	if against {
+		return nil
+	}
+	return paths
+}
+
+// NoticeTwins asks after the twin of a host that has some pages now: the same name with or without
+// www. The one with www. asks; the other, if it was not known by then, gives a hint to ask again.
+func (s *Mirrors) NoticeTwins(h *ledger.Host, now time.Time) error {
+	if h.Stored == 0 {
+		return nil
+	}
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		if o.Twin || o.Copy == crawl.RobotsUnknown || mirror.HasWWW(o.Origin) && h.Stored < twinPages && h.Queued > 0 {
+			continue
+		}
+		o.Twin = true
+		s.ledger.Touch(h)
+		twin, ok := mirror.TwinOf(o.Origin)
+		if !ok || !s.mirrorInScope(h, i, twin) {
+			continue
+		}
+		if mirror.HasWWW(o.Origin) {
+			if err := s.Step(h, i, now, func(m *mirror.Record, e *mirror.Env) { m.Twin(e) }); err != nil {
+				return err
+			}
+			continue
+		}
+		waits, key := s.ledger.Tx.Bucket(ledger.BucketTwins), []byte(o.Origin.String())
+		if waits.Get(key) == nil {
+			continue
+		}
+		e := mirror.Env{X: o.Origin}
+		e.Ask(crawl.ErrandTwin, twin, "/", crawl.TwinAsk)
+		if err := errors.Join(s.ledger.Drop(ledger.BucketTwins, key), s.sendAsks(e.Asks)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// twinAsked does what the owner of an origin's twin wants of it.
+func (s *Mirrors) twinAsked(e *crawl.Errand, h *ledger.Host, i int, known bool, now time.Time) error {
+	o := e.URL.Origin()
+	if t, ok := mirror.TwinOf(e.Origin); !ok || t != o {
+		return nil
+	}
+	known = known && h.Stored > 0
+	if e.Hop == crawl.TwinAsk && !mirror.HasWWW(o) {
+		c := crawl.Claim{Reason: "not known"}
+		if known {
+			c = s.copiedClaim(h, &h.Origins[i])
+			c.URLs, c.Led = s.originPages(h, i), int(h.Origins[i].Led)
+		} else if err := s.ledger.Put(ledger.BucketTwins, []byte(o.String()), []byte{1}); err != nil {
+			return err
+		}
+		return s.features.Reply(e, crawl.Answer{Claim: c})
+	}
+	if !known {
+		return nil
+	}
+	return s.Step(h, i, now, func(m *mirror.Record, env *mirror.Env) {
+		switch e.Hop {
+		case crawl.TwinAsk:
+			m.Twin(env)
+		case crawl.TwinYield:
+			m.Yield(env, e.Origin)
+		case crawl.TwinYields:
+			m.Yields(env, e.Origin)
+		}
+	})
+}

@@ -1,0 +1,340 @@
+package mirrors
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// A mirror hands on so many URLs, and more for each page that was stored of it, up to MirrorBudget:
+// paths that only links to the mirror name are invented for nothing, and a liar must not make us
+// hammer somebody (§2.5).
+const MirrorLeast = 1000
+
+// MirrorPerPage is how many more it hands on for each page that was stored of it.
+const MirrorPerPage = 10
+
+// MirrorBudget is the most URLs that a mirror hands on.
+const MirrorBudget = 100_000
+
+const mirrorMessage = 128 << 10
+
+// MirrorStretch is how many URLs are gone through before others may have the shard.
+// Tests make it less.
+var MirrorStretch = 1000
+
+// Forwarded is a URL of a mirror as it is on the main host.
+type Forwarded struct {
+	url         canon.URL
+	foundOn     canon.URL
+	depth, hops int
+}
+
+// Turned begins to bring an origin's URLs into agreement with what it has become.
+func (s *Mirrors) Turned(h *ledger.Host, i int, now time.Time) error {
+	o := &h.Origins[i]
+	m := o.Mirror
+	if m == nil { // nothing to remember but this
+		m = &mirror.Record{State: mirror.Main}
+		o.Mirror = m
+		s.Mirrors[Ref{h, i}] = struct{}{}
+	}
+	m.Settling, m.Next = true, nil
+	s.Settling[Ref{h, i}] = struct{}{}
+	if m.Mirrored() {
+		if err := s.disown(h, i); err != nil {
+			return err
+		}
+		s.ledger.Log.Info("a mirror", "origin", o.Origin.String(), "main", m.Main.String(), "evidence", m.Evidence)
+	} else {
+		s.ledger.Log.Info("a mirror no more", "origin", o.Origin.String(), "state", m.State, "reason", m.Reason, "detail", m.Detail)
+	}
+	if err := s.features.Turn(h, i, now); err != nil {
+		return err
+	}
+	s.ledger.Touch(h)
+	if err := s.features.AskOrigin(h, i, now); err != nil {
+		return err
+	}
+	return s.Flush(now)
+}
+
+// disowned is how many URLs of a mirror's queue disown looks at: more than a visit holds, since
+// nearer ones may have come since.
+const disowned = 4 * polite.MaxVisitURLs
+
+// disown has the indexer drop what pages it may have of a mirror's queued URLs. A fetcher that died
+// had perhaps handed some over, and nobody tells: else they would be fetched again, and now they
+// are not. They are among the first of the queue, where they were taken from; visits are not
+// remembered over a crash.
+func (s *Mirrors) disown(h *ledger.Host, i int) error {
+	prefix := append(h.ID.Append(nil), byte(i))
+	c, n := s.ledger.Tx.Bucket(ledger.BucketQueue).Cursor(), 0
+	for k, _ := c.Seek(prefix); n < disowned && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		key := ledger.URLKey(nil, h.ID, ledger.KeyOrder(k))
+		r, err := urls.DecodeRecord(key, s.ledger.Tx.Bucket(ledger.BucketURLs).Get(key))
+		if err != nil {
+			return err
+		}
+		s.ledger.Aliases = append(s.ledger.Aliases, crawl.Page{Kind: crawl.KindPage, URL: r.URL, Deleted: crawl.ReasonMirror})
+		n++
+	}
+	return nil
+}
+
+// Settle goes through the URLs of origins that have become mirrors, or are none any more, some at a
+// time, until ctx ends. It takes the lock itself.
+func (s *Mirrors) Settle(ctx context.Context) error { return s.ledger.InStretches(ctx, s.SettleSome) }
+
+// SettleSome goes through some URLs and reports whether there are more that can
+// be gone through now.
+func (s *Mirrors) SettleSome(now time.Time) (more bool, err error) {
+	if !s.ledger.Phase.Active() || len(s.ledger.Outbox) >= ledger.MirrorOwed {
+		return false, nil
+	}
+	ref, ok := s.unsettled()
+	if !ok {
+		return false, nil
+	}
+	if err := s.settleStretch(ref, now); err != nil {
+		return false, s.ledger.Fail(err)
+	}
+	if s.ledger.Changes >= ledger.CommitChanges {
+		err = s.ledger.Commit(true)
+	}
+	_, more = s.unsettled()
+	return more, err
+}
+
+// unsettled is an origin whose URLs can be gone through now.
+func (s *Mirrors) unsettled() (ref Ref, ok bool) {
+	for ref := range s.Settling {
+		if s.Settles(ref) {
+			return ref, true
+		}
+	}
+	return ref, false
+}
+
+// Settles reports whether an origin's URLs can be gone through now. One that is a mirror no more
+// and is being looked into may be another's in a moment: its URLs are not let in for that long.
+func (s *Mirrors) Settles(ref Ref) bool {
+	m := ref.H.Origins[ref.I].Mirror
+	return m.Mirrored() || m.Trial == ""
+}
+
+func (s *Mirrors) settleStretch(ref Ref, now time.Time) error {
+	h, i := ref.H, ref.I
+	m := h.Origins[i].Mirror
+	from := m.Next
+	if from == nil {
+		from = h.ID.Append(nil)
+	}
+	next, err := s.urls.Stretch(from, MirrorStretch, func(of *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
+		switch {
+		case of != h || int(r.Origin) != i:
+			return false, nil
+		case m.Mirrored():
+			return s.collapse(h, r)
+		default:
+			return s.reopen(h, r, now)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if m.Next = next; next == nil || ledger.KeyHost(next) != h.ID {
+		m.Settling, m.Next = false, nil
+		delete(s.Settling, ref)
+		s.ledger.Summary = ledger.Summary{}
+		s.ledger.Log.Info("its URLs are gone through", "origin", h.Origins[i].Origin.String(), "mirror", m.Mirrored(), "handed_on", m.Sent)
+		if idle(m) {
+			h.Origins[i].Mirror = nil
+			delete(s.Mirrors, ref)
+		}
+	}
+	s.ledger.Touch(h)
+	return s.Flush(now)
+}
+
+// collapse makes a URL of a mirror one that is refused and known as the main host's. The
+// caller writes the record.
+func (s *Mirrors) collapse(h *ledger.Host, r *urls.Record) (changed bool, err error) {
+	m := h.Origins[r.Origin].Mirror
+	u, err := m.Main.URL(r.URL.PathQuery())
+	if err != nil {
+		return false, nil // too long there; it stays what it is
+	}
+	switch {
+	case r.Class == crawl.Redirected:
+		return r.Next != 0, s.urls.Unplan(h, r) // where it led is known
+	case r.Class != crawl.Refused:
+	case r.Reason == crawl.ReasonMirror:
+		if r.Detail == string(u) || s.Spent(m) {
+			return false, nil
+		}
+	case r.Reason.Has(crawl.SharedByMain):
+		return false, nil
+	}
+	if r.Class == crawl.Stored {
+		m.Held++
+	}
+	r.Glued = r.Glued || r.Class == crawl.Stored
+	r.Line = 0
+	if err := s.urls.Become(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonMirror, Silent: true}); err != nil {
+		return false, err
+	}
+	if r.Glued {
+		s.ledger.Aliases = append(s.ledger.Aliases, crawl.Page{Kind: crawl.KindAlias, URL: r.URL, AliasOf: u})
+	}
+	r.Detail = s.Forward(h, r)
+	return true, nil
+}
+
+// reopen lets a URL of what was a mirror in again. The caller writes the record.
+func (s *Mirrors) reopen(h *ledger.Host, r *urls.Record, now time.Time) (changed bool, err error) {
+	if r.Class == crawl.Redirected && r.Next == 0 {
+		return true, s.recrawl.Plan(h, r, now)
+	}
+	if r.Class != crawl.Refused || r.Reason != crawl.ReasonMirror {
+		return false, nil
+	}
+	if r.Glued {
+		r.Glued = false
+		s.ledger.Aliases = append(s.ledger.Aliases, crawl.Page{Kind: crawl.KindAlias, URL: r.URL})
+	}
+	return true, s.urls.Refetch(h, r)
+}
+
+// Spent reports whether a mirror has handed on as many URLs as it may.
+func (s *Mirrors) Spent(m *mirror.Record) bool {
+	limit := min(MirrorLeast+MirrorPerPage*m.Held, MirrorBudget)
+	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
+		limit = min(limit, n)
+	}
+	return m.Sent >= limit
+}
+
+// Forward hands a URL that is refused as a mirror's to the main host's shard, and returns its
+// detail: what it is there.
+func (s *Mirrors) Forward(h *ledger.Host, r *urls.Record) (detail string) {
+	m := h.Origins[r.Origin].Mirror
+	if !m.Mirrored() {
+		return r.Detail
+	}
+	u, err := m.Main.URL(r.URL.PathQuery())
+	if err != nil {
+		return "it cannot be on " + m.Main.String()
+	}
+	if r.Detail != string(u) { // else it was handed on before, and is now found nearer to a seed
+		if s.Spent(m) {
+			return fmt.Sprintf("not handed on to %s: a mirror may hand on %d URLs", m.Main, m.Sent)
+		}
+		m.Sent++
+		s.ledger.Touch(h)
+	}
+	s.forwards = append(s.forwards, Forwarded{u, r.FoundOn, r.Depth, r.Hops})
+	return string(u)
+}
+
+// Visited follows a result: it may be what others wait for to compare, a URL of a mirror is the
+// main host's although its visit went on, and a page that was stored may be what an examination
+// lacked. The caller writes the record.
+func (s *Mirrors) Visited(h *ledger.Host, r *urls.Record, now time.Time) (err error) {
+	if err := s.answerSamples(h, r, now); err != nil {
+		return err
+	}
+	switch m := h.Origins[r.Origin].Mirror; {
+	case m.Mirrored():
+		_, err = s.collapse(h, r)
+	case m != nil && r.Class == crawl.Stored:
+		err = s.Step(h, int(r.Origin), now, func(m *mirror.Record, e *mirror.Env) { m.Stored(e) })
+	}
+	return err
+}
+
+// Flush sends what was handed on, and tells the indexer of aliases.
+func (s *Mirrors) Flush(now time.Time) error {
+	for len(s.forwards) > 0 { // a main host of this very shard may be a mirror itself
+		list := s.forwards
+		s.forwards = nil
+		byShard := map[int][]Forwarded{}
+		for _, f := range list {
+			to := crawl.ShardOf(f.url.Host(), s.ledger.Judge.Spec.Shards)
+			byShard[to] = append(byShard[to], f)
+		}
+		// In order: what is sent must not depend on a map's.
+		for to := range s.ledger.Judge.Spec.Shards {
+			if err := s.forwardTo(to, byShard[to], now); err != nil {
+				return err
+			}
+		}
+	}
+	return s.tellIndexer()
+}
+
+func (s *Mirrors) forwardTo(to int, list []Forwarded, now time.Time) error {
+	var ev crawl.Event
+	size := 0
+	send := func() (err error) {
+		defer func() { ev, size = crawl.Event{}, 0 }()
+		if to != s.ledger.ID {
+			return s.ledger.Send(to, &ev)
+		}
+		for i := range ev.Links {
+			if err := s.ledger.Accepts(&ev.Links[i], now); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, f := range list {
+		last := len(ev.Links) - 1
+		if last < 0 || ev.Links[last].FoundOn != f.foundOn || ev.Links[last].Depth != f.depth || ev.Links[last].Hops != f.hops {
+			ev.Links = append(ev.Links, crawl.Links{FoundOn: f.foundOn, Depth: f.depth, Hops: f.hops})
+			size += len(f.foundOn) + 32
+			last++
+		}
+		ev.Links[last].URLs = append(ev.Links[last].URLs, f.url)
+		if size += len(f.url) + 8; size >= mirrorMessage {
+			if err := send(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(ev.Links) == 0 {
+		return nil
+	}
+	return send()
+}
+
+// tellIndexer sends what is to be glued and unglued. Each message has the number of a visit that
+// nobody is granted: it is newer than what was fetched until now, and older than what will be.
+func (s *Mirrors) tellIndexer() error {
+	if len(s.ledger.Aliases) == 0 {
+		return nil
+	}
+	s.ledger.VisitN++
+	id := crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}
+	list, size := s.ledger.Aliases, 0
+	from := 0
+	s.ledger.Aliases = nil
+	for i := range list {
+		list[i].Visit, list[i].FetchedAt = id, time.Now()
+		if size += len(list[i].URL) + len(list[i].AliasOf) + 64; size >= mirrorMessage || i == len(list)-1 {
+			if err := s.ledger.SendPages(list[from : i+1]); err != nil {
+				return err
+			}
+			from, size = i+1, 0
+		}
+	}
+	return nil
+}

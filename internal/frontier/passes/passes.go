@@ -1,0 +1,156 @@
+// Package passes goes through all records of a shard when something was decided anew (another spec,
+// hosts forgotten, URLs to be retried, pages lost), in stretches, between which the shard goes on.
+package passes
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/datafiles"
+	"github.com/curtsy/curtsy/internal/frontier/features"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/links"
+	"github.com/curtsy/curtsy/internal/frontier/mirrors"
+	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/internal/frontier/visits"
+)
+
+// Passes goes through the records of one shard, stretch by stretch.
+type Passes struct {
+	datafiles *datafiles.DataFiles
+	features  *features.Features
+	ledger    *ledger.Ledger
+	links     *links.Links
+	mirrors   *mirrors.Mirrors
+	recrawl   *recrawl.Recrawl
+	urls      *urls.URLs
+	visits    *visits.Visits
+
+	// Hosts that have all the pages they may have, and whose queues are to be refused (judging.go).
+	Filled map[*ledger.Host]struct{}
+
+	List []features.Pass
+}
+
+// New returns them for one shard, with the rooms they stand on.
+func New(datafiles *datafiles.DataFiles, features *features.Features, ledger *ledger.Ledger, links *links.Links, mirrors *mirrors.Mirrors, recrawl *recrawl.Recrawl, urls *urls.URLs, visits *visits.Visits) *Passes {
+	return &Passes{datafiles: datafiles, features: features, ledger: ledger, links: links, mirrors: mirrors, recrawl: recrawl, urls: urls, visits: visits}
+}
+
+// Foresee makes of r, a copy, what a pass that is under way will make of it.
+func (s *Passes) Foresee(h *ledger.Host, r *urls.Record) {
+	open := r.Class == crawl.Refused && r.Reason.Has(crawl.UndoneBySpec)
+	if !s.ledger.Meta.Judging.Running || r.Class != crawl.Queued && !open && !s.visits.Undone(h, r) {
+		return
+	}
+	if v := s.urls.Decide(r, h); v.Class != crawl.Queued || r.Class != crawl.Queued {
+		r.Class, r.Reason, r.Detail, r.Due = v.Class, v.Reason, v.Detail, time.Time{}
+	}
+}
+
+// CorePasses are those that no feature has of its own.
+func (s *Passes) CorePasses() []features.Pass {
+	return []features.Pass{
+		{Some: s.judgeSome, Left: func() bool { return s.ledger.Meta.Judging.Running }},
+		{Some: s.fillSome, Left: func() bool { return len(s.Filled) > 0 }},
+		{Begin: s.beginForgetting, Some: s.forgetSome, Left: func() bool { return s.Listed(ledger.BucketForget) }},
+		{Some: s.retrySome, Left: func() bool { return s.Listed(ledger.BucketRetry) }},
+		{Some: s.RefillSome, Left: func() bool { return s.ledger.Meta.Lost.Running }},
+		{Begin: s.recrawl.BeginPlanning, Some: s.recrawl.PlanSome, Left: func() bool { return s.ledger.Meta.Plan.Running }},
+		{Begin: s.features.Respec, Some: s.features.AskSome, Left: func() bool { return len(s.features.ToAsk) > 0 }},
+		{Some: s.ledger.ToSleepSome, Left: func() bool { return len(s.ledger.ToSleep) > 0 }},
+		{Some: s.urls.OpenPass, Left: func() bool {
+			return s.ledger.Meta.Closed > 0 && s.ledger.Meta.MaxHosts != ledger.MaxHosts(&s.ledger.Judge)
+		}},
+	}
+}
+
+// RunPasses makes passes until ctx ends. It takes the lock itself.
+func (s *Passes) RunPasses(ctx context.Context) error { return s.ledger.InStretches(ctx, s.Some) }
+
+// Some lets every pass go on for a stretch and reports whether any has more to do. None begins
+// before the log was read.
+func (s *Passes) Some(now time.Time) (more bool, err error) {
+	if !s.ledger.Phase.Active() {
+		return false, nil
+	}
+	for _, p := range s.List {
+		busy, err := p.Some(now)
+		if err != nil {
+			return false, s.ledger.Fail(err)
+		}
+		more = more || busy
+	}
+	if s.ledger.Changes >= ledger.CommitChanges {
+		err = s.ledger.Commit(true)
+	}
+	return more, err
+}
+
+// passOver lists a host for the pass of that bucket, from its first URL on.
+func (s *Passes) passOver(bucket []byte, h *ledger.Host) error {
+	return s.ledger.Put(bucket, h.ID.Append(nil), binary.BigEndian.AppendUint64(nil, 0))
+}
+
+// Listed reports whether a bucket lists hosts that its pass has to go over.
+func (s *Passes) Listed(bucket []byte) bool {
+	b := s.ledger.Tx.Bucket(bucket)
+	if b == nil {
+		return false // an older file, opened for reading
+	}
+	k, _ := b.Cursor().First()
+	return k != nil
+}
+
+// hostPass goes over a stretch of the URLs of the first host that a bucket lists: host id → order
+// of the URL to go on from. one returns whether it changed the record, which is then written; done
+// is called when all of the host's were seen.
+func (s *Passes) hostPass(bucket []byte, one func(*ledger.Host, *urls.Record) (bool, error), done func(*ledger.Host) error) (more bool, err error) {
+	hosts := s.ledger.Tx.Bucket(bucket)
+	k, v := hosts.Cursor().First()
+	if k == nil {
+		return false, nil
+	}
+	id, from := slices.Clone(k), slices.Concat(k, v)
+	h, err := s.ledger.HostWith(ledger.KeyHost(id))
+	if err != nil {
+		return false, err
+	}
+	next, err := s.urls.Stretch(from, ledger.PassStretch, func(of *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
+		if of != h {
+			return false, nil
+		}
+		return one(h, r)
+	})
+	if err != nil {
+		return false, err
+	}
+	if next != nil && ledger.KeyHost(next) == ledger.KeyHost(id) {
+		return true, s.ledger.Put(bucket, id, next[4:])
+	}
+	err = errors.Join(s.ledger.Drop(bucket, id), done(h))
+	return s.Listed(bucket), err
+}
+
+// Passing reports whether a pass is not done yet.
+func (s *Passes) Passing() bool {
+	return slices.ContainsFunc(s.List, func(p features.Pass) bool { return p.Left() })
+}
+
+// Begin begins those that another spec asks for.
+func (s *Passes) Begin() error {
+	for _, p := range s.List {
+		if p.Begin == nil {
+			continue
+		}
+		if err := p.Begin(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

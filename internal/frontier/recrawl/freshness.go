@@ -1,0 +1,236 @@
+package recrawl
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/internal/likeness"
+)
+
+// How often a page is asked for again follows from how often it is seen to change. A page that
+// changes now and then, at a rate of its own, has changed after a while t with probability
+// 1-exp(-rate·t); so looking earns most where rate·t is greatest. An interval stands for the time
+// after which that is the same for all pages: it becomes longer by a step whenever a page has not
+// changed and shorter by three when it has, and comes to rest where one look of four finds another
+// page. Among pages that are due the one comes first of whose interval most has passed (due.go).
+//
+// What counts is the time that passed, not the interval that was meant: a host with more pages than
+// it can be asked for keeps all of them waiting.
+const (
+	FirstInterval = 24 * time.Hour
+	unchangedStep = 1 // of pace
+	changedStep   = 3
+)
+
+// next is the pace of a page that was found changed or not, that long after it was fetched before.
+func next(p urls.Pace, passed time.Duration, changed bool) urls.Pace {
+	was := urls.PaceOf(passed)
+	if changed {
+		return max(min(p, was), changedStep+1) - changedStep
+	}
+	return min(max(p, was)+unchangedStep, urls.PaceMost)
+}
+
+// Bounds are the least and the greatest interval.
+func (s *Recrawl) Bounds() (least, most time.Duration) {
+	least = cmp.Or(s.ledger.Judge.Spec.RecrawlMin, crawl.DefaultRecrawlMin)
+	return least, max(cmp.Or(s.ledger.Judge.Spec.RecrawlMax, crawl.DefaultRecrawlMax), least)
+}
+
+// clamped is the interval that a pace stands for, within the bounds.
+func (s *Recrawl) clamped(p urls.Pace) time.Duration {
+	least, most := s.Bounds()
+	if p == urls.PaceSlow {
+		return most
+	}
+	return min(max(p.Interval(), least), most)
+}
+
+// Wanted reports whether r, which is not Queued, is asked for again at all.
+func (s *Recrawl) Wanted(r *urls.Record) bool {
+	if !s.ledger.Judge.Spec.Recrawl || s.ledger.Judge.Forgotten.Has(r.URL) || s.ledger.Judge.Spec.MaxDepth >= 0 && r.Depth > s.ledger.Judge.Spec.MaxDepth {
+		return false
+	}
+	switch r.Class {
+	case crawl.Stored, crawl.Failed:
+	case crawl.Redirected, crawl.Refused:
+		if !r.Reason.Has(crawl.Recrawled) {
+			return false
+		}
+	default:
+		return false
+	}
+	return s.ledger.Judge.Scope.Decide(r.URL).In
+}
+
+// Plan says when r, which is not Queued, is asked for again: a page by how often it changes,
+// what is no page as seldom as the spec allows. at counts for what has never answered. The
+// caller writes the record.
+func (s *Recrawl) Plan(h *ledger.Host, r *urls.Record, at time.Time) error {
+	if !s.Wanted(r) || h.Origins[r.Origin].Mirror.Mirrored() {
+		return s.urls.Unplan(h, r)
+	}
+	p := urls.PaceSlow
+	switch {
+	case r.Class == crawl.Stored && tried(r):
+		p = urls.PaceNow
+	case r.Class == crawl.Stored && r.Usual > 0:
+		p = r.Usual
+	case r.Class == crawl.Stored || r.Reason == crawl.ReasonNoindex:
+		p = urls.PaceOf(FirstInterval)
+	}
+	wait := s.clamped(p)
+	if p == urls.PaceNow {
+		wait = 0
+	}
+	from := r.FetchedAt / 1000
+	if from == 0 {
+		from = at.Unix()
+	}
+	return s.urls.PlanAt(h, r, from+int64(wait/time.Second), p)
+}
+
+// LeavesCopy reports that a result says nothing against the copy held: its fetcher did
+// not have it removed.
+func LeavesCopy(res *crawl.Result) bool {
+	switch res.Class {
+	case crawl.Retry:
+		return true
+	case crawl.Failed, crawl.Redirected, crawl.Refused:
+		return res.Kept || !res.Reason.Has(crawl.EndsCopy)
+	}
+	return false
+}
+
+// Waits for a page that is held and could not be had.
+const (
+	// Until a page that is gone, or leads elsewhere for a while, is looked for once more, or
+	// RecrawlMin if that is less.
+	VerifyGone  = time.Hour
+	firstRepeat = 5 * time.Minute // after the first failure in a row; it grows fourfold with each
+)
+
+// KeepCopy applies a result that leaves the copy of r as it is: r stays Stored and is
+// asked for again soon.
+func (s *Recrawl) KeepCopy(h *ledger.Host, k []byte, r *urls.Record, id crawl.VisitID, res *crawl.Result, o *crawl.Outcome, now time.Time) error {
+	r.Visit = id
+	at := cmp.Or(s.ledger.At, now)
+	least, most := s.Bounds()
+	var wait time.Duration
+	if res.Kept {
+		r.Gone = true
+		wait = min(VerifyGone, least)
+	} else {
+		wait = firstRepeat
+		for n := 1; n < r.Attempts && wait < most; n++ {
+			wait *= 4
+		}
+		wait = max(min(wait, most), least)
+		r.Attempts++
+	}
+	r.Detail = string(res.Reason)
+	if res.Rule != "" {
+		r.Detail += ": " + strings.Clone(crawl.ShortDetail(res.Rule))
+	}
+	s.ledger.Metrics.Again.WithLabelValues("kept").Inc()
+	line := *r
+	line.Reason = res.Reason
+	s.urls.LogLine(&line, res)
+	s.ledger.Rate.Add(now, 1)
+	var err error
+	if s.Wanted(r) {
+		err = s.urls.PlanAt(h, r, at.Add(max(wait, o.RetryAfter)).Unix(), urls.PaceNow)
+	} else {
+		err = s.urls.Unplan(h, r)
+	}
+	if err != nil {
+		return err
+	}
+	return s.urls.PutURL(k, r)
+}
+
+// So long is at once, or for so many delays of its host; later nothing is learnt.
+const noiseSoon = 10 * time.Minute
+
+const noiseLate = 3
+
+// tried reports that r is to be asked for at once, to see whether what changes in it is noise.
+func tried(r *urls.Record) bool { return r.Noise >= urls.NoiseTried && r.Noise < urls.Noisy }
+
+// heard takes in whether r has changed, as its digest says, and returns whether that counts for its
+// pace, or, if it is not sure yet, that nothing does. soon says that r was asked for a moment ago.
+func heard(r *urls.Record, is bool, res *crawl.Result, soon bool) (changed, sure bool) {
+	alike := is && likeness.Alike(r.Likeness, res.Likeness)
+	switch {
+	case !is && r.Noise > 0:
+		r.Noise = urls.NoiseEarnest
+	case r.Noise == urls.Noisy:
+		return is && !alike, true
+	case tried(r) && alike && soon:
+		if r.Noise++; r.Noise == urls.Noisy {
+			r.Usual = 0
+			return false, true
+		}
+	case tried(r): // really another, or too late to tell
+		r.Noise = urls.NoiseEarnest
+	case alike && r.Noise == 0:
+		r.Noise = urls.NoiseTried
+	case alike:
+		r.Noise++
+	}
+	return is, !alike || !tried(r)
+}
+
+// before is what a record said when its page was asked for again.
+type before struct {
+	fetched int64 // as record.FetchedAt
+	stored  bool
+	Hinted  bool
+}
+
+// Before is what Refreshed compares a record with.
+func Before(r *urls.Record) before {
+	return before{r.FetchedAt, r.Class == crawl.Stored, r.Pace == urls.PaceHint}
+}
+
+// Refreshed takes over what a visit that stored r says of the copy.
+func (s *Recrawl) Refreshed(h *ledger.Host, r *urls.Record, res *crawl.Result, was before) {
+	if was.fetched > 0 && (res.NotModified || r.Digest != 0 && res.Digest != 0) {
+		passed := time.Duration(r.FetchedAt-was.fetched) * time.Millisecond
+		soon := max(noiseSoon, noiseLate*s.polite.DelayOf(h).D)
+		other := !res.NotModified && res.Digest != r.Digest
+		changed, sure := heard(r, other, res, passed <= soon)
+		found := "same"
+		r.Asked++
+		switch {
+		case changed:
+			r.Changed++
+			found = "other"
+		case other:
+			found = "noise"
+		}
+		s.ledger.Metrics.Again.WithLabelValues(found).Inc()
+		if r.Usual == 0 {
+			r.Usual = urls.PaceOf(FirstInterval)
+		}
+		if was.Hinted && changed {
+			passed = r.Usual.Interval() // we came because it had changed
+		}
+		if sure {
+			r.Usual = next(r.Usual, passed, changed)
+		}
+		if was.Hinted {
+			Hinted(&h.Origins[r.Origin], changed)
+			s.ledger.Touch(h)
+		}
+	}
+	if was.stored {
+		r.Attempts = 1 // what failed since does not count any more
+	}
+	r.Held.Take(res)
+	r.Gone = false
+}

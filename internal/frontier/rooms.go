@@ -1,0 +1,36 @@
+package frontier
+
+import (
+	"github.com/curtsy/curtsy/internal/frontier/account"
+	"github.com/curtsy/curtsy/internal/frontier/datafiles"
+	"github.com/curtsy/curtsy/internal/frontier/features"
+	"github.com/curtsy/curtsy/internal/frontier/hops"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/links"
+	"github.com/curtsy/curtsy/internal/frontier/mirrors"
+	"github.com/curtsy/curtsy/internal/frontier/passes"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/rupsites"
+	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/internal/frontier/visits"
+)
+
+// wire makes the rooms of a shard and tells each of those it stands on.
+func (s *shard) wire() {
+	s.ledger = ledger.New()
+	s.features = features.New(s.ledger)
+	s.urls = urls.New(s.features, s.ledger)
+	s.polite = polite.New(s.features, s.ledger)
+	s.recrawl = recrawl.New(s.ledger, s.polite, s.urls)
+	s.sitemaps = sitemaps.New(s.features, s.ledger, s.polite, s.urls)
+	s.datafiles = datafiles.New(s.features, s.ledger)
+	s.hops = hops.New(s.features, s.ledger)
+	s.mirrors = mirrors.New(s.features, s.ledger, s.recrawl, s.urls)
+	s.rupsites = rupsites.New(s.features, s.ledger, s.recrawl, s.urls)
+	s.links = links.New(s.ledger, s.mirrors, s.polite, s.recrawl, s.rupsites, s.urls)
+	s.visits = visits.New(s.features, s.ledger, s.polite, s.recrawl, s.sitemaps, s.urls)
+	s.passes = passes.New(s.datafiles, s.features, s.ledger, s.links, s.mirrors, s.recrawl, s.urls, s.visits)
+	s.account = account.New(s.datafiles, s.ledger, s.links, s.mirrors, s.passes, s.polite, s.recrawl, s.rupsites, s.sitemaps, s.urls, s.visits)
+}

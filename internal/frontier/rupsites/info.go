@@ -1,0 +1,61 @@
+package rupsites
+
+import (
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+)
+
+// Info is what is told of a site.
+func (s *RUPSites) Info(r *Site) crawl.UpdatesInfo {
+	o := &r.H.Origins[r.I]
+	info := crawl.UpdatesInfo{
+		Site: r.Origin().String(), Source: crawl.SourceRUP.String(), Channel: "none", State: s.updatesState(r), Reason: r.Reason,
+		MaxQuerySpan: r.Span.String(), Gaps: r.Gaps, Recrawls: r.Whole, Strange: r.Strange,
+		Reports: r.Report.Reports, Told: r.Report.Told, Sooner: r.Report.Sooner, Looked: o.Looked, Confirmed: o.Confirmed,
+	}
+	latency, _ := s.latencyOf(r)
+	switch {
+	case r.Registered():
+		info.Channel, info.Since, latency = "mail", ledger.At(r.Since), r.Agreed
+		info.LastSequence = uint64(max(r.Seq.Last, 0))
+		for _, g := range r.Seq.Missing {
+			info.Missing += g.Last - g.First + 1
+		}
+		info.Next = ledger.At(r.Tick)
+	case r.Polled():
+		info.Channel, info.Since, info.Next = "poll", ledger.At(r.Covered), ledger.At(r.Poll)
+	}
+	if r.CGI != "" {
+		info.Latency = latency.String()
+	}
+	if l := r.Report; !l.At.IsZero() {
+		info.LastReport = &crawl.UpdatesReport{Number: l.Number, At: l.At.UTC(), Entries: l.Entries, Refused: l.Refused}
+	}
+	return info
+}
+
+// updatesState is where a site stands, in one word.
+func (s *RUPSites) updatesState(r *Site) string {
+	off := s.unwanted(r)
+	switch {
+	case r.H.Origins[r.I].Mirror.Mirrored():
+		return "mirror"
+	case off && r.Registered():
+		return "unregistering"
+	case off:
+		return "off"
+	case r.Registered() && (r.Seq.Doing != "" || r.Next != RupNothing):
+		return "recovering"
+	case r.Registered():
+		return "registered"
+	case r.CGI == "":
+		return "asking"
+	case r.Ask == rupRegister:
+		return "registering"
+	case r.Polled():
+		return "polled"
+	case r.Register && s.ledger.Judge.Spec.UpdatesMail != "":
+		return "refused"
+	}
+	return "unused" // it offers nothing that is of use without mail
+}

@@ -1,0 +1,89 @@
+package sitemaps
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Sitemaps are read while few URLs of their host wait: those that fetching takes fewWaitSpan for,
+// within bounds. One sitemap may name 50,000, so at most that many more are queued.
+const (
+	fewWaitSpan  = time.Hour
+	fewWaitLeast = 1000
+	fewWaitMost  = 10_000
+)
+
+// FewWait is how many queued URLs of h are so many that its next sitemap is not read.
+func (s *Sitemaps) FewWait(h *ledger.Host) int64 {
+	d := s.polite.DelayOf(h).D
+	if d <= 0 {
+		return fewWaitMost
+	}
+	return min(max(int64(fewWaitSpan/d), fewWaitLeast), fewWaitMost)
+}
+
+// sitemapFrom is when a sitemap may be read: its own host's once few URLs wait, that of another
+// once what the last of those named can have been fetched. A host is looked at anew whenever a
+// visit to it ends.
+func sitemapFrom(h *ledger.Host, e *crawl.Errand, now time.Time) time.Time {
+	t := polite.PageFrom(h, e, now)
+	switch {
+	case e.Origin.Host != h.Name:
+		return mirror.Latest(t, h.SitemapsAfter)
+	case h.Queued >= h.Few:
+		return mirror.Latest(t, now.Add(time.Minute))
+	}
+	return t
+}
+
+// dressSitemaps puts into errands how their sitemaps were answered last. A sitemap that was read
+// under another scope is read anew, and so is an index, which may be the same as ever while the
+// sitemaps it names are not. A visit reads so many as name few URLs. How many one names that was
+// never read nobody knows: it is the only one.
+func (s *Sitemaps) dressSitemaps(h *ledger.Host, _ time.Time) func(e *crawl.Errand) (ok bool, err error) {
+	sitemaps, room := 0, h.Few-h.Queued
+	return func(e *crawl.Errand) (bool, error) {
+		r, known, err := s.sitemapRecord(Key(h.ID, e))
+		if err != nil {
+			return false, err
+		}
+		entries := int64(r.Entries)
+		if r.Read.IsZero() || r.Form == formIndex || e.Origin.Host != h.Name {
+			entries = fewWaitMost
+		}
+		if sitemaps++; sitemaps > 1 && entries > room {
+			return false, nil
+		}
+		room -= entries
+		if known && r.Form != formIndex && r.Scope == s.ledger.Judge.Spec.ScopeHash() {
+			e.ETag, e.LastModified = r.ETag, r.LastMod
+		}
+		return true, nil
+	}
+}
+
+// vouchable reports whether a robots.txt of a host, or a sitemap it vouches for, may have the
+// sitemap u asked for: on its own host, on those of its registered domain, and in scope. Others
+// have no part in the crawl.
+func (s *Sitemaps) vouchable(u canon.URL, by canon.Host) bool {
+	return u.Host() == by || s.ledger.Judge.Scope.Decide(u).In || u.Host().Registered() == by.Registered()
+}
+
+// admitSitemap reports whether a sitemap that was named is to be read. Its host is bounded as that
+// of a link is.
+func (s *Sitemaps) admitSitemap(e *crawl.Errand) (bool, error) {
+	if e.Origin.Host == e.URL.Host() {
+		return true, nil
+	}
+	if !s.vouchable(e.URL, e.Origin.Host) {
+		s.ledger.Log.Info("a sitemap is not read: it is out of scope, and not of the domain that vouches for it", "url", e.URL, "vouched_for_by", e.Origin.String())
+		return false, nil
+	}
+	h, err := s.urls.LinkedHost(e.URL.Host(), false)
+	return h != nil && !h.Closed, err
+}

@@ -1,0 +1,175 @@
+package urls
+
+import (
+	"encoding/binary"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+)
+
+// Held is what is known of the copy of a page that was fetched last: enough to ask whether it is
+// still the page, and to tell whether what comes is another. Whether the copy is still held is for
+// the record's Class to say.
+type Held struct {
+	Digest       uint64 // as in crawl.Result; 0: not known
+	Likeness     uint64 // likewise
+	ETag         string
+	Modified     int64  // Last-Modified, Unix s, when it is written as HTTP wants it
+	ModifiedText string // Last-Modified when it is not
+}
+
+// Again says when a URL is asked for again, and what has come of that so far. See
+// again.go and freshness.go.
+type Again struct {
+	Next    int64  // Unix s; 0: it is not
+	Pace    Pace   // what it waits for Next at
+	Usual   Pace   // the interval that suits it; 0: recrawl.FirstInterval
+	Gone    bool   // a 4xx the last time: the copy is removed when that is seen once more
+	Asked   uint64 // how often it was asked for again and answered
+	Changed uint64 // and was another page then
+	Noise   noise  // whether what changes is only what changes each time
+}
+
+// What a record has beyond its texts. A record without any of it ends with them, as all did before
+// there was re-crawl.
+const (
+	moreDigest = 1 << iota
+	moreETag
+	moreModified
+	moreModifiedText
+	moreNext
+	moreHistory
+	moreGone
+	moreRank
+)
+
+// historyNoise, in the byte of a pace, says that what is known of noise comes next.
+const historyNoise = 0x80
+
+func (r *Record) appendMore(b []byte) []byte {
+	var more byte
+	if r.Digest != 0 {
+		more |= moreDigest
+	}
+	if r.ETag != "" {
+		more |= moreETag
+	}
+	if r.Modified > 0 {
+		more |= moreModified
+	}
+	if r.ModifiedText != "" {
+		more |= moreModifiedText
+	}
+	if r.Next > 0 {
+		more |= moreNext
+	}
+	noise := r.Likeness != 0 || r.Noise != 0
+	if r.Asked > 0 || noise {
+		more |= moreHistory
+	}
+	if r.Gone {
+		more |= moreGone
+	}
+	if r.Rank > 0 {
+		more |= moreRank
+	}
+	if more == 0 {
+		return b
+	}
+	b = append(b, more)
+	if more&moreDigest != 0 {
+		b = binary.BigEndian.AppendUint64(b, r.Digest)
+	}
+	if more&moreETag != 0 {
+		b = ledger.AppendText(b, r.ETag)
+	}
+	if more&moreModified != 0 {
+		b = binary.AppendUvarint(b, uint64(r.Modified))
+	}
+	if more&moreModifiedText != 0 {
+		b = ledger.AppendText(b, r.ModifiedText)
+	}
+	if more&moreNext != 0 {
+		b = append(binary.AppendUvarint(b, uint64(r.Next)), byte(r.Pace))
+	}
+	if more&moreHistory != 0 {
+		b = binary.AppendUvarint(b, r.Asked)
+		b = binary.AppendUvarint(b, r.Changed)
+		if noise {
+			b = append(b, byte(r.Usual)|historyNoise)
+			b = append(binary.BigEndian.AppendUint64(b, r.Likeness), byte(r.Noise))
+		} else {
+			b = append(b, byte(r.Usual))
+		}
+	}
+	if more&moreRank != 0 {
+		b = binary.BigEndian.AppendUint16(b, r.Rank)
+	}
+	return b
+}
+
+func (r *Record) decodeMore(s *ledger.Scanner) {
+	if len(s.B) == 0 {
+		return
+	}
+	more := s.Byte()
+	if more&moreDigest != 0 {
+		r.Digest = s.Fixed64()
+	}
+	if more&moreETag != 0 {
+		r.ETag = string(s.Text())
+	}
+	if more&moreModified != 0 {
+		r.Modified = int64(s.Uint())
+	}
+	if more&moreModifiedText != 0 {
+		r.ModifiedText = string(s.Text())
+	}
+	if more&moreNext != 0 {
+		r.Next = int64(s.Uint())
+		r.Pace = Pace(s.Byte())
+	}
+	if more&moreHistory != 0 {
+		r.Asked, r.Changed = s.Uint(), s.Uint()
+		usual := s.Byte()
+		r.Usual = Pace(usual &^ historyNoise)
+		if usual&historyNoise != 0 {
+			r.Likeness, r.Noise = s.Fixed64(), noise(s.Byte())
+		}
+	}
+	r.Gone = more&moreGone != 0
+	if more&moreRank != 0 {
+		r.Rank = uint16(s.Byte())<<8 | uint16(s.Byte())
+	}
+}
+
+// Take takes over what an answer says of the copy that is held from now on. A 304 says of it what
+// has changed, if anything.
+func (c *Held) Take(res *crawl.Result) {
+	if !res.NotModified {
+		*c = Held{Digest: res.Digest, Likeness: res.Likeness}
+	}
+	if res.ETag != "" {
+		c.ETag = strings.Clone(res.ETag)
+	}
+	if res.LastModified == "" {
+		return
+	}
+	c.Modified, c.ModifiedText = 0, ""
+	if t, err := time.Parse(http.TimeFormat, res.LastModified); err == nil && t.Unix() > 0 && t.Format(http.TimeFormat) == res.LastModified {
+		c.Modified = t.Unix() // a sixth of the text
+	} else {
+		c.ModifiedText = strings.Clone(res.LastModified)
+	}
+}
+
+// LastModified is the header's text.
+func (c *Held) LastModified() string {
+	if c.Modified > 0 {
+		return time.Unix(c.Modified, 0).UTC().Format(http.TimeFormat)
+	}
+	return c.ModifiedText
+}

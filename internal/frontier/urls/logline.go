@@ -1,0 +1,57 @@
+package urls
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+)
+
+// LogLine adds one line to the crawl log (DIR/crawl.jsonl): a URL that was fetched, refused or
+// given up. res is nil when no visit was needed to decide.
+func (s *URLs) LogLine(r *Record, res *crawl.Result) {
+	if s.ledger.CrawlLog == nil {
+		return
+	}
+	b := s.ledger.Lines
+	b = append(b, `{"time":"`...)
+	b = time.Now().UTC().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, `","url":`...)
+	b = ledger.AppendJSON(b, string(r.URL))
+	class := r.Class.String()
+	if r.Class == crawl.Queued {
+		class = crawl.Retry.String()
+	}
+	b = append(b, `,"state":"`...)
+	b = append(b, class...)
+	b = append(b, '"')
+	if r.Reason != "" {
+		b = append(b, `,"reason":`...)
+		b = ledger.AppendJSON(b, string(r.Reason))
+	}
+	if r.Detail != "" {
+		b = append(b, `,"detail":`...)
+		b = ledger.AppendJSON(b, r.Detail)
+	}
+	if r.Line > 0 {
+		b = append(b, `,"line":`...)
+		b = strconv.AppendInt(b, int64(r.Line), 10)
+	}
+	b = append(b, `,"depth":`...)
+	b = strconv.AppendInt(b, int64(r.Depth), 10)
+	if res != nil {
+		if res.Status != 0 {
+			b = append(b, `,"status":`...)
+			b = strconv.AppendInt(b, int64(res.Status), 10)
+		}
+		b = append(b, `,"bytes":`...)
+		b = strconv.AppendInt(b, res.Bytes, 10)
+		b = append(b, `,"took_s":`...)
+		b = strconv.AppendFloat(b, res.Took.Seconds(), 'f', 6, 64)
+		b = append(b, `,"visit":"`...)
+		b = append(b, r.Visit.String()...)
+		b = append(b, '"')
+	}
+	s.ledger.Lines = append(b, '}', '\n')
+}

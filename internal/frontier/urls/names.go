@@ -1,0 +1,151 @@
+package urls
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// hostLimit is how many names of d this shard takes in: its part of the limit, and one more
+// for each page stored.
+func (s *URLs) hostLimit(d *ledger.Domain) int64 {
+	n, shards := ledger.MaxHosts(&s.ledger.Judge), int64(max(s.ledger.Judge.Spec.Shards, 1))
+	return max((n+shards-1)/shards, min(n, ledger.MinDomainHosts)) + d.Stored
+}
+
+// LinkedHost returns the host a link leads to. One not met before is closed if its domain has
+// too many names, or nil if so many are closed that no more are remembered. The hosts of seeds
+// are always taken in.
+func (s *URLs) LinkedHost(name canon.Host, seed bool) (*ledger.Host, error) {
+	h, err := s.ledger.HostNamed(name)
+	if err != nil || h != nil && !h.Closed {
+		return h, err
+	}
+	d, err := s.ledger.DomainOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if d.Page != s.Pages {
+		d.Page, d.OnPage = s.Pages, 0
+	}
+	if d.Event != s.Events {
+		d.Event, d.InEvent = s.Events, 0
+	}
+	room := seed || s.ledger.Judge.Hurry[name] || d.Hosts < s.hostLimit(d) && d.OnPage < ledger.NewHostsPage && d.InEvent < ledger.NewHostsEvent
+	switch {
+	case h != nil && room:
+		err = s.openHost(h)
+	case h != nil && h.Refused < ledger.ClosedURLs:
+	case !room && (h != nil || d.Closed >= ledger.ClosedPerHost*s.hostLimit(d)):
+		d.LeftOut++
+		s.ledger.DomainChanged(d)
+		s.ledger.Metrics.LeftOut.WithLabelValues("hosts").Inc()
+		return nil, nil
+	default:
+		h, err = s.ledger.NewHost(name, !room)
+	}
+	if room {
+		d.OnPage++
+		d.InEvent++
+	}
+	return h, err
+}
+
+// openHost takes a closed name in and queues what is known of it.
+func (s *URLs) openHost(h *ledger.Host) error {
+	d := h.Domain
+	if err := s.ledger.Drop(ledger.BucketClosed, ledger.ClosedKey(d, h.ID)); err != nil {
+		return err
+	}
+	h.Closed = false
+	d.Closed--
+	d.Hosts++
+	s.ledger.Meta.Closed--
+	s.ledger.DomainChanged(d)
+	s.ledger.Touch(h)
+	urls := s.ledger.Tx.Bucket(ledger.BucketURLs)
+	var keys, vals [][]byte
+	c := urls.Cursor()
+	for k, v := c.Seek(h.ID.Append(nil)); k != nil && ledger.KeyHost(k) == h.ID; k, v = c.Next() {
+		keys, vals = append(keys, slices.Clone(k)), append(vals, slices.Clone(v))
+	}
+	for i, k := range keys {
+		r, err := DecodeRecord(k, vals[i])
+		if err != nil {
+			return err
+		}
+		if r.Class != crawl.Refused || r.Reason != crawl.ReasonHosts {
+			continue
+		}
+		v := s.Decide(&r, h)
+		v.Silent = true
+		if v.Class == crawl.Queued {
+			h.Refused-- // it was refused when it was first met
+		}
+		if err := errors.Join(s.Become(h, &r, v), s.PutURL(k, &r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OpenSome takes closed names of a domain in, up to n and as far as its limit allows.
+func (s *URLs) OpenSome(d *ledger.Domain, n int64) error {
+	if d == nil || d.Closed == 0 {
+		return nil
+	}
+	prefix := append([]byte(d.Name), 0)
+	for n = min(n, s.hostLimit(d)-d.Hosts); n > 0; n-- {
+		k, _ := s.ledger.Tx.Bucket(ledger.BucketClosed).Cursor().Seek(prefix)
+		if !bytes.HasPrefix(k, prefix) || len(k) != len(prefix)+4 {
+			return nil
+		}
+		h, err := s.ledger.HostWith(ledger.KeyHost(k[len(prefix):]))
+		if err == nil && h == nil {
+			err = fmt.Errorf("closed name %x of %s: %w", k, d.Name, ledger.ErrRecord)
+		}
+		if err == nil {
+			err = s.openHost(h)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OpenPass is a pass that takes closed names in after the limit was changed.
+func (s *URLs) OpenPass(time.Time) (more bool, err error) {
+	if s.ledger.Meta.MaxHosts == ledger.MaxHosts(&s.ledger.Judge) {
+		return false, nil
+	}
+	from := s.ledger.Meta.OpenedTo
+	for range ledger.OpenedAtOnce {
+		k, _ := s.ledger.Tx.Bucket(ledger.BucketClosed).Cursor().Seek(from)
+		if k == nil {
+			s.ledger.Meta.MaxHosts, s.ledger.Meta.OpenedTo = ledger.MaxHosts(&s.ledger.Judge), nil
+			return false, nil
+		}
+		name, _, _ := bytes.Cut(k, []byte{0})
+		d, err := s.ledger.DomainOf(canon.Host(name))
+		if err != nil {
+			return false, err
+		}
+		if d.Hosts >= s.hostLimit(d) || d.Closed == 0 {
+			from = append(slices.Clone(name), 1) // the next domain
+			continue
+		}
+		from = append(slices.Clone(name), 0)
+		if err := s.OpenSome(d, ledger.OpenedAtOnce); err != nil {
+			return false, err
+		}
+	}
+	s.ledger.Meta.OpenedTo = from
+	return true, nil
+}

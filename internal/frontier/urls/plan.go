@@ -1,0 +1,102 @@
+package urls
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+)
+
+// Pace is the interval at which a page is fetched again, in steps of half an octave. Pages that are
+// due are sorted by it, so that a visit can take the best of very many without looking at all.
+type Pace uint8
+
+const (
+	PaceNow  Pace = 0  // to be looked at once more: comes first, as does
+	PaceHint Pace = 62 // what is said to have changed
+	paceDay  Pace = 34 // so that 1 is a second, about
+	PaceMost Pace = 51 // a year
+	PaceSlow Pace = 63 // as seldom as the spec allows
+)
+
+// PaceOf is the pace whose interval is nearest to d.
+func PaceOf(d time.Duration) Pace {
+	p := float64(paceDay) + math.Round(2*math.Log2(max(d, time.Second).Hours()/24))
+	return Pace(min(max(p, 1), float64(PaceMost)))
+}
+
+// Interval is how long a page of that pace is left alone.
+func (p Pace) Interval() time.Duration {
+	return time.Duration(math.Exp2((float64(p)-float64(paceDay))/2) * 24 * float64(time.Hour))
+}
+
+// Value says how much fetching a page again now is worth: how likely it is to have changed, going
+// by what part of its interval has passed. over is by how many seconds it is overdue.
+func (p Pace) Value(over int64) float64 {
+	if p == PaceNow || p == PaceHint {
+		return math.Inf(1)
+	}
+	return float64(over) / p.Interval().Seconds()
+}
+
+// AgainKey appends the place of a URL among those of its host that are asked for again.
+func AgainKey(b []byte, id ledger.HostID, origin uint8, p Pace, next int64, order uint64) []byte {
+	b = append(id.Append(b), origin, byte(p))
+	b = binary.BigEndian.AppendUint32(b, uint32(min(max(next, 0), math.MaxUint32)))
+	return binary.BigEndian.AppendUint64(b, order)
+}
+
+const againNext = 6 // where the time begins in such a key
+
+// PlanAt has r fetched again from a time on (Unix s), instead of whenever it was to be. The caller
+// writes the record.
+func (s *URLs) PlanAt(h *ledger.Host, r *Record, next int64, p Pace) error {
+	if next = max(next, 1); r.Next == next && r.Pace == p {
+		return nil
+	}
+	if err := s.Unplan(h, r); err != nil {
+		return err
+	}
+	r.Next, r.Pace = next, p
+	o := &h.Origins[r.Origin]
+	if o.Again++; o.Again == 1 || o.AgainDue > 0 && r.Next < o.AgainDue {
+		o.AgainDue = r.Next
+	}
+	s.ledger.Touch(h)
+	return s.ledger.Put(ledger.BucketAgain, AgainKey(nil, h.ID, r.Origin, p, r.Next, r.Order), []byte{})
+}
+
+// Unplan has r not asked for again. The caller writes the record.
+func (s *URLs) Unplan(h *ledger.Host, r *Record) error {
+	if r.Next == 0 {
+		return nil
+	}
+	o := &h.Origins[r.Origin]
+	o.Again--
+	if r.Next <= o.AgainDue {
+		o.AgainDue = 0 // to be looked for when it matters
+	}
+	key := AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order)
+	r.Next, r.Pace = 0, 0
+	s.ledger.Touch(h)
+	return s.ledger.Drop(ledger.BucketAgain, key)
+}
+
+// EachPace calls f for the URLs of an origin that are to be fetched again: pace after pace, and
+// within a pace by when they are due. When f returns false it goes on with the next pace.
+func (s *URLs) EachPace(h *ledger.Host, i int, f func(p Pace, next int64, order uint64) bool) {
+	c := s.ledger.Tx.Bucket(ledger.BucketAgain).Cursor()
+	prefix := append(h.ID.Append(make([]byte, 0, 18)), byte(i))
+	for p := 0; p <= int(PaceSlow); p++ {
+		k, _ := c.Seek(append(prefix, byte(p)))
+		if k == nil || ledger.KeyHost(k) != h.ID || int(k[4]) != i {
+			return
+		}
+		for p = int(k[5]); k != nil && ledger.KeyHost(k) == h.ID && int(k[4]) == i && int(k[5]) == p; k, _ = c.Next() {
+			if !f(Pace(p), int64(binary.BigEndian.Uint32(k[againNext:])), ledger.KeyOrder(k)) {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package urls
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+)
+
+// SeeLater walks the times of the URLs that wait for another attempt.
+func SeeLater(tx *bolt.Tx, see times.See) error {
+	keys, err := LaterFrom(tx, nil)
+	for _, k := range keys {
+		if err != nil {
+			return err
+		}
+		due := time.UnixMilli(int64(binary.BigEndian.Uint64(k)))
+		see(&due, times.Waits)
+		var r Record
+		if r, err = DecodeRecord(k[8:], tx.Bucket(ledger.BucketURLs).Get(k[8:])); err == nil {
+			err = MoveLater(tx, k, &r, due)
+		}
+	}
+	return err
+}
+
+// LaterFrom returns the keys of the URLs that wait for another attempt, beginning with that key.
+func LaterFrom(tx *bolt.Tx, from []byte) (keys [][]byte, err error) {
+	c := tx.Bucket(ledger.BucketLater).Cursor()
+	for k, _ := c.Seek(from); k != nil; k, _ = c.Next() {
+		keys = append(keys, slices.Clone(k))
+	}
+	return keys, nil
+}
+
+// MoveLater has the URL with that key and record wait until another time.
+func MoveLater(tx *bolt.Tx, key []byte, r *Record, due time.Time) error {
+	r.Due = time.UnixMilli(max(due.UnixMilli(), 1)) // 0 would be none
+	later := tx.Bucket(ledger.BucketLater)
+	if err := later.Delete(key); err != nil {
+		return err
+	}
+	if err := later.Put(ledger.LaterKey(nil, r.Due, ledger.KeyHost(key[8:]), r.Order), []byte{}); err != nil {
+		return err
+	}
+	return tx.Bucket(ledger.BucketURLs).Put(key[8:], r.Append(nil))
+}
+
+// LoadLater looks up when the first waiting URL is due.
+func (s *URLs) LoadLater() {
+	s.Later = time.Time{}
+	if k, _ := s.ledger.Tx.Bucket(ledger.BucketLater).Cursor().First(); k != nil {
+		s.Later = time.UnixMilli(int64(binary.BigEndian.Uint64(k)))
+	}
+}
+
+// WakeLater moves URLs whose wait is over into their queues.
+func (s *URLs) WakeLater(now time.Time) error {
+	for n := 0; !s.Later.IsZero() && !s.Later.After(now) && n < 1000; n++ {
+		k, _ := s.ledger.Tx.Bucket(ledger.BucketLater).Cursor().First()
+		if k == nil {
+			s.Later = time.Time{}
+			return nil
+		}
+		key := slices.Clone(k[8:])
+		v := s.ledger.Tx.Bucket(ledger.BucketURLs).Get(key)
+		h, err := s.ledger.HostWith(ledger.KeyHost(key))
+		if err != nil {
+			return err
+		}
+		if v == nil || h == nil {
+			return ledger.ErrRecord
+		}
+		r, err := DecodeRecord(key, v)
+		if err != nil {
+			return err
+		}
+		// A limit may have been reached while it waited, or the spec have changed.
+		to := s.Decide(&r, h)
+		if to.Class == crawl.Queued {
+			to = r.DueNow()
+		}
+		if err := errors.Join(s.Become(h, &r, to), s.PutURL(key, &r)); err != nil {
+			return err
+		}
+		s.LoadLater()
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package visits
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+)
+
+// Ready says whether h has work, and from when on its origins let it be done. The host's own Due
+// comes on top.
+func (s *Visits) Ready(h *ledger.Host, now time.Time) (from time.Time, ok bool) {
+	if len(h.Errands) > 0 {
+		h.Few = s.sitemaps.FewWait(h)
+	}
+	for i := range h.Errands {
+		if t := s.polite.ErrandFrom(h, &h.Errands[i], now); !ok || t.Before(from) {
+			from, ok = t, true
+		}
+		if from.IsZero() {
+			return from, true
+		}
+	}
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		t, work := s.recrawl.DueFrom(h, i)
+		if o.Ready > 0 && !s.urls.Full(h) {
+			t, work = time.Time{}, true
+		}
+		if !work {
+			continue
+		}
+		if u := polite.From(o, now); u.After(t) {
+			t = u
+		}
+		if !ok || t.Before(from) {
+			from, ok = t, true
+		}
+	}
+	if o := polite.SlowOrigin(h); o != nil && from.Before(polite.From(o, now)) {
+		from = polite.From(o, now)
+	}
+	return from, ok
+}
+
+// Place puts every misplaced host where it belongs. It runs once when an event, a tick or a grant
+// is done (guarded), and before anybody reads the schedule. A host that has left memory meanwhile
+// is not in the schedule any more.
+func (s *Visits) Place(now time.Time) {
+	for _, h := range s.ledger.Misplaced {
+		h.Misplaced = false
+		if s.ledger.ByID[h.ID] == h {
+			s.Reschedule(h, now)
+		}
+	}
+	clear(s.ledger.Misplaced) // holds on to none of them
+	s.ledger.Misplaced = s.ledger.Misplaced[:0]
+}
+
+// Reschedule puts h where it belongs now. Who changes a host calls touch or misplace instead, which
+// cost less.
+func (s *Visits) Reschedule(h *ledger.Host, now time.Time) {
+	from, ok := s.Ready(h, now)
+	if !ok || h.Visit != nil {
+		if h.At >= 0 {
+			heap.Remove(&s.ledger.Due, h.At)
+		}
+		return
+	}
+	h.When = h.Due
+	if from.After(h.When) {
+		h.When = from
+	}
+	if t := s.polite.OwedFrom(h); t.After(h.When) {
+		h.When = t
+	}
+	if h.At < 0 {
+		heap.Push(&s.ledger.Due, h)
+	} else {
+		heap.Fix(&s.ledger.Due, h.At)
+	}
+	if s.ledger.Due[0] == h {
+		ledger.Signal(s.Notify)
+	}
+}
+
+// NextDue is when this shard may have something to grant; zero when it cannot tell of anything.
+func (s *Visits) NextDue(now time.Time) time.Time {
+	if !s.ledger.Phase.Active() || s.ledger.Judge.Spec.Paused || !s.ledger.Valid() {
+		return time.Time{} // nothing can be granted now, due or not
+	}
+	s.Place(now)
+	t := s.urls.Later
+	if len(s.parked) > 0 && (t.IsZero() || t.After(s.parkedAt.Add(ParkedAgain))) {
+		t = s.parkedAt.Add(ParkedAgain)
+	}
+	if len(s.ledger.Due) > 0 && (t.IsZero() || s.ledger.Due[0].When.Before(t)) {
+		t = s.ledger.Due[0].When
+		if t.IsZero() {
+			t = time.Unix(0, 1)
+		}
+	}
+	if t.IsZero() {
+		return t
+	}
+	for _, after := range []time.Time{s.ledger.Phase.Until, s.ledger.Spent} {
+		if t.Before(after) {
+			t = after
+		}
+	}
+	return t
+}

@@ -1,0 +1,176 @@
+package frontier
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/links"
+	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// An index of many large sitemaps: the next is read once few URLs wait, also after a crash, and
+// all are in the end.
+func TestSitemapsAreReadWhileFewWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const files, pages = 6, 3000
+		b := newBench(t, withSitemaps("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		origin := canon.URL("http://a.example/").Origin()
+		var errands []crawl.Errand
+		for i := range files {
+			errands = append(errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: canon.URL(fmt.Sprintf("http://a.example/s%d.xml", i)), Origin: origin, Hop: 1})
+		}
+		b.event(crawl.Event{Errands: errands})
+		most, read := int64(0), 0
+		for i := 0; b.status().Shards[0].DueSoon > 0; i++ {
+			if i > 10_000 {
+				t.Fatalf("the work does not end: %+v", b.status())
+			}
+			time.Sleep(11 * time.Second)
+			for _, v := range b.grant(1) {
+				if len(v.URLs) > 0 {
+					b.finish(v, crawl.Stored, "")
+					continue
+				}
+				if len(v.Errands) != 1 {
+					t.Fatalf("%d sitemaps in a visit", len(v.Errands))
+				}
+				read++
+				e := v.Errands[0]
+				l := crawl.Links{Depth: 1, Source: crawl.SourceSitemap, FoundOn: e.URL}
+				for j := range pages {
+					l.URLs = append(l.URLs, e.URL+canon.URL(fmt.Sprintf("/%d", j)))
+				}
+				b.event(crawl.Event{Links: []crawl.Links{l}})
+				b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: pages})
+				most = max(most, b.status().Queued)
+				if read == 3 {
+					b.commit()
+					b.crash()
+					b.open()
+				}
+			}
+		}
+		if few := int64(time.Hour / time.Second); read != files || b.status().Stored != files*pages+1 || most >= few+pages {
+			t.Errorf("%d sitemaps read, %d URLs waited, %+v", read, most, b.status())
+		}
+	})
+}
+
+// Known and never fetched URLs of a host are bounded; links past that are counted and explained.
+func TestURLsThatWaitAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := testSpec("http://a.example/")
+		spec.Delay, spec.MaxDepth = 10*time.Minute, 3 // a week of that is less than the least
+		b := newBench(t, spec)
+		b.links(0, "", "http://a.example/")
+		h := b.s.ledger.Hosts["a.example"]
+		if n := b.s.links.MaxWaiting(h); n != links.WaitingLeast {
+			t.Fatalf("%d may wait", n)
+		}
+		b.spec.Delay = time.Second
+		b.respec(func(*crawl.Spec) {})
+		if n := b.s.links.MaxWaiting(h); n != 604_800 {
+			t.Fatalf("%d may wait at a second's delay", n)
+		}
+		b.respec(func(s *crawl.Spec) { s.Delay = 10 * time.Minute })
+		was := h.Queued
+		h.Queued = links.WaitingLeast - 1 // as if
+		b.links(1, "", "http://a.example/1", "http://a.example/2", "http://a.example/3")
+		if st := b.status(); st.Discovered != 2 || h.LeftOut != 2 {
+			t.Errorf("at the limit: %d left out, %+v", h.LeftOut, st)
+		}
+		left := 0
+		for _, path := range []string{"1", "2", "3"} {
+			if x := b.explain("http://a.example/" + path); !x.Seen && strings.Contains(x.Detail, "2 links to this host were left out") {
+				left++
+			}
+		}
+		if left != 2 {
+			t.Errorf("%d explained", left)
+		}
+		h.Queued = was + 1
+		b.links(1, "", "http://a.example/1", "http://a.example/2", "http://a.example/3")
+		if st := b.status(); st.Discovered != 4 {
+			t.Errorf("with room again: %+v", st)
+		}
+		h.Refused = links.WaitingLeast - 1
+		b.links(9, "", "http://a.example/deep1", "http://a.example/deep2")
+		if st := b.status(); st.Discovered != 5 || st.ByReason["depth"] != 1 || h.LeftOut != 3 {
+			t.Errorf("refused at the limit: %d left out, %+v", h.LeftOut, st)
+		}
+		b.commit()
+		b.crash()
+		b.open()
+		if n := b.s.ledger.Hosts["a.example"].LeftOut; n != 3 {
+			t.Errorf("%d left out after a crash", n)
+		}
+	})
+}
+
+// A site can only have those asked for its sitemaps that are in scope or of its own
+// domain, and few of them.
+func TestSitemapsOfThirdParties(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := withSitemaps("http://a.one.example/")
+		spec.Scope = "host"
+		b := newBench(t, spec)
+		b.links(0, "", "http://a.one.example/")
+		b.learned("http://a.one.example", "Sitemap: http://b.one.example/s.xml\nSitemap: http://victim.example/s.xml\nSitemap: /s.xml\n", crawl.VisitID{})
+		b.outboxToLog()
+		if got := b.sitemapsOf2("victim.example"); got != nil {
+			t.Errorf("a third party out of scope is asked for %v", got)
+		}
+		if own, other := b.sitemapsOf2("a.one.example"), b.sitemapsOf2("b.one.example"); len(own) != 1 || len(other) != 1 {
+			t.Errorf("its own: %v, its domain's: %v", own, other)
+		}
+		// Neither does an index, or a redirect.
+		origin := canon.URL("http://a.one.example/").Origin()
+		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://victim.example/2.xml", Origin: origin, Hop: 1}}})
+		if got := b.sitemapsOf2("victim.example"); got != nil || b.s.ledger.Hosts["victim.example"] != nil {
+			t.Errorf("a third party out of scope is asked for %v by an index", got)
+		}
+		// Of those asked of one host by others so many are kept, and the next waits for what
+		// the last one named.
+		var errands []crawl.Errand
+		for i := range sitemaps.MaxForeignSitemaps + 5 {
+			errands = append(errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: canon.URL(fmt.Sprintf("http://b.one.example/%d.xml", i)), Origin: origin, Hop: 1})
+		}
+		b.event(crawl.Event{Errands: errands})
+		h := b.s.ledger.Hosts["b.one.example"]
+		if h.SitemapsForeign != sitemaps.MaxForeignSitemaps || h.Sitemaps != sitemaps.MaxForeignSitemaps {
+			t.Errorf("%d sitemaps for others, %d in all", h.SitemapsForeign, h.Sitemaps)
+		}
+		for h.SitemapsAfter.IsZero() {
+			time.Sleep(time.Second)
+			for _, v := range b.grant(2) {
+				if v.Host != h.Name {
+					continue
+				}
+				if len(v.Errands) != 1 {
+					t.Fatalf("%d sitemaps for others in a visit", len(v.Errands))
+				}
+				b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: 50})
+			}
+		}
+		if got := time.Until(h.SitemapsAfter); got < 49*time.Second || got > 50*time.Second {
+			t.Errorf("the next is read in %v, want 50 s: fifty URLs, a second each", got)
+		}
+		if got := b.s.polite.ErrandsReady(h, 1, time.Now()); got != nil {
+			t.Errorf("%v is read at once", got)
+		}
+	})
+}
+
+// sitemapsOf2 are the sitemaps of a host that may be unknown.
+func (b *bench) sitemapsOf2(name canon.Host) []string {
+	if b.s.ledger.Hosts[name] == nil {
+		return nil
+	}
+	return b.sitemapsOf(name)
+}
