@@ -1,234 +1,220 @@
 package fetcher
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"math"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"slices"
-	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/curtsy/curtsy/pkg/rup"
 )
 
 // ByHandOptions says who asks, and what may be reached.
 type ByHandOptions struct {
-	Contact      string   // goes into the User-Agent; without one only private addresses are reached
+	// Goes into the User-Agent; without one only private addresses are reached.
+	Contact      string
 	AllowPrivate bool     // reach loopback and private addresses as well
 	Resolve      []string // HOST=ADDR, as in a crawl's Spec
 	// Waiting is told when robots.txt or manners ask to wait with a request; nil tells nobody.
 	Waiting func(host string, wait time.Duration)
+	// WholeAnswer is how long an answer may take, from the request to its last byte; 0: 5 min.
+	WholeAnswer time.Duration
 }
 
-// ByHand is an http.RoundTripper for the few requests that a person types at a prompt, outside of any crawl. It asks as we do: addresses
-// pass the guard, each origin's robots.txt is read first and obeyed, and requests to a host are spaced. It may be used concurrently, and
-// then sends one request at a time: the next one waits until the body of the answer before is closed.
+// ByHand is an http.RoundTripper for the few requests that a person types at a prompt, outside of
+// any crawl. They pass the same gate, the same check and the same guard as those of a crawl, and
+// each origin's robots.txt is read first and obeyed. It may be used concurrently, and then sends
+// one request at a time. An answer is read before it is handed over, up to rup.MaxAnswer bytes and
+// one more, by which a reader sees that there is more.
 type ByHand struct {
-	opt       ByHandOptions
-	resolve   resolveMap
-	transport *http.Transport
-	private   sync.Map // by host, as it is dialled: whether its last address was; set by the goroutine that dials
+	opt    ByHandOptions
+	agent  string // our User-Agent
+	cfg    *wire.Config
+	client *wire.Client
 
-	turn  chan struct{} // has an element from a request to the end of its answer; who put it there may use what follows
-	rules map[robots.Origin]*robots.Rules
-	last  map[string]time.Time // by host: the end of its last answer
+	// Has an element while a request is under way; who put it there may use what follows.
+	turn  chan struct{}
+	rules map[canon.Origin]*robots.Rules
+	holds map[canon.Host]*wire.Hold // the last on each host
 }
 
 // NewByHand checks the options.
 func NewByHand(opt ByHandOptions) (*ByHand, error) {
-	resolve, err := parseResolve(opt.Resolve)
+	resolve, err := wire.ParseResolve(opt.Resolve)
 	if err != nil {
 		return nil, err
 	}
-	h := &ByHand{opt: opt, resolve: resolve, turn: make(chan struct{}, 1), rules: map[robots.Origin]*robots.Rules{}, last: map[string]time.Time{}}
-	h.transport = &http.Transport{
-		Proxy:                  nil, // a proxy would hide the address from the guard
-		DialContext:            h.dial,
-		DisableKeepAlives:      true, // a request on a connection that turns out closed would be sent twice
-		DisableCompression:     true,
-		ResponseHeaderTimeout:  30 * time.Second,
-		TLSHandshakeTimeout:    10 * time.Second,
-		MaxResponseHeaderBytes: 64 << 10,
+	opt.WholeAnswer = cmp.Or(opt.WholeAnswer, wholeAnswer)
+	h := &ByHand{
+		opt: opt, turn: make(chan struct{}, 1), rules: map[canon.Origin]*robots.Rules{}, holds: map[canon.Host]*wire.Hold{},
+		agent: visit.UserAgent(crawl.Spec{Agent: handToken, Contact: opt.Contact}),
+		cfg:   &wire.Config{Resolve: resolve, AllowPrivate: opt.AllowPrivate, Contact: opt.Contact != ""},
+		// An answer typed for may come as slowly as it likes, within its time.
+		client: wire.NewClient(wire.Options{
+			// A form may have long patterns.
+			WholeResponse: opt.WholeAnswer, RateWindow: opt.WholeAnswer, MinRate: 1, WriteBuffer: 256 << 10,
+		}),
 	}
+	h.cfg.Header = http.Header{"User-Agent": {h.agent}}
 	return h, nil
 }
 
+// wholeAnswer is how long an answer may take, from the request to its last byte.
+const wholeAnswer = 5 * time.Minute
+
 // UserAgent is what requests are signed with.
-func (h *ByHand) UserAgent() string {
-	return userAgent(crawl.Spec{Agent: handToken, Contact: h.opt.Contact})
-}
+func (h *ByHand) UserAgent() string { return h.agent }
 
 // handToken is our product token, by which robots.txt knows us.
 const handToken = "curtsy"
 
-func (h *ByHand) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{
-		Timeout:       10 * time.Second,
-		FallbackDelay: -1,
-		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			ap, err := netip.ParseAddrPort(address)
-			if err != nil {
-				return &addressError{hint: fmt.Sprintf("%q is no address", address)}
-			}
-			isPrivate, err := guard(ap.Addr(), reachOf(ap.Addr()), h.opt.AllowPrivate, h.opt.Contact != "")
-			h.private.Store(hostOf(addr), isPrivate)
-			return err
-		},
-	}
-	return d.DialContext(ctx, network, h.resolve.target(addr))
-}
-
-// RoundTrip sends a request if the host's robots.txt allows it, and no sooner than it may.
+// RoundTrip sends a GET, or a POST of a form, if the host's robots.txt allows it, and no
+// sooner than it may.
 func (h *ByHand) RoundTrip(r *http.Request) (*http.Response, error) {
+	form, err := formOf(r)
+	if err != nil {
+		return nil, err
+	}
+	u, err := canon.Parse(r.URL.String())
+	if err != nil {
+		return nil, err
+	}
+	ctx := r.Context()
 	select {
 	case h.turn <- struct{}{}:
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	res, err := h.ask(r)
-	if err != nil {
-		<-h.turn
-		return nil, err
-	}
-	res.Body = &handBody{res.Body, sync.OnceFunc(func() {
-		h.answered(r.URL)
-		<-h.turn
-	})}
-	return res, nil
-}
-
-// ask sends a request that its host's rules allow.
-func (h *ByHand) ask(r *http.Request) (*http.Response, error) {
-	rules, err := h.rulesFor(r.Context(), r.URL)
+	rules, err := h.rulesFor(ctx, u.Origin())
 	if err != nil {
 		return nil, err
 	}
-	path := (&url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}).String()
-	if v := rules.Match(path); !v.Allowed {
+	if v := rules.Match(u.PathQuery()); !v.Allowed {
 		if v.Line == 0 {
 			return nil, fmt.Errorf("the robots.txt of %s cannot be had, so nothing may be asked there", r.URL.Host)
 		}
-		return nil, fmt.Errorf("the robots.txt of %s does not allow %s (line %d: %s)", r.URL.Host, r.URL.Path, v.Line, v.Rule)
+		return nil, fmt.Errorf("the robots.txt of %s does not allow %s (line %d: %s)", r.URL.Host, u.Path(), v.Line, v.Rule)
 	}
-	return h.send(r, rules)
-}
-
-// hostOf is the host of an address to be dialled.
-func hostOf(addr string) string {
-	host, _, _ := net.SplitHostPort(addr)
-	return strings.ToLower(host)
-}
-
-// answered notes that an answer of a URL's host has ended.
-func (h *ByHand) answered(u *url.URL) { h.last[strings.ToLower(u.Hostname())] = time.Now() }
-
-// send waits until the host has rested, and sends. The caller says when the answer has ended.
-func (h *ByHand) send(r *http.Request, rules *robots.Rules) (*http.Response, error) {
-	host := strings.ToLower(r.URL.Hostname())
 	delay, asked := rules.CrawlDelay()
-	if isPrivate, _ := h.private.Load(host); !asked && isPrivate == true {
-		delay = 0
-	} else {
-		delay = max(delay, politeDelay)
+	if asked {
+		delay = max(delay, wire.PoliteDelay)
 	}
-	if last, before := h.last[host]; before {
-		if wait := time.Until(last.Add(delay)); wait > 0 {
-			if h.opt.Waiting != nil {
-				h.opt.Waiting(host, wait)
-			}
-			select {
-			case <-time.After(wait):
-			case <-r.Context().Done():
-				return nil, r.Context().Err()
-			}
+	var body []byte
+	header := r.Header.Clone()
+	header.Del("User-Agent")
+	a, err := h.send(ctx, u, delay, form, header, func(int, http.Header) wire.Wanted {
+		return wire.Wanted{Raw: true, Stream: func(wire io.Reader) (err error) {
+			body, err = io.ReadAll(io.LimitReader(wire, rup.MaxAnswer+1))
+			return err
+		}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)), StatusCode: a.Status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: a.Header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+	}, nil
+}
+
+// formOf is what a request posts; empty for a GET.
+func formOf(r *http.Request) (string, error) {
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
+	switch {
+	case r.Method == http.MethodGet || r.Method == "":
+		return "", nil
+	case r.Method == http.MethodPost && r.Body != nil && r.Header.Get("Content-Type") == rup.FormType:
+		form, err := io.ReadAll(r.Body)
+		if len(form) > 0 || err != nil {
+			return string(form), err
 		}
 	}
-	r = r.Clone(r.Context())
-	r.Header.Set("User-Agent", h.UserAgent())
-	res, err := h.transport.RoundTrip(r)
-	if err != nil {
-		h.answered(r.URL)
+	return "", fmt.Errorf("%s %s: only a GET and a form can be sent by hand", r.Method, r.URL.Host)
+}
+
+// send waits until the host has rested, for delay or what manners ask for, sends a request
+// and reads its answer.
+func (h *ByHand) send(ctx context.Context, u canon.URL, delay time.Duration, form string, extra http.Header, want wire.WantFunc) (wire.Answer, error) {
+	l, ctx := wire.NewLease(ctx, wire.BootTime, wire.BootTime(), math.MaxInt64/2)
+	defer l.End()
+	hold := h.client.NewHold(ctx, ctx, h.cfg, u.Host(), l)
+	defer hold.Release()
+	hold.Owed = delay
+	if before := h.holds[u.Host()]; before != nil {
+		hold.Follows(before)
 	}
-	return res, err
-}
-
-// handBody calls closed when it is closed.
-type handBody struct {
-	io.ReadCloser
-	closed func()
-}
-
-func (b *handBody) Close() error {
-	defer b.closed()
-	return b.ReadCloser.Close()
+	h.holds[u.Host()] = hold
+	if wait := hold.Rest(); h.opt.Waiting != nil && wait > 0 {
+		h.opt.Waiting(string(u.Host()), wait)
+	}
+	var a wire.Answer
+	var err error
+	if form != "" {
+		a, err = hold.Post(u, form, want)
+	} else {
+		a, err = hold.Fetch(u, extra, want)
+	}
+	switch err := hold.Cause(err); {
+	case errors.Is(err, wire.ErrWhole):
+		return a, fmt.Errorf("%s had not sent its whole answer after %v", u.Host(), h.opt.WholeAnswer)
+	case err != nil && a.Status != 0 && ctx.Err() == nil:
+		return a, fmt.Errorf("its answer was cut short: %w", err)
+	default:
+		return a, err
+	}
 }
 
 // rulesFor reads an origin's robots.txt, once.
-func (h *ByHand) rulesFor(ctx context.Context, u *url.URL) (*robots.Rules, error) {
-	origin, err := robots.ParseOrigin(u.String())
-	if err != nil {
-		return nil, err
-	}
-	if rules := h.rules[origin]; rules != nil {
+func (h *ByHand) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, error) {
+	if rules := h.rules[o]; rules != nil {
 		return rules, nil
 	}
-	file, err := h.robotsOf(ctx, origin.RobotsURL())
+	file, err := h.robotsOf(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("robots.txt: %w", err)
+	}
+	h.rules[o] = file.Rules(handToken, visit.RobotsOrigin(o))
+	return h.rules[o], nil
+}
+
+// robotsOf follows redirects as robots.txt alone may, to other hosts as well; the rules found hold
+// for the origin asked first.
+func (h *ByHand) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, error) {
+	at, err := o.URL(visit.RobotsPath)
 	if err != nil {
 		return nil, err
 	}
-	rules := file.Rules(handToken, origin)
-	h.rules[origin] = rules
-	return rules, nil
-}
-
-// robotsOf follows redirects as robots.txt alone may; the rules found hold for the origin asked first.
-func (h *ByHand) robotsOf(ctx context.Context, at string) (*robots.File, error) {
-	seen := []string{at}
+	t := visit.Trail{Next: at, Most: robots.MaxRedirects}
+	t.May = func(canon.URL) bool { return true }
+	t.Ask = func(u canon.URL, _ bool) (wire.Answer, error) {
+		return h.send(ctx, u, 0, "", nil, func(int, http.Header) wire.Wanted { return wire.Wanted{Limit: robots.MaxBytes + 2} })
+	}
 	for {
-		status, location, body, err := h.getRobots(ctx, at)
-		if err != nil {
-			return nil, fmt.Errorf("robots.txt: %w", err)
-		}
-		if status < 300 || status > 399 || status == http.StatusNotModified {
-			return robots.ForStatus(status, body), nil
-		}
-		base, err := url.Parse(at)
-		if err != nil {
+		t.At = t.Next
+		switch a, end, err := t.Follow(t.At.Host()); {
+		case err != nil:
 			return nil, err
-		}
-		next, err := base.Parse(location)
-		if location == "" || err != nil || next.Scheme != "http" && next.Scheme != "https" || len(seen) > robots.MaxRedirects ||
-			slices.Contains(seen, next.String()) {
+		case a.Truncated && len(a.Body) <= robots.MaxBytes:
+			return nil, wire.ErrWireLimit // the last line may be half a line
+		case end == visit.TrailLost:
 			return robots.ForState(robots.Unavailable, nil), nil
+		case end == visit.TrailArrived:
+			return robots.ForStatus(a.Status, a.Body), nil
 		}
-		at = next.String()
-		seen = append(seen, at)
+		t.Hops++ // to another host
 	}
-}
-
-func (h *ByHand) getRobots(ctx context.Context, at string) (status int, location string, body []byte, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
-	if err != nil {
-		return 0, "", nil, err
-	}
-	res, err := h.send(r, new(robots.File).Rules(handToken, robots.Origin{}))
-	if err != nil {
-		return 0, "", nil, err
-	}
-	defer func() {
-		res.Body.Close()
-		h.answered(r.URL)
-	}()
-	if body, err = io.ReadAll(io.LimitReader(res.Body, robots.MaxBytes+2)); err != nil {
-		return 0, "", nil, errors.Join(errors.New("cut short"), err)
-	}
-	return res.StatusCode, res.Header.Get("Location"), body, nil
 }

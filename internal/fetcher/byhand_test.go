@@ -14,7 +14,7 @@ import (
 
 func handGet(t *testing.T, h *ByHand, url string) (int, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -29,7 +29,8 @@ func handGet(t *testing.T, h *ByHand, url string) (int, error) {
 	return res.StatusCode, err
 }
 
-// What a robots.txt answers decides, as in a crawl; redirects to it are followed, and what they lead to holds here.
+// What a robots.txt answers decides, as in a crawl; redirects to it are followed, and what they
+// lead to holds here.
 func TestByHandObeysRobots(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{
@@ -128,7 +129,8 @@ func TestByHandWaits(t *testing.T) {
 	}
 }
 
-// The delay after a robots.txt counts from its last byte; and that one host is our own says nothing of another.
+// The delay after a robots.txt counts from its last byte; and that one host is our own says
+// nothing of another.
 func TestByHandWaitsAfterRobots(t *testing.T) {
 	t.Parallel()
 	var ended atomic.Int64
@@ -153,12 +155,12 @@ func TestByHandWaitsAfterRobots(t *testing.T) {
 	if status, err := handGet(t, h, web.URL); status != 200 || err != nil {
 		t.Error(status, err)
 	}
-	if _, known := h.private.Load("127.0.0.1"); !known {
+	if before := h.holds["127.0.0.1"]; before == nil || !before.Private() {
 		t.Error("it is not remembered that 127.0.0.1 is private")
 	}
-	for _, other := range []string{"EXAMPLE.org", "[2001:db8::1]"} {
-		if isPrivate, _ := h.private.Load(hostOf(other + ":80")); isPrivate == true {
-			t.Errorf("%s is private since another host is", other)
+	for _, other := range []string{"http://EXAMPLE.org/", "http://[2001:db8::1]/"} {
+		if before := h.holds[mustURL(t, other).Host()]; before != nil {
+			t.Errorf("%s is known since another host is", other)
 		}
 	}
 }
@@ -193,5 +195,27 @@ func TestByHandSendsOneAtATime(t *testing.T) {
 	}
 	if n := most.Load(); n != 1 {
 		t.Errorf("%d requests at a time, want 1", n)
+	}
+}
+
+// An answer that drips for ever ends, and it is said why; so does a robots.txt.
+func TestByHandWholeAnswer(t *testing.T) {
+	t.Parallel()
+	for _, slow := range []string{"/robots.txt", "/rup"} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for r.URL.Path == slow && r.Context().Err() == nil {
+				io.WriteString(w, "# \n")
+				w.(http.Flusher).Flush()
+				time.Sleep(20 * time.Millisecond)
+			}
+		}))
+		defer web.Close()
+		h, err := NewByHand(ByHandOptions{AllowPrivate: true, WholeAnswer: 2 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := handGet(t, h, web.URL+"/rup"); err == nil || !strings.Contains(err.Error(), "after 2s") && slow == "/rup" {
+			t.Errorf("%s drips: %v", slow, err)
+		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 // answersOf waits for so many answers to errands.
 func (d *desk) answersOf(n int) (all []crawl.Answer) {
 	d.t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(ample); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		all = nil
 		d.mu.Lock()
 		for _, e := range d.events {

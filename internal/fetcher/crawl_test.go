@@ -12,7 +12,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// toy is the least frontier that can finish a crawl: it sits behind a desk, in memory, and forgets nothing.
+// toy is the least frontier that can finish a crawl: it sits behind a desk, in memory,
+// and forgets nothing.
 type toy struct {
 	d     *desk
 	delay time.Duration

@@ -2,31 +2,24 @@ package fetcher
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Why a request of a download was not sent. The errors of DownloadVisit.Get wrap them, with what an operator wants to know.
-var (
-	ErrRobots     = errors.New("its robots.txt forbids it")
-	ErrUnreadable = errors.New("its robots.txt cannot be read now") // it may be later
-	ErrForgotten  = errors.New("it was taken out of the crawl by curtsy forget")
-	ErrAddress    = errors.New("its address may not be dialled")
-	ErrVisitOver  = errors.New("the visit is over") // what is left can be had in another one
-)
-
-// Downloader sends the requests for files that datasets consist of: the same way, under the same rules and beside the same crawl as
-// a Fetcher its requests for pages, but one after the other as its caller wants them. Make one with NewDownloader, and let Run
-// run while it is used. Its methods may be called concurrently.
+// Downloader sends the requests for files that datasets consist of: the same way, under the same
+// rules and beside the same crawl as a Fetcher its requests for pages, but one after the other as
+// its caller wants them. Make one with NewDownloader, and let Run run while it is used. Its methods
+// may be called concurrently.
 type Downloader struct {
 	f *Fetcher
 
@@ -35,7 +28,8 @@ type Downloader struct {
 	changed chan struct{} // closed when owners is another
 }
 
-// NewDownloader prepares a Downloader for a crawl. The error says what is wrong with the spec or the options, and what would work.
+// NewDownloader prepares a Downloader for a crawl. The error says what is wrong with the spec or
+// the options, and what would work.
 func NewDownloader(q *queue.Conn, spec crawl.Spec, opt Options) (*Downloader, error) {
 	if opt.Name == "" {
 		opt.Name = "downloads-" + randomName()
@@ -47,8 +41,9 @@ func NewDownloader(q *queue.Conn, spec crawl.Spec, opt Options) (*Downloader, er
 	return &Downloader{f: f, changed: make(chan struct{})}, nil
 }
 
-// Run follows who owns the shards, and prolongs the leases of visits under way, until ctx ends. Without it no visit begins, and none
-// lasts. It returns nil, and nothing of it runs on. Call it once.
+// Run follows who owns the shards, and prolongs the leases of visits under way, until ctx
+// ends. Without it no visit begins, and none lasts. It returns nil, and nothing of it
+// runs on. Call it once.
 func (d *Downloader) Run(ctx context.Context) error {
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var renewer sync.WaitGroup
@@ -56,14 +51,15 @@ func (d *Downloader) Run(ctx context.Context) error {
 	err := d.f.watchOwners(ctx, d.own)
 	stop()
 	renewer.Wait()
-	d.f.client.close()
+	d.f.client.Close()
 	return err
 }
 
 // SetSpec makes what is asked for from now on follow a changed spec, as Fetcher.SetSpec does.
 func (d *Downloader) SetSpec(spec crawl.Spec) error { return d.f.SetSpec(spec) }
 
-// Violations is how many requests were stopped at the last moment because they would have been impolite. It must be 0.
+// Violations is how many requests were stopped at the last moment because they would have been
+// impolite. It must be 0.
 func (d *Downloader) Violations() int64 { return d.f.Violations() }
 
 // own takes in who owns the shards now.
@@ -98,26 +94,19 @@ func (d *Downloader) owner(ctx context.Context, shard int) (string, error) {
 	}
 }
 
-// DownloadVisit is the right to send requests to one host. It belongs to the goroutine it was given to.
+// DownloadVisit is the right to send requests to one host. It belongs to the
+// goroutine it was given to.
 type DownloadVisit struct {
-	v      *visit
+	v      *visit.Visit
 	cancel context.CancelFunc
 }
 
-// Download is what came back for a request.
-type Download struct {
-	Status   int // HTTP status; 0 without an answer
-	Header   http.Header
-	Bytes    int64 // of the body, written
-	Complete bool  // all of the body was written
-	Framed   bool  // the answer says where its body ends; else Complete only means that the connection was closed in order
-}
-
-// Visit waits for a visit to the host of an origin, however long its queue and its delay, and calls do with it. What came of the
-// requests is told to the host's frontier afterwards, whatever do returned. The error is do's, or says why there was no visit.
+// Visit waits for a visit to the host of an origin, however long its queue and its delay, and calls
+// do with it. What came of the requests is told to the host's frontier afterwards, whatever do
+// returned. The error is do's, or says why there was no visit.
 //
-// While do runs nobody else sends anything to the host: it should do what it came for and return. Other visits to other hosts
-// may be under way at the same time.
+// While do runs nobody else sends anything to the host: it should do what it came for and return.
+// Other visits to other hosts may be under way at the same time.
 func (d *Downloader) Visit(ctx context.Context, origin canon.Origin, do func(v *DownloadVisit) error) error {
 	f := d.f
 	job, sent, err := d.take(ctx, origin)
@@ -130,21 +119,20 @@ func (d *Downloader) Visit(ctx context.Context, origin canon.Origin, do func(v *
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(f.opt.Grace, drop) })()
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lease, requests := newLease(asking, f.now, sent, job.Lease)
-	defer lease.end()
+	lease, requests := wire.NewLease(asking, f.now, sent, job.Lease)
+	defer lease.End()
 	f.leases.add(job, lease)
 	defer f.leases.remove(job)
-	f.met.running.Inc()
-	defer f.met.running.Dec()
-	v := f.newVisit(job, new(hand), began, requests, requests, publishing, lease)
+	f.met.Running.Inc()
+	defer f.met.Running.Dec()
+	v := f.begin(job, &stay{f: f}, new(visit.Hand), began, requests, requests, publishing, lease)
 	defer func() {
-		v.abort()
-		v.close()
+		v.Abort()
+		v.Close()
 		if ctx.Err() != nil {
-			f.client.close()
+			f.client.Close()
 		}
 	}()
-	v.wait()
 	return do(&DownloadVisit{v, cancel})
 }
 
@@ -152,7 +140,7 @@ func (d *Downloader) Visit(ctx context.Context, origin canon.Origin, do func(v *
 func (d *Downloader) take(ctx context.Context, origin canon.Origin) (*crawl.Visit, time.Duration, error) {
 	f := d.f
 	take := crawl.Take{Fetcher: f.opt.Name, Max: 1, Downloads: true, Origin: origin}
-	gap := leastGap
+	vain := backoff.Delay{Least: leastGap, Most: vainGap}
 	for {
 		owner, err := d.owner(ctx, crawl.ShardOf(origin.Host, f.shards))
 		if err != nil {
@@ -170,17 +158,18 @@ func (d *Downloader) take(ctx context.Context, origin canon.Origin) (*crawl.Visi
 		d.giveBack(ctx, grants.Visits)
 		wait := grants.Wait
 		if err != nil || len(grants.Visits) > 0 {
-			wait, gap = max(wait, gap), min(2*gap, vainGap)
+			wait = max(wait, vain.Next())
 		} else {
-			gap = leastGap
+			vain.Reset()
 		}
-		if err := sleep(ctx, min(max(wait, leastGap), mostGap)); err != nil {
+		if err := backoff.Sleep(ctx, min(max(wait, leastGap), mostGap)); err != nil {
 			return nil, 0, err
 		}
 	}
 }
 
-// ask asks a frontier once. It goes on for a little when ctx ends: what is granted has to be given back.
+// ask asks a frontier once. It goes on for a little when ctx ends: what is granted
+// has to be given back.
 func (d *Downloader) ask(ctx context.Context, owner string, take crawl.Take) (crawl.Grants, error) {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.f.opt.RequestTimeout)
 	defer cancel()
@@ -201,116 +190,16 @@ func (d *Downloader) giveBack(ctx context.Context, visits []crawl.Visit) {
 	}
 }
 
-// Get sends one GET for u, which must be on the visit's host, with h beside the ordinary header: Range and If-Range, say. Of an
-// answer that accept wants the body goes to w as it comes over the wire, in whatever Content-Encoding its header names (we ask for
-// none), and however long it is; the ordinary limits of time hold for it, without the time that w takes.
+// Get sends one GET for u, which must be on the visit's host, with h beside the ordinary header:
+// Range and If-Range, say. Of an answer that accept wants the body goes to w as it comes over the
+// wire, in whatever Content-Encoding its header names (we ask for none), and however long it is;
+// the ordinary limits of time hold for it, without the time that w takes.
 //
-// The host's delay is waited for before, and the robots.txt of u's origin asked for if it is not known. Redirects are not followed:
-// Download.Header says where they lead, and the next host has visits of its own. Status 429 and 503 end the visit, and so does
-// the end of ctx. With an error Download says what came until then.
-func (d *DownloadVisit) Get(ctx context.Context, u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (Download, error) {
-	v := d.v
+// The host's delay is waited for before, and the robots.txt of u's origin asked for if it is not
+// known. Redirects are not followed: Download.Header says where they lead, and the next host has
+// visits of its own. Status 429 and 503 end the visit, and so does the end of ctx. With an error
+// Download says what came until then.
+func (d *DownloadVisit) Get(ctx context.Context, u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (visit.Download, error) {
 	defer context.AfterFunc(ctx, d.cancel)()
-	if err := v.mayDownload(u); err != nil {
-		return Download{}, fmt.Errorf("get %s: %w", u, err)
-	}
-	var got Download
-	var failed error // of w
-	a, err := v.ask(u, downloadHeader(h), func(status int, header http.Header) wanted {
-		if status == http.StatusRequestTimeout || !accept(status, header) {
-			return wanted{}
-		}
-		return wanted{raw: true, stream: func(body io.Reader) error {
-			got.Complete, failed = false, nil
-			var err error
-			got.Bytes, failed, err = v.hold.copyTo(w, body)
-			got.Complete = err == nil && failed == nil
-			return errors.Join(failed, err)
-		}}
-	})
-	got.Status, got.Header, got.Framed = a.status, a.header, a.framed
-	switch {
-	case failed != nil:
-		return got, fmt.Errorf("get %s: %w", u, failed)
-	case err != nil:
-		return got, fmt.Errorf("get %s: %w", u, v.whyNot(err))
-	case overloaded(a.status):
-		v.overload(a)
-	}
-	return got, nil
-}
-
-// mayDownload says why u may not be asked for now, or nothing.
-func (v *visit) mayDownload(u canon.URL) error {
-	if u.Host() != v.job.Host {
-		return fmt.Errorf("the visit is to %s", v.job.Host)
-	}
-	if v.f.forgotten(u) {
-		return ErrForgotten
-	}
-	s := v.site(u.Origin())
-	switch {
-	case s != nil && s.bar.barred:
-		return whyBarred(s.bar)
-	case s == nil || v.over():
-		return fmt.Errorf("%w: %s", ErrVisitOver, v.reason)
-	case s.closed:
-		return ErrUnreadable
-	}
-	if verdict := s.rules.Match(u.PathQuery()); !verdict.Allowed {
-		return fmt.Errorf("%w: line %d: %s", ErrRobots, verdict.Line, verdict.Rule)
-	}
-	return nil
-}
-
-// whyNot makes a caller's error of a failed request.
-func (v *visit) whyNot(err error) error {
-	switch fail := v.hold.failureOf(err); {
-	case fail.unsent:
-		return fmt.Errorf("%w: %s", ErrVisitOver, fail.detail)
-	case fail.barred:
-		return whyBarred(fail)
-	default:
-		return errors.New(fail.String())
-	}
-}
-
-func whyBarred(fail failure) error {
-	if fail.reason == crawl.ReasonForgotten {
-		return ErrForgotten
-	}
-	return fmt.Errorf("%w: %s", ErrAddress, fail.detail)
-}
-
-// downloadHeader is what a download's request has beside the ordinary header. Who we are is not the caller's to say.
-func downloadHeader(h http.Header) http.Header {
-	extra := http.Header{"Accept": {"*/*"}, "Accept-Encoding": {"identity"}}
-	for key, values := range h {
-		if key = http.CanonicalHeaderKey(key); key != "User-Agent" && !strings.EqualFold(key, "Host") {
-			extra[key] = values
-		}
-	}
-	return extra
-}
-
-// copyTo copies a body, and tells w's errors from the body's.
-func (h *hold) copyTo(w io.Writer, body io.Reader) (n int64, failed, err error) {
-	buf := make([]byte, 64<<10)
-	for {
-		m, err := body.Read(buf)
-		if m > 0 {
-			start := time.Now()
-			k, failed := w.Write(buf[:m])
-			h.pausedSince(start)
-			if n += int64(k); failed != nil {
-				return n, failed, nil
-			}
-		}
-		if err == io.EOF {
-			return n, nil, nil
-		}
-		if err != nil {
-			return n, nil, err
-		}
-	}
+	return d.v.Get(u, h, accept, w)
 }

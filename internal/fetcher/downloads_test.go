@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -58,7 +59,7 @@ func TestDownload(t *testing.T) {
 		case "/robots.txt":
 			fmt.Fprint(w, "User-agent: *\nDisallow: /closed\nCrawl-delay: 0.15\n")
 		case "/file":
-			if ua := r.Header.Get("User-Agent"); ua != "curtsy/"+Version || r.Header.Get("Accept-Encoding") != "identity" {
+			if ua := r.Header.Get("User-Agent"); ua != "curtsy/"+visit.Version || r.Header.Get("Accept-Encoding") != "identity" {
 				t.Errorf("header %v", r.Header)
 			}
 			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file))
@@ -82,7 +83,7 @@ func TestDownload(t *testing.T) {
 		if err != nil || got.Status != 302 || got.Header.Get("Location") != "/file" || got.Complete || got.Bytes != 0 {
 			t.Errorf("a redirect: %+v, %v", got, err)
 		}
-		if _, err = v.Get(t.Context(), "http://h.test/closed/x", nil, wantOK, io.Discard); !errors.Is(err, ErrRobots) || !strings.Contains(err.Error(), "line 2: Disallow: /closed") {
+		if _, err = v.Get(t.Context(), "http://h.test/closed/x", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrRobots) || !strings.Contains(err.Error(), "line 2: Disallow: /closed") {
 			t.Errorf("a closed path: %v", err)
 		}
 		if got, err = v.Get(t.Context(), "http://other.test/x", nil, wantOK, io.Discard); err == nil || got.Status != 0 {
@@ -190,7 +191,7 @@ func TestDownloadFailures(t *testing.T) {
 	robotsOfH := []crawl.Robots{{Origin: originH, State: crawl.RobotsUnavailable, Fresh: time.Hour}}
 	d := newDesk(t, 1)
 	dl := startDownloader(t, d, testSpec(1, addr), Options{})
-	visit := func(dl *Downloader, v crawl.Visit, do func(v *DownloadVisit)) crawl.Outcome {
+	visitFor := func(dl *Downloader, v crawl.Visit, do func(v *DownloadVisit)) crawl.Outcome {
 		t.Helper()
 		v.Host = "h.test"
 		id := d.grant(v)
@@ -200,7 +201,7 @@ func TestDownloadFailures(t *testing.T) {
 		return d.outcome(id)
 	}
 	full := errors.New("disk full")
-	out := visit(dl, crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
+	out := visitFor(dl, crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
 		var body bytes.Buffer
 		got, err := v.Get(t.Context(), "http://h.test/cut", nil, wantOK, &body)
 		if err == nil || got.Status != 200 || got.Complete || got.Bytes != 400 || body.Len() != 400 || !strings.Contains(err.Error(), "network") {
@@ -215,7 +216,7 @@ func TestDownloadFailures(t *testing.T) {
 		if got, err := v.Get(t.Context(), "http://h.test/busy", nil, wantOK, io.Discard); err != nil || got.Status != 503 {
 			t.Errorf("busy: %+v, %v", got, err)
 		}
-		if got, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, ErrVisitOver) || got.Status != 0 {
+		if got, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrVisitOver) || got.Status != 0 {
 			t.Errorf("after that: %+v, %v", got, err)
 		}
 	})
@@ -223,12 +224,12 @@ func TestDownloadFailures(t *testing.T) {
 		t.Errorf("outcome %+v", out)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	out = visit(dl, crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
+	out = visitFor(dl, crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
 		got, err := v.Get(ctx, "http://h.test/hang", nil, wantOK, writerFunc(func(p []byte) (int, error) { cancel(); return len(p), nil }))
-		if !errors.Is(err, ErrVisitOver) || got.Bytes != 100 || got.Complete {
+		if !errors.Is(err, visit.ErrVisitOver) || got.Bytes != 100 || got.Complete {
 			t.Errorf("stopped: %+v, %v", got, err)
 		}
-		if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, ErrVisitOver) {
+		if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrVisitOver) {
 			t.Errorf("after that: %v", err)
 		}
 	})
@@ -236,16 +237,16 @@ func TestDownloadFailures(t *testing.T) {
 		t.Errorf("outcome %+v", out)
 	}
 	pending := []crawl.Robots{{Origin: originH, State: crawl.RobotsPending, Fresh: time.Hour}}
-	visit(dl, crawl.Visit{Robots: pending}, func(v *DownloadVisit) {
-		if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, ErrUnreadable) {
+	visitFor(dl, crawl.Visit{Robots: pending}, func(v *DownloadVisit) {
+		if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrUnreadable) {
 			t.Errorf("robots.txt pending: %v", err)
 		}
 	})
 	d.mu.Lock()
 	d.lose = true
 	d.mu.Unlock()
-	visit(dl, crawl.Visit{Robots: robotsOfH, Lease: 600 * time.Millisecond}, func(v *DownloadVisit) {
-		if _, err := v.Get(t.Context(), "http://h.test/hang", nil, wantOK, io.Discard); !errors.Is(err, ErrVisitOver) {
+	visitFor(dl, crawl.Visit{Robots: robotsOfH, Lease: 600 * time.Millisecond}, func(v *DownloadVisit) {
+		if _, err := v.Get(t.Context(), "http://h.test/hang", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrVisitOver) {
 			t.Errorf("a lost visit: %v", err)
 		}
 	})
@@ -266,7 +267,7 @@ func TestDownloadFailures(t *testing.T) {
 	if out := d.outcome(id); out.Requests != 1 {
 		t.Errorf("outcome %+v", out)
 	}
-	out = visit(dl, crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
+	out = visitFor(dl, crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
 		if got, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); err != nil || !got.Complete {
 			t.Errorf("after a mistake: %+v, %v", got, err)
 		}
@@ -277,16 +278,16 @@ func TestDownloadFailures(t *testing.T) {
 
 	spec := testSpec(1, addr)
 	spec.Forgotten = []string{"http://h.test/file"}
-	visit(startDownloader(t, d, spec, Options{}), crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
-		if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, ErrForgotten) {
+	visitFor(startDownloader(t, d, spec, Options{}), crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
+		if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrForgotten) {
 			t.Errorf("forgotten: %v", err)
 		}
 	})
 	spec = testSpec(1, addr)
 	spec.AllowPrivate = false
 	for _, known := range [][]crawl.Robots{robotsOfH, nil} {
-		out = visit(startDownloader(t, d, spec, Options{}), crawl.Visit{Robots: known}, func(v *DownloadVisit) {
-			if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, ErrAddress) || !strings.Contains(err.Error(), "--allow-private") {
+		out = visitFor(startDownloader(t, d, spec, Options{}), crawl.Visit{Robots: known}, func(v *DownloadVisit) {
+			if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrAddress) || !strings.Contains(err.Error(), "--allow-private") {
 				t.Errorf("a private address: %v", err)
 			}
 		})
@@ -297,8 +298,11 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// A download lasts as long as its leases are renewed, and the time its caller's disk takes is not the origin's.
+// A download lasts as long as its leases are renewed, and the time its caller's disk takes
+// is not the origin's.
 func TestDownloadIsRenewed(t *testing.T) {
+	t.Parallel()
+	const whole = 4 * time.Second
 	var n atomic.Int64
 	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 		n.Add(1)
@@ -309,14 +313,14 @@ func TestDownloadIsRenewed(t *testing.T) {
 		}
 	})
 	d := newDesk(t, 1)
-	dl := startDownloader(t, d, testSpec(1, addr), Options{WholeResponse: 1200 * time.Millisecond})
-	d.grant(crawl.Visit{Host: "h.test", Lease: 600 * time.Millisecond, Robots: []crawl.Robots{{Origin: originH, State: crawl.RobotsUnavailable, Fresh: time.Hour}}})
+	dl := startDownloader(t, d, testSpec(1, addr), Options{WholeResponse: whole})
+	d.grant(crawl.Visit{Host: "h.test", Lease: 2 * time.Second, Robots: []crawl.Robots{{Origin: originH, State: crawl.RobotsUnavailable, Fresh: time.Hour}}})
 	slow := false
 	err := dl.Visit(t.Context(), originH, func(v *DownloadVisit) error {
 		got, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, writerFunc(func(p []byte) (int, error) {
 			if !slow {
 				slow = true
-				time.Sleep(1300 * time.Millisecond)
+				time.Sleep(whole + 100*time.Millisecond)
 			}
 			return len(p), nil
 		}))

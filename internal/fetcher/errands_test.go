@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -17,7 +18,7 @@ func TestErrands(t *testing.T) {
 	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/robots.txt":
-			fmt.Fprint(w, "User-agent: *\nDisallow: /\n") // of h.test itself: does not matter to the errand
+			fmt.Fprint(w, "User-agent: *\nDisallow: /closed\n") // of h.test itself
 		case "/rules":
 			fmt.Fprint(w, "User-agent: *\nDisallow: /x\nCrawl-delay: 3\n")
 		case "/again":
@@ -43,8 +44,10 @@ func TestErrands(t *testing.T) {
 		v.Errands = append(v.Errands, e)
 	}
 	v.Errands = append(v.Errands[:1:1], append([]crawl.Errand{
-		{Kind: crawl.ErrandRobots, URL: "http://not-h.test/rules", Origin: claimant, Hop: 1, ReplyShard: 2}, // a mistake: left alone
-		{Kind: 200, URL: "http://h.test/rules", Origin: claimant, ReplyShard: 2},                            // from the future: left alone
+		// A mistake: left alone.
+		{Kind: crawl.ErrandRobots, URL: "http://not-h.test/rules", Origin: claimant, Hop: 1, ReplyShard: 2},
+		// From the future: left alone.
+		{Kind: 200, URL: "http://h.test/rules", Origin: claimant, ReplyShard: 2},
 	}, v.Errands[1:]...)...)
 	out := d.outcome(d.grant(v))
 	v.Errands = append(v.Errands[:1:1], v.Errands[3:]...)
@@ -64,7 +67,7 @@ func TestErrands(t *testing.T) {
 		}
 		return len(answers)
 	}
-	for end := time.Now().Add(5 * time.Second); answered() < 6 && time.Now().Before(end); {
+	for end := time.Now().Add(ample); answered() < 6 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	want := []crawl.RobotsState{crawl.RobotsParsed, crawl.RobotsParsed, crawl.RobotsPending, crawl.RobotsUnavailable, crawl.RobotsUnavailable, crawl.RobotsUnreachable}
@@ -78,6 +81,63 @@ func TestErrands(t *testing.T) {
 	}
 	if a := answers[2].Robots; a.Location != "http://third.test/r" || a.Hops != 2 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// A robots.txt that was moved to another host is fetched only as that host's own robots.txt allows,
+// at each hop. That file itself is asked for once, whoever wants it.
+func TestErrandsObeyTheHostTheyLeadTo(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.URL.Path)
+		mu.Unlock()
+		switch r.URL.Path {
+		case "/robots.txt":
+			fmt.Fprint(w, "User-agent: *\nDisallow: /closed\n")
+		case "/leads":
+			http.Redirect(w, r, "/closed/rules", http.StatusFound)
+		}
+	})
+	d := newDesk(t, 4)
+	startFetcher(t, d, testSpec(4, addr), Options{})
+	other := canon.Origin{Scheme: "https", Host: "claimant.test", Port: 443}
+	own := canon.Origin{Scheme: "https", Host: "h.test", Port: 443}
+	errand := func(path string, of canon.Origin) crawl.Errand {
+		return crawl.Errand{Kind: crawl.ErrandRobots, URL: mustURL(t, "http://h.test"+path), Origin: of, Hop: 1, ReplyShard: 2}
+	}
+	v := crawl.Visit{Host: "h.test", Shard: 1, Errands: []crawl.Errand{
+		errand("/closed", other), errand("/leads", other), errand("/robots.txt", other), errand("/robots.txt", other), errand("/robots.txt?x", other), errand("/closed/own", own),
+	}}
+	out := d.outcome(d.grant(v))
+	if len(out.Done) != len(v.Errands) {
+		t.Errorf("outcome %+v", out)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var got []crawl.Robots
+	for _, e := range d.events {
+		for _, a := range e.Answers {
+			got = append(got, a.Robots)
+		}
+	}
+	want := []crawl.RobotsState{crawl.RobotsUnreachable, crawl.RobotsUnreachable, crawl.RobotsParsed, crawl.RobotsParsed, crawl.RobotsParsed, crawl.RobotsParsed}
+	if len(got) != len(want) {
+		t.Fatalf("%d answers: %+v", len(got), got)
+	}
+	for i, f := range got {
+		if f.State != want[i] || f.Origin != v.Errands[i].Origin || (f.State == crawl.RobotsUnreachable) != strings.Contains(f.Reason, "line 2: Disallow: /closed") {
+			t.Errorf("answer %d: %+v, want %v", i, f, want[i])
+		}
+	}
+	if f := got[3]; !strings.Contains(string(f.Body), "Disallow: /closed") || len(f.Digest) != 32 || f.Fresh <= 0 {
+		t.Errorf("the host's own robots.txt as another's: %+v", f)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if got := strings.Join(asked, " "); got != "/robots.txt /leads /robots.txt /closed/own" {
+		t.Errorf("asked for %s", got)
 	}
 }
 
@@ -138,20 +198,13 @@ func TestRobotsSizeLimit(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, out.Results)
 		}
 	}
-	// UTF-16 is cut between characters, at the end of a line.
-	for _, bom := range []string{"\xFE\xFF", "\xFF\xFE"} {
-		b := []byte(bom)
-		for len(b) < robots.MaxBytes+100 {
-			for _, c := range []byte("Disallow: /\u000A") {
-				if bom == "\xFE\xFF" {
-					b = append(b, 0, c)
-				} else {
-					b = append(b, c, 0)
-				}
-			}
-		}
-		if got := robotsBody(b[:robots.MaxBytes+2]); len(got) < robots.MaxBytes-30 || len(got) > robots.MaxBytes || (len(got)-2)%24 != 0 {
-			t.Errorf("%x: cut at %d", bom, len(got))
+}
+
+// Every kind of errand is known here, but for the one that needs no request.
+func TestErrandKinds(t *testing.T) {
+	for _, kind := range crawl.ErrandKinds() {
+		if _, ok := visit.ErrandKinds[kind]; ok == (kind == crawl.ErrandTwin) {
+			t.Errorf("%v: known %v", kind, ok)
 		}
 	}
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// desk is a frontier small enough to see through: it grants the visits a test puts on it, and keeps what comes back.
+// desk is a frontier small enough to see through: it grants the visits a test puts on it, and
+// keeps what comes back.
 type desk struct {
 	t    testing.TB
 	q    *queue.Conn
@@ -32,10 +33,12 @@ type desk struct {
 	pending  []crawl.Visit
 	n        uint64
 	events   []crawl.Event
-	shards   []int // of events
+	shards   []int    // of events
+	read     []uint64 // of each shard's log, up to here
 	pages    []crawl.Page
 	renews   int
 	lose     bool                            // answer renewals with Lost
+	losing   func()                          // told before such an answer
 	renewing []*nats.Subscription            // by shard
 	deaf     bool                            // answer no renewals
 	slow     time.Duration                   // wait before granting
@@ -66,7 +69,7 @@ func newDesk(t testing.TB, shards int) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { q.Close() })
-	d := &desk{t: t, q: q, name: "t", bodies: make(map[string][]byte)}
+	d := &desk{t: t, q: q, name: "t", bodies: make(map[string][]byte), read: make([]uint64, shards)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	t.Cleanup(func() { cancel(); wg.Wait() })
@@ -82,6 +85,9 @@ func newDesk(t testing.TB, shards int) *desk {
 			l.Follow(ctx, queue.Position{}, func(batch []queue.Entry) error {
 				for _, e := range batch {
 					d.event(i, e.Data)
+					d.mu.Lock()
+					d.read[i] = e.Seq
+					d.mu.Unlock()
 				}
 				return nil
 			})
@@ -171,6 +177,9 @@ func (d *desk) renew(m *nats.Msg) {
 	if d.deaf {
 		return
 	}
+	if d.lose && d.losing != nil {
+		d.losing()
+	}
 	ans := crawl.Renewed{Lease: 10 * time.Second}
 	if d.lose {
 		ans.Lost = r.Visits
@@ -209,7 +218,8 @@ func (d *desk) page(data []byte) {
 	}
 }
 
-// jam leaves the pages of a shard where they are: after two messages there is no room for more. clear takes them again.
+// jam leaves the pages of a shard where they are: after two messages there is no room for more.
+// clear takes them again.
 func (d *desk) jam(shard int) (clear func()) {
 	d.t.Helper()
 	ctx := d.t.Context()
@@ -250,10 +260,14 @@ func (d *desk) grant(v crawl.Visit) crawl.VisitID {
 	return v.ID
 }
 
-// outcome waits for the end of a visit; its results are those of all parts.
+// ample is how long a test waits for what must come, on a machine however loaded.
+const ample = time.Minute
+
+// outcome waits for the end of a visit; its results are those of all parts. What the visit told
+// other shards is known by then, too.
 func (d *desk) outcome(id crawl.VisitID) crawl.Outcome {
 	d.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(ample); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		d.mu.Lock()
 		var results []crawl.Result
 		for _, e := range d.events {
@@ -263,6 +277,7 @@ func (d *desk) outcome(id crawl.VisitID) crawl.Outcome {
 					out := *e.Outcome
 					out.Results = results
 					d.mu.Unlock()
+					d.catchUp()
 					return out
 				}
 			}
@@ -271,6 +286,30 @@ func (d *desk) outcome(id crawl.VisitID) crawl.Outcome {
 	}
 	d.t.Fatalf("no outcome of visit %v", id)
 	return crawl.Outcome{}
+}
+
+// catchUp waits until all that stands in the logs by now has been read: each is read on its own, so
+// one may be behind another.
+func (d *desk) catchUp() {
+	d.t.Helper()
+	for i := range d.read {
+		s, err := d.q.JS.Stream(context.Background(), d.name.EventsStream(i))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		last := s.CachedInfo().State.LastSeq
+		for end := time.Now().Add(ample); ; time.Sleep(time.Millisecond) {
+			d.mu.Lock()
+			read := d.read[i]
+			d.mu.Unlock()
+			if read >= last {
+				break
+			}
+			if time.Now().After(end) {
+				d.t.Fatalf("the log of shard %d was read up to %d of %d", i, read, last)
+			}
+		}
+	}
 }
 
 func (d *desk) facts() (all []crawl.Robots) {
@@ -299,7 +338,7 @@ func (d *desk) links() map[canon.URL]crawl.Links {
 // pageOf waits for the page of a URL.
 func (d *desk) pageOf(u canon.URL) crawl.Page {
 	d.t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(ample); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		d.mu.Lock()
 		for _, p := range d.pages {
 			if p.URL == u {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
 )
 
 const (
@@ -15,15 +16,19 @@ const (
 	maxParked = 1024
 )
 
-// jams keeps a shard whose pages find no room (its indexer is away, or slower than we are) from tying up all hands, while
-// other shards' pages would be taken. Frontiers go on granting visits to its hosts, so
+// jams keeps a shard whose pages find no room (its indexer is away, or slower than we are)
+// from tying up all hands, while other shards' pages would be taken. Frontiers go on granting
+// visits to its hosts, so
 //
-//   - a visit whose pages have waited for jamTime gives up its place: another hand, with buffers of its own, takes visits
-//     instead. It sends no more requests; it holds its host, and renews its lease, until its pages are safe;
-//   - meanwhile new visits of that shard are turned away: given back before anything was asked of their hosts, when the jam
-//     is over or half their lease has passed. Until then their hosts do not come up again and again.
+//   - a visit whose pages have waited for jamTime gives up its place: another hand, with buffers of
+//     its own, takes visits instead. It sends no more requests; it holds its host, and renews its
+//     lease, until its pages are safe;
+//   - meanwhile new visits of that shard are turned away: given back before anything was asked of
+//     their hosts, when the jam is over or half their lease has passed. Until then their hosts do
+//     not come up again and again.
 //
-// At most as many visits stand aside as there are hands, so memory stays bounded; those beyond keep their hands.
+// At most as many visits stand aside as there are hands, so memory stays bounded; those
+// beyond keep their hands.
 type jams struct {
 	mu     sync.Mutex // guards what follows
 	shards map[int]*jam
@@ -43,9 +48,9 @@ func (j *jams) jammed(shard int) bool {
 	return j.shards[shard] != nil
 }
 
-// guard runs send, which hands pages of v to a shard, and sees to the jam if it takes long.
-func (j *jams) guard(v *visit, shard int, send func() error) error {
-	var over, long bool // guarded by j.mu
+// guard runs send, which hands pages of a visit to a shard, and sees to the jam if it takes long.
+func (j *jams) guard(s *stay, shard int, send func() error) (long bool, err error) {
+	var over bool // guarded by j.mu, as is long
 	timer := time.AfterFunc(jamTime, func() {
 		j.mu.Lock()
 		defer j.mu.Unlock()
@@ -60,13 +65,13 @@ func (j *jams) guard(v *visit, shard int, send func() error) error {
 			j.shards[shard] = &jam{over: make(chan struct{})}
 		}
 		j.shards[shard].waiting++
-		if !v.aside && j.aside < v.f.opt.Hands {
-			v.aside = true
+		if !s.aside && j.aside < s.f.opt.Hands {
+			s.aside = true
 			j.aside++
-			v.f.hands <- new(hand)
+			s.f.hands <- new(visit.Hand)
 		}
 	})
-	err := send()
+	err = send()
 	timer.Stop()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -78,21 +83,8 @@ func (j *jams) guard(v *visit, shard int, send func() error) error {
 			delete(j.shards, shard)
 			close(m.over)
 		}
-		v.end("its pages had to wait for room")
 	}
-	return err
-}
-
-// leave gives a visit's hand back, unless another one has taken its place.
-func (v *visit) leave() {
-	j := &v.f.jams
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if v.aside {
-		j.aside--
-		return
-	}
-	v.f.hands <- v.hand
+	return long, err
 }
 
 // park waits until a shard's jam is over, but no longer than d, nor at all when many wait already.
@@ -120,7 +112,7 @@ func (j *jams) park(ctx context.Context, shard int, d time.Duration) {
 // turnAway gives a visit back without having asked anything of its host. Its URLs stay queued.
 func (r *runner) turnAway(job *crawl.Visit) {
 	f := r.f
-	f.met.turnedAway.Inc()
+	f.met.TurnedAway.Inc()
 	ctx, cancel := context.WithTimeout(r.publishing, job.Lease)
 	defer cancel()
 	f.jams.park(r.ctx, job.Shard, job.Lease/2)

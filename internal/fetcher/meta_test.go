@@ -12,7 +12,7 @@ import (
 // Which documents of type JSON are handed over, and as what.
 func TestMetaDocuments(t *testing.T) {
 	const list = `{"dataset": []}`
-	big := `{"x": "` + strings.Repeat("y", maxMeta-9) + `"}`
+	big := `{"x": "` + strings.Repeat("y", 1<<20-9) + `"}`
 	for _, tt := range []struct {
 		path, kind, body string
 		want             string
@@ -38,9 +38,9 @@ func TestMetaDocuments(t *testing.T) {
 		{"/data.json", "", "<!doctype html><title>not found", "stored", false},
 		{"/data.json/", "application/json", list, "refused/type", false},
 		{"/data.json", "application/json", big, "stored", true},
-		{"/data.json", "application/json", big + " ", "refused/type", false},
-		{"/data.json", "text/plain", big + " ", "refused/type", false},
-		{"/data.json", "application/ld+json", big + " ", "refused/type", false},
+		{"/data.json", "application/json", big + " ", "refused/too-large", false},
+		{"/data.json", "text/plain", big + " ", "refused/too-large", false},
+		{"/data.json", "application/ld+json", big + " ", "refused/too-large", false},
 	} {
 		t.Run(fmt.Sprintf("%s %s %d", tt.path, tt.kind, len(tt.body)), func(t *testing.T) {
 			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {

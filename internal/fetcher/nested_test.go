@@ -32,7 +32,7 @@ func TestDataTxtOffersNested(t *testing.T) {
 	addr, asked := dataSite(t, "", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		io.WriteString(w, "- path: iris/data.csv\n- path: cars/\n- path: http://x.test/y/\n- path: top.csv\n")
-		for i := range maxNested {
+		for i := range 100 {
 			fmt.Fprintf(w, "- path: many/%d/\n", i)
 		}
 	})
@@ -45,12 +45,13 @@ func TestDataTxtOffersNested(t *testing.T) {
 		t.Errorf("asked for %s", got)
 	}
 	got := offered(d)
-	if n := strings.Count(got, ",") + 1; n != maxNested || !strings.HasPrefix(got, "/iris/data.txt 1, /cars/data.txt 1, /many/0/data.txt 1") {
+	if n := strings.Count(got, ",") + 1; n != 100 || !strings.HasPrefix(got, "/iris/data.txt 1, /cars/data.txt 1, /many/0/data.txt 1") {
 		t.Errorf("%d offered: %s", n, got)
 	}
 }
 
-// A nested file is asked for under its origin's rules and nowhere else; what it is goes where its origin's own file does.
+// A nested file is asked for under its origin's rules and nowhere else; what it is goes where its
+// origin's own file does.
 func TestNestedErrand(t *testing.T) {
 	pages := map[string]func(w http.ResponseWriter){
 		"/iris/data.txt": func(w http.ResponseWriter) { io.WriteString(w, "file: data.csv\nname: iris\n") },
@@ -88,7 +89,7 @@ func TestNestedErrand(t *testing.T) {
 	}
 	out := d.outcome(d.grant(v))
 	probes := probesOf(d)
-	for end := time.Now().Add(5 * time.Second); len(probes) < len(v.Errands) && time.Now().Before(end); probes = probesOf(d) {
+	for end := time.Now().Add(ample); len(probes) < len(v.Errands) && time.Now().Before(end); probes = probesOf(d) {
 		time.Sleep(time.Millisecond) // their log is read on its own
 	}
 	var states []string
@@ -105,7 +106,7 @@ func TestNestedErrand(t *testing.T) {
 	if got, want := offered(d), "/deep/er/data.txt 3, /other/data.txt 3"; got != want {
 		t.Errorf("offered %s, want %s", got, want)
 	}
-	for end := time.Now().Add(5 * time.Second); pagesTold(d) < len(v.Errands) && time.Now().Before(end); {
+	for end := time.Now().Add(ample); pagesTold(d) < len(v.Errands) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	d.mu.Lock()

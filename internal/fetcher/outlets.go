@@ -11,12 +11,13 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// outlets are the streams a fetcher writes to. The frontiers make them, with the room they get; here they are only
-// opened, when first needed. Safe for concurrent use.
+// outlets are the streams a fetcher writes to. The frontiers make them, with the room they get;
+// here they are only opened, when first needed. Safe for concurrent use.
 type outlets struct {
 	q     *queue.Conn
 	names crawl.Names
@@ -57,14 +58,8 @@ func (o *outlets) work(ctx context.Context) (*queue.Work, error) {
 	if w != nil {
 		return w, nil
 	}
-	info, err := o.existing(ctx, o.names.PagesStream())
-	if err != nil {
-		return nil, err
-	}
-	w, err = o.q.OpenWork(ctx, queue.WorkConfig{
-		Stream: info.Name, Subjects: info.Subjects, MaxBytes: info.MaxBytes, Replicas: info.Replicas,
-		MaxMsgsPerSubject: max(info.MaxMsgsPerSubject, 0),
-	})
+	again := backoff.Delay{Least: leastGap, Most: time.Second}
+	w, err := o.q.JoinWork(ctx, o.names.PagesStream(), func(error) bool { return again.Sleep(ctx) == nil })
 	if err == nil {
 		o.mu.Lock()
 		o.pages = w
@@ -75,12 +70,13 @@ func (o *outlets) work(ctx context.Context) (*queue.Work, error) {
 
 // existing returns the configuration of a stream, waiting until somebody has made it.
 func (o *outlets) existing(ctx context.Context, name string) (jetstream.StreamConfig, error) {
-	for gap := leastGap; ; gap = min(2*gap, time.Second) {
+	again := backoff.Delay{Least: leastGap, Most: time.Second}
+	for {
 		s, err := o.q.JS.Stream(ctx, name)
 		if err == nil {
 			return s.CachedInfo().Config, nil
 		}
-		if sleep(ctx, gap) != nil {
+		if again.Sleep(ctx) != nil {
 			return jetstream.StreamConfig{}, fmt.Errorf("stream %s: %w", name, err)
 		}
 	}
@@ -116,7 +112,8 @@ func (f *Fetcher) askRenew(ctx context.Context, shard int, req crawl.Renew) (cra
 	return crawl.DecodeRenewed(m.Data)
 }
 
-// askRobots asks a shard's owner for the text of a robots.txt, too large to travel with every visit.
+// askRobots asks a shard's owner for the text of a robots.txt, too large to
+// travel with every visit.
 func (f *Fetcher) askRobots(ctx context.Context, shard int, digest []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.opt.RequestTimeout)
 	defer cancel()

@@ -12,11 +12,13 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/datatxt"
+	"github.com/curtsy/curtsy/pkg/robots"
 )
 
 const dataYAML = "- path: iris/data.csv\n  rows: 150\n"
 
-// dataSite answers /data.txt with f and everything else with an empty page, and keeps the order of requests.
+// dataSite answers /data.txt with f and everything else with an empty page, and keeps
+// the order of requests.
 func dataSite(t testing.TB, robotsTxt string, f http.HandlerFunc) (addr string, asked func() string) {
 	var mu sync.Mutex
 	var paths []string
@@ -74,7 +76,7 @@ func TestDataTxt(t *testing.T) {
 		{"failed", "", status(500), crawl.ProbeFailed, datatxt.MinLifetime, "-", "/robots.txt /data.txt /a /b"},
 		{"reset", "", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, crawl.ProbeFailed, datatxt.MinLifetime, "-", "/robots.txt /data.txt /data.txt /a /b"},
 		{"overloaded", "", status(503, "Retry-After", "7200"), crawl.ProbeFailed, 2 * time.Hour, "-", "/robots.txt /data.txt"},
-		{"disallowed", "User-agent: *\nDisallow: /data\n", text(dataYAML), crawl.ProbeRefused, refusedFresh, crawl.ReasonRobots, "/robots.txt /a /b"},
+		{"disallowed", "User-agent: *\nDisallow: /data\n", text(dataYAML), crawl.ProbeRefused, robots.MaxAge, crawl.ReasonRobots, "/robots.txt /a /b"},
 		{"noindex", "", text(dataYAML, "X-Robots-Tag", "noindex"), crawl.ProbeRefused, datatxt.DefaultLifetime, crawl.ReasonNoindex, "/robots.txt /data.txt /a /b"},
 		{"moved", "", func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/data.txt" {
@@ -85,7 +87,7 @@ func TestDataTxt(t *testing.T) {
 		}, crawl.ProbeRead, datatxt.DefaultLifetime, "", "/robots.txt /data.txt /x/data.txt /a /b"},
 		{"moved to where we may not", "User-agent: *\nDisallow: /x\n", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/x/data.txt", http.StatusFound)
-		}, crawl.ProbeRefused, refusedFresh, crawl.ReasonRobots, "/robots.txt /data.txt /a /b"},
+		}, crawl.ProbeRefused, robots.MaxAge, crawl.ReasonRobots, "/robots.txt /data.txt /a /b"},
 		{"moved in a circle", "", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/data.txt", http.StatusFound) },
 			crawl.ProbeAbsent, datatxt.DefaultLifetime, crawl.ReasonRedirects, "/robots.txt /data.txt /a /b"},
 		{"moved away", "", func(w http.ResponseWriter, r *http.Request) {
@@ -116,7 +118,7 @@ func TestDataTxt(t *testing.T) {
 				return
 			}
 			var page crawl.Page
-			for end := time.Now().Add(5 * time.Second); page.Kind != crawl.KindData && time.Now().Before(end); time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(ample); page.Kind != crawl.KindData && time.Now().Before(end); time.Sleep(time.Millisecond) {
 				d.mu.Lock()
 				for _, p := range d.pages {
 					if p.Kind == crawl.KindData {
@@ -142,7 +144,8 @@ func unpackOrNil(t testing.TB, p crawl.Page) []byte {
 	return unpack(t, p)
 }
 
-// A hop on behalf of another origin obeys the rules of the host it leads to, and its page goes where the asker's does.
+// A hop on behalf of another origin obeys the rules of the host it leads to, and its page goes
+// where the asker's does.
 func TestDataErrand(t *testing.T) {
 	addr, asked := dataSite(t, "User-agent: *\nDisallow: /closed\n", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -157,7 +160,7 @@ func TestDataErrand(t *testing.T) {
 	}
 	out := d.outcome(d.grant(v))
 	probes := probesOf(d)
-	for end := time.Now().Add(5 * time.Second); len(probes) < 2 && time.Now().Before(end); probes = probesOf(d) {
+	for end := time.Now().Add(ample); len(probes) < 2 && time.Now().Before(end); probes = probesOf(d) {
 		time.Sleep(time.Millisecond) // their log is read on its own
 	}
 	if len(out.Done) != 2 || len(probes) != 2 || probes[0].State != crawl.ProbeRead || probes[1].State != crawl.ProbeRefused || probes[0].Origin != claimant {
@@ -174,8 +177,8 @@ func TestDataErrand(t *testing.T) {
 	}
 }
 
-// A host that is too busy to answer for its robots.txt is asked for it once, not with each visit for as long as somebody's data.txt is
-// said to be there.
+// A host that is too busy to answer for its robots.txt is asked for it once, not with each visit
+// for as long as somebody's data.txt is said to be there.
 func TestDataErrandOnABusyHost(t *testing.T) {
 	addr := origin(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	d := newDesk(t, 1)

@@ -6,26 +6,29 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
 )
 
-// leases prolongs the visits under way: every third of a lease, those of a shard in one request. A visit renews also while
-// it only publishes, so that a full log does not make its frontier grant the same URLs again.
+// leases prolongs the visits under way: every third of a lease, those of a shard in one request. A
+// visit renews also while it only publishes, so that a full log does not make its frontier grant
+// the same URLs again.
 //
-// Silence says nothing: while a shard moves, its old owner may listen still, and the new one may answer the next request.
-// So a request is followed by the next one, a twelfth of a lease later, whether it has failed or is only not answered yet;
-// whichever answer comes counts from when its own request was sent. Being told that a visit is over is another matter.
+// Silence says nothing: while a shard moves, its old owner may listen still, and the new one may
+// answer the next request. So a request is followed by the next one, a twelfth of a lease later,
+// whether it has failed or is only not answered yet; whichever answer comes counts from when its
+// own request was sent. Being told that a visit is over is another matter.
 type leases struct {
 	mu     sync.Mutex // guards visits and what is in them
 	visits map[*crawl.Visit]*renewal
 }
 
 type renewal struct {
-	lease *lease
+	lease *wire.Lease
 	due   time.Time
 	over  bool // the owner said so
 }
 
-func (l *leases) add(job *crawl.Visit, lease *lease) {
+func (l *leases) add(job *crawl.Visit, lease *wire.Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.visits == nil {
@@ -56,20 +59,22 @@ func (l *leases) run(ctx context.Context, f *Fetcher) {
 		case <-tick.C:
 		}
 		for shard, jobs := range l.due(time.Now().Add(renewTick)) {
-			wg.Go(func() { l.renew(ctx, f, shard, jobs) }) // a shard without an owner must not hold up the others
+			// A shard without an owner must not hold up the others.
+			wg.Go(func() { l.renew(ctx, f, shard, jobs) })
 		}
 	}
 }
 
-// due returns the visits to renew, by shard. One that is due brings along those of its shard that soon will be. On the way
-// it ends leases that ran out while the machine was asleep, whose own timers have slept, too.
+// due returns the visits to renew, by shard. One that is due brings along those of its shard that
+// soon will be. On the way it ends leases that ran out while the machine was asleep, whose own
+// timers have slept, too.
 func (l *leases) due(now time.Time) map[int][]*crawl.Visit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var shards map[int][]*crawl.Visit
 	for job, r := range l.visits {
-		if !r.lease.alive() {
-			r.lease.end()
+		if !r.lease.Alive() {
+			r.lease.End()
 		}
 		if !r.over && now.After(r.due) {
 			if shards == nil {
@@ -116,14 +121,14 @@ func (l *leases) renew(ctx context.Context, f *Fetcher, shard int, jobs []*crawl
 		switch {
 		case r == nil || r.over: // over meanwhile
 		case lost[job.ID]:
-			f.met.lost.Inc()
+			f.met.Lost.Inc()
 			r.over = true
-			r.lease.end()
+			r.lease.End()
 		default:
 			if due := began.Add(min(answer.Lease, job.Lease) / 3); due.After(r.due) {
 				r.due = due
 			}
-			r.lease.renew(sent, answer.Lease)
+			r.lease.Renew(sent, answer.Lease)
 		}
 	}
 }

@@ -17,7 +17,8 @@ import (
 
 const renewedPage = `<title>x</title><meta name=robots content="nosnippet"><link rel=canonical href="/other"><a href="/linked">l</a>`
 
-// renewSite answers conditional requests as a site does that follows RFC 9110, each path with peculiarities of its own.
+// renewSite answers conditional requests as a site does that follows RFC 9110, each path with
+// peculiarities of its own.
 func renewSite(t testing.TB) (addr string, conns *atomic.Int64) {
 	conns = new(atomic.Int64)
 	seen := make(map[string]bool)
@@ -36,8 +37,8 @@ func renewSite(t testing.TB) (addr string, conns *atomic.Int64) {
 		case "/changed":
 			h.Set("ETag", `"2"`)
 		case "/long":
-			h.Set("ETag", `"`+strings.Repeat("e", maxETag)+`"`)
-			h.Set("Last-Modified", strings.Repeat("x", maxLastModified+1))
+			h.Set("ETag", `"`+strings.Repeat("e", 256)+`"`)
+			h.Set("Last-Modified", strings.Repeat("x", 65))
 		case "/tagged":
 			h.Set("X-Robots-Tag", "noarchive")
 		case "/noindex":
@@ -189,7 +190,8 @@ func TestForgotten(t *testing.T) {
 			}
 		}
 	}
-	// A forgotten host behind a robots.txt that is not known yet: not even that is asked for. A probe neither.
+	// A forgotten host behind a robots.txt that is not known yet: not even that is asked
+	// for. A probe neither.
 	v := visitTo(t, "http://gone.test/y")
 	v.Robots = []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsUnavailable, Fresh: time.Hour, ProbeData: true}}
 	if out = d.outcome(d.grant(v)); out.Requests != 0 {
@@ -200,7 +202,8 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// What the text of a page is like is told of one that was asked for again: a clock in it changes its digest and hardly that.
+// What the text of a page is like is told of one that was asked for again: a clock in it changes
+// its digest and hardly that.
 func TestLikenessOfWhatIsSentAgain(t *testing.T) {
 	var words strings.Builder
 	for i := range 300 {
@@ -224,7 +227,8 @@ func TestLikenessOfWhatIsSentAgain(t *testing.T) {
 	}
 }
 
-// A page that is held and leads elsewhere is removed at once if that is said to be for good, else at the second look only.
+// A page that is held and leads elsewhere is removed at once if that is said to be for good, else
+// at the second look only.
 func TestHeldPageLeadsElsewhere(t *testing.T) {
 	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 		var status int
@@ -279,7 +283,8 @@ func TestHeldPageIsClosed(t *testing.T) {
 	}
 }
 
-// Of a host of which a part is forgotten the rest is asked for, by the rules of its robots.txt, whatever that part is called.
+// Of a host of which a part is forgotten the rest is asked for, by the rules of its robots.txt,
+// whatever that part is called.
 func TestForgottenPrefixLeavesRobots(t *testing.T) {
 	asked := make(chan string, 20)
 	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {

@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// robotsOrigin answers /robots.txt (and other paths of it) with f, every other path with a page, and keeps count.
+// RobotsOrigin answers /robots.txt (and other paths of it) with f, every other path with a
+// page, and keeps count.
 type robotsSite struct {
 	addr  string
 	pages atomic.Int64 // requests for pages
@@ -82,6 +84,7 @@ func TestRobotsTable(t *testing.T) {
 		{"empty", func(http.ResponseWriter, *http.Request) {}, crawl.RobotsParsed, all, 1},
 		{"cut", cutBody, crawl.RobotsUnreachable, none, 1},
 		{"401", status(401), crawl.RobotsUnavailable, all, 1},
+		{"402", status(402), crawl.RobotsUnreachable, none, 1},
 		{"403", status(403), crawl.RobotsUnavailable, all, 1},
 		{"404", status(404), crawl.RobotsUnavailable, all, 1},
 		{"410", status(410), crawl.RobotsUnavailable, all, 1},
@@ -130,15 +133,15 @@ func TestRobotsTable(t *testing.T) {
 	}
 }
 
-// A fact's age and freshness count from when it is sent; one that had to wait is older when it gets through.
+// A fact's age and freshness count from when it is sent; one that had to wait is older
+// when it gets through.
 func TestFactsAgeWhileTheyWait(t *testing.T) {
 	site := newRobotsSite(t, status(200))
 	d := newDesk(t, 1)
-	f, err := New(d.q, testSpec(1, site.addr), Options{Log: quiet()})
+	f, err := New(d.q, testSpec(1, site.addr), Options{Log: quiet(), resend: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.resend = 50 * time.Millisecond
 	runFetcher(t, f)
 	if err := d.q.JS.DeleteStream(t.Context(), d.name.EventsStream(0)); err != nil {
 		t.Fatal(err)
@@ -156,7 +159,7 @@ func TestFactsAgeWhileTheyWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(ample); ; time.Sleep(5 * time.Millisecond) {
 		m, err := s.GetMsg(t.Context(), 1)
 		if err != nil && time.Now().Before(end) {
 			continue
@@ -174,11 +177,11 @@ func TestFactsAgeWhileTheyWait(t *testing.T) {
 	}
 }
 
-// An encoding without end that says nothing: what came through of the file is no whole number of lines, and half an Allow
-// allows more.
+// An encoding without end that says nothing: what came through of the file is no whole number of
+// lines, and half an Allow allows more.
 func TestRobotsCutByItsEncoding(t *testing.T) {
-	half := encode(t, "gzip", []byte("User-agent: *\nDisallow: /\nAllow: /o"))
-	empty := encode(t, "gzip", nil)
+	half := wiretest.Encode(t, "gzip", []byte("User-agent: *\nDisallow: /\nAllow: /o"))
+	empty := wiretest.Encode(t, "gzip", nil)
 	site := newRobotsSite(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		w.Write(half)
@@ -187,7 +190,7 @@ func TestRobotsCutByItsEncoding(t *testing.T) {
 				return
 			}
 		}
-		w.Write(encode(t, "gzip", []byte("pen-to-nobody-else\n")))
+		w.Write(wiretest.Encode(t, "gzip", []byte("pen-to-nobody-else\n")))
 	})
 	d := newDesk(t, 1)
 	startFetcher(t, d, testSpec(1, site.addr), Options{})
@@ -265,7 +268,8 @@ func TestRobotsKnown(t *testing.T) {
 			site := newRobotsSite(t, status(404))
 			d := newDesk(t, 1)
 			d.bodies[string(largeDigest[:])] = large
-			d.bodies[string(bytes.Repeat([]byte{7}, 32))] = []byte("User-agent: *\nDisallow: /\n") // not what was asked for
+			// Not what was asked for.
+			d.bodies[string(bytes.Repeat([]byte{7}, 32))] = []byte("User-agent: *\nDisallow: /\n")
 			startFetcher(t, d, testSpec(1, site.addr), Options{})
 			if tt.known.Origin.Host == "" {
 				tt.known.Origin = o

@@ -35,7 +35,8 @@ func rupVisit(path, form, rules string) crawl.Visit {
 		Errands: []crawl.Errand{{Kind: crawl.ErrandRUP, URL: canon.URL("http://h.test" + path), Origin: originH, Hop: 1, Form: form}}}
 }
 
-// rupAnswer carries a visit out and returns what its errand was answered with, and the reports that were told before.
+// rupAnswer carries a visit out and returns what its errand was answered with, and the reports
+// that were told before.
 func (d *desk) rupAnswer(v crawl.Visit) (m crawl.RUP, reports []crawl.Report, out crawl.Outcome) {
 	d.t.Helper()
 	id := d.grant(v)
@@ -195,7 +196,8 @@ func (f *failOnSecret) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A report of as many paths as there may be goes into messages of their size, and what lies beyond makes it no report.
+// A report of as many paths as there may be goes into messages of their size, and what lies beyond
+// makes it no report.
 func TestRUPLargeReports(t *testing.T) {
 	paths := func(n int) string {
 		var b strings.Builder
@@ -224,7 +226,8 @@ func TestRUPLargeReports(t *testing.T) {
 	}
 }
 
-// A server that closes the connection it has kept, just when a POST arrives on it, gets that POST once.
+// A server that closes the connection it has kept, just when a POST arrives on it,
+// gets that POST once.
 func TestRUPPostsOnce(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -7,7 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -15,15 +18,18 @@ const (
 	maxTake  = 16 // visits asked for at once; fewer when there are many frontiers
 	leastGap = 5 * time.Millisecond
 	mostGap  = 5 * time.Second
-	// vainGap is the longest pause after asking in vain: a frontier that comes back soon finds its fetchers.
+	// vainGap is the longest pause after asking in vain: a frontier that comes back soon
+	// finds its fetchers.
 	vainGap = time.Second
-	// jamGap is the longest pause after visits that were all turned away: others of that frontier may be wanted.
+	// jamGap is the longest pause after visits that were all turned away: others of that
+	// frontier may be wanted.
 	jamGap = 50 * time.Millisecond
-	// patience is how long hands are held out for an answer. A frontier with nothing to grant lets its asker wait longer, and
-	// one that is frozen or cut off never answers: then the hands serve the others, and what is granted waits for a hand.
+	// patience is how long hands are held out for an answer. A frontier with nothing to grant lets
+	// its asker wait longer, and one that is frozen or cut off never answers: then the hands serve
+	// the others, and what is granted waits for a hand.
 	patience = 100 * time.Millisecond
-	// lastAnswer is how long an answer is awaited that nobody wants any more: it may bring visits, and their hosts would
-	// stand still for a lease if nobody gave them back.
+	// lastAnswer is how long an answer is awaited that nobody wants any more: it may bring visits,
+	// and their hosts would stand still for a lease if nobody gave them back.
 	lastAnswer = 750 * time.Millisecond
 )
 
@@ -42,22 +48,23 @@ type runner struct {
 // watch keeps one taker for each frontier that owns a shard, until ctx ends.
 func (r *runner) watch() error { return r.f.watchOwners(r.ctx, r.owners) }
 
-// watchOwners calls changed with the owners of shards, at first and whenever they change, until ctx ends.
+// watchOwners calls changed with the owners of shards, at first and whenever they
+// change, until ctx ends.
 func (f *Fetcher) watchOwners(ctx context.Context, changed func(map[string]queue.Record)) error {
-	gap, said := leastGap, false
+	again, said := backoff.Delay{Least: leastGap, Most: mostGap / 2}, false
 	for {
 		kv, err := f.q.JS.KeyValue(ctx, f.names.Bucket())
 		if err == nil {
 			return queue.WatchOwners(ctx, kv, "frontier", changed)
 		}
-		if gap == mostGap/2 && !said {
+		wait := again.Next()
+		if wait == again.Most && !said {
 			said = true
 			f.log.Warn("waiting for the crawl's bucket", "bucket", f.names.Bucket(), "err", err)
 		}
-		if sleep(ctx, gap) != nil {
+		if backoff.Sleep(ctx, wait) != nil {
 			return nil
 		}
-		gap = min(2*gap, mostGap/2)
 	}
 }
 
@@ -89,9 +96,10 @@ func (r *runner) owners(records map[string]queue.Record) {
 // take asks one frontier for visits as long as there are free hands.
 func (r *runner) take(ctx context.Context, frontier string) {
 	f := r.f
-	gap, silent, said := leastGap, false, false
+	silent, said := false, false
+	vain, jam := backoff.Delay{Least: leastGap, Most: vainGap}, backoff.Delay{Least: leastGap, Most: jamGap}
 	for ctx.Err() == nil {
-		var hands []*hand
+		var hands []*visit.Hand
 		most := 1 // of a frontier that was silent; no hand waits for its answer
 		if !silent {
 			if hands = f.free(ctx, r.share()); len(hands) == 0 {
@@ -112,37 +120,41 @@ func (r *runner) take(ctx context.Context, frontier string) {
 				continue
 			}
 			wanted = true
-			var h *hand
+			var h *visit.Hand
 			if len(hands) > 0 {
 				h, hands = hands[0], hands[1:]
 			}
 			r.start(job, h, sent)
 		}
 		f.giveBack(hands)
-		wait := grants.Wait
-		switch {
-		case err != nil && ctx.Err() == nil:
+		if err != nil && ctx.Err() == nil {
 			silent = true
-			wait, gap = gap, min(2*gap, vainGap)
-			if !said && gap == vainGap {
+			wait := vain.Next()
+			if !said && wait == vain.Most {
 				said = true
 				f.log.Warn("no visits from a frontier", "frontier", frontier, "err", err)
 			}
+			_ = backoff.Sleep(ctx, wait)
+			continue
+		}
+		silent, said = false, false
+		vain.Reset()
+		wait := grants.Wait
+		switch {
 		case wanted:
-			gap, silent, said = leastGap, false, false
+			jam.Reset()
 			continue
 		case len(grants.Visits) > 0: // all of them turned away
-			silent, said = false, false
-			wait, gap = gap, min(2*gap, jamGap)
+			wait = jam.Next()
 		default:
-			gap, silent, said = leastGap, false, false
+			jam.Reset()
 		}
-		_ = sleep(ctx, min(max(wait, leastGap), mostGap))
+		_ = backoff.Sleep(ctx, min(max(wait, leastGap), mostGap))
 	}
 }
 
-// share is how many hands one taker may hold out. A frontier with nothing to grant lets its asker wait a while, and those
-// who have much must find hands free meanwhile.
+// share is how many hands one taker may hold out. A frontier with nothing to grant lets its asker
+// wait a while, and those who have much must find hands free meanwhile.
 func (r *runner) share() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +162,7 @@ func (r *runner) share() int {
 }
 
 // free waits for a free hand and takes up to most of them; none when ctx ends.
-func (f *Fetcher) free(ctx context.Context, most int) (hands []*hand) {
+func (f *Fetcher) free(ctx context.Context, most int) (hands []*visit.Hand) {
 	select {
 	case <-ctx.Done():
 		return nil
@@ -168,15 +180,15 @@ func (f *Fetcher) free(ctx context.Context, most int) (hands []*hand) {
 	return hands
 }
 
-func (f *Fetcher) giveBack(hands []*hand) {
+func (f *Fetcher) giveBack(hands []*visit.Hand) {
 	for _, h := range hands {
 		f.hands <- h
 	}
 }
 
-// askVisits asks a frontier for up to n visits, and returns the hands it was given unless it had to give them back. It goes
-// on for a little when ctx ends.
-func (r *runner) askVisits(ctx context.Context, frontier string, n int, hands []*hand) (crawl.Grants, []*hand, error) {
+// askVisits asks a frontier for up to n visits, and returns the hands it was given unless it had to
+// give them back. It goes on for a little when ctx ends.
+func (r *runner) askVisits(ctx context.Context, frontier string, n int, hands []*visit.Hand) (crawl.Grants, []*visit.Hand, error) {
 	asking, cancel := context.WithTimeout(r.publishing, r.f.opt.RequestTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastAnswer, cancel) })()
@@ -222,14 +234,15 @@ func (r *runner) accept(job *crawl.Visit) bool {
 	return true
 }
 
-// start carries a visit out in a goroutine of its own, waiting for a hand if h is nil, and gives the hand back. Also when
-// the fetcher is stopping: the frontier has granted it and wants to hear of it.
-func (r *runner) start(job *crawl.Visit, h *hand, sent time.Duration) {
+// start carries a visit out in a goroutine of its own, waiting for a hand if h is nil, and
+// gives the hand back. Also when the fetcher is stopping: the frontier has granted it and
+// wants to hear of it.
+func (r *runner) start(job *crawl.Visit, h *visit.Hand, sent time.Duration) {
 	f := r.f
 	began := time.Now()
 	r.wg.Go(func() {
-		lease, ctx := newLease(r.requests, f.now, sent, job.Lease)
-		defer lease.end()
+		lease, ctx := wire.NewLease(r.requests, f.now, sent, job.Lease)
+		defer lease.End()
 		f.leases.add(job, lease)
 		defer f.leases.remove(job)
 		if h == nil {
@@ -239,8 +252,8 @@ func (r *runner) start(job *crawl.Visit, h *hand, sent time.Duration) {
 				return
 			}
 		}
-		f.met.running.Inc()
-		defer f.met.running.Dec()
+		f.met.Running.Inc()
+		defer f.met.Running.Dec()
 		waiting, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(r.ctx, cancel)()
@@ -248,50 +261,18 @@ func (r *runner) start(job *crawl.Visit, h *hand, sent time.Duration) {
 			cancel() // AfterFunc would do so a moment later
 		}
 
-		v := f.newVisit(job, h, began, ctx, waiting, r.publishing, lease)
-		defer v.leave()
-		v.run()
-		v.close()
+		s := &stay{f: f, hand: h}
+		defer s.leave()
+		v := f.begin(job, s, h, began, ctx, waiting, r.publishing, lease)
+		v.Run()
+		v.Close()
 	})
 }
 
-// newVisit makes a granted visit ready to be carried out. requests ends with its lease, waiting as soon as nothing new shall
-// begin, publishing when all that is still not told is dropped.
-func (f *Fetcher) newVisit(job *crawl.Visit, h *hand, began time.Time, requests, waiting, publishing context.Context, lease *lease) *visit {
-	cfg := f.cfg.Load()
-	v := &visit{f: f, cfg: cfg, job: job, hand: h, began: began, pubCtx: publishing,
-		log: f.log.With("visit", job.ID, "host", string(job.Host))}
-	v.out.Host = job.Host
-	v.hold = f.client.newHold(requests, waiting, cfg, job.Host, lease)
-	v.hold.granted, v.hold.owed, v.hold.hurried, v.hold.buf = job.Delay, job.Delay, job.Hurried, h.body
-	h.links.reset(f.shards)
-	h.results, h.pages = h.results[:0], 0
-	return v
-}
-
-// close tells what came of a visit, which ends it.
-func (v *visit) close() {
-	v.finish()
-	v.f.met.visits.Inc()
-	v.f.met.count(v.hand.results)
-	v.hold.letGo()
-	v.hand.tidy(v.hold.buf)
-}
-
-// tidy keeps buffers of ordinary size for the next visit, and lets go of what one large page needed.
-func (h *hand) tidy(body []byte) {
-	h.body = body
-	if cap(h.body) > keepBuffer {
-		h.body = nil
-	}
-	if cap(h.packed) > keepBuffer {
-		h.packed = nil
-	}
-	if cap(h.batch) > 2*crawl.MaxPayloadBytes {
-		h.batch = nil
-	}
-	if h.links.known > keepBuffer {
-		h.links.seen, h.links.known = nil, 0
-	}
-	clear(h.results)
+// begin makes a granted visit ready to be carried out; see grant for what the contexts end.
+func (f *Fetcher) begin(job *crawl.Visit, s *stay, h *visit.Hand, began time.Time, requests, waiting, publishing context.Context, l *wire.Lease) *visit.Visit {
+	return f.kit.New(visit.Grant{
+		Job: job, Config: f.cfg.Load(), Hand: h, Outlet: s, Lease: l, Began: began,
+		Requests: requests, Waiting: waiting, Publishing: publishing,
+	})
 }

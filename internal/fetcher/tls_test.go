@@ -32,7 +32,8 @@ func TestTLS(t *testing.T) {
 
 	d := newDesk(t, 1)
 	_, stop := startFetcher(t, d, testSpec(1, addr), Options{TLS: &tls.Config{RootCAs: pool}})
-	out := d.outcome(d.grant(visitTo(t, "https://example.com/a", "https://example.com/b"))) // the name in httptest's certificate
+	// The name in httptest's certificate.
+	out := d.outcome(d.grant(visitTo(t, "https://example.com/a", "https://example.com/b")))
 	if classes(out) != "stored stored" || !out.Private {
 		t.Errorf("%s %+v", classes(out), out.Results)
 	}
@@ -48,7 +49,7 @@ func TestTLS(t *testing.T) {
 		t.Errorf("%s %+v", classes(out), out.Results)
 	}
 	out = d.outcome(d.grant(visitTo(t, "https://third.test/a")))
-	if f := d.facts()[1]; classes(out) != "returned" || f.State != crawl.RobotsUnreachable || f.Answered || !strings.HasPrefix(f.Reason, "tls: ") {
+	if f := d.facts()[1]; classes(out) != "returned" || f.State != crawl.RobotsUnreachable || f.Status != 0 || !strings.HasPrefix(f.Reason, "tls: ") {
 		t.Errorf("%s, fact %+v", classes(out), f)
 	}
 	stop()

@@ -139,12 +139,12 @@ func TestSilenceEndsTheVisit(t *testing.T) {
 func TestBackOffWithinAVisit(t *testing.T) {
 	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
-			time.Sleep(300 * time.Millisecond)
+			<-r.Context().Done()
 		}
 		w.WriteHeader(404)
 	})
 	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{FirstByte: 100 * time.Millisecond})
+	startFetcher(t, d, testSpec(1, addr), Options{FirstByte: 2 * time.Second})
 	v := open(visitTo(t, "http://h.test/slow", "http://h.test/b"))
 	v.Delay = 70 * time.Millisecond
 	out := d.outcome(d.grant(v))
@@ -177,20 +177,6 @@ func TestTwoVisitsAtOnce(t *testing.T) {
 	}
 }
 
-func TestNotBefore(t *testing.T) {
-	var first atomic.Int64
-	addr := origin(t, func(http.ResponseWriter, *http.Request) { first.CompareAndSwap(0, time.Now().UnixNano()) })
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := open(visitTo(t, "http://h.test/a"))
-	v.NotBefore = 200 * time.Millisecond
-	start := time.Now()
-	d.outcome(d.grant(v))
-	if wait := time.Unix(0, first.Load()).Sub(start); wait < v.NotBefore {
-		t.Errorf("first request after %v", wait)
-	}
-}
-
 // A page that meets a mistake of ours is tried again later; visit, hands and host go on.
 func TestMistakeOnAPage(t *testing.T) {
 	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -201,7 +187,7 @@ func TestMistakeOnAPage(t *testing.T) {
 	f, stop := startFetcher(t, d, testSpec(1, addr), Options{Hands: 1})
 	good := f.cfg.Load()
 	broken := *good
-	broken.scope = nil
+	broken.Scope = nil
 	f.cfg.Store(&broken)
 	out := d.outcome(d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/b"))))
 	if classes(out) != "retry/protocol returned" || out.Requests != 1 {
@@ -214,17 +200,28 @@ func TestMistakeOnAPage(t *testing.T) {
 	stop()
 }
 
-// The same in the middle of an answer: the request is over, for the origin and in all accounts.
-func TestMistakeInAnAnswer(t *testing.T) {
-	w := newWire(t, say(okAnswer))
-	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-	v := &visit{hold: h, hand: new(hand), log: quiet()}
-	u := mustURL(t, "http://h.test/")
-	v.safely(u, func() { h.fetch(u, nil, func(int, http.Header) wanted { panic("a mistake") }) })
-	if !v.ended || v.out.Requests != 1 || !h.abandoned {
-		t.Errorf("ended %v, %d requests, connection given up %v", v.ended, v.out.Requests, h.abandoned)
-	}
-	if a, err := h.fetch(u, nil, wantAll); err != nil || string(a.body) != "hello" {
-		t.Errorf("the next request: %q, %v", a.body, err)
+// What a stranger wrote and we keep with each URL is short, however long it is where he wrote it.
+func TestDetailsAreShort(t *testing.T) {
+	rule := "Disallow: /closed" + strings.Repeat("%61", 7000)
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fmt.Fprint(w, "User-agent: *\n"+rule+"*\nDisallow: /shut*"+strings.Repeat("*", 8000)+"\n")
+			return
+		}
+		w.Header().Set("Content-Type", "x/"+strings.Repeat("y", 60000))
+		w.Header().Set("Location", "ftp://"+strings.Repeat("z", 1500))
+		if r.URL.Path == "/away" {
+			w.WriteHeader(302)
+		}
+		fmt.Fprint(w, "x")
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	out := d.outcome(d.grant(visitTo(t, "http://h.test/a", "http://h.test/shut", "http://h.test/away")))
+	for i, want := range []string{"x/yyy", "Disallow: /shut***", `"ftp://zzz`} {
+		r := out.Results[i]
+		if len(r.Rule) > crawl.MaxDetail || !strings.HasPrefix(r.Rule, want) || i < 2 && !strings.Contains(r.Rule, " bytes)") {
+			t.Errorf("%s: %d bytes: %q", r.URL, len(r.Rule), r.Rule)
+		}
 	}
 }

@@ -1,0 +1,88 @@
+package visit
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Version is the version our User-Agent names.
+const Version = "0.1"
+
+// Config is a crawl.Spec made ready for use. It does not change; a new spec makes a new one, and a
+// visit keeps the one it began with.
+type Config struct {
+	wire.Config
+	spec      crawl.Spec
+	Names     crawl.Names
+	Scope     *scope.Scope
+	scopeHash uint64
+	Forgotten crawl.Forgotten
+}
+
+var (
+	tokenRE = regexp.MustCompile(`^[A-Za-z_-]+$`)
+	// Visible ASCII but ( and ), which would end the comment it stands in.
+	contactRE = regexp.MustCompile(`^[\x21-\x27\x2A-\x7E]+$`)
+)
+
+// NewConfig checks a spec and makes it ready for use.
+func NewConfig(spec crawl.Spec) (*Config, error) {
+	if spec.Agent == "" {
+		return nil, errors.New("agent: the product token is missing; it is what robots.txt files call us, for example curtsy")
+	}
+	if !tokenRE.MatchString(spec.Agent) {
+		return nil, fmt.Errorf("agent %q: a product token is made of letters, '-' and '_' (RFC 9309 §2.2.1), for example curtsy", spec.Agent)
+	}
+	if spec.Contact != "" && !contactRE.MatchString(spec.Contact) {
+		return nil, fmt.Errorf("contact %q: use a mail address or a URL, for example you@example.org", spec.Contact)
+	}
+	if err := crawl.CheckName(spec.Name); err != nil {
+		return nil, err
+	}
+	if spec.Shards < 1 || spec.Shards > crawl.MaxShards {
+		return nil, fmt.Errorf("shards %d: use 1 to %d", spec.Shards, crawl.MaxShards)
+	}
+	resolve, err := wire.ParseResolve(spec.Resolve)
+	if err != nil {
+		return nil, err
+	}
+	seeds := make([]canon.URL, len(spec.Seeds))
+	for i, s := range spec.Seeds {
+		if seeds[i], err = canon.Parse(s); err != nil {
+			return nil, fmt.Errorf("seed %q: %w", s, err)
+		}
+	}
+	sc, err := scope.New(scope.Spec{Kind: spec.Scope, Seeds: seeds, Include: spec.Include, Exclude: spec.Exclude})
+	if err != nil {
+		return nil, err
+	}
+	return &Config{
+		spec: spec, Names: crawl.Names(spec.Name), Scope: sc, scopeHash: spec.ScopeHash(), Forgotten: crawl.NewForgotten(spec.Forgotten),
+		Config: wire.Config{
+			Header: http.Header{
+				"User-Agent":      {UserAgent(spec)},
+				"Accept":          {"text/html, application/xhtml+xml, text/plain;q=0.9, */*;q=0.1"},
+				"Accept-Encoding": {wire.AcceptEncoding},
+			},
+			Resolve: resolve, AllowPrivate: spec.AllowPrivate, Contact: spec.Contact != "", Pace: spec.Delay,
+		},
+	}, nil
+}
+
+// UserAgent is <token>/<version> (+<contact>): robots.txt token and a way to reach a
+// person (RFC 9309 §2.2.1).
+func UserAgent(spec crawl.Spec) string {
+	ua := spec.Agent + "/" + Version
+	if c := strings.TrimSpace(spec.Contact); c != "" {
+		ua += " (+" + c + ")"
+	}
+	return ua
+}

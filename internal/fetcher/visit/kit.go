@@ -1,0 +1,117 @@
+package visit
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/sitemap"
+)
+
+// Outlet is where a visit tells what it found, and asks what it has to know. Whoever
+// carries visits out is one.
+type Outlet interface {
+	// AppendEvent appends an event to a shard's log and returns when it is stored.
+	AppendEvent(ctx context.Context, shard int, event []byte) error
+	// SendPages hands pages to a shard's indexer and returns when they are stored, and whether they
+	// had to wait for room.
+	SendPages(ctx context.Context, shard int, pages []byte) (waited bool, err error)
+	// Jammed reports whether pages of a shard find no room now.
+	Jammed(shard int) bool
+	// RobotsText asks a shard's owner for the text of a robots.txt, by its digest.
+	RobotsText(ctx context.Context, shard int, digest []byte) ([]byte, error)
+	// Forgotten reports whether nothing may be asked for under a URL any more, as of now.
+	Forgotten(u canon.URL) bool
+}
+
+// Options say what visits do. A field's zero means its default.
+type Options struct {
+	Fetcher    string // whose visits they are
+	Shards     int    // of the crawl
+	MaxBody    int64  // bytes of a page after content-decoding; 0 = 10 MiB
+	MaxSitemap int64  // bytes of a sitemap; 0 = sitemap.MaxBytes
+	RulesCache int    // robots.txt files kept parsed; 0 = 4096
+	// After how long facts that could not be published are sent anew; 0 = 1 min.
+	Resend       time.Duration
+	DiscardPages bool // pages are handed to nobody
+	Log          *slog.Logger
+}
+
+// Kit is what the visits of a process have in common.
+type Kit struct {
+	client *wire.Client
+	opt    Options
+	met    *Metrics
+	rules  rulesCache
+
+	// Held while a data.txt is read for what is nested in it: a hostile one takes 100 MiB meanwhile
+	parsing sync.Mutex
+}
+
+// NewKit makes a kit of a client.
+func NewKit(c *wire.Client, met *Metrics, opt Options) *Kit {
+	opt.Resend = cmp.Or(max(opt.Resend, 0), resendTime)
+	opt.MaxBody, opt.MaxSitemap = cmp.Or(max(opt.MaxBody, 0), 10<<20), cmp.Or(max(opt.MaxSitemap, 0), sitemap.MaxBytes)
+	return &Kit{client: c, opt: opt, met: met, rules: rulesCache{max: cmp.Or(max(opt.RulesCache, 0), 4096)}}
+}
+
+// Grant is a visit that was granted, and what it is carried out with.
+type Grant struct {
+	Job    *crawl.Visit
+	Config *Config
+	Hand   *Hand
+	Outlet Outlet
+	Lease  *wire.Lease
+	Began  time.Time // when the grant arrived
+
+	Requests   context.Context // ends with the lease: requests under way are cut off
+	Waiting    context.Context // ends as soon as nothing new shall begin
+	Publishing context.Context // ends when all that is still not told is dropped
+}
+
+// New makes a granted visit ready to be carried out.
+func (k *Kit) New(g Grant) *Visit {
+	job, h := g.Job, g.Hand
+	v := &Visit{kit: k, outlet: g.Outlet, cfg: g.Config, job: job, hand: h, began: g.Began, pubCtx: g.Publishing,
+		log: k.opt.Log.With("visit", job.ID, "host", string(job.Host))}
+	v.out.Host = job.Host
+	v.hold = k.client.NewHold(g.Requests, g.Waiting, &g.Config.Config, job.Host, g.Lease)
+	v.hold.Granted, v.hold.Owed, v.hold.Hurried, v.hold.Buf = job.Delay, job.Delay, job.Hurried, h.body
+	v.hold.LimitPatience(1 + len(job.URLs) + len(job.Errands))
+	h.links.reset(k.opt.Shards)
+	h.results, h.pages = h.results[:0], 0
+	return v
+}
+
+// Close tells what came of a visit, which ends it.
+func (v *Visit) Close() {
+	v.finish()
+	v.kit.met.visits.Inc()
+	v.kit.met.count(v.hand.results)
+	v.hold.Release()
+	v.hand.tidy(v.hold.Buf)
+}
+
+// tidy keeps buffers of ordinary size for the next visit, and lets go of what one
+// large page needed.
+func (h *Hand) tidy(body []byte) {
+	h.body = body
+	if cap(h.body) > wire.KeepBuffer {
+		h.body = nil
+	}
+	if cap(h.packed) > wire.KeepBuffer {
+		h.packed = nil
+	}
+	if cap(h.batch) > 2*crawl.MaxPayloadBytes {
+		h.batch = nil
+	}
+	if h.links.known > wire.KeepBuffer {
+		h.links.seen, h.links.known = nil, 0
+	}
+	clear(h.results)
+}

@@ -1,0 +1,123 @@
+package visit
+
+import (
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// outlinks gathers the links of a visit by the shard they belong to. Most links of a page are
+// out of scope or were on the page before, and end here; what is left costs the frontier a
+// look into its store.
+type outlinks struct {
+	// seen has the links of the visit with the least depth and hops they were offered at. A link
+	// met again nearer to the seeds is offered again: it may be within the depth limit now.
+	seen   map[canon.URL]place
+	known  int // bytes of seen, about
+	shards []shardLinks
+	used   []int // shards with links
+	bytes  int   // of all shards
+}
+
+type place struct{ depth, hops int32 }
+
+type shardLinks struct {
+	links  []crawl.Links
+	bytes  int  // about what they take in a message
+	listed bool // in outlinks.used
+}
+
+// linkOverhead is what a link or a group of links takes in a message beside its text, at most.
+const linkOverhead = 8
+
+// seenOverhead is what remembering a link takes beside its text.
+const seenOverhead = 48
+
+// Bounds on what one visit remembers; only pages made to hurt come near. Forgetting what was seen
+// costs repeats, nothing else.
+const (
+	maxKnown = 4 << 20 // bytes
+	maxLinks = 4 << 20 // bytes of links held back for all shards together
+)
+
+func (o *outlinks) reset(shards int) {
+	if o.known > maxKnown/8 {
+		o.seen = nil // a map does not shrink
+	}
+	if o.seen == nil {
+		o.seen = make(map[canon.URL]place)
+	}
+	clear(o.seen)
+	o.known = 0
+	if len(o.shards) != shards {
+		o.shards = make([]shardLinks, shards)
+		o.used = nil
+	}
+	for _, s := range o.used {
+		o.drop(s)
+		o.shards[s].listed = false
+	}
+	o.used, o.bytes = o.used[:0], 0
+}
+
+// drop forgets a shard's links, once they are published. It may be called for
+// several shards at once.
+func (o *outlinks) drop(shard int) {
+	s := &o.shards[shard]
+	for i := range s.links {
+		clear(s.links[i].URLs) // they would keep the strings alive
+		s.links[i] = crawl.Links{URLs: s.links[i].URLs[:0]}
+	}
+	s.links, s.bytes = s.links[:0], 0
+	if cap(s.links) > 1<<10 {
+		s.links = nil
+	}
+}
+
+// add offers the links of one page. It returns a shard whose links fill a message, or -1; the
+// caller looks at bytes, too.
+func (o *outlinks) add(cfg *Config, from canon.URL, depth, hops int, links []canon.URL) (full int) {
+	full = -1
+	for _, u := range links {
+		p, ok := o.seen[u]
+		if ok && p.depth <= int32(depth) && p.hops <= int32(hops) {
+			continue
+		}
+		if !ok && !cfg.Scope.Decide(u).In {
+			continue // not remembered: asking again is as cheap
+		}
+		if !ok {
+			if o.known += len(u) + seenOverhead; o.known > maxKnown {
+				clear(o.seen)
+				o.known = len(u) + seenOverhead
+			}
+		}
+		o.seen[u] = place{int32(depth), int32(hops)}
+		n := crawl.ShardOf(u.Host(), cfg.spec.Shards)
+		s := &o.shards[n]
+		if !s.listed {
+			s.listed = true
+			o.used = append(o.used, n)
+		}
+		if k := len(s.links); k == 0 || s.links[k-1].FoundOn != from || s.links[k-1].Hops != hops {
+			s.grow(from, depth, hops)
+			s.bytes += len(from) + linkOverhead
+			o.bytes += len(from) + linkOverhead
+		}
+		last := &s.links[len(s.links)-1]
+		last.URLs = append(last.URLs, u)
+		o.bytes += len(u) + linkOverhead
+		if s.bytes += len(u) + linkOverhead; s.bytes >= crawl.MaxEventBytes {
+			full = n
+		}
+	}
+	return full
+}
+
+// grow appends a group, using the memory of an old one.
+func (s *shardLinks) grow(from canon.URL, depth, hops int) {
+	var urls []canon.URL
+	if n := len(s.links); n < cap(s.links) {
+		urls = s.links[:n+1][n].URLs[:0]
+	}
+	s.links = append(s.links, crawl.Links{FoundOn: from, Depth: depth, Hops: hops, URLs: urls})
+}

@@ -1,0 +1,105 @@
+package visit
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// stage is a part of the work on a page, for the table of what a page costs.
+type stage int
+
+const (
+	stageFetch   stage = iota // from asking the gate to the last byte; waiting included
+	stageScan                 // charset, one tokenizer pass, resolving and sorting links
+	stagePack                 // compressing and digest
+	stagePublish              // encoding messages and waiting for their acknowledgements
+	stages
+)
+
+var stageNames = [stages]string{"fetch", "scan", "pack", "publish"}
+
+// Metrics are a fetcher's counters. No label ever names a host or a URL.
+type Metrics struct {
+	stageTime  [stages]nanos
+	requests   prometheus.Counter
+	bytes      prometheus.Counter
+	visits     prometheus.Counter
+	errands    prometheus.Counter
+	dropped    prometheus.Counter
+	Lost       prometheus.Counter
+	TurnedAway prometheus.Counter
+	noPlace    prometheus.Counter
+	Violations prometheus.Counter
+	Running    prometheus.Gauge
+	results    *prometheus.CounterVec
+}
+
+// NewMetrics makes a fetcher's counters and registers them; with nil they are registered nowhere.
+func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
+	m := new(Metrics)
+	var all []prometheus.Collector
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		all = append(all, c)
+		return c
+	}
+	for i := range m.stageTime {
+		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "curtsy_fetcher_stage_seconds_total", Help: "Time spent on pages, by stage; fetch includes waiting.",
+			ConstLabels: prometheus.Labels{"stage": stageNames[i]},
+		}, m.stageTime[i].seconds))
+	}
+	m.results = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "curtsy_fetcher_results_total", Help: "URLs by what became of them in a visit.",
+	}, []string{"class", "reason"})
+	m.Running = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "curtsy_fetcher_visits_running", Help: "Visits being carried out.",
+	})
+	all = append(all, m.results, m.Running)
+	m.requests = counter("curtsy_fetcher_requests_total", "Requests sent to sites, robots.txt included.")
+	m.bytes = counter("curtsy_fetcher_body_bytes_total", "Body bytes read from the wire.")
+	m.visits = counter("curtsy_fetcher_visits_total", "Visits carried out.")
+	m.errands = counter("curtsy_fetcher_errands_total", "Errands done.")
+	m.dropped = counter("curtsy_fetcher_visits_dropped_total", "Visits whose results could not be published.")
+	m.Lost = counter("curtsy_fetcher_visits_lost_total", "Visits whose lease was not prolonged by the shard's owner.")
+	m.TurnedAway = counter("curtsy_fetcher_visits_turned_away_total", "Visits given back at once because the pages of their shard found no room.")
+	m.noPlace = counter("curtsy_fetcher_visits_without_place_total", "Visits given back because other hosts at the same address keep it busy.")
+	m.Violations = counter("curtsy_politeness_violations_total", "Requests stopped at the last moment because they would have been impolite. Must be 0.")
+	if r == nil {
+		return m, nil
+	}
+	for _, c := range all {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// stage adds the time since start to a stage.
+func (m *Metrics) stage(s stage, start time.Time) { m.stageTime[s].Add(int64(time.Since(start))) }
+
+func (m *Metrics) count(results []crawl.Result) {
+	for i := range results {
+		m.results.WithLabelValues(results[i].Class.String(), string(results[i].Reason)).Inc()
+	}
+}
+
+// StageSeconds is the time spent on pages so far, by stage ("fetch", which includes waiting,
+// "scan", "pack", "publish").
+func (m *Metrics) StageSeconds() map[string]float64 {
+	out := make(map[string]float64, stages)
+	for i := range m.stageTime {
+		out[stageNames[i]] = m.stageTime[i].seconds()
+	}
+	return out
+}
+
+// nanos adds up durations.
+type nanos struct{ atomic.Int64 }
+
+func (n *nanos) seconds() float64 { return time.Duration(n.Load()).Seconds() }

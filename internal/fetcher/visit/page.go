@@ -1,0 +1,236 @@
+package visit
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robotstag"
+)
+
+// page fetches one URL that robots.txt allows.
+func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
+	var kind string // media type, declared or sniffed
+	meta := false   // it is a document that tells of datasets
+	conditions := conditional(u.ETag, u.LastModified)
+	a, err := v.ask(u.URL, conditions, func(status int, header http.Header) wire.Wanted {
+		meta = false
+		if status < 200 || status > 299 || status == http.StatusPartialContent {
+			return wire.Wanted{}
+		}
+		declared := header.Get("Content-Type")
+		kind = mediaType(declared)
+		switch certain, possible := metaDocument(u.URL, kind, declared == ""); {
+		case certain:
+			meta = true
+			return wire.Wanted{Limit: maxMeta}
+		case possible || declared == "":
+			return wire.Wanted{Limit: v.kit.opt.MaxBody, Decide: func(first []byte) bool {
+				if declared == "" {
+					kind = mediaType(http.DetectContentType(first))
+				}
+				meta = possible && kind != typeHTML && looksLikeJSON(first)
+				return meta || storable(kind)
+			}}
+		case !storable(kind):
+			return wire.Wanted{}
+		}
+		return wire.Wanted{Limit: v.kit.opt.MaxBody}
+	})
+	r := crawl.Result{URL: u.URL, Status: a.Status, Bytes: a.Wire, Took: a.Took, FetchedAt: a.At}
+	if err != nil {
+		fail := v.failureOf(err)
+		r.Reason, r.Rule = fail.Reason, fail.Detail
+		switch {
+		case fail.Unsent:
+			return crawl.Result{URL: u.URL, Class: crawl.Returned}
+		case fail.Barred:
+			r.Class = crawl.Refused
+		case fail.Final:
+			r.Class = crawl.Failed
+		default:
+			r.Class = crawl.Retry
+		}
+		return r
+	}
+	switch status := a.Status; {
+	case status == http.StatusNotModified && conditions != nil:
+		v.renewed(u, &a, &r)
+	case status == http.StatusPartialContent || status < 200 || status > 599 || status == http.StatusNotModified:
+		// A part nobody asked for, a protocol nobody wanted, news about a copy nobody mentioned.
+		r.Class, r.Reason = crawl.Failed, crawl.ReasonHTTPOther
+	case status <= 299 && meta:
+		v.keepMeta(u, &a, kind, &r)
+	case status <= 299 && !storable(kind):
+		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonType, kind
+		v.forget(u, crawl.ReasonType)
+	case status <= 299:
+		v.keep(u, &a, kind, &r)
+	case status <= 399:
+		v.redirect(u, &a, &r)
+	case overloaded(status):
+		v.overload(a)
+		r.Class, r.Reason = crawl.Retry, crawl.ReasonOverload
+	case status <= 499:
+		r.Class, r.Reason, r.Kept = crawl.Failed, crawl.ReasonHTTP4xx, u.Keep
+		if !u.Keep { // else it may be back when the frontier looks again
+			v.forget(u, crawl.ReasonHTTP4xx)
+		}
+	default:
+		r.Class, r.Reason = crawl.Retry, crawl.ReasonHTTP5xx
+	}
+	return r
+}
+
+// redirect makes a link of where a redirect leads, also on the same host: the seen set decides
+// whether it is fetched, so nothing is fetched twice. What the answer's robots tags say is about
+// this URL, not about the target.
+func (v *Visit) redirect(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
+	written := detailText(a.Header.Get("Location"))
+	target, ok := location(u.URL, a)
+	switch {
+	case !ok:
+		r.Class, r.Reason, r.Rule = crawl.Failed, crawl.ReasonLocation, written
+		return
+	case target == u.URL || u.Hops >= maxHops:
+		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonRedirects, written
+	default:
+		r.Class, r.Reason, r.Location = crawl.Redirected, crawl.ReasonRedirect, string(target)
+	}
+	// A page that leads elsewhere for a while may do so because its whole site is being mended: the
+	// frontier looks again.
+	if r.Kept = u.Keep && temporary(a.Status); !r.Kept {
+		v.forget(u, r.Reason)
+	}
+	if r.Class == crawl.Refused {
+		return
+	}
+	v.offer(u.URL, u.Depth, u.Hops+1, []canon.URL{target})
+}
+
+// temporary reports whether a redirect does not claim to hold for good (RFC 9110 §15.4).
+func temporary(status int) bool {
+	return status != http.StatusMovedPermanently && status != http.StatusPermanentRedirect
+}
+
+// keep hands a page over: to the indexer what may be kept, to the frontiers where it leads.
+func (v *Visit) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Result) {
+	start := time.Now()
+	scan := v.hand.scanner.Scan(htmlscan.Page{
+		URL: u.URL, Body: a.Body, ContentType: a.Header.Get("Content-Type"), HTML: kind != typeText,
+		Header: a.Header, Token: v.cfg.spec.Agent,
+	})
+	v.kit.met.stage(stageScan, start)
+	v.handPage(u, a, kind, &scan, r)
+	start = time.Now()
+	v.offer(u.URL, u.Depth+1, 0, scan.Links) // which may send them: behind the page they are on
+	v.kit.met.stage(stageScan, start)
+}
+
+// handPage hands a page to the indexer, or what it asks for instead.
+func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result, r *crawl.Result) {
+	d := scan.Directives.At(a.At)
+	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
+	p := crawl.Page{
+		URL: u.URL, Visit: v.job.ID, Scope: v.cfg.scopeHash, Status: a.Status, FetchedAt: a.At, ContentType: kind, Charset: scan.Charset,
+		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter,
+		MetaDirectives: bitsOf(scan.Meta), MetaUnavailableAfter: scan.Meta.UnavailableAfter,
+		Depth: u.Depth, FoundOn: u.FoundOn, Canonical: scan.Canonical,
+		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"),
+		Truncated: a.Truncated,
+	}
+	if d.NoIndex {
+		r.Class, r.Reason = crawl.Refused, crawl.ReasonNoindex
+		v.handOver(&p)
+		return
+	}
+	if v.kit.opt.DiscardPages {
+		return
+	}
+	v.pack(&p, a.Body, r)
+	if u.Keep { // it was sent although it may not have changed: how much of it has?
+		r.Likeness = likenessOf(kind, a.Body)
+	}
+	v.handOver(&p)
+}
+
+// bitsOf are directives as they travel with a page.
+func bitsOf(d robotstag.Directives) (bits crawl.DirectiveBits) {
+	for _, b := range [...]struct {
+		on  bool
+		bit crawl.DirectiveBits
+	}{{d.NoIndex, crawl.NoIndex}, {d.NoSnippet, crawl.NoSnippet}, {d.NoFollow, crawl.NoFollow}, {d.NoArchive, crawl.NoArchive}} {
+		if b.on {
+			bits |= b.bit
+		}
+	}
+	return bits
+}
+
+// forget tells the indexer that there is no page under this URL, or none that may be kept, in case
+// it holds one from an earlier visit.
+func (v *Visit) forget(u *crawl.VisitURL, why crawl.Reason) {
+	v.handOver(&crawl.Page{URL: u.URL, Visit: v.job.ID, FetchedAt: time.Now(), Depth: u.Depth, FoundOn: u.FoundOn, Deleted: why})
+}
+
+// maxPacked is the largest compressed page: with its other fields it must fit into one message.
+const maxPacked = 900 << 10
+
+// pack compresses a page into v.hand.packed and takes its digest, which r, if not nil, is told with
+// what else is needed to ask again. A page that stays too large for a message is compressed harder,
+// and if that does not do, cut until it fits.
+func (v *Visit) pack(p *crawl.Page, body []byte, r *crawl.Result) {
+	defer v.kit.met.stage(stagePack, time.Now())
+	h := v.hand
+	p.SHA256 = sha256.Sum256(body)
+	if r != nil {
+		r.Digest = digestOf(p.SHA256)
+		r.ETag, r.LastModified = validators(p.ETag, p.LastModified)
+	}
+	whole := len(body)
+	if need := s2.MaxEncodedLen(len(body)); cap(h.packed) < need {
+		h.packed = make([]byte, need)
+	}
+	packed := s2.Encode(h.packed[:cap(h.packed)], body)
+	if len(packed) > maxPacked {
+		packed = s2.EncodeBest(h.packed[:cap(h.packed)], body)
+	}
+	for len(packed) > maxPacked {
+		p.Truncated = true
+		body = body[:int(float64(len(body))*0.97*maxPacked/float64(len(packed)))]
+		packed = s2.EncodeBest(h.packed[:cap(h.packed)], body)
+	}
+	p.Body, p.Encoding = packed, crawl.EncodingS2
+	p.Size = int64(len(body))
+	if len(body) < whole {
+		p.SHA256 = sha256.Sum256(body)
+	}
+	if cap(h.packed) > wire.KeepBuffer {
+		h.packed = nil // p.Body has it, until it is sent
+	}
+}
+
+// offer gathers links for the frontiers.
+func (v *Visit) offer(from canon.URL, depth, hops int, links []canon.URL) {
+	full := v.hand.links.add(v.cfg, from, depth, hops, links)
+	switch {
+	case v.hand.links.bytes > maxLinks:
+		v.flushLinks(v.hand.links.used...)
+	case full >= 0:
+		v.flushLinks(full)
+	}
+}
+
+func detailText(s string) string {
+	if len(s) > 200 {
+		s = s[:200]
+	}
+	return strconv.QuoteToASCII(s)
+}

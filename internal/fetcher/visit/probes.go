@@ -1,0 +1,176 @@
+package visit
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/datatxt"
+	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/curtsy/curtsy/pkg/robotstag"
+)
+
+// refusedFresh is when an origin whose robots.txt keeps us from its data.txt is looked at again.
+const refusedFresh = robots.MaxAge
+
+// toProbe reports whether the frontier wants to know of an origin's /data.txt.
+func (v *Visit) toProbe(o canon.Origin) bool {
+	return slices.ContainsFunc(v.job.Robots, func(r crawl.Robots) bool { return r.Origin == o && r.ProbeData })
+}
+
+// probe asks an origin for /data.txt, once and before its pages. What came of it travels with the
+// outcome, behind the page it is about.
+func (v *Visit) probe(s *site) {
+	u, err := s.origin.URL("/data.txt")
+	if err != nil {
+		return
+	}
+	probe, page, ok := (&dataErrand{v, &crawl.Errand{Kind: crawl.ErrandData, URL: u, Origin: s.origin}}).fetch()
+	if !ok {
+		return
+	}
+	if page != nil {
+		v.handOver(page)
+	}
+	if !v.offerNested() {
+		return // asked again, it is read again
+	}
+	v.probes = append(v.probes, probe)
+}
+
+// doData fetches a data.txt for another shard, or a nested one, and hands it to the indexer.
+func doData(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+	if v.outlet.Jammed(e.ReplyShard) {
+		return false // its copy would have to wait for room
+	}
+	var page *crawl.Page
+	a.Probe, page, done = (&dataErrand{v, e}).fetch()
+	if done && page != nil && !v.kit.opt.DiscardPages {
+		v.sendPages(e.ReplyShard, crawl.AppendPages(nil, []crawl.Page{*page}))
+	}
+	return done && v.offerNested()
+}
+
+// dataErrand is a request for the data.txt of an origin, or for one nested in it.
+type dataErrand struct {
+	*Visit
+	e *crawl.Errand
+}
+
+// fetch asks for a data.txt on behalf of an origin, following redirects as long as they stay on
+// this host (protocols §5.1), those of a nested file as long as they stay on its origin. It is
+// an ordinary URL: the rules of the origin asked decide, at each hop. page is what the indexer
+// is to know; ok is false when nothing was found out. Which files are nested in it is in
+// v.nested afterwards.
+func (v *dataErrand) fetch() (probe crawl.Probe, page *crawl.Page, ok bool) {
+	v.nested = v.nested[:0]
+	t := Trail{At: v.e.URL, Hops: v.e.Hop, Most: robots.MaxRedirects}
+	if v.e.Kind == crawl.ErrandNested {
+		t.Hops, t.within = 0, v.e.Origin
+	}
+	t.May = func(u canon.URL) (may bool) {
+		probe = crawl.Probe{Origin: v.e.Origin, State: crawl.ProbeFailed, Fresh: datatxt.MinLifetime, Hops: t.Hops}
+		s := v.site(u.Origin())
+		switch {
+		case s != nil && s.bar.Barred:
+			probe.Reason, ok = s.bar.Detail, true
+			return false
+		case s != nil && s.closed:
+			// Also when that is what ended the visit: else its robots.txt is asked for with
+			// each visit, for ever.
+			probe.Reason, ok = "robots.txt of "+s.origin.String()+" cannot be read now", true
+			return false
+		case s == nil || v.over():
+			return false
+		}
+		verdict := s.rules.Match(u.PathQuery())
+		if !verdict.Allowed {
+			probe.State, probe.Fresh = crawl.ProbeRefused, refusedFresh
+			probe.Reason = fmt.Sprintf("robots.txt line %d: %s", verdict.Line, crawl.ShortDetail(verdict.Rule))
+			page, ok = v.none(u, crawl.ReasonRobots), true
+		}
+		return verdict.Allowed
+	}
+	t.Ask = func(u canon.URL, _ bool) (wire.Answer, error) {
+		return v.ask(u, nil, func(status int, _ http.Header) wire.Wanted {
+			if 200 <= status && status <= 299 {
+				// Parse wants to see that there is more
+				return wire.Wanted{Limit: datatxt.MaxSize + 1}
+			}
+			return wire.Wanted{}
+		})
+	}
+	a, end, err := t.Follow(v.job.Host)
+	if end == TrailBarred {
+		return probe, page, ok
+	}
+	probe.Status = a.Status
+	switch {
+	case err != nil:
+		fail := v.failureOf(err)
+		probe.Reason = fail.String()
+		if fail.Reason == crawl.ReasonForgotten {
+			probe.State, probe.Fresh = crawl.ProbeRefused, refusedFresh
+		}
+		return probe, nil, !fail.Unsent
+	case end == TrailLost || end == TrailLeft && v.e.Kind == crawl.ErrandNested:
+		probe.State, probe.Fresh = crawl.ProbeAbsent, datatxt.DefaultLifetime
+		probe.Reason = "it redirects to nowhere usable"
+		if end == TrailLeft {
+			probe.Reason = "it redirects to another origin"
+		}
+		return probe, v.none(t.At, crawl.ReasonRedirects), true
+	case end == TrailLeft:
+		probe.State, probe.Location, probe.Hops = crawl.ProbePending, string(t.Next), t.Hops+1
+		return probe, nil, true
+	case overloaded(a.Status):
+		probe.Fresh = max(probe.Fresh, v.overload(a))
+	}
+	return probe, v.read(t.At, &a, &probe), true
+}
+
+// read completes a probe from its last answer and returns what the indexer is to know of it.
+func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *crawl.Page {
+	switch datatxt.StateOf(a.Status) {
+	case datatxt.Read:
+	case datatxt.Absent:
+		probe.State, probe.Fresh = crawl.ProbeAbsent, datatxt.Lifetime(a.Header, a.At)
+		probe.Reason = fmt.Sprintf("HTTP %d", a.Status)
+		return v.none(u, crawl.ReasonHTTP4xx)
+	default:
+		probe.Reason = fmt.Sprintf("HTTP %d", a.Status)
+		return nil
+	}
+	probe.Fresh = datatxt.Lifetime(a.Header, a.At)
+	if ok, reason := datatxt.Usable(a.Header.Get("Content-Type"), a.Body); !ok {
+		probe.State, probe.Reason = crawl.ProbeAbsent, reason
+		return v.none(u, crawl.ReasonType)
+	}
+	tags := robotstag.New(v.cfg.spec.Agent) // header tags hold for every type
+	tags.AddHeaders(a.Header)
+	d := tags.Directives().At(a.At)
+	if d.NoIndex {
+		probe.State, probe.Reason = crawl.ProbeRefused, "it asks not to be kept (noindex)"
+		return v.none(u, crawl.ReasonNoindex)
+	}
+	probe.State = crawl.ProbeRead
+	p := &crawl.Page{
+		Kind: crawl.KindData, Origin: v.e.Origin, Asked: asked(v.e), Fresh: probe.Fresh, URL: u, Visit: v.job.ID, Status: a.Status, FetchedAt: a.At,
+		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter,
+		ContentType: mediaType(a.Header.Get("Content-Type")), Charset: htmlscan.Charset(a.Body, a.Header.Get("Content-Type")),
+		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"), Truncated: a.Truncated,
+	}
+	v.pack(p, a.Body, nil)
+	v.findNested(u, a.Body)
+	return p
+}
+
+// none tells the indexer that an origin has no such data.txt that we may use.
+func (v *dataErrand) none(u canon.URL, why crawl.Reason) *crawl.Page {
+	return &crawl.Page{Kind: crawl.KindData, Origin: v.e.Origin, Asked: asked(v.e), URL: u, Visit: v.job.ID, FetchedAt: time.Now(), Deleted: why}
+}

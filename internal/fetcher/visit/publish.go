@@ -1,0 +1,214 @@
+package visit
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// What a visit found is published in an order that makes each step safe to lose what follows: pages
+// first, then the links on them, then the outcome that says it is all there. Each is acknowledged
+// before the next is sent.
+
+// handOver adds a page to the batch for the indexer, sending the batch first when the
+// page would not fit.
+func (v *Visit) handOver(p *crawl.Page) {
+	if v.kit.opt.DiscardPages {
+		return
+	}
+	h := v.hand
+	if h.pages > 0 && len(h.batch)+len(p.Body) > crawl.MaxEventBytes {
+		v.flushPages()
+	}
+	if h.pages == 0 {
+		h.batch = crawl.AppendPagesHeader(h.batch[:0])
+	}
+	h.batch = crawl.AppendPage(h.batch, p)
+	h.pages++
+}
+
+// flushPages sends the pages gathered so far.
+func (v *Visit) flushPages() {
+	if v.hand.pages > 0 {
+		v.hand.pages = 0
+		v.sendPages(v.job.Shard, v.hand.batch)
+	}
+}
+
+// sendPages hands pages to a shard's indexer.
+func (v *Visit) sendPages(shard int, batch []byte) {
+	if v.lost.Load() {
+		return
+	}
+	start := time.Now()
+	waited, err := v.outlet.SendPages(v.pubCtx, shard, batch)
+	if waited {
+		v.end("its pages had to wait for room")
+	}
+	v.kit.met.stage(stagePublish, start)
+	if err != nil {
+		v.fail("pages", shard, err)
+	}
+}
+
+// flushLinks sends links of some shards before the visit is over, because they fill a message.
+func (v *Visit) flushLinks(shards ...int) {
+	v.flushPages() // a link is told only once the page it is on is safe
+	for _, shard := range shards {
+		v.hand.links.bytes -= v.hand.links.shards[shard].bytes
+		v.sendLinks(shard)
+	}
+}
+
+// sendLinks publishes a shard's links, in as many messages as they need.
+func (v *Visit) sendLinks(shard int) {
+	s := &v.hand.links.shards[shard]
+	if len(s.links) == 0 || v.lost.Load() {
+		return
+	}
+	splitLinks(s.links, crawl.MaxEventBytes, func(part []crawl.Links) bool {
+		return v.publish(shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Links: part})
+	})
+	v.hand.links.drop(shard)
+}
+
+// splitLinks calls yield with parts of links that take at most about limit bytes each,
+// until it returns false.
+func splitLinks(links []crawl.Links, limit int, yield func([]crawl.Links) bool) {
+	var part []crawl.Links
+	room := limit
+	for _, l := range links {
+		rest := l.URLs
+		for len(rest) > 0 {
+			n := 0
+			room -= len(l.FoundOn) + linkOverhead
+			for n < len(rest) && (room > 0 || n == 0 && len(part) == 0) {
+				room -= len(rest[n]) + linkOverhead
+				n++
+			}
+			if n > 0 {
+				l.URLs, rest = rest[:n], rest[n:]
+				part = append(part, l)
+			}
+			if room <= 0 {
+				if !yield(part) {
+					return
+				}
+				part, room = nil, limit
+			}
+		}
+	}
+	if len(part) > 0 {
+		yield(part)
+	}
+}
+
+// resendTime is after how long facts that could not be published yet are sent anew: their age
+// counts from sending.
+const resendTime = time.Minute
+
+// publishFact tells the visit's shard what was learnt of a robots.txt.
+func (v *Visit) publishFact(fact crawl.Robots) bool {
+	learnt, fresh := time.Now(), fact.Fresh
+	for !v.lost.Load() {
+		ctx, cancel := context.WithTimeout(v.pubCtx, v.kit.opt.Resend)
+		err := v.append(ctx, v.job.Shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Robots: []crawl.Robots{fact}})
+		late := ctx.Err() != nil && v.pubCtx.Err() == nil
+		cancel()
+		if err == nil {
+			return true
+		}
+		if !late {
+			v.fail("facts", v.job.Shard, err)
+		}
+		fact.Age = time.Since(learnt)
+		fact.Fresh = fresh - fact.Age
+	}
+	return false
+}
+
+// publish appends an event to a shard's log and reports whether it is there. A full log, or a
+// broker that is away, is waited out; only the end of the fetcher's grace makes it fail.
+func (v *Visit) publish(shard int, ev *crawl.Event) bool {
+	if v.lost.Load() {
+		return false
+	}
+	if err := v.append(v.pubCtx, shard, ev); err != nil {
+		v.fail("events", shard, err)
+		return false
+	}
+	return true
+}
+
+func (v *Visit) append(ctx context.Context, shard int, ev *crawl.Event) error {
+	defer v.kit.met.stage(stagePublish, time.Now())
+	buf := messages.Get().(*[]byte)
+	*buf = crawl.AppendEvent((*buf)[:0], ev)
+	err := v.outlet.AppendEvent(ctx, shard, *buf)
+	if cap(*buf) <= crawl.MaxPayloadBytes {
+		messages.Put(buf)
+	}
+	return err
+}
+
+var messages = sync.Pool{New: func() any { return new([]byte) }}
+
+// fail gives the visit up: what it has cannot be told. After its lease the frontier grants
+// the same URLs again.
+func (v *Visit) fail(what string, shard int, err error) {
+	if v.lost.Swap(true) {
+		return
+	}
+	v.kit.met.dropped.Inc()
+	v.log.Error("visit dropped: "+what+" not published; its URLs are granted again after the lease", "shard", shard,
+		"urls", len(v.job.URLs), "err", err)
+}
+
+// finish publishes all that is left of the visit: pages, links of other shards, links of its
+// own with the outcome.
+func (v *Visit) finish() {
+	v.flushPages()
+	own := v.job.Shard
+	var others sync.WaitGroup
+	for _, shard := range v.hand.links.used {
+		if shard != own {
+			others.Go(func() { v.sendLinks(shard) })
+		}
+	}
+	others.Wait()
+	links := v.hand.links.shards[own].links
+	if v.hand.links.shards[own].bytes > crawl.MaxEventBytes/2 {
+		v.sendLinks(own)
+		links = nil
+	}
+	v.hold.Settle(v.lastEnd)
+	v.out.Delay, v.out.Private = v.hold.Delay(), v.hold.Private()
+	v.publishOutcome(links)
+}
+
+// publishOutcome ends the visit, in several parts when its results are many and long.
+func (v *Visit) publishOutcome(links []crawl.Links) {
+	results := v.hand.results
+	for {
+		n, room := 0, crawl.MaxEventBytes/2
+		for n < len(results) && (room > 0 || n == 0) {
+			r := &results[n]
+			room -= len(r.URL) + len(r.Rule) + len(r.Location) + 64
+			n++
+		}
+		out := v.out
+		out.Results = results[:n]
+		if results = results[n:]; len(results) > 0 {
+			out = crawl.Outcome{Host: out.Host, Results: out.Results, Partial: true}
+		} else if out.Requests > 0 {
+			out.SinceEnd = time.Since(v.lastEnd)
+		}
+		ev := crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Links: links, Probes: v.probes, Outcome: &out}
+		if !v.publish(v.job.Shard, &ev) || len(results) == 0 {
+			return
+		}
+		links, v.probes = nil, nil
+	}
+}

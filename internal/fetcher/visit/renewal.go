@@ -1,0 +1,80 @@
+package visit
+
+import (
+	"encoding/binary"
+	"net/http"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/robotstag"
+)
+
+// What asking again for something held costs least (RFC 9110 §13): the request tells what the copy
+// was answered with, and an origin that has nothing else says so without sending it.
+
+// Longest validators that are remembered for the next request.
+const (
+	maxETag         = 256
+	maxLastModified = 64
+)
+
+// conditional is the header of a request for a copy other than the one that was answered with
+// these; nil without any.
+func conditional(etag, lastModified string) http.Header {
+	if etag == "" && lastModified == "" {
+		return nil
+	}
+	h := make(http.Header, 2)
+	if etag != "" {
+		h["If-None-Match"] = []string{etag}
+	}
+	if lastModified != "" {
+		h["If-Modified-Since"] = []string{lastModified}
+	}
+	return h
+}
+
+// validators are those that a result may carry. A weak one is as good as any here: what it calls
+// the same need not be fetched.
+func validators(etag, lastModified string) (string, string) {
+	if len(etag) > maxETag {
+		etag = ""
+	}
+	if len(lastModified) > maxLastModified {
+		lastModified = ""
+	}
+	return etag, lastModified
+}
+
+// digestOf is what a result tells of a body.
+func digestOf(sum [32]byte) uint64 { return binary.BigEndian.Uint64(sum[:]) }
+
+// renewed takes in that the copy held is still good. Robots tags of the answer replace those of the
+// header before; without any they stay as they were (protocols §4.2).
+func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
+	r.Class, r.NotModified = crawl.Stored, true
+	p := crawl.Page{
+		URL: u.URL, Visit: v.job.ID, Status: a.Status, FetchedAt: a.At, Depth: u.Depth, FoundOn: u.FoundOn, Renewed: true,
+		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"),
+	}
+	if p.ETag == "" {
+		p.ETag = u.ETag
+	}
+	if p.LastModified == "" {
+		p.LastModified = u.LastModified
+	}
+	r.ETag, r.LastModified = validators(p.ETag, p.LastModified)
+	if robotstag.Carries(a.Header) {
+		tags := robotstag.New(v.cfg.spec.Agent)
+		tags.AddHeaders(a.Header)
+		d := tags.Directives().At(a.At)
+		p.Tagged, p.Directives, p.UnavailableAfter = true, bitsOf(d), d.UnavailableAfter
+		r.NoSnippet = d.NoSnippet
+		if d.NoIndex { // there is nothing to renew any more
+			p.Renewed, p.Tagged = false, false
+			r.Class, r.Reason, r.NotModified = crawl.Refused, crawl.ReasonNoindex, false
+			r.ETag, r.LastModified = "", ""
+		}
+	}
+	v.handOver(&p)
+}

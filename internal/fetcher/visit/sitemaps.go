@@ -1,0 +1,260 @@
+package visit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robotstag"
+	"github.com/curtsy/curtsy/pkg/sitemap"
+)
+
+const (
+	// maxSitemapHops is how many indexes, and redirects from host to host, lead to a sitemap.
+	maxSitemapHops = 2
+	// sitemapBatch is about how many bytes of a sitemap's entries are held before they are sent.
+	sitemapBatch = 32 << 10
+	// soonest is how far in the future a change may lie that a sitemap tells of: clocks differ, by
+	// no more than time zones do.
+	soonest = 24 * time.Hour
+)
+
+func doSitemap(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+	a.Sitemap, done = crawl.Sitemap{Reason: ourMistake}, true
+	v.safely(e.URL, func() { a.Sitemap, done = v.sitemap(e) })
+	return done
+}
+
+// sitemap reads a sitemap and tells the shards of its entries of them; the answer is for whoever
+// keeps the account of sitemaps. ok is false when it is to be read again from the beginning,
+// whatever of it was told already.
+func (v *Visit) sitemap(e *crawl.Errand) (s crawl.Sitemap, ok bool) {
+	var r *sitemapReader
+	conditions := conditional(e.ETag, e.LastModified)
+	t := Trail{At: e.URL, Most: maxHops}
+	t.May = func(u canon.URL) bool {
+		why, sound := v.mayAsk(u)
+		s.Reason = why
+		closed := slices.ContainsFunc(v.sites, func(s *site) bool { return s.origin == u.Origin() && s.closed })
+		ok = sound && !(closed && t.Hops == 0) // until when it is the frontier knows
+		return sound && why == ""
+	}
+	t.Ask = func(u canon.URL, moved bool) (wire.Answer, error) {
+		if moved {
+			conditions = nil
+		}
+		r = &sitemapReader{v: v, e: e, url: u, base: canon.NewBase(u)}
+		a, err := v.ask(u, conditions, r.want)
+		s = crawl.Sitemap{Status: a.Status, Entries: r.entries, Skipped: r.skipped, Scope: v.cfg.scopeHash}
+		if err == nil {
+			err = r.flush()
+		}
+		return a, err
+	}
+	a, end, err := t.Follow(v.job.Host)
+	switch {
+	case v.lost.Load():
+		return s, false
+	case end == TrailBarred:
+		return s, ok
+	case err != nil:
+		fail := v.failureOf(err)
+		s.Reason, s.Again = fail.String(), !fail.Final
+		return s, !fail.Unsent
+	case end == TrailLost:
+		s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonLocation, detailText(a.Header.Get("Location")))
+	case end == TrailLeft:
+		s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonRedirect, t.Next)
+		return s, r.passOn(t.Next, &s)
+	default:
+		r.conclude(&a, &s, conditions != nil)
+		if s.Read && t.Hops == 0 {
+			s.ETag, s.LastModified = validators(a.Header.Get("Etag"), a.Header.Get("Last-Modified"))
+		}
+	}
+	return s, true
+}
+
+// conclude completes what is told of a sitemap from its last answer.
+func (r *sitemapReader) conclude(a *wire.Answer, s *crawl.Sitemap, asked bool) {
+	switch status := a.Status; {
+	case status == http.StatusNotModified && asked:
+		s.NotModified = true
+		s.ETag, s.LastModified = validators(r.e.ETag, r.e.LastModified)
+		if etag, modified := validators(a.Header.Get("Etag"), a.Header.Get("Last-Modified")); etag != "" || modified != "" {
+			s.ETag, s.LastModified = etag, modified
+		}
+	case overloaded(status):
+		r.v.overload(*a)
+		s.Reason, s.Again = fmt.Sprintf("%s: HTTP %d", crawl.ReasonOverload, status), true
+	case status < 200 || status > 299 || status == http.StatusPartialContent:
+		s.Reason, s.Again = fmt.Sprintf("HTTP %d", status), status >= 500 && status <= 599
+	case r.nofollow:
+		s.Reason = "its header asks not to follow its links (nofollow)"
+	case r.not:
+		s.Reason = "neither a sitemap nor a list of URLs"
+	default:
+		s.Read, s.Form = true, r.sum.Kind.String()
+		switch {
+		case r.sum.Entries >= sitemap.MaxEntries && r.sum.Truncated:
+			s.Reason = fmt.Sprintf("only its first %d entries were read", sitemap.MaxEntries)
+		case r.sum.Bytes >= r.v.kit.opt.MaxSitemap && r.sum.Truncated:
+			s.Reason = fmt.Sprintf("only its first %d MiB were read", r.v.kit.opt.MaxSitemap>>20)
+		case r.sum.Truncated:
+			s.Reason = "it cannot be read to its end"
+		case r.deep:
+			s.Reason = fmt.Sprintf("indexes are followed %d deep; its sitemaps are not read", maxSitemapHops)
+		}
+	}
+}
+
+// passOn gives an errand to the host a redirect leads to. It reports whether that is known
+// there, or not to be done.
+func (r *sitemapReader) passOn(next canon.URL, s *crawl.Sitemap) bool {
+	if r.e.Hop >= maxSitemapHops {
+		s.Reason = fmt.Sprintf("%s: %s is too far from the robots.txt that tells of it", crawl.ReasonRedirects, next)
+		return true
+	}
+	shard := crawl.ShardOf(next.Host(), r.v.kit.opt.Shards)
+	return r.v.publish(shard, &crawl.Event{Visit: r.v.job.ID, Fetcher: r.v.kit.opt.Fetcher, Errands: []crawl.Errand{
+		{Kind: crawl.ErrandSitemap, URL: next, Origin: r.e.Origin, Hop: r.e.Hop + 1, ReplyShard: shard},
+	}})
+}
+
+// sitemapReader takes a sitemap's entries as they come and tells the shards of them, a
+// batch at a time. Those of its own host and of the host whose robots.txt vouches for it
+// count: at most two shards.
+type sitemapReader struct {
+	v    *Visit
+	e    *crawl.Errand
+	url  canon.URL // where it is
+	base *canon.Base
+
+	shards []sitemapEntries
+
+	sum      sitemap.Summary
+	entries  int
+	skipped  int
+	not      bool // it is no sitemap
+	nofollow bool
+	deep     bool // an index too many
+}
+
+// sitemapEntries are those that a shard is to be told of.
+type sitemapEntries struct {
+	shard   int
+	links   crawl.Links
+	dated   bool // some of links.Mods are not 0
+	errands []crawl.Errand
+	bytes   int
+}
+
+func (r *sitemapReader) want(status int, header http.Header) wire.Wanted {
+	if status < 200 || status > 299 || status == http.StatusPartialContent {
+		return wire.Wanted{}
+	}
+	tags := robotstag.New(r.v.cfg.spec.Agent) // header tags hold for every type
+	tags.AddHeaders(header)
+	if r.nofollow = tags.Directives().NoFollow; r.nofollow {
+		return wire.Wanted{}
+	}
+	return wire.Wanted{Limit: r.v.kit.opt.MaxSitemap, Stream: r.read}
+}
+
+func (r *sitemapReader) read(body io.Reader) (err error) {
+	r.sum, err = sitemap.Read(body, sitemap.Options{MaxBytes: r.v.kit.opt.MaxSitemap}, r.entry)
+	r.skipped += r.sum.Skipped
+	if r.not = errors.Is(err, sitemap.ErrNotSitemap); r.not {
+		return nil
+	}
+	return err
+}
+
+// entry takes one entry in.
+func (r *sitemapReader) entry(e sitemap.Entry) error {
+	u, err := r.base.Join(e.Loc)
+	if err != nil {
+		r.skipped++
+		return nil
+	}
+	host := u.Host()
+	switch {
+	case host != r.v.job.Host && host != r.e.Origin.Host: // not for this site to tell
+		r.skipped++
+		return nil
+	case e.Sitemap && (r.e.Hop >= maxSitemapHops || u == r.url):
+		r.deep = r.deep || u != r.url
+		r.skipped++
+		return nil
+	}
+	r.entries++
+	if !e.Sitemap && !r.v.cfg.Scope.Decide(u).In {
+		return nil
+	}
+	b := r.of(crawl.ShardOf(host, r.v.kit.opt.Shards))
+	b.bytes += len(u) + linkOverhead
+	if e.Sitemap {
+		b.bytes += 100
+		b.errands = append(b.errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: u, Origin: r.e.Origin, Hop: r.e.Hop + 1, ReplyShard: b.shard})
+	} else {
+		mod := int64(0)
+		if t := e.LastMod; !t.IsZero() && time.Until(t) < soonest {
+			mod, b.dated = t.Unix(), true
+			b.bytes += 5
+		}
+		b.links.URLs, b.links.Mods = append(b.links.URLs, u), append(b.links.Mods, mod)
+	}
+	if b.bytes < sitemapBatch {
+		return nil
+	}
+	start := time.Now()
+	err = r.send(b)
+	r.v.hold.PausedSince(start)
+	return err
+}
+
+// of returns what a shard is to be told.
+func (r *sitemapReader) of(shard int) *sitemapEntries {
+	i := slices.IndexFunc(r.shards, func(b sitemapEntries) bool { return b.shard == shard })
+	if i < 0 {
+		i = len(r.shards)
+		r.shards = append(r.shards, sitemapEntries{shard: shard, links: crawl.Links{FoundOn: r.e.URL, Depth: 1, Source: crawl.SourceSitemap}})
+	}
+	return &r.shards[i]
+}
+
+// flush tells the shards of all that is left.
+func (r *sitemapReader) flush() error {
+	for i := range r.shards {
+		if err := r.send(&r.shards[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errNotTold = errors.New("its entries cannot be told")
+
+// send tells a shard of the entries gathered for it.
+func (r *sitemapReader) send(b *sitemapEntries) error {
+	ev := crawl.Event{Visit: r.v.job.ID, Fetcher: r.v.kit.opt.Fetcher, Errands: b.errands}
+	if len(b.links.URLs) > 0 {
+		links := b.links
+		if !b.dated {
+			links.Mods = nil
+		}
+		ev.Links = []crawl.Links{links}
+	}
+	if (len(ev.Links) > 0 || len(ev.Errands) > 0) && !r.v.publish(b.shard, &ev) {
+		return errNotTold
+	}
+	clear(b.links.URLs) // they would keep the strings alive
+	b.links.URLs, b.links.Mods, b.dated, b.errands, b.bytes = b.links.URLs[:0], b.links.Mods[:0], false, b.errands[:0], 0
+	return nil
+}

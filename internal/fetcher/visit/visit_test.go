@@ -1,0 +1,38 @@
+package visit
+
+import (
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// The same in the middle of an answer: the request is over, for the origin and in all accounts.
+func TestMistakeInAnAnswer(t *testing.T) {
+	w := wiretest.New(t, wiretest.Say(wiretest.OKAnswer))
+	resolve, err := wire.ParseResolve([]string{"*=" + w.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := wire.NewClient(wire.Options{})
+	t.Cleanup(c.Close)
+	l, ctx := wire.NewLease(t.Context(), wire.BootTime, wire.BootTime(), time.Minute)
+	t.Cleanup(l.End)
+	h := c.NewHold(ctx, ctx, &wire.Config{Header: http.Header{}, Resolve: resolve, AllowPrivate: true}, "h.test", l)
+	v := &Visit{hold: h, hand: new(Hand), log: slog.New(slog.DiscardHandler)}
+	u := canon.URL("http://h.test/")
+	v.safely(u, func() { h.Fetch(u, nil, func(int, http.Header) wire.Wanted { panic("a mistake") }) })
+	if !v.ended || v.out.Requests != 1 {
+		t.Errorf("ended %v, %d requests", v.ended, v.out.Requests)
+	}
+	if a, err := h.Fetch(u, nil, func(int, http.Header) wire.Wanted { return wire.Wanted{Limit: 10} }); err != nil || string(a.Body) != "hello" {
+		t.Errorf("the next request: %q, %v", a.Body, err)
+	}
+	if heads := w.Seen(); len(heads) != 2 || heads[1].Conn != 1 {
+		t.Errorf("%d requests came, and the connection of the first was not given up", len(heads))
+	}
+}

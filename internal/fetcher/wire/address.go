@@ -1,0 +1,153 @@
+package wire
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+)
+
+// Reach is what kind of address a connection would lead to.
+type Reach uint8
+
+const (
+	Public Reach = iota // the internet
+	// Loopback, private networks, and everything else that is not the internet.
+	private
+	// Never, whatever the configuration: link-local, metadata services, many at once.
+	forbidden
+)
+
+// The blocks below are those of the IANA special-purpose registries, as far as a connection could
+// be attempted at all.
+var (
+	forbiddenBlocks = prefixes(
+		"169.254.0.0/16",     // link-local; 169.254.169.254 is where clouds keep their secrets
+		"fe80::/10",          // link-local
+		"fec0::/10",          // site-local, the same before 2004
+		"fd00:ec2::254/128",  // AWS metadata
+		"fd20:ce::254/128",   // Google Cloud metadata
+		"100.100.100.200/32", // Alibaba metadata
+		"192.0.0.192/32",     // Oracle metadata
+		// Azure's wire server, a public address that only means the own machine's host
+		"168.63.129.16/32",
+		"224.0.0.0/4", // multicast
+		"ff00::/8",
+		"0.0.0.0/32", // unspecified: the kernel makes it this host
+		"::/128",
+		"255.255.255.255/32", // broadcast
+	)
+	privateBlocks = prefixes(
+		"127.0.0.0/8", "::1/128", // loopback
+		"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", // RFC 1918
+		"100.64.0.0/10",                                     // carriers' NAT
+		"fc00::/7",                                          // unique local
+		"0.0.0.0/8",                                         // this network
+		"192.0.0.0/24",                                      // protocol assignments
+		"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", // documentation
+		"2001:db8::/32", "3fff::/20",
+		"198.18.0.0/15",              // benchmarks
+		"192.88.99.0/24",             // 6to4 relays, retired
+		"240.0.0.0/4",                // reserved
+		"100::/64", "100:0:0:1::/64", // discard, dummy
+		"2001::/23", // protocol assignments: Teredo, ORCHID, benchmarks
+		"5f00::/16", // segment routing
+	)
+	// Blocks whose addresses carry an IPv4 address, and where in the sixteen bytes it stands.
+	carriers = []struct {
+		block netip.Prefix
+		at    int
+	}{
+		{netip.MustParsePrefix("::/96"), 12},           // IPv4-compatible, retired
+		{netip.MustParsePrefix("::ffff:0:0:0/96"), 12}, // IPv4-translated (SIIT)
+		{netip.MustParsePrefix("64:ff9b::/96"), 12},    // NAT64
+		// NAT64 of a network's own; other lengths are caught below
+		{netip.MustParsePrefix("64:ff9b:1::/48"), 12},
+		{netip.MustParsePrefix("2002::/16"), 2}, // 6to4
+	}
+	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48")
+	unicast6   = netip.MustParsePrefix("2000::/3") // all of IPv6 that is the internet
+	nat64      = netip.MustParsePrefix("64:ff9b::/96")
+)
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}
+
+// ReachOf classifies an address. An IPv6 address that carries an IPv4 address is as restricted as
+// the stricter of both.
+func ReachOf(a netip.Addr) Reach {
+	if !a.IsValid() {
+		return forbidden
+	}
+	a = a.Unmap().WithZone("")
+	for _, p := range forbiddenBlocks {
+		if p.Contains(a) {
+			return forbidden
+		}
+	}
+	r := Public
+	for _, p := range privateBlocks {
+		if p.Contains(a) {
+			r = private
+			break
+		}
+	}
+	if !a.Is6() {
+		return r
+	}
+	if !unicast6.Contains(a) && !nat64.Contains(a) || localNAT64.Contains(a) {
+		r = private // not delegated to anybody: whoever answers there is not the internet
+	}
+	b := a.As16()
+	for _, c := range carriers {
+		if c.block.Contains(a) && a != netip.IPv6Loopback() {
+			r = max(r, ReachOf(netip.AddrFrom4([4]byte(b[c.at:c.at+4]))))
+		}
+	}
+	return r
+}
+
+// addressError says that an address may not be dialled, and what to type if that is meant.
+type addressError struct {
+	addr netip.Addr
+	hint string
+}
+
+func (e *addressError) Error() string { return fmt.Sprintf("address %s refused: %s", e.addr, e.hint) }
+
+// guard decides whether an address, which is of kind r, may be dialled. It is asked for the
+// address a socket is about to connect to, so redirects, --resolve and names that change their
+// mind are all covered.
+func guard(a netip.Addr, r Reach, allowPrivate, contact bool) (isPrivate bool, err error) {
+	switch r {
+	case Public:
+		if !contact {
+			return false, &addressError{a, "public sites are crawled only with a contact, so that webmasters can reach you; add --contact you@example.org"}
+		}
+		return false, nil
+	case private:
+		if !allowPrivate {
+			return true, &addressError{a, "it is loopback, private or reserved; add --allow-private to crawl your own network"}
+		}
+		return true, nil
+	}
+	return true, &addressError{a, "link-local, metadata, multicast and broadcast addresses are never dialled"}
+}
+
+// ProxyVariables are the environment's variables that name a proxy. None is ever used: a proxy
+// would hide from the guard, and from the count of requests to one address, which address is asked.
+func ProxyVariables() (set []string) {
+	for _, name := range [...]string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		for _, name := range [...]string{name, strings.ToLower(name)} {
+			if os.Getenv(name) != "" {
+				set = append(set, name)
+			}
+		}
+	}
+	return set
+}

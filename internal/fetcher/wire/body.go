@@ -1,0 +1,315 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+const (
+	// drainBytes is how much of a body nobody wants is read, when it is likely to be that short:
+	// less work for both sides than a new connection.
+	drainBytes = 8 << 10
+	// sniffBytes is how much of a body http.DetectContentType looks at.
+	sniffBytes = 512
+)
+
+// Wanted says what is wanted of an answer's body, from its head.
+type Wanted struct {
+	Limit int64 // decoded bytes; 0 = nothing
+	// Asked once, with the first bytes; false: nothing more is wanted. nil: all is.
+	Decide func([]byte) bool
+	// Stream, if not nil, reads the body instead, as it comes: nothing of it is kept. What it
+	// returns is the request's error; without one it need not have read to the end.
+	Stream func(io.Reader) error
+	Raw    bool // stream wants the bytes of the wire, whatever their encoding and however many
+}
+
+// WantFunc says from the head of an answer what is wanted of its body.
+type WantFunc = func(status int, header http.Header) Wanted
+
+// Answer is what came back for one request.
+type Answer struct {
+	Status    int
+	Header    http.Header
+	Body      []byte // holds until the next fetch
+	Truncated bool   // there was more than the limit
+	Framed    bool   // it says where its body ends
+	Wire      int64  // body bytes read from the wire
+	At        time.Time
+	Took      time.Duration
+}
+
+// Fetch sends one GET and reads its answer. Without an error the answer is complete, as far as
+// it was wanted; with one, its status is set if a head came. In every case the request is over
+// and the gate knows.
+//
+// A connection kept from earlier that the server gave up, before or just when our request arrived,
+// tells nothing about the URL: the request is sent once more, after the delay like any other.
+func (h *Hold) Fetch(u canon.URL, extra http.Header, want func(status int, header http.Header) Wanted) (Answer, error) {
+	for again := 0; ; again++ {
+		a, err := h.exchange(u, extra, want)
+		if again >= 2 || !h.givenUp(a, err) || h.form != "" && h.started.Load() || h.Waiting.Err() != nil {
+			return a, err
+		}
+		h.conn.Close()
+	}
+}
+
+// givenUp reports whether the last request failed on a connection that had served before,
+// without a byte of answer and for no reason of ours, or was answered by "408 Request Timeout":
+// what some servers say to a connection at rest, and a robots.txt that is not there would be
+// quite another thing.
+func (h *Hold) givenUp(a Answer, err error) bool {
+	if h.conn == nil || !h.used || !h.reused || h.conn.fault.Load() != nil {
+		return false
+	}
+	if err == nil || a.Status != 0 {
+		return a.Status == http.StatusRequestTimeout
+	}
+	return !h.started.Load() || h.conn.got.Load() == 0
+}
+
+func (h *Hold) exchange(u canon.URL, extra http.Header, want func(int, http.Header) Wanted) (a Answer, err error) {
+	h.letGo()
+	resp, err := h.send(u, extra)
+	a.At = time.Now()
+	if resp == nil {
+		return a, err
+	}
+	a.Status, a.Header = resp.StatusCode, resp.Header
+	a.Framed = resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
+	complete, err := h.read(resp, want(resp.StatusCode, resp.Header), &a)
+	if !complete {
+		h.conn.Close() // before Body.Close, which would leave it to another goroutine
+	}
+	resp.Body.Close()
+	h.done(complete)
+	if h.conn != nil {
+		a.Took = time.Since(processStart) - time.Duration(h.conn.sent.Load())
+	}
+	return a, err
+}
+
+// read reads a body into h.buf, decoded, up to what is wanted. It reports whether the answer was
+// read to its end, so that its connection can serve again.
+func (h *Hold) read(resp *http.Response, w Wanted, a *Answer) (complete bool, err error) {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return false, nil // what follows is no HTTP
+	}
+	wire := &wireReader{r: resp.Body}
+	h.wire = wire
+	defer func() { a.Wire, h.wire = wire.n, nil }()
+	if w.Raw {
+		return wire.feed(wire, w.Stream)
+	}
+	if w.Limit <= 0 {
+		// What a redirect or an error says is short, whether it tells its length or not; anything
+		// else may be endless.
+		if n := resp.ContentLength; n > drainBytes || n < 0 && resp.StatusCode <= 299 {
+			return false, nil
+		}
+		return wire.drain(), nil // that it may be cut short does not matter: nobody wants it
+	}
+	encoding := strings.Join(resp.Header["Content-Encoding"], ", ")
+	// Compressed bytes without effect (empty blocks, empty members) must not go on for ever either.
+	wire.limit = w.Limit + w.Limit/8 + 1<<16
+	if w.Stream != nil { // which may decode once more, and counts then
+		return h.stream(wire, encoding, w.Stream)
+	}
+	h.Buf = h.Buf[:0]
+	if n := resp.ContentLength; n > 0 && encodingName(encoding) == "" {
+		if n = min(n, w.Limit); n >= KeepBuffer {
+			if err := h.takeRoom(n, 0); err != nil {
+				return false, err
+			}
+		}
+		if int64(cap(h.Buf)) <= n {
+			h.Buf = make([]byte, 0, n+1)
+		}
+	}
+	u := &unpacker{h: h, wire: wire, encoding: encoding, limit: w.Limit}
+	defer u.close()
+	r, err := u.open()
+	if err != nil {
+		return false, err
+	}
+	defer h.fitRoom()
+	asked := w.Decide == nil
+	for {
+		if len(h.Buf) >= KeepBuffer && h.room == 0 {
+			again, err := u.grow(w.Limit)
+			if err != nil {
+				return false, err
+			}
+			if again != nil {
+				r, h.Buf = again, h.Buf[:0]
+			}
+		}
+		if len(h.Buf) == cap(h.Buf) {
+			h.Buf = slices.Grow(h.Buf, int(min(max(8<<10, int64(cap(h.Buf))), w.Limit+1-int64(len(h.Buf)))))
+		}
+		n, err := r.Read(h.Buf[len(h.Buf):min(int64(cap(h.Buf)), h.upTo(w.Limit))])
+		h.Buf = h.Buf[:len(h.Buf)+n]
+		if !asked && (len(h.Buf) >= sniffBytes || err != nil) {
+			asked = true
+			if !w.Decide(h.Buf[:min(len(h.Buf), sniffBytes)]) {
+				return wire.err == io.EOF, nil
+			}
+		}
+		switch {
+		case int64(len(h.Buf)) > w.Limit:
+			a.Body, a.Truncated = h.Buf[:w.Limit], true
+			return err == io.EOF && wire.drain(), nil
+		case err == io.EOF:
+			a.Body = h.Buf
+			return wire.drain(), nil
+		case errors.Is(err, ErrWireLimit):
+			a.Body, a.Truncated = h.Buf, true
+			return false, nil
+		case err != nil:
+			a.Body = h.Buf
+			return false, wire.blame(fmt.Errorf("%w: %w", errEncoding, err))
+		}
+	}
+}
+
+// upTo is how far a buffer may be filled now: an ordinary one no further than to
+// where it takes room.
+func (h *Hold) upTo(limit int64) int64 {
+	if h.room == 0 {
+		return min(limit+1, KeepBuffer)
+	}
+	return limit + 1
+}
+
+// stream hands a body to whoever reads it as it comes.
+func (h *Hold) stream(wire *wireReader, encoding string, stream func(io.Reader) error) (complete bool, err error) {
+	if heavy(encoding) {
+		if err := h.takeRoom(0, decoderRoom); err != nil {
+			return false, err
+		}
+	}
+	r, put, err := decoder(wire, encoding)
+	if err != nil {
+		return false, wire.blame(err)
+	}
+	defer put()
+	return wire.feed(&capped{r, wire.limit}, stream)
+}
+
+// CopyTo copies a body, and tells w's errors from the body's.
+func (h *Hold) CopyTo(w io.Writer, body io.Reader) (n int64, failed, err error) {
+	buf := make([]byte, 64<<10)
+	for {
+		m, err := body.Read(buf)
+		if m > 0 {
+			start := time.Now()
+			k, failed := w.Write(buf[:m])
+			h.PausedSince(start)
+			if n += int64(k); failed != nil {
+				return n, failed, nil
+			}
+		}
+		if err == io.EOF {
+			return n, nil, nil
+		}
+		if err != nil {
+			return n, nil, err
+		}
+	}
+}
+
+// ErrWireLimit is why a body was not read on: it is mostly compressed emptiness.
+var ErrWireLimit = errors.New("more compressed bytes than a page may have")
+
+// wireReader reads a body as it comes over the wire, counts, and remembers why it ended.
+type wireReader struct {
+	r     io.Reader
+	n     int64
+	limit int64 // 0: none
+	err   error
+}
+
+func (w *wireReader) Read(p []byte) (int, error) {
+	if w.limit > 0 && w.n >= w.limit {
+		return 0, ErrWireLimit
+	}
+	n, err := w.r.Read(p)
+	w.n += int64(n)
+	if err != nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// feed hands a body to whoever reads it as it comes. What broke the wire is told, whatever the
+// reader makes of it.
+func (w *wireReader) feed(body io.Reader, stream func(io.Reader) error) (complete bool, err error) {
+	err = stream(body)
+	switch {
+	case w.err != nil && w.err != io.EOF:
+		return false, w.err
+	case err != nil:
+		return false, err
+	}
+	return w.drain(), nil
+}
+
+// capped reads so many bytes and no more.
+type capped struct {
+	r    io.Reader
+	left int64
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, ErrWireLimit
+	}
+	n, err := c.r.Read(p[:min(int64(len(p)), c.left)])
+	c.left -= int64(n)
+	return n, err
+}
+
+// PausedSince says that nothing was read since start, for no fault of the origin's. An answer that
+// has come to its end is not ours to hold up any more: net/http looks after its connection.
+func (h *Hold) PausedSince(start time.Time) {
+	if d := time.Since(start); d > shortPause && h.wire != nil && h.wire.err == nil {
+		h.conn.pause(d)
+	}
+}
+
+// shortPause is what need not be told: the windows of the limits are much longer.
+const shortPause = 50 * time.Millisecond
+
+// blame returns what really went wrong: a decoder that runs out of input only passes on
+// that the wire broke.
+func (w *wireReader) blame(err error) error {
+	if w.err != nil && w.err != io.EOF {
+		return w.err
+	}
+	return err
+}
+
+// drain reads what little may be left of a body and reports whether that was all of it.
+func (w *wireReader) drain() bool {
+	if w.err != nil {
+		return w.err == io.EOF
+	}
+	var buf [1024]byte
+	for read := 0; read <= drainBytes; {
+		n, err := w.r.Read(buf[:])
+		read += n
+		w.n += int64(n)
+		if err != nil {
+			return err == io.EOF
+		}
+	}
+	return false
+}

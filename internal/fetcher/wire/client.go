@@ -1,0 +1,409 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/backoff"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/rup"
+)
+
+// Config says how requests are sent. It does not change; a hold keeps the one it began with.
+type Config struct {
+	Header       http.Header // of every request
+	Resolve      ResolveMap
+	AllowPrivate bool
+	Contact      bool // we say who we are, so public addresses may be reached
+	// The delay of a host that nobody asks more for: what an address rests is a part of it.
+	Pace time.Duration
+}
+
+// Client sends requests and nothing else: no cookies, no redirects, no repeats,
+// no proxy, no HTTP/2.
+type Client struct {
+	opt       Options
+	transport *http.Transport
+	tls       *tls.Config
+	Reach     func(netip.Addr) Reach // reachOf; tests play the internet on loopback
+	gate      Gate
+	check     check
+	conns     connRecord
+	places    places
+	room      *room // for large pages
+}
+
+// NewClient makes a client; Close ends it.
+func NewClient(opt Options) *Client {
+	opt = opt.withDefaults()
+	c := &Client{opt: opt, Reach: ReachOf, places: places{limit: opt.MaxPerIP, visits: max(opt.Visits/handsShare, 1)}, room: newRoom(opt.PageMemory), tls: opt.TLS.Clone()}
+	if c.tls == nil {
+		c.tls = new(tls.Config)
+	}
+	c.tls.NextProtos = []string{"http/1.1"}
+	if c.tls.ClientSessionCache == nil {
+		c.tls.ClientSessionCache = tls.NewLRUClientSessionCache(1024)
+	}
+	http1 := new(http.Protocols)
+	http1.SetHTTP1(true)
+	c.transport = &http.Transport{
+		// Also not from the environment: a proxy would hide the address from the guard.
+		Proxy:                  nil,
+		DialContext:            c.dial,
+		DialTLSContext:         c.dialTLS,
+		DisableCompression:     true, // Accept-Encoding and decoding are ours, with limits
+		MaxIdleConns:           1024,
+		MaxIdleConnsPerHost:    1,
+		IdleConnTimeout:        opt.IdleTimeout,
+		MaxResponseHeaderBytes: opt.MaxHeader,
+		WriteBufferSize:        opt.WriteBuffer,
+		ReadBufferSize:         16 << 10,
+		Protocols:              http1,
+	}
+	return c
+}
+
+// OnViolation makes the client tell of each request that was stopped at the last moment. It is
+// called before any is sent.
+func (c *Client) OnViolation(tell func(why string)) { c.check.onFire = tell }
+
+// Violations is how many requests were stopped at the last moment because they would have been
+// impolite. It must be 0.
+func (c *Client) Violations() int64 { return c.check.fired.Load() }
+
+// Close closes the connections that are kept for later requests.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// Hold is a visit's hold on its host: under it, and only under it, requests are sent. It belongs to
+// the visit's goroutine; begin and ready are called by net/http on its behalf.
+type Hold struct {
+	c       *Client
+	cfg     *Config
+	ctx     context.Context // ends with the lease, or when a stopping fetcher's patience does
+	host    canon.Host
+	Lease   *Lease
+	Hurried bool
+	Granted time.Duration // delay granted
+	// That, asked for by robots.txt, or backed off to; without the floor of a second.
+	Owed    time.Duration
+	Waiting context.Context // ends as soon as the fetcher stops, too
+	Buf     []byte          // the last body
+	room    int64           // that is taken for it
+	// The last body that came under a heavy encoding, as it came, when it was an ordinary one.
+	packed []byte
+
+	get       *http.Request // what all requests have in common
+	form      string        // what the request under way posts; empty: it is a GET
+	abandoned bool          // the last connection was closed in the middle of an answer
+
+	// Of the request under way.
+	out     bool        // the gate is passed, and not told of the end
+	wire    *wireReader // its answer's body, while that is read
+	conn    *conn
+	reused  bool
+	used    bool        // a connection was armed: another one is not
+	started atomic.Bool // bytes may have gone out
+
+	seat seat // at the address
+
+	// What kind of address was dialled last, as a reach plus one; 0 while unknown. Set by the
+	// goroutine that dials.
+	where atomic.Int32
+
+	Requests int // that passed the gate, a failed connect included
+}
+
+// NewHold begins a hold. Its user calls release in the end.
+func (c *Client) NewHold(ctx, waiting context.Context, cfg *Config, host canon.Host, l *Lease) *Hold {
+	h := &Hold{c: c, cfg: cfg, host: host, Lease: l, Waiting: waiting, seat: c.newSeat(string(host))}
+	h.ctx = context.WithValue(ctx, holdKey{}, h)
+	traced := httptrace.WithClientTrace(h.ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { h.ready(info.Conn, info.Reused) },
+	})
+	h.get = (&http.Request{
+		Method: http.MethodGet,
+		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		// Net/http repeats a request on its own, 0 ms later, when a reused connection turns out
+		// closed. A body it cannot rewind stops it, and none is sent for one that is empty.
+		Body: emptyBody{},
+		// A body of unknown length would be probed for 200 ms in a goroutine; on a busy machine
+		// that can come to nothing, and the request would go out with Transfer-Encoding: chunked,
+		// in two pieces, of which conn lets only one pass.
+		TransferEncoding: []string{"identity"},
+	}).WithContext(traced)
+	switch open := c.conns.get(host); {
+	case open == nil:
+	case open.cfg != cfg:
+		open.Close() // the guard might say no today, and --resolve lead elsewhere
+	default:
+		h.dialled(open.private)
+	}
+	return h
+}
+
+func (h *Hold) dialled(isPrivate bool) {
+	if isPrivate {
+		h.where.Store(int32(private) + 1)
+	} else {
+		h.where.Store(int32(Public) + 1)
+	}
+}
+
+// Private reports whether the address dialled last is private.
+func (h *Hold) Private() bool { return h.where.Load() == int32(private)+1 }
+
+// Delay is the least time from the end of a response to the next request. An address not yet
+// known may turn out private and is given the benefit of the doubt here; ready makes up for it
+// before anything is sent.
+func (h *Hold) Delay() time.Duration {
+	d := h.Owed
+	if h.where.Load() == int32(Public)+1 {
+		d = h.owedTo(false)
+	}
+	if h.abandoned {
+		d = max(d, afterAbandon)
+	}
+	return d
+}
+
+// owedTo is the delay owed to an address.
+func (h *Hold) owedTo(isPrivate bool) time.Duration {
+	if !isPrivate && !h.Hurried {
+		return max(h.Owed, PoliteDelay)
+	}
+	return h.Owed
+}
+
+// ready is called when net/http has a connection for the request and is about to send. Only a
+// connection that is armed here lets it.
+func (h *Hold) ready(nc any, reused bool) {
+	c, ok := nc.(*conn)
+	if !ok || h.used {
+		return
+	}
+	h.conn, h.reused, h.used = c, reused, true
+	if c.cfg != h.cfg || c.host != h.host {
+		return // it is of another spec, and being closed
+	}
+	h.dialled(c.private)
+	if !c.private {
+		if end := h.c.gate.End(h.host); !end.IsZero() {
+			if backoff.Sleep(h.Waiting, time.Until(end.Add(h.owedTo(c.private)))) != nil {
+				return
+			}
+		}
+		// It has one, unless net/http came by this connection in a way we do not know.
+		if h.takePlace(c.addr, c) != nil {
+			return
+		}
+	}
+	c.armed.Store(h)
+}
+
+// begin is called by the connection before the first byte goes out; the last chance to say no.
+func (h *Hold) begin(c *conn) error {
+	if !h.Lease.Alive() {
+		return errLease
+	}
+	if err := h.c.check.begin(c.host, max(h.owedTo(c.private), least(h.Granted, h.Hurried, c.private))); err != nil {
+		return err
+	}
+	h.started.Store(true)
+	return nil
+}
+
+// send waits for the gate and sends one request. When it returns without an error the caller reads
+// the answer and calls done; else done was called.
+func (h *Hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
+	h.conn, h.reused, h.used = nil, false, false
+	h.started.Store(false)
+	if !h.Lease.Alive() {
+		return nil, errLease
+	}
+	if u.Host() != h.host {
+		return nil, &violation{u.Host(), "it is not the visit's host, " + string(h.host)}
+	}
+	if err := h.c.gate.Wait(h.Waiting, h.host, h.Delay()); err != nil {
+		return nil, err
+	}
+	h.out = true
+	h.Requests++
+	resp, err := h.roundTrip(u, extra)
+	if err != nil {
+		var full *NoPlace
+		if errors.As(err, &full) {
+			h.Requests-- // nothing was asked of the host
+		}
+		h.done(false)
+		return nil, err
+	}
+	return resp, nil
+}
+
+// roundTrip sends a request as soon as there is a place for it at the host's address. Where
+// the host has a connection, that is waited for here; else when its name has been looked up
+// (see Client.connect).
+func (h *Hold) roundTrip(u canon.URL, extra http.Header) (*http.Response, error) {
+	h.seat.begin()
+	if kept := h.c.conns.get(h.host); kept != nil && !kept.private && kept.cfg == h.cfg {
+		if err := h.takePlace(kept.addr, kept); err != nil {
+			return nil, err
+		}
+	}
+	return h.c.transport.RoundTrip(h.request(u, extra))
+}
+
+// takePlace waits for a place at a public address, unless the request under way has it.
+func (h *Hold) takePlace(a netip.Addr, kept *conn) error {
+	pace := h.cfg.Pace // not what this host asks for: one name must not slow down its neighbours
+	if !h.Hurried {
+		pace = max(pace, PoliteDelay)
+	}
+	return h.seat.take(h.Waiting, a, pace, kept)
+}
+
+// Release ends a hold: no request is sent under it any more.
+func (h *Hold) Release() {
+	h.letGo()
+	h.seat.leave()
+}
+
+// Abort ends a request that whoever sent it did not live to see the end of, and reports
+// whether there was one.
+func (h *Hold) Abort() bool {
+	if !h.out {
+		return false
+	}
+	h.done(false)
+	return true
+}
+
+// MayHaveSent reports whether bytes of the last request may have gone out.
+func (h *Hold) MayHaveSent() bool { return h.started.Load() }
+
+// LimitPatience makes requests fail that would wait long for a place at their address. So many are
+// left to the hold, about.
+func (h *Hold) LimitPatience(requests int) {
+	h.seat.patience, h.seat.requests = placePatience, requests
+}
+
+// Settle waits until the origin has seen the end of the last request, which was at end: nobody may
+// send the next one before.
+func (h *Hold) Settle(end time.Time) {
+	if h.abandoned {
+		_ = backoff.Sleep(context.Background(), afterAbandon-time.Since(end))
+		h.abandoned = false
+	}
+}
+
+// Follows makes a hold begin with what one before it on the same host knew of its address and
+// its last connection.
+func (h *Hold) Follows(before *Hold) {
+	h.abandoned = before.abandoned
+	h.where.CompareAndSwap(0, before.where.Load())
+}
+
+// Rest is how long the gate will keep the next request waiting, as far as is known
+// before its address is.
+func (h *Hold) Rest() time.Duration {
+	if end := h.c.gate.End(h.host); !end.IsZero() {
+		return max(time.Until(end.Add(h.Delay())), 0)
+	}
+	return 0
+}
+
+// done ends the request under way. Unless its answer was read to the end the connection is closed,
+// so that the request is over for the origin too; only then does the delay begin.
+func (h *Hold) done(complete bool) {
+	h.out, h.abandoned = false, false
+	if h.conn != nil && h.used {
+		h.conn.armed.Store(nil)
+		if complete {
+			h.conn.rest()
+		} else {
+			h.conn.Close()
+			h.abandoned = h.started.Load()
+		}
+	}
+	if complete && h.conn != nil && h.used {
+		h.seat.done(h.conn)
+	} else {
+		h.seat.done(nil)
+	}
+	h.c.gate.Done(h.host)
+}
+
+// request makes the request for a URL exactly as it is spelled: what robots.txt was asked about is
+// what goes over the wire.
+func (h *Hold) request(u canon.URL, extra http.Header) *http.Request {
+	target := &url.URL{Scheme: u.Scheme(), Host: authority(u)}
+	pathQuery := u.PathQuery()
+	path, query, _ := strings.Cut(pathQuery, "?")
+	if strings.HasPrefix(path, "//") {
+		// Opaque would read as an authority. RawPath is used as it is when it is a
+		// valid spelling of Path.
+		target.RawPath = path
+		target.Path, _ = url.PathUnescape(path)
+	} else {
+		target.Opaque = path
+	}
+	target.RawQuery = query
+	header := h.cfg.Header
+	if extra != nil {
+		header = header.Clone()
+		maps.Copy(header, extra)
+	}
+	r := *h.get
+	r.URL, r.Host, r.Header = target, target.Host, header
+	if h.form != "" {
+		h.postForm(&r)
+	}
+	return &r
+}
+
+// authority is host and port as written in a URL.
+func authority(u canon.URL) string {
+	s := string(u.Root())
+	return strings.TrimSuffix(s[strings.Index(s, "//")+2:], "/")
+}
+
+// Post sends a form and reads what is answered. A redirect is an answer like any other: what is in
+// the form is for this URL alone.
+func (h *Hold) Post(u canon.URL, form string, want WantFunc) (Answer, error) {
+	h.form = form
+	defer func() { h.form = "" }()
+	return h.Fetch(u, http.Header{"Content-Type": {rup.FormType}}, want)
+}
+
+// postForm makes a POST of a request. Its body cannot be rewound, so that net/http sends it once;
+// and head and body are small enough to go out in one piece (see conn.Write).
+func (h *Hold) postForm(r *http.Request) {
+	r.Method, r.TransferEncoding = http.MethodPost, nil
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(h.form)), int64(len(h.form))
+}
+
+type emptyBody struct{}
+
+// beforeEmpty is a test's: what happens before the emptiness is read.
+var beforeEmpty func()
+
+func (emptyBody) Read([]byte) (int, error) {
+	if beforeEmpty != nil {
+		beforeEmpty()
+	}
+	return 0, io.EOF
+}
+func (emptyBody) Close() error { return nil }
+
+// WriteTo spares each request a buffer of 32 KB, which io.Copy would make for nothing.
+func (emptyBody) WriteTo(io.Writer) (int64, error) { return 0, nil }

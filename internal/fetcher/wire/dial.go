@@ -1,0 +1,202 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// tlsError is a failed handshake, certificates included.
+type tlsError struct{ err error }
+
+func (e *tlsError) Error() string { return e.err.Error() }
+func (e *tlsError) Unwrap() error { return e.err }
+
+// connectTimeout is a name lookup, connect or handshake that took longer than
+// Options.ConnectTimeout.
+type connectTimeout struct{ err error }
+
+func (e *connectTimeout) Error() string { return "connect: " + e.err.Error() }
+func (e *connectTimeout) Unwrap() error { return e.err }
+
+type holdKey struct{}
+
+// dial connects for the hold whose request needs a connection.
+func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	return c.connect(ctx, network, addr, false)
+}
+
+// dialTLS is dial with the handshake. It is done here, not by net/http, so that a conn's Write
+// sees requests only.
+func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	return c.connect(ctx, network, addr, true)
+}
+
+func (c *Client) connect(ctx context.Context, network, addr string, secure bool) (net.Conn, error) {
+	h, _ := ctx.Value(holdKey{}).(*Hold)
+	if h == nil {
+		return nil, errors.New("fetcher: a connection nobody asked for")
+	}
+	// net/http lets a dial outlive its request, hoping for another use. Ours end with the visit.
+	t := &allowance{deadline: time.Now().Add(c.opt.ConnectTimeout)}
+	if old := c.conns.get(h.host); old != nil {
+		old.Close() // it leads to another origin; one connection at a time, also while connecting
+	}
+	raw, err := c.connectRaw(h, t, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	// A socket whose peer we cannot name is not one we know to be allowed.
+	remote, err := netip.ParseAddrPort(raw.RemoteAddr().String())
+	if err != nil {
+		raw.Close()
+		return nil, fmt.Errorf("address of the connection to %s: %w", addr, err)
+	}
+	ip := remote.Addr().Unmap()
+	conn := &conn{Conn: raw, raw: raw, client: c, cfg: h.cfg, host: h.host, addr: ip, private: c.Reach(ip) != Public}
+	if secure {
+		ctx, cancel := t.context(h.ctx)
+		defer cancel()
+		name, _, _ := net.SplitHostPort(addr)
+		cfg := c.tls.Clone()
+		cfg.ServerName = name
+		t := tls.Client(raw, cfg)
+		if err := t.HandshakeContext(ctx); err != nil {
+			raw.Close()
+			return nil, timedOut(ctx, &tlsError{err})
+		}
+		conn.Conn = t
+	}
+	c.conns.put(conn)
+	return conn, nil
+}
+
+// allowance is the time that name lookup, connect and handshake may take together. What we wait for
+// a place is not the site's doing.
+type allowance struct{ deadline time.Time }
+
+func (t *allowance) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, t.deadline)
+}
+
+// waited takes the time since start out of the account.
+func (t *allowance) waited(start time.Time) { t.deadline = t.deadline.Add(time.Since(start)) }
+
+// share is a context for the next of n addresses: an equal part of the time left, if
+// that is not very short.
+func (t *allowance) share(ctx context.Context, n int) (context.Context, context.CancelFunc) {
+	left := time.Until(t.deadline)
+	return context.WithTimeout(ctx, min(left, max(left/time.Duration(n), leastTry)))
+}
+
+const (
+	// maxAddresses is how many addresses of a name are tried for a request. A name server can list
+	// thousands, and other people's.
+	maxAddresses = 8
+	// leastTry is the least time that each of a name's addresses has, if so much is left.
+	leastTry = 2 * time.Second
+)
+
+// connectRaw makes the socket: it looks the name up and tries its addresses in order, those the
+// guard lets pass. A public one is dialled when there is a place for the request; so nobody there
+// sees us connect and then wait.
+func (c *Client) connectRaw(h *Hold, t *allowance, network, addr string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(h.cfg.Resolve.target(addr))
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.lookup(h, t, host)
+	if err != nil {
+		return nil, err
+	}
+	tried := 0
+	var first error
+	for i, ip := range list {
+		if tried >= maxAddresses || h.ctx.Err() != nil {
+			break
+		}
+		isPrivate, err := guard(ip, c.Reach(ip), h.cfg.AllowPrivate, h.cfg.Contact)
+		if err != nil {
+			first = cmp.Or(first, err)
+			continue
+		}
+		h.dialled(isPrivate)
+		if isPrivate {
+			h.seat.leave()
+		} else {
+			start := time.Now()
+			if err := h.takePlace(ip, nil); err != nil {
+				return nil, err
+			}
+			t.waited(start)
+		}
+		tried++
+		raw, err := c.dialTo(h, t, min(len(list)-i, maxAddresses-tried+1), network, ip, port)
+		if err == nil {
+			return raw, nil
+		}
+		first = cmp.Or(first, err)
+	}
+	var refused *addressError
+	if tried > 0 && errors.As(first, &refused) {
+		// The first address was refused, another one was tried and failed: the failure is what an
+		// operator wants to know.
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("no permitted address answered")}
+	}
+	return nil, cmp.Or(first, h.ctx.Err(), error(&net.DNSError{Err: "no address", Name: host, IsNotFound: true}))
+}
+
+// lookup returns the addresses of a name, or the one that host is.
+func (c *Client) lookup(h *Hold, t *allowance, host string) ([]netip.Addr, error) {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{ip}, nil
+	}
+	ctx, cancel := t.context(h.ctx)
+	defer cancel()
+	list, err := c.opt.Resolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, timedOut(ctx, err)
+	}
+	return list, nil
+}
+
+// dialTo connects to an address that the guard has let pass; n are left to be tried, it included.
+func (c *Client) dialTo(h *Hold, t *allowance, n int, network string, ip netip.Addr, port string) (net.Conn, error) {
+	ctx, cancel := t.share(h.ctx, n)
+	defer cancel()
+	d := net.Dialer{
+		FallbackDelay: -1,
+		// The last word before the socket connects: this address is the one that was looked at.
+		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			if ap, err := netip.ParseAddrPort(address); err != nil || ap.Addr().Unmap() != ip.Unmap() {
+				return &addressError{hint: fmt.Sprintf("%q is not the address that was asked for", address)}
+			}
+			return nil
+		},
+	}
+	raw, err := d.DialContext(ctx, network, net.JoinHostPort(ip.String(), port))
+	if err != nil {
+		return nil, timedOut(ctx, err)
+	}
+	return raw, nil
+}
+
+// timedOut marks an error that came of the connect timeout. Name servers have their own timeouts,
+// which are DNS failures.
+func timedOut(ctx context.Context, err error) error {
+	var dns *net.DNSError
+	var timeout net.Error
+	if errors.As(err, &dns) && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return err
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+		return &connectTimeout{err}
+	}
+	return err
+}

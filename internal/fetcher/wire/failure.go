@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// Failure says what a request that came to nothing means for its URL.
+type Failure struct {
+	Reason crawl.Reason
+	Detail string // for people
+	// Unsent: we did not ask, or cut the request off ourselves: the URL goes back as
+	// if nothing had been.
+	Unsent bool
+	// silent: the host does not answer: two in a row end the visit.
+	Silent bool
+	// timeout: counts as a sign that the host is overloaded.
+	Timeout bool
+	// final: trying again would end the same.
+	Final bool
+	// barred: it is we who may not ask, which says nothing of the site.
+	Barred bool
+}
+
+// Cause is why the connection of the last request was given up, if it was, or else err:
+// net/http's words for it vary.
+func (h *Hold) Cause(err error) error {
+	if err != nil && h.conn != nil && h.used {
+		if fault := h.conn.fault.Load(); fault != nil {
+			return *fault
+		}
+	}
+	return err
+}
+
+// FailureOf classifies the error of a fetch.
+func (h *Hold) FailureOf(err error) Failure {
+	err = h.Cause(err)
+	var (
+		address *addressError
+		dns     *net.DNSError
+		tlsErr  *tlsError
+		connect *connectTimeout
+		op      *net.OpError
+		broken  *violation
+		full    *NoPlace
+	)
+	text := detail(err)
+	switch {
+	case errors.As(err, &address):
+		return Failure{Reason: crawl.ReasonAddress, Detail: address.hint, Final: true, Barred: true}
+	case errors.Is(err, errSlow):
+		return Failure{Reason: crawl.ReasonTooSlow, Detail: text, Timeout: true}
+	case errors.Is(err, errFirstByte), errors.Is(err, ErrWhole):
+		return Failure{Reason: crawl.ReasonTimeout, Detail: text, Silent: true, Timeout: true}
+	case h.ctx.Err() != nil, errors.Is(err, context.Canceled), errors.Is(err, errLease), errors.Is(err, errUnarmed),
+		errors.Is(err, ErrBusy), errors.As(err, &broken), errors.As(err, &full):
+		return Failure{Detail: text, Unsent: true}
+	case errors.Is(err, errEncoding):
+		return Failure{Reason: crawl.ReasonEncoding, Detail: text, Final: true}
+	case errors.As(err, &connect):
+		return Failure{Reason: crawl.ReasonTimeout, Detail: text, Silent: true, Timeout: true}
+	case errors.As(err, &dns):
+		return Failure{Reason: crawl.ReasonDNS, Detail: dns.Err, Silent: true}
+	case errors.As(err, &tlsErr):
+		return Failure{Reason: crawl.ReasonTLS, Detail: text, Silent: true}
+	case errors.As(err, &op) && op.Op == "dial":
+		return Failure{Reason: crawl.ReasonConnect, Detail: strings.TrimPrefix(detail(op.Err), "connect: "), Silent: true, Timeout: true}
+	case strings.Contains(text, "server response headers exceeded"):
+		return Failure{Reason: crawl.ReasonHeaders, Detail: "the head of the answer is larger than anyone's should be", Final: true}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return Failure{Reason: crawl.ReasonNetwork, Detail: "the connection ended in the middle of the answer"}
+	case isProtocol(err, text) && !(h.conn != nil && h.used && h.conn.ended.Load()):
+		// A head cut short looks malformed, too
+		// On a connection used before it may have been the tail of an answer longer than
+		// its Content-Length.
+		return Failure{Reason: crawl.ReasonProtocol, Detail: text, Final: !h.reused}
+	}
+	return Failure{Reason: crawl.ReasonNetwork, Detail: text}
+}
+
+// isProtocol recognises an answer that is not HTTP. net/http has no type for all of them.
+func isProtocol(err error, text string) bool {
+	var p textproto.ProtocolError
+	if errors.As(err, &p) {
+		return true
+	}
+	for _, words := range [...]string{"malformed", "invalid", "unsupported transfer encoding", "too many transfer encodings",
+		"Content-Length", "too many 1xx", "unexpected"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// detail is an error's text, short enough for an outcome.
+func detail(err error) string {
+	s := err.Error()
+	if len(s) > 200 {
+		s = s[:200]
+	}
+	return strings.ToValidUTF8(s, "?")
+}
+
+// String is for Robots.Reason.
+func (f Failure) String() string {
+	if f.Detail == "" {
+		return string(f.Reason)
+	}
+	return fmt.Sprintf("%s: %s", f.Reason, f.Detail)
+}

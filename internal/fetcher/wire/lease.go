@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+var processStart = time.Now()
+
+// errLease is why a visit's context ended: the lease ran out, or the shard's owner
+// said the visit is over.
+var errLease = errors.New("fetcher: the visit's lease is over")
+
+// Clock is what leases are measured by; bootTime outside of tests.
+type Clock func() time.Duration
+
+// Lease is how long a visit may start requests. Its context ends with it, which cuts off a request
+// under way. Safe for concurrent use.
+type Lease struct {
+	now    Clock
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex // guards what follows
+	until time.Duration
+	// Only wakes up to look at the clock: timers stand still in suspend, the clock does not.
+	timer *time.Timer
+	over  bool
+}
+
+// NewLease begins a lease of length d counted from when its request was sent, and returns a
+// context that ends with it.
+func NewLease(ctx context.Context, now Clock, sent, d time.Duration) (*Lease, context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l := &Lease{now: now, cancel: cancel, until: sent + d}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left := l.until - now()
+	if left <= 0 {
+		l.over = true
+		cancel(errLease)
+		return l, ctx
+	}
+	l.timer = time.AfterFunc(left, l.look)
+	return l, ctx
+}
+
+// look ends the lease if it has run out.
+func (l *Lease) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return
+	}
+	if left := l.until - l.now(); left > 0 {
+		l.timer.Reset(left)
+		return
+	}
+	l.over = true
+	l.cancel(errLease)
+}
+
+// Alive reports whether a request may start now.
+func (l *Lease) Alive() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.over && l.now() < l.until
+}
+
+// Renew prolongs the lease to d after sent. A lease that is over stays over, and none gets shorter.
+func (l *Lease) Renew(sent, d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if l.over || now >= l.until || sent+d <= l.until {
+		return
+	}
+	l.until = sent + d
+	l.timer.Reset(l.until - now)
+}
+
+// End ends the lease now: the visit is lost, or done.
+func (l *Lease) End() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.over = true
+	l.cancel(errLease)
+}

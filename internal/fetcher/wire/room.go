@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Memory for pages. An ordinary page needs none of it: its buffer is its hand's. A large one takes
+// room before it is read on, for the largest it may become, and gives back what it did not need
+// once it is read. Each request takes room once, so nobody who has some waits for more.
+const (
+	// KeepBuffer is the largest buffer a hand keeps, and the size from which a page takes room.
+	KeepBuffer = 256 << 10
+	// roomFactor is how often a page is in memory while it is worked on: what was read, the buffer
+	// that grew, what is sent.
+	roomFactor = 3
+	// decoderRoom is what a br or zstd decoder takes at most, with the largest window
+	// it may be asked for.
+	decoderRoom = 16 << 20
+)
+
+// room is the memory that the pages under way share. Safe for concurrent use.
+type room struct {
+	size     int64
+	free     *semaphore.Weighted
+	decoding chan struct{} // an element for each decoder at work on an ordinary page
+}
+
+func newRoom(size int64) *room {
+	// Decoding an ordinary page waits for nobody but the processor.
+	return &room{size: size, free: semaphore.NewWeighted(size), decoding: make(chan struct{}, max(runtime.GOMAXPROCS(0), 2))}
+}
+
+// take waits for room and returns how much it is: never more than there is, so that a single page
+// finds room in any case.
+func (r *room) take(ctx context.Context, n int64) (int64, error) {
+	n = min(n, r.size)
+	return n, r.free.Acquire(ctx, n)
+}
+
+// takeRoom waits until there is memory for a page of n bytes, and for extra besides. Its origin is
+// not to blame for that: the time counts against no limit.
+func (h *Hold) takeRoom(n, extra int64) error {
+	if h.room > 0 {
+		return nil
+	}
+	start := time.Now()
+	got, err := h.c.room.take(h.ctx, roomFactor*n+extra)
+	if err != nil {
+		return err
+	}
+	h.room = got
+	h.PausedSince(start)
+	return nil
+}
+
+// RoomUnused reports whether no large page has any of the memory for them.
+func (c *Client) RoomUnused() bool {
+	unused := c.room.free.TryAcquire(c.room.size)
+	if unused {
+		c.room.free.Release(c.room.size)
+	}
+	return unused
+}
+
+// fitRoom gives back the room that a page which has been read does not need.
+func (h *Hold) fitRoom() {
+	if need := roomFactor * int64(cap(h.Buf)); need < h.room {
+		h.c.room.free.Release(h.room - need)
+		h.room = need
+	}
+}
+
+// letGo gives back the memory of a large page.
+func (h *Hold) letGo() {
+	if h.room > 0 {
+		h.c.room.free.Release(h.room)
+		h.room, h.Buf = 0, nil
+	}
+}
+
+// unpacker decodes a body under a Content-Encoding. A decoder may need 16 MiB, so none of them
+// waits for the network on behalf of an ordinary page: that is read first, and then decoded. A body
+// that is larger takes room, for its decoder too, and is decoded as it comes.
+type unpacker struct {
+	h        *Hold
+	wire     *wireReader
+	encoding string
+	limit    int64 // decoded bytes
+	packed   []byte
+	put      func()
+	slot     bool // a decoder of room.decoding
+}
+
+// heavy reports whether decoding takes much memory.
+func heavy(encoding string) bool {
+	switch encodingName(encoding) {
+	case "br", "zstd":
+		return true
+	}
+	return false
+}
+
+// open returns a reader of the decoded body. close must be called in any case.
+func (u *unpacker) open() (io.Reader, error) {
+	if heavy(u.encoding) && u.packed == nil {
+		if err := u.fetch(); err != nil {
+			return nil, err
+		}
+	}
+	if heavy(u.encoding) && u.h.room == 0 {
+		select {
+		case u.h.c.room.decoding <- struct{}{}:
+			u.slot = true
+		case <-u.h.ctx.Done():
+			return nil, u.h.ctx.Err()
+		}
+	}
+	body := io.Reader(u.wire)
+	if len(u.packed) > 0 {
+		body = io.MultiReader(&bytesReader{u.packed}, u.wire)
+	}
+	r, put, err := decoder(body, u.encoding)
+	if err != nil {
+		return nil, u.wire.blame(err)
+	}
+	u.put = put
+	return r, nil
+}
+
+// fetch reads what an ordinary page may have, or takes room.
+func (u *unpacker) fetch() error {
+	u.packed = u.h.packed[:0]
+	for {
+		if len(u.packed) >= KeepBuffer {
+			return u.h.takeRoom(u.limit, decoderRoom)
+		}
+		if len(u.packed) == cap(u.packed) {
+			u.packed = append(u.packed, make([]byte, max(4<<10, cap(u.packed)))...)[:len(u.packed)]
+			u.h.packed = u.packed
+		}
+		n, err := u.wire.Read(u.packed[len(u.packed):min(cap(u.packed), KeepBuffer)])
+		u.packed = u.packed[:len(u.packed)+n]
+		if err != nil {
+			return nil // whoever decodes meets it again
+		}
+	}
+}
+
+// grow is called when the decoded body is larger than an ordinary page: it takes room. If
+// it returns another reader, the body begins anew there: the decoder must not be kept while
+// room is waited for.
+func (u *unpacker) grow(n int64) (again io.Reader, err error) {
+	if !u.slot {
+		return nil, u.h.takeRoom(n, 0)
+	}
+	u.close()
+	if err := u.h.takeRoom(n, decoderRoom); err != nil {
+		return nil, err
+	}
+	return u.open()
+}
+
+// close gives the decoder back.
+func (u *unpacker) close() {
+	if u.put != nil {
+		u.put()
+		u.put = nil
+	}
+	if u.slot {
+		u.slot = false
+		<-u.h.c.room.decoding
+	}
+}
+
+// bytesReader reads bytes and does nothing else; decoders treat a bytes.Reader as
+// something they may keep.
+type bytesReader struct{ b []byte }
+
+func (r *bytesReader) Read(p []byte) (int, error) {
+	if len(r.b) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.b)
+	r.b = r.b[n:]
+	return n, nil
+}
