@@ -11,11 +11,13 @@ import (
 
 	"github.com/curtsy/curtsy/pkg/rup"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
 // Robots lists on w who is registered in dir, one a line. The Site there must not be open.
 func Robots(dir string, w io.Writer) error {
-	return atRest(dir, func(db *bolt.DB) error {
+	return atRest(dir, func(db *boltfile.File) error {
 		return db.View(func(tx *bolt.Tx) error {
 			return each(tx.Bucket(bucketRobots), func(_ []byte, reg rup.Registration) error {
 				state := "registered"
@@ -29,9 +31,10 @@ func Robots(dir string, w io.Writer) error {
 	})
 }
 
-// Forget ends the registration of an address in dir: its key may be lost (§6.2). The Site there must not be open.
+// Forget ends the registration of an address in dir: its key may be lost (§6.2). The Site
+// there must not be open.
 func Forget(ctx context.Context, dir, email string) error {
-	return atRest(dir, func(db *bolt.DB) error {
+	return atRest(dir, func(db *boltfile.File) error {
 		store := &registry{db: db, changed: func() {}}
 		return store.Update(ctx, func(r rup.Registrations) error {
 			_, ok, err := r.Get(rup.EmailKey(email))
@@ -43,7 +46,7 @@ func Forget(ctx context.Context, dir, email string) error {
 	})
 }
 
-func atRest(dir string, f func(*bolt.DB) error) (err error) {
+func atRest(dir string, f func(*boltfile.File) error) (err error) {
 	name := filepath.Join(dir, "rupd.db")
 	if _, err := os.Stat(name); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// Check looks whether a Site with these Options would work, without starting it: it shows on w the rupinfo.txt that robots would get,
-// and asks the relay. An error says what to mend.
+// Check looks whether a Site with these Options would work, without starting it: it shows on w the
+// rupinfo.txt that robots would get, and asks the relay. An error says what to mend.
 func Check(ctx context.Context, o Options, w io.Writer) error {
 	p, err := o.check()
 	if err != nil {
@@ -33,7 +33,8 @@ func Check(ctx context.Context, o Options, w io.Writer) error {
 	}
 	fmt.Fprintf(w, "rupinfo.txt:\n\n    %s\n\n", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n    "))
 	paths := []string{rup.InfoPath}
-	if p.cgi.Scheme == p.base.Scheme && portOf(p.cgi) == portOf(p.base) { // or robots go by another robots.txt
+	// Or robots go by another robots.txt.
+	if p.cgi.Scheme == p.base.Scheme && portOf(p.cgi) == portOf(p.base) {
 		paths = append(paths, p.cgi.EscapedPath())
 	}
 	for _, path := range paths {

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// follower keeps the state beside what stands in the document root: from what inotify tells, and from scans.
+// follower keeps the state beside what stands in the document root: from what inotify
+// tells, and from scans.
 type follower struct {
 	tree    *tree
 	watcher *watcher

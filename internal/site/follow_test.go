@@ -13,13 +13,15 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
 // rootOf is a document root in the making, with the state beside it.
 type rootOf struct {
 	t    *testing.T
 	dir  string
-	db   *bolt.DB
+	db   *boltfile.File
 	file string
 }
 
@@ -149,7 +151,7 @@ func (r *rootOf) follow(every time.Duration) (stop func()) {
 func (r *rootOf) await(want ...string) {
 	r.t.Helper()
 	slices.Sort(want)
-	for end := time.Now().Add(20 * time.Second); !slices.Equal(r.net(), want); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !slices.Equal(r.net(), want); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			r.t.Fatalf("net effect %q, want %q; the log: %q", r.net(), want, r.lines())
 		}
@@ -242,7 +244,7 @@ func TestFollowLinks(t *testing.T) {
 	r.await("N x.html")
 	n := len(r.lines())
 	r.must(os.WriteFile(outside, []byte("2"), 0o644))
-	for end := time.Now().Add(20 * time.Second); len(r.lines()) == n && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); len(r.lines()) == n && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if got := r.lines(); len(got) != 2 || got[1] != "C x.html" {
@@ -325,7 +327,8 @@ func TestIgnoreLater(t *testing.T) {
 	}
 }
 
-// A directory with more names than are compared at a time, and names that sort otherwise than paths do.
+// A directory with more names than are compared at a time, and names that sort
+// otherwise than paths do.
 func TestScanManyNames(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -370,7 +373,7 @@ func TestFollowFileBeingWritten(t *testing.T) {
 	}
 	r.must(f.Close())
 	want := [32]byte(h.Sum(nil))
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		rec, err := r.tree().known("big.iso")
 		r.must(err)
 		if rec.sum == want {
@@ -383,7 +386,8 @@ func TestFollowFileBeingWritten(t *testing.T) {
 	r.want("C big.iso")
 }
 
-// A stat that equals the one kept proves nothing if the file was digested within a tick of the kernel's clock after its last change.
+// A stat that equals the one kept proves nothing if the file was digested within a tick of the
+// kernel's clock after its last change.
 func TestSure(t *testing.T) {
 	t.Parallel()
 	at := time.Now().UnixNano()

@@ -1,6 +1,8 @@
 package site
 
 import (
+	"bytes"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -8,39 +10,127 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// maxRequests is how many requests are answered at once: a report is made in memory.
-const maxRequests = 8
+// What strangers may have of us at a time. A report is made in memory; a body that does not come
+// holds nothing but a connection.
+const (
+	maxRequests = 8 // answered at once
+	// Answered, read or waited with, of one client: an address, for IPv6 its /64.
+	maxPerPeer = 4
+	bodyWithin = 10 * time.Second // for a body to be there
+	turnWithin = 5 * time.Second  // for a place among those that are answered
+	maxBody    = 1 << 20          // bytes of a body; more than rup reads
+)
 
-// handler serves /rupinfo.txt, the CGI URL, and the page below it on which addresses are confirmed.
-func handler(s *rup.Server, cgi *url.URL, confirm http.Handler, count func(status int)) http.Handler {
+// handler serves /rupinfo.txt, the CGI URL, and the pages below it.
+func handler(s http.Handler, info http.HandlerFunc, cgi *url.URL, pages map[string]http.Handler, client func(*http.Request) netip.Addr, count func(status int)) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+rup.InfoPath, s.ServeInfo)
+	mux.HandleFunc("GET "+rup.InfoPath, info)
 	mux.Handle(cgi.Path, s)
-	if confirm != nil {
-		mux.Handle(confirmPath(cgi), confirm)
+	for name, page := range pages {
+		mux.Handle(pagePath(cgi, name), page)
 	}
-	slots := make(chan struct{}, maxRequests)
+	slots, peers := make(chan struct{}, maxRequests), newPeers(maxPerPeer)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		counted := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		defer func() { count(counted.status) }()
+		peer := client(r)
+		if !peers.enter(peer) {
+			busy(counted, "too many requests at once from your address; later, please")
+			return
+		}
+		defer peers.leave(peer)
+		if !readBody(counted, r) {
+			return
+		}
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
 			mux.ServeHTTP(counted, r)
-		case <-time.After(5 * time.Second):
-			counted.Header().Set("Retry-After", "60")
-			http.Error(counted, "too many requests at once; later, please", http.StatusServiceUnavailable)
+		case <-time.After(turnWithin):
+			busy(counted, "too many requests at once; later, please")
 		case <-r.Context().Done():
 		}
 	})
 }
 
-func confirmPath(cgi *url.URL) string { return strings.TrimSuffix(cgi.Path, "/") + "/confirm" }
+func busy(w http.ResponseWriter, why string) {
+	w.Header().Set("Retry-After", "60")
+	http.Error(w, why, http.StatusServiceUnavailable)
+}
+
+// readBody has a request's body before the request takes a place from others. When it does not
+// come, that was the answer.
+func readBody(w http.ResponseWriter, r *http.Request) bool {
+	if r.Body == nil || r.Body == http.NoBody {
+		return true
+	}
+	// What cannot have one (a test's recorder) has its body.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin))
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	switch {
+	case err != nil:
+		w.Header().Set("Connection", "close")
+		http.Error(w, "the request did not come", http.StatusRequestTimeout)
+		return false
+	case len(body) > maxBody:
+		w.Header().Set("Connection", "close")
+		http.Error(w, "the request is too long", http.StatusRequestEntityTooLarge)
+		return false
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return true
+}
+
+// pagePath is the path of a page below the CGI URL.
+func pagePath(cgi *url.URL, name string) string {
+	return strings.TrimSuffix(cgi.Path, "/") + "/" + name
+}
+
+// peers counts what each client has under way.
+type peers struct {
+	most int
+	mu   sync.Mutex // guards n
+	n    map[netip.Prefix]int
+}
+
+func newPeers(most int) *peers { return &peers{most: most, n: map[netip.Prefix]int{}} }
+
+// peerOf is what counts as one client.
+func peerOf(a netip.Addr) netip.Prefix {
+	bits := a.BitLen()
+	if a.Is6() {
+		bits = 64
+	}
+	p, _ := a.WithZone("").Prefix(bits) // the zero Prefix for the zero Addr
+	return p
+}
+
+func (p *peers) enter(a netip.Addr) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := peerOf(a)
+	if p.n[k] >= p.most {
+		return false
+	}
+	p.n[k]++
+	return true
+}
+
+func (p *peers) leave(a netip.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := peerOf(a)
+	if p.n[k]--; p.n[k] == 0 {
+		delete(p.n, k)
+	}
+}
 
 // statusWriter remembers the status of an answer.
 type statusWriter struct {
@@ -56,8 +146,9 @@ func (w *statusWriter) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// clientOf finds out who asks. Where the request comes from one of the proxies, that is the last address in X-Forwarded-For that is
-// none of theirs: what stands before it was written by strangers.
+// clientOf finds out who asks. Where the request comes from one of the proxies, that is
+// the last address in X-Forwarded-For that is none of theirs: what stands before it was
+// written by strangers.
 func clientOf(proxies []netip.Prefix) func(*http.Request) netip.Addr {
 	ours := func(a netip.Addr) bool {
 		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })

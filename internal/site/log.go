@@ -10,8 +10,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The log has one line for each change, by position: the time at which it was noticed (Unix ns, never going back) and a number, both as
-// eight bytes, big-endian. A line is the kind and then the path. Positions are what reports begin and end at.
+// The log has one line for each change, by position: the time at which it was noticed (Unix ns,
+// never going back) and a number, both as eight bytes, big-endian. A line is the kind and then the
+// path. Positions are what reports begin and end at.
 
 func appendLog(tx *bolt.Tx, now time.Time, what kind, rel string) error {
 	b := tx.Bucket(bucketLog)
@@ -48,9 +49,10 @@ const (
 	maxBytes = 7 << 20 // of paths, %-encoded
 )
 
-// fold puts together the lines behind since: each path once, with what the lines make of it for someone who saw it before them, in the
-// order of first mention. Paths for which wanted is false are left out. It stops before there would be more than most paths or maxBytes
-// and says to which position it came; done means that it came to the end.
+// fold puts together the lines behind since: each path once, with what the lines make of it for
+// someone who saw it before them, in the order of first mention. Paths for which wanted is false
+// are left out. It stops before there would be more than most paths or maxBytes and says to which
+// position it came; done means that it came to the end.
 func fold(tx *bolt.Tx, since []byte, most int, wanted func(rel string) bool) (list []change, upTo []byte, done bool, err error) {
 	type effect struct{ first, last kind }
 	effects, place, size := map[string]effect{}, map[string]int{}, 0
@@ -108,7 +110,8 @@ func squeeze(list []change) []change {
 	return kept
 }
 
-// purge drops lines before the position, at most batchMax in one transaction, and says whether there are more.
+// purge drops lines before the position, at most batchMax in one transaction, and says
+// whether there are more.
 func purge(tx *bolt.Tx, before []byte) (more bool, err error) {
 	c := tx.Bucket(bucketLog).Cursor()
 	n := 0

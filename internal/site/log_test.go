@@ -48,7 +48,8 @@ func TestNetEffect(t *testing.T) {
 	}
 }
 
-// Random findings against a model: whatever was seen of the files before and after, the net effect is the difference.
+// Random findings against a model: whatever was seen of the files before and after, the net
+// effect is the difference.
 func TestFoldAgainstModel(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -152,7 +153,8 @@ func TestFoldLimit(t *testing.T) {
 	}))
 }
 
-// A clock that is set back does not bring lines out of order; purging keeps what a query or a robot still needs.
+// A clock that is set back does not bring lines out of order; purging keeps what a query or
+// a robot still needs.
 func TestLogTimeAndPurge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -195,8 +197,8 @@ func TestLogTimeAndPurge(t *testing.T) {
 	})
 }
 
-// A process that ends at any commit loses no change and invents none: the file as it was after each commit is opened again, and a scan
-// finds the rest.
+// A process that ends at any commit loses no change and invents none: the file as it was after each
+// commit is opened again, and a scan finds the rest.
 func TestCrashAtEveryCommit(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)

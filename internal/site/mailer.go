@@ -1,17 +1,21 @@
 package site
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/pkg/rup"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// tick is how long to wait after something went wrong, and longest between two looks at what is to be done: the machine may sleep, its
-// clock be set.
+// Tick is how long to wait after something went wrong, and longest between two looks at what is to
+// be done: the machine may sleep, its clock be set.
 const (
 	tick    = 30 * time.Second
 	longest = 10 * time.Minute
@@ -20,25 +24,29 @@ const (
 // confirmWithin is how long a registration waits for its confirmation.
 const confirmWithin = 48 * time.Hour
 
-// mailer gives every robot its report once per interval: written into the spool together with its number, then sent until the relay has
-// it. A crash between the relay's word and ours sends a report twice, under one number, which robots ignore (§6.3).
+// relayPause is how long the relay is left alone after it failed.
+var relayPause = backoff.Delay{Least: tick, Most: 15 * time.Minute}
+
+// mailer gives every robot its report once per interval: written into the spool together with its
+// number, then sent until the relay has it. A crash between the relay's word and ours sends a
+// report twice, under one number, which robots ignore (§6.3).
 type mailer struct {
-	db      *bolt.DB
+	db      *boltfile.File
 	reports *reports
 	send    func(ctx context.Context, w *waiting) error
 	log     *slog.Logger
 	count   func(result string)
 	wake    chan struct{} // holds a token when there may be something to do
 
-	pause time.Duration // after the relay failed, doubled each time
-	until time.Time     // until which it is left alone
+	pause backoff.Delay // after the relay failed
+	until time.Time     // when it is tried again
 }
 
 // run works until ctx ends. A letter under way then is seen through.
 func (m *mailer) run(ctx context.Context) error {
 	for {
 		began := time.Now()
-		err := errors.Join(m.expire(), m.assign(ctx), m.deliver(ctx))
+		err := errors.Join(m.setBack(), m.expire(), m.assign(ctx), m.deliver(ctx))
 		next, e := m.next(began)
 		if err = errors.Join(err, e); err != nil {
 			m.log.Error("reports could not be mailed; it is tried again", "err", err)
@@ -78,10 +86,14 @@ func (m *mailer) assign(ctx context.Context) error {
 			return nil // what stands there is not known yet
 		}
 		return each(tx.Bucket(bucketProgress), func(id []byte, p progress) error {
-			if !p.due().After(time.Now()) {
+			if p.due().After(time.Now()) {
+				return nil
+			}
+			reg, _, ok, err := registrations{tx}.byID(string(id))
+			if ok && !reg.Pending {
 				due = append(due, string(id))
 			}
-			return nil
+			return err
 		})
 	})
 	for _, id := range due {
@@ -99,8 +111,8 @@ func (m *mailer) assign(ctx context.Context) error {
 	return err
 }
 
-// assignOne writes one report, and says whether that was all there is to report. Number, text, and how far reports have come are
-// written in one transaction.
+// assignOne writes one report, and says whether that was all there is to report. Number, text, and
+// how far reports have come are written in one transaction.
 func (m *mailer) assignOne(id string) (done bool, err error) {
 	err = m.db.Update(func(tx *bolt.Tx) error {
 		regs, now := registrations{tx}, time.Now()
@@ -114,8 +126,10 @@ func (m *mailer) assignOne(id string) (done bool, err error) {
 			return err
 		}
 		reg.Sequence++
+		p.leave()
 		if done {
-			// One per interval from registration on; intervals that we slept through have one report together.
+			// One per interval from registration on; intervals that we slept through have
+			// one report together.
 			if p.Last = p.due(); !p.due().After(now) {
 				p.Last = now
 			}
@@ -144,10 +158,9 @@ func (m *mailer) deliver(ctx context.Context) error {
 			sent = m.send(context.WithoutCancel(ctx), w)
 		}
 		if errors.Is(sent, errRelay) {
-			m.pause = min(max(2*m.pause, tick), 15*time.Minute)
-			m.until = time.Now().Add(m.pause)
+			m.until = time.Now().Add(m.pause.Next())
 		} else {
-			m.pause = 0
+			m.pause.Reset()
 		}
 		var result string
 		if err := m.db.Update(func(tx *bolt.Tx) (err error) {
@@ -160,6 +173,80 @@ func (m *mailer) deliver(ctx context.Context) error {
 		if sent != nil {
 			blocked[w.ID] = result == "put off"
 			m.log.Warn("mail not sent", "result", result, "registration", w.ID, "sequence", w.Sequence, "tries", w.Tries, "err", sent)
+		}
+	}
+	return nil
+}
+
+// setBack brings times that lie ahead back to now: the clock was wrong when they were written,
+// and is set back since. Otherwise nobody would get a report until it has come so far again,
+// which may be years.
+func (m *mailer) setBack() error {
+	now := time.Now()
+	ahead := func(t time.Time) bool { return t.After(now.Add(clockSlack)) }
+	late := func(l letter) bool { return ahead(l.Created) || l.Next.After(now.Add(longPause+clockSlack)) }
+	found := false
+	err := m.db.View(func(tx *bolt.Tx) error {
+		return errors.Join(
+			each(tx.Bucket(bucketProgress), func(_ []byte, p progress) error { found = found || ahead(p.Last); return nil }),
+			each(tx.Bucket(bucketRobots), func(_ []byte, r rup.Registration) error { found = found || ahead(r.Asked); return nil }),
+			each(tx.Bucket(bucketSpool), func(_ []byte, l letter) error { found = found || late(l); return nil }))
+	})
+	if err != nil || !found {
+		return err
+	}
+	m.log.Warn("the clock was set back: what was to happen by its old time happens from now on")
+	return m.db.Update(func(tx *bolt.Tx) error {
+		return errors.Join(
+			amend(tx.Bucket(bucketProgress), func(p *progress) bool {
+				was := ahead(p.Last)
+				if was {
+					p.Last = now
+				}
+				return was
+			}),
+			amend(tx.Bucket(bucketRobots), func(r *rup.Registration) bool {
+				was := ahead(r.Asked)
+				if was {
+					r.Asked = now
+				}
+				return was
+			}),
+			amend(tx.Bucket(bucketSpool), func(l *letter) bool {
+				was := late(*l)
+				if was {
+					l.Next = now
+				}
+				if ahead(l.Created) {
+					l.Created = now
+				}
+				return was
+			}))
+	})
+}
+
+// clockSlack is how far ahead a time may be without the clock having been set: clocks are
+// corrected all the time.
+const clockSlack = time.Minute
+
+// amend writes those values of a bucket that f changes.
+func amend[T any](b *bolt.Bucket, f func(*T) bool) error {
+	type change struct {
+		k []byte
+		v T
+	}
+	var changes []change
+	if err := each(b, func(k []byte, v T) error {
+		if f(&v) {
+			changes = append(changes, change{bytes.Clone(k), v})
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if err := put(b, c.k, c.v); err != nil {
+			return err
 		}
 	}
 	return nil

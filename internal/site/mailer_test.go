@@ -38,7 +38,7 @@ func (o *office) mailer() *mailer {
 	base, err := parseBase("http://www.example.org")
 	o.must(err)
 	return &mailer{
-		db: o.db, log: slog.New(slog.DiscardHandler), count: func(string) {}, wake: make(chan struct{}, 1),
+		db: o.db, log: slog.New(slog.DiscardHandler), count: func(string) {}, wake: make(chan struct{}, 1), pause: relayPause,
 		reports: &reports{db: o.db, names: o.tree().names, base: base, robots: filepath.Join(o.dir, "robots.txt"), most: 100},
 		send: func(_ context.Context, w *waiting) error {
 			if err := o.say(w); err != nil {
@@ -88,7 +88,8 @@ const day = 24 * time.Hour
 
 var daily = rup.Latency{N: 1, Unit: rup.Day}
 
-// §6.3: the first report one interval after registration, then one per interval, also when nothing changed; numbers count up.
+// §6.3: the first report one interval after registration, then one per interval, also when nothing
+// changed; numbers count up.
 func TestReportsEachInterval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +108,8 @@ func TestReportsEachInterval(t *testing.T) {
 		o.work(3*day + time.Hour)
 		o.wantSent("24h0m0s a@x.example 1 New[2000-01-01]: a%2Cb.html, docs/\nChange[2000-01-01]: before.html", "48h0m0s a@x.example 2", "48h0m0s B@x.example 1 New[2000-01-01]: docs/",
 			"72h0m0s a@x.example 3")
-		// The process sleeps through some intervals: one report for them, and one per interval from then on.
+		// The process sleeps through some intervals: one report for them, and one per
+		// interval from then on.
 		time.Sleep(5 * day)
 		o.commit(time.Now(), finding{rel: "docs/index.html"})
 		o.m = o.mailer()
@@ -159,7 +161,32 @@ func (o *office) back(t *testing.T, id string, d time.Duration) {
 	}))
 }
 
-// What the relay puts off comes later, in order, more and more patiently; after five days it is given up, and its number with it.
+// A clock that was ahead for a while, and is set back, silences nobody.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		defer o.db.Close()
+		ahead := time.Now().Add(400 * day)
+		o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
+		o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily, Pending: true, Asked: ahead})
+		o.back(t, "A", -400*day)
+		o.must(o.db.Update(func(tx *bolt.Tx) error {
+			return post(tx, letter{ID: "A", Sequence: 7, Created: ahead, Next: ahead}, []byte("SequenceNumber: 7\n"))
+		}))
+		o.work(time.Hour)
+		o.wantSent("0s a@x.example 7")
+		o.work(day)
+		o.wantSent("24h0m0s a@x.example 1")
+		o.work(2 * day)
+		if _, ok := o.registered("b@x.example"); ok {
+			t.Error("who never confirmed is still registered")
+		}
+	})
+}
+
+// What the relay puts off comes later, in order, more and more patiently; after five days it is
+// given up, and its number with it.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,7 +243,8 @@ func TestRelayDown(t *testing.T) {
 	})
 }
 
-// An address that refuses five mails for good is no longer registered; one that takes one in between stays.
+// An address that refuses five mails for good is no longer registered; one that takes
+// one in between stays.
 func TestRefusedAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -277,7 +305,8 @@ func TestUnregisterAndModifyWhileMailsWait(t *testing.T) {
 	})
 }
 
-// An unreadable robots.txt: no report rather than one with what may be private, and none with a hole.
+// An unreadable robots.txt: no report rather than one with what may be private,
+// and none with a hole.
 func TestNoReportWithoutRobots(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -299,7 +328,8 @@ func TestNoReportWithoutRobots(t *testing.T) {
 	}
 }
 
-// Ended at any commit, every report comes, perhaps twice but then with the same number and text, and no number is left out.
+// Ended at any commit, every report comes, perhaps twice but then with the same number and text,
+// and no number is left out.
 func TestMailerCrashAtEveryCommit(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

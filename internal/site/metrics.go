@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
 // metrics are what an operator watches.
@@ -18,7 +20,7 @@ type metrics struct {
 	mails    *prometheus.CounterVec
 }
 
-func newMetrics(reg *prometheus.Registry, db *bolt.DB, w *watcher) *metrics {
+func newMetrics(reg *prometheus.Registry, db *boltfile.File, w *watcher) *metrics {
 	m := &metrics{
 		changes:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "curtsy_rupd_changes_total", Help: "Files found new, changed or deleted."}, []string{"kind"}),
 		scans:    prometheus.NewCounter(prometheus.CounterOpts{Name: "curtsy_rupd_scans_total", Help: "Complete scans of the document root."}),
@@ -36,7 +38,7 @@ func newMetrics(reg *prometheus.Registry, db *bolt.DB, w *watcher) *metrics {
 }
 
 // size counts the keys of a bucket that is small.
-func size(db *bolt.DB, bucket []byte, name, help string) prometheus.Collector {
+func size(db *boltfile.File, bucket []byte, name, help string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
 		n := 0
 		// Of a closed database nothing is known; the process is ending.

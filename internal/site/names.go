@@ -6,16 +6,19 @@ import (
 	"strings"
 )
 
-// maxEscaped is the longest path, %-encoded, that is announced: no line of a report is over 900 bytes (§6.4).
+// maxEscaped is the longest path, %-encoded, that is announced: no line of a report is
+// over 900 bytes (§6.4).
 const maxEscaped = 860
 
-// names says which paths below the root are announced, and as what. Paths are relative, with slashes, "" for the root.
+// names says which paths below the root are announced, and as what. Paths are relative, with
+// slashes, "" for the root.
 type names struct {
 	index  string   // name of index files; "" for none
 	ignore []string // patterns as of path.Match, each for one element of a path
 }
 
-// DefaultIgnore lists the names that editors, uploads and version control leave behind. Hidden ones are ignored in any case.
+// DefaultIgnore lists the names that editors, uploads and version control leave behind. Hidden ones
+// are ignored in any case.
 func DefaultIgnore() []string {
 	return []string{"*~", "#*#", "*.swp", "*.swx", "*.tmp", "*.bak", "*.part", "*.filepart", "4913", "___jb_tmp___", "___jb_old___", "CVS"}
 }
@@ -75,8 +78,9 @@ func (n names) url(rel string) string {
 	return escape(rel)
 }
 
-// escape spells a path as links in pages do: letters, digits and what RFC 3986 allows in a path stay, all else is %XX, byte by
-// byte, since a file name need not be UTF-8. The comma, which separates paths in a report, is escaped too (§6.4).
+// escape spells a path as links in pages do: letters, digits and what RFC 3986 allows in a path
+// stay, all else is %XX, byte by byte, since a file name need not be UTF-8. The comma, which
+// separates paths in a report, is escaped too (§6.4).
 func escape(rel string) string {
 	const keep, hex = "-._~!$&'()*+;=:@/", "0123456789ABCDEF"
 	var b strings.Builder
@@ -104,8 +108,9 @@ func split(rel string) (dir, name string) {
 	return rel[:max(i, 0)], rel[i+1:]
 }
 
-// key is rel as it stands in the database: with 0, which no file name holds, between its elements. Then the keys' order is the one
-// in which a walk meets the files, each directory's names sorted, and what is below a directory stands together.
+// key is rel as it stands in the database: with 0, which no file name holds, between its elements.
+// Then the keys' order is the one in which a walk meets the files, each directory's names sorted,
+// and what is below a directory stands together.
 func key(rel string) []byte { return []byte(strings.ReplaceAll(rel, "/", "\x00")) }
 
 func unkey(k []byte) string { return strings.ReplaceAll(string(k), "\x00", "/") }

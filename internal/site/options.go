@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options says what a Site watches, offers and mails. Root, Base, Dir, Serve, Info.CGI and Mail have no default.
+// Options says what a Site watches, offers and mails. Root, Base, Dir, Serve, Info.CGI and
+// Mail have no default.
 type Options struct {
 	Root   string // document root
 	Base   string // URL at which the root is served
@@ -30,7 +31,7 @@ type Options struct {
 	Proxies []netip.Prefix // whose X-Forwarded-For is believed
 	Info    rup.Info       // what is offered; CGI may be relative to Base
 
-	Confirm          bool // ask addresses before anything is mailed to them
+	Unasked          bool // mail reports to addresses that were not asked whether they want them
 	MaxRegistrations int  // 0 for 1000
 	PerDomain        int  // registrations with addresses in one domain; 0 for 20
 	RegisterPerHour  int  // from one address; 0 for 10
@@ -90,7 +91,15 @@ func (o Options) check() (*plan, error) {
 	if err := p.offer(); err != nil {
 		return nil, err
 	}
+	p.relay.out = p.page("leave")
 	return p, p.places()
+}
+
+// page is the absolute URL of a page below the CGI URL.
+func (p *plan) page(name string) string {
+	u := *p.cgi
+	u.Path, u.RawQuery = pagePath(p.cgi, name), ""
+	return u.String()
 }
 
 // offer checks what robots are told.
@@ -115,8 +124,8 @@ func (p *plan) offer() error {
 	return err
 }
 
-// places checks that our own files are not among the site's: writing them would be a change that is written down, and so on, and the
-// registrations would be served to everybody.
+// places checks that our own files are not among the site's: writing them would be a change that is
+// written down, and so on, and the registrations would be served to everybody.
 func (p *plan) places() error {
 	root, err := filepath.Abs(p.Root)
 	if err != nil || p.Root == "" {

@@ -10,12 +10,14 @@ import (
 
 	"github.com/curtsy/curtsy/pkg/rup"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// registry is the rup.Store in the Site's file. Robots has the registrations by address, progress what reports need to know of
-// each, by ID.
+// registry is the rup.Store in the Site's file. Robots has the registrations by address, progress
+// what reports need to know of each, by ID.
 type registry struct {
-	db      *bolt.DB
+	db      *boltfile.File
 	changed func() // called after an Update that went well
 }
 
@@ -27,6 +29,8 @@ type progress struct {
 	Last     time.Time     // when the last report was due, or the robot registered
 	Failures int           // mails in a row that the address would not take
 	Token    []byte        // SHA-256 of what a Pending address is to answer with
+	// What each mail has, so that its reader can end the registration; "": none was mailed.
+	Leave string
 }
 
 func (p progress) due() time.Time { return p.Last.Add(p.Latency) }
@@ -57,7 +61,8 @@ func (r registrations) Get(email string) (reg rup.Registration, ok bool, err err
 	return reg, ok, err
 }
 
-// Put keeps a registration. The first report of a new one has what changes from now on, and is due one latency from now.
+// Put keeps a registration. The first report of a new one has what changes from now on, and is due
+// one latency from now.
 func (r registrations) Put(reg rup.Registration) error {
 	if reg.Latency.Duration() > maxLatency {
 		return &rup.Error{Status: 400, Parameter: "Latency", Reason: fmt.Sprintf("longer than %d days", int(maxLatency.Hours()/24))}
@@ -81,7 +86,7 @@ func (r registrations) Delete(email string) error {
 
 func (r registrations) Count(domain string) (n int, err error) {
 	err = r.tx.Bucket(bucketRobots).ForEach(func(k, _ []byte) error {
-		if domain == "" || rup.EmailDomain(string(k)) == domain {
+		if domain == "" || rup.EmailDomain(string(k)) == domain || rup.Mailbox(string(k)) == domain {
 			n++
 		}
 		return nil
@@ -89,7 +94,8 @@ func (r registrations) Count(domain string) (n int, err error) {
 	return n, err
 }
 
-// sweep ends the progress of registrations that are no more. An address may have changed: then the ID is at another.
+// sweep ends the progress of registrations that are no more. An address may have changed: then
+// the ID is at another.
 func (r registrations) sweep() error {
 	ids := map[string]bool{}
 	if err := each(r.tx.Bucket(bucketRobots), func(_ []byte, reg rup.Registration) error {

@@ -28,6 +28,7 @@ type MailOptions struct {
 type relay struct {
 	o    MailOptions
 	base *url.URL
+	out  string // absolute URL of the page to unsubscribe at; the token follows
 	host string
 	port int
 }
@@ -131,10 +132,12 @@ func judge(err error) error {
 
 // message makes the mail of a letter. Its Message-ID is the same however often it is sent.
 func (r *relay) message(w *waiting) (*mail.Msg, error) {
-	if err := rup.CheckEmail(w.to); err != nil { // again, for nothing else may ever get into a header
+	// Again, for nothing else may ever get into a header.
+	if err := rup.CheckEmail(w.to); err != nil {
 		return nil, err
 	}
-	m := mail.NewMsg(mail.WithEncoding(mail.EncodingQP), mail.WithNoDefaultUserAgent()) // its 7bit folds lines like QP, unmarked
+	// Its 7bit folds lines like QP, unmarked.
+	m := mail.NewMsg(mail.WithEncoding(mail.EncodingQP), mail.WithNoDefaultUserAgent())
 	if err := errors.Join(m.From(r.o.From), m.To(w.to)); err != nil {
 		return nil, err
 	}
@@ -145,7 +148,17 @@ func (r *relay) message(w *waiting) (*mail.Msg, error) {
 	m.Subject(subject)
 	m.SetMessageIDWithValue(fmt.Sprintf("rup.%s.%d.%d@%s", strings.ToLower(w.ID), w.Sequence, w.Created.UnixNano(), rup.EmailDomain(r.o.From)))
 	m.SetDateWithValue(w.Created)
-	m.SetGenHeader("Auto-Submitted", "auto-generated") // nobody's holiday notice is wanted (RFC 3834)
-	m.SetBodyString(mail.TypeTextPlain, string(w.text))
+	// Nobody's holiday notice is wanted (RFC 3834).
+	m.SetGenHeader("Auto-Submitted", "auto-generated")
+	text := string(w.text)
+	if w.out != "" {
+		out := r.out + "?token=" + w.out
+		m.SetGenHeader("List-Unsubscribe", "<"+out+">")
+		// RFC 8058
+		m.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+		// Nothing that a report could be made of.
+		text += "\n-- \nNo more mails about " + r.base.String() + ", please:\n" + out + "\n"
+	}
+	m.SetBodyString(mail.TypeTextPlain, text)
 	return m, nil
 }

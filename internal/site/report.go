@@ -10,18 +10,21 @@ import (
 
 	"github.com/curtsy/curtsy/pkg/rup"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
 // reports makes reports of the log. It is the rup.Index of the Server too.
 type reports struct {
-	db     *bolt.DB
+	db     *boltfile.File
 	names  names
 	base   *url.URL // with a final slash
 	robots string   // file with the site's robots.txt
 	most   int      // paths in one report
 }
 
-// listing decides what one robot's report lists: the URL of a path, or false for what it must not or does not want to see.
+// listing decides what one robot's report lists: the URL of a path, or false for what it must not
+// or does not want to see.
 type listing func(rel string) (u string, ok bool)
 
 // listed makes a listing for a filter, nil for none, by the robots.txt of this moment.
@@ -63,8 +66,8 @@ func (r *reports) Changes(_ context.Context, since time.Time, yield func(rup.Ent
 	})
 }
 
-// next makes the next report to a robot that has had what is before p.Since, and says where it ends. There may be more to say than one
-// report holds.
+// next makes the next report to a robot that has had what is before p.Since, and says where it
+// ends. There may be more to say than one report holds.
 func (r *reports) next(tx *bolt.Tx, reg rup.Registration, p progress) (text, upTo []byte, done bool, err error) {
 	filter, err := rup.NewFilter(reg.Exclude, reg.IncludeOnly)
 	if err != nil {
@@ -98,8 +101,8 @@ func entriesSince(tx *bolt.Tx, since []byte, most int, list listing) (entries []
 	return entries, upTo, done, err
 }
 
-// keepFrom is the position before which nobody needs the log any more: queries reach back for span, and every robot's next report
-// to its last.
+// keepFrom is the position before which nobody needs the log any more: queries reach back for span,
+// and every robot's next report to its last.
 func keepFrom(tx *bolt.Tx, now time.Time, span time.Duration) ([]byte, error) {
 	from := position(uint64(now.Add(-span).UnixNano()))
 	err := each(tx.Bucket(bucketProgress), func(_ []byte, p progress) error {

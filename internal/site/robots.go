@@ -11,8 +11,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// open returns which paths of the site its robots.txt leaves open to everybody; paths begin with a slash. Without a file all
-// are. A file that cannot be read is an error: nothing is listed then, rather than something private.
+// open returns which paths of the site its robots.txt leaves open to everybody; paths begin with a
+// slash. Without a file all are. A file that cannot be read is an error: nothing is listed then,
+// rather than something private.
 func open(name string, base *url.URL) (func(path string) bool, error) {
 	body, err := readRobots(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,9 +12,12 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// batchMax is how many findings one transaction takes, and how many children of a directory are compared at a time.
+// batchMax is how many findings one transaction takes, and how many children of a directory are
+// compared at a time.
 const batchMax = 500
 
 // errRootMoved: the document root is no longer the directory it was when the scan began.
@@ -23,11 +26,12 @@ var errRootMoved = errors.New("the document root was replaced")
 // errRootEmpty: the document root has nothing in it, but had.
 var errRootEmpty = errors.New("the document root is empty: taken for a file system that is not mounted, nothing is deleted; put a file there if it is meant")
 
-// tree compares a document root with the state, for one goroutine. What it finds it commits in batches.
+// tree compares a document root with the state, for one goroutine. What it finds it
+// commits in batches.
 type tree struct {
 	root  string // as configured
 	names names
-	db    *bolt.DB
+	db    *boltfile.File
 	log   *slog.Logger
 	watch func(dir string)     // is told of every directory before its names are read
 	later func(rel string)     // is told of files to look at again
@@ -37,7 +41,8 @@ type tree struct {
 	batch []finding
 }
 
-// rootID says which directory the root is: a deployment may switch a link, a file system may be mounted over it.
+// rootID says which directory the root is: a deployment may switch a link, a file system may
+// be mounted over it.
 type rootID struct {
 	path     string // links resolved
 	dev, ino uint64
@@ -58,7 +63,8 @@ func identify(root string) (rootID, error) {
 	return rootID{path, uint64(st.Dev), st.Ino}, nil
 }
 
-// all compares the whole root. When it returns nil, everything that stood there when it began is in the state.
+// all compares the whole root. When it returns nil, everything that stood there when it
+// began is in the state.
 func (t *tree) all(ctx context.Context) error {
 	id, err := identify(t.root)
 	if err != nil {
@@ -148,7 +154,8 @@ func (t *tree) dir(ctx context.Context, rel string) error {
 	return t.merge(ctx, rel, entries)
 }
 
-// merge walks the names that a directory has and those that the state has of it, both in order, side by side.
+// merge walks the names that a directory has and those that the state has of it, both in
+// order, side by side.
 func (t *tree) merge(ctx context.Context, rel string, entries []fs.DirEntry) error {
 	var after *child
 	for {
@@ -276,7 +283,8 @@ func (t *tree) found(f finding) error {
 	return t.flush()
 }
 
-// flush commits what was found, unless the root was replaced meanwhile: then files may only seem to be gone.
+// flush commits what was found, unless the root was replaced meanwhile: then files may
+// only seem to be gone.
 func (t *tree) flush() error {
 	if len(t.batch) == 0 {
 		return nil

@@ -15,6 +15,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
 // purgeEvery is how often the log is cut to what may still be asked for.
@@ -23,7 +25,7 @@ const purgeEvery = time.Hour
 // Site is a web site's end of RUP. Make it with New, Run it, and Close it.
 type Site struct {
 	p        *plan
-	db       *bolt.DB
+	db       *boltfile.File
 	watcher  *watcher
 	listener net.Listener
 	http     http.Handler
@@ -77,7 +79,7 @@ func (s *Site) assemble() error {
 		later: func(rel string) { s.follower.again = append(s.follower.again, rel) },
 	}
 	reports := &reports{db: s.db, names: p.names, base: p.base, robots: p.robots, most: maxPaths}
-	s.mailer = &mailer{db: s.db, reports: reports, send: p.relay.send, log: p.Log, count: m.mail, wake: s.wake}
+	s.mailer = &mailer{db: s.db, reports: reports, send: p.relay.send, log: p.Log, count: m.mail, wake: s.wake, pause: relayPause}
 	opt := rup.ServerOptions{
 		Info: &p.Info, Base: p.base.String(), Store: &registry{db: s.db, changed: s.poke},
 		PerDomain: p.PerDomain, MaxRegistrations: p.MaxRegistrations, RegisterPerHour: p.RegisterPerHour, IndexPerHour: p.IndexPerHour,
@@ -86,18 +88,15 @@ func (s *Site) assemble() error {
 	if p.Info.MaxQuerySpan != (rup.Span{}) {
 		opt.Index = reports
 	}
-	var confirm http.Handler
-	if p.Confirm {
-		link := *p.cgi
-		link.Path, link.RawQuery = confirmPath(p.cgi), ""
-		c := &confirmations{db: s.db, site: p.base.String(), link: link.String(), wake: s.poke}
-		opt.Confirm, confirm = c.ask, c
+	c := &confirmations{db: s.db, site: p.base.String(), link: p.page("confirm"), wake: s.poke, log: p.Log}
+	if !p.Unasked {
+		opt.Confirm = c.ask
 	}
 	server, err := rup.NewServer(opt)
 	if err != nil {
 		return err
 	}
-	s.http = handler(server, p.cgi, confirm, m.request)
+	s.http = handler(server, server.ServeInfo, p.cgi, map[string]http.Handler{"confirm": c, "leave": &leaving{db: s.db, site: p.base.String()}}, opt.Client, m.request)
 	return nil
 }
 
@@ -114,13 +113,22 @@ func (s *Site) Ready(context.Context) error {
 	})
 }
 
-// Run watches, answers and mails until ctx ends; then answers and a mail under way are seen through.
+// Run watches, answers and mails until ctx ends; then answers and a mail under
+// way are seen through.
 func (s *Site) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.follower.run(ctx) })
 	g.Go(func() error { return s.mailer.run(ctx) })
 	g.Go(func() error { return s.purge(ctx) })
 	g.Go(func() error { return s.serve(ctx) })
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.db.Damaged():
+			return s.db.Damage() // nobody could be answered any more
+		}
+	})
 	return g.Wait()
 }
 

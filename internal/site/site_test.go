@@ -3,8 +3,10 @@ package site
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -18,6 +20,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/pkg/rup"
+	bolt "go.etcd.io/bbolt"
 )
 
 // running is a Site at work, its relay, and a client.
@@ -38,7 +41,7 @@ func newSite(t *testing.T, change func(*Options)) *running {
 	r.write("robots.txt", "User-agent: *\nDisallow: /private/\n")
 	r.o = Options{
 		Root: r.dir, Base: "http://www.site.example", Dir: filepath.Join(t.TempDir(), "state"), Index: "index.html", Ignore: DefaultIgnore(),
-		Settle: 20 * time.Millisecond, Serve: "127.0.0.1:0",
+		Settle: 20 * time.Millisecond, Serve: "127.0.0.1:0", Unasked: true,
 		Info: rup.Info{CGI: "/rup", Latency: []rup.Unit{rup.Day}, Exclude: []string{".*"}, MaxQuerySpan: rup.Span{N: 7, Unit: rup.Day}},
 		Mail: MailOptions{Relay: r.relay.addr, From: "rup@site.example", TLS: "none"},
 	}
@@ -76,9 +79,9 @@ func (r *running) start() {
 
 func (r *running) until(what string, reached func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !reached(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !reached(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			r.t.Fatalf("not within 20 s: %s", what)
+			r.t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }
@@ -97,7 +100,8 @@ func (r *running) ask(path string, pairs ...string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// What changes in the root is in the index, but not what robots.txt closes; it survives a restart, and so does what happens meanwhile.
+// What changes in the root is in the index, but not what robots.txt closes; it survives a restart,
+// and so does what happens meanwhile.
 func TestSite(t *testing.T) {
 	t.Parallel()
 	r := newSite(t, nil)
@@ -137,10 +141,11 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// A registration that an address does not confirm has no reports; the page with the button, which programs may open, changes nothing.
+// A registration that an address does not confirm has no reports; the page with the button, which
+// programs may open, changes nothing.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
-	r := newSite(t, func(o *Options) { o.Confirm = true })
+	r := newSite(t, func(o *Options) { o.Unasked = false })
 	code, body := r.ask("/rup", "Action", "Register", "RobotEmail", "robot@x.example")
 	key := regexp.MustCompile(`RegistrationKey: (\S+)`).FindStringSubmatch(body)
 	if code != http.StatusOK || key == nil {
@@ -151,7 +156,7 @@ func TestConfirm(t *testing.T) {
 	if !strings.Contains(mail, "To: <robot@x.example>") || !strings.Contains(mail, "http://www.site.example/rup/confirm?token=3D") {
 		t.Errorf("the question: %s", mail)
 	}
-	token := regexp.MustCompile(`token=3D([A-Z0-9]+)`).FindStringSubmatch(mail)[1]
+	token := regexp.MustCompile(`confirm\?token=3D([A-Z0-9]+)`).FindStringSubmatch(mail)[1]
 	pending := func() bool {
 		o := &office{rootOf: r.rootOf}
 		reg, ok := o.registered("robot@x.example")
@@ -170,12 +175,21 @@ func TestConfirm(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), token+"&#34;&gt;") || !pending() {
 		t.Errorf("GET: %s, %v", page, err)
 	}
-	if code, _ := r.ask("/rup/confirm", "token", "other"); code != http.StatusBadRequest || !pending() {
-		t.Errorf("wrong token: %d", code)
+	lastWrite := func() (id int) {
+		r.must(r.db.View(func(tx *bolt.Tx) error { id = tx.ID(); return nil }))
+		return id
 	}
-	if code, _ := r.ask("/rup/confirm"); code != http.StatusBadRequest || !pending() {
-		t.Errorf("no token: %d", code)
-	}
+	// The mailer and the scan write, too, when they come to it: only a write for a token would be
+	// there each time.
+	r.until("unknown tokens write nothing", func() bool {
+		before := lastWrite()
+		for _, ask := range [][]string{{"/rup/leave", "token", "other"}, {"/rup/confirm", "token", "other"}, {"/rup/confirm"}} {
+			if code, _ := r.ask(ask[0], ask[1:]...); code != http.StatusBadRequest || !pending() {
+				t.Fatalf("%q: %d", ask, code)
+			}
+		}
+		return lastWrite() == before
+	})
 	if n := len(r.relay.got()); n != 1 {
 		t.Errorf("%d mails before it is confirmed", n)
 	}
@@ -189,6 +203,73 @@ func TestConfirm(t *testing.T) {
 	if n := string(r.relay.got()[1].raw); !strings.Contains(n, "Subject: RUP report 1 of http://www.site.example/") {
 		t.Errorf("the report: %s", n)
 	}
+	// Each mail can be answered with: no more.
+	for i, m := range r.relay.got() {
+		raw := string(bytes.ReplaceAll(m.raw, []byte("=\r\n"), nil))
+		head, body, _ := strings.Cut(strings.ReplaceAll(raw, "\r\n ", " "), "\r\n\r\n")
+		if !regexp.MustCompile(`List-Unsubscribe: ?<http://www.site.example/rup/leave\?token=[A-Z0-9]+>`).MatchString(head) ||
+			!strings.Contains(head, "List-Unsubscribe-Post: List-Unsubscribe=One-Click") || !strings.Contains(body, "/rup/leave?token=3D") {
+			t.Errorf("mail %d: %s", i, raw)
+		}
+	}
+	leave := regexp.MustCompile(`/rup/leave\?token=([A-Z0-9]+)`).FindStringSubmatch(string(r.relay.got()[1].raw))[1]
+	if code, body := r.ask("/rup/leave?token="+leave, "List-Unsubscribe", "One-Click"); code != http.StatusOK || !strings.Contains(body, "No more mails") {
+		t.Errorf("leaving: %d %s", code, body)
+	}
+	if _, ok := office.registered("robot@x.example"); ok {
+		t.Error("still registered after leaving")
+	}
+	if code, _ := r.ask("/rup/leave", "token", leave); code != http.StatusBadRequest {
+		t.Errorf("leaving twice: %d", code)
+	}
+}
+
+// A request whose body does not come takes no place that others need; and one client
+// has a few places only.
+func TestSilentPosts(t *testing.T) {
+	t.Parallel()
+	r := newSite(t, func(o *Options) { o.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
+	silent := func(client string) net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", r.s.Addr().String())
+		r.must(err)
+		t.Cleanup(func() { c.Close() })
+		_, err = fmt.Fprintf(c, "POST /rup HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Type: %s\r\nContent-Length: 20\r\n\r\n", client, rup.FormType)
+		r.must(err)
+		return c
+	}
+	info := func(client string) int {
+		t.Helper()
+		q, err := http.NewRequest(http.MethodGet, r.url+"/rupinfo.txt", nil)
+		r.must(err)
+		q.Header.Set("X-Forwarded-For", client)
+		resp, err := http.DefaultClient.Do(q)
+		r.must(err)
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	for i := range maxRequests + 1 {
+		silent(fmt.Sprintf("198.51.100.%d", i))
+	}
+	var takers []net.Conn
+	for range maxPerPeer {
+		takers = append(takers, silent("2001:db8::1"))
+	}
+	r.until("the places of one client are taken", func() bool {
+		if info("2001:db8::ffff") == http.StatusServiceUnavailable {
+			return true
+		}
+		// The one that asks takes a place itself for a moment, which one of them may have missed.
+		takers = append(takers, silent("2001:db8::1"))
+		return false
+	})
+	if code := info("2001:db8:0:1::1"); code != http.StatusOK {
+		t.Errorf("another client, while bodies do not come: %d", code)
+	}
+	for _, c := range takers {
+		c.Close()
+	}
+	r.until("the places are given back", func() bool { return info("2001:db8::ffff") == http.StatusOK })
 }
 
 func officeID(o *office) string {
@@ -196,7 +277,8 @@ func officeID(o *office) string {
 	return reg.ID
 }
 
-// What was not confirmed within two days is no registration any more; what was stays, also when it is old.
+// What was not confirmed within two days is no registration any more; what was stays,
+// also when it is old.
 func TestConfirmTooLate(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -204,7 +286,8 @@ func TestConfirmTooLate(t *testing.T) {
 	old := time.Now().Add(-3 * 24 * time.Hour)
 	o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily, Pending: true, Registered: old, Asked: old})
 	o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily, Registered: old})
-	o.register(rup.Registration{ID: "C", Email: "c@x.example", Latency: daily, Pending: true, Registered: old, Asked: time.Now()}) // has just changed its address
+	// Has just changed its address.
+	o.register(rup.Registration{ID: "C", Email: "c@x.example", Latency: daily, Pending: true, Registered: old, Asked: time.Now()})
 	reg, _ := o.registered("c@x.example")
 	o.must(c.ask(t.Context(), reg))
 	o.must(o.m.expire())
@@ -235,7 +318,8 @@ func TestClient(t *testing.T) {
 		forwarded    []string
 	}{
 		{"192.0.2.1:5", "192.0.2.1", nil},
-		{"192.0.2.1:5", "192.0.2.1", []string{"198.51.100.1"}}, // not one of ours: anybody can write that
+		// Not one of ours: anybody can write that.
+		{"192.0.2.1:5", "192.0.2.1", []string{"198.51.100.1"}},
 		{"127.0.0.1:5", "198.51.100.1", []string{"198.51.100.1"}},
 		{"127.0.0.1:5", "198.51.100.1", []string{"203.0.113.9, 198.51.100.1"}},
 		{"127.0.0.1:5", "198.51.100.1", []string{"203.0.113.9", "198.51.100.1, 10.1.2.3"}},

@@ -10,9 +10,11 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The spool has mails that are to be sent, oldest first: who and how often it was tried in spool, the text beside it in texts.
+// The spool has mails that are to be sent, oldest first: who and how often it was tried in spool,
+// the text beside it in texts.
 
-// letter is a mail to a robot. Its address is looked up when it is sent: it may have changed, or be gone.
+// letter is a mail to a robot. Its address is looked up when it is sent: it may have
+// changed, or be gone.
 type letter struct {
 	ID       string // of the registration
 	Sequence int64  // of the report; 0: the question whether the address wants any
@@ -56,10 +58,12 @@ type waiting struct {
 	key  []byte
 	text []byte
 	to   string
+	out  string // token by which its reader can end the registration
 }
 
-// nextLetter finds the first letter behind after that may be sent now. Letters to one robot keep their order: blocked are those of
-// which an earlier one waits. One that nobody is there to receive any more has no address.
+// nextLetter finds the first letter behind after that may be sent now. Letters to one robot keep
+// their order: blocked are those of which an earlier one waits. One that nobody is there to receive
+// any more has no address.
 func nextLetter(tx *bolt.Tx, now time.Time, after []byte, blocked map[string]bool) (*waiting, error) {
 	c := tx.Bucket(bucketSpool).Cursor()
 	for k, v := c.Seek(append(bytes.Clone(after), 0)); k != nil; k, v = c.Next() {
@@ -67,7 +71,7 @@ func nextLetter(tx *bolt.Tx, now time.Time, after []byte, blocked map[string]boo
 		if err := unmarshal(k, v, &w.letter); err != nil {
 			return nil, err
 		}
-		reg, _, ok, err := registrations{tx}.byID(w.ID)
+		reg, p, ok, err := registrations{tx}.byID(w.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -78,13 +82,14 @@ func nextLetter(tx *bolt.Tx, now time.Time, after []byte, blocked map[string]boo
 			blocked[w.ID] = true
 			continue
 		}
-		w.to, w.text = reg.Email, bytes.Clone(tx.Bucket(bucketTexts).Get(k))
+		w.to, w.out, w.text = reg.Email, p.Leave, bytes.Clone(tx.Bucket(bucketTexts).Get(k))
 		return w, nil
 	}
 	return nil, nil
 }
 
-// settle writes down what became of a letter that was tried, and says what that was, for the metric.
+// settle writes down what became of a letter that was tried, and says what that
+// was, for the metric.
 func settle(tx *bolt.Tx, now time.Time, w *waiting, sent error) (result string, err error) {
 	reg, p, ok, err := registrations{tx}.byID(w.ID)
 	if err != nil || !ok {

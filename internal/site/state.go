@@ -8,6 +8,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
 // The buckets, and the format of all of them.
@@ -20,8 +22,9 @@ var (
 	bucketSpool    = []byte("spool")
 	bucketTexts    = []byte("texts")
 
-	metaFormat   = []byte("format")
-	metaBaseline = []byte("baseline") // set when the root has been read once: what differs from then on is a change
+	metaFormat = []byte("format")
+	// Set when the root has been read once: what differs from then on is a change.
+	metaBaseline = []byte("baseline")
 )
 
 const format = "1"
@@ -35,15 +38,17 @@ const (
 	deleted kind = 'D'
 )
 
-// record is a file as it was when last looked at. Files keeps it as recordLen bytes, big-endian, in this order.
+// record is a file as it was when last looked at. Files keeps it as recordLen bytes,
+// big-endian, in this order.
 type record struct {
 	stat
 	at  int64 // when digesting began, Unix ns
 	sum [32]byte
 }
 
-// stat is what shows cheaply that a file may have changed. The time of the last status change (ctime) cannot be set by anyone, so
-// that a copy that keeps size and modification time is not missed.
+// stat is what shows cheaply that a file may have changed. The time of the last status
+// change (ctime) cannot be set by anyone, so that a copy that keeps size and modification
+// time is not missed.
 type stat struct {
 	size, mtime, ctime int64
 	inode              uint64
@@ -51,7 +56,8 @@ type stat struct {
 
 const recordLen = 8*5 + 32
 
-// racy is the time within which two writes may carry the same ctime: the kernel's clock for files ticks every 1 to 10 ms.
+// racy is the time within which two writes may carry the same ctime: the kernel's clock for files
+// ticks every 1 to 10 ms.
 const racy = int64(100 * time.Millisecond)
 
 // sure reports whether a file that shows st certainly has the content that r tells of.
@@ -77,8 +83,9 @@ func readRecord(b []byte) (r record, err error) {
 }
 
 // openDB opens or makes the Site's file.
-func openDB(name string) (*bolt.DB, error) {
-	db, err := bolt.Open(name, 0o600, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
+func openDB(name string) (*boltfile.File, error) {
+	remedy := fmt.Sprintf("stop rupd, move the file away (mv %[1]s %[1]s.damaged) and start rupd again: robots then register anew, and changes count from there on", name)
+	db, err := boltfile.Open(name, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType}, remedy)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
@@ -107,9 +114,10 @@ type finding struct {
 	silent bool    // forget it without telling anybody: it is no longer announced
 }
 
-// commit writes findings, and what they change to the log, in one transaction. What a finding is, new or changed or nothing, is
-// decided by the state in that transaction: committed twice it changes nothing the second time.
-func commit(db *bolt.DB, now time.Time, found []finding) (changes []kind, err error) {
+// commit writes findings, and what they change to the log, in one transaction. What a finding is,
+// new or changed or nothing, is decided by the state in that transaction: committed twice it
+// changes nothing the second time.
+func commit(db *boltfile.File, now time.Time, found []finding) (changes []kind, err error) {
 	err = db.Update(func(tx *bolt.Tx) error {
 		changes = changes[:0]
 		files := tx.Bucket(bucketFiles)
@@ -157,16 +165,17 @@ func apply(files *bolt.Bucket, f finding) (kind, error) {
 	return changed, nil
 }
 
-// child is what the state has directly below a directory: a file, or a directory with files somewhere in it.
+// child is what the state has directly below a directory: a file, or a directory with
+// files somewhere in it.
 type child struct {
 	name string
 	dir  bool
 	rec  record // of a file
 }
 
-// children lists up to limit of dir's children in the order of their names, beginning behind after. A name may come twice, as a file
-// and then as a directory, if it was the one and became the other.
-func children(db *bolt.DB, dir string, after *child, limit int) (list []child, err error) {
+// children lists up to limit of dir's children in the order of their names, beginning behind after.
+// A name may come twice, as a file and then as a directory, if it was the one and became the other.
+func children(db *boltfile.File, dir string, after *child, limit int) (list []child, err error) {
 	prefix := []byte{}
 	if dir != "" {
 		prefix = append(key(dir), 0)
@@ -201,7 +210,7 @@ func children(db *bolt.DB, dir string, after *child, limit int) (list []child, e
 }
 
 // below lists up to limit files that the state has anywhere below dir.
-func below(db *bolt.DB, dir string, limit int) (rels []string, err error) {
+func below(db *boltfile.File, dir string, limit int) (rels []string, err error) {
 	prefix := append(key(dir), 0)
 	if dir == "" {
 		prefix = nil

@@ -16,7 +16,8 @@ import (
 // maxDirty is how many paths are remembered as touched; beyond it the whole root is scanned.
 const maxDirty = 10000
 
-// watcher collects the paths that inotify tells of until they are looked at. Its methods may be called concurrently.
+// watcher collects the paths that inotify tells of until they are looked at. Its methods may be
+// called concurrently.
 type watcher struct {
 	fs    *fsnotify.Watcher
 	log   *slog.Logger
@@ -53,8 +54,8 @@ func (w *watcher) begin(path string) {
 	}
 }
 
-// unwatch gives up dir and all below it. The library files a watch under the first name it had: a directory that is renamed must
-// be let go before it can be watched under the new one.
+// unwatch gives up dir and all below it. The library files a watch under the first name it had: a
+// directory that is renamed must be let go before it can be watched under the new one.
 func (w *watcher) unwatch(dir string) {
 	w.mu.Lock()
 	var gone []string
@@ -167,7 +168,8 @@ func (w *watcher) add(rel string) {
 	}
 }
 
-// settled says how long to wait until a burst is over: until nothing was collected for settle, at most ten times that.
+// settled says how long to wait until a burst is over: until nothing was collected for settle, at
+// most ten times that.
 func (w *watcher) settled(settle time.Duration) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,20 +13,21 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Addresses makes the addresses that sites are told to report to: one for each site and registration (protocols §6.5). Nothing needs
-// to be looked up to see whether an address is one of them, so mail to others is refused before it is sent. The zero value makes
-// none. It may be used by any number of goroutines.
+// Addresses makes the addresses that sites are told to report to: one for each site and
+// registration (protocols §6.5). An address can be recognised without looking anything up, so mail
+// to other addresses is refused before it is sent. The zero value makes none. It may be used by any
+// number of goroutines.
 type Addresses struct {
 	Mailbox string // the operator's: curtsy@crawler.example
 	Secret  []byte // the crawl's, at least 16 bytes
 }
 
 const (
-	idBytes  = 8  // of the digest that stands for site and attempt
+	idBytes  = 8  // of the digest of site and attempt
 	macBytes = 12 // cannot be guessed
 )
 
-// Both letter cases are the same to some mail servers.
+// Lower case only: some mail servers do not tell letter cases apart.
 var addressEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // NewSecret returns a secret for Addresses.
@@ -36,8 +37,9 @@ func NewSecret() []byte {
 	return b
 }
 
-// CheckMailbox returns why reports cannot be sent to addresses made of a mailbox: it must be a plain address with a dotted domain, and
-// leave room for what is added (protocols §6.2 allows 254 characters, RFC 5321 §4.5.3.1.1 64 before the @).
+// CheckMailbox returns why reports cannot be sent to addresses made of a mailbox. It must be a
+// plain address with a dotted domain, and leave room for what is added (protocols §6.2 allows 254
+// characters, RFC 5321 §4.5.3.1.1 64 before the @).
 func CheckMailbox(mailbox string) error {
 	a, err := mail.ParseAddress(mailbox)
 	if err != nil || a.Address != mailbox || a.Name != "" || strings.ContainsAny(mailbox, "\"<> \r\n") {
@@ -55,8 +57,9 @@ func CheckMailbox(mailbox string) error {
 	return nil
 }
 
-// For is the address for reports of a site, in its n-th registration: a lost key cannot be had again, and an address is
-// registered once only (§6.2).
+// For is the address for reports of a site, in its n-th registration. Each registration
+// needs a new one, since a lost key cannot be had again and an address can be registered
+// only once (protocols §6.2).
 func (a Addresses) For(o canon.Origin, n int) string {
 	d := sha256.Sum256(fmt.Appendf(nil, "%s %d", o, n))
 	id := d[:idBytes]

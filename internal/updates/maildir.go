@@ -19,8 +19,9 @@ import (
 // maildirEvery is how often a Maildir is looked into. Reports come once a day at most.
 const maildirEvery = 15 * time.Second
 
-// Maildir reads reports out of a Maildir that a mail server delivers into: files in new/ are taken and then stand in cur/, marked as
-// seen, whether or not they were reports. A file that could not be taken yet stays in new/.
+// Maildir reads reports out of a Maildir that a mail server delivers into. Files in new/ are taken
+// and moved to cur/, marked as seen, whether or not they were reports. A file that could not be
+// taken yet stays in new/.
 type Maildir struct {
 	r     *Receiver
 	dir   string
@@ -38,7 +39,8 @@ func NewMaildir(r *Receiver, dir string) (*Maildir, error) {
 	return &Maildir{r: r, dir: dir, every: maildirEvery, log: r.o.Log}, nil
 }
 
-// Run looks into the Maildir until ctx ends. Trouble with a file is logged and it is tried again later.
+// Run looks into the Maildir until ctx ends. Trouble with a file is logged, and the file
+// is tried again later.
 func (m *Maildir) Run(ctx context.Context) error {
 	for {
 		if err := m.look(ctx); err != nil && ctx.Err() == nil {
@@ -52,7 +54,8 @@ func (m *Maildir) Run(ctx context.Context) error {
 	}
 }
 
-// look takes all that is new. A crash after a file was taken and before it is moved has it taken twice, which changes nothing.
+// look takes everything that is new. After a crash between taking a file and moving it, it is taken
+// twice, which changes nothing.
 func (m *Maildir) look(ctx context.Context) error {
 	d, err := os.Open(filepath.Join(m.dir, "new"))
 	if err != nil {
@@ -99,7 +102,8 @@ func (m *Maildir) take(ctx context.Context, name string) error {
 	return os.Rename(path, filepath.Join(m.dir, "cur", name+":2,S"))
 }
 
-// readMail reads a regular file of bounded size. A link would let whoever may write there have other files read.
+// readMail reads a regular file of bounded size. Through a link, anybody who may write there could
+// have other files read.
 func readMail(path string) ([]byte, error) {
 	st, err := os.Lstat(path)
 	if err != nil {
@@ -116,7 +120,8 @@ func readMail(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxMail+1))
 }
 
-// addressed finds the site's address that a mail was delivered to, where mail servers note it, or else among its recipients.
+// addressed finds the site's address that a mail was delivered to: in the field where mail servers
+// note it, or else among the recipients.
 func (m *Maildir) addressed(b []byte) (string, bool) {
 	e, err := message.ReadWithOptions(bytes.NewReader(b), &message.ReadOptions{MaxHeaderBytes: maxHeader})
 	if err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/emersion/go-message"
-	_ "github.com/emersion/go-message/charset" // reports come in whatever charset the site's mailer uses
+	// reports come in whatever charset the site's mailer uses
+	_ "github.com/emersion/go-message/charset"
 )
 
 // The limits of a mail (protocols §0).
@@ -19,7 +20,7 @@ const (
 	maxDepth  = 8 // of parts in parts
 )
 
-// Refused says that a mail is not taken, and never will be: sending it again leads to the same.
+// Refused says that a mail is not taken and never will be. Sending it again would lead to the same.
 type Refused struct{ Reason string }
 
 // Error is the reason, in words for whoever sent the mail.
@@ -27,7 +28,8 @@ func (r *Refused) Error() string { return r.Reason }
 
 func refuse(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
 
-// text returns the first text/plain part of a mail, with transfer encoding and charset decoded (protocols §6.4).
+// text returns the first text/plain part of a mail, with transfer encoding and charset
+// decoded (protocols §6.4).
 func text(mail []byte) (string, error) {
 	e, err := message.ReadWithOptions(bytes.NewReader(mail), &message.ReadOptions{MaxHeaderBytes: maxHeader})
 	if err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
@@ -51,7 +53,8 @@ func text(mail []byte) (string, error) {
 	return string(b), nil
 }
 
-// firstText finds the first text/plain part that is no attachment; nil without an error: there is none.
+// firstText finds the first text/plain part that is not an attachment; nil without an
+// error if there is none.
 func firstText(e *message.Entity, depth int, parts *int) (io.Reader, error) {
 	if *parts++; *parts > maxParts || depth > maxDepth {
 		return nil, refuse("the mail has too many parts")
@@ -70,7 +73,7 @@ func firstText(e *message.Entity, depth int, parts *int) (io.Reader, error) {
 			}
 		}
 	}
-	kind, _, err := e.Header.ContentType() // text/plain when nothing is said (RFC 2045 §5.2)
+	kind, _, err := e.Header.ContentType() // text/plain unless it says otherwise (RFC 2045 §5.2)
 	if err != nil || kind != "text/plain" {
 		return nil, nil
 	}

@@ -20,7 +20,8 @@ type Options struct {
 	Shards    int // of the crawl
 	// Append puts an encoded crawl.Event into a shard's log and returns when it is stored there.
 	Append func(ctx context.Context, shard int, event []byte) error
-	// Trusted is the authserv-id (RFC 8601 §2.5) of the operator's own mail server, whose Authentication-Results are believed; empty: nobody's.
+	// Trusted is the authserv-id (RFC 8601 §2.5) of the operator's own mail server, whose
+	// Authentication-Results are believed; empty: nobody's.
 	Trusted string
 	// LookupTXT finds the keys of DKIM signatures; nil: the system's resolver.
 	LookupTXT func(ctx context.Context, domain string) ([]string, error)
@@ -28,7 +29,8 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// Receiver turns mails into reports in the logs of their sites' shards. Its methods may be called concurrently.
+// Receiver turns mails into reports in the logs of their sites' shards. Its methods may be
+// called concurrently.
 type Receiver struct {
 	o         Options
 	addresses atomic.Pointer[Addresses]
@@ -55,8 +57,9 @@ func New(o Options) (*Receiver, error) {
 	return r, nil
 }
 
-// Receive takes a mail that came to an address that Addresses.Has knows. It returns when the report is in the log; a *Refused when the
-// mail is none that is believed; another error when it is to be sent again later. What is received twice changes nothing.
+// Receive takes a mail that came to an address that Addresses.Has knows. It returns nil when the
+// report is in the log, a *Refused when the mail is not believed, and another error when the mail
+// should be sent again later. Receiving a mail twice changes nothing.
 func (r *Receiver) Receive(ctx context.Context, address string, mail []byte) error {
 	err := r.receive(ctx, address, mail)
 	outcome := "taken"
@@ -84,7 +87,11 @@ func (r *Receiver) receive(ctx context.Context, address string, mail []byte) err
 	}
 	site, reports, err := Reports(body, time.Now())
 	if err != nil {
-		return refuse("%v", err)
+		asks, ok := question(body, time.Now())
+		if !ok {
+			return refuse("%v", err)
+		}
+		site, reports = asks.Origin, []crawl.Report{asks}
 	}
 	if !r.addresses.Load().isFor(address, site) {
 		return refuse("this address is not for reports of %s", site)
@@ -100,7 +107,7 @@ func (r *Receiver) receive(ctx context.Context, address string, mail []byte) err
 	return nil
 }
 
-// maxAttempts is how many registrations of a site have addresses that are looked for.
+// maxAttempts is how many registrations of a site are tried to recognise an address.
 const maxAttempts = 1000
 
 // isFor reports whether an address, as Has wrote it, was made for a site.

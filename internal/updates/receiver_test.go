@@ -211,3 +211,29 @@ func TestMailSigned(t *testing.T) {
 		t.Errorf("told %s", told)
 	}
 }
+
+// A site that asks whether we want its reports is answered by its shard; a question about another
+// site, or another host's page, is refused.
+func TestQuestion(t *testing.T) {
+	const link = "http://www.site.example/rup/confirm?token=ABC"
+	text := func(base, link string) string {
+		return "Somebody, perhaps you, asked.\r\n\r\n  curl -d token=ABC http://x.example/\r\n\r\nURLBase: " + base + "\r\nRUP-Confirm: " + link + "\r\n-- \r\nbye\r\n"
+	}
+	d := newDesk(t, Options{})
+	if err := d.Receive(t.Context(), d.address(), d.mail("", text("http://www.site.example/", link))); err != nil {
+		t.Fatal(err)
+	}
+	events := d.events[crawl.ShardOf(testSite.Host, 4)]
+	if len(events) != 1 || len(events[0].Reports) != 1 {
+		t.Fatalf("%+v", d.events)
+	}
+	if r := events[0].Reports[0]; r.Origin != testSite || r.Address != d.address() || r.Confirm != link || len(r.Links) != 0 {
+		t.Errorf("%+v", r)
+	}
+	for _, bad := range []string{text("http://other.example/", "http://other.example/rup/confirm?token=A"), text("http://www.site.example/", "http://other.example/?x=1"),
+		text("http://www.site.example/", ""), text("", link), text("http://www.site.example/", "mailto:x@y.example")} {
+		if err := d.Receive(t.Context(), d.address(), d.mail("", bad)); !errors.As(err, new(*Refused)) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

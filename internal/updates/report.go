@@ -9,8 +9,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// Reports reads the text of a report, received at a time, into what goes into the log of its site's shard: one Report, or several
-// parts of it that fit into an event each. They lack what only the caller knows: Address or Index. An error says why it is no report.
+// Reports reads the text of a report, received at a time, and returns what goes into the log of its
+// site's shard: one Report, or several parts that fit into an event each. The caller adds what only
+// it knows: Address or Index. An error says why it is no report.
 func Reports(text string, received time.Time) (site canon.Origin, parts []crawl.Report, err error) {
 	read, err := rup.ParseReport([]byte(text))
 	if err != nil {
@@ -19,7 +20,7 @@ func Reports(text string, received time.Time) (site canon.Origin, parts []crawl.
 	return Parts(read, received)
 }
 
-// Parts does so for a report that was read.
+// Parts does the same for a report that was parsed already.
 func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []crawl.Report, err error) {
 	base, err := canon.Parse(read.Base)
 	if err != nil {
@@ -43,7 +44,7 @@ func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []cra
 		}
 		gone := e.Kind == rup.Delete
 		if n := len(links); n == 0 || links[n-1].Gone != gone {
-			size += len(from) + entryOverhead // there may be as many of these as there are entries
+			size += len(from) + entryOverhead // there may be as many Links as there are entries
 			links = append(links, crawl.Links{FoundOn: from, Depth: 1, Source: crawl.SourceRUP, Gone: gone})
 		}
 		l := &links[len(links)-1]
@@ -58,11 +59,12 @@ func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []cra
 	return site, parts, nil
 }
 
-// entryOverhead is about what a URL takes in an event beside its text.
+// entryOverhead is about what a URL takes in an event in addition to its text.
 const entryOverhead = 16
 
-// changed is when a page that a report names has changed at the latest: dates are mostly days (protocols §6.4), and a page fetched in
-// the morning of one may have changed that afternoon. In Unix seconds, the next whole one.
+// changed is the latest time at which a page that a report names can have changed. Dates are mostly
+// days (protocols §6.4), and a page fetched in the morning of one may have changed that afternoon.
+// In Unix seconds, rounded up.
 func changed(date, received time.Time) int64 {
 	if !date.IsZero() && date.Equal(date.Truncate(24*time.Hour)) {
 		date = date.Add(24*time.Hour - time.Second)

@@ -80,7 +80,8 @@ func TestReportInPartsOfAnyOrder(t *testing.T) {
 }
 
 func TestReportDates(t *testing.T) {
-	received := time.Date(2026, 1, 20, 11, 59, 59, 1, time.UTC) // a page may have been fetched in this very second
+	// a page may have been fetched in this very second
+	received := time.Date(2026, 1, 20, 11, 59, 59, 1, time.UTC)
 	for date, want := range map[string]string{
 		"2026-01-16":                    "2026-01-16T23:59:59Z", // any time of that day
 		"2026-01-16T10:00:00Z":          "2026-01-16T10:00:00Z",

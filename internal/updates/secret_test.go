@@ -2,17 +2,26 @@ package updates
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"log/slog"
 	"sync"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// Whoever asks, and whenever, gets the same.
+// Whoever asks, and whenever, gets the same. What stood in the crawl's bucket, which fetchers read,
+// is taken along and stands there no more.
 func TestSecretIsOne(t *testing.T) {
+	t.Run("new", func(t *testing.T) { testSecretIsOne(t, nil) })
+	t.Run("from the crawl's bucket", func(t *testing.T) { testSecretIsOne(t, NewSecret()) })
+}
+
+func testSecretIsOne(t *testing.T, old []byte) {
 	t.Parallel()
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 1 << 28, Log: quiet})
@@ -29,11 +38,20 @@ func TestSecretIsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	secrets, err := q.OpenSmallBucket(t.Context(), "x-SECRET")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old != nil {
+		if _, err := kv.Put(t.Context(), secretKey, old); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var got [8][]byte
 	var wg sync.WaitGroup
 	for i := range got {
 		wg.Go(func() {
-			secret, err := Secret(t.Context(), kv)
+			secret, err := Secret(t.Context(), secrets, kv)
 			if err != nil {
 				t.Error(err)
 			}
@@ -45,5 +63,11 @@ func TestSecretIsOne(t *testing.T) {
 		if len(secret) < 16 || !bytes.Equal(secret, got[0]) {
 			t.Fatalf("secrets differ: %x", got)
 		}
+		if old != nil && !bytes.Equal(secret, old) {
+			t.Fatalf("another secret than sites were told of")
+		}
+	}
+	if _, err := kv.Get(t.Context(), secretKey); !errors.Is(err, jetstream.ErrKeyNotFound) {
+		t.Errorf("it can be read by fetchers: %v", err)
 	}
 }

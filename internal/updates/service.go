@@ -16,7 +16,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// MailOptions say where reports come in. Any number of processes of a crawl may take them: what comes twice changes nothing.
+// MailOptions say where reports come in. Any number of processes of a crawl may take them:
+// receiving a report twice changes nothing.
 type MailOptions struct {
 	Listen   string // address to take mail at by SMTP; empty: nowhere
 	LMTP     bool   // by LMTP instead
@@ -35,14 +36,19 @@ type Service struct {
 	maildir  *Maildir     // nil: none
 }
 
-// NewService opens what reports come in by, so that a port in use or a missing folder is known at once. Run it, or Close it.
+// NewService opens the ways by which reports come in, so that a port in use or a missing folder is
+// known at once. Call Run or Close.
 func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec crawl.Spec, o MailOptions) (*Service, error) {
-	secret, err := Secret(ctx, kv)
+	names := crawl.Names(spec.Name)
+	secrets, err := q.OpenSmallBucket(ctx, names.Secrets())
+	if err != nil {
+		return nil, err
+	}
+	secret, err := Secret(ctx, secrets, kv)
 	if err != nil {
 		return nil, err
 	}
 	s := &Service{o: o, secret: secret}
-	names := crawl.Names(spec.Name)
 	s.receiver, err = New(Options{
 		Addresses: Addresses{Mailbox: spec.UpdatesMail, Secret: secret}, Shards: spec.Shards, Trusted: o.Trusted, Metrics: o.Registry, Log: o.Log,
 		Append: func(ctx context.Context, shard int, event []byte) error {

@@ -56,7 +56,11 @@ func TestService(t *testing.T) {
 	if _, err := NewService(t.Context(), q, kv, spec, MailOptions{Listen: s.Addr().String(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "another address") {
 		t.Errorf("a port in use: %v", err)
 	}
-	secret, err := Secret(t.Context(), kv)
+	secrets, err := q.OpenSmallBucket(t.Context(), crawl.Names(spec.Name).Secrets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := Secret(t.Context(), secrets, kv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +88,7 @@ func TestService(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "new", "1"), mail, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if n, err := log.Last(t.Context()); n == 2 && err == nil {
 			break
 		} else if time.Now().After(end) {

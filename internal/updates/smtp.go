@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/emersion/go-smtp"
-	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 )
 
@@ -22,7 +21,7 @@ const (
 	mailBurst     = 60               // and so many at once
 	maxRecipients = 10               // of one mail
 	idle          = 2 * time.Minute  // for a command or a piece of a mail
-	patience      = 30 * time.Second // for a mail to be put into the log
+	patience      = 30 * time.Second // for a mail's way into the log
 )
 
 // Listener is the SMTP or LMTP end that sites, or a mail server of the operator's, send reports to.
@@ -42,15 +41,19 @@ func NewListener(r *Receiver, lmtp bool, domain string) *Listener {
 	}
 }
 
-// Serve takes mails from ln until ctx ends, which closes ln and all connections: what was not acknowledged is sent again.
+// Serve takes mails from ln until ctx ends, which closes ln and all connections. A mail that was
+// not acknowledged is sent again by its server.
 func (l *Listener) Serve(ctx context.Context, ln net.Listener) error {
-	srv := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{l: l, ctx: ctx}, nil }))
+	srv := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
+		g, _ := c.Conn().(*guest)
+		return &session{l: l, ctx: ctx, guest: g}, nil
+	}))
 	srv.LMTP, srv.Domain = l.LMTP, l.Domain
 	srv.MaxMessageBytes, srv.MaxRecipients = maxMail, maxRecipients
 	srv.ReadTimeout, srv.WriteTimeout = idle, idle
 	srv.ErrorLog = slog.NewLogLogger(l.log.Handler(), slog.LevelDebug)
 	stop := context.AfterFunc(ctx, func() { srv.Close() })
-	err := srv.Serve(netutil.LimitListener(ln, maxConns))
+	err := srv.Serve(newDoor(ln))
 	if !stop() {
 		return nil // ended as asked
 	}
@@ -62,16 +65,23 @@ type session struct {
 	l   *Listener
 	ctx context.Context
 	to  []string
+
+	guest *guest // its connection; nil: not through a door
 }
 
-func (s *session) Reset()                               { s.to = nil }
-func (s *session) Logout() error                        { return nil }
-func (s *session) Mail(string, *smtp.MailOptions) error { return nil } // the sender proves nothing (protocols §6.5)
+func (s *session) Reset()        { s.to = nil }
+func (s *session) Logout() error { return nil }
+
+// the sender proves nothing (protocols §6.5)
+func (s *session) Mail(string, *smtp.MailOptions) error { return nil }
 
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	address, ok := s.l.r.addresses.Load().Has(to)
 	if !ok {
 		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such address"}
+	}
+	if s.guest != nil {
+		s.guest.known.Store(true)
 	}
 	s.to = append(s.to, address)
 	return nil
@@ -90,7 +100,7 @@ func (s *session) Data(from io.Reader) error {
 	}
 	mail, err := io.ReadAll(from)
 	if err != nil {
-		return err // too large, or the sender has gone: go-smtp has the words
+		return err // too large, or the sender has gone: go-smtp has the words for it
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()

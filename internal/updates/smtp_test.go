@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/smtp"
 	"os"
 	"path/filepath"
@@ -97,6 +98,128 @@ func said(c *smtp.Client, want int, format string, args ...any) (int, string, er
 	c.Text.StartResponse(id)
 	defer c.Text.EndResponse(id)
 	return c.Text.ReadResponse(want)
+}
+
+// guestbook is a listener whose peers come from where a test says.
+type guestbook struct {
+	net.Listener
+	mu   sync.Mutex
+	from net.Addr
+}
+
+type from struct {
+	net.Conn
+	addr net.Addr
+}
+
+func (c from) RemoteAddr() net.Addr { return c.addr }
+
+func (g *guestbook) Accept() (net.Conn, error) {
+	c, err := g.Listener.Accept()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return from{c, g.from}, err
+}
+
+// One peer's idle connections leave the door open for others; a place is given back when its
+// connection ends, which it does soon if nobody it knows is named.
+func TestDoor(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	book := &guestbook{Listener: ln}
+	d := newDoor(book)
+	come := func(address string) (inside net.Conn, said string) {
+		t.Helper()
+		book.mu.Lock()
+		book.from = net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))
+		book.mu.Unlock()
+		got := make(chan net.Conn, 1)
+		go func() {
+			c, err := d.Accept()
+			if err == nil {
+				got <- c
+			}
+		}()
+		c, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		heard := make(chan string, 1)
+		go func() {
+			line, _ := bufio.NewReader(c).ReadString('\n')
+			heard <- line
+		}()
+		select {
+		case inside = <-got:
+			t.Cleanup(func() { inside.Close() })
+			return inside, ""
+		case said = <-heard: // the Accept waits for the next one
+			book.mu.Lock()
+			book.from = net.TCPAddrFromAddrPort(netip.MustParseAddrPort("192.0.2.99:1"))
+			book.mu.Unlock()
+			waiting, err := net.Dial("tcp", ln.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			(<-got).Close()
+			waiting.Close()
+			return nil, said
+		}
+	}
+	var last net.Conn
+	for i := range maxPerPeer {
+		if last, _ = come(fmt.Sprintf("[2001:db8::%d]:25", i)); last == nil {
+			t.Fatalf("connection %d is not let in", i)
+		}
+	}
+	if _, said := come("[2001:db8::ffff]:25"); !strings.HasPrefix(said, "421 ") {
+		t.Errorf("one too many is told %q", said)
+	}
+	if c, said := come("[2001:db8:0:1::1]:25"); c == nil {
+		t.Errorf("another peer is told %q", said)
+	}
+	last.Close()
+	last.Close() // gives one place back, not two
+	if c, said := come("[2001:db8::1]:25"); c == nil {
+		t.Errorf("after one has gone: %q", said)
+	}
+	if _, said := come("[2001:db8::2]:25"); !strings.HasPrefix(said, "421 ") {
+		t.Errorf("one too many is told %q", said)
+	}
+	// An unknown guest may not stay, whatever it is granted for a command; a known one may.
+	c, _ := come("192.0.2.1:25")
+	g := c.(*guest)
+	g.until = time.Now().Add(20 * time.Millisecond)
+	g.SetReadDeadline(time.Now().Add(time.Hour))
+	if _, err := g.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("an unknown guest: %v", err)
+	}
+	g.known.Store(true)
+	g.SetReadDeadline(time.Now().Add(time.Hour))
+	done := make(chan error, 1)
+	go func() { _, err := g.Read(make([]byte, 1)); done <- err }()
+	select {
+	case err := <-done:
+		t.Errorf("a known guest: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+}
+
+// A recipient that is ours makes a guest known.
+func TestGuestIsKnownByItsRecipient(t *testing.T) {
+	d := newDesk(t, Options{})
+	l := NewListener(d.Receiver, false, "crawler.example")
+	s := &session{l: l, ctx: t.Context(), guest: &guest{}}
+	if err := s.Rcpt("nobody@crawler.example", nil); err == nil || s.guest.known.Load() {
+		t.Errorf("known by a stranger's address: %v", err)
+	}
+	if err := s.Rcpt(d.address(), nil); err != nil || !s.guest.known.Load() {
+		t.Errorf("not known by its own: %v", err)
+	}
 }
 
 // TestSMTPFlood sends more mails than a listener takes at once: the others are told to come later.
@@ -222,7 +345,7 @@ func TestMaildir(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- m.Run(ctx) }()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if left, _ := filepath.Glob(filepath.Join(dir, "new", "*")); len(left) == 0 {
 			break
 		}
@@ -239,7 +362,8 @@ func TestMaildir(t *testing.T) {
 	}
 }
 
-// TestSMTPMemory has eight of the largest mails that are taken come at once: two at a time are in memory, whatever comes.
+// TestSMTPMemory has eight of the largest mails that are taken come at once: two at a time are in
+// memory, whatever comes.
 func TestSMTPMemory(t *testing.T) {
 	d := newDesk(t, Options{})
 	var mu sync.Mutex

@@ -16,9 +16,10 @@ import (
 // maxSignatures is how many DKIM signatures of a mail are looked at.
 const maxSignatures = 5
 
-// authentic refuses a mail that was found to be forged (protocols §6.5): its DKIM signatures all fail, or the mail server we trust says
-// in the header that DKIM or SPF failed. A mail without either is believed as far as the address it came to. An error that
-// is no *Refused may pass: a key's record could not be looked up.
+// authentic refuses a mail that was found to be forged (protocols §6.5): all its DKIM signatures
+// fail, or the mail server we trust says in the header that DKIM or SPF failed. A mail without
+// either is believed as far as the address it came to. An error that is no *Refused may pass, for
+// example when a key could not be looked up.
 func (r *Receiver) authentic(ctx context.Context, mail []byte) error {
 	if err := r.verdicts(mail); err != nil {
 		return err
@@ -47,7 +48,8 @@ func (r *Receiver) authentic(ctx context.Context, mail []byte) error {
 	return bad
 }
 
-// verdicts reads what the trusted mail server wrote of the mail (RFC 8601). It removes or renames such fields of others (§5).
+// verdicts reads what the trusted mail server wrote about the mail. That server removes or renames
+// such fields of others (RFC 8601 §5).
 func (r *Receiver) verdicts(mail []byte) error {
 	if r.o.Trusted == "" {
 		return nil

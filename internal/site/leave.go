@@ -1,0 +1,64 @@
+package site
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/http"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
+	bolt "go.etcd.io/bbolt"
+)
+
+// leaving ends registrations for those who get the mails: whoever reads one can
+// stop them, with no key.
+type leaving struct {
+	db   *boltfile.File
+	site string // URLBase
+}
+
+// ServeHTTP lets an address unsubscribe.
+func (l *leaving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	button(w, r, page{
+		ask: "No more mails about " + l.site + "?", yes: "Done. No more mails will come.",
+		no: "There is no such registration: nothing will be mailed.", do: l.leave,
+	})
+}
+
+func (l *leaving) leave(token string) (known bool, err error) {
+	has := func(p progress) bool { return token != "" && p.Leave == token }
+	id, err := withProgress(l.db, has)
+	if err != nil || id == "" {
+		return false, err
+	}
+	err = l.db.Update(func(tx *bolt.Tx) error {
+		regs := registrations{tx}
+		_, p, ok, err := regs.byID(id)
+		if err != nil || !ok || !has(p) {
+			return err
+		}
+		known = true
+		return errors.Join(regs.Delete(p.Email), regs.sweep())
+	})
+	return known && err == nil, err
+}
+
+// leave gives a registration the token by which its mails can be stopped. It can do nothing else,
+// so it is kept as it is: each mail has it.
+func (p *progress) leave() {
+	if p.Leave == "" {
+		p.Leave = rand.Text()
+	}
+}
+
+// withProgress finds the registration whose progress is as has says; "" if there is none.
+func withProgress(db *boltfile.File, has func(progress) bool) (id string, err error) {
+	err = db.View(func(tx *bolt.Tx) error {
+		return each(tx.Bucket(bucketProgress), func(k []byte, p progress) error {
+			if has(p) {
+				id = string(k)
+			}
+			return nil
+		})
+	})
+	return id, err
+}
