@@ -8,7 +8,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -19,6 +21,7 @@ const (
 	exitFailed      = 1   // it could not be done; of a check: refused
 	exitUsage       = 2   // typed or configured wrong
 	exitLimit       = 3   // a limit ended the crawl
+	exitPartial     = 4   // shown is what came; some shards did not answer
 	exitInterrupted = 130 // ^C or SIGTERM
 )
 
@@ -46,6 +49,17 @@ func (e *exit) Unwrap() error { return e.err }
 
 // usage makes an error for something typed wrong.
 func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Errorf(format, args...)} }
+
+// partly gives an answer in which shards are missing an exit code of its own, and says that what
+// was shown is true but not all. Other errors, and an answer of nobody, pass unchanged.
+func partly(err error) error {
+	var missing *ask.IncompleteError
+	if !errors.As(err, &missing) || missing.Cause != nil || len(missing.Missing) == missing.Shards {
+		return err
+	}
+	return &exit{exitPartial, fmt.Errorf("%w\nWhat is shown comes from the other shards and is not all there is. "+
+		"A frontier or an indexer is away: type the same again when it is back.", err)}
+}
 
 // exitCode prints what went wrong and says what to exit with.
 func (a *app) exitCode(ctx context.Context, err error) int {
@@ -88,7 +102,7 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 
 // printJSON writes v as one line, without escaping what only HTML minds.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	enc := json.NewEncoder(crawl.SafeJSONTo(a.stdout))
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }
@@ -96,6 +110,9 @@ func (a *app) printJSON(v any) error {
 // configured binds the settings of cfg to the flags of cmd and makes cmd run with them loaded.
 func configured(cmd *cobra.Command, cfg any, run func(cmd *cobra.Command, args []string, src *config.Source) error) *cobra.Command {
 	src := config.Bind(cmd.Flags(), cfg)
+	for flag, words := range src.Choices() {
+		completes(cmd, flag, words...)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := src.Load(); err != nil {
 			return err
@@ -103,6 +120,14 @@ func configured(cmd *cobra.Command, cfg any, run func(cmd *cobra.Command, args [
 		return run(cmd, args, src)
 	}
 	return cmd
+}
+
+// completes has shells complete a flag to these words.
+func completes(cmd *cobra.Command, flag string, words ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // there is no such flag
+	}
 }
 
 // no refuses arguments, one takes exactly one; both say what to type.

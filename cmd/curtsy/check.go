@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// checkCommand gathers the checkers: what the files and headers of a site say, read exactly as the crawler reads them.
+// checkCommand gathers the checkers: what the files and headers of a site say, read exactly as the
+// crawler reads them.
 func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -25,14 +26,17 @@ func (a *app) checkCommand() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(a.checkRobotsCommand(), a.checkHostCommand(), a.checkRobotstagCommand(), a.checkDatatxtCommand(),
-		a.checkRupinfoCommand(), a.checkRupreportCommand())
+	c := checks{a}
+	cmd.AddCommand(c.robots(), c.host(), c.robotstag(), c.datatxt(), c.rupinfo(), c.rupreport())
 	return cmd
 }
 
+// checks makes the checkers. They read what they are given, and ask nobody.
+type checks struct{ app *app }
+
 // readInput reads a file, or standard input for "-". What is longer than limit is cut.
-func (a *app) readInput(name string, limit int64) ([]byte, error) {
-	in := a.stdin
+func (c checks) readInput(name string, limit int64) ([]byte, error) {
+	in := c.app.stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -48,7 +52,8 @@ func (a *app) readInput(name string, limit int64) ([]byte, error) {
 	return body, nil
 }
 
-// parseOrigin reads an origin as a person writes one: a URL of it, whatever the case and however the host is spelled.
+// parseOrigin reads an origin as a person writes one: a URL of it, whatever the case and however
+// the host is spelled.
 func parseOrigin(flag, raw string) (robots.Origin, error) {
 	u, err := canon.Parse(raw)
 	if err != nil {

@@ -52,7 +52,7 @@ type datatxtOddity struct {
 	Reason string `json:"reason"`
 }
 
-func (a *app) checkDatatxtCommand() *cobra.Command {
+func (c checks) datatxt() *cobra.Command {
 	var agent, from, rawURL, contentType string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -68,7 +68,7 @@ Exits with 0 if it was read (or says nothing, or allows --url), 1 if it refuses 
 			if err != nil {
 				return usage("--from %q: where is the file? use for example --from https://data.example.org/data.txt", from)
 			}
-			body, err := a.readInput(args[0], datatxt.MaxSize+1)
+			body, err := c.readInput(args[0], datatxt.MaxSize+1)
 			if err != nil {
 				return err
 			}
@@ -77,9 +77,9 @@ Exits with 0 if it was read (or says nothing, or allows --url), 1 if it refuses 
 				return err
 			}
 			if asJSON {
-				err = a.printJSON(ans)
+				err = c.app.printJSON(ans)
 			} else {
-				printDatatxt(a.stdout, ans)
+				printDatatxt(c.app.stdout, ans)
 			}
 			switch {
 			case err != nil:

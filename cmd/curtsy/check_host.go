@@ -13,7 +13,7 @@ type hostAnswer struct {
 	Reason string `json:"reason"`
 }
 
-func (a *app) checkHostCommand() *cobra.Command {
+func (c checks) host() *cobra.Command {
 	var from string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -34,11 +34,11 @@ Exits with 0 if the line matches the origin or is ignored, 1 if it names another
 			}
 			result, reason := robots.CheckHost(args[0], origin)
 			if asJSON {
-				err = a.printJSON(hostAnswer{result.String(), reason})
+				err = c.app.printJSON(hostAnswer{result.String(), reason})
 			} else if reason == "" {
-				_, err = fmt.Fprintln(a.stdout, result)
+				_, err = fmt.Fprintln(c.app.stdout, result)
 			} else {
-				_, err = fmt.Fprintf(a.stdout, "%s: %s\n", result, reason)
+				_, err = fmt.Fprintf(c.app.stdout, "%s: %s\n", result, reason)
 			}
 			if err == nil && result == robots.HostNoMatch {
 				return &exit{code: exitFailed}

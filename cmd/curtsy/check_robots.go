@@ -24,9 +24,10 @@ type robotsAnswer struct {
 }
 
 type robotsHostAnswer struct {
-	Hint            *string `json:"hint"`
-	Matches         *bool   `json:"matches"` // null without a hint or without an origin to compare it with
-	ImpliedDisallow bool    `json:"implied_disallow"`
+	Hint *string `json:"hint"`
+	// Null without a hint or without an origin to compare it with.
+	Matches         *bool `json:"matches"`
+	ImpliedDisallow bool  `json:"implied_disallow"`
 }
 
 type robotsDiagnostic struct {
@@ -35,7 +36,7 @@ type robotsDiagnostic struct {
 	Text   string `json:"text"`
 }
 
-func (a *app) checkRobotsCommand() *cobra.Command {
+func (c checks) robots() *cobra.Command {
 	var agent, from, rawURL string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -47,7 +48,7 @@ Exits with 0 if the URL is allowed (without --url: if the file could be read), 1
 		Example: "  curtsy check robots --agent curtsy --url https://example.org/shop robots.txt",
 		Args:    one("FILE", "robots.txt"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			body, err := a.readInput(args[0], robots.MaxBytes+2)
+			body, err := c.readInput(args[0], robots.MaxBytes+2)
 			if err != nil {
 				return err
 			}
@@ -56,9 +57,9 @@ Exits with 0 if the URL is allowed (without --url: if the file could be read), 1
 				return err
 			}
 			if asJSON {
-				err = a.printJSON(ans)
+				err = c.app.printJSON(ans)
 			} else {
-				a.printRobots(ans, agent, rawURL)
+				c.printRobots(ans, agent, rawURL)
 			}
 			if err == nil && ans.Allowed != nil && !*ans.Allowed {
 				return &exit{code: exitFailed}
@@ -137,13 +138,14 @@ func askHost(file *robots.File, rules *robots.Rules, agent string, origin robots
 	if claim := file.Claim(origin); claim.Kind != robots.ClaimNone {
 		h.Matches = ptr(claim.Kind == robots.ClaimSelf)
 	}
-	// The origin changes rules in one way only: by the Disallow that a Host line naming others implies.
+	// The origin changes rules in one way only: by the Disallow that a Host line
+	// naming others implies.
 	h.ImpliedDisallow = !reflect.DeepEqual(rules, file.Rules(agent, robots.Origin{}))
 	return h
 }
 
-func (a *app) printRobots(ans robotsAnswer, agent, rawURL string) {
-	w := a.stdout
+func (c checks) printRobots(ans robotsAnswer, agent, rawURL string) {
+	w := c.app.stdout
 	if ans.Allowed != nil {
 		verdict := "may fetch"
 		if !*ans.Allowed {

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"mime"
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/robotstag"
 	"github.com/spf13/cobra"
-	"golang.org/x/net/html/charset"
 )
 
 // maxHTML is how much of a page is read for its meta elements, the crawler's own limit for pages.
@@ -41,7 +40,7 @@ type tagDiagnostic struct {
 	Text   string `json:"text"`
 }
 
-func (a *app) checkRobotstagCommand() *cobra.Command {
+func (c checks) robotstag() *cobra.Command {
 	var agent, contentType, at string
 	var headers []string
 	var asJSON bool
@@ -72,7 +71,7 @@ func (a *app) checkRobotstagCommand() *cobra.Command {
 				set.AddHeader(strings.TrimSpace(name), strings.TrimSpace(value))
 			}
 			if len(args) == 1 {
-				page, err := a.readInput(args[0], maxHTML)
+				page, err := c.readInput(args[0], maxHTML)
 				if err != nil {
 					return err
 				}
@@ -82,9 +81,9 @@ func (a *app) checkRobotstagCommand() *cobra.Command {
 			}
 			ans := tagAnswer(set, now)
 			if asJSON {
-				return a.printJSON(ans)
+				return c.app.printJSON(ans)
 			}
-			a.printTags(ans, agent)
+			c.printTags(ans, agent)
 			return nil
 		},
 	}
@@ -105,14 +104,7 @@ func scanPage(set *robotstag.Set, page []byte, contentType string) error {
 	if media != "text/html" && media != "application/xhtml+xml" {
 		return nil
 	}
-	r, err := charset.NewReader(bytes.NewReader(page), contentType)
-	if err != nil {
-		return err
-	}
-	if page, err = io.ReadAll(r); err != nil {
-		return err
-	}
-	set.ScanHTML(page)
+	set.ScanHTML(pages.DecodeCharset(page, htmlscan.PageCharset(page, contentType)))
 	return nil
 }
 
@@ -140,7 +132,7 @@ func tagAnswer(set *robotstag.Set, now time.Time) robotstagAnswer {
 	return ans
 }
 
-func (a *app) printTags(ans robotstagAnswer, agent string) {
+func (c checks) printTags(ans robotstagAnswer, agent string) {
 	var asks []string
 	for _, d := range []struct {
 		on   bool
@@ -156,15 +148,15 @@ func (a *app) printTags(ans robotstagAnswer, agent string) {
 	if len(asks) == 0 {
 		asks = []string{"nothing"}
 	}
-	fmt.Fprintf(a.stdout, "asked of %s: %s\n", agent, strings.Join(asks, ", "))
+	fmt.Fprintf(c.app.stdout, "asked of %s: %s\n", agent, strings.Join(asks, ", "))
 	for _, s := range ans.Sources {
 		rules := "nothing for it"
 		if len(s.Rules) > 0 {
 			rules = strings.Join(s.Rules, ", ")
 		}
-		fmt.Fprintf(a.stdout, "%s %s: %s → %s\n", s.Where, s.Name, s.Value, rules)
+		fmt.Fprintf(c.app.stdout, "%s %s: %s → %s\n", s.Where, s.Name, s.Value, rules)
 	}
 	for _, d := range ans.Diagnostics {
-		fmt.Fprintf(a.stdout, "%s %d: %s: %s\n", d.Where, d.Line, d.Reason, d.Text)
+		fmt.Fprintf(c.app.stdout, "%s %d: %s: %s\n", d.Where, d.Line, d.Reason, d.Text)
 	}
 }

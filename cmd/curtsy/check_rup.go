@@ -55,7 +55,7 @@ type rupOddity struct {
 	Reason string `json:"reason"`
 }
 
-func (a *app) checkRupinfoCommand() *cobra.Command {
+func (c checks) rupinfo() *cobra.Command {
 	var from string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -71,7 +71,7 @@ Exits with 0 if a robot can register there, 1 if it can only ask (an authentifie
 			if err != nil {
 				return err
 			}
-			body, err := a.readInput(args[0], rup.MaxInfo+1)
+			body, err := c.readInput(args[0], rup.MaxInfo+1)
 			if err != nil {
 				return err
 			}
@@ -81,9 +81,9 @@ Exits with 0 if a robot can register there, 1 if it can only ask (an authentifie
 			}
 			ans := rupinfoOf(info, failed)
 			if asJSON {
-				err = a.printJSON(ans)
+				err = c.app.printJSON(ans)
 			} else {
-				printRupinfo(a.stdout, ans)
+				printRupinfo(c.app.stdout, ans)
 			}
 			switch {
 			case err != nil:
@@ -101,7 +101,7 @@ Exits with 0 if a robot can register there, 1 if it can only ask (an authentifie
 	return cmd
 }
 
-func (a *app) checkRupreportCommand() *cobra.Command {
+func (c checks) rupreport() *cobra.Command {
 	var site string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -117,7 +117,7 @@ Exits with 0 if it was read, 2 if the whole report had to be refused.`,
 			if err != nil {
 				return err
 			}
-			text, err := a.readInput(args[0], rup.MaxReport+1)
+			text, err := c.readInput(args[0], rup.MaxReport+1)
 			if err != nil {
 				return err
 			}
@@ -127,9 +127,9 @@ Exits with 0 if it was read, 2 if the whole report had to be refused.`,
 			}
 			ans := rupreportOf(report, failed)
 			if asJSON {
-				err = a.printJSON(ans)
+				err = c.app.printJSON(ans)
 			} else {
-				printRupreport(a.stdout, ans)
+				printRupreport(c.app.stdout, ans)
 			}
 			if err == nil && failed != nil {
 				return &exit{code: exitUsage}

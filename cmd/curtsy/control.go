@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/spf13/cobra"
 )
@@ -26,7 +28,7 @@ func (a *app) logger(cfg *config.Reader) *slog.Logger {
 }
 
 // controlling makes a command that steers a crawl which runs.
-func (a *app) controlling(use, short string, run func(ctx context.Context, l *live, cfg *config.Reader) error) *cobra.Command {
+func (a *app) controlling(use, short string, run func(ctx context.Context, l *asker.Crawl, cfg *config.Reader) error) *cobra.Command {
 	cfg := config.NewReader()
 	cmd := &cobra.Command{Use: use, Short: short, Args: no}
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
@@ -41,28 +43,45 @@ func (a *app) controlling(use, short string, run func(ctx context.Context, l *li
 	})
 }
 
-// reach finds a crawl that runs.
-func (a *app) reach(ctx context.Context, cfg *config.Reader) (*live, error) {
+// open finds the crawl that the settings name. With --nats it is asked there; without, it is the
+// one in --dir, asked over its own server while it runs.
+func (a *app) open(ctx context.Context, cfg *config.Reader) (*asker.Crawl, error) {
 	if cfg.URL != "" {
-		return dialCrawl(ctx, cfg.NATS.Queue("curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
+		return asker.Dial(ctx, cfg.NATS.Queue("curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
 	}
-	l, err := a.dialDir(ctx, cfg)
-	if errors.Is(err, errNotRunning) {
+	l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
+	switch {
+	case err == nil:
+		return l, nil
+	case !errors.Is(err, engine.ErrNotRunning):
+		return nil, err
+	}
+	return engine.OpenFiles(cfg.Dir)
+}
+
+// reach finds a crawl that runs.
+func (a *app) reach(ctx context.Context, cfg *config.Reader) (*asker.Crawl, error) {
+	if cfg.URL != "" {
+		return asker.Dial(ctx, cfg.NATS.Queue("curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
+	}
+	l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
+	if errors.Is(err, engine.ErrNotRunning) {
 		return nil, fmt.Errorf("no crawl runs in %s; name another directory with --dir, or a server with --nats URL --crawl NAME", cfg.Dir)
 	}
 	return l, err
 }
 
 func (a *app) stopCommand() *cobra.Command {
-	return a.controlling("stop", "Stop a crawl that runs; the same crawl command resumes it", func(ctx context.Context, l *live, cfg *config.Reader) error {
-		told, err := service.Stop(ctx, l.q.NC, l.names)
+	return a.controlling("stop", "Stop a crawl that runs; the same crawl command resumes it", func(ctx context.Context, l *asker.Crawl, cfg *config.Reader) error {
+		told, err := service.Stop(ctx, l.Queue.NC, crawl.Names(l.Spec.Name))
 		if err != nil {
 			return err
 		}
 		if len(told) == 0 {
-			return fmt.Errorf("nobody works on crawl %q", l.names)
+			return fmt.Errorf("nobody works on crawl %q", l.Spec.Name)
 		}
-		for cfg.URL == "" && alive(cfg.Dir) { // it no longer answers, but is still closing its files
+		// It no longer answers, but is still closing its files.
+		for cfg.URL == "" && engine.Alive(cfg.Dir) {
 			select {
 			case <-ctx.Done():
 				return fmt.Errorf("%s was told to stop but still holds %s", told[0], cfg.Dir)
@@ -77,20 +96,20 @@ func (a *app) stopCommand() *cobra.Command {
 }
 
 func (a *app) pauseCommand() *cobra.Command {
-	return a.controlling("pause", "Let a crawl rest until curtsy resume", func(ctx context.Context, l *live, _ *config.Reader) error {
+	return a.controlling("pause", "Let a crawl rest until curtsy resume", func(ctx context.Context, l *asker.Crawl, _ *config.Reader) error {
 		return a.setPaused(ctx, l, true, "paused")
 	})
 }
 
 func (a *app) resumeCommand() *cobra.Command {
-	return a.controlling("resume", "Let a paused crawl go on", func(ctx context.Context, l *live, _ *config.Reader) error {
+	return a.controlling("resume", "Let a paused crawl go on", func(ctx context.Context, l *asker.Crawl, _ *config.Reader) error {
 		return a.setPaused(ctx, l, false, "running")
 	})
 }
 
 // setPaused changes the spec and waits until the frontiers follow it.
-func (a *app) setPaused(ctx context.Context, l *live, paused bool, state string) error {
-	_, err := service.ChangeSpec(ctx, l.kv, func(old *crawl.Spec) (crawl.Spec, error) {
+func (a *app) setPaused(ctx context.Context, l *asker.Crawl, paused bool, state string) error {
+	_, err := service.ChangeSpec(ctx, l.Bucket, func(old *crawl.Spec) (crawl.Spec, error) {
 		if old == nil {
 			return crawl.Spec{}, service.ErrNoSpec
 		}
@@ -105,7 +124,7 @@ func (a *app) setPaused(ctx context.Context, l *live, paused bool, state string)
 		st, err := l.Status(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return fmt.Errorf("crawl %q is to be %s, but nobody who works on it has said so yet: %w", l.names, state, errors.Join(err, ctx.Err()))
+			return fmt.Errorf("crawl %q is to be %s, but nobody who works on it has said so yet: %w", l.Spec.Name, state, errors.Join(err, ctx.Err()))
 		case err == nil && ((st.State == "paused") == paused || st.Trouble != ""):
 			fmt.Fprintf(a.stdout, "%s: %s queued, %d in flight\n", state, count(st.Queued, "URL"), st.InFlight)
 			return nil
@@ -116,6 +135,3 @@ func (a *app) setPaused(ctx context.Context, l *live, paused bool, state string)
 		}
 	}
 }
-
-// alive reports whether a crawl holds the directory.
-func alive(dir string) bool { return service.Locked(dir, lockFile) }

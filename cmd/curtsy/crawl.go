@@ -3,15 +3,21 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 )
 
@@ -43,6 +49,9 @@ Exit codes: 0 nothing more can be done now, 1 failed, 2 typed or configured wron
 		if p.person && !src.Given("log-level") {
 			cfg.LogLevel = "warn" // a person sees how it goes on the line below
 		}
+		if set := wire.ProxyVariables(); len(set) > 0 {
+			p.say("%s is set and not used: sites are asked directly, since behind a proxy nobody could tell which address is asked", strings.Join(set, ", "))
+		}
 		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, cfg.Logger(p.logTo()))
 		if err != nil {
 			return err
@@ -51,10 +60,42 @@ Exit codes: 0 nothing more can be done now, 1 failed, 2 typed or configured wron
 	})
 }
 
-// isNew reports whether the crawl surely has to be created. With --nats that is for the server to say.
-func isNew(cfg *config.Crawl) bool {
-	_, err := os.Stat(filepath.Join(cfg.Dir, "nats"))
-	return cfg.URL == "" && errors.Is(err, fs.ErrNotExist)
+// isNew reports whether the crawl surely has to be created. With --nats that is
+// for the server to say.
+func isNew(cfg *config.Crawl) bool { return cfg.URL == "" && engine.IsNew(cfg.Dir) }
+
+// engineOptions are what settings mean to an engine that takes a crawl up as it is.
+func engineOptions(cfg *config.Crawl, log logger) engine.Options {
+	o := engine.Options{
+		Dir: cfg.Dir, NATS: cfg.NATS.Queue("curtsy crawl"), Room: frontier.Room{Replicas: cfg.Replicas}, MinFree: int64(cfg.MinFree),
+		Version: versionString(), Log: log,
+	}
+	if cfg.URL != "" {
+		o.Crawl = cfg.Crawl
+	}
+	return o
+}
+
+// openEngine opens an engine that creates or resumes the crawl with what the
+// settings and seeds ask for.
+func openEngine(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, log logger) (*engine.Engine, error) {
+	o := engineOptions(cfg, log)
+	o.Seeds, o.Registry, o.Mail = seeds, reg, cfg.MailOptions(reg, log)
+	o.Fetcher = fetcher.Options{Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), PageMemory: int64(cfg.PageMemory)}
+	o.Plan = func(old *crawl.Spec) (crawl.Spec, error) {
+		s, err := planned(cfg.Plan, cfg.NATS, given, old, seeds)
+		s.Paused = false // to say "crawl" is to say "go on"
+		return s, err
+	}
+	if given("crawl") {
+		o.Crawl = cfg.Crawl
+	}
+	e, err := engine.Open(ctx, o)
+	var held *engine.HeldError
+	if errors.As(err, &held) {
+		return nil, usage("%w; use --crawl %s, or another --dir", err, held.Crawl)
+	}
+	return e, err
 }
 
 // errStopped is why a crawl ends that was told to by `curtsy stop`.
@@ -63,7 +104,9 @@ var errStopped = errors.New("stopped by curtsy stop")
 // crawl runs a crawl in this process to its end.
 func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, p *progress, log logger) (ending, error) {
 	var end ending
-	e, err := openEngine(ctx, cfg, given, seeds, log)
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	e, err := openEngine(ctx, cfg, given, seeds, reg, log)
 	if err != nil {
 		return end, err
 	}
@@ -74,33 +117,34 @@ func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) b
 	}()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	me := service.Process{Kind: "crawl", Instance: e.instance(), PID: os.Getpid()}
-	if err := service.Obey(e.q.NC, crawl.Names(e.spec.Name), me, func() { stop(errStopped) }); err != nil {
+	me := service.Process{Kind: "crawl", Instance: e.Instance(), PID: os.Getpid()}
+	if err := service.Obey(e.Crawl().Queue.NC, crawl.Names(e.Spec().Name), me, func() { stop(errStopped) }); err != nil {
 		return end, err
 	}
 	if cfg.Listen != "off" {
-		stopAdmin, err := e.serveAdmin(ctx, p)
+		stopAdmin, err := serveAdmin(ctx, e.Crawl(), cfg.Listen, reg, p, log)
 		if err != nil {
 			return end, err
 		}
 		defer stopAdmin()
 	}
-	w := &watcher{e: e, p: p, began: time.Now()}
-	if err := e.Run(ctx, seeds, w.watch); err != nil {
+	w := &watcher{c: e.Crawl(), p: p, log: log, maxTime: cfg.MaxTime, began: time.Now(), seeds: seeds}
+	if err := e.Run(ctx, w.watch); err != nil {
 		return end, err
 	}
-	return w.ended(), nil
+	return w.ended(e.Last()), nil
 }
 
 // serveAdmin opens the admin port until the function returned is called.
-func (e *engine) serveAdmin(ctx context.Context, p *progress) (stop func(), err error) {
+func serveAdmin(ctx context.Context, c *asker.Crawl, listen string, reg *prometheus.Registry, p *progress, log logger) (stop func(), err error) {
+	status := func(ctx context.Context) (crawl.Status, error) { return asker.Status(ctx, c.Queue, c.Spec) }
 	adm, err := service.NewAdmin(service.AdminOptions{
-		Listen: e.cfg.Listen, Title: "crawl " + e.spec.Name, Registry: e.reg, Log: e.log,
+		Listen: listen, Title: "crawl " + c.Spec.Name, Registry: reg, Log: log,
 		Ready: func(ctx context.Context) error {
-			_, err := e.status(ctx)
+			_, err := status(ctx)
 			return err
 		},
-		Status: e.status,
+		Status: status,
 	})
 	if err != nil {
 		return nil, err
@@ -111,7 +155,7 @@ func (e *engine) serveAdmin(ctx context.Context, p *progress) (stop func(), err 
 	go func() {
 		defer close(done)
 		if err := adm.Run(ctx); err != nil {
-			e.log.Error("admin port", "err", err)
+			log.Error("admin port", "err", err)
 		}
 	}()
 	return func() { cancel(); <-done }, nil

@@ -9,13 +9,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
@@ -32,16 +35,21 @@ func curtsy(t *testing.T, want int, args ...string) string {
 // server starts a NATS server for others to use.
 func server(t *testing.T) *embedded.Server {
 	t.Helper()
+	return serverWith(t, "u", "p")
+}
+
+func serverWith(t *testing.T, user, password string) *embedded.Server {
+	t.Helper()
 	srv, err := embedded.Start(embedded.Options{
-		Dir: t.TempDir(), Listen: "127.0.0.1:0", User: "u", Password: "p", Log: slog.New(slog.DiscardHandler),
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", User: user, Password: password, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(srv.Shutdown)
 	t.Setenv("CURTSY_NATS", srv.ClientURL())
-	t.Setenv("CURTSY_NATS_USER", "u")
-	t.Setenv("CURTSY_NATS_PASSWORD", "p")
+	t.Setenv("CURTSY_NATS_USER", user)
+	t.Setenv("CURTSY_NATS_PASSWORD", password)
 	t.Setenv("CURTSY_LISTEN", "off")
 	return srv
 }
@@ -73,7 +81,8 @@ func storedBy(t *testing.T, args ...string) []string {
 	return urls
 }
 
-// The three daemons and curtsy crawl --nats, each on a server that runs already, store what curtsy crawl stores.
+// The three daemons and curtsy crawl --nats, each on a server that runs already, store what
+// curtsy crawl stores.
 func TestDaemons(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the daemons")
@@ -105,16 +114,22 @@ func TestDaemons(t *testing.T) {
 	}
 	t.Log("built", time.Now())
 	var daemons []*exec.Cmd
+	var away *exec.Cmd // an indexer that is killed in the end
 	for name, args := range map[string][]string{
 		"frontier": {"--dir", filepath.Join(dir, "frontier")},
 		"fetcher":  nil,
 		"indexer":  {"--dir", filepath.Join(dir, "indexer")},
+		"away":     {"--dir", filepath.Join(dir, "away"), "--instance", "away"},
 	} {
 		log, err := os.Create(filepath.Join(dir, name+".log"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := exec.Command(bin+name, append([]string{"--crawl", "shared"}, args...)...)
+		program := name
+		if name == "away" {
+			program = "indexer"
+		}
+		d := exec.Command(bin+program, append([]string{"--crawl", "shared"}, args...)...)
 		d.Stderr = log
 		if err := d.Start(); err != nil {
 			t.Fatal(err)
@@ -128,7 +143,11 @@ func TestDaemons(t *testing.T) {
 			}
 			log.Close()
 		})
-		daemons = append(daemons, d)
+		if name == "away" {
+			away = d
+		} else {
+			daemons = append(daemons, d)
+		}
 	}
 	curtsy(t, 0, append(append([]string{"seed", "--crawl", "shared", "--shards", "4"}, flags...), seed)...)
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(200 * time.Millisecond) {
@@ -147,6 +166,10 @@ func TestDaemons(t *testing.T) {
 	if out := curtsy(t, 0, "search", "--crawl", "shared", "quiet"); !strings.Contains(out, ".sim.test/") {
 		t.Errorf("search over NATS: %s", out)
 	}
+	t.Log("an indexer is killed", time.Now())
+	away.Process.Kill()
+	away.Wait()
+	partialAnswers(t, want)
 	t.Log("stop", time.Now())
 	out := curtsy(t, 0, "stop", "--crawl", "shared")
 	for _, kind := range []string{"frontier", "fetcher", "indexer"} {
@@ -173,4 +196,50 @@ func waitStored(t *testing.T, want []string) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	t.Fatalf("the daemons stored %d pages, want %d", len(got), len(want))
+}
+
+var missingShards = regexp.MustCompile(`no answer for \d+ of 4 shards \(([^)]*)\)`)
+
+// partialAnswers holds the commands that ask the indexers to giving exactly what the indexers that
+// are left have, saying which shards are missing, and ending with exit code 4.
+func partialAnswers(t *testing.T, want []string) {
+	t.Helper()
+	for _, args := range [][]string{{"pages", "--json"}, {"pages"}, {"export", "pages"}, {"search", "quiet"}, {"datasets"}} {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), append(args, "--crawl", "shared"), nil, &out, &errs)
+		m := missingShards.FindStringSubmatch(errs.String())
+		if code != exitPartial || m == nil {
+			t.Errorf("%v with an indexer away: exit code %d, want %d\n%s%s", args, code, exitPartial, &out, &errs)
+			continue
+		}
+		if !strings.HasPrefix(out.String(), "{") {
+			continue // a table, which a URL alone cannot be told from its beginning in
+		}
+		for _, u := range want {
+			there := !inRanges(t, m[1], crawl.ShardOf(canon.URL(u).Host(), 4))
+			if strings.Contains(out.String(), `"url":"`+u+`"`) != there {
+				t.Errorf("%v with shards %s missing: %s is shown: %v", args, m[1], u, !there)
+			}
+		}
+	}
+}
+
+// inRanges reports whether n is among numbers written as in 0-2, 5.
+func inRanges(t *testing.T, list string, n int) bool {
+	t.Helper()
+	for r := range strings.SplitSeq(list, ", ") {
+		first, last, isRange := strings.Cut(r, "-")
+		if !isRange {
+			last = first
+		}
+		a, err := strconv.Atoi(first)
+		b, err2 := strconv.Atoi(last)
+		if err != nil || err2 != nil {
+			t.Fatalf("%q is no list of shards", list)
+		}
+		if a <= n && n <= b {
+			return true
+		}
+	}
+	return false
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
@@ -25,8 +28,8 @@ func (a *app) datasetsList() *cobra.Command {
 		Use:   "datasets [WORD...]",
 		Short: "List the datasets that sites announce",
 		Long: `List the datasets that sites announce: in /data.txt, in their pages (schema.org and Croissant as JSON-LD), in a portal's
-data.json, in data packages. A dataset that several documents tell of is listed once; --json shows which of them says what, and where they
-contradict one another.
+data.json, in data packages. A dataset that several documents of its site tell of is listed once; --json shows which of them says what, and
+where they contradict one another. What other sites say of it changes nothing: they are named under also_described_at.
 
 With words, only datasets that have all of them in title, name, description, keywords, publisher or columns. The words get and verify
 are commands, unless they stand behind --.`,
@@ -36,7 +39,8 @@ are commands, unless they stand behind --.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one dataset a line")
 	want.flags(cmd)
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, words []string) error {
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
+		defer want.tell(a.stderr)
 		if asJSON {
 			return want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error { return a.printJSON(d) })
 		}
@@ -62,18 +66,51 @@ func licenseOf(d *crawl.DatasetInfo) string {
 }
 
 // wanted says which datasets are.
-type wanted struct{ licenses []string }
+type wanted struct {
+	licenses []string
+	leftOut  map[string]int // by document: datasets that are past what one site may tell
+}
+
+// note remembers what a dataset's documents tell of more.
+func (w *wanted) note(d *crawl.DatasetInfo) {
+	for _, s := range d.Sources {
+		if s.LeftOut > 0 {
+			if w.leftOut == nil {
+				w.leftOut = map[string]int{}
+			}
+			w.leftOut[s.Document] += s.LeftOut
+		}
+	}
+}
+
+// tell says which documents are not listed whole.
+func (w *wanted) tell(to io.Writer) {
+	for i, document := range slices.Sorted(maps.Keys(w.leftOut)) {
+		if i == 10 {
+			fmt.Fprintf(to, "and so of %d documents more\n", len(w.leftOut)-i)
+			break
+		}
+		fmt.Fprintf(to, "%s tells of more datasets than a site may (%d or more are left out)\n", clean(document), w.leftOut[document])
+	}
+}
 
 func (w *wanted) flags(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&w.licenses, "license", nil, "only under one of these licences, by their `SPDX` identifiers (unknown: those whose licence is none that is known)")
+	cmd.Flags().StringSliceVar(&w.licenses, "license", nil, "only under one of these licences, by their `SPDX` identifiers, said by the host of the files itself (unknown: those whose licence is none that is known, or is said by others only)")
+	completes(cmd, "license", append(catalog.Licenses(), "unknown")...)
+}
+
+// catalogue is what lists datasets: an asker.Crawl.
+type catalogue interface {
+	Datasets(context.Context, func(crawl.DatasetInfo) error) error
 }
 
 // datasets calls each for the datasets wanted.
-func (w *wanted) datasets(ctx context.Context, from answers, words []string, each func(crawl.DatasetInfo) error) error {
+func (w *wanted) datasets(ctx context.Context, from catalogue, words []string, each func(crawl.DatasetInfo) error) error {
 	if err := w.check(); err != nil {
 		return err
 	}
 	return from.Datasets(ctx, func(d crawl.DatasetInfo) error {
+		w.note(&d)
 		if !w.license(&d) || !hasWords(&d, words) {
 			return nil
 		}
@@ -93,7 +130,8 @@ func (w *wanted) check() error {
 
 func (w *wanted) license(d *crawl.DatasetInfo) bool {
 	return len(w.licenses) == 0 || slices.ContainsFunc(w.licenses, func(l string) bool {
-		if d.SPDX == nil {
+		// What a stranger says of somebody's files gives no right to them.
+		if d.SPDX == nil || !d.LicenseByHost {
 			return l == "unknown"
 		}
 		return *d.SPDX == catalog.SPDX(l)
@@ -138,11 +176,13 @@ text, and trust no site's formulas.`,
 		Args:    cobra.ArbitraryArgs,
 	}
 	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "one of `"+join(catalog.Formats)+"`")
+	completes(cmd, "format", catalog.Formats...)
 	want.flags(cmd)
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, words []string) error {
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
 		if !slices.Contains(catalog.Formats, format) {
 			return usage("--format %q: use %s", format, join(catalog.Formats))
 		}
+		defer want.tell(a.stderr)
 		var all []crawl.DatasetInfo
 		missing := want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
 			all = append(all, d)
@@ -153,22 +193,4 @@ text, and trust no site's formulas.`,
 		}
 		return errors.Join(catalog.Export(a.stdout, format, all), missing)
 	})
-}
-
-func (f *files) Datasets(_ context.Context, each func(crawl.DatasetInfo) error) error {
-	return f.indexer.Datasets(f.frontier.Spec().Agent, each)
-}
-
-func (l *live) Datasets(ctx context.Context, each func(crawl.DatasetInfo) error) error {
-	var all []crawl.DatasetClaim
-	missing := gather(ctx, l, "datasets", nil, func(c crawl.DatasetClaim) error {
-		all = append(all, c)
-		return nil
-	})
-	for _, d := range catalog.Merge(all) {
-		if err := each(d); err != nil {
-			return err
-		}
-	}
-	return missing
 }

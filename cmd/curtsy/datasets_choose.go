@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,9 +12,9 @@ import (
 // leastPrefix is how much of an ID must be typed at least.
 const leastPrefix = 4
 
-// choose finds datasets by their IDs, in the order of the IDs, each once. All of them must be there, and under a licence that is
-// wanted.
-func (w *wanted) choose(ctx context.Context, from answers, ids []string) ([]crawl.DatasetInfo, error) {
+// choose finds datasets by their IDs, in the order of the IDs, each once. All of them must be
+// there, and under a licence that is wanted.
+func (w *wanted) choose(ctx context.Context, from catalogue, ids []string) ([]crawl.DatasetInfo, error) {
 	if err := w.check(); err != nil {
 		return nil, err
 	}
@@ -46,6 +47,10 @@ func (w *wanted) choose(ctx context.Context, from answers, ids []string) ([]craw
 			return nil, usage("%q is the beginning of several IDs; type more of one of them:%s", id, listed(found[i]))
 		}
 		d := found[i][0]
+		if !w.license(&d) && d.SPDX != nil && !d.LicenseByHost {
+			return nil, fmt.Errorf("%s is under %s by the word of %s alone, and --license goes by what the host of the files says; without it, or with --license unknown, you get them",
+				d.ID, *d.SPDX, cmp.Or(d.Provenance["license"], d.Origin))
+		}
 		if !w.license(&d) {
 			return nil, fmt.Errorf("%s is under %s, which --license %s leaves out", d.ID, spelled(&d), strings.Join(w.licenses, ","))
 		}

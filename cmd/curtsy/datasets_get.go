@@ -10,10 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/download"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -70,7 +72,8 @@ Exit codes: 0 all are there, 1 some could not be had, 2 typed or configured wron
 	})
 }
 
-// errCrawlEnded is why downloads beside a crawl end: its server went with it. They go on without it.
+// errCrawlEnded is why downloads beside a crawl end: its server went with it.
+// They go on without it.
 var errCrawlEnded = errors.New("the crawl has ended")
 
 func (g *getting) run(ctx context.Context) error {
@@ -114,35 +117,34 @@ func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 		return nil, err
 	}
 	var got []download.Result
-	get := func(ctx context.Context, l *live, visit download.Visit) (err error) {
+	get := func(ctx context.Context, l *asker.Crawl, visit download.Visit) (err error) {
 		got, err = download.Get(ctx, list, download.Options{
-			Dir: g.out, Visit: visit, Closed: l.closed, MaxSize: int64(g.cfg.MaxSize), MaxTotal: int64(g.cfg.MaxTotal), Floor: floor, MaxWait: g.cfg.HoldMax,
+			Dir: g.out, Visit: visit, Closed: closedBy(l), MaxSize: int64(g.cfg.MaxSize), MaxTotal: int64(g.cfg.MaxTotal), Floor: floor, MaxWait: g.cfg.HoldMax,
 			Progress: g.shown.show, Log: g.log,
 		})
 		return err
 	}
-	switch from := from.(type) {
-	case *live:
+	if !from.AtRest() {
 		err = g.beside(ctx, from, get)
-	case *files:
+	} else {
 		closed = true
 		if err = from.Close(); err == nil {
-			err = g.without(ctx, from.frontier.Spec(), get)
+			err = g.without(ctx, from.Spec, get)
 		}
 	}
 	return append(got, none...), err
 }
 
 // beside gets files while the crawl runs.
-func (g *getting) beside(ctx context.Context, l *live, get getter) error {
-	if l.spec.Paused {
-		return fmt.Errorf("crawl %q is paused, and so are downloads; let it go on with: curtsy resume", l.names)
+func (g *getting) beside(ctx context.Context, l *asker.Crawl, get getter) error {
+	if l.Spec.Paused {
+		return fmt.Errorf("crawl %q is paused, and so are downloads; let it go on with: curtsy resume", l.Spec.Name)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if g.cfg.URL == "" {
 		go func() { // ends with ctx
-			for alive(g.cfg.Dir) {
+			for engine.Alive(g.cfg.Dir) {
 				select {
 				case <-ctx.Done():
 					return
@@ -153,7 +155,7 @@ func (g *getting) beside(ctx context.Context, l *live, get getter) error {
 		}()
 	}
 	err := downloading(ctx, l, fetcher.Options{Log: g.log}, get)
-	if err != nil && l.q.NC.IsClosed() && g.cfg.URL == "" {
+	if err != nil && l.Queue.NC.IsClosed() && g.cfg.URL == "" {
 		return errCrawlEnded // and its server with it
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -162,14 +164,17 @@ func (g *getting) beside(ctx context.Context, l *live, get getter) error {
 	return err
 }
 
-// without gets files of a crawl that does not run: with its own frontier, which nobody else asks for visits.
+// without gets files of a crawl that does not run: with its own frontier, which nobody
+// else asks for visits.
 func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) error {
 	if spec.Paused {
 		return fmt.Errorf("the crawl in %s was paused, and so are downloads; let it go on with: curtsy crawl --dir %s", g.cfg.Dir, quoteArg(g.cfg.Dir))
 	}
 	c := config.NewCrawl()
 	c.Common, c.NATS, c.Disk, c.Dir = g.cfg.Common, g.cfg.NATS, g.cfg.Disk, g.cfg.Dir
-	e, err := openResting(ctx, c, g.log)
+	o := engineOptions(c, g.log)
+	o.NotFetched = true
+	e, err := engine.Open(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -180,13 +185,13 @@ func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) erro
 	}()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	me := service.Process{Kind: "downloads", Instance: e.instance(), PID: os.Getpid()}
-	if err := service.Obey(e.q.NC, crawl.Names(e.spec.Name), me, func() { stop(errStopped) }); err != nil {
+	me := service.Process{Kind: "downloads", Instance: e.Instance(), PID: os.Getpid()}
+	if err := service.Obey(e.Crawl().Queue.NC, crawl.Names(e.Spec().Name), me, func() { stop(errStopped) }); err != nil {
 		return err
 	}
-	err = e.Run(ctx, nil, func(ctx context.Context, _ crawl.Status) error {
+	err = e.Run(ctx, func(ctx context.Context, _ crawl.Status) error {
 		// By the frontier's own name: it need not reckon with visits that outlive it.
-		return downloading(ctx, &live{e.q, e.kv, crawl.Names(e.spec.Name), e.spec}, fetcher.Options{Name: e.instance(), Log: g.log, Registerer: e.reg}, get)
+		return downloading(ctx, e.Crawl(), fetcher.Options{Name: e.Instance(), Log: g.log}, get)
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
@@ -195,15 +200,16 @@ func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) erro
 }
 
 // getter gets files of a crawl with the right to ask for visits.
-type getter func(ctx context.Context, l *live, visit download.Visit) error
+type getter func(ctx context.Context, l *asker.Crawl, visit download.Visit) error
 
 // downloading calls get with that right, until it returns.
-func downloading(ctx context.Context, l *live, opt fetcher.Options, get getter) error {
-	d, err := fetcher.NewDownloader(l.q, l.spec, opt)
+func downloading(ctx context.Context, l *asker.Crawl, opt fetcher.Options, get getter) error {
+	d, err := fetcher.NewDownloader(l.Queue, l.Spec, opt)
 	if err != nil {
 		return err
 	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx)) // visits under way are ended in order
+	// Visits under way are ended in order.
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	doing, abort := context.WithCancel(ctx)
 	defer abort()
@@ -214,7 +220,7 @@ func downloading(ctx context.Context, l *live, opt fetcher.Options, get getter) 
 	})
 	services.Go(func() error {
 		defer abort()
-		return service.WatchSpec(running, l.kv, l.spec, func(spec crawl.Spec) {
+		return service.WatchSpec(running, l.Bucket, l.Spec, func(spec crawl.Spec) {
 			if err := d.SetSpec(spec); err != nil {
 				opt.Log.Error("the changed spec is not followed", "err", err)
 			}
@@ -230,17 +236,15 @@ func downloading(ctx context.Context, l *live, opt fetcher.Options, get getter) 
 	return err
 }
 
-// closed says which line of a data.txt closes a URL to fetches of datasets, if one does. That somebody who might know does not answer
-// is an error.
-func (l *live) closed(ctx context.Context, u canon.URL) (why string, err error) {
-	err = gather(ctx, l, "data-rule", map[string]string{"url": string(u)}, func(r crawl.DataRule) error {
-		why = fmt.Sprintf("%s line %d closes %s to us", r.Document, r.Line, u)
-		return nil
-	})
-	if why != "" {
-		return why, nil
+// closedBy says which line of a data.txt closes a URL to fetches of datasets, if one does.
+func closedBy(l *asker.Crawl) func(context.Context, canon.URL) (why string, err error) {
+	return func(ctx context.Context, u canon.URL) (string, error) {
+		rule, is, err := l.DataRule(ctx, u)
+		if !is {
+			return "", err
+		}
+		return fmt.Sprintf("%s line %d closes %s to us", rule.Document, rule.Line, u), nil
 	}
-	return "", err
 }
 
 // finish shows what came of it.

@@ -115,7 +115,8 @@ func impolite(t *testing.T, web *simweb.Server) {
 	}
 }
 
-// verified fails the test unless the directory holds the large dataset as the origin has it, by all who can tell.
+// verified fails the test unless the directory holds the large dataset as the origin has it,
+// by all who can tell.
 func verified(t *testing.T, out string, d simweb.Dataset) {
 	t.Helper()
 	sum := exec.Command("sha256sum", "-c", "--strict", "SHA256SUMS")
@@ -234,8 +235,8 @@ func curtsyFails(t *testing.T, args ...string) string {
 	return errs.String()
 }
 
-// A get beside a crawl takes turns with it. When that ends, or is killed, it goes on alone, and never while a request of before may be
-// under way.
+// A get beside a crawl takes turns with it. When that ends, or is killed, it goes on alone, and
+// never while a request of before may be under way.
 func TestDatasetsGetBesideACrawl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a lease")
@@ -325,7 +326,8 @@ func TestDatasetsGetOverNATS(t *testing.T) {
 	impolite(t, web)
 }
 
-// What a data.txt closes to fetches of datasets is not asked for, whatever page tells of it, and wherever a redirect leads.
+// What a data.txt closes to fetches of datasets is not asked for, whatever page tells of it, and
+// wherever a redirect leads.
 func TestDatasetsClosedByDataTxt(t *testing.T) {
 	t.Parallel()
 	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 2, Mix: func(int) simweb.Behavior {

@@ -10,7 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/download"
 )
 
-// downloadLine shows a person how downloads go, on one line that changes. A program sees the results.
+// downloadLine shows a person how downloads go, on one line that changes. A
+// program sees the results.
 type downloadLine struct {
 	out    io.Writer
 	person bool

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,9 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/download"
 )
 
-// sets are answers with these datasets and nothing else.
+// sets are a catalogue with these datasets and nothing else.
 type sets struct {
-	answers
 	all []crawl.DatasetInfo
 }
 
@@ -28,14 +28,15 @@ func (s sets) Datasets(_ context.Context, each func(crawl.DatasetInfo) error) er
 func TestDatasetsWanted(t *testing.T) {
 	by := "CC-BY-4.0"
 	from := sets{all: []crawl.DatasetInfo{
-		{ID: "1", Title: "Rain in Freiburg", SPDX: &by}, {ID: "2", Keywords: []string{"RAIN"}, License: "own"},
-		{ID: "3", Title: "Snow", Columns: []crawl.DatasetColumn{{Name: "rain_mm"}}, SPDX: &by},
+		{ID: "1", Title: "Rain in Freiburg", SPDX: &by, LicenseByHost: true}, {ID: "2", Keywords: []string{"RAIN"}, License: "own"},
+		{ID: "3", Title: "Snow", Columns: []crawl.DatasetColumn{{Name: "rain_mm"}}, SPDX: &by, LicenseByHost: true},
+		{ID: "4", Title: "By a stranger's word", SPDX: &by},
 	}}
 	for _, c := range []struct {
 		licenses, words, want string
 	}{
-		{"", "", "1 2 3"}, {"", "rain", "1 2 3"}, {"", "rain freiburg", "1"}, {"cc-by-4.0", "", "1 3"}, {"CC BY 4.0", "snow", "3"},
-		{"unknown", "", "2"}, {"unknown,CC-BY-4.0", "", "1 2 3"}, {"MIT", "", ""}, {"", "hail", ""},
+		{"", "", "1 2 3 4"}, {"", "rain", "1 2 3"}, {"", "rain freiburg", "1"}, {"cc-by-4.0", "", "1 3"}, {"CC BY 4.0", "snow", "3"},
+		{"unknown", "", "2 4"}, {"unknown,CC-BY-4.0", "", "1 2 3 4"}, {"MIT", "", ""}, {"", "hail", ""},
 	} {
 		w := wanted{licenses: strings.FieldsFunc(c.licenses, func(r rune) bool { return r == ',' })}
 		var got []string
@@ -53,10 +54,28 @@ func TestDatasetsWanted(t *testing.T) {
 	}
 }
 
+// What a site tells past what it may is not left out without a word.
+func TestDatasetsLeftOutAreTold(t *testing.T) {
+	from := sets{}
+	for i := range 12 {
+		from.all = append(from.all, crawl.DatasetInfo{ID: fmt.Sprint(i), Sources: []crawl.DatasetSource{{Document: fmt.Sprintf("https://d.example/%02d", i), LeftOut: 7}, {Document: "https://e.example/"}}})
+	}
+	var w wanted
+	var out strings.Builder
+	if err := w.datasets(t.Context(), from, []string{"none"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.tell(&out)
+	if got := out.String(); strings.Count(got, "(7 or more are left out)") != 10 || !strings.Contains(got, "https://d.example/00 tells") || !strings.HasSuffix(got, "and so of 2 documents more\n") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestDatasetsChosen(t *testing.T) {
 	by := "CC-BY-4.0"
 	from := sets{all: []crawl.DatasetInfo{
-		{ID: "aaaa11112222", Name: "rain.csv", SPDX: &by}, {ID: "aaaa11113333", Title: "Snow", License: "ask us"}, {ID: "bbbb00000000"}, {ID: "aaaa1111"},
+		{ID: "aaaa11112222", Name: "rain.csv", SPDX: &by, LicenseByHost: true}, {ID: "aaaa11113333", Title: "Snow", License: "ask us"}, {ID: "bbbb00000000"}, {ID: "aaaa1111"},
+		{ID: "dddd00000000", SPDX: &by, Provenance: map[string]string{"license": "https://a.example/x"}},
 	}}
 	for _, c := range []struct{ licenses, ids, want, err string }{
 		{"", "aaaa11112222", "aaaa11112222", ""}, {"", "AAAA11112222", "aaaa11112222", ""}, {"", "bbbb bbbb00 aaaa11112", "bbbb00000000 aaaa11112222", ""},
@@ -64,6 +83,7 @@ func TestDatasetsChosen(t *testing.T) {
 		{"", "aaaa111", "", "\n  aaaa11113333  Snow"}, {"", "bbb", "", "curtsy datasets lists"}, {"", "cccc", "", "curtsy datasets lists"},
 		{"", "rain.csv", "", "one of that name has the ID aaaa11112222"}, {"", "Snow", "", "aaaa11113333"},
 		{"CC-BY-4.0", "aaaa11112222", "aaaa11112222", ""}, {"MIT", "aaaa11112222", "", "aaaa11112222 is under CC-BY-4.0, which --license MIT leaves out"},
+		{"CC-BY-4.0", "dddd", "", "CC-BY-4.0 by the word of https://a.example/x alone"}, {"unknown", "dddd", "dddd00000000", ""}, {"", "dddd", "dddd00000000", ""},
 		{"MIT", "aaaa11113333", "", `("ask us")`}, {"MIT", "bbbb", "", "no licence that it names"}, {"unknown", "bbbb", "bbbb00000000", ""}, {"free", "bbbb", "", "SPDX"},
 	} {
 		w := wanted{licenses: strings.Fields(c.licenses)}

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/spf13/cobra"
 )
 
-// demoDelay spaces the demo's requests: short enough to watch, long enough that the delay is what bounds the crawl.
+// demoDelay spaces the demo's requests: short enough to watch, long enough that the delay is
+// what bounds the crawl.
 const demoDelay = 20 * time.Millisecond
 
 func (a *app) demoCommand() *cobra.Command {
@@ -30,7 +32,8 @@ reason, a search. With --stay the simulated web is served on, to be crawled and 
 	cmd.Flags().BoolVar(&stay, "stay", false, "go on serving the simulated web until ^C")
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, src *config.Source) error {
 		if !src.Given("log-level") {
-			cfg.LogLevel = "error" // the simulated web breaks in every way; that is the point, and no news
+			// The simulated web breaks in every way; that is the point, and no news.
+			cfg.LogLevel = "error"
 		}
 		return a.demo(cmd.Context(), cfg, src.Given("dir"), stay)
 	})
@@ -53,7 +56,8 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 	}
 	c := config.NewCrawl()
 	c.Common, c.Admin, c.Dir = cfg.Common, cfg.Admin, dir
-	// The scope stays the domain: the simulated web links to the machine's own addresses too, to see whether crawlers fall for it.
+	// The scope stays the domain: the simulated web links to the machine's own addresses too, to
+	// see whether crawlers fall for it.
 	c.Delay, c.AllowPrivate, c.HoldMax = demoDelay, true, 5*time.Second
 	c.Resolve = []string{web.Resolve()}
 	var seeds []canon.URL
@@ -96,7 +100,7 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 
 // demoSearch looks something up in what was crawled.
 func (a *app) demoSearch(ctx context.Context, dir string, web *simweb.Server) error {
-	from, err := openFiles(dir)
+	from, err := engine.OpenFiles(dir)
 	if err != nil {
 		return err
 	}
@@ -115,9 +119,10 @@ func (a *app) demoSearch(ctx context.Context, dir string, web *simweb.Server) er
 func (a *app) demoPoliteness(web *simweb.Server) {
 	log := web.Log()
 	bad := simweb.Check(log, simweb.CheckOptions{
-		Token:     "curtsy",
-		Delay:     func(string) time.Duration { return demoDelay },
-		UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") }, // nobody to contact about a web of our own
+		Token: "curtsy",
+		Delay: func(string) time.Duration { return demoDelay },
+		// Nobody to contact about a web of our own.
+		UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") },
 	})
 	fmt.Fprintf(a.stdout, "\nthe web's own log: %s, %d too early, at the same time, or forbidden\n", count(int64(len(log)), "request"), len(bad))
 	for i, v := range bad {

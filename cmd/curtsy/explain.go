@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 )
@@ -19,7 +20,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Args:    one("URL", "https://example.org/"),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, args []string) error {
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
 		x, err := from.Explain(cmd.Context(), args[0])
 		if err != nil {
 			return err

@@ -2,8 +2,12 @@ package main
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/spf13/cobra"
 )
 
@@ -31,15 +35,18 @@ func (a *app) export(what, about string, formats ...string) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{Use: what, Short: about, Args: no}
 	cmd.Flags().StringVar(&format, "format", formats[0], "one of `"+join(formats)+"`")
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+	completes(cmd, "format", formats...)
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if !slices.Contains(formats, format) {
 			return usage("--format %q: use %s", format, join(formats))
 		}
 		w := bufio.NewWriterSize(a.stdout, 64<<10)
-		if err := from.Export(cmd.Context(), what, format, w); err != nil {
-			return err
+		left, err := from.Export(cmd.Context(), what, format, w)
+		err = errors.Join(err, w.Flush())
+		for _, why := range slices.Sorted(maps.Keys(left.Pages)) {
+			fmt.Fprintf(a.stderr, "%s without content: %s\n", count(left.Pages[why], "page"), why)
 		}
-		return w.Flush()
+		return err
 	})
 }
 

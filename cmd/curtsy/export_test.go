@@ -22,14 +22,15 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// TestExportDatasets crawls a web of open data with the commands a user types, and holds every export against the others. Its
-// script knows, beside those of TestScripts,
+// TestExportDatasets crawls a web of open data with the commands a user types, and holds every
+// export against the others. Its script knows, beside those of TestScripts,
 //
-//	opendata                   the web of internal/e2e/testdata/datasets.txtar; sets SEED0 to SEED3 and RESOLVE
+//	opendata                   the web of testdata/datasets.txtar of internal/e2e; sets SEED0..SEED3
+//	                           and RESOLVE
 //	serve FILE                 a site whose /data.txt is FILE; sets SEED and RESOLVE
 //	reads JSONL N              N datasets, each of which is written as it was read
 //	table CSV JSONL            the same datasets in a table
-//	expands JSONLD JSONL       the same datasets as linked data, which a processor without a network understands whole
+//	expands JSONLD JSONL       the same datasets as linked data, understood without a network
 //	same JSONL JSONL           the same datasets, wherever they were read
 func TestExportDatasets(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -231,13 +232,14 @@ func values(v any, prefixes map[string]any) (all []string) {
 	return all
 }
 
-// scriptSame compares what is said of datasets. Who says it, and when, differs with where it is read; the format has a word for
-// files that it does not name, and none for a dataset without any.
+// scriptSame compares what is said of datasets. Who says it, and when, differs with where it is
+// read; the format has a word for files that it does not name, and none for a dataset without any.
 func scriptSame(ts *testscript.TestScript, _ bool, args []string) {
 	says := func(file string) (all []string) {
 		for _, d := range datasetsIn(ts, file) {
 			d.Origin, d.DataTxt, d.Form, d.Line, d.External, d.Allowed = "", "", "", 0, false, false
 			d.FetchedAt, d.Expires, d.Sources, d.Provenance, d.Conflicts = time.Time{}, time.Time{}, nil, nil, nil
+			d.LicenseByHost, d.AlsoDescribedAt = false, nil
 			d.Type = cmp.Or(d.Type, "files")
 			all = append(all, written(ts, d))
 		}

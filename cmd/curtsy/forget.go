@@ -2,24 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/service"
-	"github.com/curtsy/curtsy/pkg/queue"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 )
 
 func (a *app) forgetCommand() *cobra.Command {
@@ -42,8 +35,8 @@ removed soon after; of one at rest in --dir they are by then. --undo lets it be 
 			return usage("%v", err)
 		}
 		if cfg.URL == "" {
-			l, err := a.dialDir(cmd.Context(), cfg)
-			if errors.Is(err, errNotRunning) {
+			l, err := engine.Dial(cmd.Context(), cfg.Dir, a.logger(cfg))
+			if errors.Is(err, engine.ErrNotRunning) {
 				return a.forgetAtRest(cmd.Context(), cfg, entry, undo)
 			}
 			if err != nil {
@@ -61,21 +54,21 @@ removed soon after; of one at rest in --dir they are by then. --undo lets it be 
 	})
 }
 
-// forgetSpec changes the spec. It says nothing when nothing changes by that.
-func forgetSpec(ctx context.Context, kv jetstream.KeyValue, entry string, undo bool) (spec crawl.Spec, changed bool, err error) {
-	spec, err = service.ChangeSpec(ctx, kv, func(old *crawl.Spec) (next crawl.Spec, err error) {
+// forgetting is the change of a spec that is to forget an entry. changed says whether
+// that changes anything.
+func forgetting(entry string, undo bool, changed *bool) func(old *crawl.Spec) (crawl.Spec, error) {
+	return func(old *crawl.Spec) (next crawl.Spec, err error) {
 		if old == nil {
 			return next, service.ErrNoSpec
 		}
-		next, changed, err = old.Forget(entry, undo)
+		next, *changed, err = old.Forget(entry, undo)
 		return next, err
-	})
-	return spec, changed, err
+	}
 }
 
 // sayForgotten says what has become of an entry.
-func (a *app) sayForgotten(entry string, undo, changed bool) {
-	what := "is forgotten"
+func (a *app) sayForgotten(entry string, undo, changed bool, gone string) {
+	what := "is forgotten: " + gone
 	switch {
 	case !changed && undo:
 		what = "was not forgotten"
@@ -87,24 +80,28 @@ func (a *app) sayForgotten(entry string, undo, changed bool) {
 	fmt.Fprintln(a.stdout, entry, what)
 }
 
-func (a *app) forget(ctx context.Context, l *live, entry string, undo bool) error {
+func (a *app) forget(ctx context.Context, l *asker.Crawl, entry string, undo bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, changed, err := forgetSpec(ctx, l.kv, entry, undo)
+	gone, err := goneWith(ctx, l, entry, l.Spec, undo)
 	if err != nil {
 		return err
 	}
+	changed := false
+	if _, err := service.ChangeSpec(ctx, l.Bucket, forgetting(entry, undo, &changed)); err != nil {
+		return err
+	}
 	if undo {
-		a.sayForgotten(entry, undo, changed)
+		a.sayForgotten(entry, undo, changed, gone)
 		return nil
 	}
 	// Whoever works on the crawl has the changed spec within a moment: wait until all say so.
 	for {
-		spec, err := service.ReadSpec(ctx, l.kv) // somebody may have forgotten more meanwhile
+		spec, err := service.ReadSpec(ctx, l.Bucket) // somebody may have forgotten more meanwhile
 		if err == nil {
 			var hidden bool
-			if hidden, _, err = askForgotten(ctx, l.q, spec); hidden {
-				a.sayForgotten(entry, undo, changed)
+			if hidden, _, err = asker.Forgotten(ctx, l.Queue, spec); hidden {
+				a.sayForgotten(entry, undo, changed, gone)
 				return nil
 			}
 		}
@@ -116,80 +113,55 @@ func (a *app) forget(ctx context.Context, l *live, entry string, undo bool) erro
 	}
 }
 
-// askForgotten asks all shards whether they go by what spec says is forgotten, so that nothing of it is granted or shown any more, and
-// whether all that follows from it is done.
-func askForgotten(ctx context.Context, q *queue.Conn, spec crawl.Spec) (hidden, done bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	text := spec.ForgottenText()
-	st, err := frontier.Ask(ctx, q, spec)
-	if err != nil {
-		return false, false, err
-	}
-	hidden, done = true, true
-	for _, s := range st.Shards {
-		hidden, done = hidden && s.Forgotten == text, done && !s.Forgetting
-	}
-	err = ask.Gather(ctx, q.NC, crawl.Names(spec.Name), "indexer-status", struct{}{}, spec.Shards, func(raw json.RawMessage) error {
-		var part crawl.IndexerStatus
-		err := json.Unmarshal(raw, &part)
-		hidden, done = hidden && part.Forgotten == text, done && !part.Forgetting && part.Behind == 0
-		return err
-	})
-	return hidden && err == nil, done && err == nil, err
-}
-
-// forgetAtRest opens the crawl in a directory for as long as it takes to change its spec and to carry that out: with its frontier and
-// its indexer, without a fetcher, so that no request is sent. Cut short after the spec is changed, the rest is done when the crawl, or
-// this command, runs next; until then it is hidden.
+// forgetAtRest opens the crawl in a directory for as long as it takes to change its spec and to
+// carry that out: with its frontier and its indexer, without a fetcher, so that no request is sent.
+// Cut short after the spec is changed, the rest is done when the crawl, or this command, runs next;
+// until then it is hidden.
 func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string, undo bool) (err error) {
-	from, err := openFiles(cfg.Dir) // says what to type when there is no crawl
+	from, err := engine.OpenFiles(cfg.Dir) // says what to type when there is no crawl
 	if err != nil {
 		return err
 	}
-	if err := from.Close(); err != nil {
+	gone, err := goneWith(ctx, from, entry, from.Spec, undo)
+	if err := errors.Join(err, from.Close()); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(cfg.Dir, "nats")); errors.Is(err, fs.ErrNotExist) {
+	if engine.IsNew(cfg.Dir) {
 		return usage("the crawl in %s belongs to a server; name it: curtsy forget --nats URL --crawl NAME %s", cfg.Dir, entry)
 	}
-	c := config.NewCrawl()
-	c.Dir, c.Common, c.NATS = cfg.Dir, cfg.Common, cfg.NATS
-	e := &engine{cfg: c, log: a.logger(cfg), reg: prometheus.NewRegistry()}
+	changed := false
+	o := takenUp(cfg, a.logger(cfg))
+	o.Plan = forgetting(entry, undo, &changed)
+	e, err := engine.Open(ctx, o)
+	if err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	if err := e.take(ctx, func(string) bool { return false }); err != nil {
-		return err
-	}
-	var changed bool
-	if e.spec, changed, err = forgetSpec(ctx, e.kv, entry, undo); err != nil {
-		return err
-	}
-	if err := e.makeServices(ctx); err != nil {
-		return err
-	}
-	if err := e.carryOut(ctx); err != nil {
+	err = e.Run(ctx, func(ctx context.Context, _ crawl.Status) error {
+		for {
+			// Who does not answer yet will.
+			if _, done, _ := asker.Forgotten(ctx, e.Crawl().Queue, e.Spec()); done {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	})
+	if err != nil {
 		return fmt.Errorf("%s: not all is done yet; do the same again, or let the crawl go on: %w", entry, err)
 	}
-	a.sayForgotten(entry, undo, changed)
+	a.sayForgotten(entry, undo, changed, gone)
 	return nil
 }
 
-// carryOut runs frontier and indexer until what the spec says is forgotten is. Nothing is fetched.
-func (e *engine) carryOut(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return named("frontier", e.frontier.Run(ctx)) })
-	g.Go(func() error { return named("indexer", e.indexer.Run(ctx)) })
-	err := errors.Join(frontier.WaitReady(ctx, e.q, e.spec), e.indexersReady(ctx))
-	for done := false; !done && err == nil; {
-		select {
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-			_, done, _ = askForgotten(ctx, e.q, e.spec) // who does not answer yet will
-		}
+// goneWith says what goes with an entry that is to be forgotten. What was forgotten already is not
+// asked after: there may be nothing left of it.
+func goneWith(ctx context.Context, from *asker.Crawl, entry string, spec crawl.Spec, undo bool) (string, error) {
+	if undo || slices.Contains(spec.Forgotten, entry) {
+		return "", nil
 	}
-	stop()
-	return errors.Join(g.Wait(), err)
+	return leaving(ctx, from, entry)
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -33,27 +35,27 @@ func newAtRest(t *testing.T) *atRest {
 	}
 	t.Cleanup(func() { web.Close() })
 	r := &atRest{t: t, web: web, dir: filepath.Join(t.TempDir(), "data")}
-	r.crawl(web.Seeds()...)
+	r.crawl(exitOK, web.Seeds()...)
 	if r.all = storedBy(t, "--dir", r.dir); len(r.all) < 100 || r.counts() != int64(len(r.all)) {
 		t.Fatalf("%d pages listed, %d counted", len(r.all), r.counts())
 	}
 	return r
 }
 
-func (r *atRest) crawl(seeds ...string) {
+func (r *atRest) crawl(want int, seeds ...string) {
 	r.t.Helper()
-	curtsy(r.t, 0, append([]string{"crawl", "--dir", r.dir, "--allow-private", "--delay", "0s", "--resolve", r.web.Resolve()}, seeds...)...)
+	curtsy(r.t, want, append([]string{"crawl", "--dir", r.dir, "--allow-private", "--delay", "0s", "--resolve", r.web.Resolve()}, seeds...)...)
 }
 
 // counts is how many pages are stored, by the frontier's files.
 func (r *atRest) counts() int64 {
 	r.t.Helper()
-	fr, err := frontier.OpenDir(r.dir)
+	from, err := engine.OpenFiles(r.dir)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	defer fr.Close()
-	st, err := fr.Status()
+	defer from.Close()
+	st, err := from.Status(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -89,7 +91,8 @@ func (r *atRest) without(forgotten ...string) {
 	}
 }
 
-// unasked checks that nothing was asked of a host, or below a URL of it, since the log was begun anew.
+// unasked checks that nothing was asked of a host, or below a URL of it, since the
+// log was begun anew.
 func (r *atRest) unasked(forgotten ...string) {
 	r.t.Helper()
 	for _, q := range r.web.Log() {
@@ -99,8 +102,9 @@ func (r *atRest) unasked(forgotten ...string) {
 	}
 }
 
-// What is forgotten of a crawl at rest is gone from its files when the command returns, without a request to anybody. It stays out
-// when the crawl goes on and links and seeds lead there, and comes back when it may.
+// What is forgotten of a crawl at rest is gone from its files when the command returns, without a
+// request to anybody. It stays out when the crawl goes on and links and seeds lead there, and
+// comes back when it may.
 func TestForgetAtRest(t *testing.T) {
 	r := newAtRest(t)
 	out, part := "h0001.sim.test", "http://h0002.sim.test/notes"
@@ -112,27 +116,63 @@ func TestForgetAtRest(t *testing.T) {
 		}
 	}
 	r.web.ResetLog()
-	says(out+" is forgotten\n", out)
+	misses(t, r, "h0009.sim.test", "h0001.sim.test")
+	misses(t, r, "elsewhere.test", "curtsy hosts")
+	misses(t, r, "http://h0001.sim.test/nothing/below/this", "other URLs of h0001.sim.test")
+	pages := strings.Count(strings.Join(r.all, "\n"), "//"+out+"/")
+	datasets := strings.Count(curtsy(t, 0, "datasets", "--json", "--dir", r.dir), `"origin":"http://`+out)
+	says(fmt.Sprintf("%s is forgotten: %d URLs, %d pages, %d datasets\n", out, urlsOf(t, r, out), pages, datasets), out)
 	r.without(under[:1]...)
-	says(part+" is forgotten\n", part)
+	below := strings.Count(strings.Join(r.all, "\n"), part)
+	if got := curtsy(t, 0, "forget", "--dir", r.dir, part); !strings.HasPrefix(got, part+" is forgotten: ") ||
+		!strings.HasSuffix(got, fmt.Sprintf(" %s, 0 datasets\n", count(int64(below), "page"))) {
+		t.Errorf("said %q", got)
+	}
 	says(part+" was forgotten already\n", part)
 	if log := r.web.Log(); len(log) > 0 {
 		t.Errorf("%d requests were sent: %+v", len(log), log[0])
 	}
 	r.without(under...)
-	r.crawl("http://h0001.sim.test/", part+"/another")
+	r.crawl(exitOK, "http://h0001.sim.test/", part+"/another")
 	r.without(under...)
 	r.unasked(under...)
 	says(part+" may be crawled again\n", "--undo", part)
 	says(out+" may be crawled again\n", "--undo", out)
 	says(out+" was not forgotten\n", "--undo", out)
-	r.crawl()
+	r.crawl(exitFailed) // the server of one seed says 404
 	if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
 		t.Errorf("%d pages after all is let in again, want %d", len(got), len(r.all))
 	}
 }
 
-// The command is killed at any moment: nothing is broken by that, and the same again, or the crawl, does the rest.
+// misses checks that nothing is forgotten by a name nobody has, and that it is told
+// what is meant perhaps.
+func misses(t *testing.T, r *atRest, entry, hint string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"forget", "--dir", r.dir, entry}, strings.NewReader(""), &stdout, &stderr)
+	if said := stderr.String(); code != exitFailed || stdout.Len() > 0 || !strings.Contains(said, "nothing is known of "+entry) || !strings.Contains(said, hint) {
+		t.Errorf("curtsy forget %s: exit code %d, %s%s", entry, code, &stdout, said)
+	}
+}
+
+// urlsOf counts the URLs of a host that the frontier's file holds.
+func urlsOf(t *testing.T, r *atRest, host string) (n int64) {
+	t.Helper()
+	from, err := engine.OpenFiles(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	known, err := from.Under(t.Context(), host)
+	if err != nil || known.URLs < 40 {
+		t.Fatalf("%+v, %v", known, err)
+	}
+	return known.URLs
+}
+
+// The command is killed at any moment: nothing is broken by that, and the same again, or the
+// crawl, does the rest.
 func TestForgetIsKilled(t *testing.T) {
 	r := newAtRest(t)
 	const host = "h0001.sim.test"
@@ -162,17 +202,18 @@ func TestForgetIsKilled(t *testing.T) {
 		t.Errorf("%d requests were sent", n)
 	}
 	r.without(host)
-	r.crawl()
+	r.crawl(exitOK)
 	r.without(host)
 	r.unasked(host)
 	curtsy(t, 0, "forget", "--undo", "--dir", r.dir, host)
-	r.crawl()
+	r.crawl(exitOK)
 	if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
 		t.Errorf("%d pages after it is let in again, want %d", len(got), len(r.all))
 	}
 }
 
-// A crawl that keeps its pages fresh is told to forget, and killed the moment the command says that it is done.
+// A crawl that keeps its pages fresh is told to forget, and killed the moment the command
+// says that it is done.
 func TestForgetAndTheCrawlIsKilled(t *testing.T) {
 	r := newAtRest(t)
 	const host = "h0001.sim.test"
@@ -182,14 +223,14 @@ func TestForgetAndTheCrawlIsKilled(t *testing.T) {
 	}
 	defer crawling.Process.Kill()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(r.dir, serverFile)); err == nil {
+		if _, err := os.Stat(filepath.Join(r.dir, "nats.json")); err == nil {
 			break
 		}
 		if time.Now().After(end) {
 			t.Fatal("the crawl does not begin")
 		}
 	}
-	if out := curtsy(t, 0, "forget", "--dir", r.dir, host); out != host+" is forgotten\n" {
+	if out := curtsy(t, 0, "forget", "--dir", r.dir, host); !strings.HasPrefix(out, host+" is forgotten: ") {
 		t.Errorf("said %q", out)
 	}
 	if err := crawling.Process.Kill(); err != nil {
@@ -204,7 +245,7 @@ func TestForgetAndTheCrawlIsKilled(t *testing.T) {
 	r.web.ResetLog()
 	curtsy(t, 0, "forget", "--dir", r.dir, host) // what is left to do
 	r.without(host)
-	r.crawl("--recrawl=false")
+	r.crawl(exitOK, "--recrawl=false")
 	r.without(host)
 	r.unasked(host)
 }

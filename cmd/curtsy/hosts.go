@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 )
@@ -17,7 +19,7 @@ func (a *app) hostsCommand() *cobra.Command {
 		Args:  no,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one host a line")
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
 			return from.Hosts(cmd.Context(), func(h crawl.HostInfo) error { return a.printJSON(h) })
 		}
@@ -30,10 +32,7 @@ func (a *app) hostsCommand() *cobra.Command {
 			return t.row(h.Host, h.State, strconv.FormatFloat(h.DelayS, 'g', 4, 64)+"s", h.DelaySource,
 				strconv.FormatInt(h.Queued, 10), strconv.FormatInt(h.Fetched, 10), robots, hostNote(h))
 		})
-		if err != nil {
-			return err
-		}
-		return t.flush()
+		return errors.Join(err, t.flush())
 	})
 }
 
@@ -58,10 +57,14 @@ func hostNote(h crawl.HostInfo) string {
 	if n := sitemapsNote(h.Sitemaps); n != "" {
 		notes = append(notes, n)
 	}
+	if n := securityNote(h.Robots); n != "" {
+		notes = append(notes, n)
+	}
 	return strings.Join(notes, "; ")
 }
 
-// sitemapsNote is what the sitemaps on a host name, as far as they are told of; empty when none was read.
+// sitemapsNote is what the sitemaps on a host name, as far as they are told of; empty
+// when none was read.
 func sitemapsNote(list []crawl.SitemapInfo) string {
 	read, pages := 0, 0
 	for _, s := range list {
@@ -76,4 +79,26 @@ func sitemapsNote(list []crawl.SitemapInfo) string {
 		return ""
 	}
 	return "sitemaps read: " + strconv.Itoa(read) + ", naming " + strconv.Itoa(pages) + " pages"
+}
+
+// securityNote is what the first security.txt of a host says that was found, or else what came of
+// asking; empty when it was not asked for.
+func securityNote(origins []crawl.RobotsInfo) (note string) {
+	for _, o := range origins {
+		switch s := o.SecurityTxt; {
+		case s == nil:
+		case s.State == crawl.SecurityFound:
+			note = "security.txt: " + strings.Join(s.Contacts, " ")
+			if !s.Expires.IsZero() {
+				note += ", expires " + s.Expires.Local().Format(time.DateOnly)
+			}
+			return note
+		case note == "":
+			note = strings.TrimSuffix("security.txt: "+s.State+" ("+s.Reason, " (")
+			if s.Reason != "" {
+				note += ")"
+			}
+		}
+	}
+	return note
 }

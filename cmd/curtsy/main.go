@@ -1,22 +1,27 @@
-// Command curtsy is the whole crawler in one process, and the tool to ask and steer crawls that run elsewhere.
+// Command curtsy is the whole crawler in one process, and the tool to ask and steer crawls
+// that run elsewhere.
 //
 //	curtsy crawl --contact me@example.org https://docs.example.org/
 //	curtsy search "words"
 //
-// Each subcommand has a file of its own. crawl.go is the place to start reading: it puts an embedded NATS server, a
-// frontier, a fetcher and an indexer together, the same packages the daemons in cmd/ run one by one.
+// Each subcommand has a file of its own. crawl.go is the place to start reading: it puts an
+// embedded NATS server, a frontier, a fetcher and an indexer together, the same packages the
+// daemons in cmd/ run one by one.
 package main
 
 import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 
+	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/spf13/cobra"
 )
 
 func main() {
+	indexer.Trial()
 	ctx, stop := service.Signals(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -38,6 +43,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "curtsy",
 		Short:         "A polite web crawler with a search index",
+		Version:       versionString(),
 		Long:          rootHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -46,10 +52,12 @@ func (a *app) root() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(suggestFlag)
+	// As the version command says it.
+	root.SetVersionTemplate("curtsy {{.Version}} (" + runtime.Version() + ")\n")
 	root.AddCommand(
 		a.crawlCommand(), a.seedCommand(), a.demoCommand(),
 		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.hostsCommand(), a.mirrorsCommand(), a.updatesCommand(), a.explainCommand(), a.exportCommand(),
-		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.forgetCommand(), a.reindexCommand(),
+		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.forgetCommand(), a.retryCommand(), a.reindexCommand(),
 		a.checkCommand(), a.rupCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
 	)
 	return root

@@ -2,10 +2,11 @@ package main
 
 import (
 	"cmp"
-	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 )
@@ -24,7 +25,7 @@ all their pages have moved there, or because they are the same with and without 
 		Args: no,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one origin a line")
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
 			return from.Mirrors(cmd.Context(), func(m crawl.MirrorInfo) error { return a.printJSON(m) })
 		}
@@ -37,21 +38,8 @@ all their pages have moved there, or because they are the same with and without 
 			}
 			return t.row(m.Origin, m.State, m.Main, cmp.Or(m.Evidence, "-"), m.Since.Local().Format(time.DateTime), why)
 		})
-		if err != nil {
-			return err
-		}
-		if err := t.flush(); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(a.stderr, count(n, "origin"))
+		err = errors.Join(err, t.flush())
+		fmt.Fprintln(a.stderr, count(n, "origin"))
 		return err
 	})
-}
-
-func (f *files) Mirrors(_ context.Context, each func(crawl.MirrorInfo) error) error {
-	return f.frontier.Mirrors(each)
-}
-
-func (l *live) Mirrors(ctx context.Context, each func(crawl.MirrorInfo) error) error {
-	return gather(ctx, l, "mirrors", nil, each)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// table writes rows with their columns aligned. It holds back few rows at a time, so that a long list is neither kept in
-// memory nor waited for.
+// table writes rows with their columns aligned. It holds back few rows at a time, so that a long
+// list is neither kept in memory nor waited for.
 type table struct {
 	tw   *tabwriter.Writer
 	rows int
@@ -38,14 +38,15 @@ func (t *table) row(cells ...string) error {
 
 func (t *table) flush() error { return t.tw.Flush() }
 
-// clean makes text from a site fit to be shown on a terminal: on one line, and without control characters, which could
-// move the cursor or worse.
+// clean makes text from a site fit to be shown on a terminal: on one line, and without control
+// characters, which could move the cursor or worse.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r): // Cf: text that reverses what follows it
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			// Cf: text that reverses what follows it
 			return -1
 		}
 		return r

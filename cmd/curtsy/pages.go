@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 )
@@ -12,7 +14,7 @@ func (a *app) pagesCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{Use: "pages", Short: "List the stored pages", Args: no}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one page a line")
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
 			return from.Pages(cmd.Context(), func(p crawl.PageInfo) error { return a.printJSON(p) })
 		}
@@ -21,13 +23,8 @@ func (a *app) pagesCommand() *cobra.Command {
 			n++
 			return t.row(strconv.Itoa(p.Status), sizeText(p.Size), p.ContentType, strconv.Itoa(p.Depth), p.URL, short(p.Title, 60))
 		})
-		if err != nil {
-			return err
-		}
-		if err := t.flush(); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(a.stderr, count(n, "page"))
+		err = errors.Join(err, t.flush())
+		fmt.Fprintln(a.stderr, count(n, "page"))
 		return err
 	})
 }

@@ -1,38 +1,16 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/pkg/canon"
-	"github.com/curtsy/curtsy/pkg/queue"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
-// create makes the crawl that change asks for, or changes the one there is. The streams of a new one are there before its spec,
-// which is what services wait for.
-func create(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, room frontier.Room, change func(old *crawl.Spec) (crawl.Spec, error)) (spec crawl.Spec, created bool, err error) {
-	spec, err = service.ReadSpec(ctx, kv)
-	if errors.Is(err, service.ErrNoSpec) {
-		created = true
-		if spec, err = change(nil); err == nil {
-			err = frontier.EnsureStreams(ctx, q, spec, room)
-		}
-	}
-	if err != nil {
-		return spec, false, err
-	}
-	spec, err = service.ChangeSpec(ctx, kv, change)
-	return spec, created, err
-}
-
-// planned is the crawl that settings and seeds ask for: a new one, or old with what was given replaced. It refuses a crawl that
-// nobody could answer for.
+// planned is the crawl that settings and seeds ask for: a new one, or old with what was given
+// replaced. It refuses a crawl that nobody could answer for.
 func planned(p config.Plan, n config.NATS, given func(string) bool, old *crawl.Spec, seeds []canon.URL) (crawl.Spec, error) {
 	s := p.Spec(old, given)
 	switch {
@@ -56,6 +34,9 @@ func planned(p config.Plan, n config.NATS, given func(string) bool, old *crawl.S
 		return s, usage(`say how the people whose site you crawl can reach you; it is sent with every request:
     --contact me@example.org   or   --contact https://example.org/about-our-crawler
 Without a contact only private addresses are crawled, with --allow-private.`)
+	}
+	if err := service.CheckPassword(s, n.Queue("curtsy")); err != nil {
+		return s, usage("%w", err)
 	}
 	return s, nil
 }

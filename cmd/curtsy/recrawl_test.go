@@ -38,8 +38,9 @@ func (r *atRest) bodyOf(u string) (status int, sum string) {
 	return res.StatusCode, hex.EncodeToString(h[:])
 }
 
-// A crawl that keeps its pages fresh is killed again and again while pages change, go and come back. In the end what is stored is what
-// the web has, it counts what it lists, and no host was asked twice at once or where it may not be.
+// A crawl that keeps its pages fresh is killed again and again while pages change, go and come
+// back. In the end what is stored is what the web has, it counts what it lists, and no host was
+// asked twice at once or where it may not be.
 func TestRecrawlIsKilled(t *testing.T) {
 	r := newAtRest(t)
 	pages := r.all[5:]
@@ -106,7 +107,7 @@ func TestRecrawlIsKilled(t *testing.T) {
 		return true
 	})
 	log := r.web.Log()
-	r.crawl("--recrawl=false")
+	r.crawl(exitOK, "--recrawl=false")
 	listed := 0
 	for line := range strings.Lines(curtsy(t, 0, "pages", "--json", "--dir", r.dir)) {
 		var p crawl.PageInfo
@@ -122,7 +123,8 @@ func TestRecrawlIsKilled(t *testing.T) {
 		t.Errorf("%d pages listed, %d counted, want %d", listed, n, len(r.all)-gone)
 	}
 	for _, v := range simweb.Check(log, simweb.CheckOptions{Token: "curtsy", UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") }}) {
-		if v.Rule != simweb.RuleRobotsFirst && v.Rule != simweb.RuleUnreachable { // asked for before the log was begun anew
+		// Asked for before the log was begun anew.
+		if v.Rule != simweb.RuleRobotsFirst && v.Rule != simweb.RuleUnreachable {
 			t.Error(v)
 		}
 	}

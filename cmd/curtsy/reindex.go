@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/indexer"
-	"github.com/curtsy/curtsy/internal/service"
 	"github.com/spf13/cobra"
 )
 
@@ -18,16 +18,21 @@ func (a *app) reindexCommand() *cobra.Command {
 		Args:  no,
 	}
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
-		from, err := openFiles(cfg.Dir) // says what to type when there is no crawl, or one that runs
+		if engine.Alive(cfg.Dir) {
+			return fmt.Errorf("a crawl runs in %[1]s and keeps its search index itself; to build that anew, stop the crawl with: curtsy stop --dir %[1]s, "+
+				"then: curtsy reindex --dir %[1]s; the same curtsy crawl then goes on", cfg.Dir)
+		}
+		// Says what to type when there is no crawl, or one that runs.
+		from, err := engine.OpenFiles(cfg.Dir)
 		if err != nil {
 			return err
 		}
 		if err := from.Close(); err != nil {
 			return err
 		}
-		lock, err := service.LockDir(cfg.Dir, lockFile)
+		lock, err := engine.Lock(cfg.Dir)
 		if err != nil {
-			return lockedHint(err)
+			return err
 		}
 		defer lock.Unlock()
 		var pages int64

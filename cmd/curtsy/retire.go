@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/curtsy/curtsy/internal/indexer/homes"
 	"github.com/spf13/cobra"
 )
 
@@ -41,7 +40,7 @@ word: stopping it is enough. --undo lets it have shards again.`,
 		}
 		defer l.Close()
 		if undo {
-			if err := l.kv.Delete(cmd.Context(), crawl.Retired(args[0])); err != nil {
+			if err := l.Bucket.Delete(cmd.Context(), crawl.Retired(args[0])); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.stdout, "%s is given shards again\n", args[0])
@@ -51,24 +50,25 @@ word: stopping it is enough. --undo lets it have shards again.`,
 	})
 }
 
-// retire says that the indexer is to go, and waits until no shard has its home there. Interrupted, the word stands.
-func (a *app) retire(ctx context.Context, l *live, name string) error {
-	homes, err := l.homes(ctx)
+// retire says that the indexer is to go, and waits until no shard has its home there.
+// Interrupted, the word stands.
+func (a *app) retire(ctx context.Context, l *asker.Crawl, name string) error {
+	at, err := homes.Instances(ctx, l.Bucket, l.Spec.Shards)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(homes, name) {
-		return fmt.Errorf("no shard of crawl %q has its home on %q; those that have some: %s", l.names, name, strings.Join(instances(homes), ", "))
+	if !slices.Contains(at, name) {
+		return fmt.Errorf("no shard of crawl %q has its home on %q; those that have some: %s", l.Spec.Name, name, strings.Join(instances(at), ", "))
 	}
-	if len(instances(homes)) == 1 && !l.otherIndexer(ctx, name) {
-		return fmt.Errorf("%s is the only indexer of crawl %q: start another first", name, l.names)
+	if len(instances(at)) == 1 && !otherIndexer(ctx, l, name) {
+		return fmt.Errorf("%s is the only indexer of crawl %q: start another first", name, l.Spec.Name)
 	}
-	if _, err := l.kv.PutString(ctx, crawl.Retired(name), time.Now().UTC().Format(time.RFC3339)); err != nil {
+	if _, err := l.Bucket.PutString(ctx, crawl.Retired(name), time.Now().UTC().Format(time.RFC3339)); err != nil {
 		return err
 	}
 	for last := -1; ; {
 		left := 0
-		for _, h := range homes {
+		for _, h := range at {
 			if h == name {
 				left++
 			}
@@ -86,30 +86,10 @@ func (a *app) retire(ctx context.Context, l *live, name string) error {
 			return fmt.Errorf("%s still has %s; it goes on giving them away: %w", name, count(int64(left), "shard"), ctx.Err())
 		case <-time.After(500 * time.Millisecond):
 		}
-		if homes, err = l.homes(ctx); err != nil {
+		if at, err = homes.Instances(ctx, l.Bucket, l.Spec.Shards); err != nil {
 			return err
 		}
 	}
-}
-
-// homes says of each shard which indexer has its pages; "" where none has yet.
-func (l *live) homes(ctx context.Context) ([]string, error) {
-	homes := make([]string, l.spec.Shards)
-	for i := range homes {
-		e, err := l.kv.Get(ctx, crawl.Home(i))
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("home of shard %d: %w", i, err)
-		}
-		var h struct{ Instance string }
-		if err := json.Unmarshal(e.Value(), &h); err != nil {
-			return nil, fmt.Errorf("home of shard %d: %w", i, err)
-		}
-		homes[i] = h.Instance
-	}
-	return homes, nil
 }
 
 // instances are the names among homes, sorted, once each.
@@ -120,8 +100,8 @@ func instances(homes []string) []string {
 }
 
 // otherIndexer reports whether an indexer besides name says that it is there.
-func (l *live) otherIndexer(ctx context.Context, name string) bool {
-	kv, err := l.q.JS.KeyValue(ctx, l.names.Members())
+func otherIndexer(ctx context.Context, l *asker.Crawl, name string) bool {
+	kv, err := l.Queue.JS.KeyValue(ctx, crawl.Names(l.Spec.Name).Members())
 	if err != nil {
 		return false
 	}

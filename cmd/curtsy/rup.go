@@ -17,7 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// rupCommand gathers what a robot can ask of a site by the Remote Update Protocol, for a person to ask.
+// rupCommand gathers what a robot can ask of a site by the Remote Update Protocol,
+// for a person to ask.
 func (a *app) rupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rup",
@@ -33,15 +34,18 @@ The key that register prints is needed for all but index; give it in the environ
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(a.rupRegisterCommand(), a.rupUnregisterCommand(), a.rupModifyCommand(), a.rupSequenceCommand(), a.rupIndexCommand())
+	c := rupCommands{a}
+	cmd.AddCommand(c.register(), c.unregister(), c.modify(), c.sequence(), c.index())
 	return cmd
 }
+
+// rupCommands makes the subcommands.
+type rupCommands struct{ app *app }
 
 // rupAsk is what the subcommands have in common: whom to ask, and as whom.
 type rupAsk struct {
 	app    *app
 	cfg    *config.RUP
-	cmd    *cobra.Command
 	cgi    string
 	email  string
 	asJSON bool
@@ -49,9 +53,9 @@ type rupAsk struct {
 	hand *fetcher.ByHand
 }
 
-// rupSubcommand makes a subcommand of a function that asks.
-func (a *app) rupSubcommand(cmd *cobra.Command, example string, ask func(context.Context, *rupAsk, string) error) *cobra.Command {
-	r := &rupAsk{app: a, cfg: config.NewRUP(), cmd: cmd}
+// asking makes a subcommand of a function that asks.
+func (c rupCommands) asking(cmd *cobra.Command, example string, ask func(context.Context, *rupAsk, string) error) *cobra.Command {
+	r := &rupAsk{app: c.app, cfg: config.NewRUP()}
 	cmd.Example = "  curtsy rup " + example
 	cmd.Args = one("SITE", strings.SplitN(example, " ", 2)[1])
 	cmd.Flags().StringVar(&r.email, "email", "", "the robot's `ADDRESS`, to which reports are mailed")
@@ -61,19 +65,21 @@ func (a *app) rupSubcommand(cmd *cobra.Command, example string, ask func(context
 		r.hand, err = fetcher.NewByHand(fetcher.ByHandOptions{
 			Contact: r.cfg.Contact, AllowPrivate: r.cfg.AllowPrivate, Resolve: r.cfg.Resolve,
 			Waiting: func(host string, wait time.Duration) {
-				fmt.Fprintf(a.stderr, "waiting %v before asking %s again\n", wait.Round(100*time.Millisecond), clean(host))
+				fmt.Fprintf(c.app.stderr, "waiting %v before asking %s again\n", wait.Round(100*time.Millisecond), clean(host))
 			},
 		})
 		if err != nil {
 			return usage("%v", err)
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), 15*time.Minute) // Crawl-delay can ask for much
+		// Crawl-delay can ask for much
+		ctx, cancel := context.WithTimeout(cmd.Context(), 15*time.Minute)
 		defer cancel()
 		return ask(ctx, r, args[0])
 	})
 }
 
-// client reads the site's rupinfo.txt and makes a client of what it says. With --cgi there is no Info.
+// client reads the site's rupinfo.txt and makes a client of what it says. With
+// --cgi there is no Info.
 func (r *rupAsk) client(ctx context.Context, site string) (*rup.Client, *rup.Info, error) {
 	client := &rup.Client{CGI: r.cgi, UserAgent: r.hand.UserAgent(), Transport: r.hand, Now: time.Now}
 	u, err := canon.Parse(site)
@@ -156,11 +162,14 @@ type rupPreferences struct {
 
 func (p *rupPreferences) flags(cmd *cobra.Command, empty string) {
 	cmd.Flags().StringVar(&p.latency, "latency", "", "`TIME` between two reports, of what the site offers: day, 2-week")
+	// The site may offer others.
+	completes(cmd, "latency", string(rup.Day), string(rup.Week), string(rup.Month))
 	cmd.Flags().StringArrayVar(&p.exclude, "exclude", nil, "do not report paths that match this `PATTERN`, of those the site offers (repeatable)"+empty)
 	cmd.Flags().StringArrayVar(&p.includeOnly, "include-only", nil, "report only paths that match this `PATTERN`, of those the site offers (repeatable)"+empty)
 }
 
-// read makes preferences of the flags that were given. A list of nothing but "" is empty, and not nil.
+// read makes preferences of the flags that were given. A list of nothing but "" is
+// empty, and not nil.
 func (p *rupPreferences) read(cmd *cobra.Command, email string) (rup.Preferences, error) {
 	pref := rup.Preferences{Email: email}
 	if email != "" {
@@ -187,11 +196,11 @@ func (p *rupPreferences) read(cmd *cobra.Command, email string) (rup.Preferences
 	return pref, nil
 }
 
-func (a *app) rupRegisterCommand() *cobra.Command {
+func (c rupCommands) register() *cobra.Command {
 	var p rupPreferences
 	cmd := &cobra.Command{Use: "register --email ADDRESS SITE", Short: "Have a site mail its changes to an address; prints the key for all else"}
 	p.flags(cmd, "")
-	return a.rupSubcommand(cmd, "register --email robot@example.org --latency week https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
+	return c.asking(cmd, "register --email robot@example.org --latency week https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
 		pref, err := p.read(cmd, r.email)
 		if err != nil {
 			return err
@@ -213,17 +222,17 @@ func (a *app) rupRegisterCommand() *cobra.Command {
 			return err
 		}
 		if r.asJSON {
-			return a.printJSON(map[string]string{"registration_key": string(key), "rup_cgi": client.CGI})
+			return c.app.printJSON(map[string]string{"registration_key": string(key), "rup_cgi": client.CGI})
 		}
-		fmt.Fprintln(a.stderr, "Registered. Keep this key, the site will not tell it again:")
-		_, err = fmt.Fprintln(a.stdout, clean(string(key)))
+		fmt.Fprintln(c.app.stderr, "Registered. Keep this key, the site will not tell it again:")
+		_, err = fmt.Fprintln(c.app.stdout, clean(string(key)))
 		return err
 	})
 }
 
-func (a *app) rupUnregisterCommand() *cobra.Command {
+func (c rupCommands) unregister() *cobra.Command {
 	cmd := &cobra.Command{Use: "unregister --email ADDRESS SITE", Short: "End a registration: no more mails"}
-	return a.rupSubcommand(cmd, "unregister --email robot@example.org --key-file site.key https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
+	return c.asking(cmd, "unregister --email robot@example.org --key-file site.key https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
 		who, err := r.credentials()
 		if err != nil {
 			return err
@@ -239,13 +248,13 @@ func (a *app) rupUnregisterCommand() *cobra.Command {
 	})
 }
 
-func (a *app) rupModifyCommand() *cobra.Command {
+func (c rupCommands) modify() *cobra.Command {
 	var p rupPreferences
 	var newEmail string
 	cmd := &cobra.Command{Use: "modify --email ADDRESS SITE", Short: "Change a registration: address, latency, patterns"}
 	p.flags(cmd, `, "" for none`)
 	cmd.Flags().StringVar(&newEmail, "new-email", "", "mail reports to this `ADDRESS` from now on")
-	return a.rupSubcommand(cmd, "modify --email robot@example.org --key-file site.key --latency day https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
+	return c.asking(cmd, "modify --email robot@example.org --key-file site.key --latency day https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
 		who, err := r.credentials()
 		if err != nil {
 			return err
@@ -265,9 +274,9 @@ func (a *app) rupModifyCommand() *cobra.Command {
 	})
 }
 
-func (a *app) rupSequenceCommand() *cobra.Command {
+func (c rupCommands) sequence() *cobra.Command {
 	cmd := &cobra.Command{Use: "sequence --email ADDRESS SITE", Short: "How many reports a site has mailed"}
-	return a.rupSubcommand(cmd, "sequence --email robot@example.org --key-file site.key https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
+	return c.asking(cmd, "sequence --email robot@example.org --key-file site.key https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
 		who, err := r.credentials()
 		if err != nil {
 			return err
@@ -281,18 +290,18 @@ func (a *app) rupSequenceCommand() *cobra.Command {
 			return err
 		}
 		if r.asJSON {
-			return a.printJSON(map[string]int64{"sequence_number": n})
+			return c.app.printJSON(map[string]int64{"sequence_number": n})
 		}
-		_, err = fmt.Fprintln(a.stdout, n)
+		_, err = fmt.Fprintln(c.app.stdout, n)
 		return err
 	})
 }
 
-func (a *app) rupIndexCommand() *cobra.Command {
+func (c rupCommands) index() *cobra.Command {
 	var span string
 	cmd := &cobra.Command{Use: "index --span SPAN SITE", Short: "What has changed at a site within a time; nobody need be registered"}
 	cmd.Flags().StringVar(&span, "span", "1-day", "how far back, a `SPAN` within what the site keeps: 2-week")
-	return a.rupSubcommand(cmd, "index --span 2-week https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
+	return c.asking(cmd, "index --span 2-week https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
 		back, err := rup.ParseSpan(span)
 		if err != nil {
 			return usage("--%v", err)
@@ -326,9 +335,9 @@ func (a *app) rupIndexCommand() *cobra.Command {
 		failed := report.CheckSite(u)
 		ans := rupreportOf(report, failed)
 		if r.asJSON {
-			err = a.printJSON(ans)
+			err = c.app.printJSON(ans)
 		} else {
-			printRupreport(a.stdout, ans)
+			printRupreport(c.app.stdout, ans)
 		}
 		if err == nil && failed != nil {
 			return &exit{code: exitFailed}

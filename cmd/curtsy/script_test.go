@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"curtsy": main})
+	testscript.Main(m, map[string]func(){"curtsy": mainThatMayDie})
 }
 
 // TestScripts runs the commands as a user types them. Beside testscript's own, the scripts know

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 )
@@ -27,21 +28,21 @@ func (a *app) searchCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one hit a line")
 	cmd.Flags().IntVar(&limit, "limit", 10, "show at most `N` hits")
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, args []string) error {
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
 		ans, err := from.Search(cmd.Context(), strings.Join(args, " "), limit)
-		if err != nil {
+		if err != nil && len(ans.Hits) == 0 {
 			return err
 		}
 		if !asJSON {
 			a.printHits(ans)
-			return nil
+			return err
 		}
 		for _, h := range ans.Hits {
 			if err := a.printJSON(h); err != nil {
 				return err
 			}
 		}
-		return nil
+		return err
 	})
 }
 

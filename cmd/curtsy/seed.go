@@ -6,8 +6,10 @@ import (
 	"fmt"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -47,8 +49,8 @@ func (a *app) dialForSeed(ctx context.Context, cfg *config.Seed) (*queue.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	cfg.Crawl = l.spec.Name
-	return l.q, nil
+	cfg.Crawl = l.Spec.Name
+	return l.Queue, nil
 }
 
 func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given func(string) bool, seeds []canon.URL) error {
@@ -56,7 +58,7 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	if err != nil {
 		return err
 	}
-	spec, created, err := create(ctx, q, kv, frontier.Room{Replicas: cfg.Replicas}, func(old *crawl.Spec) (crawl.Spec, error) {
+	spec, created, err := engine.Create(ctx, q, kv, func(crawl.Spec) frontier.Room { return frontier.Room{Replicas: cfg.Replicas} }, func(old *crawl.Spec) (crawl.Spec, error) {
 		return planned(cfg.Plan, cfg.NATS, given, old, seeds)
 	})
 	if err != nil {
@@ -65,11 +67,11 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	if created {
 		fmt.Fprintf(a.stdout, "created crawl %q with %d shards\n", spec.Name, spec.Shards)
 	}
-	if err := frontier.Seed(ctx, q, spec, seeds); err != nil {
+	if err := asker.Seed(ctx, q, spec, seeds); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "submitted %s to crawl %q\n", count(int64(len(seeds)), "URL"), spec.Name)
-	_, err = frontier.Ask(ctx, q, spec)
+	_, err = asker.Status(ctx, q, spec)
 	if errors.Is(err, ask.ErrNobody) {
 		fmt.Fprintln(a.stderr, "no frontier is at work yet; the URLs wait for: frontier --nats URL --crawl "+spec.Name)
 		return nil

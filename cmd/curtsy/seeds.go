@@ -11,11 +11,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// readSeeds takes the seeds from the command line and from file ("" for none, "-" for standard input), each once.
+// readSeeds takes the seeds from the command line and from file ("" for none, "-" for
+// standard input), each once.
 func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
 	var seeds []canon.URL
 	seen := map[canon.URL]bool{}
 	add := func(raw, where string) error {
+		if without, ok := cutUserinfo(raw); ok { // quoting it would show a password
+			return usage("%sa URL with a name or password in it cannot be crawled: none is ever sent, and pages behind one are not had; use %s", where, without)
+		}
 		u, err := canon.Parse(raw)
 		if err != nil {
 			hint := "https://example.org/"
@@ -52,6 +56,25 @@ func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
 	})
 }
 
+// cutUserinfo returns a URL without the name and password in it, and whether there was any. What
+// canon.Parse does, to leave it out, is right for links; who types one expects it to be used.
+func cutUserinfo(raw string) (without string, ok bool) {
+	i := strings.Index(raw, "://")
+	if i < 0 {
+		return raw, false
+	}
+	i += len("://")
+	end := len(raw)
+	if n := strings.IndexAny(raw[i:], `/\?#`); n >= 0 {
+		end = i + n
+	}
+	at := strings.LastIndexByte(raw[i:end], '@')
+	if at < 0 {
+		return raw, false
+	}
+	return raw[:i] + raw[i+at+1:], true
+}
+
 // eachLine calls do for the lines of r that are neither blank nor a comment.
 func eachLine(r io.Reader, do func(n int, line string) error) error {
 	s := bufio.NewScanner(r)
@@ -70,8 +93,8 @@ func eachLine(r io.Reader, do func(n int, line string) error) error {
 // maxSeedBytes is how much of the spec, which is one NATS message, seeds may take up.
 const maxSeedBytes = 512 << 10
 
-// addSeeds adds seeds to those of the spec. The spec needs them to know its scope; when they are too many to be kept, one a
-// host says the same for every scope but page and prefix.
+// addSeeds adds seeds to those of the spec. The spec needs them to know its scope; when they are
+// too many to be kept, one a host says the same for every scope but page and prefix.
 func addSeeds(spec *crawl.Spec, seeds []canon.URL) error {
 	have := map[string]bool{}
 	size := 0

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -17,6 +18,33 @@ func TestReadSeeds(t *testing.T) {
 	}
 	if want := "[https://a.test/ https://b.test/x]"; fmt.Sprint(got) != want {
 		t.Errorf("readSeeds = %v, want %v", got, want)
+	}
+}
+
+// Who types a name or a password expects it to be sent. It is not, so it is refused, with what
+// works and without quoting it.
+func TestSeedsWithUserinfo(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://me:secret@a.test/x":  "use https://a.test/x",
+		"https://secret@a.test":       "use https://a.test",
+		"http://u:secret@e@a.test?@b": "use http://a.test?@b",
+		"https://a.test/@user":        "",
+		"https://a.test/?to=me@b":     "",
+		"https://a.test/#me@b":        "",
+	} {
+		a := &app{stdin: strings.NewReader(raw), stderr: io.Discard}
+		for i, read := range []func() error{
+			func() error { _, err := a.readSeeds([]string{raw}, ""); return err },
+			func() error { _, err := a.readSeeds(nil, "-"); return err },
+		} {
+			err := read()
+			switch {
+			case want == "" && err != nil, want != "" && err == nil:
+				t.Errorf("%s (%d): %v", raw, i, err)
+			case want != "" && (!strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "secret") || a.exitCode(t.Context(), err) != 2):
+				t.Errorf("%s (%d): %v", raw, i, err)
+			}
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
@@ -14,7 +15,7 @@ import (
 )
 
 // reading makes a command that opens a crawl and prints something of it.
-func (a *app) reading(cmd *cobra.Command, run func(cmd *cobra.Command, from answers, args []string) error) *cobra.Command {
+func (a *app) reading(cmd *cobra.Command, run func(cmd *cobra.Command, from *asker.Crawl, args []string) error) *cobra.Command {
 	cfg := config.NewReader()
 	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
 		from, err := a.open(cmd.Context(), cfg)
@@ -22,7 +23,7 @@ func (a *app) reading(cmd *cobra.Command, run func(cmd *cobra.Command, from answ
 			return err
 		}
 		defer from.Close()
-		return run(cmd, from, args)
+		return partly(run(cmd, from, args))
 	})
 }
 
@@ -30,12 +31,13 @@ func (a *app) statusCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{Use: "status", Short: "Where a crawl stands", Args: no}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		st, err := from.Status(cmd.Context())
 		if err != nil && len(st.Shards) == 0 {
 			return err
 		}
-		// With shards that do not answer, what the others say is wanted all the more; the error says which are missing.
+		// With shards that do not answer, what the others say is wanted all the more; the error
+		// says which are missing.
 		if asJSON {
 			return errors.Join(a.printJSON(st), err)
 		}

@@ -42,7 +42,7 @@ func (e ending) code() int {
 		return exitLimit
 	case e.why != nil:
 		return exitInterrupted
-	case len(e.seeds) > 0:
+	case len(e.missed) > 0:
 		return exitFailed
 	}
 	return exitOK
@@ -56,12 +56,7 @@ func summarize(w io.Writer, end ending) {
 		humanize.Comma(st.Queued+st.InFlight), count(st.Hosts, "host"), sizeText(st.Bytes-end.first.Bytes), rounded(end.took))
 	printReasons(w, st)
 	printHeld(w, st)
-	for _, x := range end.seeds {
-		fmt.Fprintf(w, "seed %s: %s\n", x.Canonical, clean(why(x)))
-		if x.NextDue != nil {
-			fmt.Fprintf(w, "     it is asked again from %s on, by the same command\n", x.NextDue.Local().Format(time.DateTime))
-		}
-	}
+	printMissed(w, end)
 }
 
 func headline(end ending) string {
@@ -74,8 +69,10 @@ func headline(end ending) string {
 		return "stopped"
 	case errors.Is(end.why, context.Canceled), end.why != nil:
 		return "interrupted"
-	case len(end.seeds) > 0:
+	case end.none:
 		return "failed: no seed could be fetched"
+	case len(end.missed) > 0:
+		return fmt.Sprintf("done, but %s of %s could not be fetched", humanize.Comma(int64(len(end.missed))), count(int64(end.asked), "seed"))
 	case end.nothingNew() && end.status.Queued > 0:
 		return "nothing more can be done now"
 	case end.nothingNew():
@@ -84,10 +81,14 @@ func headline(end ending) string {
 	return "done"
 }
 
-// nothingNew reports whether a run found the crawl finished.
+// nothingNew reports whether a run found the crawl finished: it changed what became of no URL. That
+// the sum is the same says little, since a wider limit turns refused URLs into stored ones.
 func (e ending) nothingNew() bool {
-	finished := func(st crawl.Status) int64 { return st.Stored + st.Redirected + st.Refused + st.Failed }
-	return finished(e.first) > 0 && finished(e.first) == finished(e.status)
+	type outcomes struct{ stored, redirected, refused, failed, bytes int64 }
+	of := func(st crawl.Status) outcomes {
+		return outcomes{st.Stored, st.Redirected, st.Refused, st.Failed, st.Bytes}
+	}
+	return of(e.first) != outcomes{} && of(e.first) == of(e.status)
 }
 
 // hints are commands to go on with.
@@ -125,9 +126,9 @@ func widen(end ending) []string {
 	var flags []string
 	switch st.Limit {
 	case "max-pages":
-		flags = append(flags, fmt.Sprintf(" --max-pages %d", 2*spec.MaxPages))
+		flags = append(flags, fmt.Sprintf(" --max-pages %d", beyond(spec.MaxPages, st.Stored)))
 	case "max-bytes":
-		flags = append(flags, fmt.Sprintf(" --max-bytes %s", strings.ReplaceAll(config.Size(2*spec.MaxBytes).String(), ",", "")))
+		flags = append(flags, fmt.Sprintf(" --max-bytes %s", strings.ReplaceAll(config.Size(beyond(spec.MaxBytes, st.Bytes)).String(), ",", "")))
 	case "max-time":
 		flags = append(flags, "") // the limit was this run's
 	}
@@ -143,6 +144,14 @@ func widen(end ending) []string {
 		}
 	}
 	return flags
+}
+
+// beyond doubles a limit until it is over what is used: one that was lowered, or overshot, would
+// not let the crawl go on otherwise.
+func beyond(limit, used int64) int64 {
+	for limit *= 2; limit <= used && limit > 0; limit *= 2 {
+	}
+	return limit
 }
 
 func quoteArg(s string) string {

@@ -48,7 +48,10 @@ func TestEndings(t *testing.T) {
 		"limit":       {ending{status: crawl.Status{Limit: "max-bytes"}, why: errLimit, spec: crawl.Spec{MaxBytes: 1 << 20}}, 3, []string{"ended by --max-bytes", "curtsy crawl --max-bytes 2MiB --dir 'my crawl'"}},
 		"interrupted": {ending{why: context.Canceled}, 130, []string{"interrupted", "to go on:      curtsy crawl --dir 'my crawl'"}},
 		"stopped":     {ending{why: errStopped}, 130, []string{"stopped", "to go on"}},
-		"no seed":     {ending{seeds: []crawl.Explanation{{Canonical: "http://a.test/", State: "failed", Reason: "dns", Detail: "no\x1b[2Jsuch host"}}}, 1, []string{"no seed could be fetched", "seed http://a.test/: failed: dns: no[2Jsuch host"}},
+		"one seed": {ending{status: stored, asked: 3, missed: []missed{
+			{"http://a.test/", crawl.Explanation{Canonical: "http://b.test/", InScope: false, ScopeRule: "scope host", State: "unknown"}}}}, 1,
+			[]string{"done, but 1 of 3 seeds could not be fetched", "seed http://a.test/ → http://b.test/: unknown: not in scope (scope host)"}},
+		"no seed": {ending{missed: []missed{{"http://a.test/", crawl.Explanation{Canonical: "http://a.test/", InScope: true, State: "failed", Reason: "dns", Detail: "no\x1b[2Jsuch host"}}}, asked: 1, none: true}, 1, []string{"no seed could be fetched", "seed http://a.test/: failed: dns: no[2Jsuch host"}},
 	}
 	for name, tt := range tests {
 		var out bytes.Buffer

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
@@ -31,7 +32,7 @@ in their sitemaps.
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one site a line")
 	cmd.AddCommand(a.unregisterCommand(), a.preferCommand())
-	return a.reading(cmd, func(cmd *cobra.Command, from answers, _ []string) error {
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
 			return from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error { return a.printJSON(u) })
 		}
@@ -54,13 +55,8 @@ in their sitemaps.
 			told := fmt.Sprintf("%d/%d/%d/%d", u.Told, u.Sooner, u.Looked, u.Confirmed)
 			return t.row(u.Site, u.Source, u.Channel, u.State, since, last, fmt.Sprint(u.Gaps), told, short(u.Reason, 100))
 		})
-		if err != nil {
-			return err
-		}
-		if err := t.flush(); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(a.stderr, count(n, "site"))
+		err = errors.Join(err, t.flush())
+		fmt.Fprintln(a.stderr, count(n, "site"))
 		return err
 	})
 }
@@ -87,13 +83,20 @@ any more. Its pages are then asked for again as any other's. --undo lets it tell
 }
 
 func (a *app) preferCommand() *cobra.Command {
+	words := []string{string(rup.Day), string(rup.Week), string(rup.Month), "any"}
 	cmd := &cobra.Command{
-		Use:     "prefer SITE day|week|month|any",
+		Use:     "prefer SITE " + join(words),
 		Short:   "Say how often a site is to tell, in a crawl that runs",
 		Long:    `Say how often a site is to tell what changed; it holds where the site offers it. any: as --updates-latency says, for all sites.`,
 		Example: "  curtsy updates prefer https://docs.example.org/ week",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return words, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 || args[1] != "any" && rup.Unit(args[1]).Days() == 0 {
+			if len(args) != 2 || !slices.Contains(words, args[1]) {
 				return usage("%s takes a site and day, week, month or any, for example: %s https://docs.example.org/ week", cmd.CommandPath(), cmd.CommandPath())
 			}
 			return nil
@@ -127,7 +130,7 @@ func (a *app) steeringUpdates(cmd *cobra.Command, change func(s *crawl.Spec, sit
 		}
 		defer l.Close()
 		said := ""
-		_, err = service.ChangeSpec(cmd.Context(), l.kv, func(old *crawl.Spec) (next crawl.Spec, err error) {
+		_, err = service.ChangeSpec(cmd.Context(), l.Bucket, func(old *crawl.Spec) (next crawl.Spec, err error) {
 			if old == nil {
 				return next, service.ErrNoSpec
 			}
@@ -152,12 +155,4 @@ func siteOf(arg string) (string, error) {
 		return "", usage("%s is no site: %v; use for example https://docs.example.org/", arg, err)
 	}
 	return u.Origin().String(), nil
-}
-
-func (f *files) Updates(_ context.Context, each func(crawl.UpdatesInfo) error) error {
-	return f.frontier.Updates(each)
-}
-
-func (l *live) Updates(ctx context.Context, each func(crawl.UpdatesInfo) error) error {
-	return gather(ctx, l, "updates", nil, each)
 }

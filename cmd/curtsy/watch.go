@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -18,8 +20,10 @@ type ending struct {
 	first  crawl.Status // when it began
 	status crawl.Status // when it ended
 	took   time.Duration
-	why    error               // nil: nothing more can be done now; errLimit, errStopped, or the context's
-	seeds  []crawl.Explanation // of seeds, when none of them could be fetched
+	why    error    // nil: nothing more can be done now; errLimit, errStopped, or the context's
+	missed []missed // seeds that could not be fetched
+	asked  int      // how many seeds were looked into
+	none   bool     // nothing could be fetched at all
 }
 
 // errLimit is why a crawl ends that reached a limit; Status.Limit says which.
@@ -27,48 +31,53 @@ var errLimit = errors.New("a limit is reached")
 
 // watcher looks on until a crawl has ended.
 type watcher struct {
-	e     *engine
-	p     *progress
-	began time.Time
-	end   ending
+	c       *asker.Crawl
+	p       *progress
+	log     logger
+	maxTime time.Duration // 0: as long as it takes
+	began   time.Time
+	seeds   []canon.URL // given to this run
+	end     ending
 }
 
-// Looking costs the frontier a pass over its hosts, so it is done the less often the longer it takes.
+// Looking costs the frontier a pass over its hosts, so it is done the less often
+// the longer it takes.
 const (
 	lookEvery   = 150 * time.Millisecond
 	lookShare   = 25              // at most a 25th of the time
 	lookAtLeast = 3 * time.Second // nobody waits longer for the end to be noticed
 )
 
-// watch returns when the crawl is done, has reached a limit or ctx has ended: all of them are no errors.
+// watch returns when the crawl is done, has reached a limit or ctx has ended: all of
+// them are no errors.
 func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
-	w.end.spec, w.end.first = w.e.spec, first
+	w.end.spec, w.end.first = w.c.Spec, first
 	run, cancel := ctx, context.CancelFunc(func() {})
-	if d := w.e.cfg.MaxTime; d > 0 {
+	if d := w.maxTime; d > 0 {
 		run, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("%w: max-time", errLimit))
 	}
 	defer cancel()
 	for {
 		began := time.Now()
-		st, done, err := frontier.Done(run, w.e.q, w.e.spec)
+		st, done, err := asker.Done(run, w.c.Queue, w.c.Spec)
 		switch {
 		case run.Err() != nil:
 			w.over(run)
 			return nil
 		case errors.Is(err, ask.ErrIncomplete), errors.Is(err, ask.ErrNobody), queue.Unanswered(err):
-			w.e.log.Warn("not everybody answers; waiting", "err", err)
+			w.log.Warn("not everybody answers; waiting", "err", err)
 		case err != nil:
 			return err
 		default:
 			w.end.status = st
 			w.p.show(st)
-			if limit := reached(w.e.spec, st, done); limit != "" {
+			if limit := reached(w.c.Spec, st, done); limit != "" {
 				w.end.status.Limit = limit
 				w.end.why = errLimit
-				return nil
+				return w.lookAtSeeds(run, done)
 			}
 			if done {
-				return w.sawNothing(run)
+				return w.lookAtSeeds(run, true)
 			}
 			if deaf, err := w.nobodyAnswers(run, st); deaf || err != nil {
 				return err
@@ -91,8 +100,9 @@ func (w *watcher) over(run context.Context) {
 	}
 }
 
-// reached names the limit that has ended the crawl. Depth and pages per host do not keep the rest of a crawl from being
-// done, so they count when it is. The number of pages does not keep those that are stored from being kept fresh.
+// reached names the limit that has ended the crawl. Depth and pages per host do not keep the rest
+// of a crawl from being done, so they count when it is. The number of pages does not keep those
+// that are stored from being kept fresh.
 func reached(spec crawl.Spec, st crawl.Status, done bool) string {
 	switch {
 	case st.Limit != "":
@@ -112,17 +122,21 @@ func reached(spec crawl.Spec, st crawl.Status, done bool) string {
 // seedsAsked is how many seeds are looked into when nothing was fetched.
 const seedsAsked = 20
 
-// nobodyAnswers reports that the crawl has not begun and no seed's host can be reached at all: a name mistyped, a server not
-// started. Waiting minutes for the next attempt would help nobody; the same command tries again. A server that does
-// answer, if only to say that it is in trouble, is waited for.
+// nobodyAnswers reports that the crawl has not begun and no seed's host can be reached at all:
+// a name mistyped, a server not started. Waiting minutes for the next attempt would help
+// nobody; the same command tries again. A server that does answer, if only to say that it is in
+// trouble, is waited for.
 func (w *watcher) nobodyAnswers(ctx context.Context, st crawl.Status) (bool, error) {
-	if st.Queued == 0 || st.Discovered != st.Queued || st.State == "paused" || len(w.e.spec.Seeds) > seedsAsked {
+	if st.Queued == 0 || st.Discovered != st.Queued || st.State == "paused" || len(w.c.Spec.Seeds) > seedsAsked {
 		return false, nil
 	}
-	l := &live{w.e.q, w.e.kv, crawl.Names(w.e.spec.Name), w.e.spec}
+	// What is known of a host may come of a setting that is another now.
+	if slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Passing }) {
+		return false, nil
+	}
 	var seeds []crawl.Explanation
-	for _, seed := range w.e.spec.Seeds {
-		x, err := l.Explain(ctx, seed)
+	for _, seed := range w.c.Spec.Seeds {
+		x, err := w.c.Explain(ctx, seed)
 		if ctx.Err() != nil {
 			return false, nil
 		}
@@ -134,36 +148,16 @@ func (w *watcher) nobodyAnswers(ctx context.Context, st crawl.Status) (bool, err
 		}
 		seeds = append(seeds, x)
 	}
-	w.end.seeds = seeds
+	for _, x := range seeds {
+		w.end.missed = append(w.end.missed, missed{seed: x.Canonical, x: x})
+	}
+	w.end.asked, w.end.none = len(seeds), len(seeds) > 0
 	return len(seeds) > 0, nil
 }
 
-// sawNothing finds out, for a crawl that has nothing to show, whether any seed could be fetched at all.
-func (w *watcher) sawNothing(ctx context.Context) error {
-	st := w.end.status
-	if st.Stored > 0 || st.ByReason[string(crawl.ReasonNoindex)] > 0 || st.ByReason[string(crawl.ReasonType)] > 0 {
-		return nil
-	}
-	l := &live{w.e.q, w.e.kv, crawl.Names(w.e.spec.Name), w.e.spec}
-	for i, seed := range w.e.spec.Seeds {
-		if i == seedsAsked {
-			break
-		}
-		x, err := l.Explain(ctx, seed)
-		for hops := 0; err == nil && x.State == crawl.Redirected.String() && x.Location != "" && hops < seedsAsked; hops++ {
-			x, err = l.Explain(ctx, x.Location)
-		}
-		if err != nil {
-			return err
-		}
-		w.end.seeds = append(w.end.seeds, x)
-	}
-	return nil
-}
-
-// ended is the result once everything has stopped.
-func (w *watcher) ended() ending {
-	if last := w.e.last; last.Discovered >= w.end.status.Discovered && last.Discovered > 0 {
+// ended is the result once everything has stopped, with the accounting as it was left.
+func (w *watcher) ended(last crawl.Status) ending {
+	if last.Discovered >= w.end.status.Discovered && last.Discovered > 0 {
 		last.Limit = w.end.status.Limit
 		w.end.status = last
 	}

@@ -1,5 +1,5 @@
-// Command fetcher fetches the pages of a crawl, politely. It asks frontiers for visits over NATS and keeps no state: run as
-// many as you like.
+// Command fetcher fetches the pages of a crawl, politely. It asks frontiers for visits over NATS
+// and keeps no state: run as many as you like.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/service"
 )
 
@@ -27,8 +28,11 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	}
 	o := cfg.Options("fetcher", "", stderr)
 	err := service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
+		if set := wire.ProxyVariables(); len(set) > 0 {
+			o.Log.Warn("a proxy is configured and not used: sites are asked directly", "variables", set)
+		}
 		return fetcher.New(p.Queue, p.Spec, fetcher.Options{
-			Name: o.Instance, Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), Log: o.Log, Registerer: p.Registry,
+			Name: o.Instance, Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), PageMemory: int64(cfg.PageMemory), Log: o.Log, Registerer: p.Registry,
 		})
 	})
 	return config.Exit("fetcher", err, stderr)

@@ -1,5 +1,5 @@
-// Command frontier decides which URL of a crawl is due, and when. It owns shards of the crawl, keeps them in --dir, and
-// grants visits to fetchers over NATS.
+// Command frontier decides which URL of a crawl is due, and when. It owns shards of the crawl,
+// keeps them in --dir, and grants visits to fetchers over NATS.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/updates"
@@ -33,12 +34,12 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 }
 
 func serve(ctx context.Context, cfg *config.Frontier, stderr io.Writer) (err error) {
-	lock, err := service.LockDir(cfg.Dir, "frontier.lock")
+	lock, err := service.LockData(cfg.Dir, "frontier.lock")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	crawlLog, err := os.OpenFile(filepath.Join(cfg.Dir, "crawl.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	crawlLog, err := disk.OpenRegular(filepath.Join(cfg.Dir, "crawl.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("crawl log: %w", err)
 	}

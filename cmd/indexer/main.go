@@ -1,5 +1,5 @@
-// Command indexer stores the pages of a crawl, indexes their text, and answers searches over NATS. It keeps its shards in
-// --dir.
+// Command indexer stores the pages of a crawl, indexes their text, and answers searches over NATS.
+// It keeps its shards in --dir.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	indexer.Trial()
 	ctx, stop := service.Signals(context.Background())
 	code := run(ctx, os.Args[1:], os.Stderr)
 	stop()
@@ -30,7 +31,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 }
 
 func serve(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err error) {
-	lock, err := service.LockDir(cfg.Dir, "indexer.lock")
+	lock, err := service.LockData(cfg.Dir, "indexer.lock")
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,6 @@
-// Command rupd tells robots what changed on a web site: it watches the document root, answers robots that ask at the site's
-// /rupinfo.txt and CGI URL, and mails reports to those that registered (the Remote Update Protocol). docs/rupd.md says how to set it up.
+// Command rupd tells robots what changed on a web site: it watches the document root, answers
+// robots that ask at the site's /rupinfo.txt and CGI URL, and mails reports to those that
+// registered (the Remote Update Protocol). docs/rupd.md says how to set it up.
 package main
 
 import (
@@ -24,8 +25,9 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the command line from arguments to exit code: rupd alone works by its settings, rupd check looks at them, and rupd robots and
-// rupd forget ADDRESS are for the person whom a robot asks that lost its key.
+// run is the command line from arguments to exit code: rupd alone works by its settings, rupd
+// check looks at them, and rupd robots and rupd forget ADDRESS are for the person whom a robot
+// asks that lost its key.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg, do := config.NewRupd(), func(cfg *config.Rupd) error { return serve(ctx, cfg, stderr) }
 	switch {

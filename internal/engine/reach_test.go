@@ -1,13 +1,15 @@
-package main
+package engine
 
 import (
-	"bytes"
+	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/service"
 )
 
 // The server file opens everything, so nobody else may read it, whatever stood there before.
@@ -31,10 +33,22 @@ func TestStaleServerFile(t *testing.T) {
 	if err := (serverInfo{URL: "nats://127.0.0.1:1", Crawl: "default"}).write(dir); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{stderr: new(bytes.Buffer)}
-	cfg := config.NewReader()
-	cfg.Dir = dir
-	if _, err := a.dialDir(t.Context(), cfg); !errors.Is(err, errNotRunning) {
-		t.Errorf("dialDir = %v, want errNotRunning", err)
+	if _, err := Dial(t.Context(), dir, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("Dial = %v, want ErrNotRunning", err)
+	}
+}
+
+// A crawl that has the directory and has not said yet how to reach it is none that is not there.
+func TestACrawlThatIsStarting(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := service.LockDir(dir, lockFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // who has no time to wait for it
+	if _, err := Dial(ctx, dir, slog.New(slog.DiscardHandler)); err == nil || errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "starting") {
+		t.Errorf("Dial = %v, want it said that a crawl is starting", err)
 	}
 }

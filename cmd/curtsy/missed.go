@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/dustin/go-humanize"
+)
+
+// missed is a seed that could not be fetched, or that leads to a URL which could not: x says why.
+type missed struct {
+	seed string
+	x    crawl.Explanation
+}
+
+const (
+	seedHops    = 10 // redirects in a row after which a seed counts as not fetched, as any URL does
+	missedLines = 20 // seeds that the end of a crawl tells of in lines of their own
+)
+
+// lookAtSeeds finds out which seeds could not be fetched: of those given to this run, or of all
+// when none was. done says that nothing more can be done now; else those that still wait are none
+// that could not be had.
+func (w *watcher) lookAtSeeds(ctx context.Context, done bool) error {
+	var seeds []string
+	for _, u := range w.seeds {
+		seeds = append(seeds, string(u))
+	}
+	if len(seeds) == 0 {
+		seeds = w.c.Spec.Seeds
+	}
+	leads := map[string]string{} // to where a seed leads, as far as is known
+	for _, seed := range seeds {
+		leads[seed] = seed
+	}
+	all := map[string]crawl.Explanation{}
+	for range seedHops + 1 {
+		var ask []string
+		for _, to := range leads {
+			if _, known := all[to]; !known {
+				ask = append(ask, to)
+			}
+		}
+		if len(ask) == 0 {
+			break
+		}
+		some, err := w.c.ExplainAll(ctx, ask)
+		if err != nil {
+			return err
+		}
+		for _, url := range ask {
+			all[url] = some[url]
+		}
+		for seed, to := range leads {
+			if x := all[to]; x.State == crawl.Redirected.String() && x.Location != "" {
+				leads[seed] = x.Location
+			}
+		}
+	}
+	for _, seed := range seeds {
+		x := all[leads[seed]]
+		if !had(x) && (done || x.State == crawl.Refused.String() || x.State == crawl.Failed.String()) {
+			w.end.missed = append(w.end.missed, missed{seed, x})
+		}
+	}
+	st := w.end.status
+	w.end.asked = len(seeds)
+	w.end.none = done && st.Stored == 0 && len(w.end.missed) == len(seeds)
+	return nil
+}
+
+// had reports that a seed was fetched, or left out because somebody wanted that: its
+// site, or who forgot it.
+func had(x crawl.Explanation) bool {
+	switch x.State {
+	case crawl.Stored.String():
+		return true
+	case crawl.Refused.String():
+		return crawl.Reason(x.Reason).Has(crawl.Intended)
+	}
+	return false
+}
+
+// printMissed says of each seed that could not be fetched why, and when that may change.
+func printMissed(w io.Writer, end ending) {
+	for i, m := range end.missed {
+		if i == missedLines {
+			fmt.Fprintf(w, "seed: %s more could not be fetched; why, says: curtsy explain URL\n", humanize.Comma(int64(len(end.missed)-i)))
+			return
+		}
+		what := m.seed
+		if m.x.Canonical != "" && m.x.Canonical != m.seed {
+			what += " → " + m.x.Canonical
+		}
+		because := why(m.x)
+		if !m.x.InScope {
+			because += ": not in scope (" + m.x.ScopeRule + ")"
+		}
+		fmt.Fprintf(w, "seed %s: %s\n", what, clean(because))
+		if m.x.State == crawl.Queued.String() && m.x.NextDue != nil {
+			fmt.Fprintf(w, "     the same command asks it again as soon as its site lets us; without the URL, from %s on\n",
+				m.x.NextDue.Local().Format(time.DateTime))
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/indexer"
+)
+
+// OpenFiles opens the files of a crawl that does not run, for questions. Its errors say what to
+// type when there is no crawl in dir, or one that runs.
+func OpenFiles(dir string) (*asker.Crawl, error) {
+	f, err := frontier.OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	x, err := indexer.OpenDir(dir)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	x.Hide(f.Spec().Forgotten)
+	files := func() error { return errors.Join(x.Close(), f.Close()) }
+	return asker.AtRest(f.Spec(), files, f.Handlers(), x.Handlers(f.Spec().Agent)), nil
+}
