@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	// chaosDelay and chaosHands, how many visits a fetcher carries out at once, make about 120 requests a second, and let a
-	// quarter of all hosts have a visit under way: those on which a visit too many would show.
+	// chaosDelay and chaosHands, how many visits a fetcher carries out at once, make about 120
+	// requests a second, and let a quarter of all hosts have a visit under way: those on which a
+	// visit too many would show.
 	chaosDelay = 500 * time.Millisecond
 	chaosHands = 20
 	// maxVisit is how many URLs a visit holds at most at that delay, and mostVisit at any.
@@ -31,10 +32,11 @@ const (
 	mostBetween = 15 * time.Second
 )
 
-// TestExternalChaos crawls a web of many hosts with two frontiers, three fetchers and two indexers on three NATS servers, kills
-// processes of every role at random moments, and then holds what is stored, what is counted and what the web saw against what
-// must be. CHAOS_URLS, CHAOS_HOSTS and CHAOS_KILLS say how much, SEED and SEEDS where chance begins and how often;
-// CHAOS_KEEP names a directory in which files and logs stay.
+// TestExternalChaos crawls a web of many hosts with two frontiers, three fetchers and two indexers
+// on three NATS servers, kills processes of every role at random moments, and then holds what is
+// stored, what is counted and what the web saw against what must be. CHAOS_URLS, CHAOS_HOSTS and
+// CHAOS_KILLS say how much, SEED and SEEDS where chance begins and how often; CHAOS_KEEP names a
+// directory in which files and logs stay.
 func TestExternalChaos(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	first := setting(t, "SEED", 1)
@@ -102,7 +104,8 @@ func (c *chaos) run() {
 	c.serve(dir)
 	c.rig = newRig(t, "chaos", dir)
 	for range 2 {
-		c.rig.add(roleFrontier, "--checkpoint", "256KiB") // so small that there are many, and the log is purged
+		// So small that there are many, and the log is purged.
+		c.rig.add(roleFrontier, "--checkpoint", "256KiB")
 	}
 	for range 3 {
 		c.rig.add(roleFetcher, "--visits", fmt.Sprint(chaosHands))
@@ -153,7 +156,8 @@ func (c *chaos) serve(dir string) {
 	}
 }
 
-// behavior gives one host in twenty of each something special; the others are plain, and of very different sizes.
+// behavior gives one host in twenty of each something special; the others are plain, and of
+// very different sizes.
 func (c *chaos) behavior(i int) simweb.Behavior {
 	pages := c.urls/c.hosts + 1
 	special := []simweb.Behavior{
@@ -185,8 +189,9 @@ func (c *chaos) behavior(i int) simweb.Behavior {
 	return simweb.Behavior{Robots: simweb.RobotsAllowAll, Pages: []int{3, 3, 1, 2, 1}[i%5] * (pages + 1) / 2}
 }
 
-// havoc kills processes until all kills are done and all processes are back. What is killed and how long it stays away
-// is chance's choice; so is when, but a crawl that gets on well brings its share of the kills forward.
+// havoc kills processes until all kills are done and all processes are back. What is killed and how
+// long it stays away is chance's choice; so is when, but a crawl that gets on well brings its share
+// of the kills forward.
 func (c *chaos) havoc() {
 	type comeback struct {
 		at time.Time
@@ -223,7 +228,8 @@ func (c *chaos) havoc() {
 		m.kill()
 		pause := c.between(0, 3*time.Second)
 		if m.role == roleFrontier && c.chance.IntN(3) == 0 {
-			pause = c.between(17*time.Second, 27*time.Second) // over 1.5 T: another takes its shards
+			// Over 1.5 T: another takes its shards.
+			pause = c.between(17*time.Second, 27*time.Second)
 		}
 		c.done = append(c.done, kill{time.Now(), m.role, m.name})
 		c.t.Logf("%6.1fs kill -9 of %s, back in %.1fs; %d requests so far", time.Since(c.began).Seconds(), m.name, pause.Seconds(), c.requests())
@@ -233,8 +239,8 @@ func (c *chaos) havoc() {
 	}
 }
 
-// moment is when the next kill is due: the time, which is often near, so that one strikes amid the repair of another; and
-// which part of this kill's share of the crawl may be done by then.
+// moment is when the next kill is due: the time, which is often near, so that one strikes amid the
+// repair of another; and which part of this kill's share of the crawl may be done by then.
 func (c *chaos) moment() (at time.Time, part float64) {
 	x := c.chance.Float64()
 	return time.Now().Add(time.Duration(x * x * float64(mostBetween))), c.chance.Float64()
@@ -331,8 +337,9 @@ func (o *observer) classesOf(urls map[string]simweb.Expectation) map[string]simw
 	return all
 }
 
-// inspect holds the web's log against what we promise, and counts the URLs asked for once more after they had been answered
-// for good. Only a kill excuses that, and a kill only for what one visit to a host may hold.
+// inspect holds the web's log against what we promise, and counts the URLs asked for once more
+// after they had been answered for good. Only a kill excuses that, and a kill only for what one
+// visit to a host may hold.
 func (c *chaos) inspect() (requests, refetches, worst int) {
 	t := c.t
 	if err := c.web.Close(); err != nil {
@@ -363,7 +370,8 @@ func (c *chaos) inspect() (requests, refetches, worst int) {
 	for _, r := range log {
 		u := "http://" + r.Origin + r.Path
 		e, known := c.want[u]
-		if !known || r.Robots || e.Class == simweb.Failed && e.Reason != simweb.ReasonHTTP4xx { // of no use, and tried again
+		// Of no use, and tried again.
+		if !known || r.Robots || e.Class == simweb.Failed && e.Reason != simweb.ReasonHTTP4xx {
 			continue
 		}
 		if before, again := answered[u]; again {
@@ -400,7 +408,8 @@ func (c *chaos) inspect() (requests, refetches, worst int) {
 	return len(log), refetches, worst
 }
 
-// stretches are, for each host, the moments after which nobody asked anything of it for as long as a dead visit keeps it.
+// stretches are, for each host, the moments after which nobody asked anything of it for as long as
+// a dead visit keeps it.
 func stretches(log []simweb.Request) map[string][]time.Time {
 	ends := map[string][]time.Time{}
 	for _, r := range log {
@@ -424,14 +433,15 @@ func endOf(ends []time.Time, at time.Time) time.Time {
 	return at
 }
 
-// cause is the kill that made a URL be asked for again at one moment whose visit was last heard of at another: the first
-// of a fetcher between them, else the first of anything; -1 if there is none.
+// cause is the kill that made a URL be asked for again at one moment whose visit was last heard of
+// at another: the first of a fetcher between them, else the first of anything; -1 if there is none.
 func (c *chaos) cause(last, again time.Time) int {
 	found := -1
 	for i, k := range c.done {
 		since := k.at.Add(time.Second) // an answer on its way may be logged after the kill
 		if k.role != roleFetcher {
-			since = k.at.Add(frontier.LeaseTime) // a visit ends with its lease, amid a request perhaps
+			// A visit ends with its lease, amid a request perhaps.
+			since = k.at.Add(frontier.LeaseTime)
 		}
 		if since.Before(last) || k.at.After(again) {
 			continue

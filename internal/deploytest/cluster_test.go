@@ -24,8 +24,8 @@ const (
 	roleIndexer  = "indexer"
 )
 
-// rig is one crawl as it runs on many machines: three NATS servers that replicate, and any number of daemons, each a
-// process with a name and a directory of its own that survive it.
+// rig is one crawl as it runs on many machines: three NATS servers that replicate, and any number
+// of daemons, each a process with a name and a directory of its own that survive it.
 type rig struct {
 	t         *testing.T
 	crawl     string
@@ -36,7 +36,8 @@ type rig struct {
 	*observer             // from create on
 }
 
-// member is a process that can be killed and started again under the same name, directory and arguments.
+// member is a process that can be killed and started again under the same name,
+// directory and arguments.
 type member struct {
 	t          *testing.T
 	role, name string // frontier, frontier-2
@@ -48,8 +49,8 @@ type member struct {
 
 type natsPorts struct{ clients, routes, monitor int }
 
-// newRig starts the NATS servers, under dir. At the end of the test all members must still be there, or have been killed,
-// and end cleanly when told to.
+// newRig starts the NATS servers, under dir. At the end of the test all members must still be
+// there, or have been killed, and end cleanly when told to.
 func newRig(t *testing.T, crawl, dir string) *rig {
 	t.Helper()
 	r := &rig{t: t, crawl: crawl, dir: dir}
@@ -74,8 +75,9 @@ func newRig(t *testing.T, crawl, dir string) *rig {
 	return r
 }
 
-// lastingPort is a port of loopback that nobody has now, and that no outgoing connection is given by chance while the one who
-// listens there is away: those are from 32768 up, unless Linux was told otherwise.
+// lastingPort is a port of loopback that nobody has now, and that no outgoing connection is
+// given by chance while the one who listens there is away: those are from 32768 up, unless
+// Linux was told otherwise.
 func lastingPort(t *testing.T) int {
 	t.Helper()
 	for range 100 {
@@ -142,7 +144,8 @@ func (r *rig) create(args ...string) {
 // all are the members of every role.
 func (r *rig) all() []*member { return slices.Concat(r.nats, r.members) }
 
-// stop tells every daemon to end, and then the servers. If the test failed it shows what they wrote last.
+// stop tells every daemon to end, and then the servers. If the test failed it shows
+// what they wrote last.
 func (r *rig) stop() {
 	for _, m := range slices.Backward(r.all()) {
 		if m.p != nil {
@@ -199,10 +202,12 @@ func (r *rig) awaitReplicas(limit time.Duration) {
 	}
 }
 
-// behind says what keeps us from doing without any one NATS server: one that is not there or not well, a stream or
-// consumer without a leader, a replica that has not all its leader has. "" means nothing does.
+// behind says what keeps us from doing without any one NATS server: one that is not there or not
+// well, a stream or consumer without a leader, a replica that has not all its leader has. ""
+// means nothing does.
 func (r *rig) behind() string {
-	led := map[string]bool{} // streams, consumers and the servers' own log: whether they have a leader
+	// Streams, consumers and the servers' own log: whether they have a leader.
+	led := map[string]bool{}
 	for i, m := range r.nats {
 		if !m.running() {
 			return m.name + " does not run"

@@ -11,16 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier"
 )
 
 // clusterDelay makes the demo last longer than the killing.
 const clusterDelay = 2500 * time.Millisecond
 
-// TestExternalComposeCluster brings up the cluster as the first lines of its file say, and kills every container's process in
-// turn while the demo's web is crawled: as a crash, which Docker mends, and with docker kill, which it leaves to us. The crawl
-// must be as if nothing had happened.
+// TestExternalComposeCluster brings up the cluster as the first lines of its file say, and kills
+// every container's process in turn while the demo's web is crawled: as a crash, which Docker
+// mends, and with docker kill, which it leaves to us. The crawl must be as if nothing had happened.
 func TestExternalComposeCluster(t *testing.T) {
 	t.Parallel()
 	program(t, "curtsy") // is built now, not between the kills
@@ -28,7 +28,8 @@ func TestExternalComposeCluster(t *testing.T) {
 	began := time.Now()
 	const operator = "demo-operator"
 	c := compose(t, "compose.cluster.yaml", []string{
-		"OPERATOR_PASSWORD=" + operator, "FETCHER_PASSWORD=", "FRONTIER_PASSWORD=", "INDEXER_PASSWORD=", "ROUTE_PASSWORD=", // empty: the demo's
+		// Empty: the demo's.
+		"OPERATOR_PASSWORD=" + operator, "FETCHER_PASSWORD=", "FRONTIER_PASSWORD=", "INDEXER_PASSWORD=", "ROUTE_PASSWORD=",
 		fmt.Sprintf("SEED=--allow-private --delay=%v http://h0000.sim.test/", clusterDelay),
 	})
 	all := c.healthy(90 * time.Second)
@@ -47,8 +48,8 @@ func TestExternalComposeCluster(t *testing.T) {
 		}
 	}
 	slices.Sort(victims)
-	// The web early, and once: it forgets what it has refused already and refuses it again, and nothing is asked for more than three
-	// times.
+	// The web early, and once: it forgets what it has refused already and refuses it again, and
+	// nothing is asked for more than three times.
 	victims = append([]string{"web"}, victims...)
 	if len(victims) != 11 {
 		t.Errorf("there are %d services that stay: %v", len(victims), victims)
@@ -79,7 +80,7 @@ func TestExternalComposeCluster(t *testing.T) {
 func (o *observer) unfinished(name string) {
 	o.t.Helper()
 	o.until("answering before "+name+" is killed", time.Minute, func(ctx context.Context) (crawl.Status, bool, error) {
-		st, err := frontier.Ask(ctx, o.q, o.spec)
+		st, err := asker.Status(ctx, o.q, o.spec)
 		if err == nil && st.Queued+st.InFlight == 0 {
 			o.t.Errorf("the crawl was over before %s was killed: it needs a longer delay", name)
 		}
@@ -97,7 +98,8 @@ func (c *composition) container(service string) container {
 	return all[i]
 }
 
-// crash ends a container's process from outside Docker, so that the restart policy applies, and waits until it is well again.
+// crash ends a container's process from outside Docker, so that the restart policy applies, and
+// waits until it is well again.
 func (c *composition) crash(service string) (took time.Duration) {
 	c.t.Helper()
 	was, began := c.container(service), time.Now()

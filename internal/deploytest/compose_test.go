@@ -49,7 +49,8 @@ func build(t *testing.T) {
 	names := []string{image, image + "-build"}
 	var old []string
 	for _, name := range names {
-		id, _ := try(time.Minute, "docker", "image", "inspect", "-f", "{{.Id}}", name) // none: nothing to remove
+		// None: nothing to remove.
+		id, _ := try(time.Minute, "docker", "image", "inspect", "-f", "{{.Id}}", name)
 		old = append(old, strings.TrimSpace(string(id)))
 	}
 	run(t, 5*time.Minute, filepath.Join(root, "deploy", "build-image"))
@@ -76,8 +77,8 @@ type composition struct {
 	ports   [3]int // of loopback, on which its NATS servers can be reached
 }
 
-// compose brings deploy's file up under a name of its own, with env in its environment. At the end of the test all of it is
-// removed.
+// compose brings deploy's file up under a name of its own, with env in its environment. At the end
+// of the test all of it is removed.
 func compose(t *testing.T, file string, env []string, args ...string) *composition {
 	t.Helper()
 	c := &composition{t: t, project: fmt.Sprintf("curtsytest-%08x", rand.Uint32()), command: []string{"docker-compose"}}
@@ -105,7 +106,8 @@ func compose(t *testing.T, file string, env []string, args ...string) *compositi
 		if err == nil {
 			return c
 		}
-		if n == 4 || !strings.Contains(err.Error(), "verlaps with other") { // a network that no interface of ours shows
+		// A network that no interface of ours shows.
+		if n == 4 || !strings.Contains(err.Error(), "verlaps with other") {
 			t.Fatal(err)
 		}
 	}
@@ -185,8 +187,8 @@ func (c *composition) healthy(limit time.Duration) map[string]container {
 	}
 }
 
-// TestExternalCompose brings up what someone trying Curtsy with Docker would, and holds what it crawls against what the
-// demo's web knows of itself.
+// TestExternalCompose brings up what someone trying Curtsy with Docker would, and holds what it
+// crawls against what the demo's web knows of itself.
 func TestExternalCompose(t *testing.T) {
 	t.Parallel() // the other test waits, out of politeness, while this one compiles
 	buildImage(t)
@@ -212,8 +214,8 @@ func TestExternalCompose(t *testing.T) {
 	c.stop()
 }
 
-// checkDemo holds what a crawl that is done stored and counted against what the demo's web knows of itself. at leads a
-// command to the crawl.
+// checkDemo holds what a crawl that is done stored and counted against what the demo's web knows of
+// itself. at leads a command to the crawl.
 func (o *observer) checkDemo(at []string) {
 	t := o.t
 	t.Helper()
@@ -281,7 +283,8 @@ func count(got map[string]simweb.Class, class simweb.Class) (n int64) {
 	return n
 }
 
-// checkRequests holds the log of the web's container against what we promise. Its health checks are no crawler's.
+// checkRequests holds the log of the web's container against what we promise. Its health
+// checks are no crawler's.
 func checkRequests(t *testing.T, web container, delay time.Duration) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "requests.jsonl")
@@ -296,7 +299,8 @@ func checkRequests(t *testing.T, web container, delay time.Duration) {
 	}
 	bad := simweb.Check(log, simweb.CheckOptions{
 		Delay: simweb.Every(delay), Token: "curtsy",
-		UserAgent: func(agent string) bool { return strings.HasPrefix(agent, "curtsy/") }, // the demo has nobody to contact
+		// The demo has nobody to contact.
+		UserAgent: func(agent string) bool { return strings.HasPrefix(agent, "curtsy/") },
 	})
 	for _, v := range bad[:min(len(bad), 10)] {
 		t.Error(v)

@@ -6,11 +6,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -59,17 +60,38 @@ func (o *observer) until(what string, limit time.Duration, reached func(context.
 			return st
 		}
 		if time.Now().After(end) {
+			o.t.Logf("streams:\n%s", o.streams())
 			o.t.Fatalf("not %s within %v: %v, %+v", what, limit, err, st)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
+// streams is what the server holds, for who looks into a crawl that does not end.
+func (o *observer) streams() string {
+	ctx, cancel := context.WithTimeout(o.t.Context(), 10*time.Second)
+	defer cancel()
+	var b strings.Builder
+	all := o.q.JS.ListStreams(ctx)
+	for info := range all.Info() {
+		fmt.Fprintf(&b, "%s: %d messages, %d–%d\n", info.Config.Name, info.State.Msgs, info.State.FirstSeq, info.State.LastSeq)
+		s, err := o.q.JS.Stream(ctx, info.Config.Name)
+		if err != nil {
+			continue
+		}
+		for c := range s.ListConsumers(ctx).Info() {
+			fmt.Fprintf(&b, "  %s of %s: %d pending, %d to be acknowledged, acknowledged up to %d, delivered up to %d\n", c.Name,
+				c.Config.FilterSubject, c.NumPending, c.NumAckPending, c.AckFloor.Stream, c.Delivered.Stream)
+		}
+	}
+	return b.String()
+}
+
 // underWay waits until n pages are stored and others are being fetched.
 func (o *observer) underWay(n int, limit time.Duration) crawl.Status {
 	o.t.Helper()
 	return o.until(fmt.Sprintf("under way with %d pages stored", n), limit, func(ctx context.Context) (crawl.Status, bool, error) {
-		st, err := frontier.Ask(ctx, o.q, o.spec)
+		st, err := asker.Status(ctx, o.q, o.spec)
 		return st, st.Stored >= int64(n) && st.InFlight > 0, err
 	})
 }
@@ -77,5 +99,5 @@ func (o *observer) underWay(n int, limit time.Duration) crawl.Status {
 // done waits until nothing more can be done.
 func (o *observer) done(limit time.Duration) crawl.Status {
 	o.t.Helper()
-	return o.until("done", limit, func(ctx context.Context) (crawl.Status, bool, error) { return frontier.Done(ctx, o.q, o.spec) })
+	return o.until("done", limit, func(ctx context.Context) (crawl.Status, bool, error) { return asker.Done(ctx, o.q, o.spec) })
 }

@@ -17,15 +17,17 @@ const (
 	contact = "deploytest@example.org"
 )
 
-// web is the demo's twelve odd hosts and as many plain ones as make a crawl that lasts: their Crawl-delays go up to 400 ms.
+// web is the demo's twelve odd hosts and as many plain ones as make a crawl that lasts: their
+// Crawl-delays go up to 400 ms.
 func web(log string) simweb.Config {
 	cfg := simweb.Demo()
 	cfg.Hosts, cfg.PagesPerHost, cfg.Mix, cfg.LogFile = 40, 30, simweb.Mixed(1, 1).Mix, log
 	return cfg
 }
 
-// TestExternalDaemonsEqualAllInOne crawls the same web with everything in one process, with each service in a process of its
-// own, and once more while processes are killed. The pages must be the same, and the web must have nothing to complain of.
+// TestExternalDaemonsEqualAllInOne crawls the same web with everything in one process, with each
+// service in a process of its own, and once more while processes are killed. The pages must be the
+// same, and the web must have nothing to complain of.
 func TestExternalDaemonsEqualAllInOne(t *testing.T) {
 	t.Parallel()
 	var want map[string]string

@@ -21,8 +21,8 @@ import (
 
 const mib = 1 << 20
 
-// smallDisk is a file system in memory that can be filled up. It goes with the test; that of a test that was killed goes with
-// the next.
+// smallDisk is a file system in memory that can be filled up. It goes with the test; that of a test
+// that was killed goes with the next.
 type smallDisk struct {
 	t   *testing.T
 	dir string
@@ -103,8 +103,8 @@ func quiet(t *testing.T, srv *simweb.Server, limit time.Duration) {
 	}
 }
 
-// TestExternalDiskFull fills the disk of a crawl in one process: all of a sudden, and later down to what it wants left. It
-// says so, and goes on by itself once there is room.
+// TestExternalDiskFull fills the disk of a crawl in one process: all of a sudden, and later down to
+// what it wants left. It says so, and goes on by itself once there is room.
 func TestExternalDiskFull(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t, t.TempDir(), 320*mib)
@@ -174,8 +174,8 @@ func TestExternalIndexerDiskFull(t *testing.T) {
 	f.finish(2 * time.Minute)
 }
 
-// TestExternalServerDiskFull fills the disk of a NATS server. Its streams are dead then until it is started again, which is
-// for its operator to do; nobody else needs to be.
+// TestExternalServerDiskFull fills the disk of a NATS server. Its streams are dead then until it is
+// started again, which is for its operator to do; nobody else needs to be.
 func TestExternalServerDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
@@ -27,8 +28,9 @@ const (
 	faultyShards = 4
 )
 
-// account holds what became of the URLs of a web, once a crawl of it is done, against what the web knows of itself, and its
-// log against what we promise. It returns how many times a URL was asked for again.
+// account holds what became of the URLs of a web, once a crawl of it is done, against what
+// the web knows of itself, and its log against what we promise. It returns how many times a
+// URL was asked for again.
 func account(t *testing.T, srv *simweb.Server, st crawl.Status, pages map[string]string,
 	classes func(map[string]simweb.Expectation) map[string]simweb.Class, delay time.Duration) (again int) {
 	t.Helper()
@@ -164,8 +166,9 @@ func plainWeb(hosts, pages int) simweb.Config {
 	}}
 }
 
-// The moment an outcome is in the log the host may be granted again, its delay counted from what that outcome says. A
-// frontier that is killed then comes back to visits it knows nothing of: it must wait for all of them.
+// The moment an outcome is in the log the host may be granted again, its delay counted from what
+// that outcome says. A frontier that is killed then comes back to visits it knows nothing of: it
+// must wait for all of them.
 func TestExternalKillBetweenOutcomeAndGrant(t *testing.T) {
 	t.Parallel()
 	const pages = 30
@@ -191,7 +194,8 @@ func TestExternalKillBetweenOutcomeAndGrant(t *testing.T) {
 	}
 }
 
-// killAtOutcome kills the frontier once a visit's outcome has been published, of a host asked for most URLs so far at most.
+// killAtOutcome kills the frontier once a visit's outcome has been published, of a host asked for
+// most URLs so far at most.
 func (f *faulty) killAtOutcome(after time.Duration, most int) (host string) {
 	f.t.Helper()
 	outcomes := make(chan string)
@@ -248,8 +252,9 @@ func (f *faulty) nextRequest(host string, since time.Time, limit time.Duration) 
 	}
 }
 
-// A NATS server that comes back without the end of a log gives its numbers to other messages, and says nothing. The
-// frontier must find out by itself, and what it then fetches again must not be counted twice.
+// A NATS server that comes back without the end of a log gives its numbers to other messages,
+// and says nothing. The frontier must find out by itself, and what it then fetches again must
+// not be counted twice.
 func TestExternalLogTailLost(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, plainWeb(12, 60), faultyOptions{})
@@ -298,8 +303,9 @@ func (f *faulty) cutLog(server *member) (shard int) {
 	return shard
 }
 
-// Some servers close a connection they kept open just as the next request arrives. Nothing can be concluded from that: it
-// is asked once more, but after the delay, and not by whoever happens to send the request.
+// Some servers close a connection they kept open just as the next request arrives. Nothing can
+// be concluded from that: it is asked once more, but after the delay, and not by whoever
+// happens to send the request.
 func TestExternalReusedConnectionClosed(t *testing.T) {
 	t.Parallel()
 	cfg := plainWeb(6, 25)
@@ -348,14 +354,15 @@ func TestExternalReusedConnectionClosed(t *testing.T) {
 func readClasses(t *testing.T, dir string) func(map[string]simweb.Expectation) map[string]simweb.Class {
 	return func(urls map[string]simweb.Expectation) map[string]simweb.Class {
 		t.Helper()
-		files, err := frontier.OpenDir(dir)
+		rd, err := frontier.OpenDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
+		files := asker.AtRest(rd.Spec(), rd.Close, rd.Handlers())
 		defer files.Close()
 		got := map[string]simweb.Class{}
 		for u := range urls {
-			if x, err := files.Explain(u); err == nil && x.Seen {
+			if x, err := files.Explain(t.Context(), u); err == nil && x.Seen {
 				got[u] = simweb.Class(x.State)
 			}
 		}

@@ -96,7 +96,7 @@ func (s *secured) dial(role string) *queue.Conn {
 	defer cancel()
 	for {
 		q, err := queue.Dial(ctx, queue.Options{
-			URL: strings.Join(s.nodes, ","), User: role, Password: strings.TrimSpace(string(password)), CAFile: filepath.Join(s.dir, "ca.pem"),
+			URL: strings.Join(s.nodes, ","), User: role, Inbox: role, Password: strings.TrimSpace(string(password)), CAFile: filepath.Join(s.dir, "ca.pem"),
 		}, slog.New(slog.DiscardHandler))
 		if err == nil {
 			s.t.Cleanup(func() { q.Close() })
@@ -109,8 +109,8 @@ func (s *secured) dial(role string) *queue.Conn {
 	}
 }
 
-// TestExternalNATSRoles crawls the demo's web with daemons that each have no more than their role's rights, over TLS, and shows
-// that these rights are enough, and no more than that.
+// TestExternalNATSRoles crawls the demo's web with daemons that each have no more than their role's
+// rights, over TLS, and shows that these rights are enough, and no more than that.
 func TestExternalNATSRoles(t *testing.T) {
 	t.Parallel()
 	srv, err := simweb.Start(simweb.Demo())
@@ -129,7 +129,8 @@ func TestExternalNATSRoles(t *testing.T) {
 		return p
 	}
 	all := func(n int) {
-		daemon("frontier", n, "--dir", filepath.Join(t.TempDir(), "frontier"), "--checkpoint", "4KiB") // and purge
+		// And purge.
+		daemon("frontier", n, "--dir", filepath.Join(t.TempDir(), "frontier"), "--checkpoint", "4KiB")
 		daemon("fetcher", n)
 		daemon("indexer", n, "--dir", filepath.Join(t.TempDir(), "indexer"))
 	}
@@ -148,7 +149,8 @@ func TestExternalNATSRoles(t *testing.T) {
 			putKV("frontier.0"), putKV("indexer.0"), putKV("home.0"), putKV("spec"), putKV("budget"), purge("demo-EVENTS-0"), purge("demo-PAGES"),
 			api("STREAM.DELETE.demo-EVENTS-0"), api("STREAM.UPDATE.demo-PAGES"), api("STREAM.DELETE.KV_demo-CRAWL"), api("STREAM.CREATE.other"),
 			api("CONSUMER.CREATE.demo-EVENTS-0.x"), api("CONSUMER.CREATE.demo-PAGES.x"), {"$KV.demo-MEMBERS.frontier.x", ""}, {"demo.control", "stop"},
-			{"$O.demo-CHECKPOINTS.C.x", "x"},
+			{"$O.demo-CHECKPOINTS.C.x", "x"}, putKV("updates-secret"), {"$KV.demo-SECRET.updates-secret", "x"}, api("STREAM.MSG.GET.KV_demo-SECRET"),
+			api("CONSUMER.CREATE.KV_demo-SECRET.x"), api("STREAM.CREATE.KV_demo-SECRET"),
 		},
 		"frontier": {
 			putKV("indexer.0"), putKV("home.0"), putKV("spec"), purge("demo-PAGES"), purge("KV_demo-CRAWL"), api("STREAM.DELETE.demo-EVENTS-0"),
@@ -157,14 +159,23 @@ func TestExternalNATSRoles(t *testing.T) {
 		"indexer": {
 			putKV("frontier.0"), putKV("spec"), putKV("budget"), purge("demo-EVENTS-0"), purge("demo-PAGES"), api("STREAM.DELETE.demo-EVENTS-0"),
 			api("STREAM.DELETE.OBJ_demo-CHECKPOINTS"), {"$O.demo-CHECKPOINTS.M.x", "x"}, {"$KV.demo-MEMBERS.frontier.x", ""}, {"demo.take.frontier-1", "x"}, {"demo.control", "stop"},
+			{"$KV.demo-SECRET.updates-secret", "x"}, api("STREAM.MSG.GET.KV_demo-SECRET"), api("CONSUMER.CREATE.KV_demo-SECRET.x"),
 		},
-		"operator": {putKV("frontier.0"), putKV("indexer.0"), {"demo.pages.0", "x"}},
+		"operator": {
+			putKV("frontier.0"), putKV("indexer.0"), {"demo.pages.0", "x"}, {"$KV.demo-SECRET.updates-secret", "x"},
+			api("STREAM.MSG.GET.KV_demo-SECRET"), api("CONSUMER.CREATE.KV_demo-SECRET.x"),
+		},
 	} {
 		s.refused(role, forbidden)
 	}
+	for role, others := range map[string][]string{
+		"fetcher": {"frontier", "indexer", "operator"}, "frontier": {"fetcher", "indexer", "operator"}, "indexer": {"fetcher", "frontier", "operator"},
+	} {
+		s.deaf(role, append(others, ">")...)
+	}
 	// What is used only where there are mirrors, reports or datasets to get.
 	for role, used := range map[string][]request{
-		"frontier": {{"demo.pages.0", "x"}, putKV("updates-secret")},
+		"frontier": {{"demo.pages.0", "x"}, {"$KV.demo-SECRET.updates-secret", "0123456789abcdef"}, putKV("updates-secret"), api("STREAM.MSG.GET.KV_demo-SECRET")},
 		"indexer":  {{"demo.pages.0", "x"}},
 		"operator": {{"demo.take.nobody", ""}, {"demo.renew.nobody", ""}, {"demo.robots.nobody", ""}},
 	} {
@@ -221,7 +232,36 @@ func (s *secured) granted(role string, requests []request) {
 	select {
 	case v := <-violations:
 		s.t.Errorf("%s lacks a right: %s", role, v)
-	case <-time.After(200 * time.Millisecond): // Flush has come back: a violation would be on its way before the answer
+	case <-time.After(200 * time.Millisecond):
+		// Flush has come back: a violation would be on its way before the answer
+	}
+}
+
+// deaf subscribes as a role to the answers that others get, which the server must refuse.
+func (s *secured) deaf(role string, others ...string) {
+	s.t.Helper()
+	q := s.dial(role)
+	violations := make(chan string, len(others))
+	q.NC.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { violations <- err.Error() })
+	for _, other := range others {
+		subject := "_INBOX.>"
+		if other != ">" {
+			subject = "_INBOX." + other + ".>"
+		}
+		if _, err := q.NC.SubscribeSync(subject); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := q.NC.Flush(); err != nil {
+			s.t.Fatal(err)
+		}
+		select {
+		case v := <-violations:
+			if !strings.Contains(v, fmt.Sprintf("%q", subject)) {
+				s.t.Errorf("%s listens on %s and is told: %s", role, subject, v)
+			}
+		case <-time.After(5 * time.Second):
+			s.t.Errorf("%s may read %s", role, subject)
+		}
 	}
 }
 
@@ -254,8 +294,8 @@ func (s *secured) refused(role string, requests []request) {
 	}
 }
 
-// TestExternalNATSRefusals: who brings a wrong password or none, or does not trust the servers' certificate, is told what to look at,
-// and does not wait for ever.
+// TestExternalNATSRefusals: who brings a wrong password or none, or does not trust the servers'
+// certificate, is told what to look at, and does not wait for ever.
 func TestExternalNATSRefusals(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)

@@ -20,7 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lab is a few machines of our own, network namespaces, joined by switches in another one. Nothing leads out of it.
+// lab is a few machines of our own, network namespaces, joined by switches in another one.
+// Nothing leads out of it.
 type lab struct {
 	t      *testing.T
 	prefix string // of the namespaces' names
@@ -60,7 +61,8 @@ func leftBehind(name string) bool {
 	return ours && err == nil && unix.Kill(n, 0) == unix.ESRCH
 }
 
-// newLab makes the switches. They and all machines go with the test; those of a test that was killed go with the next.
+// newLab makes the switches. They and all machines go with the test; those of a test that was
+// killed go with the next.
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	if _, err := exec.LookPath("ip"); err != nil || os.Geteuid() != 0 {
@@ -129,8 +131,8 @@ func (m *machine) port(n network) string { return fmt.Sprintf("%s%d", n.name, m.
 // addr is the machine's address on a network.
 func (m *machine) addr(n network) string { return fmt.Sprintf("10.77.%d.%d", n.subnet, m.number) }
 
-// cut takes the machine's wire out of the switch, and plugs it into nothing: what goes in at either end is lost. Nobody is
-// told: both ends see a wire in order, and no answer.
+// cut takes the machine's wire out of the switch, and plugs it into nothing: what goes in at either
+// end is lost. Nobody is told: both ends see a wire in order, and no answer.
 func (m *machine) cut(n network) {
 	m.l.t.Helper()
 	m.l.ip("-n", m.l.hub, "link", "set", m.port(n), "nomaster")
@@ -146,8 +148,8 @@ func (l *lab) cutIsland() { l.t.Helper(); l.ip("-n", l.hub, "link", "set", cable
 
 func (l *lab) healIsland() { l.t.Helper(); l.ip("-n", l.hub, "link", "set", cable, "master", bus.name) }
 
-// do runs f on this machine: sockets that f opens, and processes it starts, are there for good. What f leaves to other
-// goroutines is not.
+// do runs f on this machine: sockets that f opens, and processes it starts, are there for good.
+// What f leaves to other goroutines is not.
 func (m *machine) do(f func()) {
 	runtime.LockOSThread()
 	home, err := os.Open("/proc/thread-self/ns/net")

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
@@ -31,8 +32,8 @@ const (
 	busy     = time.Second      // how late something may be seen on a machine with much to do
 )
 
-// labCrawl is a crawl on machines of a lab: three NATS servers, two frontiers, three fetchers, two indexers, the sites, and
-// a console from where the test looks on.
+// labCrawl is a crawl on machines of a lab: three NATS servers, two frontiers, three fetchers, two
+// indexers, the sites, and a console from where the test looks on.
 type labCrawl struct {
 	*observer
 	*lab
@@ -45,7 +46,8 @@ type labCrawl struct {
 	fetchers  []*machine
 }
 
-// slow says which hosts take their time to answer: a visit to one of them lasts longer than a lease that is not renewed.
+// slow says which hosts take their time to answer: a visit to one of them lasts longer than a lease
+// that is not renewed.
 func slow(host int) bool { return host%3 != 0 }
 
 // layout says where machines stand that need not stand on the bus.
@@ -77,7 +79,8 @@ func newLabCrawl(t *testing.T, pages int, where layout) *labCrawl {
 	c.nats = []*machine{l.machine("nats-1", bus), l.machine("nats-2", bus), l.machine("nats-3", where.nats3)}
 	startCluster(c.nats)
 	all := natsURLs(c.nats...)
-	c.connect(natsURLs(c.nats[0])) // which is never cut off: this connection knows no other machine to dial from
+	// Which is never cut off: this connection knows no other machine to dial from.
+	c.connect(natsURLs(c.nats[0]))
 	near := map[network]string{bus: all, island: natsURLs(c.nats[2])}
 	for i, net := range []network{bus, where.frontier2} {
 		f := l.machine(fmt.Sprint("frontier-", i+1), net)
@@ -154,12 +157,13 @@ func (c *labCrawl) connect(url string) {
 	}
 }
 
-// stage waits until n pages are stored, each frontier has half of the shards, and a fetcher is at work, on slow hosts too.
+// stage waits until n pages are stored, each frontier has half of the shards, and a fetcher is at
+// work, on slow hosts too.
 func (c *labCrawl) stage(n int, f *machine) {
 	c.t.Helper()
 	half := c.spec.Shards / 2
 	c.until(fmt.Sprintf("at work with %d pages stored", n), time.Minute, func(ctx context.Context) (crawl.Status, bool, error) {
-		st, err := frontier.Ask(ctx, c.q, c.spec)
+		st, err := asker.Status(ctx, c.q, c.spec)
 		ready := err == nil && st.Stored >= int64(n) &&
 			slices.ContainsFunc(c.visiting(f), func(h string) bool { return slow(slices.Index(c.srv.Hosts(), h)) }) &&
 			len(c.shards(c.frontiers[0].name)) == half && len(c.shards(c.frontiers[1].name)) == half
@@ -182,7 +186,8 @@ func (c *labCrawl) visiting(f *machine) (hosts []string) {
 	return hosts
 }
 
-// takenOver waits until others than m have asked each of the hosts since then, and returns how long after that was.
+// takenOver waits until others than m have asked each of the hosts since then, and returns how
+// long after that was.
 func (c *labCrawl) takenOver(hosts []string, m *machine, since time.Time, limit time.Duration) time.Duration {
 	c.t.Helper()
 	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
@@ -223,8 +228,8 @@ func (c *labCrawl) asks(f *machine, since time.Time, limit time.Duration) time.D
 	}
 }
 
-// silent checks that a fetcher, cut off until healed, asked hosts of those shards on for no longer than limit, and returns for
-// how long it did.
+// silent checks that a fetcher, cut off until healed, asked hosts of those shards on for no longer
+// than limit, and returns for how long it did.
 func (c *labCrawl) silent(f *machine, shards []int, cut, healed time.Time, limit time.Duration) (last time.Duration) {
 	c.t.Helper()
 	late := 0
@@ -261,7 +266,8 @@ func (c *labCrawl) get(ctx context.Context, key string) (jetstream.KeyValueEntry
 	return c.records.Get(ctx, key)
 }
 
-// owner is the frontier that a shard's record names; none before the first, and while it is let go of.
+// owner is the frontier that a shard's record names; none before the first, and
+// while it is let go of.
 func (c *labCrawl) owner(shard int) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
@@ -290,7 +296,8 @@ func (c *labCrawl) owner(shard int) string {
 	return rec.Owner
 }
 
-// changed waits until every one of the shards has another owner than that, and returns when each had.
+// changed waits until every one of the shards has another owner than that, and
+// returns when each had.
 func (c *labCrawl) changed(shards []int, from string, limit time.Duration) map[int]time.Time {
 	c.t.Helper()
 	at := map[int]time.Time{}
@@ -307,7 +314,8 @@ func (c *labCrawl) changed(shards []int, from string, limit time.Duration) map[i
 	return at
 }
 
-// askedAgain waits until a host of each shard that has any was asked after it was taken, and returns when the last was.
+// askedAgain waits until a host of each shard that has any was asked after it was taken, and
+// returns when the last was.
 func (c *labCrawl) askedAgain(taken map[int]time.Time, limit time.Duration) (last time.Time) {
 	c.t.Helper()
 	populated := map[int]bool{}
@@ -335,8 +343,8 @@ func (c *labCrawl) askedAgain(taken map[int]time.Time, limit time.Duration) (las
 
 const visitsGranted = "curtsy_frontier_visits_total"
 
-// untouched checks that nobody asked a host of the shards between the moment when the last leases given by a lost owner were
-// over and a lease after another had taken its shard.
+// untouched checks that nobody asked a host of the shards between the moment when the last leases
+// given by a lost owner were over and a lease after another had taken its shard.
 func (c *labCrawl) untouched(taken map[int]time.Time, over time.Time) {
 	c.t.Helper()
 	for _, r := range c.srv.Log() {
@@ -358,7 +366,8 @@ func (c *labCrawl) finish(limit time.Duration) (again int) {
 	return account(c.t, c.srv, st, pages, c.classesOf, labDelay)
 }
 
-// A fetcher that can reach the sites but nobody who would tell it to stop must stop by itself, within its lease.
+// A fetcher that can reach the sites but nobody who would tell it to stop must stop by
+// itself, within its lease.
 func TestExternalFetcherCutOff(t *testing.T) {
 	c := newLabCrawl(t, 45, layout{})
 	f := c.fetchers[0]
@@ -396,7 +405,8 @@ func TestExternalServerCutOffWithItsFetcher(t *testing.T) {
 	if !f.reaches(c.nats[2].addr(bus)+":4222") || f.reaches(c.nats[0].addr(bus)+":4222") || !f.reaches(c.srv.Addr()) {
 		t.Fatal("the fetcher should reach the sites and its own NATS server, and no other")
 	}
-	// Leaders are elected, and who talked to that server must notice and go elsewhere, before leases are waited for.
+	// Leaders are elected, and who talked to that server must notice and go elsewhere, before
+	// leases are waited for.
 	took := c.takenOver(hosts, f, cut, time.Minute)
 	time.Sleep(time.Until(cut.Add(frontier.LeaseTime + 4*time.Second)))
 	c.healIsland()
@@ -411,8 +421,8 @@ func TestExternalServerCutOffWithItsFetcher(t *testing.T) {
 	c.finish(2 * time.Minute)
 }
 
-// A frontier that reaches nobody grants nothing. Another takes its shards, but only once everything it may have granted is
-// over.
+// A frontier that reaches nobody grants nothing. Another takes its shards, but only once everything
+// it may have granted is over.
 func TestExternalFrontierCutOff(t *testing.T) {
 	c := newLabCrawl(t, 45, layout{})
 	c.stage(60, c.fetchers[0])
@@ -443,8 +453,8 @@ func TestExternalFrontierCutOff(t *testing.T) {
 	c.finish(2 * time.Minute)
 }
 
-// A frontier that still reaches a fetcher, but not those who would tell it that its shards are another's now, must know by
-// itself when to stop.
+// A frontier that still reaches a fetcher, but not those who would tell it that its shards are
+// another's now, must know by itself when to stop.
 func TestExternalIslandCutOff(t *testing.T) {
 	c := newLabCrawl(t, 45, layout{nats3: island, fetcher3: island, frontier2: island})
 	f, islander := c.frontiers[1], c.fetchers[2]

@@ -62,7 +62,8 @@ func program(t *testing.T, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// environ is the environment without what would configure Curtsy or the compose file, and with more.
+// environ is the environment without what would configure Curtsy or the compose
+// file, and with more.
 func environ(more ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
@@ -71,7 +72,8 @@ func environ(more ...string) []string {
 	return append(env, more...)
 }
 
-// run runs a program to its end, which must be a good one, and returns what it wrote to standard output.
+// run runs a program to its end, which must be a good one, and returns what it wrote
+// to standard output.
 func run(t *testing.T, limit time.Duration, name string, args ...string) []byte {
 	t.Helper()
 	out, err := try(limit, name, args...)
@@ -111,7 +113,8 @@ type process struct {
 	err   error // of Wait; after ended
 }
 
-// start runs a daemon until stop, kill, or the end of the test, where it must still be there and end cleanly when told to.
+// start runs a daemon until stop, kill, or the end of the test, where it must still be there and
+// end cleanly when told to.
 func start(t *testing.T, name, bin string, args ...string) *process {
 	t.Helper()
 	p := launch(t, filepath.Join(t.TempDir(), "log"), name, bin, args...)

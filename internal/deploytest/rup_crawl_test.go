@@ -19,8 +19,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// TestExternalRUPCrawl: a crawl is told by mail what changed on a site that nginx and rupd serve. A report that is lost on the way is made
-// good by asking; what the site does not remember any more, by asking for all its pages. Between them are exim and swaks.
+// TestExternalRUPCrawl: a crawl is told by mail what changed on a site that nginx and rupd serve. A
+// report that is lost on the way is made good by asking; what the site does not remember any more,
+// by asking for all its pages. Between them are exim and swaks.
 func TestExternalRUPCrawl(t *testing.T) {
 	t.Parallel()
 	door := "127.0.0.1:" + strconv.Itoa(freePort(t))
@@ -34,8 +35,13 @@ func TestExternalRUPCrawl(t *testing.T) {
 		u := c.updates()
 		return u.Channel == "mail" && u.State == "registered" && c.has("a", "a at first") && c.has("b", "b at first") && c.has("c", "c at first") && c.has("d", "d at first")
 	})
+	s.until("our address has confirmed by itself", func() bool {
+		out, err := os.ReadFile(s.rupd.log)
+		return err == nil && bytes.Contains(out, []byte("an address is confirmed"))
+	})
 
-	// A change and a page that is gone. Two days pass for the registration, and the site mails its report.
+	// A change and a page that is gone. Two days pass for the registration, and the
+	// site mails its report.
 	s.write("a.html", "second")
 	s.remove("b.html")
 	s.later("Change a.html", "Delete b.html")
@@ -75,7 +81,8 @@ func TestExternalRUPCrawl(t *testing.T) {
 	c.start(door)
 	s.until("all is asked for again", func() bool { return c.updates().Recrawls == 1 && c.has("a", "fifth") })
 
-	// A mail by hand is as good as rupd's: the next number, to the address that only this site knows.
+	// A mail by hand is as good as rupd's: the next number, to the address that
+	// only this site knows.
 	s.write("c.html", "sixth")
 	swaks := func(to, body string) (string, error) {
 		out, err := try(time.Minute, "swaks", "--server", door, "--to", to, "--from", "webmaster@site.example", "--header", "Subject: Update", "--body", body)
@@ -197,7 +204,8 @@ func (c *reader) has(name, text string) bool {
 	return there && (text == "" || digest == hex.EncodeToString(sum[:]))
 }
 
-// age stops the crawl and makes all it knows of the site older, in its own files. It returns the address that the site was told.
+// age stops the crawl and makes all it knows of the site older, in its own files. It returns the
+// address that the site was told.
 func (c *reader) age(d time.Duration) (address string) {
 	c.t.Helper()
 	c.stop()

@@ -29,8 +29,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// TestExternalRUPSite: nginx serves a document root with rupd behind it, by deploy's own files; what changes there is answered to who
-// asks, and mailed through a real relay to who registered, with the URL at which nginx serves it.
+// TestExternalRUPSite: nginx serves a document root with rupd behind it, by deploy's own files;
+// what changes there is answered to who asks, and mailed through a real relay to who registered,
+// with the URL at which nginx serves it.
 func TestExternalRUPSite(t *testing.T) {
 	t.Parallel()
 	mails := make(chan []byte, 100)
@@ -41,6 +42,23 @@ func TestExternalRUPSite(t *testing.T) {
 	key := s.ask("Action", "Register", "RobotEmail", "robot@crawler.example", "Latency", "2-day", "Exclude", "^/news/")
 	key = regexp.MustCompile(`RegistrationKey: (\S+)`).FindStringSubmatch(key)[1]
 	who := []string{"RegistrationKey", key, "RegisteredRobotEmail", "robot@crawler.example"}
+	// The address is asked first, and says yes at the page that the mail leads to.
+	s.until("the question comes", func() bool { return len(mails) > 0 })
+	asks, err := mail.ReadMessage(bytes.NewReader(<-mails))
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, err := io.ReadAll(quotedprintable.NewReader(asks.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`(?m)^RUP-Confirm: http://` + regexp.QuoteMeta(s.address) + `(/rup/confirm)\?(token=\w+)`).FindStringSubmatch(string(words))
+	if link == nil || !strings.Contains(asks.Header.Get("List-Unsubscribe"), "http://"+s.address+"/rup/leave?token=") {
+		t.Fatalf("the question: %v\n%s", asks.Header, words)
+	}
+	if code, body := s.fetch(http.MethodPost, link[1], link[2], ""); code != http.StatusOK {
+		t.Fatalf("confirming: %d %s", code, body)
+	}
 
 	s.write("docs/first, steps.html", "2")
 	s.write("docs/new/index.html", "1")
@@ -58,7 +76,8 @@ func TestExternalRUPSite(t *testing.T) {
 	s.same("GetIndex", report, want, 0)
 	s.same("GetIndex of a stranger", s.index("Action", "GetIndex", "Span", "1-day"), append(want, "New news/y.html"), 0)
 
-	// Killed while files come and go, it finds all of it later. And then it is two days later, as far as the registration knows.
+	// Killed while files come and go, it finds all of it later. And then it is two days later, as
+	// far as the registration knows.
 	burst := append([]string{"New news/y.html"}, want...)
 	for i := range 300 {
 		if i == 150 {
@@ -198,7 +217,8 @@ http {
 // startExim runs Debian's exim4 as a relay to the listener at sink.
 func startExim(t *testing.T, sink string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "exim-") // t.TempDir is not for others, and exim is not root for long
+	// t.TempDir is not for others, and exim is not root for long
+	dir, err := os.MkdirTemp("", "exim-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,19 +13,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// leaseTime and spare are how long a host may rest because its shard moves: design's lease, and five seconds.
+// LeaseTime and spare are how long a host may rest because its shard moves: design's
+// lease, and five seconds.
 const (
 	leaseTime = 10 * time.Second
 	spare     = 5 * time.Second
 )
 
-// steady is a web on which every host has work for a while: what a host's log does not show did not happen.
+// steady is a web on which every host has work for a while: what a host's log does not
+// show did not happen.
 func steady(log string) simweb.Config {
 	return simweb.Config{
 		Seed: 7, Hosts: 48, PagesPerHost: 120, PageBytes: 2 << 10, CrossLinks: 2, LogFile: log, LogLimit: 1,
@@ -69,12 +71,13 @@ func (s *scene) reached(part float64, limit time.Duration) {
 	s.t.Helper()
 	n := int64(part * float64(len(s.want)))
 	s.rig.until(fmt.Sprintf("%d pages stored", n), limit, func(ctx context.Context) (crawl.Status, bool, error) {
-		st, err := frontier.Ask(ctx, s.rig.q, s.rig.spec)
+		st, err := asker.Status(ctx, s.rig.q, s.rig.spec)
 		return st, st.Stored >= n, err
 	})
 }
 
-// exact holds what is stored and counted against the web, and the web's log against what we promise. It returns the log.
+// exact holds what is stored and counted against the web, and the web's log against what we
+// promise. It returns the log.
 func (s *scene) exact(delay time.Duration) []simweb.Request {
 	s.t.Helper()
 	t := s.t
@@ -128,7 +131,7 @@ func (s *scene) again(log []simweb.Request) (n int) {
 func (s *scene) owners() map[int]string {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
 	defer cancel()
-	st, err := frontier.Ask(ctx, s.rig.q, s.rig.spec)
+	st, err := asker.Status(ctx, s.rig.q, s.rig.spec)
 	if err != nil {
 		return nil
 	}
@@ -161,8 +164,9 @@ func (s *scene) spread(limit time.Duration, names ...string) {
 	}
 }
 
-// TestExternalScale crawls with one frontier and one indexer, adds two of each in the middle, and takes two of each away again:
-// nothing is lost, nothing fetched twice, no host hurried, and none rests longer than a lease and five seconds.
+// TestExternalScale crawls with one frontier and one indexer, adds two of each in the middle, and
+// takes two of each away again: nothing is lost, nothing fetched twice, no host hurried, and none
+// rests longer than a lease and five seconds.
 func TestExternalScale(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, steady)
@@ -257,8 +261,9 @@ func (s *scene) homes(limit time.Duration, names ...string) {
 	}
 }
 
-// TestExternalDataLost kills a frontier in the middle of a crawl and removes its directory, and later does the same to an indexer.
-// Neither comes back. The others take the work over, and in the end everything is accounted for.
+// TestExternalDataLost kills a frontier in the middle of a crawl and removes its directory, and
+// later does the same to an indexer. Neither comes back. The others take the work over, and in the
+// end everything is accounted for.
 func TestExternalDataLost(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, steady)
@@ -288,7 +293,8 @@ func TestExternalDataLost(t *testing.T) {
 	if n < lost/2 {
 		t.Errorf("only %d URLs asked for again: where are the %d pages from?", n, lost)
 	}
-	// What came for its shards while nobody had them counts as lost, too; a frontier that dies costs a visit a host.
+	// What came for its shards while nobody had them counts as lost, too; a frontier that dies
+	// costs a visit a host.
 	if most := all + 48*maxVisit/4; n > most {
 		t.Errorf("%d URLs asked for again, the shards that were lost have %d", n, all)
 	}

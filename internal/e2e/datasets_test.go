@@ -16,7 +16,6 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -57,8 +56,10 @@ func lineOf(t *testing.T, d crawl.DatasetInfo) string {
 		t.Errorf("%s: fetched %v, expires %v", d.Name, d.FetchedAt, d.Expires)
 	}
 	d.FetchedAt, d.Expires = time.Time{}, time.Time{}
-	for i := range d.Sources {
-		d.Sources[i].FetchedAt = time.Time{}
+	for _, all := range [][]crawl.DatasetSource{d.Sources, d.AlsoDescribedAt} {
+		for i := range all {
+			all[i].FetchedAt = time.Time{}
+		}
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -91,12 +92,9 @@ func (r *rig) told(t *testing.T) (lines []string) {
 // kept reads the datasets out of the files of a crawl that has ended.
 func (r *rig) kept(t *testing.T) (lines []string) {
 	t.Helper()
-	rd, err := indexer.OpenDir(r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rd := r.files()
 	defer rd.Close()
-	err = rd.Pages(func(p crawl.PageInfo) error {
+	err := rd.Pages(t.Context(), func(p crawl.PageInfo) error {
 		if strings.HasSuffix(p.URL, "/about.html") {
 			t.Errorf("%s is held, and says noindex: only its dataset is to be", p.URL)
 		}
@@ -105,7 +103,7 @@ func (r *rig) kept(t *testing.T) (lines []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rd.Datasets(token, func(d crawl.DatasetInfo) error { lines = append(lines, lineOf(t, d)); return nil }); err != nil {
+	if err := rd.Datasets(t.Context(), func(d crawl.DatasetInfo) error { lines = append(lines, lineOf(t, d)); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return lines
@@ -145,8 +143,9 @@ func requested(web *simweb.Server) map[string]int {
 	return n
 }
 
-// TestDatasetsInTheCrawl crawls sites that announce datasets in every way there is, and holds the catalogue against
-// testdata/datasets.jsonl, record by record. Run it with UPDATE_DATASETS=1 to write that file, and read it.
+// TestDatasetsInTheCrawl crawls sites that announce datasets in every way there is, and holds the
+// catalogue against testdata/datasets.jsonl, record by record. Run it with UPDATE_DATASETS=1 to
+// write that file, and read it.
 func TestDatasetsInTheCrawl(t *testing.T) {
 	t.Parallel()
 	web, a := datasetWeb(t)
@@ -175,7 +174,8 @@ func TestDatasetsInTheCrawl(t *testing.T) {
 		}
 	}
 	holdAgainst(t, "testdata/datasets.jsonl", r.told(t))
-	// The files change: one is replaced, one cannot be read any more, one is gone. That the page store is lost makes all of them due.
+	// The files change: one is replaced, one cannot be read any more, one is gone. That the page
+	// store is lost makes all of them due.
 	placeDatasets(web, a, "later/")
 	web.Override("http://h0002.sim.test/files/data.txt", &simweb.Answer{Status: 404})
 	for i := range r.spec.Shards {
@@ -196,7 +196,8 @@ func TestDatasetsInTheCrawl(t *testing.T) {
 	again := requested(web)
 	for p, want := range map[string]int{
 		"h0000/data.txt": 2, "h0000/planets/data.txt": 1, // nobody leads to it any more
-		"h0001/data.txt": 2, "h0001/iris/data.txt": 1, // the file that leads to it is refused, and the copies of both stay
+		// The file that leads to it is refused, and the copies of both stay.
+		"h0001/data.txt": 2, "h0001/iris/data.txt": 1,
 		"h0002/data.txt": 2, "h0002/files/data.txt": 2,
 	} {
 		if again[p] != want {

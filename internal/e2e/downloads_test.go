@@ -13,8 +13,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// TestDownloadsBesideTheCrawl downloads from each host while it is being crawled, by a process of its own as far as anybody can
-// tell: together they are as polite as the crawl alone, and neither keeps the other from its work.
+// TestDownloadsBesideTheCrawl downloads from each host while it is being crawled, by a process of
+// its own as far as anybody can tell: together they are as polite as the crawl alone, and neither
+// keeps the other from its work.
 func TestDownloadsBesideTheCrawl(t *testing.T) {
 	const hosts, pages, pieces = 6, 25, 8
 	web, err := simweb.Start(simweb.Config{Hosts: hosts, PagesPerHost: pages, Mix: func(i int) simweb.Behavior {

@@ -3,10 +3,10 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,10 +16,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
-	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -30,15 +31,16 @@ const token = "curtsy"
 
 // rig is the services of one crawl in this process.
 type rig struct {
-	t        testing.TB
-	q        *queue.Conn
-	spec     crawl.Spec
-	pages    atomic.Int64
-	dir      string
-	services []interface{ SetSpec(crawl.Spec) error }
-	index    bool                  // with an indexer instead of a sink
-	metrics  prometheus.Registerer // of the frontier; nil: none
-	stop     func()
+	t       testing.TB
+	q       *queue.Conn
+	spec    crawl.Spec
+	pages   atomic.Int64
+	dir     string
+	srv     *embedded.Server
+	engine  *engine.Engine
+	index   bool                  // with an indexer instead of a sink
+	metrics prometheus.Registerer // nil: none
+	stop    func()
 }
 
 func logger(t testing.TB) *slog.Logger {
@@ -82,10 +84,7 @@ func newRigWith(t testing.TB, r *rig, opt fetcher.Options) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { q.Close() })
-	if err := frontier.EnsureStreams(t.Context(), q, r.spec, frontier.Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	r.q = q
+	r.srv, r.q = srv, q
 	r.start(t.TempDir(), opt)
 	return r
 }
@@ -93,33 +92,21 @@ func newRigWith(t testing.TB, r *rig, opt fetcher.Options) *rig {
 func (r *rig) start(dir string, opt fetcher.Options) {
 	t := r.t
 	r.dir = dir
-	log := logger(t)
-	lines, err := os.OpenFile(filepath.Join(dir, "crawl.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	e, err := engine.Open(t.Context(), engine.Options{
+		Dir: dir, Server: r.srv, Crawl: r.spec.Name, Plan: func(*crawl.Spec) (crawl.Spec, error) { return r.spec, nil },
+		Room: frontier.Room{Events: 32 << 20, Pages: 64 << 20}, Fetcher: opt, NotIndexed: !r.index, Log: logger(t), Registry: r.metrics,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fr, err := frontier.New(r.q, r.spec, frontier.Options{Dir: dir, Instance: "f1", Embedded: true, Log: log, CrawlLog: lines, Registry: r.metrics})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt.Log, opt.Name = log, "x1"
-	fe, err := fetcher.New(r.q, r.spec, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.engine = e
 	ctx, cancel := context.WithCancel(context.Background())
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return fr.Run(gctx) })
-	g.Go(func() error { return fe.Run(gctx) })
-	r.services = append(r.services[:0], fr, fe)
-	if r.index {
-		x, err := indexer.New(r.q, r.spec, indexer.Options{Dir: dir, Instance: "i1", Embedded: true, Search: r.spec.Search, Log: log})
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.Go(func() error { return x.Run(gctx) })
-		r.services = append(r.services, x)
-	} else {
+	ready := make(chan struct{})
+	g.Go(func() error {
+		return e.Run(gctx, func(ctx context.Context, _ crawl.Status) error { close(ready); <-ctx.Done(); return nil })
+	})
+	if !r.index {
 		r.sink(g, gctx)
 	}
 	stopped := false
@@ -129,29 +116,23 @@ func (r *rig) start(dir string, opt fetcher.Options) {
 		}
 		stopped = true
 		cancel()
-		if err := g.Wait(); err != nil {
+		if err := errors.Join(g.Wait(), e.Close()); err != nil {
 			t.Errorf("services: %v", err)
 		}
-		if n := fe.Violations(); n != 0 {
+		if n := e.Violations(); n != 0 {
 			t.Errorf("%d requests were stopped at the last moment for being impolite", n)
 		}
-		lines.Close()
 	}
 	t.Cleanup(r.stop)
-	if err := frontier.WaitReady(t.Context(), r.q, r.spec); err != nil {
-		t.Fatal(err)
-	}
-	for r.index { // until every shard has an indexer
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		err := ask.Gather(ctx, r.q.NC, crawl.Names(r.spec.Name), "indexer-status", struct{}{}, r.spec.Shards, func(json.RawMessage) error { return nil })
-		cancel()
-		if err == nil || t.Context().Err() != nil {
-			break
-		}
+	select {
+	case <-ready:
+	case <-gctx.Done():
+		t.Fatal("the services failed before they were ready")
 	}
 }
 
-// sink takes pages off the hand-off and counts them; it stands for the indexer where that is not the matter.
+// sink takes pages off the hand-off and counts them; it stands for the indexer where
+// that is not the matter.
 func (r *rig) sink(g *errgroup.Group, ctx context.Context) {
 	names := crawl.Names(r.spec.Name)
 	var subjects []string
@@ -176,21 +157,6 @@ func (r *rig) sink(g *errgroup.Group, ctx context.Context) {
 			})
 		})
 	}
-	svc, err := ask.NewService(r.q.NC, names, "indexer", "sink", "1.0.0")
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { svc.Stop() })
-	all := make([]int, r.spec.Shards)
-	for i := range all {
-		all[i] = i
-	}
-	err = svc.Handle("indexer-status", func() []int { return all }, func(_ context.Context, _ []byte, send func(any) error) error {
-		return send(crawl.IndexerStatus{Shards: all})
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
 }
 
 func (r *rig) seed() {
@@ -199,7 +165,7 @@ func (r *rig) seed() {
 	for _, s := range r.spec.Seeds {
 		urls = append(urls, canon.URL(s))
 	}
-	if err := frontier.Seed(r.t.Context(), r.q, r.spec, urls); err != nil {
+	if err := asker.Seed(r.t.Context(), r.q, r.spec, urls); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -209,7 +175,7 @@ func (r *rig) wait(limit time.Duration) crawl.Status {
 	r.t.Helper()
 	end := time.Now().Add(limit)
 	for {
-		st, done, err := frontier.Done(r.t.Context(), r.q, r.spec)
+		st, done, err := asker.Done(r.t.Context(), r.q, r.spec)
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -224,6 +190,16 @@ func (r *rig) wait(limit time.Duration) crawl.Status {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// files opens what the crawl has left, to be asked.
+func (r *rig) files() *asker.Crawl {
+	r.t.Helper()
+	c, err := engine.OpenFiles(r.dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c
 }
 
 func (r *rig) explain(u string) crawl.Explanation {

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/internal/frontier"
-	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// TestOneSiteThatUsesEverything crawls a site with groups, Host, agents, tags by header and meta, Clean-param and data.txt,
-// a second one with the other form of data.txt, and a mirror of the first. What is stored, what may be shown, which
-// agents serve what and which datasets there are must be exactly what the documents call for.
+// TestOneSiteThatUsesEverything crawls a site with groups, Host, agents, tags by header and meta,
+// Clean-param and data.txt, a second one with the other form of data.txt, and a mirror of the
+// first. What is stored, what may be shown, which agents serve what and which datasets there are
+// must be exactly what the documents call for.
 func TestOneSiteThatUsesEverything(t *testing.T) {
 	everything := simweb.Everything()
 	everything.Extra = append(everything.Extra, "Clean-param: session /guide")
@@ -41,14 +41,11 @@ func TestOneSiteThatUsesEverything(t *testing.T) {
 	}
 	judge(t, r, web)
 
-	rd, err := indexer.OpenDir(r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rd := r.files()
 	defer rd.Close()
 	want := web.Expect(token)
 	held := map[string]crawl.PageInfo{}
-	err = rd.Pages(func(p crawl.PageInfo) error { held[p.URL] = p; return nil })
+	err = rd.Pages(t.Context(), func(p crawl.PageInfo) error { held[p.URL] = p; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,9 +74,9 @@ func TestOneSiteThatUsesEverything(t *testing.T) {
 }
 
 // searchable looks a page up by the word it holds; its text must show exactly if it may.
-func searchable(t *testing.T, rd *indexer.Reader, u string, e simweb.Expectation) {
+func searchable(t *testing.T, rd *asker.Crawl, u string, e simweb.Expectation) {
 	t.Helper()
-	a, err := rd.Search(e.Contains, 50)
+	a, err := rd.Search(t.Context(), e.Contains, 50)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,10 +88,10 @@ func searchable(t *testing.T, rd *indexer.Reader, u string, e simweb.Expectation
 	}
 }
 
-func checkDatasets(t *testing.T, rd *indexer.Reader, web *simweb.Server) {
+func checkDatasets(t *testing.T, rd *asker.Crawl, web *simweb.Server) {
 	t.Helper()
 	got := map[string]crawl.DatasetInfo{}
-	err := rd.Datasets(token, func(d crawl.DatasetInfo) error {
+	err := rd.Datasets(t.Context(), func(d crawl.DatasetInfo) error {
 		for _, u := range d.URLs {
 			got[u] = d
 		}
@@ -130,18 +127,16 @@ func checkDatasets(t *testing.T, rd *indexer.Reader, web *simweb.Server) {
 	}
 }
 
-// kindOf is the form of the data.txt that tells of a dataset, else the kind of the document that is believed first.
+// kindOf is the form of the data.txt that tells of a dataset, else the kind of the document
+// that is believed first.
 func kindOf(d crawl.DatasetInfo) string { return cmp.Or(d.Form, d.Sources[0].Kind) }
 
 func checkHosts(t *testing.T, r *rig) {
 	t.Helper()
-	fr, err := frontier.OpenDir(r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fr := r.files()
 	defer fr.Close()
 	hosts := map[string]crawl.HostInfo{}
-	if err := fr.Hosts(func(h crawl.HostInfo) error { hosts[h.Host] = h; return nil }); err != nil {
+	if err := fr.Hosts(t.Context(), func(h crawl.HostInfo) error { hosts[h.Host] = h; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	main, mirror := hosts["h0000.sim.test"], hosts["h0002.sim.test"]
@@ -152,12 +147,12 @@ func checkHosts(t *testing.T, r *rig) {
 		t.Errorf("mirror: %+v", mirror.Robot)
 	}
 	for path, target := range map[string]string{"/guide/x": "atp://agents.sim.test:544", "/guide/open/y": "atp://agents.sim.test:543"} {
-		x, err := fr.Explain("http://h0000.sim.test" + path)
+		x, err := fr.Explain(t.Context(), "http://h0000.sim.test"+path)
 		if err != nil || x.AgentServer == nil || *x.AgentServer != target {
 			t.Errorf("explain %s: agent server %v (%v), want %s", path, x.AgentServer, err, target)
 		}
 	}
-	x, err := fr.Explain("http://h0002.sim.test/")
+	x, err := fr.Explain(t.Context(), "http://h0002.sim.test/")
 	if err != nil || x.State != "refused" || x.Robots == nil || x.Robots.Allowed || !strings.HasPrefix(x.Robots.Rule, "Host:") {
 		t.Errorf("explain the mirror's root: %+v %+v (%v), want it closed by its Host line", x, x.Robots, err)
 	}

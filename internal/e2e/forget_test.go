@@ -7,15 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A host and a part of another are forgotten while the crawl runs and re-crawls. Nobody is shown them any more, and their origins are
-// asked for nothing any more: not on re-crawl, not for new links and seeds, not after a restart. The rest is kept fresh as before.
+// A host and a part of another are forgotten while the crawl runs and re-crawls. Nobody is shown
+// them any more, and their origins are asked for nothing any more: not on re-crawl, not for new
+// links and seeds, not after a restart. The rest is kept fresh as before.
 func TestForgettingARunningCrawl(t *testing.T) {
 	const out, part = "http://h0001.sim.test/", "http://h0002.sim.test/notes"
 	web, err := simweb.Start(simweb.Config{Seed: 8, Hosts: 3, PagesPerHost: 16, CrossLinks: 2, Mix: func(int) simweb.Behavior {
@@ -53,7 +54,8 @@ func TestForgettingARunningCrawl(t *testing.T) {
 	forgotten := func(u string) bool { return strings.HasPrefix(u, out) || strings.HasPrefix(u, part) }
 
 	r.respec(func(s *crawl.Spec) { s.Recrawl, s.RecrawlMin, s.RecrawlMax = true, time.Second, time.Second })
-	asked := func(times int) func() bool { // each page that is not forgotten, so often since the log was begun anew
+	// Each page that is not forgotten, so often since the log was begun anew.
+	asked := func(times int) func() bool {
 		return func() bool {
 			n := map[string]int{}
 			for _, q := range web.Log() {
@@ -92,7 +94,7 @@ func TestForgettingARunningCrawl(t *testing.T) {
 	web.ResetLog()
 	// A page that is kept fresh gets links to what is forgotten, and somebody seeds it.
 	web.Override("http://h0002.sim.test/elsewhere.html", page(2, "", `capybara <a href="`+out+`new.html">x</a> <a href="`+part+`/new.html">x</a>`))
-	if err := frontier.Seed(t.Context(), r.q, r.spec, []canon.URL{out, out + "seeded.html", part + "/seeded.html"}); err != nil {
+	if err := asker.Seed(t.Context(), r.q, r.spec, []canon.URL{out, out + "seeded.html", part + "/seeded.html"}); err != nil {
 		t.Fatal(err)
 	}
 	r.until("the links are seen", func() bool { return r.explain(part+"/new.html").Seen && r.explain(out+"new.html").Seen })

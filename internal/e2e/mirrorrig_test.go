@@ -17,8 +17,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/internal/frontier"
-	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -45,7 +43,8 @@ func newMirrors(t *testing.T, shards int, hosts ...simweb.Behavior) *mirrors {
 	return &mirrors{rig: &rig{t: t, spec: spec, index: true}, web: web}
 }
 
-// main is a host with pages of its own, copyOf one with those of another. Its robots.txt is text, "" for none.
+// main is a host with pages of its own, copyOf one with those of another. Its robots.txt
+// is text, "" for none.
 func main(name, text string) simweb.Behavior { return copyOf("", name, text) }
 
 func copyOf(of, name, text string) simweb.Behavior {
@@ -56,10 +55,12 @@ func copyOf(of, name, text string) simweb.Behavior {
 	return b
 }
 
-// closedBy is what a robots.txt made by hostLine forbids at a host: all, when it names another, but what allowPages opens.
+// closedBy is what a robots.txt made by hostLine forbids at a host: all, when it names another, but
+// what allowPages opens.
 func closedBy(name, text string) func(path, token string) bool {
 	_, host, ok := strings.Cut(text, "Host: ")
-	if !ok || host == name+"\n" || strings.HasPrefix(host, "https:") { // of that http alone is closed: see asked
+	// Of that http alone is closed: see asked.
+	if !ok || host == name+"\n" || strings.HasPrefix(host, "https:") {
 		return nil
 	}
 	return func(path, _ string) bool {
@@ -97,8 +98,9 @@ func (m *mirrors) pages(hosts ...string) (urls []string) {
 	return urls
 }
 
-// crawl runs the crawl to its end with more seeds. The services are new ones each time, as after a restart. The log of all
-// runs so far must be polite, and no request may have been stopped at the last moment.
+// crawl runs the crawl to its end with more seeds. The services are new ones each time, as
+// after a restart. The log of all runs so far must be polite, and no request may have been
+// stopped at the last moment.
 func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	m.t.Helper()
 	before := len(m.web.Log())
@@ -141,7 +143,8 @@ func (m *mirrors) options() fetcher.Options {
 	return fetcher.Options{TLS: &tls.Config{RootCAs: m.web.Roots()}}
 }
 
-// later lets time pass while nothing runs: every time in the frontier's host records is d further back.
+// later lets time pass while nothing runs: every time in the frontier's host
+// records is d further back.
 func (m *mirrors) later(d time.Duration) {
 	m.t.Helper()
 	files, err := filepath.Glob(filepath.Join(m.dir, "frontier-*.db"))
@@ -208,15 +211,13 @@ func age(t testing.TB, file string, d time.Duration) {
 	}
 }
 
-// states is what `curtsy mirrors --json` says, as state has it, of the crawl at rest; a running one must have said the same.
+// states is what `curtsy mirrors --json` says, as state has it, of the crawl at rest; a running one
+// must have said the same.
 func (m *mirrors) states() (lines []string) {
 	m.t.Helper()
-	fr, err := frontier.OpenDir(m.dir)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	fr := m.files()
 	defer fr.Close()
-	err = fr.Mirrors(func(i crawl.MirrorInfo) error {
+	err := fr.Mirrors(m.t.Context(), func(i crawl.MirrorInfo) error {
 		lines = append(lines, m.state(i))
 		return nil
 	})
@@ -244,13 +245,10 @@ func (m *mirrors) state(i crawl.MirrorInfo) string {
 // stored is what `curtsy pages` lists: each page's URL, and its aliases.
 func (m *mirrors) stored() map[string][]string {
 	m.t.Helper()
-	x, err := indexer.OpenDir(m.dir)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	x := m.files()
 	defer x.Close()
 	all := map[string][]string{}
-	err = x.Pages(func(p crawl.PageInfo) error {
+	err := x.Pages(m.t.Context(), func(p crawl.PageInfo) error {
 		if _, twice := all[p.URL]; twice {
 			m.t.Errorf("%s is listed twice", p.URL)
 		}
@@ -264,7 +262,8 @@ func (m *mirrors) stored() map[string][]string {
 	return all
 }
 
-// want checks the mirror database and the stored set. Each URL of stored may be followed by its aliases, all in one string.
+// want checks the mirror database and the stored set. Each URL of stored may be followed by its
+// aliases, all in one string.
 func (m *mirrors) want(states []string, stored []string) {
 	m.t.Helper()
 	slices.Sort(states)
@@ -294,16 +293,13 @@ func (m *mirrors) want(states []string, stored []string) {
 	m.found(want)
 }
 
-// found checks that search has each page once, under the address it is stored at, with its aliases. All pages of simweb have the
-// word in common.
+// found checks that search has each page once, under the address it is stored at, with its aliases.
+// All pages of simweb have the word in common.
 func (m *mirrors) found(want map[string][]string) {
 	m.t.Helper()
-	x, err := indexer.OpenDir(m.dir)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	x := m.files()
 	defer x.Close()
-	a, err := x.Search("page", 1000)
+	a, err := x.Search(m.t.Context(), "page", 1000)
 	if err != nil || a.Behind > 0 {
 		m.t.Fatalf("search: %+v, %v", a, err)
 	}
@@ -333,7 +329,8 @@ func (m *mirrors) found(want map[string][]string) {
 	}
 }
 
-// asked counts the requests of the last run to an origin as the log spells it, but for those to robots.txt.
+// asked counts the requests of the last run to an origin as the log spells it, but for
+// those to robots.txt.
 func (m *mirrors) asked(origin string) (paths []string) {
 	for _, r := range m.log {
 		if r.Origin == origin && r.Path != "/robots.txt" {
@@ -343,7 +340,8 @@ func (m *mirrors) asked(origin string) (paths []string) {
 	return paths
 }
 
-// quiet checks that nothing but robots.txt was asked of these hosts in the last run, nor any of them through a collapsed name.
+// quiet checks that nothing but robots.txt was asked of these hosts in the last run, nor any of
+// them through a collapsed name.
 func (m *mirrors) quiet(hosts ...string) {
 	m.t.Helper()
 	for _, h := range hosts {
@@ -367,13 +365,10 @@ func (m *mirrors) once() {
 // explained checks what became of URLs: "state reason".
 func (m *mirrors) explained(want string, urls ...string) {
 	m.t.Helper()
-	fr, err := frontier.OpenDir(m.dir)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	fr := m.files()
 	defer fr.Close()
 	for _, u := range urls {
-		x, err := fr.Explain(u)
+		x, err := fr.Explain(m.t.Context(), u)
 		if got := strings.TrimSpace(x.State + " " + x.Reason); err != nil || got != want {
 			m.t.Errorf("%s is %s (%s), %v; want %s", u, got, x.Detail, err, want)
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// The table of protocols §2.4 and the cases around it, with real fetching, storing and search: who is a mirror of whom, what is
-// stored, and that nobody is asked for a page who is closed or collapsed.
+// The table of protocols §2.4 and the cases around it, with real fetching, storing and
+// search: who is a mirror of whom, what is stored, and that nobody is asked for a page who is
+// closed or collapsed.
 
 const m0 = "main.sim.test"
 
@@ -88,7 +89,8 @@ func TestMirrorsLongChain(t *testing.T) {
 	for i := 2; i < 6; i++ { // asked for their robots.txt, and no page of them is known
 		states = append(states, fmt.Sprintf("http://h%d.sim.test unconfirmed http://h%d.sim.test no-evidence", i, i+1))
 	}
-	m.want(states, append(glued, m.pages("h0.sim.test")[1:]...)) // a chain is nobody's mirror: what its rules open stays its own
+	// A chain is nobody's mirror: what its rules open stays its own.
+	m.want(states, append(glued, m.pages("h0.sim.test")[1:]...))
 }
 
 // A cycle makes nobody a mirror; its members stay closed, as each of them asks.
@@ -204,7 +206,8 @@ func TestMirrorsHTTPSTwin(t *testing.T) {
 func TestMirrorsOtherPort(t *testing.T) {
 	t.Parallel()
 	m := newMirrors(t, 4, main(m0, hostLine(m0+":8080")))
-	m.web.SetRobots(m0, hostLine(m0+":8080"), nil) // it closes port 80 alone, of which the web knows nothing: see quiet
+	// It closes port 80 alone, of which the web knows nothing: see quiet.
+	m.web.SetRobots(m0, hostLine(m0+":8080"), nil)
 	m.crawl(home(m0)...)
 	var stored []string
 	for _, u := range m.pages(m0) {
@@ -214,8 +217,8 @@ func TestMirrorsOtherPort(t *testing.T) {
 	m.quiet(m0)
 }
 
-// A site whose home and three more pages have moved for good is an alias of where it has moved to; one that has moved for now, or
-// keeps a page, is not.
+// A site whose home and three more pages have moved for good is an alias of where it has moved to;
+// one that has moved for now, or keeps a page, is not.
 func TestMirrorsMovedSite(t *testing.T) {
 	for _, status := range []int{301, 308, 302} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -242,7 +245,8 @@ func TestMirrorsMovedSite(t *testing.T) {
 	}
 }
 
-// The same site with and without www., which nobody says: the one that was not known first is an alias.
+// The same site with and without www., which nobody says: the one that was not
+// known first is an alias.
 func TestMirrorsTwins(t *testing.T) {
 	t.Parallel()
 	const bare, www = "twin.sim.test", "www.twin.sim.test"

@@ -58,8 +58,8 @@ func (p *program) asked(host string, robots bool) (n int) {
 	return n
 }
 
-// killWhen runs a crawl until something is so, and kills it then as a power cut would. It reports whether the crawl had ended by
-// itself before.
+// killWhen runs a crawl until something is so, and kills it then as a power cut would. It reports
+// whether the crawl had ended by itself before.
 func (p *program) killWhen(cmd *exec.Cmd, what string, so func() bool) (over bool) {
 	p.t.Helper()
 	var errs bytes.Buffer
@@ -91,7 +91,8 @@ func (p *program) killWhen(cmd *exec.Cmd, what string, so func() bool) (over boo
 	}
 }
 
-// result is all that a crawl with mirrors comes to, as the commands print it, without what depends on the time of day.
+// result is all that a crawl with mirrors comes to, as the commands print it, without what depends
+// on the time of day.
 type result struct {
 	mirrors []string
 	pages   []string
@@ -136,7 +137,8 @@ func (p *program) decode(line []byte, v any) {
 	}
 }
 
-// crawler builds the program and starts a web of a site and a copy of it, of some hundred pages each.
+// crawler builds the program and starts a web of a site and a copy of it, of some
+// hundred pages each.
 func crawler(t *testing.T, site, copy simweb.Behavior) *program {
 	t.Helper()
 	if testing.Short() {
@@ -166,8 +168,9 @@ func (p *program) polite() {
 	}
 }
 
-// A merge of some hundred URLs, all of which the main host has yet to be asked for, in a process that is killed again and again: the
-// mirror database, the stored pages with their aliases, search and the accounting are what they are without that.
+// A merge of some hundred URLs, all of which the main host has yet to be asked for, in a process
+// that is killed again and again: the mirror database, the stored pages with their aliases, search
+// and the accounting are what they are without that.
 func TestMirrorsKilledInAMerge(t *testing.T) {
 	t.Parallel()
 	const copy = "copy.sim.test"
@@ -239,8 +242,9 @@ func TestMirrorsKilledInAMerge(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
-// A twin is found to be one while its pages are being fetched, in a process that is killed again and again: none of them stays under
-// its name, although many were handed over by fetchers that died before they could tell.
+// A twin is found to be one while its pages are being fetched, in a process that is killed again
+// and again: none of them stays under its name, although many were handed over by fetchers that
+// died before they could tell.
 func TestMirrorsKilledWhileFetched(t *testing.T) {
 	t.Parallel()
 	const bare, www = "twin.sim.test", "www.twin.sim.test"
@@ -257,7 +261,8 @@ func TestMirrorsKilledWhileFetched(t *testing.T) {
 	p.run(p.crawl(dir, pages...))
 	p.polite()
 	got := p.result(dir)
-	// Which of them is the main host depends on how many pages of the second are there when that is seen; the same for all pages it must be.
+	// Which of them is the main host depends on how many pages of the second are there when that is
+	// seen; the same for all pages it must be.
 	kept, alias := bare, www
 	is := func(alias, kept string) string {
 		return `{"host":"` + alias + `","origin":"http://` + alias + `","main":"http://` + kept + `","state":"mirror"`

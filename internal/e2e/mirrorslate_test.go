@@ -30,8 +30,9 @@ func late(t *testing.T, shards int, same bool, features ...simweb.Feature) (m *m
 	return m, copy
 }
 
-// A mirror learned late: the copies stored are glued, one record each with its aliases, and nothing is asked of the mirror but its
-// robots.txt, nor of the main host what is known. When the Host line goes, all is as it was.
+// A mirror learned late: the copies stored are glued, one record each with its aliases, and nothing
+// is asked of the mirror but its robots.txt, nor of the main host what is known. When the Host line
+// goes, all is as it was.
 func TestMirrorsLateAndDissolved(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		for _, same := range []bool{true, false} {
@@ -77,7 +78,8 @@ func TestMirrorsLateAndDissolved(t *testing.T) {
 					t.Errorf("%+v", st)
 				}
 				m.counted(map[string]float64{"_claims_total": 0, "s_dissolved_total": 1, "s mirror": 0, "s unconfirmed": 0})
-				if got, want := len(m.asked(copy)), len(m.pages(copy))+2; got < want || got > want+1 { // and perhaps /data.txt
+				// And perhaps /data.txt.
+				if got, want := len(m.asked(copy)), len(m.pages(copy))+2; got < want || got > want+1 {
 					t.Errorf("%q were asked of what is a mirror no more, want its %d URLs once", m.asked(copy), want)
 				}
 			})
@@ -100,13 +102,15 @@ func (m *mirrors) isAlias(u, of string) {
 		m.t.Fatal(err)
 	}
 	defer x.Close()
-	if rec, ok, err := x.Page(u); err != nil || !ok || rec.AliasOf != of {
+	var rec indexer.Record
+	err = x.Handlers(token).Ask(m.t.Context(), "page", map[string]string{"url": u}, func(v any) error { rec = v.(indexer.Record); return nil })
+	if err != nil || rec.AliasOf != of {
 		m.t.Errorf("page %s: %+v, %v; want an alias of %s", u, rec, err, of)
 	}
 }
 
-// What the main host does not give us, or does not want kept, is not kept under a mirror's name either: its own rules, tags and answers
-// decide, although the mirror's copies were stored before.
+// What the main host does not give us, or does not want kept, is not kept under a mirror's name
+// either: its own rules, tags and answers decide, although the mirror's copies were stored before.
 func TestMirrorsMainDecides(t *testing.T) {
 	t.Parallel()
 	copy := apart("copy", m0, 4, false)
@@ -130,7 +134,8 @@ func TestMirrorsMainDecides(t *testing.T) {
 	m.explained("refused mirror", theirs...)
 }
 
-// It is by pages which both hosts let us have that they are compared, however many others are known before.
+// It is by pages which both hosts let us have that they are compared, however many
+// others are known before.
 func TestMirrorsComparedByOtherPages(t *testing.T) {
 	t.Parallel()
 	copy := apart("copy", m0, 4, false)
@@ -178,8 +183,8 @@ func TestMirrorsLateChain(t *testing.T) {
 	m.quiet(a)
 }
 
-// Takedown and mirrors: of a mirror that is forgotten nothing is named any more; a main host that is forgotten stays so, whatever
-// its mirrors have of it.
+// Takedown and mirrors: of a mirror that is forgotten nothing is named any more; a main host that
+// is forgotten stays so, whatever its mirrors have of it.
 func TestMirrorsForgotten(t *testing.T) {
 	t.Parallel()
 	m, copy := late(t, 4, false)
@@ -205,7 +210,8 @@ func TestMirrorsForgotten(t *testing.T) {
 	m.quiet(copy)
 }
 
-// Other pages, stored before the claim: it is closed, and no mirror. After 30 days, and not before, they are compared once more.
+// Other pages, stored before the claim: it is closed, and no mirror. After 30 days, and not before,
+// they are compared once more.
 func TestMirrorsContentDiffers(t *testing.T) {
 	t.Parallel()
 	m := newMirrors(t, 4, main(m0, ""), main("a.sim.test", ""))
@@ -236,7 +242,8 @@ func TestMirrorsContentDiffers(t *testing.T) {
 	}
 }
 
-// A merge for which there is no evidence any more dissolves: the pages are stored under their own names again.
+// A merge for which there is no evidence any more dissolves: the pages are stored under
+// their own names again.
 func TestMirrorsEvidenceExpires(t *testing.T) {
 	t.Parallel()
 	const bare, www = "twin.sim.test", "www.twin.sim.test"
@@ -261,8 +268,8 @@ func TestMirrorsEvidenceExpires(t *testing.T) {
 	}
 }
 
-// What a mirror says of datasets, in /data.txt, the files nested in it and its pages, and in its sitemaps, is not used while the merge
-// stands (§7); what the main host says is.
+// What a mirror says of datasets, in /data.txt, the files nested in it and its pages, and in its
+// sitemaps, is not used while the merge stands (§7); what the main host says is.
 func TestMirrorsDataTxtAndSitemaps(t *testing.T) {
 	t.Parallel()
 	m, copy := late(t, 4, false, simweb.FeatureDataYAML, simweb.FeatureDataRecords, simweb.FeatureOpenData, simweb.FeatureSitemap)
@@ -293,12 +300,9 @@ func TestMirrorsDataTxtAndSitemaps(t *testing.T) {
 // datasets counts those in the catalogue of which something is known from a host.
 func (m *mirrors) datasets(host string) (n int) {
 	m.t.Helper()
-	x, err := indexer.OpenDir(m.dir)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	x := m.files()
 	defer x.Close()
-	err = x.Datasets(token, func(d crawl.DatasetInfo) error {
+	err := x.Datasets(m.t.Context(), func(d crawl.DatasetInfo) error {
 		text, err := json.Marshal(d)
 		if strings.Contains(string(text), "http://"+host+"/") {
 			n++
@@ -311,7 +315,8 @@ func (m *mirrors) datasets(host string) (n int) {
 	return n
 }
 
-// Pages of a mirror are not asked for again, those of the main host are, and keep their aliases; one that was changed is found with them.
+// Pages of a mirror are not asked for again, those of the main host are, and keep their aliases;
+// one that was changed is found with them.
 func TestMirrorsRecrawled(t *testing.T) {
 	t.Parallel()
 	m, copy := late(t, 4, false)
@@ -339,7 +344,8 @@ func TestMirrorsRecrawled(t *testing.T) {
 	m.quiet(copy)
 }
 
-// A twin closes nothing to us, and is left alone all the same: its evidence is renewed by a few samples, and its sitemaps are not read.
+// A twin closes nothing to us, and is left alone all the same: its evidence is renewed by a few
+// samples, and its sitemaps are not read.
 func TestMirrorsTwinIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	const bare, www = "twin.sim.test", "www.twin.sim.test"

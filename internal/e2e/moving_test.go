@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
@@ -21,7 +22,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// field is a crawl whose services come and go, as daemons do: each has a directory and a connection of its own.
+// field is a crawl whose services come and go, as daemons do: each has a directory and a
+// connection of its own.
 type field struct {
 	*rig
 	srv  *embedded.Server
@@ -44,6 +46,7 @@ func newField(t *testing.T, spec crawl.Spec) *field {
 	ctx, cancel := context.WithCancel(context.Background())
 	g, gctx := errgroup.WithContext(ctx)
 	f.sink(g, gctx)
+	f.nothingWaits()
 	t.Cleanup(func() {
 		cancel()
 		if err := g.Wait(); err != nil {
@@ -51,6 +54,26 @@ func newField(t *testing.T, spec crawl.Spec) *field {
 		}
 	})
 	return f
+}
+
+// nothingWaits answers in place of an indexer: the sink keeps no page waiting.
+func (f *field) nothingWaits() {
+	names := crawl.Names(f.spec.Name)
+	svc, err := ask.NewService(f.q.NC, names, "indexer", "sink", "1.0.0")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { svc.Stop() })
+	all := make([]int, f.spec.Shards)
+	for i := range all {
+		all[i] = i
+	}
+	err = svc.Handle("indexer-status", func() []int { return all }, func(_ context.Context, _ []byte, send func(any) error) error {
+		return send(crawl.IndexerStatus{Shards: all})
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 func (f *field) dial() *queue.Conn {
@@ -83,7 +106,8 @@ func (f *field) run(name string, run func(context.Context) error) (stop func()) 
 	return stop
 }
 
-// frontier starts one. kill cuts it off from NATS for good before it ends, so that nothing of it is handed over.
+// frontier starts one. kill cuts it off from NATS for good before it ends, so that nothing
+// of it is handed over.
 func (f *field) frontier(name string) (dir string, stop, kill func()) {
 	f.t.Helper()
 	dir = f.t.TempDir()
@@ -130,7 +154,7 @@ func (f *field) fetcher(name string) (stop func()) {
 func (f *field) done(limit time.Duration) crawl.Status {
 	f.t.Helper()
 	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
-		st, done, err := frontier.Done(f.t.Context(), f.q, f.spec)
+		st, done, err := asker.Done(f.t.Context(), f.q, f.spec)
 		switch {
 		case done:
 			return st
@@ -164,8 +188,9 @@ func (f *field) count(name, label, value string) (sum float64) {
 	return sum
 }
 
-// TestFrontiersComeAndGo scales the frontiers from one to three and back during a crawl: every move is in order, none makes a
-// host wait for a lease, the web sees no request too early, and every URL ends as it must.
+// TestFrontiersComeAndGo scales the frontiers from one to three and back during a crawl: every
+// move is in order, none makes a host wait for a lease, the web sees no request too early, and
+// every URL ends as it must.
 func TestFrontiersComeAndGo(t *testing.T) {
 	web, err := simweb.Start(simweb.Mixed(80, 12))
 	if err != nil {
@@ -177,7 +202,7 @@ func TestFrontiersComeAndGo(t *testing.T) {
 	f := newField(t, spec)
 	f.term = 0 // as it is: no machine is so busy that a shard is lost
 	_, stop1, _ := f.frontier("f1")
-	if err := frontier.WaitReady(t.Context(), f.q, spec); err != nil {
+	if err := asker.WaitReady(t.Context(), f.q, spec); err != nil {
 		t.Fatal(err)
 	}
 	f.fetcher("x1")
@@ -214,8 +239,9 @@ func TestFrontiersComeAndGo(t *testing.T) {
 	t.Logf("%d requests for %d resources, %v shards taken, %+v", len(web.Log()), len(seen), moves, st)
 }
 
-// TestAFrontierDiesWithItsDisk kills one of two frontiers and deletes its directory in the middle of a crawl: the other goes on
-// from checkpoints and logs once every visit it cannot know of is dead, and the accounting is what it would have been.
+// TestAFrontierDiesWithItsDisk kills one of two frontiers and deletes its directory in the middle
+// of a crawl: the other goes on from checkpoints and logs once every visit it cannot know of is
+// dead, and the accounting is what it would have been.
 func TestAFrontierDiesWithItsDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for leases to run out")
@@ -230,7 +256,7 @@ func TestAFrontierDiesWithItsDisk(t *testing.T) {
 	f := newField(t, spec)
 	dir, _, kill := f.frontier("f1")
 	f.dir, f.rig.stop, _ = f.frontier("f2")
-	if err := frontier.WaitReady(t.Context(), f.q, spec); err != nil {
+	if err := asker.WaitReady(t.Context(), f.q, spec); err != nil {
 		t.Fatal(err)
 	}
 	f.fetcher("x1")

@@ -12,12 +12,12 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// TestPoliteOnManyHosts crawls 200 hosts with mixed delays and holds the origin's own log against every promise: never two
-// requests at once to a host, never a gap below its delay, nothing forbidden, robots.txt first.
+// TestPoliteOnManyHosts crawls 200 hosts with mixed delays and holds the origin's own log against
+// every promise: never two requests at once to a host, never a gap below its delay, nothing
+// forbidden, robots.txt first.
 func TestPoliteOnManyHosts(t *testing.T) {
 	hosts, pages := 200, 6
 	if testing.Short() {
@@ -51,14 +51,11 @@ func TestPoliteOnManyHosts(t *testing.T) {
 	t.Logf("%d requests, %+v", len(log), st)
 }
 
-// judge holds what the crawl, stopped now, says of each URL against what the web knows of it by construction.
-// Hosts in skip are held for longer than the test waits.
+// judge holds what the crawl, stopped now, says of each URL against what the web knows of it by
+// construction. Hosts in skip are held for longer than the test waits.
 func judge(t *testing.T, r *rig, web *simweb.Server, skip ...string) {
 	t.Helper()
-	rd, err := frontier.OpenDir(r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rd := r.files()
 	defer rd.Close()
 	want := web.Expect(token)
 	bad := 0
@@ -71,7 +68,7 @@ func judge(t *testing.T, r *rig, web *simweb.Server, skip ...string) {
 		if slices.ContainsFunc(skip, func(h string) bool { return strings.HasPrefix(u, "http://"+h) }) {
 			continue
 		}
-		x, err := rd.Explain(u)
+		x, err := rd.Explain(t.Context(), u)
 		if err != nil {
 			if !e.Optional {
 				complain("%s: %v, want %s %s", u, err, e.Class, e.Reason)
@@ -136,8 +133,9 @@ func same(x crawl.Explanation, e simweb.Expectation) bool {
 	return false
 }
 
-// TestEverythingTheWebThrows crawls a web where every host has another corner: each kind of robots.txt, redirects, tags,
-// broken and hostile pages, traps, encodings. Every URL must end as the web knows it must.
+// TestEverythingTheWebThrows crawls a web where every host has another corner: each kind of
+// robots.txt, redirects, tags, broken and hostile pages, traps, encodings. Every URL must end as
+// the web knows it must.
 func TestEverythingTheWebThrows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute of retries")
@@ -159,7 +157,8 @@ func TestEverythingTheWebThrows(t *testing.T) {
 			t.Error(v)
 		}
 	}
-	// h0015 answers 503 for its robots.txt at first: it is asked again after five minutes, not before.
+	// h0015 answers 503 for its robots.txt at first: it is asked again after five
+	// minutes, not before.
 	judge(t, r, web, "h0015.")
 	t.Logf("%d requests, %+v", len(web.Log()), st)
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/internal/simweb"
@@ -22,10 +22,8 @@ import (
 func (r *rig) respec(change func(*crawl.Spec)) {
 	r.t.Helper()
 	change(&r.spec)
-	for _, s := range r.services {
-		if err := s.SetSpec(r.spec); err != nil {
-			r.t.Fatal(err)
-		}
+	if err := r.engine.SetSpec(r.spec); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
@@ -78,8 +76,8 @@ func pageRequests(web *simweb.Server) []simweb.Request {
 	return slices.DeleteFunc(web.Log(), func(q simweb.Request) bool { return q.Robots || q.Path == "/data.txt" || q.Path == "/sitemap.xml" })
 }
 
-// A site of 1,000 pages of 18 KB that has not changed is asked for again: all answers are 304, and they are less than 2 % of the
-// bytes of the first crawl, as the origin counts them, heads and all.
+// A site of 1,000 pages of 18 KB that has not changed is asked for again: all answers are 304, and
+// they are less than 2 % of the bytes of the first crawl, as the origin counts them, heads and all.
 func TestRecrawlOfAnUnchangedSite(t *testing.T) {
 	const pages = 1000
 	web, err := simweb.Start(simweb.Config{Seed: 3, Hosts: 1, PagesPerHost: pages, PageBytes: 18 << 10, LinksPerPage: 43, Mix: func(int) simweb.Behavior {
@@ -117,7 +115,7 @@ func TestRecrawlOfAnUnchangedSite(t *testing.T) {
 	r.respec(func(s *crawl.Spec) { s.Recrawl = false })
 	took := time.Since(began)
 	r.until("the last visit is over", func() bool {
-		st, err := frontier.Ask(t.Context(), r.q, r.spec)
+		st, err := asker.Status(t.Context(), r.q, r.spec)
 		return err == nil && st.InFlight == 0 && st.Shards != nil && !slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Outstanding > 0 })
 	})
 	after, log := bytesOf(), web.Log()
@@ -146,43 +144,39 @@ func TestRecrawlOfAnUnchangedSite(t *testing.T) {
 	r.accounts()
 }
 
-// accounts checks that what the frontier counts as stored is what the indexer lists, exports and holds, while both run, and by
-// their files once they do not. It stops the crawl.
+// accounts checks that what the frontier counts as stored is what the indexer lists, exports and
+// holds, while both run, and by their files once they do not. It stops the crawl.
 func (r *rig) accounts() {
 	t := r.t
 	t.Helper()
 	r.until("status and pages agree", func() bool {
-		st, err := frontier.Ask(t.Context(), r.q, r.spec)
+		st, err := asker.Status(t.Context(), r.q, r.spec)
 		return err == nil && st.Stored == int64(len(r.held()))
 	})
 	r.stop()
-	fr, err := frontier.OpenDir(r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer fr.Close()
-	st, err := fr.Status()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rd, err := indexer.OpenDir(r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rd := r.files()
 	defer rd.Close()
-	rd.Hide(fr.Spec().Forgotten)
-	listed, lines := int64(0), new(lineCount)
-	if err := rd.Pages(func(crawl.PageInfo) error { listed++; return nil }); err != nil {
+	st, err := rd.Status(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rd.Export("pages", "jsonl", lines); err != nil {
+	listed, lines := int64(0), new(lineCount)
+	if err := rd.Pages(t.Context(), func(crawl.PageInfo) error { listed++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rd.Export(t.Context(), "pages", "jsonl", lines); err != nil {
 		t.Fatal(err)
 	}
 	if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
 		t.Errorf("discovered %d, classes add up to %d", st.Discovered, sum)
 	}
-	if st.Stored != listed || listed != lines.n || listed != rd.Status().Pages {
-		t.Errorf("stored %d by status, %d listed, %d exported, %d counted by the store", st.Stored, listed, lines.n, rd.Status().Pages)
+	x, err := indexer.OpenDir(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if st.Stored != listed || listed != lines.n || listed != x.Status().Pages {
+		t.Errorf("stored %d by status, %d listed, %d exported, %d counted by the store", st.Stored, listed, lines.n, x.Status().Pages)
 	}
 }
 
@@ -193,13 +187,14 @@ func (c *lineCount) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The model: 1,000 pages, of which the same 10 change at the beginning of each round, as news pages do; a host that takes a tenth of
-// its pages a round, that is, a round is 100 requests, spaced by the host's delay. Each page is due once a round, ten times what the
-// delay allows. A change is found when the page is asked for before it changes once more. Round robin is measured on the very
+// The model: 1,000 pages, of which the same 10 change at the beginning of each round, as news pages
+// do; a host that takes a tenth of its pages a round, that is, a round is 100 requests, spaced by
+// the host's delay. Each page is due once a round, ten times what the delay allows. A change is
+// found when the page is asked for before it changes once more. Round robin is measured on the very
 // requests that were sent: at the moment of each it would have asked for the page whose turn it is.
 //
-// internal/frontier's TestChangesAreFound has the same in virtual time, for longer and for other models: among them the one where all
-// pages change alike, in which nothing can be gained.
+// internal/frontier's TestChangesAreFound has the same in virtual time, for longer and for other
+// models: among them the one where all pages change alike, in which nothing can be gained.
 func TestRecrawlFindsWhatChanges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes twelve rounds of a second")
@@ -270,7 +265,8 @@ func TestRecrawlFindsWhatChanges(t *testing.T) {
 	}
 	r.stop()
 	for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token, Delay: simweb.Every(10 * time.Millisecond), RobotsMaxAge: time.Hour}) {
-		if v.Rule != simweb.RuleRobotsFirst && v.Rule != simweb.RuleUnreachable { // which was asked for before the log was begun anew
+		// Which was asked for before the log was begun anew.
+		if v.Rule != simweb.RuleRobotsFirst && v.Rule != simweb.RuleUnreachable {
 			t.Error(v)
 		}
 	}
@@ -284,7 +280,8 @@ func page(edition int, head, words string, header ...string) *simweb.Answer {
 	}
 }
 
-// What becomes of stored pages on re-crawl, as search, the list of pages and the accounting tell it.
+// What becomes of stored pages on re-crawl, as search, the list of pages and the
+// accounting tell it.
 func TestRecrawlFollowsTheSite(t *testing.T) {
 	web, err := simweb.Start(simweb.Config{Seed: 6, Hosts: 2, PagesPerHost: 3, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll}
@@ -377,7 +374,7 @@ func TestRecrawlFollowsTheSite(t *testing.T) {
 	if hits := r.found("yakchanging"); len(hits) > 0 {
 		t.Errorf("found by words of before: %+v", hits)
 	}
-	st, err := frontier.Ask(t.Context(), r.q, r.spec)
+	st, err := asker.Status(t.Context(), r.q, r.spec)
 	if err != nil || st.Failed+st.Refused != 0 {
 		t.Errorf("%+v (%v): all is back", st, err)
 	}

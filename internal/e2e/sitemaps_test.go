@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// sitemapRig crawls a web to its end and returns what is known then, and the requests by URL. Politeness is checked.
+// sitemapRig crawls a web to its end and returns what is known then, and the requests by URL.
+// Politeness is checked.
 func sitemapRig(t *testing.T, web *simweb.Server, change func(*crawl.Spec)) (*rig, crawl.Status, map[string]int) {
 	t.Helper()
 	spec := specFor(web)
@@ -43,13 +44,10 @@ func sitemapRig(t *testing.T, web *simweb.Server, change func(*crawl.Spec)) (*ri
 // sitemapsKnown is what is told of the sitemaps of all hosts, by URL and the origin that vouches.
 func sitemapsKnown(t *testing.T, r *rig) map[string]crawl.SitemapInfo {
 	t.Helper()
-	rd, err := frontier.OpenDir(r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rd := r.files()
 	defer rd.Close()
 	known := map[string]crawl.SitemapInfo{}
-	err = rd.Hosts(func(h crawl.HostInfo) error {
+	err := rd.Hosts(t.Context(), func(h crawl.HostInfo) error {
 		for _, s := range h.Sitemaps {
 			known[s.URL+" for "+s.Origin] = s
 		}
@@ -61,8 +59,8 @@ func sitemapsKnown(t *testing.T, r *rig) map[string]crawl.SitemapInfo {
 	return known
 }
 
-// TestSitemaps crawls sites whose sitemaps, in every form, know pages that no link leads to: all are stored, but for those that
-// robots.txt closes, and each sitemap is asked for once.
+// TestSitemaps crawls sites whose sitemaps, in every form, know pages that no link leads to: all
+// are stored, but for those that robots.txt closes, and each sitemap is asked for once.
 func TestSitemaps(t *testing.T) {
 	t.Parallel()
 	web, err := simweb.Start(simweb.Config{Seed: 9, Hosts: 5, PagesPerHost: 6, Behaviors: map[int]simweb.Behavior{
@@ -123,8 +121,8 @@ func TestSitemaps(t *testing.T) {
 	t.Logf("%d requests: %+v", len(web.Log()), st)
 }
 
-// A robots.txt may vouch for sitemaps on another host: they tell of pages of both, of nobody else's, and whoever is not vouched
-// for tells of his own alone. What changed last comes first.
+// A robots.txt may vouch for sitemaps on another host: they tell of pages of both, of nobody
+// else's, and whoever is not vouched for tells of his own alone. What changed last comes first.
 func TestSitemapsOfOtherHosts(t *testing.T) {
 	t.Parallel()
 	plain := simweb.Behavior{Robots: simweb.RobotsAllowAll, Pages: 3}
@@ -161,17 +159,14 @@ func TestSitemapsOfOtherHosts(t *testing.T) {
 	web.Override("http://h0001.sim.test/moved.xml", &simweb.Answer{Status: 302, Header: []string{"Location: http://h0002.sim.test/new.xml"}})
 	xml("http://h0002.sim.test/new.xml", "<urlset>"+url("http://h0000.sim.test/moved.html", "2026-01-01")+url("http://h0002.sim.test/moved.html", "2026-01-01")+url("http://h0001.sim.test/unvouched.html", "2026-01-01")+"</urlset>")
 	r, _, asked := sitemapRig(t, web, func(s *crawl.Spec) { s.Resolve = append(s.Resolve, "*.other.test="+web.Addr()) })
-	rd, err := frontier.OpenDir(r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rd := r.files()
 	defer rd.Close()
 	for u, state := range map[string]string{
 		"http://h0000.sim.test/dated-27.html": "stored", "http://h0000.sim.test/dateless.html": "stored", "http://h0001.sim.test/own.html": "stored",
 		"http://h0001.sim.test/by-place.html": "stored", "http://h0000.sim.test/moved.html": "stored", "http://h0002.sim.test/moved.html": "stored",
 		"http://h0002.sim.test/stranger.html": "", "http://h0000.sim.test/unvouched.html": "", "http://h0001.sim.test/unvouched.html": "",
 	} {
-		if x, err := rd.Explain(u); err != nil || x.Seen != (state != "") || x.Seen && x.State != state {
+		if x, err := rd.Explain(t.Context(), u); err != nil || x.Seen != (state != "") || x.Seen && x.State != state {
 			t.Errorf("%s: %+v (%v), want %q", u, x, err, state)
 		}
 	}
@@ -184,9 +179,12 @@ func TestSitemapsOfOtherHosts(t *testing.T) {
 	if want := []string{"d-27", "d-19", "d-08", "d-03", "d-01", "less"}; !slices.Equal(order, want) {
 		t.Errorf("in the order %v, want %v", order, want)
 	}
-	// The files host has no page of this crawl: its robots.txt and the sitemap are all it is asked for.
-	if n := asked["http://files.other.test/robots.txt"]; n != 1 || asked["http://files.other.test/cdn.xml"] != 1 || asked["http://files.other.test/sitemap.xml"] != 0 {
-		t.Errorf("asked of the files host: %v", asked)
+	// The files host is out of scope and of another domain: whoever names it, it
+	// is asked for nothing.
+	for u := range asked {
+		if strings.HasPrefix(u, "http://files.other.test") {
+			t.Errorf("a third party was asked for %s", u)
+		}
 	}
 }
 
@@ -249,8 +247,9 @@ func TestHostileSitemaps(t *testing.T) {
 	t.Logf("%+v", st)
 }
 
-// A crawl of pages that only sitemaps know, in a process that is killed again and again while it reads them: everything is found all
-// the same, each URL once, and the accounting is what it is without that.
+// A crawl of pages that only sitemaps know, in a process that is killed again and again while
+// it reads them: everything is found all the same, each URL once, and the accounting is what
+// it is without that.
 func TestSitemapsKilled(t *testing.T) {
 	t.Parallel()
 	const files, each = 10, 60
@@ -300,10 +299,12 @@ func TestSitemapsKilled(t *testing.T) {
 	t.Logf("%d kills; sitemaps asked for %d times, %d without", kills, asked("/s")+asked("/index"), files+1)
 }
 
-// TestSitemapIndexMemory is the acceptance test: an index of gzipped sitemaps with 50,000 URLs is read by the whole crawl (fetcher,
-// frontier, log and store in one process, the origin too) while memory grows by less than 50 MiB. It does not run beside others.
+// TestSitemapIndexMemory is the acceptance test: an index of a gzipped sitemap with 50,000 URLs is
+// read by the whole crawl (fetcher, frontier, log and store in one process, the origin too) while
+// memory grows by less than 50 MiB. It does not run beside others. More sitemaps would wait until
+// most of those URLs were fetched, which the page limit keeps from happening here.
 func TestSitemapIndexMemory(t *testing.T) {
-	const pages, files, each, most = 400, 10, 5000, 50 << 20
+	const pages, files, each, most = 400, 1, 50_000, 50 << 20
 	web, err := simweb.Start(simweb.Config{Seed: 2, Hosts: 1, PagesPerHost: pages, PageBytes: 18 << 10, Behaviors: map[int]simweb.Behavior{
 		0: {Robots: simweb.RobotsAllowAll, Extra: []string{"Sitemap: /index.xml.gz"}},
 	}})
@@ -336,12 +337,13 @@ func TestSitemapIndexMemory(t *testing.T) {
 	put("/index.xml.gz", index+"</sitemapindex>")
 
 	spec := specFor(web)
-	spec.Sitemaps, spec.MaxPages = false, pages // first the rest, so that what a crawl takes is known; and none of the new pages
+	// First the rest, so that what a crawl takes is known; and none of the new pages.
+	spec.Sitemaps, spec.MaxPages = false, pages
 	r := newRig(t, spec, fetcher.Options{})
 	peak := sampleMemory(t)
 	r.seed()
 	r.until("the linked pages are stored", func() bool {
-		st, err := frontier.Ask(t.Context(), r.q, r.spec)
+		st, err := asker.Status(t.Context(), r.q, r.spec)
 		return err == nil && st.Stored == pages && st.InFlight == 0
 	})
 	before := peak()
@@ -349,7 +351,7 @@ func TestSitemapIndexMemory(t *testing.T) {
 	began := time.Now()
 	r.respec(func(s *crawl.Spec) { s.Sitemaps = true })
 	r.until("all URLs are known", func() bool {
-		st, err := frontier.Ask(t.Context(), r.q, r.spec)
+		st, err := asker.Status(t.Context(), r.q, r.spec)
 		return err == nil && st.Discovered == files*each+pages && st.Shards[0].Errands == 0
 	})
 	took, after := time.Since(began), peak()
@@ -359,7 +361,8 @@ func TestSitemapIndexMemory(t *testing.T) {
 		"resident without mapped files %.1f MiB, %.1f more; with the mapped files of the store %.1f MiB, %.1f more",
 		files*each, files, size>>10, packed>>10, took.Round(time.Millisecond), mib(after.heap), mib(grown.heap), pages,
 		mib(after.anon), mib(grown.anon), mib(after.rss), mib(grown.rss))
-	// Of mapped files the system takes back what it needs; the race detector takes many times as much.
+	// Of mapped files the system takes back what it needs; the race detector takes
+	// many times as much.
 	if !raced() && max(grown.heap, grown.anon) >= most {
 		t.Errorf("memory grew by %.1f MiB, want less than %d", mib(max(grown.heap, grown.anon)), most>>20)
 	}
@@ -373,14 +376,16 @@ func raced() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// memory is what a process takes, in bytes: Go's heap in use, and what is resident, with and without mapped files.
+// memory is what a process takes, in bytes: Go's heap in use, and what is resident, with and
+// without mapped files.
 type memory struct{ heap, rss, anon int64 }
 
 func (m memory) most(o memory) memory {
 	return memory{max(m.heap, o.heap), max(m.rss, o.rss), max(m.anon, o.anon)}
 }
 
-// sampleMemory measures every few milliseconds until the function it returns is called, which returns the most of each.
+// sampleMemory measures every few milliseconds until the function it returns is called, which
+// returns the most of each.
 func sampleMemory(t *testing.T) (peak func() memory) {
 	t.Helper()
 	status, err := os.Open("/proc/self/status")
@@ -397,7 +402,8 @@ func sampleMemory(t *testing.T) (peak func() memory) {
 			metrics.Read(heap)
 			n, _ := status.ReadAt(buf, 0)
 			most = most.most(memory{
-				heap: int64(heap[0].Value.Uint64() + heap[1].Value.Uint64()), // runtime.MemStats.HeapInuse
+				// runtime.MemStats.HeapInuse
+				heap: int64(heap[0].Value.Uint64() + heap[1].Value.Uint64()),
 				rss:  statusKiB(buf[:n], "VmRSS:") << 10, anon: statusKiB(buf[:n], "RssAnon:") << 10,
 			})
 			select {

@@ -168,8 +168,9 @@ func (s *rupSite) updates(r *rig) (info crawl.UpdatesInfo) {
 	return info
 }
 
-// A site with RUP, crawled and kept fresh: registered with once, what its reports name is asked for and nothing else is; what is forged
-// changes nothing; what was lost is had from its log, or, without one, by asking for all.
+// A site with RUP, crawled and kept fresh: registered with once, what its reports name is asked for
+// and nothing else is; what is forged changes nothing; what was lost is had from its log, or,
+// without one, by asking for all.
 func TestUpdates(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -223,7 +224,8 @@ func TestUpdates(t *testing.T) {
 				t.Errorf("a page was asked for %d times", n)
 			}
 
-			// Many reports are lost: the next one's number is doubted, the site asked, and what changed had from its log or by asking for all.
+			// Many reports are lost: the next one's number is doubted, the site asked, and what
+			// changed had from its log or by asking for all.
 			site.change(rup.New, "lost.html", "lost")
 			site.change(rup.Change, "", "home again <a href=lost.html>lost</a>")
 			site.mu.Lock()

@@ -8,8 +8,9 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// TestWiderScopeContinues finishes a crawl of one page, then of one host, then of the whole domain. Each step must go on
-// from the pages there are: in the end all is stored, and no page was asked for twice.
+// TestWiderScopeContinues finishes a crawl of one page, then of one host, then of the whole
+// domain. Each step must go on from the pages there are: in the end all is stored, and no page
+// was asked for twice.
 func TestWiderScopeContinues(t *testing.T) {
 	web, err := simweb.Start(simweb.Config{Seed: 9, Hosts: 3, PagesPerHost: 10, CrossLinks: 2, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureRedirects}}
@@ -34,10 +35,8 @@ func TestWiderScopeContinues(t *testing.T) {
 	}
 	// And while it runs:
 	r.spec.Scope = "domain"
-	for _, s := range r.services {
-		if err := s.SetSpec(r.spec); err != nil {
-			t.Fatal(err)
-		}
+	if err := r.engine.SetSpec(r.spec); err != nil {
+		t.Fatal(err)
 	}
 	st := r.wait(time.Minute)
 	r.stop()

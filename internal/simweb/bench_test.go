@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// TestMain can also be a server in a process of its own, so that its CPU time can be told from the client's.
+// TestMain can also be a server in a process of its own, so that its CPU time can be
+// told from the client's.
 func TestMain(m *testing.M) {
 	mode := os.Getenv("SIMWEB_SERVE")
 	if mode == "" {

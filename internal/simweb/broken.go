@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// script makes a resource whose answer is written by hand.
-func (s *site) script(path string, want Expectation, status int, f func(*wire)) {
+// script makes a resource whose answer is written byte by byte by a function.
+func (s features) script(path string, want Expectation, status int, f func(*wire)) {
 	s.enter(&resource{path: path, want: want, answer: func(*request, *buffer) reply {
 		return reply{status: status, script: f}
 	}})
@@ -15,8 +15,8 @@ func (s *site) script(path string, want Expectation, status int, f func(*wire)) 
 
 const someHTML = "<!DOCTYPE html><html><head><title>A broken page</title></head><body><p>The beginning of a page is all there is."
 
-// broken: answers that are no use to anyone.
-func (s *site) broken() {
+// broken adds answers that are of no use to anyone.
+func (s features) broken() {
 	network := failed(ReasonNetwork)
 	s.script("/broken/no-answer.html", network, 0, func(*wire) {})
 	s.script("/broken/reset.html", network, 0, resetAtOnce)
@@ -25,7 +25,8 @@ func (s *site) broken() {
 		r := reply{status: 200, ctype: htmlType, body: make([]byte, 100_000)}
 		c.Write(appendHead(nil, &r, false))
 		c.Write([]byte(someHTML))
-		if c.sleep(20 * time.Millisecond) { // so that the client has read it before the RST takes it away
+		// so that the client has read it before the RST takes it away
+		if c.sleep(20 * time.Millisecond) {
 			c.reset()
 		}
 	})
@@ -53,8 +54,8 @@ func writeChunk(c *wire, text string) error {
 	return err
 }
 
-// slow: answers that take their time.
-func (s *site) slow() {
+// slow adds answers that take their time.
+func (s features) slow() {
 	late := s.page("/slow/late.html", doc{text: "Worth waiting for."})
 	inTime := late.answer
 	late.answer = func(q *request, buf *buffer) reply {
@@ -75,8 +76,8 @@ func (s *site) slow() {
 	})
 }
 
-// endless: a body that comes fast and never stops.
-func (s *site) endless() {
+// endless adds a body that comes fast and never stops.
+func (s features) endless() {
 	want := Expectation{Class: Stored, Truncated: true, Also: []Class{Failed, Refused}}
 	text := strings.Repeat("<p>And so on, and so on.</p>\n", 500)
 	s.script("/endless/body.html", want, 200, func(c *wire) {
@@ -92,8 +93,8 @@ func (s *site) endless() {
 // pageLimit is what a crawler reads of a page, before and after decoding.
 const pageLimit = 10 << 20
 
-// bombs: answers that are too much.
-func (s *site) bombs() {
+// bombs adds answers that are too large.
+func (s features) bombs() {
 	truncated := Expectation{Class: Stored, Truncated: true, Also: []Class{Failed, Refused}}
 	s.script("/bomb/header.html", failed(ReasonHeaders), 200, func(c *wire) {
 		c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: " + htmlType + "\r\n"))

@@ -6,14 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// editions are how often numbered pages were changed.
+// editions counts how often numbered pages were changed.
 type editions struct {
-	any atomic.Bool // there was ever one: spares the others the lock
+	any atomic.Bool // there was ever one; spares other webs the lock
 	mu  sync.RWMutex
 	at  map[string]int // by host and path; guarded by mu
 }
 
-// Change makes a numbered page another one from now on: with another ETag, and a sentence that says how often it has changed.
+// Change gives a numbered page another text from now on, with another ETag and a sentence that says
+// how often it has changed.
 func (w *Web) Change(rawURL string) {
 	host, path, ok := w.split(rawURL)
 	if !ok {

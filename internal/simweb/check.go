@@ -15,27 +15,38 @@ import (
 
 // The rules a log is checked against.
 const (
-	RuleConcurrent  = "concurrent"         // a request began while another to the same host was being answered
-	RuleDelay       = "delay"              // a request began too soon after the answer before it ended
-	RuleRetryAfter  = "retry-after"        // a request began before the time a Retry-After had asked for
-	RuleForbidden   = "forbidden"          // robots.txt forbids the URL to this product token
-	RuleNofollow    = "nofollow"           // only nofollow links lead to the URL
-	RuleRobotsFirst = "robots-first"       // a page was requested before its origin's robots.txt was answered
-	RuleUnreachable = "robots-unreachable" // a page was requested though robots.txt was never answered usefully
-	RuleStale       = "robots-stale"       // the last usable robots.txt was too old
-	RuleUserAgent   = "user-agent"         // the User-Agent is missing or not of the promised form
+	// a request began while another to the same host was being answered
+	RuleConcurrent = "concurrent"
+	// a request began too soon after the answer before it ended
+	RuleDelay = "delay"
+	// a request began before the time a Retry-After had asked for
+	RuleRetryAfter = "retry-after"
+	RuleForbidden  = "forbidden" // robots.txt forbids the URL to this product token
+	RuleNofollow   = "nofollow"  // only nofollow links lead to the URL
+	// a page was requested before its origin's robots.txt was answered
+	RuleRobotsFirst = "robots-first"
+	// a page was requested though robots.txt was never answered usefully
+	RuleUnreachable = "robots-unreachable"
+	RuleStale       = "robots-stale" // the last usable robots.txt was too old
+	RuleUserAgent   = "user-agent"   // the User-Agent is missing or not of the promised form
 )
 
-// CheckOptions say what the crawler promised. The zero value checks everything but a delay of its own: Crawl-delay
-// counts in any case, because the log knows it.
+// CheckOptions say what the crawler promised. The zero value checks everything but a delay of its
+// own: Crawl-delay counts in any case, because the log knows it.
 type CheckOptions struct {
-	Delay          func(host string) time.Duration     // least gap from the end of an answer to the next start; nil is none
-	Tolerance      time.Duration                       // 0 means 1 ms; the log errs on the crawler's side, so little is needed
-	AbortTolerance time.Duration                       // after an aborted answer, whose close may be noticed late; 0 means 50 ms
-	Token          string                              // the product token User-Agents must have; "" means any
-	UserAgent      func(agent string) bool             // whether a User-Agent is right; nil means token/version (+contact)
-	Forbidden      func(host, path, agent string) bool // forbidden URLs that the web does not know about; nil is none
-	RobotsMaxAge   time.Duration                       // 0 means 24 h
+	// least gap from the end of an answer to the next start; nil is none
+	Delay func(host string) time.Duration
+	// 0 means 1 ms; the log errs on the crawler's side, so little is needed
+	Tolerance time.Duration
+	// after an aborted answer, whose close may be noticed late; 0 means 50 ms
+	AbortTolerance time.Duration
+	// the product token User-Agents must have; "" means any
+	Token string
+	// whether a User-Agent is right; nil means token/version (+contact)
+	UserAgent func(agent string) bool
+	// forbidden URLs that the web does not know about; nil is none
+	Forbidden    func(host, path, agent string) bool
+	RobotsMaxAge time.Duration // 0 means 24 h
 }
 
 // Every is the same delay for every host.
@@ -83,7 +94,8 @@ func (o CheckOptions) withDefaults() CheckOptions {
 	return o
 }
 
-// Check finds every broken promise in a log, in the order of the requests. The log need not be sorted.
+// Check finds every broken promise in a log, in the order of the requests. The log
+// need not be sorted.
 func Check(log []Request, opts CheckOptions) []Violation {
 	opts = opts.withDefaults()
 	log = slices.Clone(log)
@@ -178,7 +190,7 @@ type originState struct {
 func (s *originState) check(r *Request, o *CheckOptions, report reporter) {
 	if r.Path == "/robots.txt" {
 		s.asked = true
-		if r.Status >= 200 && r.Status < 500 && r.Status != 429 && !r.End.IsZero() {
+		if r.Status >= 200 && r.Status < 500 && r.Status != 402 && r.Status != 429 && !r.End.IsZero() {
 			s.good = append(s.good, r.End)
 		}
 		return
@@ -207,7 +219,8 @@ func (s *originState) check(r *Request, o *CheckOptions, report reporter) {
 	}
 }
 
-// ReadLog reads a file of JSON lines that a web wrote. A last line cut short by a crash is left out.
+// ReadLog reads a file of JSON lines that a web wrote. A last line cut short by a
+// crash is left out.
 func ReadLog(path string) ([]Request, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -235,8 +248,8 @@ func ReadLog(path string) ([]Request, error) {
 	}
 }
 
-// CheckFile is Check on a log file, which may span any number of runs of the crawler. A log without a request is an
-// error: it proves nothing.
+// CheckFile is Check on a log file, which may span any number of runs of the crawler. A log without
+// a request is an error: it proves nothing.
 func CheckFile(path string, opts CheckOptions) ([]Violation, error) {
 	log, err := ReadLog(path)
 	if err != nil {

@@ -2,7 +2,8 @@ package simweb
 
 import "time"
 
-// Config describes a simulated web. The zero value is a small web of plain sites and all the variants of [DefaultMix].
+// Config describes a simulated web. The zero value is a small web of plain sites and all the
+// variants of [DefaultMix].
 type Config struct {
 	Seed         int64   // everything follows from it; 0 is a seed like any other
 	Hosts        int     // number of hosts; 0 means 12
@@ -10,37 +11,45 @@ type Config struct {
 	PageBytes    int     // size of a numbered page, about; 0 means 4 KiB
 	PageSpread   float64 // sizes vary by up to this fraction of PageBytes, 0 to 1
 	LinksPerPage int     // links on a numbered page, those to other hosts included; 0 means 12
-	CrossLinks   int     // links to other hosts on each numbered page; homes link to further hosts in any case
-	Domain       string  // hosts are h0000.<Domain>, h0001.<Domain>, …; "" means sim.test
-	Agent        string  // product token that agent-specific groups and tags name; "" means curtsy
+	// links to other hosts on each numbered page; homes link to further hosts in any case
+	CrossLinks int
+	Domain     string // hosts are h0000.<Domain>, h0001.<Domain>, …; "" means sim.test
+	Agent      string // product token that agent-specific groups and tags name; "" means curtsy
 
 	Mix       func(host int) Behavior // what each host does; nil means DefaultMix
 	Behaviors map[int]Behavior        // hosts that differ from Mix
 
-	TLS      bool   // Start answers https too, on the same port, with a certificate that [Server.Roots] knows
-	Addr     string // where Start listens; "" means 127.0.0.1:0
-	LogLimit int    // requests kept in memory: 0 means 1<<20, negative none; further ones are only counted
+	// Start answers https too, on the same port, with a certificate that [Server.Roots] knows
+	TLS  bool
+	Addr string // where Start listens; "" means 127.0.0.1:0
+	// requests kept in memory: 0 means 1<<20, negative none; further ones are only counted
+	LogLimit int
 	LogFile  string // requests are appended to this file as JSON lines; "" means no file
 }
 
 // Behavior is what one host does. The zero value is a plain site without a robots.txt.
 type Behavior struct {
-	Name    string // the host's name, below Config.Domain; "" means h<number>
-	CopyOf  string // the host whose pages this one serves too, under its own robots.txt; "" means none
-	MovedTo string // where all but robots.txt is redirected to, its path kept: an origin; "" means nowhere
-	Moved   int    // the status of these redirects; 0 means 301
+	Name string // the host's name, below Config.Domain; "" means h<number>
+	// the host whose pages this one serves too, under its own robots.txt; "" means none
+	CopyOf string
+	// where all but robots.txt is redirected to, its path kept: an origin; "" means nowhere
+	MovedTo string
+	Moved   int // the status of these redirects; 0 means 301
 
 	Robots     Robots
 	CrawlDelay time.Duration // adds a Crawl-delay line to whatever rules the robots.txt has
 	Peer       int           // the other host of RobotsRedirect and RobotsMirror
-	Extra      []string      // lines at the end of robots.txt: Host, Mobile-agent-server, Sitemap, …
+	// lines at the end of robots.txt: Host, Mobile-agent-server, Sitemap, …
+	Extra []string
 
-	RobotsText string                        // the file of RobotsCustom
-	Disallow   func(path, token string) bool // what RobotsText forbids, with the query; nil means nothing
+	RobotsText string // the file of RobotsCustom
+	// what RobotsText forbids, with the query; nil means nothing
+	Disallow func(path, token string) bool
 
 	Features []Feature // corners of the site besides its numbered pages
 
-	DataRows int // rows of the datasets rivers and harvest, of some 35 bytes each; 0 means 2,000 and 500
+	// rows of the datasets rivers and harvest, of some 35 bytes each; 0 means 2,000 and 500
+	DataRows int
 
 	Pages   int           // overrides Config.PagesPerHost; negative means the home page alone
 	Latency time.Duration // wait before each answer
@@ -50,7 +59,8 @@ type Behavior struct {
 	Fails      int           // how often flapping answers fail before they succeed; 0 means 1
 	RetryAfter time.Duration // what 429 and 503 answers ask for, in whole seconds; 0 means 1 s
 	Stall      time.Duration // how long slow answers take, before or between pieces; 0 means 1 s
-	DropReused bool          // the first request for a URL is closed unanswered if its connection was used before
+	// the first request for a URL is closed unanswered if its connection was used before
+	DropReused bool
 }
 
 func (c Config) withDefaults() Config {

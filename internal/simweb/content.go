@@ -15,7 +15,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// gzipBomb is 16 MiB of HTML, more than anyone reads, in less than a hundredth of that. It is made when first asked for.
+// gzipBomb is 16 MiB of HTML, more than anyone reads, in less than a hundredth of that. It is made
+// when first asked for.
 var gzipBomb = sync.OnceValue(func() []byte {
 	fastest := func(w io.Writer) io.WriteCloser {
 		z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
@@ -41,8 +42,9 @@ func compressed(codec func(io.Writer) io.WriteCloser, fill func(io.Writer)) []by
 	return b.Bytes()
 }
 
-// encodings: the same kind of page in every Content-Encoding a client may accept, and in some it cannot.
-func (s *site) encodings() {
+// encodings adds the same kind of page in every Content-Encoding that a client may accept, and in
+// some that it cannot.
+func (s features) encodings() {
 	codecs := map[string]func(io.Writer) io.WriteCloser{
 		"gzip":    func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
 		"deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
@@ -92,8 +94,8 @@ func (s *site) encodings() {
 	})
 }
 
-// charsets: pages that are not UTF-8, and say so in some way.
-func (s *site) charsets() {
+// charsets adds pages that are not UTF-8, and say so in some way.
+func (s features) charsets() {
 	page := func(meta, word string) string {
 		return "<!DOCTYPE html><html><head>" + meta + "<title>" + word + "</title></head><body><p>Look for " + word + " here.</p></body></html>"
 	}
@@ -133,8 +135,8 @@ func (s *site) charsets() {
 	}
 }
 
-// types: what else lies on web servers.
-func (s *site) types() {
+// types adds other kinds of files that lie on web servers.
+func (s features) types() {
 	noise := func(magic string, n int) func(*request, *buffer) reply {
 		body := sync.OnceValue(func() []byte {
 			r := mix(uint64(s.web.cfg.Seed), 'n', uint64(n))

@@ -2,7 +2,7 @@ package simweb
 
 import "strings"
 
-// What mirrors are made of: copies of sites under other names, and robots.txt files that come to say something else.
+// What mirrors are made of: copies of sites under other names, and robots.txt files that change.
 
 // givenRobots is a robots.txt that was put in the place of a host's own.
 type givenRobots struct {
@@ -11,8 +11,8 @@ type givenRobots struct {
 	closed func(path, token string) bool
 }
 
-// SetRobots gives a host this robots.txt from now on, "" none at all. closed says what it forbids to a product token, for
-// Forbidden and the log; nil means nothing.
+// SetRobots gives a host this robots.txt from now on, "" none at all. closed says what it forbids
+// to a product token, for Forbidden and the log; nil means nothing.
 func (w *Web) SetRobots(host, text string, closed func(path, token string) bool) {
 	s := w.byName[host]
 	if s == nil {
@@ -28,8 +28,8 @@ func (w *Web) SetRobots(host, text string, closed func(path, token string) bool)
 	s.given.Store(g)
 }
 
-// Closed is a robots.txt's closing of everything but the paths that begin with one of these, for SetRobots and
-// Behavior.Disallow.
+// Closed says that a robots.txt closes everything except the paths that begin with one of these,
+// for SetRobots and Behavior.Disallow.
 func Closed(open ...string) func(path, token string) bool {
 	return func(path, _ string) bool {
 		for _, p := range open {

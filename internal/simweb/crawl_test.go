@@ -13,7 +13,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// naive is an obedient crawler in its simplest form. It knows what is forbidden instead of reading robots.txt.
+// naive is an obedient crawler in its simplest form. It knows what is forbidden instead of
+// reading robots.txt.
 type naive struct {
 	t     *testing.T
 	srv   *Server
@@ -107,7 +108,8 @@ func (n *naive) fetch(u string, base *url.URL) (class Class, again bool) {
 	return n.read(res, string(body), base), false
 }
 
-// gone waits until the server has seen that we hung up: asked again before, it would take us for two at once.
+// gone waits until the server has seen that we hung up: asked again before, it would take
+// us for two at once.
 func (n *naive) gone() {
 	for range 500 {
 		log := n.srv.Log()
@@ -187,7 +189,8 @@ func (n *naive) add(u *url.URL) {
 	n.queue = append(n.queue, u.String())
 }
 
-// ours tells whether a tag header's value has the rule for everybody or for curtsy, as far as this web's headers go.
+// ours tells whether a tag header's value has the rule for everybody or for curtsy, as far as
+// this web's headers go.
 func ours(value, rule string) bool {
 	for part := range strings.SplitSeq(value, ";") {
 		part = strings.TrimSpace(part)

@@ -12,10 +12,12 @@ import (
 // Dataset is a file that some document of the web describes.
 type Dataset struct {
 	URL, Name, Title, License string
-	Form                      string // of the document that is to be believed: "yaml" or "records" of a data.txt, "json-ld", "datapackage"
-	Rows, Bytes               int
-	SHA256                    string // of the file, in hexadecimal
-	Forbidden                 bool   // the data.txt itself closes it
+	// of the document that is to be believed: "yaml" or "records" of a data.txt,
+	// "json-ld", "datapackage"
+	Form        string
+	Rows, Bytes int
+	SHA256      string // of the file, in hexadecimal
+	Forbidden   bool   // the data.txt itself closes it
 }
 
 // Datasets are those of all hosts, in the order of the hosts and files. No page links to them.
@@ -28,7 +30,7 @@ func (w *Web) Datasets() []Dataset {
 }
 
 // dataset adds a CSV file with this many rows.
-func (s *site) dataset(path string, rows int, d Dataset) Dataset {
+func (s features) dataset(path string, rows int, d Dataset) Dataset {
 	r := mix(uint64(s.web.cfg.Seed), 'D', uint64(s.index), uint64(rows))
 	b := []byte("id,place,quality,amount\n")
 	for i := range rows {
@@ -45,7 +47,7 @@ func (s *site) dataset(path string, rows int, d Dataset) Dataset {
 }
 
 // file is a resource that can be read in pieces.
-func (s *site) file(path, ctype string, body []byte) *resource {
+func (s features) file(path, ctype string, body []byte) *resource {
 	tag := textTag(string(body))
 	return &resource{path: path, want: refused(ReasonType), answer: func(q *request, _ *buffer) reply {
 		r := reply{status: 200, ctype: ctype, body: body, header: "ETag: " + tag + "\r\nAccept-Ranges: bytes\r\n"}
@@ -100,8 +102,9 @@ func parseRange(v string, size int) (from, to int, ok bool) {
 	return from, to, true
 }
 
-// dataYAML describes datasets the way the pins package does, and a directory with a data.txt of its own.
-func (s *site) dataYAML() {
+// dataYAML describes datasets the way the pins package does, and a directory with a
+// data.txt of its own.
+func (s features) dataYAML() {
 	iris := s.dataset("/data/iris.csv", 150, Dataset{Name: "iris.csv", Title: "Irises of the old garden", License: "CC0-1.0", Form: "yaml"})
 	rivers := s.dataset("/data/rivers.csv", cmp.Or(s.b.DataRows, 2_000), Dataset{Name: "rivers", Title: "Rivers and their bridges", License: "CC-BY-4.0", Form: "yaml"})
 	text := "# data.txt of " + s.name + "\n" +
@@ -115,7 +118,7 @@ func (s *site) dataYAML() {
 }
 
 // dataRecords describes datasets in the records of the 1996 text.
-func (s *site) dataRecords() {
+func (s features) dataRecords() {
 	dir := "/"
 	if s.has(FeatureDataYAML) {
 		dir = "/survey/"

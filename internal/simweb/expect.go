@@ -21,27 +21,29 @@ const (
 	Held       Class = "queued"     // stays queued: its host cannot be asked for now
 )
 
-// Reasons of outcomes that are not Stored or Redirected, spelled as the crawler's own outcomes spell them.
+// Reasons of outcomes that are not Stored or Redirected, spelled as the crawler's own
+// outcomes spell them.
 const (
 	ReasonRobots      = "robots"             // forbidden by robots.txt
 	ReasonMirror      = "mirror"             // closed by a Host line that names another host
 	ReasonUnreachable = "robots-unreachable" // Held: robots.txt could not be read
-	ReasonCrawlDelay  = "crawl-delay"        // Held: the host asks for more patience than a crawl has
-	ReasonNoindex     = "noindex"            // fetched, not kept
-	ReasonScope       = "scope"              // outside the web
-	ReasonAddress     = "address"            // loopback, private or link-local
-	ReasonTooLong     = "too-long"           // URL over 2,048 bytes
-	ReasonType        = "type"               // not text
-	ReasonRedirects   = "redirects"          // a loop, or more hops than anyone follows
-	ReasonLocation    = "location"           // a redirect to nowhere
-	ReasonHTTP4xx     = "http-4xx"           // 404, 410 and the like
-	ReasonHTTP5xx     = "http-5xx"           // 500, again and again
-	ReasonNetwork     = "network"            // reset, closed, cut short
-	ReasonProtocol    = "protocol"           // not HTTP
-	ReasonTimeout     = "timeout"            // no answer
-	ReasonSlow        = "slow"               // an answer, byte by byte
-	ReasonHeaders     = "headers"            // more header than anyone reads
-	ReasonEncoding    = "encoding"           // body is not what Content-Encoding says
+	// Held: the host asks for more patience than a crawl has
+	ReasonCrawlDelay = "crawl-delay"
+	ReasonNoindex    = "noindex"   // fetched, not kept
+	ReasonScope      = "scope"     // outside the web
+	ReasonAddress    = "address"   // loopback, private or link-local
+	ReasonTooLong    = "too-long"  // URL over 2,048 bytes
+	ReasonType       = "type"      // not text
+	ReasonRedirects  = "redirects" // a loop, or more hops than anyone follows
+	ReasonLocation   = "location"  // a redirect to nowhere
+	ReasonHTTP4xx    = "http-4xx"  // 404, 410 and the like
+	ReasonHTTP5xx    = "http-5xx"  // 500, again and again
+	ReasonNetwork    = "network"   // reset, closed, cut short
+	ReasonProtocol   = "protocol"  // not HTTP
+	ReasonTimeout    = "timeout"   // no answer
+	ReasonSlow       = "slow"      // an answer, byte by byte
+	ReasonHeaders    = "headers"   // more header than anyone reads
+	ReasonEncoding   = "encoding"  // body is not what Content-Encoding says
 )
 
 // Expectation is what an obedient crawler makes of a URL.
@@ -59,8 +61,9 @@ type Expectation struct {
 	Sitemap  bool    // known to nobody who reads no sitemaps
 }
 
-// Expect follows the web as an obedient crawler with this product token would, from the seeds, and tells what becomes of
-// every URL it can reach. URLs inside spider traps are left out, but for their entries; see [Web.Trap].
+// Expect follows the web as an obedient crawler with this product token would, from the seeds, and
+// tells what becomes of every URL it can reach. URLs inside spider traps are left out, but for
+// their entries; see [Web.Trap].
 func (w *Web) Expect(token string) map[string]Expectation {
 	out := make(map[string]Expectation)
 	queue := w.Seeds()
@@ -100,7 +103,8 @@ func (w *Web) Expect(token string) map[string]Expectation {
 	return out
 }
 
-// judge tells what becomes of one URL, and what it links to: special links, or the links of a numbered page.
+// judge tells what becomes of one URL, and what it links to: special links, or the links
+// of a numbered page.
 func (w *Web) judge(u, token string) (Expectation, []anchor, ref) {
 	dropped := func(reason string) (Expectation, []anchor, ref) {
 		return Expectation{Class: Refused, Reason: reason, Optional: true}, nil, ref{}
@@ -156,8 +160,9 @@ func isInner(u string) bool {
 		err == nil && (a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified())
 }
 
-// Diff compares what a crawler with this product token made of the web with Expect, and says in sentences, sorted, where
-// they differ. Reasons are not compared, since every crawler has its own words for them.
+// Diff compares what a crawler with this product token made of the web with Expect, and says in
+// sentences, sorted, where they differ. Reasons are not compared, since every crawler has its
+// own words for them.
 func (w *Web) Diff(token string, got map[string]Class) []string {
 	return diff(w, w.Expect(token), got)
 }

@@ -2,35 +2,47 @@ package simweb
 
 import "fmt"
 
-// Feature is a corner a site can have besides its numbered pages. Its pages are linked from the home.
+// Feature is a corner a site can have besides its numbered pages. Its pages are
+// linked from the home.
 type Feature string
 
 // The features.
 const (
-	FeatureMarkup       Feature = "markup"        // frames, area, iframe, base, meta refresh, odd spellings of links
-	FeatureNofollow     Feature = "nofollow"      // links and pages that say nofollow; what they alone lead to is Hidden
-	FeatureTags         Feature = "tags"          // noindex, nosnippet, noarchive by header and meta, for all and for one agent
+	// frames, area, iframe, base, meta refresh, odd spellings of links
+	FeatureMarkup Feature = "markup"
+	// links and pages that say nofollow; what they alone lead to is Hidden
+	FeatureNofollow Feature = "nofollow"
+	// noindex, nosnippet, noarchive by header and meta, for all and for one agent
+	FeatureTags         Feature = "tags"
 	FeatureStatuses     Feature = "statuses"      // 404, 410, 403, 204
 	FeatureServerErrors Feature = "server-errors" // 500 for ever
 	FeatureFlapping     Feature = "flapping"      // 500 and 502 Fails times, then fine
-	FeatureRetryAfter   Feature = "retry-after"   // 429 and 503 with Retry-After, in seconds and as a date, Fails times, then fine
-	FeatureRedirects    Feature = "redirects"     // every status, chains, loops, to other hosts, to forbidden and inner places
-	FeatureBroken       Feature = "broken"        // reset, closed, cut short, not HTTP
-	FeatureSlow         Feature = "slow"          // late, never, byte by byte
-	FeatureEndless      Feature = "endless"       // a body that never ends
-	FeatureBombs        Feature = "bombs"         // header bomb, gzip bomb, a page over 10 MiB
-	FeatureEncodings    Feature = "encodings"     // gzip, br, zstd, deflate, chunked, HTTP/1.0, and lies
-	FeatureCharsets     Feature = "charsets"      // latin1 by header and meta, UTF-16, windows-1252, KOI8-R
+	// 429 and 503 with Retry-After, in seconds and as a date, Fails times, then fine
+	FeatureRetryAfter Feature = "retry-after"
+	// every status, chains, loops, to other hosts, to forbidden and inner places
+	FeatureRedirects Feature = "redirects"
+	FeatureBroken    Feature = "broken"  // reset, closed, cut short, not HTTP
+	FeatureSlow      Feature = "slow"    // late, never, byte by byte
+	FeatureEndless   Feature = "endless" // a body that never ends
+	FeatureBombs     Feature = "bombs"   // header bomb, gzip bomb, a page over 10 MiB
+	// gzip, br, zstd, deflate, chunked, HTTP/1.0, and lies
+	FeatureEncodings Feature = "encodings"
+	// latin1 by header and meta, UTF-16, windows-1252, KOI8-R
+	FeatureCharsets     Feature = "charsets"
 	FeatureTypes        Feature = "types"         // pdf, png, zip, text, XHTML, none, and others
 	FeatureTrapPath     Feature = "trap-path"     // ever deeper paths
 	FeatureTrapCalendar Feature = "trap-calendar" // endless queries
 	FeatureManyLinks    Feature = "many-links"    // a page with 50,000 links
-	FeatureHostile      Feature = "hostile"       // long URLs, inner addresses, markup made to hurt a parser
-	FeatureDataYAML     Feature = "data-yaml"     // a /data.txt in YAML, with datasets
-	FeatureDataRecords  Feature = "data-records"  // one in records, at /survey/data.txt if there is a YAML one too
-	FeatureOpenData     Feature = "open-data"     // datasets in JSON-LD, a data package, a portal's data.json, nested data.txt files
-	FeatureSitemap      Feature = "sitemap"       // as RobotsSitemap, beside any other robots.txt
-	FeatureSitemapPlace Feature = "sitemap-place" // a /sitemap.xml that robots.txt does not name, unless it names others
+	// long URLs, inner addresses, markup made to hurt a parser
+	FeatureHostile  Feature = "hostile"
+	FeatureDataYAML Feature = "data-yaml" // a /data.txt in YAML, with datasets
+	// one in records, at /survey/data.txt if there is a YAML one too
+	FeatureDataRecords Feature = "data-records"
+	// datasets in JSON-LD, a data package, a portal's data.json, nested data.txt files
+	FeatureOpenData Feature = "open-data"
+	FeatureSitemap  Feature = "sitemap" // as RobotsSitemap, beside any other robots.txt
+	// a /sitemap.xml that robots.txt does not name, unless it names others
+	FeatureSitemapPlace Feature = "sitemap-place"
 )
 
 // Features lists all of them, in the order above.
@@ -43,8 +55,11 @@ func Features() []Feature {
 	}
 }
 
-// buildFeature adds a feature's pages; an unknown one is a mistake in the caller's code.
-func (s *site) buildFeature(f Feature) {
+// features builds what a site has beside its numbered pages.
+type features struct{ *site }
+
+// build adds a feature's pages; an unknown one is a mistake in the caller's code.
+func (s features) build(f Feature) {
 	if s.mirror != nil {
 		return
 	}

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// ServeHTTP answers by the Host header under net/http, for tests that have a server of their own. Answers that break
-// the protocol take the connection over; where that is impossible they panic with http.ErrAbortHandler.
+// ServeHTTP answers by the Host header under net/http, for tests that have a server of their own.
+// Answers that break the protocol take the connection over; where that is impossible they panic
+// with http.ErrAbortHandler.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 	start := time.Now()
 	q := request{
@@ -75,7 +76,8 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 	}
 	end = time.Now()
 	if len(body) <= chunk {
-		w.log.settle(&entry, r.status, r.asks, len(body)) // net/http sends a small answer only after we return
+		// net/http sends a small answer only after we return
+		w.log.settle(&entry, r.status, r.asks, len(body))
 	}
 	for len(body) > 0 && !gone {
 		end = time.Now()

@@ -3,11 +3,12 @@ package simweb
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Trap tells whether a URL lies inside a spider trap: an endless space of pages, of which a crawler may see any number.
-// Its entry, /trap/ or /calendar/, is an ordinary page.
+// Trap tells whether a URL lies inside a spider trap: an endless space of pages, of which a crawler
+// may see any number. Its entry, /trap/ or /calendar/, is an ordinary page.
 func (w *Web) Trap(rawURL string) bool {
 	host, path, ok := w.split(rawURL)
 	if !ok {
@@ -52,7 +53,8 @@ func (s *site) trapAt(path string) *resource {
 	return nil
 }
 
-// The page with too many links: the first 10,000 lead to fifty pages again and again, those behind to others.
+// The page with too many links: the first 10,000 lead to fifty pages again and again,
+// those behind to others.
 const (
 	manyLinks     = 50_000
 	linksRead     = 10_000 // how many a crawler follows
@@ -60,7 +62,7 @@ const (
 	behindTargets = 10
 )
 
-func (s *site) manyLinks() {
+func (s features) manyLinks() {
 	var anchors []anchor
 	for i := range manyTargets {
 		r := s.add(s.page(fmt.Sprintf("/many/t%d.html", i), doc{}))
@@ -71,22 +73,29 @@ func (s *site) manyLinks() {
 		r.want.Optional = true
 		anchors = append(anchors, s.to(r.path))
 	}
+	body := manyBody()
 	s.enter(&resource{path: "/many/", want: Expectation{Class: Stored}, links: anchors, answer: func(_ *request, buf *buffer) reply {
-		b := append(buf.b, "<!DOCTYPE html><html><head><title>So many links</title></head><body>\n"...)
-		for i := range manyLinks {
-			if i < linksRead {
-				b = fmt.Appendf(b, "<a href=\"t%d.html\">%d</a>\n", i%manyTargets, i)
-			} else {
-				b = fmt.Appendf(b, "<a href=\"behind-%d.html\">%d</a>\n", i%behindTargets, i)
-			}
-		}
-		buf.b = append(b, "</body></html>\n"...)
+		buf.b = append(buf.b, body...)
 		return reply{status: 200, ctype: htmlType, body: buf.b}
 	}})
 }
 
-// hostile: links and markup made to lead a crawler astray or bring it down.
-func (s *site) hostile() {
+// manyBody is made once and before the first request: on a busy machine with the race detector it
+// takes longer than a test's crawler waits for an answer.
+var manyBody = sync.OnceValue(func() []byte {
+	b := []byte("<!DOCTYPE html><html><head><title>So many links</title></head><body>\n")
+	for i := range manyLinks {
+		if i < linksRead {
+			b = fmt.Appendf(b, "<a href=\"t%d.html\">%d</a>\n", i%manyTargets, i)
+		} else {
+			b = fmt.Appendf(b, "<a href=\"behind-%d.html\">%d</a>\n", i%behindTargets, i)
+		}
+	}
+	return append(b, "</body></html>\n"...)
+})
+
+// hostile adds links and markup that are made to lead a crawler astray or bring it down.
+func (s features) hostile() {
 	long := "/hostile/" + strings.Repeat("long-", 500) + "end.html"
 	r := s.page(long, doc{text: "Nobody should have come this far."})
 	r.want = Expectation{Class: Refused, Reason: ReasonTooLong, Optional: true}

@@ -60,8 +60,8 @@ func (l *logbook) close() error {
 	return lf.f.Close()
 }
 
-// FlushLog writes what the log file's buffer holds. Lines are buffered right after their answers and reach the file by
-// themselves within 100 ms.
+// FlushLog writes what the log file's buffer holds. Lines are buffered right after their answers
+// and reach the file by themselves within 100 ms.
 func (w *Web) FlushLog() error {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()

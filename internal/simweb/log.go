@@ -6,11 +6,13 @@ import (
 	"time"
 )
 
-// Request is one line of the log: a request as the origin saw it, with what the web knows about it by construction.
+// Request is one line of the log: a request as the origin saw it, with what the web knows about
+// it by construction.
 type Request struct {
-	Start, End time.Time // End is zero while the answer is under way; see the package comment for what both mean
-	Host       string    // name in lower case, without a port
-	Origin     string    // host, and port unless it is 80; over TLS too
+	// End is zero while the answer is under way; see the package comment for what both mean
+	Start, End time.Time
+	Host       string // name in lower case, without a port
+	Origin     string // host, and port unless it is 80; over TLS too
 	Method     string
 	Path       string // with the query
 	Range      string // the header
@@ -63,7 +65,8 @@ func (l *logbook) begin(r Request) entry {
 	return e
 }
 
-// settle logs an answer that is about to be written in one go as complete, so that a client that has it finds it logged.
+// settle logs an answer that is about to be written in one go as complete, so that a client that
+// has it finds it logged.
 func (l *logbook) settle(e *entry, status int, asks time.Duration, size int) {
 	e.settled = true
 	e.r.End, e.r.Status, e.r.RetryAfter, e.r.Bytes = time.Now(), status, asks, int64(size)
@@ -96,15 +99,16 @@ func (l *logbook) end(e *entry, end time.Time, status int, asks time.Duration, s
 	}
 }
 
-// Log is a copy of the requests kept in memory, in the order they began. An answer that was more than one write may still
-// be logged as under way when its client has just had the end of it.
+// Log is a copy of the requests kept in memory, in the order they began. An answer that was more
+// than one write may still be logged as under way when its client has just had the end of it.
 func (w *Web) Log() []Request {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	return append([]Request(nil), w.log.kept...)
 }
 
-// LogDropped is how many requests came after the log was full. A log that dropped some is still sound: it is the first part.
+// LogDropped is how many requests came after the log was full. A log that dropped some is still
+// sound: it is the first part.
 func (w *Web) LogDropped() int64 {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
@@ -176,7 +180,8 @@ func productToken(agent string) string {
 	return agent[:i]
 }
 
-// addressOf is an address without its port; "" when there is none, as in a request made up by a test.
+// addressOf is an address without its port; "" when there is none, as in a
+// request made up by a test.
 func addressOf(hostport string) string {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {

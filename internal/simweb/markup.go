@@ -2,8 +2,8 @@ package simweb
 
 import "strings"
 
-// markup: every element that carries a link, and the spellings links have.
-func (s *site) markup() {
+// markup adds every element that carries a link, and the spellings that links have.
+func (s features) markup() {
 	leaf := func(path string) anchor {
 		s.add(s.page(path, doc{text: "The end of an unusual link."}))
 		return s.to(path)
@@ -60,8 +60,9 @@ func (s *site) markup() {
 	}
 }
 
-// nofollow: links and pages that say nofollow. Whoever asks for a hidden page has not listened.
-func (s *site) nofollow() {
+// nofollow adds links and pages that say nofollow. A crawler that requests a hidden
+// page has not obeyed.
+func (s features) nofollow() {
 	hide := func(path, rel string) anchor {
 		r := s.page(path, doc{text: "Nobody was to follow a link to this page."})
 		r.hidden = true
@@ -90,8 +91,8 @@ func (s *site) nofollow() {
 	}
 }
 
-// tags: what pages ask of those who keep them.
-func (s *site) tags() {
+// tags adds pages with robots tags.
+func (s features) tags() {
 	agent := s.web.cfg.Agent
 	behind := s.to("/tags/behind-noindex.html")
 	s.add(s.page("/tags/behind-noindex.html", doc{text: "A page that was not kept still led here."}))

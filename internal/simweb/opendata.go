@@ -2,10 +2,11 @@ package simweb
 
 import "fmt"
 
-// openData announces datasets in every other way there is: a page with JSON-LD, a linked data package, a linked portal catalogue that
-// tells of both, and a board as the R package pins leaves it, a list with a mapping in each pin's directory. On a host with a
-// data.txt of another feature there is no board.
-func (s *site) openData() {
+// openData announces datasets in every other way there is: a page with JSON-LD, a linked data
+// package, a linked portal catalogue that tells of both, and a board as the R package pins
+// leaves it, a list with a mapping in each pin's directory. On a host with a data.txt of
+// another feature there is no board.
+func (s features) openData() {
 	rain := s.dataset("/open/rain.csv", 365, Dataset{Title: "Rain by day", License: "https://creativecommons.org/licenses/by/4.0/", Form: "json-ld"})
 	s.enter(s.page("/open/rain.html", doc{text: "It rained.", head: fmt.Sprintf(`<script type="application/ld+json">
 {"@context": "https://schema.org/", "@type": "Dataset", "name": %q, "description": "How much fell, and where.", "license": %q,
@@ -32,7 +33,7 @@ func (s *site) openData() {
 }
 
 // document is a file that a crawler which reads what is said of datasets keeps.
-func (s *site) document(path, ctype, body string) *resource {
+func (s features) document(path, ctype, body string) *resource {
 	r := s.file(path, ctype, []byte(body))
 	r.want = Expectation{Class: Stored, Also: []Class{Refused}}
 	return r

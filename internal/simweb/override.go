@@ -24,12 +24,15 @@ type overrides struct {
 type override struct {
 	reply
 	serve func(method, form string) Answer // makes the reply anew for each request; nil: it stands
-	etag  string                           // what a request for another copy names to be told that there is none; "" answers every request in full
+	// what a request for another copy names to be told that there is none; "" answers
+	// every request in full
+	etag string
 }
 
-// Override lets a URL of the web, robots.txt too, answer otherwise from now on; nil restores what was there. An
-// answer of status 200 with an ETag among its header lines is 304, with the same lines, to whoever has it. Forbidden, Expect and the
-// log's Forbidden do not know of it.
+// Override lets a URL of the web, also a robots.txt, answer differently from now on; nil
+// restores what was there. If the answer has status 200 and an ETag among its header lines, a
+// client that sends this ETag gets 304 with the same lines. Forbidden, Expect and the log's
+// Forbidden do not know of it.
 func (w *Web) Override(rawURL string, a *Answer) {
 	host, path, ok := w.split(rawURL)
 	if !ok {
@@ -45,7 +48,8 @@ func (w *Web) Override(rawURL string, a *Answer) {
 	o.set(host+path, a.override())
 }
 
-// Handle lets f answer a URL of the web from now on: what is posted to it too, as a form of at most 64 KiB. f is called concurrently.
+// Handle lets f answer a URL of the web from now on: what is posted to it too, as a form of at most
+// 64 KiB. f is called concurrently.
 func (w *Web) Handle(rawURL string, f func(method, form string) Answer) {
 	host, path, ok := w.split(rawURL)
 	if !ok {

@@ -46,7 +46,8 @@ func (s *site) size(page int) int {
 	return n - spread + r.intn(2*spread+1)
 }
 
-// renderPage writes a numbered page: headings, paragraphs with links in them, and text up to the page's size.
+// renderPage writes a numbered page: headings, paragraphs with links in them, and text up
+// to the page's size.
 func (s *site) renderPage(buf *buffer, page int) {
 	buf.refs = s.refs(buf.refs, page)
 	refs, size := buf.refs, s.size(page)
@@ -116,7 +117,8 @@ func (s *site) appendLink(b []byte, from int, to ref, r *rnd) []byte {
 	}
 	start := len(b)
 	b = appendPath(b, to.page)
-	if !away && style == 1 && from != 0 && to.page != 0 && section(from) == section(to.page) { // the bare name will do
+	// the bare name will do
+	if !away && style == 1 && from != 0 && to.page != 0 && section(from) == section(to.page) {
 		b = append(b[:start], b[start+len(section(to.page))+2:]...)
 	}
 	if hasQuery(to.page) {

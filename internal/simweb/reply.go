@@ -37,7 +37,8 @@ func (s *site) overload(status int) reply {
 	return r
 }
 
-// answer finds the site and page a request is for and makes the reply; numbered pages are rendered into buf.
+// answer finds the site and page a request is for and makes the reply; numbered pages
+// are rendered into buf.
 func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 	if s == nil {
 		return plain(404, "no such host here\n")

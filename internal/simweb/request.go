@@ -31,8 +31,8 @@ const (
 
 var errHead = errors.New("request head is not understood")
 
-// readRequest parses the next request of a connection into q, reusing q's strings where they did not change. It reads
-// the head only; io.EOF means the client is done.
+// readRequest parses the next request of a connection into q, reusing q's strings where they did
+// not change. It reads the head only; io.EOF means the client is done.
 func readRequest(br *bufio.Reader, q *request) error {
 	line, err := readLine(br)
 	if err != nil {

@@ -11,34 +11,40 @@ type Robots string
 
 // The kinds of robots.txt. Those that hold a host are marked: nothing else may be requested there.
 const (
-	RobotsNone          Robots = ""               // 404: allow all
-	RobotsAllowAll      Robots = "allow-all"      // an empty Disallow
-	RobotsClosed        Robots = "closed"         // Disallow: /
-	RobotsSubtree       Robots = "subtree"        // a closed subtree with a longer Allow inside
-	RobotsWildcard      Robots = "wildcard"       // *, $ and query patterns
-	RobotsAgent         Robots = "agent"          // closed to all but Config.Agent, which has a group of its own
-	RobotsOdd           Robots = "odd"            // BOM, CRLF and lone CR, comments, unknown records, rules before any group
-	RobotsServerError   Robots = "server-error"   // always 500 (held)
-	RobotsTimeout       Robots = "timeout"        // never answers (held)
-	RobotsReset         Robots = "reset"          // the connection is reset (held)
-	RobotsTruncated     Robots = "truncated"      // 200, but cut short by the network (held)
-	RobotsTooMany       Robots = "too-many"       // always 429 with Retry-After (held)
-	RobotsFlapping      Robots = "flapping"       // 503 Fails times, then like subtree
-	RobotsUnauthorized  Robots = "unauthorized"   // 401: allow all
-	RobotsForbidden     Robots = "forbidden"      // 403: allow all
-	RobotsGone          Robots = "gone"           // 410: allow all
-	RobotsPage          Robots = "html-page"      // an HTML error page with status 200: allow all
-	RobotsSlow          Robots = "slow"           // like subtree, after Stall
-	RobotsHuge          Robots = "huge"           // over 512,000 bytes; what stands behind the limit does not count
+	RobotsNone     Robots = ""          // 404: allow all
+	RobotsAllowAll Robots = "allow-all" // an empty Disallow
+	RobotsClosed   Robots = "closed"    // Disallow: /
+	RobotsSubtree  Robots = "subtree"   // a closed subtree with a longer Allow inside
+	RobotsWildcard Robots = "wildcard"  // *, $ and query patterns
+	// closed to all but Config.Agent, which has a group of its own
+	RobotsAgent Robots = "agent"
+	// BOM, CRLF and lone CR, comments, unknown records, rules before any group
+	RobotsOdd          Robots = "odd"
+	RobotsServerError  Robots = "server-error" // always 500 (held)
+	RobotsTimeout      Robots = "timeout"      // never answers (held)
+	RobotsReset        Robots = "reset"        // the connection is reset (held)
+	RobotsTruncated    Robots = "truncated"    // 200, but cut short by the network (held)
+	RobotsTooMany      Robots = "too-many"     // always 429 with Retry-After (held)
+	RobotsFlapping     Robots = "flapping"     // 503 Fails times, then like subtree
+	RobotsUnauthorized Robots = "unauthorized" // 401: allow all
+	RobotsForbidden    Robots = "forbidden"    // 403: allow all
+	RobotsGone         Robots = "gone"         // 410: allow all
+	RobotsPage         Robots = "html-page"    // an HTML error page with status 200: allow all
+	RobotsSlow         Robots = "slow"         // like subtree, after Stall
+	// over 512,000 bytes; what stands behind the limit does not count
+	RobotsHuge          Robots = "huge"
 	RobotsRedirect      Robots = "redirect"       // to Peer's file, whose rules then hold here
 	RobotsRedirectChain Robots = "redirect-chain" // five hops, then like subtree
 	RobotsRedirectLong  Robots = "redirect-long"  // six hops: allow all
 	RobotsRedirectLoop  Robots = "redirect-loop"  // allow all
-	RobotsMirror        Robots = "mirror"         // Peer's site and file, whose Host line names Peer: closed here
-	RobotsHostSelf      Robots = "host-self"      // like subtree, and a Host line naming this host: open
-	RobotsSitemap       Robots = "sitemap"        // names sitemaps, which know pages no link leads to
-	RobotsPatient       Robots = "patient"        // a Crawl-delay of an hour (held)
-	RobotsCustom        Robots = "custom"         // Behavior.RobotsText
+	// Peer's site and file, whose Host line names Peer: closed here
+	RobotsMirror Robots = "mirror"
+	// like subtree, and a Host line naming this host: open
+	RobotsHostSelf Robots = "host-self"
+	// names sitemaps, which know pages no link leads to
+	RobotsSitemap Robots = "sitemap"
+	RobotsPatient Robots = "patient" // a Crawl-delay of an hour (held)
+	RobotsCustom  Robots = "custom"  // Behavior.RobotsText
 )
 
 // steady tells whether a host with this kind of file can lend it to others.
@@ -56,9 +62,10 @@ const robotsLimit = 512000
 
 // robotsFile is a site's robots.txt and, by construction, what it means.
 type robotsFile struct {
-	text        string                            // the file, where there is one
-	allows      func(path, token string) bool     // its Allow and Disallow rules; nil allows all
-	opens       func(path string) bool            // what an explicit Allow longer than one octet opens; nil is nothing
+	text   string                        // the file, where there is one
+	allows func(path, token string) bool // its Allow and Disallow rules; nil allows all
+	// what an explicit Allow longer than one octet opens; nil is nothing
+	opens       func(path string) bool
 	delay       func(token string) time.Duration  // its Crawl-delay; nil is none
 	answer      func(q *request, b *buffer) reply // how it is served; nil means as text
 	sitemapURLs []string                          // pages only its sitemaps name

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// wildcardRobots: patterns with * and $. The pages around them show both sides of each.
+// wildcardRobots has patterns with * and $. The pages around them show both sides of each.
 func (s *site) wildcardRobots() {
 	s.robots.text = s.rulesText("Disallow: /*.cgi$\nDisallow: /*?sort=\nDisallow: /tmp*/draft\nAllow: /tmp-public/draft-ok\n")
 	s.robots.allows = func(path, _ string) bool {
@@ -27,7 +27,8 @@ func (s *site) wildcardRobots() {
 	}
 }
 
-// agentRobots: everybody is shut out, our agent has its own group in two parts, another agent a third.
+// agentRobots shuts everybody out; our agent has a group of its own in two parts, another
+// agent a third group.
 func (s *site) agentRobots() {
 	agent := s.web.cfg.Agent
 	s.robots.text = "User-agent: *\nDisallow: /\n\n" +
@@ -56,7 +57,7 @@ func (s *site) agentRobots() {
 	}
 }
 
-// oddRobots: legal, if you know where to look.
+// oddRobots is legal, if you know where to look.
 func (s *site) oddRobots() {
 	s.robots.text = "\ufeff# a byte order mark, then a rule before any group, which counts for nobody\r\n" +
 		"Disallow: /odd/before.html\r\n" +
@@ -88,7 +89,8 @@ func (s *site) oddRobots() {
 	}
 }
 
-// hugeRobots: a rule at the start, one across the limit, one behind it. The first is all that counts.
+// hugeRobots has a rule at the start, one across the size limit, and one behind it.
+// Only the first counts.
 func (s *site) hugeRobots() {
 	var b strings.Builder
 	b.WriteString(s.rulesText("Disallow: /huge/early.html\n"))

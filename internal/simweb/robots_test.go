@@ -10,8 +10,8 @@ import (
 
 const home = "http://h0000.sim.test"
 
-// Every kind of robots.txt answers as it says, and forbids what its text forbids. The paths that must be forbidden or
-// not are written down here by hand, from RFC 9309.
+// Every kind of robots.txt answers as it says, and forbids what its text forbids. The paths that
+// must be forbidden or not are written down here by hand, from RFC 9309.
 func TestRobotsKinds(t *testing.T) {
 	for _, c := range []struct {
 		kind      Robots
@@ -43,7 +43,8 @@ func TestRobotsKinds(t *testing.T) {
 		{kind: RobotsHostSelf, status: 200, has: "Host: h0000.sim.test\n", forbidden: "/private/", open: "/ /private/open/"},
 		{kind: RobotsSitemap, status: 200, has: "Sitemap: " + home + "/sitemap-index.xml\n", open: "/ /any"},
 		{kind: RobotsPatient, status: 200, has: "Crawl-delay: 3600\n", forbidden: "/private/", open: "/", held: true},
-		{kind: RobotsRedirect, status: 302, forbidden: "/", open: "/private/open/door.html"}, // h0001's file, and its Host line
+		// h0001's file, and its Host line
+		{kind: RobotsRedirect, status: 302, forbidden: "/", open: "/private/open/door.html"},
 		{kind: RobotsMirror, status: 200, has: "Host: h0001.sim.test\n", forbidden: "/ /notes/p1.html", open: "/private/open/door.html"},
 		{kind: RobotsRedirectChain, status: 301, forbidden: "/private/", open: "/ /private/open/"},
 		{kind: RobotsRedirectLong, status: 301, open: "/ /private/"},

@@ -59,8 +59,8 @@ func (s *Server) Resolve() string {
 	return "*." + s.cfg.Domain + "=127.0.0.1:" + strconv.Itoa(s.Port())
 }
 
-// Close stops listening, closes all connections, waits for the answers under way, which count as aborted, and closes the
-// log file. The log stays readable.
+// Close stops listening, closes all connections, waits for the answers under way, which count as
+// aborted, and closes the log file. The log stays readable.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {

@@ -56,8 +56,8 @@ func newSite(w *Web, i int, b Behavior) *site {
 	return s
 }
 
-// peer is the other host of a redirected robots.txt or a mirror: Behavior.Peer, or the next one with a file to lend. It is
-// nil if there is none.
+// peer is the other host of a redirected robots.txt or a mirror: Behavior.Peer, or the next one
+// with a file to lend. It is nil if there is none.
 func (s *site) peer() *site {
 	n := len(s.web.sites)
 	for i := range n {
@@ -115,7 +115,8 @@ type ref struct {
 	page int
 }
 
-// refs lists what a numbered page links to: its children in the tree, for homes other hosts, then random pages.
+// refs lists what a numbered page links to: its children in the tree, for homes other
+// hosts, then random pages.
 func (s *site) refs(dst []ref, page int) []ref {
 	left := s.web.cfg.LinksPerPage
 	for c := page*s.fan + 1; c <= page*s.fan+s.fan && c < s.pages; c++ {

@@ -22,8 +22,9 @@ const (
 
 const sitemapNS = ` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"`
 
-// buildSitemaps adds sitemaps in every form, and pages only they know: an index of two sitemaps, one of them gzipped, of an index of
-// two feeds, and of itself; a text sitemap, and a redirect to it. What they say of closed pages and of other hosts changes nothing.
+// buildSitemaps adds sitemaps in every form, and pages only they know: an index of two sitemaps,
+// one of them gzipped, of an index of two feeds, and of itself; a text sitemap, and a redirect to
+// it. What they say of closed pages and of other hosts changes nothing.
 func (s *site) buildSitemaps() {
 	s.serve(sitemapIndex, "application/xml", s.xmlSitemap("sitemapindex", "sitemap", []string{
 		s.url("/sitemap-a.xml"), s.url("/sitemap-b.xml.gz"), s.url("/sitemap-feeds.xml"), s.url(sitemapIndex), "http://stranger." + s.name + "/sitemap.xml"}))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// statuses: pages that are not there, each in its way.
-func (s *site) statuses() {
+// statuses adds pages that are not there, each in its way.
+func (s features) statuses() {
 	for _, code := range []int{400, 403, 404, 410, 451} {
 		s.enter(&resource{
 			path: fmt.Sprintf("/status/%d.html", code), want: failed(ReasonHTTP4xx), answer: always(plain(code, "no\n")),
@@ -20,11 +20,11 @@ func (s *site) statuses() {
 }
 
 // flaky makes a page fail a few times before it answers.
-func (s *site) flaky(path string, fail func() reply) {
+func (s features) flaky(path string, fail func() reply) {
 	r := s.page(path, doc{text: "It took more than one request to read this."})
 	good := r.answer
 	r.answer = func(q *request, buf *buffer) reply {
-		if s.web.failsYet(s, path) {
+		if s.web.failsYet(s.site, path) {
 			return fail()
 		}
 		return good(q, buf)
@@ -32,18 +32,19 @@ func (s *site) flaky(path string, fail func() reply) {
 	s.enter(r)
 }
 
-func (s *site) flapping() {
+func (s features) flapping() {
 	s.flaky("/flapping/500.html", func() reply { return plain(500, "try again\n") })
 	s.flaky("/flapping/502.html", func() reply { return plain(502, "try again\n") })
 	s.flaky("/flapping/closed.html", func() reply { return reply{script: func(*wire) {}} })
 }
 
-func (s *site) busy() {
+func (s features) busy() {
 	s.flaky("/busy/429.html", func() reply { return s.overload(429) })
 	s.flaky("/busy/503.html", func() reply { return s.overload(503) })
 	s.flaky("/busy/503-date.html", func() reply {
 		now := time.Now()
-		until := now.Add(s.b.RetryAfter).Truncate(time.Second).Add(time.Second) // a date has whole seconds
+		// a date has whole seconds
+		until := now.Add(s.b.RetryAfter).Truncate(time.Second).Add(time.Second)
 		r := plain(503, "not now\n")
 		r.asks = until.Sub(now)
 		r.header = "Retry-After: " + until.UTC().Format(http.TimeFormat) + "\r\n"
@@ -51,8 +52,8 @@ func (s *site) busy() {
 	})
 }
 
-// redirects: ways to be sent elsewhere.
-func (s *site) redirects() {
+// redirects adds every way to be sent elsewhere.
+func (s features) redirects() {
 	hop := func(path string, status int, location, target string) *resource {
 		return &resource{
 			path: path, answer: always(redirect(status, location)), want: Expectation{Class: Redirected, Location: target},
@@ -80,7 +81,7 @@ func (s *site) redirects() {
 	s.add(chain2)
 	s.add(chain3)
 
-	// Loops and endless chains: whether the hops count one by one, and where it ends, is the crawler's affair.
+	// Loops and endless chains: crawlers differ in whether each hop counts, and where it ends.
 	unclear := Expectation{Class: Refused, Reason: ReasonRedirects, Also: []Class{Redirected, Failed}}
 	maybe := unclear
 	maybe.Optional = true

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Web is a simulated web: its sites, the state of those that change their mind, and the log of requests. Its methods may
-// be called concurrently.
+// Web is a simulated web: its sites, the state of those that change their mind, and the log of
+// requests. Its methods may be called concurrently.
 type Web struct {
 	cfg    Config
 	sites  []*site
@@ -49,15 +49,15 @@ func New(cfg Config) *Web {
 	for _, s := range w.sites {
 		s.buildRobots()
 		for _, f := range s.b.Features {
-			s.buildFeature(f)
+			features{s}.build(f)
 		}
 	}
 	w.growTree()
 	return w
 }
 
-// pair finds the peers of mirrors and redirected robots files, before any file is built: a mirror's peer claims to be the
-// main host, and both are the same size.
+// pair finds the peers of mirrors and redirected robots files, before any file is built: a mirror's
+// peer claims to be the main host, and both are the same size.
 func (w *Web) pair() {
 	for _, s := range w.sites {
 		kind := s.b.Robots
@@ -80,7 +80,8 @@ func (w *Web) pair() {
 	}
 }
 
-// growTree lets the homes of open hosts link to the homes of all others, so that every host can be found from the first.
+// growTree lets the homes of open hosts link to the homes of all others, so that every host can be
+// found from the first.
 func (w *Web) growTree() {
 	const fan = 16
 	var open, rest []*site
@@ -143,8 +144,9 @@ func (w *Web) RareWords() map[string][]string {
 	return out
 }
 
-// Forbidden tells whether the robots.txt of the URL's host keeps the product token from it. On a host whose robots.txt
-// cannot be read everything is forbidden; robots.txt itself never is. It knows nothing of hosts outside the web.
+// Forbidden tells whether the robots.txt of the URL's host keeps the product token from it. On a
+// host whose robots.txt cannot be read everything is forbidden; robots.txt itself never is. It
+// knows nothing of hosts outside the web.
 func (w *Web) Forbidden(rawURL, token string) bool {
 	host, path, ok := w.split(rawURL)
 	if !ok {
@@ -195,7 +197,8 @@ func (w *Web) failsYet(s *site, path string) bool {
 	return w.counts[key] <= s.b.Fails
 }
 
-// Reset makes flapping URLs fail again, as if nothing had been requested so far. The log is left alone.
+// Reset makes flapping URLs fail again, as if nothing had been requested so far.
+// The log is left alone.
 func (w *Web) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

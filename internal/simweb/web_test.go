@@ -12,7 +12,8 @@ import (
 
 const testAgent = "curtsy/0.1 (+mailto:test@example.org)"
 
-// start serves a web for one test and returns a client that finds its hosts, follows nothing and repeats nothing.
+// start serves a web for one test and returns a client that finds its hosts, follows nothing
+// and repeats nothing.
 func start(t testing.TB, cfg Config) (*Server, *http.Client) {
 	t.Helper()
 	srv, err := Start(cfg)
@@ -45,7 +46,8 @@ func clientFor(t testing.TB, addr string) *http.Client {
 // get fetches a URL as the test agent; the body may be cut by an error, which is returned.
 func get(t testing.TB, c *http.Client, url string, header ...string) (*http.Response, string, error) {
 	t.Helper()
-	req, err := http.NewRequest("GET", url, io.NopCloser(strings.NewReader(""))) // with a body net/http repeats nothing
+	// with a body net/http repeats nothing
+	req, err := http.NewRequest("GET", url, io.NopCloser(strings.NewReader("")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +155,8 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// A page that was changed has another ETag and another text; an override with an ETag is 304 to who has it.
+// A page that was changed has another ETag and another text; an override with an ETag
+// is 304 to who has it.
 func TestChange(t *testing.T) {
 	srv, c := start(t, one(Behavior{Robots: RobotsAllowAll}))
 	ask := func(url, etag string) (int, string, string) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// wire is the client's end of one exchange: replies are written to it, and it knows when the client left. Its methods
-// are for the goroutine that answers.
+// wire is the client's end of one exchange: replies are written to it, and it knows when the client
+// left. Its methods are for the goroutine that answers.
 type wire struct {
 	conn net.Conn
 	br   *bufio.Reader
@@ -42,7 +42,8 @@ func (c *wire) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// sleep waits, and returns false as soon as the client leaves. A client that has sent more meanwhile is taken to stay.
+// sleep waits, and returns false as soon as the client leaves. A client that has sent more
+// meanwhile is taken to stay.
 func (c *wire) sleep(d time.Duration) bool {
 	if d <= 0 || c.gone {
 		return !c.gone

@@ -39,7 +39,8 @@ func (r *rnd) intn(n int) int { return int(r.next() >> 1 % uint64(n)) }
 
 func (r *rnd) word(list []string) string { return list[r.intn(len(list))] }
 
-// mix seeds a stream by a few numbers, so that anything can be drawn again without drawing what came before.
+// mix seeds a stream by a few numbers, so that anything can be drawn again without
+// drawing what came before.
 func mix(parts ...uint64) rnd {
 	var r rnd
 	for _, p := range parts {
@@ -51,8 +52,8 @@ func mix(parts ...uint64) rnd {
 
 const passagePool = 512 // small enough for a processor's second cache
 
-// passages makes the pool all pages of a web are put together from, two or three sentences each: copying is much cheaper
-// than composing.
+// passages makes the pool all pages of a web are put together from, two or three sentences each:
+// copying is much cheaper than composing.
 func passages(seed int64) []string {
 	r := mix(uint64(seed), 'w')
 	pool := make([]string, passagePool)
@@ -89,7 +90,8 @@ func rareWord(seed int64, host int) string {
 	for range 3 {
 		w = append(w, vowels[r.intn(len(vowels))], consonants[r.intn(len(consonants))])
 	}
-	for n := host; ; n /= len(consonants) { // the host spelled in consonants and a: no two words are equal
+	// the host spelled in consonants and a: no two words are equal
+	for n := host; ; n /= len(consonants) {
 		w = append(w, 'a', consonants[n%len(consonants)])
 		if n < len(consonants) {
 			return string(w)
