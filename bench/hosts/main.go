@@ -1,11 +1,13 @@
-// Command hosts crawls many hosts with a delay, as real crawls do, and says how much of what politeness allows is used: a
-// host can be asked once in every delay and response time, and that is a slot.
+// Command hosts crawls many hosts with a delay, as real crawls do, and says how much of
+// what politeness allows is used: a host can be asked once in every delay and response
+// time, and that is a slot.
 //
 //	go run ./hosts                300 hosts at 1 s for 75 s, by one curtsy process
-//	go run ./hosts -visits 64     the same with as many hosts at a time as curtsy crawl has by default
+//	go run ./hosts -visits 64     the same with as many hosts at a time as by default
 //
-// The web is simulated and served by this process, so that its work is not counted as the crawl's; its log of requests is what
-// is judged: slots used after the warm-up, and every request that came too early or beside another.
+// The web is simulated and served by this process, so that its work is not counted as the crawl's;
+// its log of requests is what is judged: slots used after the warm-up, and every request that came
+// too early or beside another.
 package main
 
 import (

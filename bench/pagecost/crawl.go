@@ -4,24 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/internal/frontier"
-	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/pkg/canon"
-	"github.com/curtsy/curtsy/pkg/queue"
-	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
 // round is one crawl, measured.
@@ -67,7 +61,7 @@ func oneRound(ctx context.Context, s settings, parent string) (r round, err erro
 	return r, nil
 }
 
-// crawling is a crawl by one of each service on an embedded NATS server, put together as cmd/curtsy does.
+// crawling is a crawl in one process.
 type crawling struct {
 	s      settings
 	web    *site
@@ -77,8 +71,9 @@ type crawling struct {
 	status crawl.Status
 }
 
-// spec is a crawl without a delay: the hosts are listed as the operator's own, or the frontier, which cannot know yet that
-// their address is private, would have the first visit to each wait a second between its requests.
+// spec is a crawl without a delay: the hosts are listed as the operator's own, or the frontier,
+// which cannot know yet that their address is private, would have the first visit to each wait a
+// second between its requests.
 func (c *crawling) spec() (crawl.Spec, []canon.URL, error) {
 	spec := crawl.Spec{
 		Name: "default", Shards: c.s.shards, Created: time.Now(), Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Second,
@@ -97,111 +92,29 @@ func (c *crawling) spec() (crawl.Spec, []canon.URL, error) {
 
 // run crawls until nothing is left to do, and closes everything.
 func (c *crawling) run(ctx context.Context) (err error) {
-	keep := func(e error) { err = errors.Join(err, e) }
 	spec, seeds, err := c.spec()
 	if err != nil {
 		return err
 	}
-	srv, err := embedded.Start(embedded.Options{Dir: filepath.Join(c.dir, "nats"), Listen: "127.0.0.1:0", Log: c.log})
-	if err != nil {
-		return err
-	}
-	defer srv.Shutdown()
-	q, err := queue.Dial(ctx, queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password(), Name: "pagecost"}, c.log)
-	if err != nil {
-		return err
-	}
-	defer func() { keep(q.Close()) }()
-	if _, err := q.OpenBucket(ctx, crawl.Names(spec.Name).Bucket(), 0); err != nil {
-		return err
-	}
-	var room frontier.Room
-	room.Events, room.Pages = embedded.Budget(srv.MaxStore(), spec.Shards)
-	if err := frontier.EnsureStreams(ctx, q, spec, room); err != nil {
-		return err
-	}
-	lines, err := os.OpenFile(filepath.Join(c.dir, "crawl.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() { keep(lines.Close()) }()
-	services, err := c.services(q, spec, lines)
-	if err != nil {
-		return err
-	}
-
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	g, gctx := errgroup.WithContext(running)
-	for _, run := range services {
-		g.Go(func() error { return run(gctx) })
-	}
-	err = frontier.Seed(gctx, q, spec, seeds)
-	if err == nil {
-		c.status, err = watch(gctx, q, spec)
-	}
-	stop()
-	if failed := g.Wait(); failed != nil {
-		return failed // the watcher only saw the consequence
-	}
-	return err
-}
-
-// services are the Run methods of what is to run.
-func (c *crawling) services(q *queue.Conn, spec crawl.Spec, lines io.Writer) ([]func(context.Context) error, error) {
-	fr, err := frontier.New(q, spec, frontier.Options{
-		Dir: c.dir, Instance: "pagecost", Log: c.log, Registry: c.reg, Embedded: true, CrawlLog: lines,
-	})
-	if err != nil {
-		return nil, err
-	}
-	fe, err := fetcher.New(q, spec, fetcher.Options{
-		Name: "pagecost", Hands: c.s.hands, Log: c.log, Registerer: c.reg, DiscardPages: c.s.store == "discard",
-	})
-	if err != nil {
-		return nil, err
-	}
-	store := func(ctx context.Context) error { return nobodyStores(ctx, q, spec) }
-	if c.s.store != "discard" {
-		ix, err := indexer.New(q, spec, indexer.Options{
-			Dir: c.dir, Instance: "pagecost", Log: c.log, Registry: c.reg, Embedded: true, Search: spec.Search, Version: "0.0.0",
-		})
-		if err != nil {
-			return nil, err
-		}
-		store = ix.Run
-	}
-	return []func(context.Context) error{fr.Run, fe.Run, store}, nil
-}
-
-// nobodyStores answers for the indexer where pages are discarded: nothing waits to be stored.
-func nobodyStores(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
-	svc, err := ask.NewService(q.NC, crawl.Names(spec.Name), "indexer", "nobody", "0.0.0")
-	if err != nil {
-		return err
-	}
-	defer svc.Stop()
-	all := make([]int, spec.Shards)
-	for i := range all {
-		all[i] = i
-	}
-	err = svc.Handle("indexer-status", func() []int { return all }, func(_ context.Context, _ []byte, send func(any) error) error {
-		return send(crawl.IndexerStatus{Shards: all})
+	discard := c.s.store == "discard"
+	e, err := engine.Open(ctx, engine.Options{
+		Dir: c.dir, Instance: "pagecost", Plan: func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }, Seeds: seeds,
+		Fetcher: fetcher.Options{Hands: c.s.hands, DiscardPages: discard}, NotIndexed: discard, Version: "0.0.0", Log: c.log, Registry: c.reg,
 	})
 	if err != nil {
 		return err
 	}
-	<-ctx.Done()
-	return nil
+	defer func() { err = errors.Join(err, e.Close()) }()
+	return e.Run(ctx, func(ctx context.Context, _ crawl.Status) (err error) {
+		c.status, err = watch(ctx, e.Crawl())
+		return err
+	})
 }
 
 // watch asks whether the crawl is done, as often as cmd/curtsy does.
-func watch(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, error) {
-	if err := frontier.WaitReady(ctx, q, spec); err != nil {
-		return crawl.Status{}, err
-	}
+func watch(ctx context.Context, c *asker.Crawl) (crawl.Status, error) {
 	for {
-		st, done, err := frontier.Done(ctx, q, spec)
+		st, done, err := asker.Done(ctx, c.Queue, c.Spec)
 		switch {
 		case ctx.Err() != nil:
 			return st, ctx.Err()

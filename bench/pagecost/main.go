@@ -1,18 +1,21 @@
-// Command pagecost crawls a simulated web with the real services in this one process and says what a page costs: CPU
-// microseconds by stage, from a profile, beside what the system charged the whole process for the same run.
+// Command pagecost crawls a simulated web with the real services in this one process and says what
+// a page costs: CPU microseconds by stage, from a profile, beside what the system charged the whole
+// process for the same run.
 //
 //	go run ./pagecost                        pages stored (S2), search off
 //	go run ./pagecost -store=discard         pages fetched, read for links, thrown away
 //	go run ./pagecost -search                and indexed
 //	go run ./pagecost -peers                 wget2 on the same site in alternating rounds
 //
-// The site is served by another process (this program again), so that its work is not counted. A smaller site is crawled
-// first and not counted either. The crawl that counts is counted whole, from opening the data directory to closing it:
-// a crawl's first pages find most of its URLs, so leaving out a part of the run would leave out a part of the work.
+// The site is served by another process (this program again), so that its work is not counted. A
+// smaller site is crawled first and not counted either. The crawl that counts is counted whole,
+// from opening the data directory to closing it: a crawl's first pages find most of its URLs, so
+// leaving out a part of the run would leave out a part of the work.
 //
-// Wall-clock counters would blame a stage for the time it waited for a processor. So the stages come from a CPU profile:
-// each sample belongs to the stage that rules (stages.go) read from its stack. Their sum is held against getrusage, and
-// a sum that is more than 20 % off makes the program fail.
+// Wall-clock counters would blame a stage for the time it waited for a processor. So the
+// stages come from a CPU profile: each sample belongs to the stage that rules (stages.go)
+// read from its stack. Their sum is held against getrusage, and a sum that is more than 20 %
+// off makes the program fail.
 package main
 
 import (

@@ -6,7 +6,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// fetched is how many pages the fetcher read to their end and kept; anything else on this site is a mistake.
+// fetched is how many pages the fetcher read to their end and kept; anything else on
+// this site is a mistake.
 func (c *crawling) fetched() (int64, error) {
 	var pages int64
 	for _, m := range c.family("curtsy_fetcher_results_total") {

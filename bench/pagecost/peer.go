@@ -22,8 +22,9 @@ type peerRound struct {
 // perPage is its CPU time for a page.
 func (p peerRound) perPage() float64 { return micros(p.cpu) / float64(max(p.files, 1)) }
 
-// peersPossible says what is missing for running wget2, or nil. The site's names are nobody's and wget2 cannot be told where
-// they lead, so it gets a hosts file of its own, in a mount namespace, and the server the port that URLs do not name.
+// peersPossible says what is missing for running wget2, or nil. The site's names are nobody's and
+// wget2 cannot be told where they lead, so it gets a hosts file of its own, in a mount namespace,
+// and the server the port that URLs do not name.
 func peersPossible() error {
 	if os.Geteuid() != 0 {
 		return errors.New("-peers needs root, for a hosts file in a mount namespace and for port 80 of a loopback address")
@@ -36,14 +37,16 @@ func peersPossible() error {
 	return nil
 }
 
-// wget2Args are what it is called with: the whole site, robots.txt obeyed, a file a page and nothing beside it.
+// wget2Args are what it is called with: the whole site, robots.txt obeyed, a file a page
+// and nothing beside it.
 func wget2Args(dir, seed string) []string {
 	return []string{"--no-config", "--quiet", "--recursive", "--level=inf", "--span-hosts", "--domains=sim.test", "--robots=on",
 		"--tries=1", "--no-xattr", "--directory-prefix=" + dir, seed}
 }
 
-// peerDir is where its files go: to memory where there is such a place, which is the kindest that can be done. A new file on
-// a disk's file system may cost the kernel several times what wget2 itself does.
+// peerDir is where its files go: to memory where there is such a place, which is the
+// kindest that can be done. A new file on a disk's file system may cost the kernel several
+// times what wget2 itself does.
 func peerDir(parent string) string {
 	const shm = "/dev/shm"
 	if info, err := os.Stat(shm); err == nil && info.IsDir() {
@@ -55,9 +58,9 @@ func peerDir(parent string) string {
 // exitServer is wget2's exit code when some answer was an error.
 const exitServer = 8
 
-// wget2 crawls the site with it into a new directory. Version 1.99 asks for "?lang=en&amp;view=full" as it stands in the
-// page, so it misses the one page in 17 whose address has a query and gets as many short 404s instead: what counts are
-// the pages it has.
+// wget2 crawls the site with it into a new directory. Version 1.99 asks for
+// "?lang=en&amp;view=full" as it stands in the page, so it misses the one page in 17 whose address
+// has a query and gets as many short 404s instead: what counts are the pages it has.
 func wget2(ctx context.Context, s settings, parent string) (p peerRound, err error) {
 	ip := fmt.Sprintf("127.77.%d.%d", os.Getpid()>>8&0xff, os.Getpid()&0xff|1)
 	web, err := startSite(ctx, s, ip+":80")

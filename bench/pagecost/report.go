@@ -11,10 +11,12 @@ import (
 	"time"
 )
 
-// tolerance is how far the sum of the stages may be from what the system charged (issue 2, acceptance 6).
+// tolerance is how far the sum of the stages may be from what the system charged
+// (issue 2, acceptance 6).
 const tolerance = 0.20
 
-// The figures of design §11, in µs a page: a bare sketch of this pipeline, and what a page may cost.
+// The figures of design §11, in µs a page: a bare sketch of this pipeline, and
+// what a page may cost.
 const (
 	sketchDiscard, sketchS2, sketchZstd = 89, 137, 210
 	budgetDiscard, budgetS2, budgetFind = 150, 200, 600

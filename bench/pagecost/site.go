@@ -15,7 +15,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// serveCommand makes this program the site's server instead: pagecost serve HOSTS PAGES-PER-HOST CROSS-LINKS ADDR.
+// serveCommand makes this program the site's server instead: pagecost serve HOSTS
+// PAGES-PER-HOST CROSS-LINKS ADDR.
 const serveCommand = "serve"
 
 // siteInfo is what the server says of itself on its first line of output.
@@ -27,7 +28,8 @@ type siteInfo struct {
 	Pages   int      `json:"pages"`
 }
 
-// serve serves the simulated web until its standard input ends, which it does at the latest with the parent.
+// serve serves the simulated web until its standard input ends, which it does at the
+// latest with the parent.
 func serve(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var n [3]int
 	for i := range n {
@@ -63,8 +65,8 @@ type site struct {
 	stdin io.Closer
 }
 
-// startSite starts a server of its own for each crawl: each finds it as cold or as warm as any other. It listens on addr,
-// or, when that is empty, on a free port.
+// startSite starts a server of its own for each crawl: each finds it as cold or as warm as any
+// other. It listens on addr, or, when that is empty, on a free port.
 func startSite(ctx context.Context, s settings, addr string) (*site, error) {
 	self, err := os.Executable()
 	if err != nil {

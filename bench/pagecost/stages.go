@@ -11,21 +11,23 @@ import (
 type stage int
 
 const (
-	fetch     stage = iota // request and answer: robots rules, gate, net/http, the socket
-	tokenize               // charset, one tokenizer pass for links and robots tags
-	resolve                // resolving them, what is in scope and new in the visit, by shard
-	pack                   // compressing and digest
-	handOff                // publishing, taking, acknowledging: encoding included, the broker's client at both ends
-	broker                 // the NATS server inside the process
-	apply                  // events into the frontier: links, outcomes, robots facts
-	commit                 // of the frontier's files
-	grant                  // visits: chosen, asked for, prolonged
-	crawlLog               // a line for each URL
-	store                  // titles, the page store, its commits
-	index                  // search
-	collector              // the garbage collector's own goroutines
-	scheduler              // the runtime on its own stacks: finding work, parking, timers, network poller
-	overhead               // starting, stopping, asking for status, measuring
+	fetch    stage = iota // request and answer: robots rules, gate, net/http, the socket
+	tokenize              // charset, one tokenizer pass for links and robots tags
+	resolve               // resolving them, what is in scope and new in the visit, by shard
+	pack                  // compressing and digest
+	// Publishing, taking, acknowledging: encoding included, the broker's client at both ends.
+	handOff
+	broker    // the NATS server inside the process
+	apply     // events into the frontier: links, outcomes, robots facts
+	commit    // of the frontier's files
+	grant     // visits: chosen, asked for, prolonged
+	crawlLog  // a line for each URL
+	store     // titles, the page store, its commits
+	index     // search
+	collector // the garbage collector's own goroutines
+	// The runtime on its own stacks: finding work, parking, timers, network poller.
+	scheduler
+	overhead // starting, stopping, asking for status, measuring
 	unattributed
 	stages
 )
@@ -44,22 +46,23 @@ type rule struct {
 
 const our = "github.com/curtsy/curtsy/"
 
-// whole are rules about whole stacks: whoever is called on behalf of these, it is their doing. The first that fits
-// counts.
+// whole are rules about whole stacks: whoever is called on behalf of these, it is their doing. The
+// first that fits counts.
 var whole = []rule{
 	{broker, []string{"github.com/nats-io/nats-server/", our + "pkg/queue/embedded."}},
 	{index, []string{our + "internal/search.", our + "internal/indexer.(*shard).followSearch"}},
 	{overhead, []string{
-		"main.watch", "main.profiled", "main.nobodyStores", "runtime/pprof.", "os/signal.",
-		our + "internal/frontier.Done", our + "internal/frontier.Ask", our + "internal/frontier.WaitReady",
-		our + "internal/frontier.(*Frontier).each", our + "internal/frontier.openShard", our + "internal/indexer.(*Indexer).Status",
+		"main.watch", "main.profiled", our + "internal/engine.(*Engine).nothingWaits", "runtime/pprof.", "os/signal.",
+		our + "internal/asker.Done", our + "internal/asker.Status", our + "internal/asker.WaitReady", our + "internal/asker.WaitIndexers",
+		our + "internal/frontier.(*Frontier).each", our + "internal/frontier.answers.", our + "internal/frontier.openShard", our + "internal/indexer.(*Indexer).Status",
 		our + "internal/ask.", "github.com/nats-io/nats.go/micro.",
 	}},
 }
 
-// innermost are rules about single functions: going up from where the sample was taken, the first function that any of
-// them knows decides. So bbolt, canon, scope, compress and the runtime's allocator, which no rule knows, belong to
-// whoever called them. Of rules that fit the same function the first counts.
+// innermost are rules about single functions: going up from where the sample was taken, the first
+// function that any of them knows decides. So bbolt, canon, scope, compress and the runtime's
+// allocator, which no rule knows, belong to whoever called them. Of rules that fit the same
+// function the first counts.
 var innermost = []rule{
 	{commit, []string{our + "internal/frontier.(*shard).commit", our + "internal/frontier.(*shard).keepCommitted"}},
 	{crawlLog, []string{our + "internal/frontier.(*shard).logLine"}},
@@ -94,7 +97,8 @@ var innermost = []rule{
 type costs [stages]cost
 
 type cost struct {
-	total, alloc, kernel time.Duration // alloc: in the allocator, the collector's assists included; kernel: in system calls
+	// alloc: in the allocator, the collector's assists included; kernel: in system calls
+	total, alloc, kernel time.Duration
 }
 
 // costsOf attributes every sample of a CPU profile.

@@ -37,7 +37,7 @@ func TestStageOf(t *testing.T) {
 		{"go.etcd.io/bbolt.(*Cursor).Next ~internal/pages.(*Store).Changes ~internal/search.(*Index).Step", index},
 		{"runtime.scanObject runtime.gcDrain runtime.gcBgMarkWorker.func2 runtime.systemstack runtime.gcBgMarkWorker", collector},
 		{"runtime.futex runtime.findRunnable runtime.schedule runtime.park_m runtime.mcall", scheduler},
-		{"encoding/json.Unmarshal ~internal/frontier.Done main.watch main.run", overhead},
+		{"encoding/json.Unmarshal ~internal/asker.Done main.watch main.run", overhead},
 		{"somebody.else", unattributed},
 		{"", unattributed},
 	} {

@@ -20,8 +20,9 @@ type comparison struct {
 	agree        func() error // both come to the same answers
 }
 
-// cases are those of issue 3: reading files until they are ready to be asked, and asking. Our parser leaves choosing a
-// robot's rules to File.Rules and theirs leaves finding its group to FindGroup, so both are part of reading.
+// cases are those of issue 3: reading files until they are ready to be asked, and asking. Our
+// parser leaves choosing a robot's rules to File.Rules and theirs leaves finding its group to
+// FindGroup, so both are part of reading.
 func cases() []comparison {
 	return []comparison{
 		reading("parse a typical file, 2 KiB", typical(2<<10)),
@@ -68,7 +69,8 @@ func mustParse(body []byte) *robotstxt.RobotsData {
 	return d
 }
 
-// sameAnswers reports a path the two disagree on: then their times would not be about the same work.
+// sameAnswers reports a path the two disagree on: then their times would not be
+// about the same work.
 func sameAnswers(name string, body []byte, paths []string) error {
 	r, g := robots.Parse(body).Rules(agent, origin), mustParse(body).FindGroup(agent)
 	for _, p := range paths {
@@ -79,8 +81,8 @@ func sameAnswers(name string, body []byte, paths []string) error {
 	return nil
 }
 
-// typical has about size bytes of what shops and forums write: groups for a few robots, comments, plain paths, some
-// patterns, a sitemap.
+// typical has about size bytes of what shops and forums write: groups for a few robots, comments,
+// plain paths, some patterns, a sitemap.
 func typical(size int) []byte {
 	var b strings.Builder
 	b.WriteString("# robots.txt for www.example.org\nUser-agent: BadBot\nUser-agent: WorseBot\nDisallow: /\n\n" +
@@ -123,8 +125,8 @@ func shopPaths() []string {
 	}
 }
 
-// wildcards has n patterns of 50 stars that almost match longPath: the last octet they ask for never comes. A matcher
-// that tries again at every star would not come back.
+// wildcards has n patterns of 50 stars that almost match longPath: the last octet they ask for
+// never comes. A matcher that tries again at every star would not come back.
 func wildcards(n int) []byte {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")

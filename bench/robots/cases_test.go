@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// What is timed must be the same work: both sides answer alike in every case, and the files are what their names say.
+// What is timed must be the same work: both sides answer alike in every case, and the files are
+// what their names say.
 func TestCasesAgree(t *testing.T) {
 	for _, c := range cases() {
 		if err := c.agree(); err != nil {

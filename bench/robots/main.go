@@ -1,11 +1,12 @@
-// Command robots measures pkg/robots beside github.com/temoto/robotstxt, the parser most Go crawlers use, and prints a
-// table.
+// Command robots measures pkg/robots beside github.com/temoto/robotstxt, the parser most Go
+// crawlers use, and prints a table.
 //
 //	go run ./robots [-rounds 9] [-each 60ms]
 //
-// The machines we measure on are shared and noisy. So CPU time is measured, not the clock, and the two are never measured
-// one after the other: each round takes one, then the other, the next round the other way round, each for a few dozen
-// milliseconds, and what is reported is the median of each and the median of the rounds' ratios. A slow minute hits both.
+// The machines we measure on are shared and noisy. So CPU time is measured, not the clock, and the
+// two are never measured one after the other: each round takes one, then the other, the next round
+// the other way round, each for a few dozen milliseconds, and what is reported is the median of
+// each and the median of the rounds' ratios. A slow minute hits both.
 package main
 
 import (

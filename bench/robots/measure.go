@@ -49,8 +49,9 @@ func calls(f func(), d time.Duration) int {
 	}
 }
 
-// perCall is the CPU time of one of n calls in ns, garbage collection included. What earlier calls left behind is
-// collected first, so that neither side pays for the other's garbage; its own it does pay for.
+// perCall is the CPU time of one of n calls in ns, garbage collection included. What earlier
+// calls left behind is collected first, so that neither side pays for the other's garbage; its
+// own it does pay for.
 func perCall(f func(), n int) float64 {
 	runtime.GC()
 	start := cpu()
@@ -60,8 +61,8 @@ func perCall(f func(), n int) float64 {
 	return float64(cpu()-start) / float64(n)
 }
 
-// cpu is what this process has used so far, in user mode and in the kernel. Unlike the clock it stands still while
-// somebody else has the processor.
+// cpu is what this process has used so far, in user mode and in the kernel. Unlike the clock it
+// stands still while somebody else has the processor.
 func cpu() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
