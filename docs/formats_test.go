@@ -196,7 +196,8 @@ func row(line string) []string {
 	return cells
 }
 
-// hasSubtest reports whether a test runs subtests and spells out one of this name, as go test prints it.
+// hasSubtest reports whether a test runs subtests and spells out one of this name,
+// as go test prints it.
 func hasSubtest(fn *ast.FuncDecl, sub string) bool {
 	runs, spelt := false, false
 	ast.Inspect(fn, func(n ast.Node) bool {

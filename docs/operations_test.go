@@ -28,8 +28,8 @@ import (
 	"github.com/curtsy/curtsy/internal/updates"
 )
 
-// TestOperations: operations.md names no metric, command, flag, variable, file or log message that is not there, and
-// every metric there is.
+// TestOperations: operations.md names no metric, command, flag, variable, file or log message that
+// is not there, and every metric there is.
 func TestOperations(t *testing.T) {
 	text, err := os.ReadFile("operations.md")
 	if err != nil {
@@ -117,7 +117,8 @@ var unmentioned = []string{
 	"curtsy_indexer_pages_deleted_total", "curtsy_indexer_pages_late_total", "curtsy_indexer_pages_unchanged_total",
 }
 
-// inCode checks a piece of code: a command with its flags, flags alone, or a file of the repository.
+// inCode checks a piece of code: a command with its flags, flags alone, or a file
+// of the repository.
 func (o ops) inCode(c string) (bad []string) {
 	if repoFile.MatchString(c) {
 		if _, err := os.Stat(filepath.Join(o.root, c)); err != nil {
@@ -228,7 +229,8 @@ func ourMetrics(t *testing.T) []string {
 	return slices.Compact(reg.names)
 }
 
-// flagsOf asks every command for its help, as an operator would. The daemons' are read from what fills them.
+// flagsOf asks every command for its help, as an operator would. The daemons' are read
+// from what fills them.
 func flagsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	flags := map[string][]string{}
@@ -266,7 +268,8 @@ func flagsOf(t *testing.T) map[string][]string {
 	return flags
 }
 
-// literals are the strings in the code of the module, tests left out, one a line. Parts that are joined with + are joined.
+// literals are the strings in the code of the module, tests left out, one a line. Parts that are
+// joined with + are joined.
 func literals(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

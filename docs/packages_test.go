@@ -20,7 +20,8 @@ import (
 
 // What formats.md says of the packages together.
 
-// mayUse lists what the packages may import, and of the packages that have a clock or a network, which names.
+// mayUse lists what the packages may import, and of the packages that have a clock or a
+// network, which names.
 var mayUse = map[string][]string{
 	"bytes": nil, "cmp": nil, "context": nil, "crypto/sha256": nil, "encoding/binary": nil, "errors": nil, "io": nil, "fmt": nil, "iter": nil, "log/slog": nil, "maps": nil, "math": nil, "net/netip": nil, "path": nil,
 	"regexp": nil, "regexp/syntax": nil, "sync": nil,

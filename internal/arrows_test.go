@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,20 +17,76 @@ const module = "github.com/curtsy/curtsy/"
 // siblings are the services: they meet in crawl and on the queue, never in each other's code.
 var siblings = map[string]bool{"frontier": true, "fetcher": true, "indexer": true}
 
-// lower are the internal packages that hold nouns and mechanisms: no service and no command glue may be under them.
+// lower are the internal packages that hold nouns and mechanisms: no service and no command
+// glue may be under them.
 var lower = map[string][]string{
 	"crawl":    {"pkg/canon"},
 	"scope":    {"pkg/canon"},
 	"disk":     {},
+	"boltfile": {"internal/disk"},
 	"likeness": {},
+	"backoff":  {},
 	"ask":      {"internal/crawl", "pkg/queue", "pkg/canon"},
+	"asker": {"internal/ask", "internal/catalog", "internal/crawl", "internal/search", "internal/service", "pkg/canon",
+		"pkg/queue"},
 	"htmlscan": {"internal/crawl", "pkg/canon", "pkg/robotstag"},
-	"pages":    {"internal/crawl", "pkg/canon"},
-	"search":   {"internal/crawl", "internal/pages", "pkg/canon"},
-	"simweb":   {},
-	"updates":  {"internal/crawl", "pkg/canon", "pkg/queue", "pkg/rup"},
-	"catalog":  {"internal/crawl", "pkg/canon", "pkg/datatxt"},
-	"download": {"internal/crawl", "internal/disk", "internal/fetcher", "pkg/canon"}, // on the fetcher: whoever sends requests is one
+	"pages":    {"internal/boltfile", "internal/crawl", "internal/disk", "pkg/canon"},
+	"engine": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/fetcher", "internal/frontier",
+		"internal/indexer", "internal/service", "internal/updates", "pkg/canon", "pkg/queue", "pkg/queue/embedded"},
+	"search": {"internal/crawl", "internal/disk", "internal/pages", "pkg/canon"},
+	"simweb": {},
+	"indexer/homes": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
+		"pkg/queue"},
+	"updates": {"internal/crawl", "pkg/canon", "pkg/queue", "pkg/rup"},
+	"catalog": {"internal/crawl", "pkg/canon", "pkg/datatxt"},
+	// On the fetcher: whoever sends requests is one.
+	"download": {"internal/crawl", "internal/disk", "internal/fetcher/visit", "pkg/canon"},
+}
+
+// rooms are the packages that a service is made of, and on which of the others each may stand.
+// Nobody outside the service imports a room, but who is listed in lower, and commands.
+var rooms = map[string][]string{
+	"internal/fetcher":          {"internal/fetcher/visit", "internal/fetcher/wire"},
+	"internal/fetcher/visit":    {"internal/fetcher/wire"},
+	"internal/fetcher/wire":     {},
+	"internal/fetcher/wiretest": {},
+
+	"internal/frontier": roomsOf("internal/frontier",
+		"account passes links mirrors rupsites visits datafiles hops recrawl "+
+			"security sitemaps polite urls features ledger budget mirror judge metrics times"),
+	"internal/frontier/account": roomsOf("internal/frontier",
+		"passes links mirrors rupsites visits datafiles "+
+			"recrawl sitemaps polite urls ledger mirror judge"),
+	"internal/frontier/passes":    roomsOf("internal/frontier", "links mirrors visits datafiles recrawl urls features ledger judge"),
+	"internal/frontier/links":     roomsOf("internal/frontier", "mirrors rupsites recrawl polite urls ledger"),
+	"internal/frontier/mirrors":   roomsOf("internal/frontier", "recrawl polite urls features ledger mirror metrics"),
+	"internal/frontier/rupsites":  roomsOf("internal/frontier", "recrawl polite urls features ledger mirror times"),
+	"internal/frontier/visits":    roomsOf("internal/frontier", "recrawl sitemaps polite urls features ledger budget times"),
+	"internal/frontier/datafiles": roomsOf("internal/frontier", "polite features ledger times"),
+	"internal/frontier/hops":      roomsOf("internal/frontier", "polite features ledger"),
+	"internal/frontier/security":  roomsOf("internal/frontier", "polite features ledger"),
+	"internal/frontier/recrawl":   roomsOf("internal/frontier", "polite urls ledger"),
+	"internal/frontier/sitemaps":  roomsOf("internal/frontier", "polite urls features ledger mirror times"),
+	"internal/frontier/polite":    roomsOf("internal/frontier", "features ledger mirror"),
+	"internal/frontier/urls":      roomsOf("internal/frontier", "features ledger judge times"),
+	"internal/frontier/features":  roomsOf("internal/frontier", "ledger times"),
+	"internal/frontier/ledger":    roomsOf("internal/frontier", "budget mirror judge metrics times"),
+	"internal/frontier/budget":    roomsOf("internal/frontier", "times"),
+	"internal/frontier/mirror":    roomsOf("internal/frontier", "times"),
+	"internal/frontier/judge":     {},
+	"internal/frontier/metrics":   {},
+	"internal/frontier/times":     {},
+
+	"internal/indexer":       {"internal/indexer/homes"},
+	"internal/indexer/homes": {},
+}
+
+// roomsOf are some rooms of a service, by the last part of their paths.
+func roomsOf(service, names string) (list []string) {
+	for _, name := range strings.Fields(names) {
+		list = append(list, service+"/"+name)
+	}
+	return list
 }
 
 // TestArrows walks every file of the module, tests included only where the rule is about them.
@@ -87,6 +144,9 @@ func forbidden(from, to, full string, ours bool) string {
 	if !ours {
 		return ""
 	}
+	if strings.HasPrefix(to, "internal/frontier/") && !strings.HasPrefix(from, "internal/frontier") {
+		return "the frontier's rooms are entered through the frontier"
+	}
 	switch part[0] {
 	case "pkg":
 		if strings.HasPrefix(to, from+"/") || strings.HasPrefix(from, to+"/") {
@@ -104,11 +164,16 @@ func forbidden(from, to, full string, ours bool) string {
 		if siblings[part[1]] && other[0] == "internal" && siblings[other[1]] && other[1] != part[1] {
 			return "frontier, fetcher and indexer meet in crawl and on the queue"
 		}
-		if allowed, ok := lower[part[1]]; ok {
-			for _, a := range allowed {
-				if to == a {
-					return ""
-				}
+		if _, room := rooms[to]; room && len(other) > 1 && other[1] == part[1] && !slices.Contains(rooms[from], to) {
+			return "not among the rooms that this one may stand on: " + strings.Join(rooms[from], ", ")
+		}
+		room := strings.TrimPrefix(from, "internal/")
+		if _, ok := lower[room]; !ok {
+			room = part[1]
+		}
+		if allowed, ok := lower[room]; ok {
+			if slices.Contains(allowed, to) {
+				return ""
 			}
 			return "not among what this package may stand on: " + strings.Join(allowed, ", ")
 		}
@@ -120,6 +185,11 @@ func TestArrowsCanFail(t *testing.T) {
 	for _, c := range [][2]string{
 		{"pkg/robots", "pkg/canon"}, {"internal/fetcher", "internal/frontier"}, {"internal/crawl", "internal/scope"},
 		{"internal/indexer", "internal/config"}, {"internal/simweb", "pkg/robots"},
+		{"internal/frontier/ledger", "internal/frontier/visits"}, {"internal/frontier/mirrors", "internal/frontier/rupsites"},
+		{"internal/config", "internal/frontier/judge"}, {"internal/frontier/mirror", "internal/frontier/ledger"},
+		{"internal/fetcher/wire", "internal/fetcher/visit"}, {"internal/fetcher/visit", "internal/fetcher"},
+		{"internal/pages", "internal/fetcher/wire"}, {"internal/indexer", "internal/fetcher/wire"},
+		{"internal/indexer/homes", "internal/indexer"}, {"internal/asker", "internal/frontier"}, {"internal/engine", "internal/config"},
 	} {
 		if forbidden(c[0], c[1], module+c[1], true) == "" {
 			t.Errorf("%s may import %s?", c[0], c[1])

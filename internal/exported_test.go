@@ -15,8 +15,9 @@ import (
 	"testing"
 )
 
-// TestExportedNamesAreDocumented: every package says what it is for, and every name that others can use says what it does.
-// Commands are left out, since nobody can import them, and so is bench, which is a module of its own.
+// TestExportedNamesAreDocumented: every package says what it is for, and every name that others can
+// use says what it does. Commands are left out, since nobody can import them, and so is bench,
+// which is a module of its own.
 func TestExportedNamesAreDocumented(t *testing.T) {
 	root := ".."
 	packages := 0
@@ -30,7 +31,8 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 		if name := d.Name(); path != root && (name == "bench" || name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
 			return fs.SkipDir
 		}
-		p, err := build.ImportDir(path, 0) // only the files of this system: some names stand in one file for each
+		// Only the files of this system: some names stand in one file for each.
+		p, err := build.ImportDir(path, 0)
 		if noGo := (*build.NoGoError)(nil); errors.As(err, &noGo) {
 			return nil
 		}
@@ -67,8 +69,8 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	}
 }
 
-// undocumented lists what in a package lacks a comment, each with its place. Constants and variables have one if their
-// group does, or else each of them, before it or behind it.
+// undocumented lists what in a package lacks a comment, each with its place. Constants and
+// variables have one if their group does, or else each of them, before it or behind it.
 func undocumented(fset *token.FileSet, files []*ast.File) (bad []string, err error) {
 	name := files[0].Name.Name
 	p, err := doc.NewFromFiles(fset, files, name, doc.PreserveAST)
