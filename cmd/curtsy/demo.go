@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -106,7 +107,7 @@ func (a *app) demoSearch(ctx context.Context, dir string, web *simweb.Server) er
 	}
 	defer from.Close()
 	const query = "quiet harbor"
-	ans, err := from.Search(ctx, query, 3)
+	ans, err := from.Search(ctx, crawl.SearchRequest{Query: query, Limit: 3})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (a *app) searchCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one hit a line")
 	cmd.Flags().IntVar(&limit, "limit", 10, "show at most `N` hits")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
-		ans, err := from.Search(cmd.Context(), strings.Join(args, " "), limit)
+		ans, err := from.Search(cmd.Context(), crawl.SearchRequest{Query: strings.Join(args, " "), Limit: limit})
 		if err != nil && len(ans.Hits) == 0 {
 			return err
 		}

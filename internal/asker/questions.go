@@ -122,17 +122,23 @@ func (c *Crawl) DataRule(ctx context.Context, u canon.URL) (rule crawl.DataRule,
 	return rule, false, err
 }
 
-// Search answers a query: the best hits of all shards, at most limit, and how many page changes the
-// indexes have not seen.
-func (c *Crawl) Search(ctx context.Context, query string, limit int) (all crawl.SearchAnswer, err error) {
+// Search answers a query from all shards. Where shards do not answer, the error is an
+// ask.ErrIncomplete, and the answer has what the others found.
+func (c *Crawl) Search(ctx context.Context, r crawl.SearchRequest) (all crawl.SearchAnswer, err error) {
 	var parts []crawl.SearchAnswer
-	req := map[string]any{"query": query, "limit": limit}
+	req := map[string]any{"query": r.Query, "limit": r.Offset + r.Limit}
 	err = gather(ctx, c, "search", req, func(part crawl.SearchAnswer) error {
 		parts = append(parts, part)
 		all.Behind += part.Behind
 		return nil
 	})
-	all.Hits = search.Merge(parts, limit)
+	hits := search.Merge(parts, r.Offset+r.Limit)
+	all.Total, all.AtLeast = int64(len(hits)), len(hits) == r.Offset+r.Limit
+	all.Hits = hits[min(r.Offset, len(hits)):]
+	var incomplete *ask.IncompleteError
+	if errors.As(err, &incomplete) {
+		all.Incomplete, all.Missing, all.MissingPages = true, incomplete.Missing, -1
+	}
 	return all, err
 }
 

@@ -245,35 +245,6 @@ type PageInfo struct {
 	AliasOf string `json:"alias_of,omitempty"`
 }
 
-// Hit is one line of `curtsy search`.
-type Hit struct {
-	URL     string  `json:"url"`
-	Title   string  `json:"title"`
-	Snippet *string `json:"snippet,omitempty"` // absent where nosnippet
-	Score   float64 `json:"score"`             // greater is better
-	// Also are other addresses of what was found: mirrors, pages with the same content, pages that
-	// name this one as canonical.
-	Also []string `json:"also,omitempty"`
-
-	// By these the parts of an answer are collapsed when they are put together.
-	SHA256 string `json:"sha256,omitempty"` // hex, of the page's body
-	// What the page calls its own address, if that is another one.
-	Canonical string `json:"canonical,omitempty"`
-	// URL is a mirror's, and the page named here is not stored yet
-	AliasOf string `json:"alias_of,omitempty"`
-	Depth   int    `json:"depth"`
-	// HeldSince is when the page was first fetched with the content it has; the zero time
-	// when that is not known: since before it was noted. Of copies on several hosts the one
-	// held for longest is shown.
-	HeldSince time.Time `json:"held_since,omitzero"`
-}
-
-// SearchAnswer says how far the search index of a part follows its page store.
-type SearchAnswer struct {
-	Hits   []Hit `json:"hits"`
-	Behind int64 `json:"behind"` // page changes not yet indexed
-}
-
 // LeftOut ends an export: how many pages came without their content, or did not come, by what
 // their sites asked for: "nosnippet" or "noarchive". What an asker does with it is his; it is no
 // part of the export.

@@ -76,7 +76,7 @@ func TestOneSiteThatUsesEverything(t *testing.T) {
 // searchable looks a page up by the word it holds; its text must show exactly if it may.
 func searchable(t *testing.T, rd *asker.Crawl, u string, e simweb.Expectation) {
 	t.Helper()
-	a, err := rd.Search(t.Context(), e.Contains, 50)
+	a, err := rd.Search(t.Context(), crawl.SearchRequest{Query: e.Contains, Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

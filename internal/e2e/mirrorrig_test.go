@@ -299,7 +299,7 @@ func (m *mirrors) found(want map[string][]string) {
 	m.t.Helper()
 	x := m.files()
 	defer x.Close()
-	a, err := x.Search(m.t.Context(), "page", 1000)
+	a, err := x.Search(m.t.Context(), crawl.SearchRequest{Query: "page", Limit: 1000})
 	if err != nil || a.Behind > 0 {
 		m.t.Fatalf("search: %+v, %v", a, err)
 	}

@@ -157,7 +157,7 @@ func TestReaderHides(t *testing.T) {
 	var listed, claims []string
 	atRest(r).Pages(t.Context(), func(p crawl.PageInfo) error { listed = append(listed, p.URL); return nil })
 	atRest(r).Datasets(t.Context(), func(d crawl.DatasetInfo) error { claims = append(claims, d.Title); return nil })
-	a, err := atRest(r).Search(t.Context(), "okapi", 10)
+	a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "okapi", Limit: 10})
 	if err != nil || len(a.Hits) != 1 || !slices.Equal(listed, []string{"https://k.example/"}) || !slices.Equal(claims, []string{"k"}) {
 		t.Errorf("listed %q, datasets %q, hits %+v, %v", listed, claims, a.Hits, err)
 	}

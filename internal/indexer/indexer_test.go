@@ -251,7 +251,7 @@ func checkFiles(t *testing.T, dir string, live []crawl.PageInfo) {
 	if a, b := fmt.Sprint(asJSON(live)), fmt.Sprint(asJSON(stored)); a != b {
 		t.Errorf("pages differ:\nlive    %s\nat rest %s", a, b)
 	}
-	a, err := atRest(r).Search(t.Context(), "walrus hidden", 100)
+	a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "walrus hidden", Limit: 100})
 	if err != nil || a.Behind != 0 || len(a.Hits) == 0 {
 		t.Errorf("Search = %+v, %v", a, err)
 	}

@@ -66,7 +66,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := atRest(r).Search(t.Context(), "numbat", 10)
+	a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "numbat", Limit: 10})
 	if err != nil || len(a.Hits) != 3 || a.Behind != 0 {
 		t.Errorf("Search = %+v, %v", a, err)
 	}
@@ -79,7 +79,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 	if r, err = OpenDir(left); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := atRest(r).Search(t.Context(), "numbat", 10); err != nil || len(a.Hits) != 0 || a.Behind != 3 {
+	if a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "numbat", Limit: 10}); err != nil || len(a.Hits) != 0 || a.Behind != 3 {
 		t.Errorf("Search without an index = %+v, %v", a, err)
 	}
 	r.Close()
@@ -91,7 +91,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if a, err := atRest(r).Search(t.Context(), "numbat", 10); err != nil || len(a.Hits) != 3 || a.Behind != 0 {
+	if a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "numbat", Limit: 10}); err != nil || len(a.Hits) != 3 || a.Behind != 0 {
 		t.Errorf("Search after reindex = %+v, %v", a, err)
 	}
 }
@@ -102,7 +102,7 @@ func TestOpenDirOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if a, err := atRest(r).Search(t.Context(), "x", 1); err != nil || a.Hits == nil || len(a.Hits) != 0 {
+	if a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "x", Limit: 1}); err != nil || a.Hits == nil || len(a.Hits) != 0 {
 		t.Errorf("Search = %+v, %v", a, err)
 	}
 	if _, err := OpenDir(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
