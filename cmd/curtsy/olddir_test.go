@@ -24,6 +24,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
@@ -273,7 +274,49 @@ func unpackOld(t *testing.T) (dir string, log []simweb.Request) {
 	if log, err = simweb.ReadLog(filepath.Join(to, "requests.jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(to, "data"), log
+	dir = filepath.Join(to, "data")
+	sameBoot(t, dir)
+	return dir, log
+}
+
+// sameBoot has the frontier's files say that they were written since this machine was booted.
+// After a reboot, a shard rightly fetches again what it fetched in the last seconds; here only the
+// process was killed.
+func sameBoot(t *testing.T, dir string) {
+	t.Helper()
+	boot, err := json.Marshal(ledger.BootID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "frontier-*.db"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		db, err := bolt.Open(f, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(func(tx *bolt.Tx) error {
+			meta, key := tx.Bucket([]byte("meta")), []byte("state")
+			var state map[string]json.RawMessage
+			if err := json.Unmarshal(meta.Get(key), &state); err != nil {
+				return err
+			}
+			if state["boot_id"] == nil {
+				return errors.New("no boot_id in it")
+			}
+			state["boot_id"] = boot
+			v, err := json.Marshal(state)
+			if err != nil {
+				return err
+			}
+			return meta.Put(key, v)
+		})
+		if err := cmp.Or(err, db.Close()); err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+	}
 }
 
 // toldInLog reads the event logs in a directory. It returns the URLs whose outcome is there, with
