@@ -67,3 +67,38 @@ func TestExport(t *testing.T) {
 		t.Errorf("%q, %+v, %v", lines, got, err)
 	}
 }
+
+// A page is preferred to what is only another address of it, whichever comes first.
+func TestPage(t *testing.T) {
+	alias := crawl.PageRecord{PageInfo: crawl.PageInfo{URL: "https://m.example/", AliasOf: "https://a.example/"}, Withheld: "alias"}
+	page := crawl.PageRecord{PageInfo: crawl.PageInfo{URL: "https://m.example/"}, Text: "words"}
+	missing := &ask.IncompleteError{Question: "page", Missing: []int{1}, Shards: 2}
+	for _, c := range []struct {
+		sent    []any
+		end     error
+		text    string
+		found   bool
+		partial bool
+	}{
+		{nil, nil, "", false, false},
+		{nil, missing, "", false, true},
+		{[]any{alias}, nil, "", true, false},
+		{[]any{alias}, missing, "", true, true},
+		{[]any{alias, page}, nil, "words", true, false},
+		{[]any{page, alias}, missing, "words", true, false},
+	} {
+		asked := AtRest(crawl.Spec{}, nil, ask.Handlers{"page": func(ctx context.Context, req []byte, send func(any) error) error {
+			if string(req) != `{"format":"text","url":"HTTPS://m.example"}` {
+				t.Errorf("asked %s", req)
+			}
+			return errors.Join(sends(c.sent...)(ctx, req, send), c.end)
+		}})
+		rec, found, err := asked.Page(t.Context(), "HTTPS://m.example", "text")
+		if rec.Text != c.text || found != c.found || errors.Is(err, ask.ErrIncomplete) != c.partial {
+			t.Errorf("%+v: %+v, %v, %v", c, rec, found, err)
+		}
+	}
+	if _, _, err := AtRest(crawl.Spec{}, nil).Page(t.Context(), "mailto:x", "text"); err == nil || errors.Is(err, ask.ErrNobody) {
+		t.Errorf("what is no URL is asked for: %v", err)
+	}
+}

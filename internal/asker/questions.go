@@ -45,6 +45,27 @@ func (c *Crawl) Pages(ctx context.Context, each func(crawl.PageInfo) error) erro
 	return gather(ctx, c, "pages", nil, each)
 }
 
+// Page finds one page by its URL, which need not be spelled canonically, with its content as "text"
+// or "html" unless the page asks not to be quoted or copied. Of another address of a page it says
+// only whose. found is false when no shard that answers may show such a page; the error is an
+// ask.ErrIncomplete when others do not answer.
+func (c *Crawl) Page(ctx context.Context, url, content string) (rec crawl.PageRecord, found bool, err error) {
+	if _, err := canon.Parse(url); err != nil {
+		return rec, false, fmt.Errorf("%s: %w", url, err)
+	}
+	req := map[string]string{"url": url, "format": content}
+	err = gather(ctx, c, "page", req, func(part crawl.PageRecord) error {
+		if !found || rec.Withheld == "alias" {
+			rec, found = part, true // the page itself rather than another address of it
+		}
+		return nil
+	})
+	if found && rec.Withheld != "alias" && errors.Is(err, ask.ErrIncomplete) {
+		err = nil // the one shard that has the page has answered
+	}
+	return rec, found, err
+}
+
 // Explain says what became of a URL, or would. One shard knows the URL, if any does.
 func (c *Crawl) Explain(ctx context.Context, url string) (crawl.Explanation, error) {
 	x := crawl.Explanation{URL: url, State: "unknown"}

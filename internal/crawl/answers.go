@@ -245,6 +245,21 @@ type PageInfo struct {
 	AliasOf string `json:"alias_of,omitempty"`
 }
 
+// PageRecord is a page as `curtsy export pages` writes it: what `curtsy pages` says of it, and its
+// content as far as the page allows that it is shown.
+type PageRecord struct {
+	PageInfo
+	Lang string `json:"lang,omitempty"` // ISO 639-1, as declared or detected
+	// Of the page as it was fetched; what follows is UTF-8.
+	Charset string `json:"charset,omitempty"`
+	Text    string `json:"text,omitempty"` // what is visible of it
+	HTML    string `json:"html,omitempty"` // the page itself; only where asked for
+	Cut     bool   `json:"cut,omitempty"`  // Text or HTML is the beginning only
+	// Why there is no content: "nosnippet", "noarchive", "metadata", "alias", "unreadable", or
+	// what is wrong with it.
+	Withheld string `json:"withheld,omitempty"`
+}
+
 // LeftOut ends an export: how many pages came without their content, or did not come, by what
 // their sites asked for: "nosnippet" or "noarchive". What an asker does with it is his; it is no
 // part of the export.

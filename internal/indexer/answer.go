@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,11 +15,12 @@ import (
 
 // request is what questions ask with; each reads what it needs.
 type request struct {
-	URL    string `json:"url"`    // page, data-rule
-	Query  string `json:"query"`  // search
-	Limit  int    `json:"limit"`  // search
-	What   string `json:"what"`   // export: pages or links
-	Format string `json:"format"` // export
+	URL   string `json:"url"`   // page, data-rule
+	Query string `json:"query"` // search
+	Limit int    `json:"limit"` // search
+	What  string `json:"what"`  // export: pages or links
+	// Of export; of page: text or html, as which its content comes, html unless it says otherwise.
+	Format string `json:"format"`
 	// Page, export: content also of pages that ask for it not to be shown.
 	All bool `json:"all"`
 }
@@ -133,7 +135,7 @@ func (a answers) page(r request) (rec Record, ok bool, err error) {
 			continue
 		}
 		e := exporter{limit: a.limit}
-		rec = e.record(p, &page, "html", r.All)
+		rec = e.record(p, &page, cmp.Or(r.Format, "html"), r.All)
 		return rec, true, nil
 	}
 	return rec, false, nil

@@ -17,20 +17,8 @@ import (
 // page that is longer is cut and says so; from the files it comes whole.
 const maxSent = 900 << 10
 
-// Record is a page as `curtsy export pages` writes it: what `curtsy pages` says of
-// it, and its content.
-type Record struct {
-	crawl.PageInfo
-	Lang string `json:"lang,omitempty"`
-	// Of the page as it was fetched; what follows is UTF-8.
-	Charset string `json:"charset,omitempty"`
-	Text    string `json:"text,omitempty"` // what is visible of it
-	HTML    string `json:"html,omitempty"` // the page itself; only where asked for
-	Cut     bool   `json:"cut,omitempty"`  // Text or HTML is the beginning only
-	// Why there is no content: "nosnippet", "noarchive", "metadata", "alias", "unreadable", or
-	// what is wrong with it.
-	Withheld string `json:"withheld,omitempty"`
-}
+// Record is a page with its content, as it is shown to others.
+type Record = crawl.PageRecord
 
 // Link is a line of `curtsy export links`.
 type Link struct {
@@ -67,7 +55,7 @@ func (a answers) export(ctx context.Context, r request, send func(any) error) er
 				countLeftOut(left, rec.Withheld)
 				return nil
 			}
-			return send(rec.document(format))
+			return send(document(rec, format))
 		}
 	case what == "links":
 		one = func(in part, p *pages.Page) error { return e.links(in, p, send) }
@@ -166,7 +154,7 @@ func (e *exporter) cut(b []byte, cut *bool) string {
 }
 
 // document writes a record as a part of one text: what it is, then the content.
-func (r *Record) document(format string) string {
+func document(r Record, format string) string {
 	if format == "html" {
 		// A canonical URL holds no ">", so it cannot end the comment.
 		return fmt.Sprintf("<!-- %s, fetched %s -->\n%s\n", r.URL, r.FetchedAt.Format(time.RFC3339), r.HTML)

@@ -58,4 +58,13 @@ func TestExportLeavesOut(t *testing.T) {
 			t.Errorf("export as %s holds what is no part of it", format)
 		}
 	}
+	// One page that is asked for says no more than the export.
+	for _, content := range []string{"", "text", "html"} {
+		for url, why := range map[string]string{"https://a.example/noarchive": "noarchive", "https://a.example/nosnippet": "nosnippet", "https://a.example/": ""} {
+			rec, found, err := atRest(r).Page(t.Context(), url, content)
+			if !found || err != nil || rec.Withheld != why || (rec.Text+rec.HTML == "") != (why != "") || why == "" && (rec.Text != "") != (content == "text") {
+				t.Errorf("%s as %q: %+v, %v, %v", url, content, rec, found, err)
+			}
+		}
+	}
 }
