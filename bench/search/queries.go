@@ -1,0 +1,75 @@
+package main
+
+import (
+	"crypto/md5"
+	"embed"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+//go:embed queries/*.tsv
+var queryFiles embed.FS
+
+// A query is what a person types, and the pages that would content them.
+type query struct {
+	manual manual
+	text   string
+	wanted []string // paths in the manual, from its root
+}
+
+// aside tells whether a query belongs to the half that nobody looks at while tuning. A hash of its
+// text decides, so that no hand does; MD5 because it is short and mixes, not to keep a secret.
+func (q query) aside() bool {
+	sum := md5.Sum([]byte(q.text))
+	return sum[0]&1 == 1
+}
+
+// rank returns the place of the first hit that is wanted, from 1, or 0 for none.
+func (q query) rank(hits []hit) int {
+	for i, h := range hits {
+		for _, raw := range h {
+			for _, w := range q.wanted {
+				if place(raw) == q.manual.host()+w {
+					return i + 1
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// place is the host and path of a URL, however its path was escaped, or "" if it is none.
+func place(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname() + u.Path
+}
+
+// load reads the queries of a manual.
+func load(m manual) ([]query, error) {
+	name := "queries/" + m.name + ".tsv"
+	b, err := queryFiles.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var qs []query
+	seen := map[string]bool{}
+	for i, line := range strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		if len(f) < 2 || len(f) > 4 || strings.TrimSpace(f[0]) == "" {
+			return nil, fmt.Errorf("%s:%d: want a query and one to three paths, with tabs between", name, i+1)
+		}
+		if seen[f[0]] {
+			return nil, fmt.Errorf("%s:%d: %q stands twice", name, i+1, f[0])
+		}
+		seen[f[0]] = true
+		qs = append(qs, query{m, f[0], f[1:]})
+	}
+	return qs, nil
+}
