@@ -1,0 +1,52 @@
+package query
+
+// assemble makes a query of its items.
+func assemble(items []item, cut bool) Query {
+	q := Query{Cut: cut}
+	last := 0      // the kind of the last term
+	joins := false // an OR stands behind it
+	words := ""    // what the operators behind it are at an end of the query
+	add := func(it item) bool {
+		if q.terms() == MaxTerms {
+			q.Cut = true
+			return false
+		}
+		switch it.kind {
+		case wanted:
+			if joins && last == wanted {
+				g := &q.Groups[len(q.Groups)-1]
+				g.Any = append(g.Any, it.atom)
+			} else {
+				q.Groups = append(q.Groups, Group{Any: []Atom{it.atom}})
+			}
+		case excluded:
+			q.Not = append(q.Not, it.atom)
+		case narrows:
+			q.Filters.add(it.filter)
+		}
+		last, joins, words = it.kind, false, ""
+		return true
+	}
+	for _, it := range items {
+		switch it.kind {
+		case or, and:
+			joins = joins || it.kind == or
+			if words == "" {
+				words = it.word
+			}
+			continue
+		}
+		if last == 0 && words != "" {
+			add(item{kind: wanted, atom: Atom{Text: words}})
+		}
+		if !add(it) {
+			break
+		}
+	}
+	// Before what was cut off, an operator is no last word.
+	if words != "" && !q.Cut {
+		joins = false
+		add(item{kind: wanted, atom: Atom{Text: words}})
+	}
+	return q.settled()
+}

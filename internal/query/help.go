@@ -1,0 +1,17 @@
+package query
+
+// Help is the search language in a dozen lines, for `curtsy search --help`, the search page and the
+// README.
+const Help = `two words              pages with both; if there are none, some of the words will do
+"two words"            in a row, and exactly so; quotes also keep signs: gcc "-Wall"
+-word  -"two words"    pages without it
+one OR two  one | two  either; a b OR c is a, and b or c
+word*                  words that begin like this, at least two letters
+title:word             in the title; also title:"two words"
+site:example.org       on this host and its subdomains; also site:example.org/docs/
+inurl:text             in the address
+lang:de  type:pdf      in this language, of this type; also type:text/html
+after:2023-05          dated May 2023 or later; also a year or a day
+before:2024            dated before 2024
+-site: -inurl: -lang: and -type: leave pages out; C++, os.path.join and .htaccess are words
+`
