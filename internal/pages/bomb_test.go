@@ -21,6 +21,7 @@ func TestNoPageCostsMuch(t *testing.T) {
 				var x Extractor
 				pagebomb.Check(t, kind+" text of "+b.Name, len(b.Body), 20, func() { x.Text(kind, "utf-8", b.Body) })
 				pagebomb.Check(t, kind+" title of "+b.Name, len(b.Body), 20, func() { x.Title(kind, "utf-8", b.Body) })
+				pagebomb.Check(t, kind+" reading of "+b.Name, len(b.Body), 20, func() { x.Read("http://a.example/", kind, "utf-8", b.Body) })
 				linked := bytes.Clone(append(b.Body, `<script type="application/ld+json">{"@type":"Dataset"}</script>`...))
 				pagebomb.Check(t, kind+" linked data of "+b.Name, len(linked), 20, func() { x.LinkedData(kind, "utf-8", linked, 1<<20) })
 			}

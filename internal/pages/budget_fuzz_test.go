@@ -28,6 +28,7 @@ func FuzzReadBudget(f *testing.F) {
 		x.Text(kind, "utf-8", page)
 		x.Title(kind, "utf-8", page)
 		x.LinkedData(kind, "utf-8", page, 1<<20)
+		x.Read("http://a.example/", kind, "utf-8", page)
 		runtime.ReadMemStats(&after)
 		// A node of 112 bytes for three of the page, what they stand in, and buffers
 		// that grow by doubling.

@@ -38,6 +38,7 @@ type Extractor struct {
 	heading                     int    // where in body the open heading began, -1 for none
 	open                        byte   // its level
 	h1                          []byte // the first one
+	read                        walk   // of Read
 }
 
 // Text returns what is visible of a body that is content-decoded but in its own charset.
@@ -264,9 +265,6 @@ func (x *Extractor) space() {
 }
 
 func (x *Extractor) breakLine() { x.gap = '\n' }
-
-// words appends text with character references to the body.
-func (x *Extractor) words(val []byte) { x.fold(string(unescape(val))) }
 
 // fold appends text to the body with its whitespace folded: inside a block every run of
 // blanks is one space.

@@ -84,12 +84,14 @@ func FuzzText(f *testing.F) {
 // would take minutes here.
 func TestHostilePagesTakeLinearTime(t *testing.T) {
 	for _, unit := range []string{"--", "<!---", "-", "<", "</", "<!--", "<!-- -->", "<!-- --!>", "<a ", "<a b='", "<a b=\"x\"", "<a/", "&", "&amp", "<h1>", "</h1>", "<svg>",
-		"<template>", "<title>", "<script>", "<script></scrip", "<xmp></xm", "\xff", "\u00A0", "a", " ", "<h1>a<p>", "<textarea></", "<?", "=", "<b =\"", "\x00"} {
+		"<template>", "<title>", "<script>", "<script></scrip", "<xmp></xm", "\xff", "\u00A0", "a", " ", "<h1>a<p>", "<textarea></", "<?", "=", "<b =\"", "\x00", "<a href=b>", "<a href=b><img alt=c>", "<div><ul>", "<ul></div>",
+		"<table><div></ul>", "<meta name=description content=a>", "<div class=nav>", "<nav>a</nav>b", "<main>a</main>", "<pre>a", "<h6>a"} {
 		page := []byte("<html>" + strings.Repeat(unit, (4<<20)/len(unit)))
 		var x Extractor
 		began := time.Now()
 		x.Text("text/html", "utf-8", page)
 		x.Title("text/html", "utf-8", page)
+		x.Read("http://a.example/", "text/html", "utf-8", page)
 		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("4 MB of %q took %v", unit, took)
 		} else if testing.Verbose() {

@@ -1,0 +1,95 @@
+package pages
+
+import (
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Reading is what search reads in a page: its text, and which part of the text is what. All text is
+// UTF-8. Its slices live in the Extractor that returned it, until its next use.
+type Reading struct {
+	Title       []byte // <title>, else the first h1
+	Lang        string // <html lang>, lower case, without region
+	Description []byte // <meta name=description>, else og:description; mostly empty
+	Body        []byte // all visible text, as Text.Body is: one line to a block, blanks folded
+	// Spans are in order of From. Those of one Kind do not overlap; those of different kinds may.
+	Spans []Span
+	// Links are in order of the page. Links within the page itself, and of other schemes than http
+	// and https, are not among them. Of more than MaxLinks those in the main text are kept first.
+	Links []Link
+	// LinkShare is the share of Body's bytes that are anchor text, 0 to 1. It is high for pages
+	// that list other pages.
+	LinkShare float64
+	// Date is what the page says of its own age: when it was changed, else published. Zero means
+	// that it does not say, or not in a date of ISO 8601.
+	Date time.Time
+}
+
+// Span is a part of a page's text: Body[From:To]. It is never empty.
+type Span struct {
+	From, To int
+	Kind     SpanKind
+	Level    int // of a Heading, 1 to 6
+}
+
+// SpanKind says what a Span is.
+type SpanKind uint8
+
+const (
+	// Heading is the text of an h1 to h6, cut at 1,024 bytes.
+	Heading SpanKind = iota + 1
+	// Boilerplate is what stands around the main text and on other pages of the site as well:
+	// navigation, headers, footers, sidebars, tables of contents. See boilerplate.go.
+	Boilerplate
+	// Code is the text of a <pre>.
+	Code
+)
+
+// Link is an <a href> of a page.
+type Link struct {
+	Href     canon.URL // absolute; where <base href> says so, relative to that
+	From, To int       // where Body has the anchor text; equal when only images are in the link
+	Text     []byte    // anchor text and alt texts of images in it; at most 512 bytes, may be empty
+	NoFollow bool      // rel says nofollow, ugc or sponsored: the link is no recommendation
+	Around   bool      // the link is in Boilerplate
+}
+
+// What Read keeps of a page at most. Text is not bounded: it is never longer than the page.
+const (
+	MaxLinks   = 512  // links in a Reading
+	maxAnchors = 4096 // links that these are chosen of; those behind are not looked at
+	maxAnchor  = 512  // bytes of anchor text of a link
+	maxSpans   = 1024 // spans of each kind; later ones are text like any other
+	maxOpen    = 256  // elements open in one another; the layout of those deeper is not followed
+)
+
+// Read reads a page that was fetched at pageURL. The body is content-decoded but in its own
+// charset, and is not kept. Anything may be passed. Read goes over the tags once and builds no
+// tree; where that tells, TestReadAndTextAgree says how.
+func (x *Extractor) Read(pageURL canon.URL, contentType, charsetName string, body []byte) Reading {
+	x.reset()
+	r := &x.read
+	r.reset(x)
+	src := DecodeCharset(body, charsetName)
+	if contentType == "text/plain" {
+		x.plain(src)
+		return Reading{Body: x.body}
+	}
+	r.xml = contentType == "application/xhtml+xml"
+	r.page(src)
+	out := Reading{Title: x.title, Lang: x.lang, Description: r.description, Body: x.body, Date: r.date.at}
+	if len(out.Title) == 0 {
+		out.Title = x.h1
+	}
+	if len(x.body) > 0 {
+		out.LinkShare = min(1, float64(r.anchored)/float64(len(x.body)))
+	}
+	around := r.boilerplate(len(x.body))
+	out.Links = r.resolve(pageURL, around, len(src) > 0 && len(body) > 0 && &src[0] != &body[0])
+	r.spans = append(append(r.spans, around...), r.code...)
+	slices.SortStableFunc(r.spans, func(a, b Span) int { return a.From - b.From })
+	out.Spans = r.spans
+	return out
+}

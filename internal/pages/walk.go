@@ -1,0 +1,332 @@
+package pages
+
+import "bytes"
+
+// walk is what Read notes while it goes over the tags of a page. Its buffers are kept from one
+// page to the next.
+type walk struct {
+	x   *Extractor // has the text
+	s   scanner
+	xml bool
+
+	open     []frame       // followed elements that are open
+	count    [elements]int // how many of each these are
+	deeper   int           // followed elements that are open below maxOpen
+	mains    int           // open elements that hold the main text
+	anchored int           // bytes of the body that are anchor text
+
+	spans []Span // of headings
+	code  []Span
+	pre   int // where the open <pre> began, -1 for none
+
+	hard, soft, main []part // see boilerplate.go
+	around           []Span
+
+	anchors []anchor
+	inA     bool   // the last of anchors is open, or is one of those not kept
+	aFrom   int    // where its text began
+	aDepth  int    // how many elements were open around it
+	kept    bool   // it is the last of anchors
+	alts    []byte // texts of anchors with images in them
+	base    []byte // the first <base href>, nil for none
+	ref     []byte
+	links   []Link
+
+	description []byte
+	named       bool // the description is that of <meta name=description>
+	date        pageDate
+}
+
+// frame is an element that has begun.
+type frame struct {
+	element  element
+	mark     mark
+	main     bool
+	from     int // where its text begins
+	anchored int // walk.anchored there
+	anchors  int // links before it
+	headings int // headings before it
+}
+
+func (r *walk) reset(x *Extractor) {
+	if cap(r.alts) > keepBuffer || cap(r.open) > maxOpen*2 {
+		*r = walk{}
+	}
+	*r = walk{x: x, pre: -1, open: r.open[:0], spans: r.spans[:0], code: r.code[:0], hard: r.hard[:0], soft: r.soft[:0],
+		main: r.main[:0], around: r.around[:0], anchors: r.anchors[:0], alts: r.alts[:0], ref: r.ref[:0], links: r.links[:0],
+		description: r.description[:0]}
+}
+
+// at is where in the body the next text will begin.
+func (r *walk) at() int {
+	if n := len(r.x.body); n > 0 && r.x.gap != 0 {
+		return n + 1
+	}
+	return len(r.x.body)
+}
+
+// page reads all of a page.
+func (r *walk) page(src []byte) {
+	x := r.x
+	r.s = scanner{src: src}
+	for {
+		kind, val, attrs := r.s.next()
+		switch kind {
+		case atEnd:
+			r.end()
+			return
+		case text:
+			if x.skip == 0 {
+				x.words(val)
+			}
+		case startTag:
+			if e := elementOf(val); e != inline {
+				// <a/> is complete in XHTML and in a drawing; in HTML the slash means nothing.
+				closed := (r.xml || x.svg > 0) && len(attrs) > 0 && attrs[len(attrs)-1] == '/'
+				r.start(e, val, attrs, closed)
+			}
+		case endTag:
+			if e := elementOf(val); e != inline {
+				r.endTag(e)
+			}
+		}
+	}
+}
+
+// start takes a start tag.
+func (r *walk) start(e element, name, attrs []byte, closed bool) {
+	x := r.x
+	switch {
+	case e == elementTemplate:
+		if !closed {
+			x.skip++
+		}
+		return
+	case e == elementRaw || e == elementTitle:
+		r.raw(name, closed)
+		return
+	case e == elementSpace:
+		x.space()
+		return
+	case e == elementSVG:
+		x.space()
+		if !closed {
+			x.svg++
+		}
+		return
+	case e.breaks():
+		x.breakLine()
+	}
+	if x.skip > 0 {
+		return
+	}
+	switch level := e.heading(); {
+	case level > 0:
+		r.endHeading()
+		if !closed {
+			x.heading, x.open = len(x.body), '0'+byte(level)
+		}
+	case e.follows():
+		if !closed {
+			r.push(e, attrs)
+		}
+	case e == elementA:
+		r.endAnchor()
+		if !closed {
+			r.startAnchor(attrs)
+		}
+	case e == elementImg:
+		x.space()
+		r.image(attrs)
+	case e == elementPara:
+		if x.heading >= 0 && x.heading < len(x.body) {
+			r.endHeading() // nobody closed it
+		}
+	case e == elementPre:
+		if !closed && r.pre < 0 {
+			r.pre = r.at()
+		}
+	case e == elementHTML:
+		if x.lang == "" {
+			x.lang = primaryLang(unescape(attr(attrs, "lang", "xml:lang")))
+		}
+	case e == elementMeta:
+		r.meta(attrs)
+	case e == elementTime:
+		r.time(attrs)
+	case e == elementBase:
+		if href := attr(attrs, "href"); r.base == nil && href != nil {
+			r.base = href
+		}
+	}
+}
+
+// raw steps over an element that holds no markup, and takes a title.
+func (r *walk) raw(name []byte, closed bool) {
+	x := r.x
+	x.separate(name)
+	raw := rawElement(name)
+	if closed {
+		return
+	}
+	r.s.raw = raw
+	at := r.s.i
+	kind, val, _ := r.s.next()
+	if kind != rawText {
+		r.s.i = at // it is empty; what was read comes next
+		return
+	}
+	switch {
+	case x.skip > 0:
+	case raw == "title" && x.svg == 0 && len(x.title) == 0:
+		x.title = fold(x.title, unescape(val))
+	case raw == "xmp":
+		x.words(val)
+	}
+}
+
+// endTag takes an end tag.
+func (r *walk) endTag(e element) {
+	x := r.x
+	switch {
+	case e == elementTemplate:
+		x.skip = max(0, x.skip-1)
+		return
+	case e == elementSVG:
+		x.svg = max(0, x.svg-1)
+		x.space()
+		return
+	case e == elementSpace || e == elementImg:
+		x.space()
+		return
+	case e.breaks():
+		x.breakLine()
+	}
+	if x.skip > 0 {
+		return
+	}
+	switch {
+	case e.heading() > 0:
+		r.endHeading()
+	case e.follows():
+		r.pop(e)
+	case e == elementA:
+		r.endAnchor()
+	case e == elementPre:
+		r.endPre()
+	}
+}
+
+// end closes what is open at the end of the page.
+func (r *walk) end() {
+	r.endHeading()
+	r.endPre()
+	r.endAnchor()
+	for len(r.open) > 0 {
+		r.close()
+	}
+}
+
+// push opens a followed element.
+func (r *walk) push(e element, attrs []byte) {
+	if len(r.open) == maxOpen {
+		r.deeper++
+		return
+	}
+	o := frame{element: e, from: r.at(), anchored: r.anchored, anchors: len(r.anchors), headings: len(r.spans)}
+	o.mark, o.main = markOf(e, attrs, r.mains > 0)
+	if o.main {
+		r.mains++
+		// Whatever holds the main text is no navigation, whatever it is called.
+		for i := range r.open {
+			r.open[i].mark = plain
+		}
+	}
+	r.open = append(r.open, o)
+	r.count[e]++
+}
+
+// pop closes the innermost open element of a name and all that is open in it. An end tag in a table
+// closes nothing outside of it, as in browsers.
+func (r *walk) pop(e element) {
+	if r.deeper > 0 {
+		r.deeper--
+		return
+	}
+	if r.count[e] == 0 {
+		return
+	}
+	i := len(r.open) - 1
+	for ; r.open[i].element != e; i-- {
+		if r.open[i].element == elementTable {
+			return
+		}
+	}
+	for len(r.open) > i {
+		r.close()
+	}
+}
+
+// close ends the innermost open element.
+func (r *walk) close() {
+	if r.inA && r.aDepth >= len(r.open) {
+		r.endAnchor()
+	}
+	o := r.open[len(r.open)-1]
+	r.open = r.open[:len(r.open)-1]
+	r.count[o.element]--
+	if o.main {
+		r.mains--
+	}
+	r.judge(o)
+}
+
+// endHeading takes the text since the heading began.
+func (r *walk) endHeading() {
+	x := r.x
+	if x.heading < 0 {
+		return
+	}
+	from, to := r.trim(x.heading, len(x.body), maxTitle)
+	x.heading = -1
+	if from >= to {
+		return
+	}
+	if x.open == '1' {
+		if len(x.h1) == 0 {
+			x.h1 = fold(x.h1, x.body[from:to])
+		}
+		for i := range r.open {
+			if r.open[i].mark == hardHeader {
+				r.open[i].mark = plain // the header of the page's own text
+			}
+		}
+	}
+	if len(r.spans) < maxSpans {
+		r.spans = append(r.spans, Span{From: from, To: to, Kind: Heading, Level: int(x.open - '0')})
+	}
+}
+
+func (r *walk) endPre() {
+	if r.pre < 0 {
+		return
+	}
+	if from, to := r.trim(r.pre, len(r.x.body), len(r.x.body)); from < to && len(r.code) < maxSpans {
+		r.code = append(r.code, Span{From: from, To: to, Kind: Code})
+	}
+	r.pre = -1
+}
+
+// trim leaves out the blank that a part of the body may begin with, and cuts it at a limit.
+func (r *walk) trim(from, to, limit int) (int, int) {
+	b := r.x.body
+	if from < to && (b[from] == ' ' || b[from] == '\n') {
+		from++
+	}
+	if to-from > limit {
+		for to = from + limit; to > from && b[to]&0xC0 == 0x80; to-- {
+		}
+		to = from + len(bytes.TrimRight(b[from:to], " \n"))
+	}
+	return from, to
+}
