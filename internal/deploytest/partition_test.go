@@ -29,7 +29,7 @@ const (
 	labDelay = 500 * time.Millisecond
 	labHosts = 24
 	labTerm  = 10 * time.Second // T: how long an owner may act without having been heard
-	busy     = time.Second      // how late something may be seen on a machine with much to do
+	busy     = 3 * time.Second  // how late something may be seen on a machine with much to do
 )
 
 // labCrawl is a crawl on machines of a lab: three NATS servers, two frontiers, three fetchers, two
@@ -162,7 +162,7 @@ func (c *labCrawl) connect(url string) {
 func (c *labCrawl) stage(n int, f *machine) {
 	c.t.Helper()
 	half := c.spec.Shards / 2
-	c.until(fmt.Sprintf("at work with %d pages stored", n), time.Minute, func(ctx context.Context) (crawl.Status, bool, error) {
+	c.until(fmt.Sprintf("at work with %d pages stored", n), 3*time.Minute, func(ctx context.Context) (crawl.Status, bool, error) {
 		st, err := asker.Status(ctx, c.q, c.spec)
 		ready := err == nil && st.Stored >= int64(n) &&
 			slices.ContainsFunc(c.visiting(f), func(h string) bool { return slow(slices.Index(c.srv.Hosts(), h)) }) &&
@@ -366,10 +366,24 @@ func (c *labCrawl) finish(limit time.Duration) (again int) {
 	return account(c.t, c.srv, st, pages, c.classesOf, labDelay)
 }
 
+// TestExternalPartitions cuts machines off from others. Its crawls run side by side, since they
+// mostly wait, but beside no other test of this package: they look at moments, and others compile.
+func TestExternalPartitions(t *testing.T) {
+	for name, partition := range map[string]func(*testing.T){
+		"fetcher": fetcherCutOff, "server with its fetcher": serverCutOffWithItsFetcher,
+		"frontier": frontierCutOff, "island": islandCutOff,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			partition(t)
+		})
+	}
+}
+
 // A fetcher that can reach the sites but nobody who would tell it to stop must stop by
 // itself, within its lease.
-func TestExternalFetcherCutOff(t *testing.T) {
-	c := newLabCrawl(t, 45, layout{})
+func fetcherCutOff(t *testing.T) {
+	c := newLabCrawl(t, 55, layout{})
 	f := c.fetchers[0]
 	c.stage(60, f)
 	hosts := c.visiting(f)
@@ -378,8 +392,8 @@ func TestExternalFetcherCutOff(t *testing.T) {
 	if f.reaches(c.nats[0].addr(bus)+":4222") || !f.reaches(c.srv.Addr()) {
 		t.Fatal("the fetcher should reach the sites, and not NATS")
 	}
-	took := c.takenOver(hosts, f, cut, 30*time.Second)
-	time.Sleep(time.Until(cut.Add(frontier.LeaseTime + 4*time.Second)))
+	took := c.takenOver(hosts, f, cut, time.Minute)
+	time.Sleep(time.Until(cut.Add(frontier.LeaseTime + busy + 3*time.Second)))
 	f.heal(bus)
 	healed := time.Now()
 	last := c.silent(f, c.shards(""), cut, healed, frontier.LeaseTime+busy)
@@ -395,8 +409,8 @@ func TestExternalFetcherCutOff(t *testing.T) {
 }
 
 // The same for a fetcher whose NATS server answers it, but is cut off from the other two with it.
-func TestExternalServerCutOffWithItsFetcher(t *testing.T) {
-	c := newLabCrawl(t, 50, layout{nats3: island, fetcher3: island})
+func serverCutOffWithItsFetcher(t *testing.T) {
+	c := newLabCrawl(t, 60, layout{nats3: island, fetcher3: island})
 	f := c.fetchers[2]
 	c.stage(60, f)
 	hosts := c.visiting(f)
@@ -408,7 +422,7 @@ func TestExternalServerCutOffWithItsFetcher(t *testing.T) {
 	// Leaders are elected, and who talked to that server must notice and go elsewhere, before
 	// leases are waited for.
 	took := c.takenOver(hosts, f, cut, time.Minute)
-	time.Sleep(time.Until(cut.Add(frontier.LeaseTime + 4*time.Second)))
+	time.Sleep(time.Until(cut.Add(frontier.LeaseTime + busy + 3*time.Second)))
 	c.healIsland()
 	healed := time.Now()
 	last := c.silent(f, c.shards(""), cut, healed, frontier.LeaseTime+busy)
@@ -423,8 +437,8 @@ func TestExternalServerCutOffWithItsFetcher(t *testing.T) {
 
 // A frontier that reaches nobody grants nothing. Another takes its shards, but only once everything
 // it may have granted is over.
-func TestExternalFrontierCutOff(t *testing.T) {
-	c := newLabCrawl(t, 45, layout{})
+func frontierCutOff(t *testing.T) {
+	c := newLabCrawl(t, 55, layout{})
 	c.stage(60, c.fetchers[0])
 	f := c.frontiers[0]
 	shards := c.shards(f.name)
@@ -455,8 +469,8 @@ func TestExternalFrontierCutOff(t *testing.T) {
 
 // A frontier that still reaches a fetcher, but not those who would tell it that its shards are
 // another's now, must know by itself when to stop.
-func TestExternalIslandCutOff(t *testing.T) {
-	c := newLabCrawl(t, 45, layout{nats3: island, fetcher3: island, frontier2: island})
+func islandCutOff(t *testing.T) {
+	c := newLabCrawl(t, 55, layout{nats3: island, fetcher3: island, frontier2: island})
 	f, islander := c.frontiers[1], c.fetchers[2]
 	c.stage(60, islander)
 	ours, theirs := c.shards(f.name), c.shards(c.frontiers[0].name)

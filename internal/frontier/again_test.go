@@ -78,7 +78,7 @@ func (b *bench) untilDue() time.Duration {
 	if t.IsZero() {
 		return time.Hour
 	}
-	return max(time.Until(t), 100*time.Millisecond)
+	return max(time.Until(t), time.Second)
 }
 
 func TestAPageIsAskedForAgain(t *testing.T) {

@@ -10,15 +10,17 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // A host can be asked once in every delay and response time: that is a slot. This is what the
-// production scheduler makes of 2,000 hosts' slots, in simulated time: shards with their files,
+// production scheduler makes of their slots, in simulated time: shards with their files,
 // matching of takes and due hosts, and fetchers that keep delays as internal/fetcher's gate does.
 
+var crowdHosts = racing.Volume(2000, 200)
+
 const (
-	crowdHosts  = 2000
 	crowdWarmUp = 15 * time.Second
 	crowdSpan   = 45 * time.Second // warm-up included
 	crowdHands  = 64
@@ -150,7 +152,7 @@ func (c *crowd) run(span time.Duration) {
 
 // share is which part of the slots there were was used, after the warm-up.
 func (c *crowd) share(span time.Duration) float64 {
-	return float64(c.used) / float64(crowdHosts*(span-crowdWarmUp))
+	return float64(c.used) / (float64(crowdHosts) * float64(span-crowdWarmUp))
 }
 
 // slot counts the time from the beginning of a request to the end of the delay after it.

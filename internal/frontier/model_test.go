@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/racing"
 )
 
 // The model of design §3 and §3.1: three frontiers that want one shard, three fetchers, a register
@@ -59,7 +60,7 @@ func modelRuns(t *testing.T, n int) uint64 {
 // epochs that grow, and one owner at a time that may act.
 func TestModel(t *testing.T) {
 	var sum modelStats
-	for seed := range modelRuns(t, 240) {
+	for seed := range modelRuns(t, racing.Volume(240, 40)) {
 		m := modelRun(seed, rules{})
 		for _, v := range m.violations {
 			t.Errorf("run %d: %s", seed, v)
@@ -138,7 +139,7 @@ func TestModelDeadOwner(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var worst time.Duration
-			for seed := range uint64(60) {
+			for seed := range uint64(racing.Volume(60, 12)) {
 				m := newWorld(seed, rules{}, calm)
 				m.in(m.between(time.Minute, 90*time.Second), func() {
 					for _, o := range m.owners {

@@ -20,6 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -110,7 +111,7 @@ func (b *bench) lose() {
 // nothing here takes a stored page away: none is given up by the indexer or asked for again, and no
 // late outcome speaks of one that another visit has stored.
 func TestACheckpointAndTheLogGiveTheSameState(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(racing.Volume(20, 4)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { restoreRun(t, seed) })
 		})

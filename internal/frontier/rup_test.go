@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/rupsites"
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
@@ -396,7 +397,7 @@ func TestRUPCrashes(t *testing.T) {
 // killed, committed or moved. When it all has calmed down every page is as the site has it, and
 // nobody was asked more than that takes.
 func TestRUPAtRandom(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(racing.Volume(12, 4)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 66))

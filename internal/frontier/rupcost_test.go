@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -18,7 +19,8 @@ import (
 // production code; the fetcher is a function, and time is simulated, so the figures are exact
 // and the same on every machine.
 func TestUpdatesCost(t *testing.T) {
-	const pages, rounds, changedEach, removedEach, newEach = 10_000, 5, 80, 10, 10
+	const changedEach, removedEach, newEach = 80, 10, 10
+	pages, rounds := racing.Volume(10_000, 1000), racing.Volume(5, 1)
 	type cost struct {
 		requests, told int
 		bytes          int64

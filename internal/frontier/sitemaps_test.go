@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -548,7 +549,7 @@ func TestSitemapOrder(t *testing.T) {
 // Killed at any moment, also between a sitemap's entries, its answer and the outcome: in the end
 // every sitemap was read and every URL of theirs is known once.
 func TestSitemapsSurviveKills(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(racing.Volume(12, 4)) {
 		synctest.Test(t, func(t *testing.T) { sitemapKills(t, rand.New(rand.NewPCG(seed, 5))) })
 	}
 }

@@ -1,0 +1,6 @@
+//go:build !race
+
+package racing
+
+// Enabled tells whether the race detector is part of this program.
+const Enabled = false
