@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -14,7 +15,8 @@ type Reading struct {
 	Lang        string // <html lang>, lower case, without region
 	Description []byte // <meta name=description>, else og:description; mostly empty
 	Body        []byte // all visible text, as Text.Body is: one line to a block, blanks folded
-	// Spans are in order of From. Those of one Kind do not overlap; those of different kinds may.
+	// Spans are in order of From; where several begin, the longest comes first. Those of one Kind
+	// do not overlap, those of different kinds may.
 	Spans []Span
 	// Links are in order of the page. Links within the page itself, and of other schemes than http
 	// and https, are not among them. Of more than MaxLinks those in the main text are kept first.
@@ -89,7 +91,7 @@ func (x *Extractor) Read(pageURL canon.URL, contentType, charsetName string, bod
 	around := r.boilerplate(len(x.body))
 	out.Links = r.resolve(pageURL, around, len(src) > 0 && len(body) > 0 && &src[0] != &body[0])
 	r.spans = append(append(r.spans, around...), r.code...)
-	slices.SortStableFunc(r.spans, func(a, b Span) int { return a.From - b.From })
+	slices.SortStableFunc(r.spans, func(a, b Span) int { return cmp.Or(a.From-b.From, b.To-a.To, int(b.Kind)-int(a.Kind)) })
 	out.Spans = r.spans
 	return out
 }
