@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/prometheus/client_golang/prometheus"
@@ -145,6 +146,7 @@ func serveAdmin(ctx context.Context, c *asker.Crawl, listen string, reg *prometh
 			return err
 		},
 		Status: status,
+		Search: searchweb.New(searchweb.Options{Crawl: c, Name: c.Spec.Name, Home: "/", Log: log}),
 	})
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("curtsy {{.Version}} (" + runtime.Version() + ")\n")
 	root.AddCommand(
 		a.crawlCommand(), a.seedCommand(), a.demoCommand(),
-		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.hostsCommand(), a.mirrorsCommand(), a.updatesCommand(), a.explainCommand(), a.exportCommand(),
+		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.serveCommand(), a.hostsCommand(), a.mirrorsCommand(), a.updatesCommand(), a.explainCommand(), a.exportCommand(),
 		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.forgetCommand(), a.retryCommand(), a.reindexCommand(),
 		a.checkCommand(), a.rupCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
 	)

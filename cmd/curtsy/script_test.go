@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 //	exits CODE command args    the command must exit with CODE
 //	soon command args          the command must succeed within 20 s
 //	once FILE                  no URL may be stored twice in a crawl log
+//	serving args               curtsy serve, beside the script; sets SEARCH. serving ends: ^C
+//	asks CODE URL [HOST]       what an HTTP server answers, header and body
 //	idof NAME                  sets ID to that of the first dataset with this name
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -36,6 +38,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"simweb": scriptSimweb, "exits": scriptExits, "soon": scriptSoon, "once": scriptOnce, "idof": scriptIDOf,
+			"serving": new(serving).script, "asks": scriptAsks,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})

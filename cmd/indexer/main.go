@@ -1,5 +1,5 @@
-// Command indexer stores the pages of a crawl, indexes their text, and answers searches over NATS.
-// It keeps its shards in --dir.
+// Command indexer stores the pages of a crawl, indexes their text, and answers searches, over NATS
+// and, for the whole crawl, on its admin port. It keeps its shards in --dir.
 package main
 
 import (
@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
 )
 
@@ -37,6 +39,9 @@ func serve(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	o := cfg.Options("indexer", cfg.Dir, stderr)
+	o.Search = func(p service.Parts) service.Site {
+		return searchweb.New(searchweb.Options{Crawl: asker.Running(p.Queue, p.Bucket, p.Spec), Name: cfg.Crawl, Home: "/", Log: o.Log})
+	}
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
 		return indexer.New(p.Queue, p.Spec, indexer.Options{
 			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, Search: p.Spec.Search,

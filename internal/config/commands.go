@@ -18,17 +18,19 @@ type Admin struct {
 func newAdmin() Admin { return Admin{Listen: "127.0.0.1:8080"} }
 
 func (a Admin) check(src *Source) error {
-	if a.Listen == "off" {
-		return nil
-	}
-	_, port, err := net.SplitHostPort(a.Listen)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
+	if a.Listen != "off" && !address(a.Listen) {
 		return src.Refuse("listen", "is no address with a port; use for example 127.0.0.1:8080, or off")
 	}
 	return nil
+}
+
+// address reports whether s is host:port, the host left out or not.
+func address(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	return err == nil
 }
 
 // Fetch is how hard one fetcher works and how much it takes from a site.
@@ -116,6 +118,27 @@ type Reader struct {
 func NewReader() *Reader { return &Reader{Common: newCommon(), NATS: newNATS(), Dir: defaultDir} }
 
 func (c *Reader) check(src *Source) error { return errors.Join(c.Common.check(src), c.NATS.check(src)) }
+
+// Serve are the settings of `curtsy serve`.
+type Serve struct {
+	Dir string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
+	// A setting of its own: the admin port of a crawl that runs may be off, or elsewhere.
+	Listen string `key:"search-listen" flag:"listen" usage:"serve on ‹ADDR›" example:"127.0.0.1:7880"`
+	Common `key:",squash"`
+	NATS   `key:",squash"`
+}
+
+// NewServe has the defaults of `curtsy serve`.
+func NewServe() *Serve {
+	return &Serve{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, Listen: "127.0.0.1:7880"}
+}
+
+func (c *Serve) check(src *Source) error {
+	if !address(c.Listen) {
+		return src.Refuse("search-listen", "is no address with a port; use for example 127.0.0.1:7880")
+	}
+	return errors.Join(c.Common.check(src), c.NATS.check(src))
+}
 
 // Demo are the settings of `curtsy demo`.
 type Demo struct {

@@ -23,3 +23,18 @@ func OpenFiles(dir string) (*asker.Crawl, error) {
 	files := func() error { return errors.Join(x.Close(), f.Close()) }
 	return asker.AtRest(f.Spec(), files, f.Handlers(), x.Handlers(f.Spec().Agent)), nil
 }
+
+// openPages opens only the page stores and search indexes of a crawl that does not run: what search
+// and single pages are answered from.
+func openPages(dir string) (*asker.Crawl, error) {
+	spec, err := frontier.ReadSpec(dir)
+	if err != nil {
+		return nil, err
+	}
+	x, err := indexer.OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	x.Hide(spec.Forgotten)
+	return asker.AtRest(spec, x.Close, x.Handlers(spec.Agent)), nil
+}

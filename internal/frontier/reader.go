@@ -23,17 +23,30 @@ type Reader struct {
 	shards []*shard
 }
 
+// SpecFile is where the spec of the crawl in dir is; it is written anew when the spec changes.
+func SpecFile(dir string) string { return filepath.Join(dir, specFile) }
+
+// ReadSpec reads the spec of the crawl in dir, as it was when the crawl ran last. The error says
+// what to type when there is none.
+func ReadSpec(dir string) (spec crawl.Spec, err error) {
+	b, err := os.ReadFile(SpecFile(dir))
+	if err != nil {
+		return spec, fmt.Errorf("no crawl in %s: begin one with `curtsy crawl --dir %s URL`: %w", dir, dir, err)
+	}
+	if err := json.Unmarshal(b, &spec); err != nil {
+		return spec, fmt.Errorf("read %s: %w", SpecFile(dir), err)
+	}
+	return spec, nil
+}
+
 // OpenDir opens the frontier's files in dir for reading. It fails when there are none, and when
 // another process holds them: then that process is the one to ask.
 func OpenDir(dir string) (*Reader, error) {
-	b, err := os.ReadFile(filepath.Join(dir, specFile))
+	spec, err := ReadSpec(dir)
 	if err != nil {
-		return nil, fmt.Errorf("no crawl in %s: begin one with `curtsy crawl --dir %s URL`: %w", dir, dir, err)
+		return nil, err
 	}
-	r := &Reader{}
-	if err := json.Unmarshal(b, &r.spec); err != nil {
-		return nil, fmt.Errorf("read %s: %w", filepath.Join(dir, specFile), err)
-	}
+	r := &Reader{spec: spec}
 	j, err := judge.New(r.spec)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync/atomic"
 	"time"
@@ -22,7 +23,7 @@ import (
 )
 
 // DaemonOptions say which crawl a daemon works for, and how it shows itself. All
-// fields are required.
+// fields but Search are required.
 type DaemonOptions struct {
 	Kind     string // frontier, fetcher, indexer
 	Instance string
@@ -30,6 +31,8 @@ type DaemonOptions struct {
 	Queue    queue.Options
 	Listen   string // admin port; "off" for none
 	Log      *slog.Logger
+	// Search makes the search that the admin port serves, once the crawl is known. nil: none.
+	Search func(Parts) Site
 }
 
 // Runner is a service as a daemon runs it.
@@ -77,10 +80,14 @@ func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner,
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	var state atomic.Value // of readiness: string
 	state.Store("connecting to NATS")
+	var search *siteToCome
+	if o.Search != nil {
+		search = new(siteToCome)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	if o.Listen != "off" {
 		adm, err := NewAdmin(AdminOptions{
-			Listen: o.Listen, Title: o.Kind + " " + o.Instance + " of crawl " + o.Crawl, Registry: reg, Log: o.Log,
+			Search: search.site(), Listen: o.Listen, Title: o.Kind + " " + o.Instance + " of crawl " + o.Crawl, Registry: reg, Log: o.Log,
 			Ready: func(context.Context) error {
 				if s := state.Load().(string); s != "" {
 					return errors.New(s)
@@ -96,7 +103,12 @@ func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner,
 	}
 	g.Go(func() error {
 		defer stop() // without a service the admin port has nothing to show
-		err := o.work(ctx, stop, reg, construct, func(s string) { state.Store(s) })
+		err := o.work(ctx, stop, reg, func(p Parts) (Runner, error) {
+			if search != nil {
+				search.set(o.Search(p))
+			}
+			return construct(p)
+		}, func(s string) { state.Store(s) })
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil // stopped while it waited
 		}
@@ -162,6 +174,34 @@ func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyVal
 		})
 	})
 	return g.Wait()
+}
+
+// siteToCome is a Site from when it is set; before that it serves nothing.
+type siteToCome struct{ it atomic.Pointer[Site] }
+
+// site is the Site that a nil siteToCome is not.
+func (s *siteToCome) site() Site {
+	if s == nil {
+		return nil
+	}
+	return s
+}
+
+func (s *siteToCome) set(it Site) { s.it.Store(&it) }
+
+// Serves reports whether the path is one of the site's; of none before there is one.
+func (s *siteToCome) Serves(path string) bool {
+	it := s.it.Load()
+	return it != nil && (*it).Serves(path)
+}
+
+// ServeHTTP is the site's.
+func (s *siteToCome) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if it := s.it.Load(); it != nil {
+		(*it).ServeHTTP(w, r)
+		return
+	}
+	http.NotFound(w, r)
 }
 
 // dial connects, waiting for a server that is not there yet: daemons and servers

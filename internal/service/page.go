@@ -2,11 +2,14 @@ package service
 
 import (
 	"cmp"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -15,7 +18,18 @@ import (
 //go:embed page.html
 var pageHTML string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+// again loads the page anew every five seconds, unless somebody is writing into the search box.
+// Without scripts a meta element does so all the same.
+const again = `setInterval(() => { const q = document.querySelector('input'); if (q !== document.activeElement && !q.value) location.reload() }, 5000)`
+
+var pageTemplate = template.Must(template.New("page").Parse(strings.Replace(pageHTML, "AGAIN", again, 1)))
+
+// pagePolicy lets the page load nothing and run nothing but that.
+var pagePolicy = func() string {
+	sum := sha256.Sum256([]byte(again))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}()
 
 // pageData is what page.html shows.
 type pageData struct {
@@ -26,6 +40,7 @@ type pageData struct {
 	ETA     string
 	Reasons []Count
 	Problem string
+	Search  bool // there is a /search
 }
 
 // Count is how many URLs ended for one reason.
@@ -69,7 +84,7 @@ func ETA(s crawl.Status) string {
 }
 
 func (a *Admin) page(w http.ResponseWriter, r *http.Request) {
-	d := pageData{Title: a.o.Title, Now: time.Now(), Ready: "ready"}
+	d := pageData{Title: a.o.Title, Now: time.Now(), Ready: "ready", Search: a.searches()}
 	if err := a.o.Ready(r.Context()); err != nil {
 		d.Ready = err.Error()
 	}
@@ -82,7 +97,7 @@ func (a *Admin) page(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	w.Header().Set("Content-Security-Policy", pagePolicy)
 	if err := pageTemplate.Execute(w, d); err != nil {
 		a.o.Log.Debug("status page", "err", err)
 	}

@@ -1,0 +1,222 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier"
+)
+
+// Directory is the crawl in a directory as somebody asks it who stays: the crawl may begin to run
+// and end again meanwhile. While it rests its files are open for reading, and closed as soon as a
+// process takes the directory, within a tenth of the second for which that process waits for them.
+// Its methods may be called from many goroutines. Run must run beside them.
+type Directory struct {
+	dir  string
+	name string
+	log  *slog.Logger
+
+	opening chan struct{} // holds a token of whoever opens or closes
+	mu      sync.Mutex
+	now     *opened // guarded by mu; nil: nothing is open
+}
+
+// opened is a crawl that is asked, at rest or over its server.
+type opened struct {
+	*asker.Crawl
+	dir   string
+	spec  fs.FileInfo // of its file; nil while the crawl runs
+	gone  context.Context
+	leave context.CancelFunc // ends gone: who asks is to ask the next one
+	users sync.WaitGroup     // grows only while Directory.now is this
+}
+
+// WatchDirectory opens the crawl in dir. Its errors are those of a command that opens it once.
+func WatchDirectory(ctx context.Context, dir string, log *slog.Logger) (*Directory, error) {
+	d := &Directory{dir: dir, log: log, opening: make(chan struct{}, 1)}
+	if err := d.open(ctx); err != nil {
+		return nil, err
+	}
+	d.name = d.now.Spec.Name
+	return d, nil
+}
+
+// Name is the crawl's.
+func (d *Directory) Name() string { return d.name }
+
+// look is how often Run looks whether a crawl has begun or ended. A store waits a second for its
+// file.
+const look = 100 * time.Millisecond
+
+// Run closes files that a process wants for itself, until ctx ends.
+func (d *Directory) Run(ctx context.Context) error {
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		d.mu.Lock()
+		o := d.now
+		d.mu.Unlock()
+		if o != nil && o.stale() {
+			if err := d.drop(o); err != nil {
+				d.log.Warn("closing", "dir", d.dir, "err", err)
+			}
+		}
+	}
+}
+
+// stale reports whether the crawl has begun or ended to run since it was opened, or is to be shown
+// by another spec.
+func (o *opened) stale() bool {
+	if Alive(o.dir) == o.AtRest() {
+		return true
+	}
+	if !o.AtRest() {
+		return o.Queue.NC.IsClosed()
+	}
+	spec, err := os.Stat(frontier.SpecFile(o.dir))
+	return err != nil || !os.SameFile(spec, o.spec) || !spec.ModTime().Equal(o.spec.ModTime()) || spec.Size() != o.spec.Size()
+}
+
+// Close closes what is open, once nobody uses it any more.
+func (d *Directory) Close() error { return d.drop(nil) }
+
+// drop closes what is open, if it is o or o is nil, once nobody uses it any more. Who does is told
+// to leave.
+func (d *Directory) drop(o *opened) error {
+	d.opening <- struct{}{}
+	defer func() { <-d.opening }()
+	return d.close(o)
+}
+
+// close is drop for who has the token.
+func (d *Directory) close(o *opened) error {
+	d.mu.Lock()
+	now := d.now
+	if now == nil || o != nil && o != now {
+		d.mu.Unlock()
+		return nil
+	}
+	d.now = nil
+	d.mu.Unlock()
+	now.leave()
+	now.users.Wait()
+	return now.Close()
+}
+
+// enter is the crawl as it is to be asked now. Whoever gets it calls users.Done.
+func (d *Directory) enter(ctx context.Context) (*opened, error) {
+	for {
+		d.mu.Lock()
+		o := d.now
+		if o != nil {
+			o.users.Add(1)
+		}
+		d.mu.Unlock()
+		if o == nil {
+			if err := d.open(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if !o.stale() {
+			return o, nil
+		}
+		o.users.Done()
+		if err := d.drop(o); err != nil {
+			d.log.Warn("closing", "dir", d.dir, "err", err)
+		}
+	}
+}
+
+// open opens the crawl unless it is open.
+func (d *Directory) open(ctx context.Context) error {
+	select {
+	case d.opening <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-d.opening }()
+	d.mu.Lock()
+	o := d.now
+	d.mu.Unlock()
+	if o != nil {
+		return nil
+	}
+	o = &opened{dir: d.dir}
+	o.gone, o.leave = context.WithCancel(context.Background())
+	var err error
+	o.Crawl, err = Dial(ctx, d.dir, d.log)
+	if errors.Is(err, ErrNotRunning) {
+		if o.spec, err = os.Stat(frontier.SpecFile(d.dir)); err == nil || errors.Is(err, fs.ErrNotExist) {
+			o.Crawl, err = openPages(d.dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.now = o
+	d.mu.Unlock()
+	return nil
+}
+
+// tries is how often a question is asked that a beginning or an end has interrupted.
+const tries = 3
+
+// asking calls do with the crawl as it is to be asked now, and again if it began or ended
+// meanwhile.
+func (d *Directory) asking(ctx context.Context, do func(context.Context, *asker.Crawl) error) error {
+	for n := 1; ; n++ {
+		o, err := d.enter(ctx)
+		if err != nil && ctx.Err() == nil && Alive(d.dir) {
+			return fmt.Errorf("%w: %w", ask.ErrNobody, err)
+		}
+		if err != nil {
+			return err
+		}
+		err = d.once(ctx, o, do)
+		if err == nil || n == tries || ctx.Err() != nil || o.gone.Err() == nil && !o.stale() {
+			return err
+		}
+	}
+}
+
+func (d *Directory) once(ctx context.Context, o *opened, do func(context.Context, *asker.Crawl) error) error {
+	defer o.users.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(o.gone, cancel)()
+	return do(ctx, o.Crawl)
+}
+
+// Search is asker.Crawl's.
+func (d *Directory) Search(ctx context.Context, r crawl.SearchRequest) (a crawl.SearchAnswer, err error) {
+	err = d.asking(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
+		a, err = c.Search(ctx, r)
+		return err
+	})
+	return a, err
+}
+
+// Page is asker.Crawl's.
+func (d *Directory) Page(ctx context.Context, url, content string) (rec crawl.PageRecord, found bool, err error) {
+	err = d.asking(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
+		rec, found, err = c.Page(ctx, url, content)
+		return err
+	})
+	return rec, found, err
+}

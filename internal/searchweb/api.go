@@ -1,0 +1,195 @@
+package searchweb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Answer is what /api/v1/search answers.
+type Answer struct {
+	Query   string `json:"query"` // as it was asked, filters included
+	Page    int    `json:"page"`  // from 1
+	PerPage int    `json:"per_page"`
+	Links   Links  `json:"links"`
+	crawl.SearchAnswer
+}
+
+// Links are where to go on, relative to the server.
+type Links struct {
+	Self string `json:"self"`
+	Next string `json:"next,omitempty"` // "": there is no further page, or it cannot be turned to
+	Prev string `json:"prev,omitempty"`
+}
+
+// incompleteHeader says in an answer's header that parts are missing, and which.
+const incompleteHeader = "Curtsy-Incomplete"
+
+// answer has the crawl answer a search; path is where its links lead.
+func (w *Web) answer(ctx context.Context, p params, path string) (a Answer, bad *problem) {
+	a = Answer{Query: p.words(), Page: p.Page, PerPage: p.Per, Links: Links{Self: p.link(path)}}
+	offset := (p.Page - 1) * p.Per
+	err := w.asking(ctx, func(ctx context.Context) (err error) {
+		a.SearchAnswer, err = w.o.Crawl.Search(ctx, crawl.SearchRequest{Query: a.Query, Offset: offset, Limit: p.Per, Explain: p.Explain})
+		return err
+	})
+	var missing *ask.IncompleteError
+	switch {
+	case errors.As(err, &missing) && len(missing.Missing) < missing.Shards:
+		a.Incomplete, a.Missing = true, missing.Missing
+	case err != nil:
+		return a, w.failed(ctx, a.Query, err)
+	}
+	if a.Hits == nil {
+		a.Hits = []crawl.Hit{} // [] in JSON
+	}
+	if more := a.Total > int64(offset+len(a.Hits)) || a.AtLeast && len(a.Hits) == p.Per; more && len(a.Hits) > 0 && (p.Page+1)*p.Per <= maxHits {
+		a.Links.Next = p.at(p.Page + 1).link(path)
+	}
+	if p.Page > 1 {
+		a.Links.Prev = p.at(p.Page - 1).link(path)
+	}
+	return a, nil
+}
+
+// head writes what an answer adds to the header.
+func (a *Answer) head(h http.Header) {
+	if a.Incomplete {
+		h.Set(incompleteHeader, "shards="+numbers(a.Missing))
+	}
+}
+
+// numbers writes them with commas between.
+func numbers(all []int) string {
+	s := make([]string, len(all))
+	for i, n := range all {
+		s[i] = strconv.Itoa(n)
+	}
+	return strings.Join(s, ",")
+}
+
+// search answers /api/v1/search.
+func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
+	p, bad := parse(r.URL.RawQuery, true)
+	if bad == nil && !p.asks() {
+		bad = wrong("q", "say what to look for, for example %s?q=words", r.URL.Path)
+	}
+	if bad != nil {
+		bad.send(rw)
+		return
+	}
+	a, bad := w.answer(r.Context(), p, r.URL.Path)
+	if bad != nil {
+		bad.send(rw)
+		return
+	}
+	a.head(rw.Header())
+	sendJSON(rw, http.StatusOK, "application/json", a)
+}
+
+// page answers /api/v1/pages.
+func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
+	asked, content, bad := pageAsked(r.URL)
+	if bad != nil {
+		bad.send(rw)
+		return
+	}
+	u, err := canon.Parse(asked)
+	if err != nil {
+		wrong("url", "%q is no URL; use for example https://example.org/", shown(asked)).send(rw)
+		return
+	}
+	var rec crawl.PageRecord
+	var found bool
+	err = w.asking(r.Context(), func(ctx context.Context) (err error) {
+		rec, found, err = w.o.Crawl.Page(ctx, string(u), content)
+		return err
+	})
+	switch {
+	case err != nil && (!found || !errors.Is(err, ask.ErrIncomplete)):
+		bad = w.failed(r.Context(), string(u), err)
+	case !found:
+		bad = &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("no page with the URL %s is held, or it may not be shown", shown(string(u)))}
+	}
+	if bad != nil {
+		bad.send(rw)
+		return
+	}
+	sendJSON(rw, http.StatusOK, "application/json", rec)
+}
+
+// maxURL bounds the URL of a page that is asked for, in bytes. The crawl keeps no longer ones.
+const maxURL = 4096
+
+// pageAsked is the page that a request is for, and as what its content is wanted: "text" or "html".
+// The page stands in the parameter url, or in the path: escaped as a whole, or as it is, and then
+// what follows a "?" is its own.
+func pageAsked(u *url.URL) (page, content string, bad *problem) {
+	rest, inPath := strings.CutPrefix(u.EscapedPath(), pagesPath)
+	content = "text"
+	if inPath && rest != "" {
+		for _, scheme := range []string{"http", "https"} {
+			// A client or a proxy may have made one slash of two.
+			if tail, ok := strings.CutPrefix(rest, scheme+":/"); ok {
+				page = scheme + "://" + strings.TrimPrefix(tail, "/")
+				if u.RawQuery != "" {
+					page += "?" + u.RawQuery
+				}
+				return bounded(page, content)
+			}
+		}
+		page, err := url.PathUnescape(rest)
+		if err != nil {
+			return "", "", wrong("url", "the URL in the path is not escaped as it must be")
+		}
+		if bad := onlyContent(u.RawQuery, &content, nil); bad != nil {
+			return "", "", bad
+		}
+		return bounded(page, content)
+	}
+	if bad := onlyContent(u.RawQuery, &content, &page); bad != nil {
+		return "", "", bad
+	}
+	if page == "" {
+		return "", "", wrong("url", "say which page, for example %s?url=https%%3A%%2F%%2Fexample.org%%2F", strings.TrimSuffix(pagesPath, "/"))
+	}
+	return bounded(page, content)
+}
+
+func bounded(page, content string) (string, string, *problem) {
+	if len(page) > maxURL {
+		return "", "", wrong("url", "the URL has %d bytes; none over %d is kept", len(page), maxURL)
+	}
+	return page, content, nil
+}
+
+// onlyContent reads the parameters content and, unless page is nil, url; there are no others.
+func onlyContent(raw string, content, page *string) *problem {
+	all, err := url.ParseQuery(raw)
+	if err != nil {
+		return wrong("", "the parameters cannot be read: escape the URL as a whole")
+	}
+	for name, values := range all {
+		switch {
+		case len(values) > 1:
+			return wrong(shown(name), "%s is given %d times: give it once", shown(name), len(values))
+		case name == "content" && (values[0] == "text" || values[0] == "html"):
+			*content = values[0]
+		case name == "content":
+			return wrong(name, "content is %q; use text or html", shown(values[0]))
+		case name == "url" && page != nil:
+			*page = values[0]
+		default:
+			return wrong(shown(name), "there is no parameter %q; there are url and content", shown(name))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package searchweb
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+)
+
+//go:embed search.html
+var pageHTML string
+
+//go:embed style.css
+var styleCSS string
+
+// pageTemplate is the page with its style in it: one request brings all of it.
+var pageTemplate = template.Must(template.New("search").Parse(strings.Replace(pageHTML, "STYLE", styleCSS, 1)))
+
+// policy lets the page do nothing but be styled, by this very style, and be asked again.
+var policy = func() string {
+	sum := sha256.Sum256([]byte(styleCSS))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+}()
+
+// html answers /search.
+func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
+	p, bad := parse(r.URL.RawQuery, false)
+	v := view{Name: w.o.Name, Home: w.o.Home, MaxQuery: maxQuery, Params: p}
+	if bad == nil && p.asks() {
+		var a Answer
+		if a, bad = w.answer(r.Context(), p, "/search"); bad == nil {
+			v.show(&a)
+			a.head(rw.Header())
+		}
+	}
+	status := http.StatusOK
+	if bad != nil {
+		v.Problem, status = bad, bad.Status
+		bad.head(rw.Header())
+	}
+	v.fill()
+	var body bytes.Buffer
+	if err := pageTemplate.Execute(&body, v); err != nil {
+		w.o.Log.Error("the page cannot be written", "err", err)
+		http.Error(rw, "the page cannot be written; the log of the server says why", http.StatusInternalServerError)
+		return
+	}
+	h := rw.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	rw.WriteHeader(status)
+	_, _ = rw.Write(body.Bytes())
+}
+
+// count writes a number of things for people.
+func count(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return humanize.Comma(n) + " " + what
+}
+
+// list writes numbers as people do: 1, 2 and 5.
+func list(all []int) string {
+	const most = 8
+	s := ""
+	for i, n := range all {
+		switch {
+		case i == most:
+			return s + " and " + strconv.Itoa(len(all)-most) + " more"
+		case i > 0 && i == len(all)-1:
+			s += " and "
+		case i > 0:
+			s += ", "
+		}
+		s += strconv.Itoa(n)
+	}
+	return s
+}

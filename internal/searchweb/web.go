@@ -1,0 +1,151 @@
+package searchweb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// Crawl is who is asked: an asker.Crawl, or another that keeps its rules. An answer with parts
+// missing comes with an ask.ErrIncomplete. Its methods are called from many goroutines.
+type Crawl interface {
+	Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error)
+	Page(ctx context.Context, url, content string) (rec crawl.PageRecord, found bool, err error)
+}
+
+// Options say what a Web shows.
+type Options struct {
+	Crawl Crawl
+	Name  string       // of the crawl, for people
+	Home  string       // link to a page about the crawl; "": there is none
+	Log   *slog.Logger // nil: silent
+
+	AtOnce  int           // questions worked on at the same time; 0: 8
+	Queue   int           // questions that may wait for that; 0: 4 times AtOnce
+	Timeout time.Duration // of a question, waiting included; 0: 10 s
+}
+
+// Web answers HTTP requests. It may be used by many goroutines.
+type Web struct {
+	o      Options
+	mux    *http.ServeMux
+	places chan struct{} // holds a token for each question, waiting ones included
+	slots  chan struct{} // holds a token for each question worked on
+}
+
+// New makes a Web.
+func New(o Options) *Web {
+	o.AtOnce = cmp.Or(o.AtOnce, 8)
+	o.Queue = cmp.Or(o.Queue, 4*o.AtOnce)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &Web{o: o, mux: http.NewServeMux(), places: make(chan struct{}, o.AtOnce+o.Queue), slots: make(chan struct{}, o.AtOnce)}
+	for _, r := range w.routes() {
+		w.mux.HandleFunc(r.path, r.serve)
+	}
+	return w
+}
+
+// route is one thing that is served.
+type route struct {
+	path  string
+	serve http.HandlerFunc
+}
+
+// routes are all of them. Pages are served beside the mux, see ServeHTTP.
+func (w *Web) routes() []route {
+	return []route{
+		{"/search", w.html},
+		{"/opensearch.xml", w.openSearch},
+		{"/api/openapi.json", w.openAPI},
+		{"/api/v1/search", w.search},
+		{"/api/search", w.search}, // stays when there is a v2
+		{"/api/v1/pages", w.page},
+		{"/api/", func(rw http.ResponseWriter, r *http.Request) {
+			problem{Status: http.StatusNotFound, Detail: "there is nothing here; /api/openapi.json says what there is"}.send(rw)
+		}},
+	}
+}
+
+// pagesPath is followed by the URL of a page.
+const pagesPath = "/api/v1/pages/"
+
+// Serves reports whether a path is one of a Web's.
+func (w *Web) Serves(path string) bool {
+	return path == "/search" || path == "/opensearch.xml" || path == "/api" || strings.HasPrefix(path, "/api/")
+}
+
+// ServeHTTP answers a request. Nothing it sends may be kept by a cache, framed, or read by the
+// scripts of other origins.
+func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	h := rw.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("X-Robots-Tag", "noindex, nofollow") // a page of results is no page of the web
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		problem{Status: http.StatusMethodNotAllowed, Detail: "only GET and HEAD are answered"}.send(rw)
+		return
+	}
+	// The mux would take the two slashes of a URL in the path for one.
+	if strings.HasPrefix(r.URL.EscapedPath(), pagesPath) {
+		w.page(rw, r)
+		return
+	}
+	w.mux.ServeHTTP(rw, r)
+}
+
+var errBusy = errors.New("too many questions at once")
+
+// asking calls do when there is room for one more question, with a context that ends in time. The
+// error is errBusy when there is none.
+func (w *Web) asking(ctx context.Context, do func(context.Context) error) error {
+	select {
+	case w.places <- struct{}{}:
+	default:
+		return errBusy
+	}
+	defer func() { <-w.places }()
+	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
+	defer cancel()
+	select {
+	case w.slots <- struct{}{}:
+	case <-ctx.Done():
+		return errBusy
+	}
+	defer func() { <-w.slots }()
+	return do(ctx)
+}
+
+// failed is the problem behind an error. about is what was asked for, for the log.
+func (w *Web) failed(ctx context.Context, about string, err error) *problem {
+	var missing *ask.IncompleteError
+	switch {
+	case errors.Is(err, errBusy):
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many questions at once: ask again in a moment", retry: 1}
+	case errors.Is(err, ask.ErrNobody), errors.As(err, &missing):
+		w.o.Log.Warn("nobody answered", "question", about, "err", err)
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "nobody who holds this crawl's pages answers at the moment", retry: 5}
+	case errors.Is(err, context.DeadlineExceeded):
+		w.o.Log.Warn("no answer in time", "question", about, "err", err)
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "there was no answer in time", retry: 5}
+	case ctx.Err() != nil: // whoever asked has gone
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "the question was given up"}
+	}
+	// What went wrong may name files: that is for the log.
+	w.o.Log.Error("a question failed", "question", about, "err", err)
+	return &problem{Status: http.StatusInternalServerError, Detail: "it could not be answered; the log of the server says why"}
+}

@@ -1,0 +1,112 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// portsTried is how many ports Listen tries, from the one it was told.
+const portsTried = 32
+
+// Server is an open port.
+type Server struct {
+	ln  net.Listener
+	log *slog.Logger
+}
+
+// Listen opens the port of an address, host:port, or the next free one after it; port 0 is any.
+func Listen(addr string, log *slog.Logger) (*Server, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: %w", addr, err)
+	}
+	first, err := strconv.Atoi(port)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: %w", addr, err)
+	}
+	for p := first; ; p++ {
+		ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(p)))
+		if err == nil {
+			return &Server{ln, log}, nil
+		}
+		if first == 0 || p == first+portsTried-1 || p == 65535 || !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("listen on %s: %w", addr, err)
+		}
+	}
+}
+
+// URL is where the server can be reached.
+func (s *Server) URL() string {
+	addr := s.ln.Addr().(*net.TCPAddr)
+	if addr.IP.IsUnspecified() {
+		return "http://127.0.0.1:" + strconv.Itoa(addr.Port) + "/"
+	}
+	return "http://" + addr.String() + "/"
+}
+
+// Loopback reports whether only this machine reaches it.
+func (s *Server) Loopback() bool { return s.ln.Addr().(*net.TCPAddr).IP.IsLoopback() }
+
+// Guarded is h for a server that only this machine's user should see. A web page in the user's
+// browser could reach it under a name of its own that resolves to 127.0.0.1, so on loopback names
+// other than localhost are turned away.
+func (s *Server) Guarded(h http.Handler) http.Handler {
+	if !s.Loopback() {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !local(r.Host) {
+			http.Error(w, "ask by address or as localhost", http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// Run serves h until ctx ends.
+func (s *Server) Run(ctx context.Context, h http.Handler) error {
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       time.Minute,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		grace, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if srv.Shutdown(grace) != nil {
+			srv.Close() // a profile that is being made must not delay the end
+		}
+	})
+	err := srv.Serve(s.ln)
+	if errors.Is(err, http.ErrServerClosed) && !unhook() {
+		<-stopped
+		return nil
+	}
+	return fmt.Errorf("serve %s: %w", s.URL(), err)
+}
+
+// Close gives up the port of a server that was never Run.
+func (s *Server) Close() error { return s.ln.Close() }
+
+func local(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = hostport
+	}
+	if host == "localhost" {
+		return true
+	}
+	_, err = netip.ParseAddr(host)
+	return err == nil
+}
