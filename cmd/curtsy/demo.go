@@ -112,7 +112,7 @@ func (a *app) demoSearch(ctx context.Context, dir string, web *simweb.Server) er
 		return err
 	}
 	fmt.Fprintf(a.stdout, "\ncurtsy search %q\n", query)
-	a.printHits(ans)
+	a.printHits(ans, 0)
 	return nil
 }
 

@@ -32,6 +32,10 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
 	root := a.root()
+	if cmd, rest, err := root.Find(args); err == nil && cmd.Name() == "search" {
+		cmd.InitDefaultHelpFlag()
+		args = append([]string{cmd.Name()}, wordsLast(cmd.Flags(), rest)...)
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -40,18 +41,52 @@ func (t *table) flush() error { return t.tw.Flush() }
 
 // clean makes text from a site fit to be shown on a terminal: on one line, and without control
 // characters, which could move the cursor or worse.
-func clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			// Cf: text that reverses what follows it
-			return -1
+func clean(s string) string { return strings.TrimSpace(strings.Map(harmless, s)) }
+
+// harmless is what is shown of a character, -1 for nothing.
+func harmless(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+		// Cf: text that reverses what follows it
+		return -1
+	}
+	return r
+}
+
+// cleanMarked is clean with on and off around what marks say: [from, to) in bytes of s. What of
+// them is outside of s, or shown as nothing, is left out.
+func cleanMarked(s string, marks [][2]int, on, off string) string {
+	var b strings.Builder
+	blanks, gap, marked := "", false, false // gap: a blank that is not marked
+	turn := func(to bool) {
+		if to != marked {
+			b.WriteString(map[bool]string{true: on, false: off}[to])
+			marked = to
 		}
-		return r
-	}, s)
-	return strings.TrimSpace(s)
+	}
+	for i, r := range s {
+		within := slices.ContainsFunc(marks, func(m [2]int) bool { return m[0] <= i && i < m[1] })
+		switch r = harmless(r); {
+		case r == -1:
+		case r == ' ':
+			if b.Len() > 0 {
+				blanks += " " // written when something follows
+				gap = gap || !within
+			}
+		default:
+			if gap || !within {
+				turn(false)
+			}
+			b.WriteString(blanks)
+			blanks, gap = "", false
+			turn(within)
+			b.WriteRune(r)
+		}
+	}
+	turn(false)
+	return b.String()
 }
 
 // short cuts s after n characters.

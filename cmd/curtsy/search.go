@@ -6,35 +6,54 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
+// deepest is how many hits of a query can be looked at, on however many pages.
+const deepest = 1000
+
+const searchHelp = `Look words up in the stored pages. Words of the query may stand before, between and behind the flags; one that begins with
+a single - belongs to the query, and so does all that stands behind --.
+
+`
+
+// asking is what the flags of a search say.
+type asking struct {
+	limit, offset, page   int
+	json, explain, facets bool
+}
+
 func (a *app) searchCommand() *cobra.Command {
-	var asJSON bool
-	var limit int
+	var o asking
 	cmd := &cobra.Command{
-		Use:     "search WORDS",
-		Short:   "Look words up in the stored pages",
-		Example: "  curtsy search \"vacuum freeze\"\n  curtsy search --json --limit 3 event loop",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if strings.TrimSpace(strings.Join(args, "")) == "" {
-				return usage("search for what? for example: curtsy search \"event loop\"")
-			}
-			if limit < 1 || limit > 1000 {
-				return usage("--limit %d: use 1 to 1000", limit)
-			}
-			return nil
-		},
+		Use:   "search WORDS",
+		Short: "Look words up in the stored pages",
+		Long:  searchHelp + query.Help,
+		Example: "  curtsy search vacuum -full\n  curtsy search --json --limit 3 '\"event loop\"' site:docs.example.org\n" +
+			"  curtsy search -- gcc '\"-Wall\"'",
+		Args: func(_ *cobra.Command, args []string) error { return o.check(strings.Join(args, " ")) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one hit a line")
-	cmd.Flags().IntVar(&limit, "limit", 10, "show at most `N` hits")
+	cmd.Flags().BoolVar(&o.json, "json", false, "as JSON Lines, one hit a line")
+	cmd.Flags().IntVar(&o.limit, "limit", 10, "show at most `N` hits")
+	cmd.Flags().IntVar(&o.page, "page", 0, "show the `N`th page of --limit hits")
+	cmd.Flags().IntVar(&o.offset, "offset", 0, "leave out the first `N` hits")
+	cmd.Flags().BoolVar(&o.explain, "explain", false, "say why each hit stands where it stands")
+	cmd.Flags().BoolVar(&o.facets, "facets", false, "say which filters would narrow the answer, and to how many pages")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
-		ans, err := from.Search(cmd.Context(), crawl.SearchRequest{Query: strings.Join(args, " "), Limit: limit})
+		typed := strings.Join(args, " ")
+		if query.Parse(typed).Cut {
+			fmt.Fprintf(a.stderr, "the query is longer than %d terms or %d bytes: its end is left out\n", query.MaxTerms, query.MaxBytes)
+		}
+		req := crawl.SearchRequest{Query: typed, Offset: o.offset, Limit: o.limit, Explain: o.explain}
+		ans, err := from.Search(cmd.Context(), req)
 		if err != nil && len(ans.Hits) == 0 {
 			return err
 		}
-		if !asJSON {
-			a.printHits(ans)
+		a.printReading(ans)
+		if !o.json {
+			a.printAnswer(ans, o)
 			return err
 		}
 		for _, h := range ans.Hits {
@@ -46,25 +65,60 @@ func (a *app) searchCommand() *cobra.Command {
 	})
 }
 
-// printHits shows hits to a person.
-func (a *app) printHits(ans crawl.SearchAnswer) {
-	for i, h := range ans.Hits {
-		title := clean(h.Title)
-		if title == "" {
-			title = "(no title)"
+// check refuses what cannot be answered, and turns --page into an offset.
+func (o *asking) check(typed string) error {
+	q := query.Parse(typed)
+	switch {
+	case q.Empty() && len(q.Not) > 0:
+		return usage("search for what? The query only says what to leave out; for example: curtsy search vacuum -full")
+	case q.Empty():
+		return usage("search for what? for example: curtsy search \"event loop\"")
+	case o.limit < 1 || o.limit > deepest:
+		return usage("--limit %d: use 1 to %d", o.limit, deepest)
+	case o.page < 0 || o.offset < 0:
+		return usage("--page counts from 1 and --offset from 0")
+	case o.page > 0 && o.offset > 0:
+		return usage("--page and --offset say the same in two ways; use one of them")
+	case o.page > deepest || max(o.offset, (o.page-1)*o.limit)+o.limit > deepest:
+		return usage("only the first %d hits can be looked at; more words or a filter bring the others forward", deepest)
+	case o.json && o.facets:
+		return usage("--json prints one hit a line and has no place for --facets")
+	}
+	if o.page > 0 {
+		o.offset = (o.page - 1) * o.limit
+	}
+	return nil
+}
+
+// wordsLast puts what belongs to a query behind a "--", where cobra takes nothing for a flag: all
+// that is no flag, and what begins with a single "-" unless it is a short flag. An unknown --flag
+// stays what it is, so that a misspelt one is told.
+func wordsLast(flags *pflag.FlagSet, args []string) []string {
+	var known, words []string
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			words = append(words, args[i+1:]...)
+			break
 		}
-		fmt.Fprintf(a.stdout, "%d. %s\n   %s\n", i+1, title, h.URL)
-		if h.Snippet != nil && *h.Snippet != "" {
-			fmt.Fprintf(a.stdout, "   %s\n", clean(*h.Snippet))
-		}
-		if len(h.Also) > 0 {
-			fmt.Fprintf(a.stdout, "   also at %s\n", strings.Join(h.Also, " "))
+		name, long := strings.CutPrefix(arg, "--")
+		name, _, valued := strings.Cut(name, "=")
+		switch {
+		case long:
+			known = append(known, arg)
+			f := flags.Lookup(name)
+			if f == nil || f.NoOptDefVal != "" || valued {
+				continue
+			}
+			if i++; i == len(args) {
+				return known // nothing stands behind a flag that lacks its value
+			}
+			known = append(known, args[i])
+		case len(arg) == 2 && arg[0] == '-' && flags.ShorthandLookup(arg[1:]) != nil:
+			known = append(known, arg)
+		default:
+			words = append(words, arg)
 		}
 	}
-	if len(ans.Hits) == 0 {
-		fmt.Fprintln(a.stderr, "nothing found")
-	}
-	if ans.Behind > 0 {
-		fmt.Fprintf(a.stderr, "the index is %s behind the crawl\n", count(ans.Behind, "page"))
-	}
+	return append(append(known, "--"), words...)
 }
