@@ -4,14 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
+	"fmt"
 	"os/exec"
-	"time"
 )
-
-// depth is how many hits of an answer count.
-const depth = 10
 
 // A hit is the addresses under which an answer shows one page: pages with the same text are shown
 // once, and a person is as content with each.
@@ -19,47 +14,45 @@ type hit []string
 
 // An engine answers queries. It is asked by one goroutine.
 type engine interface {
-	// ask returns the first hits, best first, of the query's own manual or of all manuals
-	// together, and the CPU time that took.
-	ask(ctx context.Context, q query, everywhere bool) ([]hit, time.Duration, error)
+	// ask returns ten hits or more, if there are, best first, from the query's own manual or from
+	// all manuals together.
+	ask(ctx context.Context, q query, everywhere bool) ([]hit, error)
 }
 
-// A maker says how an engine is made on a bench whose crawl is done.
-type maker struct {
-	name string
-	make func(context.Context, bench) (engine, error)
-}
-
-var makers = []maker{
-	{"ours", func(_ context.Context, b bench) (engine, error) { return ours{b}, nil }},
-	{"sqlite", newSQLite},
-	{"xapian", newXapian},
+// newEngine makes an engine on a bench that is prepared.
+func newEngine(ctx context.Context, name string, b *bench) (engine, error) {
+	switch name {
+	case "ours":
+		return ours{b}, nil
+	case "sqlite":
+		return newBaseline(ctx, b)
+	case "xapian":
+		return newXapian(ctx, b)
+	}
+	return nil, fmt.Errorf("-engines: there is no %q; use ours, sqlite or xapian", name)
 }
 
 // ours asks a crawl at rest by `curtsy search`, a process for each query.
-type ours struct{ b bench }
+type ours struct{ b *bench }
 
-func (e ours) ask(ctx context.Context, q query, everywhere bool) ([]hit, time.Duration, error) {
+func (e ours) ask(ctx context.Context, q query, everywhere bool) (hits []hit, err error) {
 	text := q.text
 	if !everywhere {
 		text += " site:" + q.manual.host()
 	}
-	out, cpu, err := run(exec.CommandContext(ctx, e.b.binary(), "search", "--json", "--limit", "10", "--dir", e.b.data(), "--", text))
+	out, err := run(exec.CommandContext(ctx, e.b.binary(), "search", "--json", "--limit", "10", "--dir", e.b.data(), "--", text))
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	var hits []hit
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		var h struct {
-			URL  string   `json:"url"`
-			Also []string `json:"also"`
+			URL  string
+			Also []string
 		}
-		switch err := dec.Decode(&h); {
-		case errors.Is(err, io.EOF):
-			return hits, cpu, nil
-		case err != nil:
-			return nil, 0, err
+		if err := dec.Decode(&h); err != nil {
+			return nil, err
 		}
 		hits = append(hits, append(hit{h.URL}, h.Also...))
 	}
+	return hits, nil
 }

@@ -2,7 +2,7 @@
 // person wants is found, by Curtsy and by two rivals.
 //
 //	go run ./search                             both halves of the queries, all engines
-//	go run ./search -dir DIR -half tuning -v    while tuning: DIR is kept, each query with its ranks
+//	go run ./search -dir DIR -half tuning -v    while tuning: DIR is kept; each query with its ranks
 //	go run ./search -dir DIR -reindex -misses   after a change of the index; what was not first
 //	go run ./search -half aside                 the half that counts in the end: a summary only
 //
@@ -22,12 +22,14 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 type settings struct {
 	bench
-	half, engines                  string
-	verbose, misses, reindex, keep bool
+	half                     string
+	engines                  []string
+	verbose, misses, reindex bool
 }
 
 func main() {
@@ -50,16 +52,16 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	f := flag.NewFlagSet("search", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.IntVar(&s.shards, "shards", 4, "shards of the crawl")
-	f.StringVar(&s.dir, "dir", "", "keep the binary, the crawl and Xapian's databases here, and use them again")
+	f.StringVar(&s.dir, "dir", "", "keep the crawl and Xapian's databases here, and use them again")
 	f.StringVar(&s.half, "half", "all", "tuning, aside or all: which queries to ask")
-	f.StringVar(&s.engines, "engines", "ours,sqlite,xapian", "whom to ask")
-	list := f.String("manuals", "", "these manuals only, with commas (a kept crawl holds those it was made with)")
+	engines := f.String("engines", "ours,sqlite,xapian", "whom to ask")
 	f.BoolVar(&s.reindex, "reindex", false, "index the kept crawl anew first")
 	f.BoolVar(&s.verbose, "v", false, "list the queries of the tuning half with their ranks")
-	f.BoolVar(&s.misses, "misses", false, "show our first three hits for queries of the tuning half where the wanted page is not first")
+	f.BoolVar(&s.misses, "misses", false, "show the first engine's first three hits where the wanted page is not first (tuning half)")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
+	s.engines = strings.Split(*engines, ",")
 	switch {
 	case f.NArg() > 0:
 		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
@@ -68,51 +70,40 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	case s.shards < 1:
 		return s, errors.New("-shards is greater than 0")
 	}
-	s.keep = s.dir != ""
-	s.manuals, err = chosen(*list)
-	return s, err
+	return s, nil
 }
 
 // measure prepares the bench, asks the queries, and prints a table for answers from the query's
 // manual and one for answers from all manuals.
 //
 // The first is the headline. The queries name no manual, and several fit more than one ("regular
-// expressions", "operator precedence", "window functions"); the pages wanted are those of the
-// query's own manual, so that with all manuals a good answer from another counts as wrong. The
-// second table still tells whether an engine keeps languages and subjects apart.
+// expressions", "operator precedence", "printf"); the pages wanted are those of the query's own
+// manual, so that with all manuals a good answer from another counts as wrong. The second table
+// still tells whether an engine keeps languages and subjects apart.
 func measure(ctx context.Context, s settings, w io.Writer) (err error) {
-	if err := installed(s.manuals); err != nil {
-		return err
-	}
-	if !s.keep {
+	if s.dir == "" {
 		if s.dir, err = os.MkdirTemp("", "curtsy-search-"); err != nil {
 			return err
 		}
 		defer os.RemoveAll(s.dir)
-	} else if err := os.MkdirAll(s.dir, 0o755); err != nil {
-		return err
 	}
-	if err := errors.Join(s.build(ctx), s.crawl(ctx)); err != nil {
+	if err := s.prepare(ctx, s.reindex); err != nil {
 		return err
-	}
-	if s.reindex {
-		if err := s.bench.reindex(ctx); err != nil {
-			return err
-		}
 	}
 	qs, err := s.queries()
 	if err != nil {
 		return err
 	}
-	if err := s.complete(qs); err != nil {
-		return err
-	}
-	names, engines, err := s.make(ctx)
-	if err != nil {
-		return err
+	var engines []engine
+	for _, name := range s.engines {
+		e, err := newEngine(ctx, name, &s.bench)
+		if err != nil {
+			return err
+		}
+		engines = append(engines, e)
 	}
 	for _, everywhere := range []bool{false, true} {
-		t, where := table{engines: names}, "within the query's manual (the headline)"
+		t, where := table{engines: s.engines}, "within the query's manual (the headline)"
 		if everywhere {
 			where = "in all manuals together"
 		}
@@ -127,78 +118,63 @@ func measure(ctx context.Context, s settings, w io.Writer) (err error) {
 	return nil
 }
 
-// make makes the engines asked for.
-func (s settings) make(ctx context.Context) (names []string, engines []engine, err error) {
-	for name := range strings.SplitSeq(s.engines, ",") {
-		i := slices.IndexFunc(makers, func(m maker) bool { return m.name == name })
-		if i < 0 {
-			return nil, nil, fmt.Errorf("-engines: there is no %q", name)
-		}
-		e, err := makers[i].make(ctx, s.bench)
-		if err != nil {
-			return nil, nil, err
-		}
-		names, engines = append(names, name), append(engines, e)
-	}
-	return names, engines, nil
-}
-
-// queries returns the queries of the half asked for.
+// queries returns the queries of the half asked for; the crawl must have stored what they want.
 func (s settings) queries() (qs []query, err error) {
-	for _, m := range s.manuals {
+	stored := map[string]bool{}
+	for _, p := range s.pages {
+		stored[place(p.URL)] = true
+	}
+	for _, m := range manuals {
 		of, err := load(m)
 		if err != nil {
 			return nil, err
 		}
-		qs = append(qs, of...)
-	}
-	return slices.DeleteFunc(qs, func(q query) bool {
-		return s.half == "tuning" && q.aside() || s.half == "aside" && !q.aside()
-	}), nil
-}
-
-// complete returns an error when the crawl has not stored a page that is wanted.
-func (s settings) complete(qs []query) error {
-	stored := map[string]bool{}
-	err := s.each(func(p page) error {
-		stored[place(p.URL)] = true
-		return nil
-	})
-	for _, q := range qs {
-		for _, w := range q.wanted {
-			if p := q.manual.host() + w; err == nil && !stored[p] {
-				err = fmt.Errorf("the crawl in %s has no %s, which %q wants", s.dir, p, q.text)
+		for _, q := range of {
+			if i := slices.IndexFunc(q.wanted, func(w string) bool { return !stored[m.host()+w] }); i >= 0 {
+				return nil, fmt.Errorf("the crawl in %s has no %s, which %q wants", s.dir, m.host()+q.wanted[i], q.text)
+			}
+			if s.half == "all" || (s.half == "aside") == q.aside() {
+				qs = append(qs, q)
 			}
 		}
 	}
-	return err
+	return qs, nil
 }
 
 // ask asks every engine a query, and shows the ranks unless the query is set aside.
 func (s settings) ask(ctx context.Context, w io.Writer, t *table, engines []engine, q query, everywhere bool) error {
-	var ranks []string
+	var ranks string
 	var first []hit // of the first engine
-	missed := false
 	for i, e := range engines {
-		hits, cpu, err := e.ask(ctx, q, everywhere)
+		start := cpuTime()
+		hits, err := e.ask(ctx, q, everywhere)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %q: %w", t.engines[i], q.text, err)
 		}
-		hits = hits[:min(len(hits), depth)]
 		rank := q.rank(hits)
-		t.add(q.manual.name, i, rank, cpu)
-		if ranks = append(ranks, fmt.Sprintf("%3d", rank)); i == 0 {
-			first, missed = hits[:min(len(hits), 3)], rank != 1
+		t.add(q.manual.name, i, rank, cpuTime()-start)
+		ranks += fmt.Sprintf("%3d ", rank)
+		if i == 0 && rank != 1 {
+			first = hits[:min(len(hits), 3)]
 		}
 	}
-	if q.aside() || !s.verbose && !(s.misses && missed) {
-		return nil
+	if s.verbose && !q.aside() || s.misses && !q.aside() && !strings.HasPrefix(ranks, "  1 ") {
+		fmt.Fprintf(w, "%s %s  [%s]\n", ranks, q.text, q.manual.name)
 	}
-	fmt.Fprintf(w, "%s  %s  [%s]\n", strings.Join(ranks, " "), q.text, q.manual.name)
-	if s.misses && missed {
+	if s.misses && !q.aside() {
 		for _, h := range first {
-			fmt.Fprintln(w, "              ", strings.Join(h, " = "))
+			fmt.Fprintln(w, "             ", strings.Join(h, " = "))
 		}
 	}
 	return nil
+}
+
+// cpuTime is what this process and those it started and waited for have used.
+func cpuTime() (used time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		_ = syscall.Getrusage(who, &u) // it cannot fail for these
+		used += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	return used
 }

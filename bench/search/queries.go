@@ -4,7 +4,6 @@ import (
 	"crypto/md5"
 	"embed"
 	"fmt"
-	"net/url"
 	"strings"
 )
 
@@ -25,9 +24,9 @@ func (q query) aside() bool {
 	return sum[0]&1 == 1
 }
 
-// rank returns the place of the first hit that is wanted, from 1, or 0 for none.
+// rank returns the place of the first hit that is wanted among the first ten, from 1, or 0.
 func (q query) rank(hits []hit) int {
-	for i, h := range hits {
+	for i, h := range hits[:min(len(hits), 10)] {
 		for _, raw := range h {
 			for _, w := range q.wanted {
 				if place(raw) == q.manual.host()+w {
@@ -39,24 +38,13 @@ func (q query) rank(hits []hit) int {
 	return 0
 }
 
-// place is the host and path of a URL, however its path was escaped, or "" if it is none.
-func place(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	return u.Hostname() + u.Path
-}
-
 // load reads the queries of a manual.
-func load(m manual) ([]query, error) {
+func load(m manual) (qs []query, err error) {
 	name := "queries/" + m.name + ".tsv"
 	b, err := queryFiles.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	var qs []query
-	seen := map[string]bool{}
 	for i, line := range strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") {
 		if strings.HasPrefix(line, "#") {
 			continue
@@ -65,10 +53,6 @@ func load(m manual) ([]query, error) {
 		if len(f) < 2 || len(f) > 4 || strings.TrimSpace(f[0]) == "" {
 			return nil, fmt.Errorf("%s:%d: want a query and one to three paths, with tabs between", name, i+1)
 		}
-		if seen[f[0]] {
-			return nil, fmt.Errorf("%s:%d: %q stands twice", name, i+1, f[0])
-		}
-		seen[f[0]] = true
 		qs = append(qs, query{m, f[0], f[1:]})
 	}
 	return qs, nil

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // xapian is Debian's xapian-omega: omindex reads the very files that are served, quest asks. Each
@@ -17,62 +16,48 @@ import (
 // Files that no link leads to are left out of its answers: most are a linked page under another
 // name, and an answer that shows those would count as wrong.
 type xapian struct {
-	b      bench
+	dir    string
 	linked map[string]bool // by place
 }
 
-func newXapian(ctx context.Context, b bench) (engine, error) {
-	for _, tool := range []string{"omindex", "quest"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return nil, errors.New("xapian: install it: apt-get install xapian-omega xapian-tools")
-		}
-	}
-	e := xapian{b, map[string]bool{}}
-	err := b.each(func(p page) error {
+func newXapian(ctx context.Context, b *bench) (engine, error) {
+	e := xapian{b.dir, map[string]bool{}}
+	for _, p := range b.pages {
 		e.linked[place(p.URL)] = true
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
-	for _, m := range b.manuals {
-		if _, err := os.Stat(e.db(m)); err == nil {
+	for _, m := range manuals {
+		if _, err := os.Stat(e.db(m)); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		unfinished := e.db(m) + ".new"
-		if err := os.RemoveAll(unfinished); err != nil {
-			return nil, err
+		cmd := exec.CommandContext(ctx, "omindex", "--overwrite", "--db", e.db(m)+".new", "--stemmer", m.stemmer, "--url", "http://"+m.host()+"/",
+			"--mime-type", "txt:ignore", "--mime-type", "svg:ignore", "--follow", m.dir)
+		if _, err := run(cmd); err != nil {
+			return nil, fmt.Errorf("xapian (apt-get install xapian-omega xapian-tools): %w", err)
 		}
-		cmd := exec.CommandContext(ctx, "omindex", "--db", unfinished, "--stemmer", m.stemmer, "--url", "http://"+m.host()+"/", "--follow",
-			"--mime-type", "txt:ignore", "--mime-type", "svg:ignore", m.dir)
-		if _, _, err := run(cmd); err != nil {
-			return nil, err
-		}
-		if err := os.Rename(unfinished, e.db(m)); err != nil {
+		if err := os.Rename(e.db(m)+".new", e.db(m)); err != nil {
 			return nil, err
 		}
 	}
 	return e, nil
 }
 
-func (e xapian) db(m manual) string { return filepath.Join(e.b.dir, "xapian-"+m.name) }
+func (e xapian) db(m manual) string { return filepath.Join(e.dir, "xapian-"+m.name) }
 
-func (e xapian) ask(ctx context.Context, q query, everywhere bool) ([]hit, time.Duration, error) {
-	args := []string{"--msize", strconv.Itoa(2 * depth), "--stemmer", q.manual.stemmer}
-	for _, m := range e.b.manuals {
+func (e xapian) ask(ctx context.Context, q query, everywhere bool) (hits []hit, err error) {
+	args := []string{"--msize", "20", "--stemmer", q.manual.stemmer}
+	for _, m := range manuals {
 		if everywhere || m == q.manual {
 			args = append(args, "--db", e.db(m))
 		}
 	}
-	out, cpu, err := run(exec.CommandContext(ctx, "quest", append(args, "--", q.text)...))
+	out, err := run(exec.CommandContext(ctx, "quest", append(args, "--", q.text)...))
 	if err != nil {
-		return nil, 0, fmt.Errorf("%q: %w", q.text, err)
+		return nil, err
 	}
-	var hits []hit
 	for line := range strings.Lines(string(out)) {
 		if u, ok := strings.CutPrefix(strings.TrimSpace(line), "url="); ok && e.linked[place(u)] {
 			hits = append(hits, hit{u})
 		}
 	}
-	return hits, cpu, nil
+	return hits, nil
 }

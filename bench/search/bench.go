@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// A manual is a directory of pages that a Debian package installs, served under a name of its own.
+type manual struct {
+	name, pkg, dir string
+	stemmer        string // what Xapian is told; Curtsy finds the language out
+}
+
+var manuals = []manual{
+	{"postgresql", "postgresql-doc-15", "/usr/share/doc/postgresql-doc-15/html", "english"},
+	{"python", "python3.11-doc", "/usr/share/doc/python3.11/html", "english"},
+	{"cppreference", "cppreference-doc-en-html", "/usr/share/cppreference/doc/html/en", "english"},
+	{"gimp-de", "gimp-help-de", "/usr/share/gimp/2.0/help/de", "german"},
+	{"debian-handbook-fr", "debian-handbook", "/usr/share/doc/debian-handbook/html/fr-FR", "french"},
+}
+
+func (m manual) host() string { return m.name + ".manual.test" }
+
+// A bench is a directory with a binary of the checkout and what it crawled.
+type bench struct {
+	dir    string
+	shards int
+	pages  []page
+}
+
+// A page is one line of the export.
+type page struct{ URL, Title, Text string }
+
+// place is the host and path of a URL, however its path was escaped, or "" if it is none.
+func place(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname() + u.Path
+}
+
+func (b *bench) binary() string { return filepath.Join(b.dir, "curtsy") }
+func (b *bench) data() string   { return filepath.Join(b.dir, fmt.Sprintf("data-%d", b.shards)) }
+func (b *bench) export() string { return filepath.Join(b.dir, fmt.Sprintf("pages-%d.jsonl", b.shards)) }
+
+// prepare builds curtsy as the checkout around this module has it, crawls all manuals unless an
+// earlier run did, and reads the text that was exported.
+func (b *bench) prepare(ctx context.Context, reindex bool) error {
+	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary(), "./cmd/curtsy")
+	build.Dir = ".."
+	if _, err := run(build); err != nil {
+		return fmt.Errorf("run this in bench/: %w", err)
+	}
+	// The export is renamed to its name when it is whole, so it says that the crawl is done.
+	if _, err := os.Stat(b.export()); errors.Is(err, fs.ErrNotExist) {
+		if err := b.crawl(ctx); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	} else if reindex {
+		if _, err := run(exec.CommandContext(ctx, b.binary(), "reindex", "--dir", b.data())); err != nil {
+			return err
+		}
+	}
+	f, err := os.Open(b.export())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for dec := json.NewDecoder(f); ; {
+		var p page
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		b.pages = append(b.pages, p)
+	}
+}
+
+// crawl serves the manuals at a loopback address, each under its host, crawls them into one
+// directory, and exports their text.
+func (b *bench) crawl(ctx context.Context) error {
+	mux := http.NewServeMux()
+	var seeds []string
+	for _, m := range manuals {
+		if _, err := os.Stat(m.dir); err != nil {
+			return fmt.Errorf("install it with apt-get install --no-install-recommends %s: %w", m.pkg, err)
+		}
+		mux.Handle(m.host()+"/", http.FileServer(http.Dir(m.dir)))
+		seeds = append(seeds, "http://"+m.host()+"/")
+	}
+	web := httptest.NewServer(mux)
+	defer web.Close()
+	args := []string{"crawl", "--dir", b.data(), "--allow-private", "--delay", "0s", "--resolve", "*.manual.test=" + web.Listener.Addr().String(),
+		"--shards", strconv.Itoa(b.shards), "--listen", "off", "--log-level", "warn"}
+	if _, err := run(exec.CommandContext(ctx, b.binary(), append(args, seeds...)...)); err != nil {
+		return err
+	}
+	text, err := run(exec.CommandContext(ctx, b.binary(), "export", "pages", "--dir", b.data()))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(b.export()+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(b.export()+".new", b.export())
+}
+
+// run runs a command and returns its standard output.
+func run(cmd *exec.Cmd) ([]byte, error) {
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes())
+	}
+	return out, nil
+}
