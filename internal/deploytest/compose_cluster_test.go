@@ -16,7 +16,7 @@ import (
 )
 
 // clusterDelay makes the demo last longer than the killing.
-const clusterDelay = 2500 * time.Millisecond
+const clusterDelay = 3 * time.Second
 
 // TestExternalComposeCluster brings up the cluster as the first lines of its file say, and kills
 // every container's process in turn while the demo's web is crawled: as a crash, which Docker

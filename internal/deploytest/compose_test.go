@@ -53,14 +53,14 @@ func build(t *testing.T) {
 		id, _ := try(time.Minute, "docker", "image", "inspect", "-f", "{{.Id}}", name)
 		old = append(old, strings.TrimSpace(string(id)))
 	}
-	run(t, 5*time.Minute, filepath.Join(root, "deploy", "build-image"))
+	run(t, 10*time.Minute, filepath.Join(root, "deploy", "build-image"))
 	for i, name := range names {
 		args := []string{"build", "-q", "-f", "deploy/Dockerfile", "--build-arg", "BUILD_IMAGE=curtsy-build", "-t", name}
 		if i == 1 { // the same once more, for its name
 			args = append(args, "--target", "build")
 		}
 		// Building needs no network, and here may have none.
-		id := run(t, 15*time.Minute, "docker", append(args, "--network", "none", ".")...)
+		id := run(t, 20*time.Minute, "docker", append(args, "--network", "none", ".")...)
 		if old[i] != "" && old[i] != strings.TrimSpace(string(id)) {
 			_, _ = try(time.Minute, "docker", "image", "rm", old[i]) // in use: then it stays
 		}

@@ -1,0 +1,110 @@
+package internal_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Where nothing runs beside anything else, the race detector can find nothing, and takes ten times
+// as long over it: .ci/run runs it on all packages but those that ../.ci/serial lists. This holds
+// the list to what it says. What such a package does when others call it concurrently is watched
+// where they do, since the detector watches all that a test program is made of.
+func TestSerialPackagesStartNothing(t *testing.T) {
+	list, err := os.ReadFile("../.ci/serial")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Fields(string(list))
+	if len(names) < 5 || !slices.IsSorted(names) {
+		t.Errorf("../.ci/serial: %d packages, sorted: %v", len(names), slices.IsSorted(names))
+	}
+	for _, name := range names {
+		if found := starts(t, name, true, map[string]bool{}); len(found) > 0 {
+			t.Errorf("%s is in ../.ci/serial, but %s", name, found[0])
+		}
+	}
+}
+
+// The test above must find what it looks for.
+func TestSerialPackagesCanFail(t *testing.T) {
+	for _, name := range []string{"internal/scope", "pkg/robots", "internal/pages", "internal/search", "pkg/rup", "internal/simweb", "cmd/rupd"} {
+		if len(starts(t, name, true, map[string]bool{})) == 0 {
+			t.Errorf("%s starts nothing?", name)
+		}
+	}
+}
+
+// starters are imports whose use means that something runs beside us and calls what it was given.
+// Of net/http, packages use types and constants also without.
+var starters = []string{"net", "net/rpc", "net/http/httptest", "net/smtp", "os/signal", "testing/synctest"}
+
+var httpTypes = []string{"Header", "ParseTime", "TimeFormat"}
+
+// libraries are those of others that start nothing, either.
+var libraries = []string{
+	"github.com/cespare/xxhash/v2", "github.com/nlnwa/whatwg-url", "github.com/piprate/json-gold/ld", "go.yaml.in/yaml/v3", "golang.org/x/net/html", "golang.org/x/net/idna", "golang.org/x/net/publicsuffix",
+	"golang.org/x/sys/unix", "golang.org/x/text",
+}
+
+// starts lists where a package, its tests, or a package of ours that it stands on starts something
+// that runs beside it.
+func starts(t *testing.T, pkg string, tests bool, seen map[string]bool) (found []string) {
+	t.Helper()
+	seen[pkg] = true
+	files, err := filepath.Glob(filepath.Join("..", pkg, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", pkg, len(files), err)
+	}
+	fset := token.NewFileSet()
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") && !tests {
+			continue
+		}
+		f, err := parser.ParseFile(fset, file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		say := func(at token.Pos, what string) { found = append(found, fset.Position(at).String()+" has "+what) }
+		for _, imp := range f.Imports {
+			path, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, is := strings.CutPrefix(path, module)
+			first, _, _ := strings.Cut(path, "/")
+			switch {
+			case is && !seen[ours]:
+				found = append(found, starts(t, ours, false, seen)...)
+			case is:
+			case slices.Contains(starters, path):
+				say(imp.Pos(), path)
+			case strings.Contains(first, ".") && !slices.ContainsFunc(libraries, func(l string) bool { return path == l || strings.HasPrefix(path, l+"/") }):
+				say(imp.Pos(), path)
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				say(n.Pos(), "a go statement")
+			case *ast.SelectorExpr:
+				name := n.Sel.Name
+				x, _ := n.X.(*ast.Ident)
+				switch {
+				case slices.Contains([]string{"Go", "Parallel", "RunParallel", "AfterFunc"}, name):
+					say(n.Pos(), name)
+				case x != nil && x.Name == "http" && !slices.Contains(httpTypes, name) && !strings.HasPrefix(name, "Status") && !strings.HasPrefix(name, "Method"):
+					say(n.Pos(), "http."+name)
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
