@@ -37,9 +37,9 @@ func (x *Extractor) words(val []byte) {
 		case ofReference:
 			r, n := reference(val[i:])
 			switch {
-			case n == 0: // an unusual one: all that is left goes the slow way, once
-				x.fold(html.UnescapeString(string(val[i:])))
-				return
+			case n == 0: // an unusual one goes the slow way, and without an end all that is left, once
+				n = referenceEnd(val[i:])
+				x.fold(html.UnescapeString(string(val[i : i+n])))
 			case r == '\u00A0':
 				x.space()
 			default:
@@ -159,4 +159,15 @@ func reference(val []byte) (r rune, n int) {
 		r = 10*r + rune(c-'0')
 	}
 	return 0, 0
+}
+
+// referenceEnd returns how much of a text that begins with a reference has to be resolved together:
+// up to its semicolon, or all of it.
+func referenceEnd(val []byte) int {
+	for i := 1; i < len(val) && i < longestReference && val[i] != '&'; i++ {
+		if val[i] == ';' {
+			return i + 1
+		}
+	}
+	return len(val)
 }
