@@ -33,11 +33,12 @@ func (x *Extractor) words(val []byte) {
 		switch textBytes[val[i]] {
 		case ofBlank:
 			x.space()
-			i++
+			for i++; i < len(val) && textBytes[val[i]] == ofBlank; i++ {
+			}
 		case ofReference:
 			r, n := reference(val[i:])
 			switch {
-			case n == 0: // an unusual one goes the slow way, and without an end all that is left, once
+			case n == 0: // an unusual one goes the slow way, once
 				n = referenceEnd(val[i:])
 				x.fold(html.UnescapeString(string(val[i : i+n])))
 			case r == '\u00A0':
