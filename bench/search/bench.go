@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -55,71 +52,48 @@ func place(raw string) string {
 
 func (b *bench) binary() string { return filepath.Join(b.dir, "curtsy") }
 func (b *bench) data() string   { return filepath.Join(b.dir, fmt.Sprintf("data-%d", b.shards)) }
-func (b *bench) export() string { return filepath.Join(b.dir, fmt.Sprintf("pages-%d.jsonl", b.shards)) }
 
-// prepare builds curtsy as the checkout around this module has it, crawls all manuals unless an
-// earlier run did, and reads the text that was exported.
+// prepare builds curtsy as the checkout around this module has it, crawls the manuals, each served
+// under its host at a loopback address, and reads the text that is exported. A crawl that an
+// earlier run has done is resumed, and has nothing left to do.
 func (b *bench) prepare(ctx context.Context, reindex bool) error {
-	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary(), "./cmd/curtsy")
-	build.Dir = ".."
-	if _, err := run(build); err != nil {
-		return fmt.Errorf("run this in bench/: %w", err)
-	}
-	// The export is renamed to its name when it is whole, so it says that the crawl is done.
-	if _, err := os.Stat(b.export()); errors.Is(err, fs.ErrNotExist) {
-		if err := b.crawl(ctx); err != nil {
-			return err
-		}
-	} else if err != nil {
-		return err
-	} else if reindex {
-		if _, err := run(exec.CommandContext(ctx, b.binary(), "reindex", "--dir", b.data())); err != nil {
-			return err
-		}
-	}
-	f, err := os.Open(b.export())
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for dec := json.NewDecoder(f); ; {
-		var p page
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		b.pages = append(b.pages, p)
-	}
-}
-
-// crawl serves the manuals at a loopback address, each under its host, crawls them into one
-// directory, and exports their text.
-func (b *bench) crawl(ctx context.Context) error {
 	mux := http.NewServeMux()
-	var seeds []string
+	web := httptest.NewServer(mux)
+	defer web.Close()
+	args := []string{"crawl", "--dir", b.data(), "--allow-private", "--delay", "0s", "--resolve", "*.manual.test=" + web.Listener.Addr().String(),
+		"--shards", strconv.Itoa(b.shards), "--listen", "off", "--log-level", "warn"}
 	for _, m := range manuals {
 		if _, err := os.Stat(m.dir); err != nil {
 			return fmt.Errorf("install it with apt-get install --no-install-recommends %s: %w", m.pkg, err)
 		}
 		mux.Handle(m.host()+"/", http.FileServer(http.Dir(m.dir)))
-		seeds = append(seeds, "http://"+m.host()+"/")
+		args = append(args, "http://"+m.host()+"/")
 	}
-	web := httptest.NewServer(mux)
-	defer web.Close()
-	args := []string{"crawl", "--dir", b.data(), "--allow-private", "--delay", "0s", "--resolve", "*.manual.test=" + web.Listener.Addr().String(),
-		"--shards", strconv.Itoa(b.shards), "--listen", "off", "--log-level", "warn"}
-	if _, err := run(exec.CommandContext(ctx, b.binary(), append(args, seeds...)...)); err != nil {
+	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary(), "./cmd/curtsy")
+	build.Dir = ".."
+	if _, err := run(build); err != nil {
+		return fmt.Errorf("run this in bench/: %w", err)
+	}
+	if _, err := run(exec.CommandContext(ctx, b.binary(), args...)); err != nil {
 		return err
+	}
+	if reindex {
+		if _, err := run(exec.CommandContext(ctx, b.binary(), "reindex", "--dir", b.data())); err != nil {
+			return err
+		}
 	}
 	text, err := run(exec.CommandContext(ctx, b.binary(), "export", "pages", "--dir", b.data()))
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(b.export()+".new", text, 0o600); err != nil {
-		return err
+	for dec := json.NewDecoder(bytes.NewReader(text)); dec.More(); {
+		var p page
+		if err := dec.Decode(&p); err != nil {
+			return err
+		}
+		b.pages = append(b.pages, p)
 	}
-	return os.Rename(b.export()+".new", b.export())
+	return nil
 }
 
 // run runs a command and returns its standard output.

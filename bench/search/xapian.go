@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -25,17 +22,11 @@ func newXapian(ctx context.Context, b *bench) (engine, error) {
 	for _, p := range b.pages {
 		e.linked[place(p.URL)] = true
 	}
-	for _, m := range manuals {
-		if _, err := os.Stat(e.db(m)); !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		cmd := exec.CommandContext(ctx, "omindex", "--overwrite", "--db", e.db(m)+".new", "--stemmer", m.stemmer, "--url", "http://"+m.host()+"/",
+	for _, m := range manuals { // what an earlier run indexed, omindex leaves alone
+		cmd := exec.CommandContext(ctx, "omindex", "--db", e.db(m), "--stemmer", m.stemmer, "--url", "http://"+m.host()+"/",
 			"--mime-type", "txt:ignore", "--mime-type", "svg:ignore", "--follow", m.dir)
 		if _, err := run(cmd); err != nil {
 			return nil, fmt.Errorf("xapian (apt-get install xapian-omega xapian-tools): %w", err)
-		}
-		if err := os.Rename(e.db(m)+".new", e.db(m)); err != nil {
-			return nil, err
 		}
 	}
 	return e, nil
