@@ -51,14 +51,19 @@ func (e *exit) Unwrap() error { return e.err }
 func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Errorf(format, args...)} }
 
 // partly gives an answer in which shards are missing an exit code of its own, and says that what
-// was shown is true but not all. Other errors, and an answer of nobody, pass unchanged.
-func partly(err error) error {
+// was shown is true but not all. Other errors, and an answer of nobody, pass unchanged. stored
+// counts the pages of shards; -1: nobody knows.
+func partly(err error, stored func(shards []int) int64) error {
 	var missing *ask.IncompleteError
 	if !errors.As(err, &missing) || missing.Cause != nil || len(missing.Missing) == missing.Shards {
 		return err
 	}
-	return &exit{exitPartial, fmt.Errorf("%w\nWhat is shown comes from the other shards and is not all there is. "+
-		"A frontier or an indexer is away: type the same again when it is back.", err)}
+	hold := ""
+	if n := stored(missing.Missing); n >= 0 {
+		hold = fmt.Sprintf(" Those that are missing hold about %s.", count(n, "page"))
+	}
+	return &exit{exitPartial, fmt.Errorf("%w\nWhat is shown comes from the other shards and is not all there is.%s "+
+		"A frontier or an indexer is away: type the same again when it is back.", err, hold)}
 }
 
 // exitCode prints what went wrong and says what to exit with.

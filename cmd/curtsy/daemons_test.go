@@ -56,7 +56,8 @@ func serverWith(t *testing.T, user, password string) *embedded.Server {
 
 func web(t *testing.T) *simweb.Server {
 	t.Helper()
-	web, err := simweb.Start(simweb.Config{Hosts: 4, PagesPerHost: 15, Mix: func(int) simweb.Behavior {
+	// Of four shards each has a host among these twelve: whatever is away, pages are.
+	web, err := simweb.Start(simweb.Config{Hosts: 12, PagesPerHost: 6, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree}
 	}})
 	if err != nil {
@@ -170,6 +171,7 @@ func TestDaemons(t *testing.T) {
 	away.Process.Kill()
 	away.Wait()
 	partialAnswers(t, want)
+	partialInTime(t)
 	t.Log("stop", time.Now())
 	out := curtsy(t, 0, "stop", "--crawl", "shared")
 	for _, kind := range []string{"frontier", "fetcher", "indexer"} {
@@ -212,6 +214,15 @@ func partialAnswers(t *testing.T, want []string) {
 			t.Errorf("%v with an indexer away: exit code %d, want %d\n%s%s", args, code, exitPartial, &out, &errs)
 			continue
 		}
+		away := int64(0)
+		for _, u := range want {
+			if inRanges(t, m[1], crawl.ShardOf(canon.URL(u).Host(), 4)) {
+				away++
+			}
+		}
+		if says := "hold about " + count(away, "page") + "."; away == 0 || !strings.Contains(errs.String(), says) {
+			t.Errorf("%v does not say %q:\n%s", args, says, &errs)
+		}
 		if !strings.HasPrefix(out.String(), "{") {
 			continue // a table, which a URL alone cannot be told from its beginning in
 		}
@@ -222,6 +233,26 @@ func partialAnswers(t *testing.T, want []string) {
 			}
 		}
 	}
+}
+
+// partialInTime: a search does not keep a person waiting for an indexer that is away. The best of
+// some, because other tests want the machine too.
+func partialInTime(t *testing.T) {
+	t.Helper()
+	best := time.Hour
+	for range 5 {
+		var out, errs bytes.Buffer
+		began := time.Now()
+		if code := run(t.Context(), []string{"search", "quiet", "--crawl", "shared"}, nil, &out, &errs); code != exitPartial {
+			t.Fatalf("exit code %d\n%s", code, &errs)
+		}
+		best = min(best, time.Since(began))
+		if best < time.Second {
+			t.Logf("a search with an indexer away took %v", best)
+			return
+		}
+	}
+	t.Errorf("a search with an indexer away takes %v", best)
 }
 
 // inRanges reports whether n is among numbers written as in 0-2, 5.

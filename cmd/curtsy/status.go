@@ -23,7 +23,7 @@ func (a *app) reading(cmd *cobra.Command, run func(cmd *cobra.Command, from *ask
 			return err
 		}
 		defer from.Close()
-		return partly(run(cmd, from, args))
+		return partly(run(cmd, from, args), func(shards []int) int64 { return from.StoredIn(cmd.Context(), shards) })
 	})
 }
 

@@ -44,7 +44,12 @@ const (
 var ( // tests are in more of a hurry
 	signEvery = time.Second     // signs of life while a handler works
 	quiet     = 4 * time.Second // nothing heard for so long: no more will come
-	unclaimed = time.Second     // nobody says for so long that it holds a shard: nobody does
+
+	// Nobody says that it holds a shard for so long after the slowest of the others has said what
+	// it holds: nobody does. Living instances say so within milliseconds, before they look anything
+	// up. The first half second is for those on a machine that is out of breath; and where all are
+	// slow to be heard, because the server or the network is, all are waited for longer.
+	unclaimed = 600 * time.Millisecond
 )
 
 // ErrNobody: no service of the crawl answers this question at all.

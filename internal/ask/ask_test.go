@@ -231,6 +231,30 @@ func TestUnclaimedShardsAreNotWaitedFor(t *testing.T) {
 	}
 }
 
+// Where instances are slow to be heard, others may be as slow.
+func TestPatience(t *testing.T) {
+	claimed := map[int]bool{0: true}
+	for _, c := range []struct {
+		missing map[int]bool
+		claims  time.Duration
+		asked   time.Duration
+		want    time.Duration
+	}{
+		{map[int]bool{0: true, 1: true}, 0, 0, quiet}, // one that is there works on its answer
+		{map[int]bool{1: true}, 0, 0, unclaimed},
+		{map[int]bool{1: true}, 0, unclaimed - 1, 1},
+		{map[int]bool{1: true}, 0, unclaimed + 1, 0},
+		{map[int]bool{1: true}, time.Second, time.Second, unclaimed},
+		{map[int]bool{1: true}, time.Second, time.Second + unclaimed, 0},
+		{map[int]bool{1: true}, time.Minute, time.Minute, unclaimed},
+	} {
+		g := &gathering{shards: 2, missing: c.missing, claimed: claimed, claims: c.claims}
+		if got := g.patience(c.asked); got != c.want {
+			t.Errorf("%v missing, claims after %v, asked %v ago: %v, want %v", c.missing, c.claims, c.asked, got, c.want)
+		}
+	}
+}
+
 // When all handlers fail, for a request that makes no sense for example, their word is
 // all there is to say.
 func TestAllHandlersFail(t *testing.T) {

@@ -158,7 +158,7 @@ func (c *Crawl) Search(ctx context.Context, r crawl.SearchRequest) (all crawl.Se
 	all.Hits = hits[min(r.Offset, len(hits)):]
 	var incomplete *ask.IncompleteError
 	if errors.As(err, &incomplete) {
-		all.Incomplete, all.Missing, all.MissingPages = true, incomplete.Missing, -1
+		all.Incomplete, all.Missing, all.MissingPages = true, incomplete.Missing, c.StoredIn(ctx, incomplete.Missing)
 	}
 	return all, err
 }

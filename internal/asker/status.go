@@ -29,6 +29,33 @@ func (c *Crawl) accounting(ctx context.Context) (crawl.Status, error) {
 	return Sum(parts), err
 }
 
+// StoredIn is how many pages these shards of a crawl that runs hold, by what their frontiers count;
+// -1 when not all of them say so at once. It tells what is missing while indexers are away.
+func (c *Crawl) StoredIn(ctx context.Context, shards []int) int64 {
+	if c.AtRest() {
+		return -1
+	}
+	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	stored := map[int]int64{}
+	// What came in time is valid, and what did not is missed below.
+	_ = gather(ctx, c, "status", struct{}{}, func(part crawl.Status) error {
+		if len(part.Shards) == 1 {
+			stored[part.Shards[0].Shard] = part.Stored
+		}
+		return nil
+	})
+	var sum int64
+	for _, k := range shards {
+		n, ok := stored[k]
+		if !ok {
+			return -1
+		}
+		sum += n
+	}
+	return sum
+}
+
 // Status is the accounting, whether nothing more can be done now, and what keeps pages from being
 // stored.
 func (c *Crawl) Status(ctx context.Context) (crawl.Status, error) {
