@@ -1,0 +1,305 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// directed is a page that says what may be done with it.
+type directed struct {
+	name   string // also of what only this page holds: its title, words, link and dataset
+	header string
+	meta   string
+}
+
+// directives are the rows of TestDirectives: each thing a page can say, in a header and in a meta.
+var directives = []directed{
+	{name: "plain"},
+	{name: "noindex-header", header: "X-Robots-Tag: noindex"},
+	{name: "noindex-meta", meta: "noindex"},
+	{name: "noindex-ours", header: "X-Robots-Tag: curtsy: noindex"},
+	{name: "noindex-other", header: "X-Robots-Tag: otherbot: noindex"},
+	{name: "none", meta: "none"},
+	{name: "nofollow", header: "X-Robots-Tag: nofollow"},
+	{name: "nosnippet-header", header: "Robots-Tag: nosnippet"},
+	{name: "nosnippet-meta", meta: "nosnippet"},
+	{name: "max-snippet-0", meta: "max-snippet:0"},
+	{name: "noarchive-header", header: "X-Robots-Tag: noarchive"},
+	{name: "noarchive-meta", meta: "noarchive"},
+	{name: "both", header: "X-Robots-Tag: noarchive", meta: "nosnippet"},
+	{name: "expired-header", header: "X-Robots-Tag: unavailable_after: 2020-01-02"},
+	{name: "expired-meta", meta: "unavailable_after: 2 Jan 2020 10:00:00 GMT"},
+	{name: "expires-later", meta: "unavailable_after: 2999-01-02"},
+	{name: "expires-soon"}, // its date is made when it is asked for
+	{name: "noindex-later"},
+}
+
+const directedHost = "http://h0000.sim.test/"
+
+func (d directed) url() string { return directedHost + d.name + ".html" }
+
+// word is one that no other page has: a name in letters, which search takes for a single word.
+func (d directed) word() string {
+	return "zebra" + strings.NewReplacer("-", "", "0", "o").Replace(d.name)
+}
+
+// answer is the page; more are other header lines.
+func (d directed) answer(more ...string) *simweb.Answer {
+	data := fmt.Sprintf(`{"@context":"https://schema.org/","@type":"Dataset","name":"data-%s","description":"The prose %s says of its data.",`+
+		`"distribution":{"@type":"DataDownload","contentUrl":"%sfiles/%s.csv"}}`, d.name, d.word(), directedHost, d.name)
+	meta := ""
+	if d.meta != "" {
+		meta = `<meta name="robots" content="` + d.meta + `">`
+	}
+	if d.header != "" {
+		more = append(more, d.header)
+	}
+	return &simweb.Answer{Header: more, Body: fmt.Sprintf(`<!DOCTYPE html><html lang="en"><head><title>Title of %s</title>%s`+
+		`<script type="application/ld+json">%s</script></head><body><p>Here the %s walks along the quiet harbour.</p><a href="/to/%s">on</a></body></html>`,
+		d.name, meta, data, d.word(), d.name)}
+}
+
+// look is what all columns show at one time. Commands that list are asked once.
+type look struct {
+	t     *testing.T
+	dir   string
+	lists map[string]string
+}
+
+func (l *look) run(args ...string) string {
+	l.t.Helper()
+	key := strings.Join(args, " ")
+	out, ok := l.lists[key]
+	if !ok {
+		out = curtsy(l.t, 0, append(args, "--dir", l.dir)...)
+		l.lists[key] = out
+	}
+	return out
+}
+
+// line is the first line of a list that has a text, "" if none has.
+func line(list, text string) string {
+	for l := range strings.Lines(list) {
+		if strings.Contains(l, text) {
+			return l
+		}
+	}
+	return ""
+}
+
+// directedColumns are where a page can show. Each says "-" where nothing of the page does.
+// The HTTP interface's are to stand beside those of the commands.
+var directedColumns = []struct {
+	name string
+	see  func(l *look, d directed) string
+}{
+	{"search", func(l *look, d directed) string {
+		out := l.run("search", d.word())
+		return seen(strings.Contains(out, "Title of "+d.name+"\n"), strings.Contains(out, d.word()))
+	}},
+	{"search-json", func(l *look, d directed) string {
+		out := l.run("search", "--json", "--explain", d.word())
+		var h crawl.Hit
+		if out != "" && json.Unmarshal([]byte(out), &h) != nil || h.Snippet == nil && len(h.Marks) > 0 {
+			l.t.Errorf("search --json: %s", out)
+		}
+		return seen(h.URL == d.url(), strings.Contains(out, d.word()))
+	}},
+	{"pages", func(l *look, d directed) string {
+		table, lines := line(l.run("pages"), d.url()), line(l.run("pages", "--json"), `"url":"`+d.url())
+		if (table == "") != (lines == "") {
+			l.t.Errorf("pages lists %q, pages --json %q", table, lines)
+		}
+		return seen(strings.Contains(table, "Title of "+d.name), strings.Contains(lines, d.word()))
+	}},
+	{"page-text", func(l *look, d directed) string { return l.page(d, "text") }},
+	{"page-html", func(l *look, d directed) string { return l.page(d, "html") }},
+	{"jsonl", func(l *look, d directed) string {
+		row := line(l.run("export", "pages"), `"url":"`+d.url()+`"`)
+		return seen(row != "", strings.Contains(row, d.word()))
+	}},
+	{"text", func(l *look, d directed) string {
+		out := l.run("export", "pages", "--format", "text")
+		return seen(strings.Contains(out, d.url()), strings.Contains(out, d.word()))
+	}},
+	{"html", func(l *look, d directed) string {
+		out := l.run("export", "pages", "--format", "html")
+		return seen(strings.Contains(out, "<title>Title of "+d.name+"<"), strings.Contains(out, d.word()))
+	}},
+	{"links", func(l *look, d directed) string {
+		row := line(l.run("export", "links"), `"from":"`+d.url()+`"`)
+		return seen(row != "", strings.Contains(row, "/to/"+d.name))
+	}},
+	{"datasets", func(l *look, d directed) string {
+		row := line(l.run("datasets", "--json"), "data-"+d.name)
+		if table := line(l.run("datasets"), "data-"+d.name); (table == "") != (row == "") {
+			l.t.Errorf("datasets lists %q, datasets --json %q", table, row)
+		}
+		return seen(row != "", strings.Contains(row, d.word()))
+	}},
+	{"dcat", func(l *look, d directed) string {
+		out := l.run("export", "datasets", "--format", "dcat")
+		return seen(strings.Contains(out, "data-"+d.name), strings.Contains(out, d.word()))
+	}},
+	{"explain", func(l *look, d directed) string {
+		x := l.explain(d.url())
+		if x.Reason == "" {
+			return x.State
+		}
+		return x.State + ":" + string(x.Reason)
+	}},
+	{"followed", func(l *look, d directed) string { return yesNo(l.explain(directedHost + "to/" + d.name).Seen) }},
+}
+
+func (l *look) explain(u string) (x crawl.Explanation) {
+	if err := json.Unmarshal([]byte(l.run("explain", "--json", u)), &x); err != nil {
+		l.t.Error(err)
+	}
+	return x
+}
+
+// seen is a cell: whether the page is shown, and its text.
+func seen(shown, text bool) string {
+	switch {
+	case shown && text:
+		return "whole"
+	case text:
+		return "TEXT-ALONE"
+	case shown:
+		return "bare"
+	}
+	return "-"
+}
+
+// page asks for one page.
+func (l *look) page(d directed, format string) string {
+	from, err := engine.OpenFiles(l.dir)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer from.Close()
+	rec, found, err := from.Page(l.t.Context(), d.url(), format)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	content := rec.Text + rec.HTML
+	if (rec.Withheld == "") == (content == "") && found {
+		l.t.Errorf("%s as %s: withheld %q, and %d bytes of content", d.url(), format, rec.Withheld, len(content))
+	}
+	return seen(found, strings.Contains(content, d.word()))
+}
+
+// see writes the rows of some pages.
+func see(t *testing.T, dir string, pages ...directed) string {
+	t.Helper()
+	l := &look{t: t, dir: dir, lists: map[string]string{}}
+	var b strings.Builder
+	for _, d := range pages {
+		b.WriteString(d.name)
+		for _, c := range directedColumns {
+			b.WriteString(" " + c.see(l, d))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// holds compares rows cell by cell.
+func holds(t *testing.T, when, got, want string) {
+	t.Helper()
+	rows, seen := strings.Split(strings.TrimSpace(want), "\n"), strings.Split(strings.TrimSpace(got), "\n")
+	if len(rows) != len(seen) {
+		t.Fatalf("%s: %d rows, want %d", when, len(seen), len(rows))
+	}
+	for i, row := range rows {
+		w, g := strings.Fields(row), strings.Fields(seen[i])
+		if n := len(directedColumns) + 1; len(w) != n || len(g) != n || w[0] != g[0] {
+			t.Fatalf("%s: %q against %q", when, g, w)
+		}
+		for j, c := range directedColumns {
+			if w[j+1] != g[j+1] {
+				t.Errorf("%s: %s in %s is %s, want %s", when, w[0], c.name, g[j+1], w[j+1])
+			}
+		}
+	}
+}
+
+// TestDirectives: what a page says of its use holds wherever it could show, from the request to the
+// answer. Whole is a page with its text, bare one without.
+func TestDirectives(t *testing.T) {
+	t.Setenv("CURTSY_LISTEN", "off")
+	web, err := simweb.Start(simweb.Config{Hosts: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Pages: -1} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	var links strings.Builder
+	var date time.Time // when the page that expires soon does
+	var once sync.Once
+	named := map[string]directed{}
+	for _, d := range directives {
+		named[d.name] = d
+		fmt.Fprintf(&links, `<a href="%s">%s</a> `, d.url(), d.name)
+		web.Override(d.url(), d.answer())
+	}
+	soon, later := named["expires-soon"], named["noindex-later"]
+	web.Handle(soon.url(), func(string, string) simweb.Answer {
+		once.Do(func() { date = time.Now().Add(6 * time.Second).Truncate(time.Second).UTC() })
+		return *soon.answer("X-Robots-Tag: unavailable_after: " + date.Format(time.RFC1123))
+	})
+	web.Override(directedHost, &simweb.Answer{Body: "<!DOCTYPE html><title>home</title>" + links.String()})
+	dir := filepath.Join(t.TempDir(), "data")
+	curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), directedHost)
+
+	if before := see(t, dir, soon); time.Now().Before(date) {
+		holds(t, "before its date", before, `
+			expires-soon whole whole bare whole whole whole whole whole whole whole whole stored yes`)
+	} else {
+		t.Log("the machine is too slow to see a page before it expires")
+	}
+	holds(t, "after the crawl", see(t, dir, slices.DeleteFunc(slices.Clone(directives), func(d directed) bool { return d.name == soon.name })...), `
+			plain            whole whole bare whole whole whole whole whole whole whole whole stored          yes
+			noindex-header   -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-meta     -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-ours     -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-other    whole whole bare whole whole whole whole whole whole whole whole stored          yes
+			none             -     -     -    -     -     -     -     -     -     -     -     refused:noindex no
+			nofollow         whole whole bare whole whole whole whole whole -     whole whole stored          no
+			nosnippet-header bare  bare  bare bare  bare  bare  -     -     whole bare  bare  stored          yes
+			nosnippet-meta   bare  bare  bare bare  bare  bare  -     -     whole bare  bare  stored          yes
+			max-snippet-0    bare  bare  bare bare  bare  bare  -     -     whole bare  bare  stored          yes
+			noarchive-header whole whole bare bare  bare  bare  -     -     whole whole whole stored          yes
+			noarchive-meta   whole whole bare bare  bare  bare  -     -     whole whole whole stored          yes
+			both             bare  bare  bare bare  bare  bare  -     -     whole bare  bare  stored          yes
+			expired-header   -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
+			expired-meta     -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
+			expires-later    whole whole bare whole whole whole whole whole whole whole whole stored          yes
+			noindex-later    whole whole bare whole whole whole whole whole whole whole whole stored          yes`)
+
+	for time.Now().Before(date) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	holds(t, "when its date has passed and nothing runs", see(t, dir, soon), `
+			expires-soon     -     -     -    -     -     -     -     -     -     -     -     stored          yes`)
+
+	later.header = "X-Robots-Tag: noindex"
+	web.Override(later.url(), later.answer())
+	both := ""
+	for i := 0; i < 10 && strings.Count(both, "refused:noindex") < 2; i++ {
+		curtsy(t, exitLimit, "crawl", "--dir", dir, "--recrawl", "--recrawl-min", "1s", "--recrawl-max", "1s", "--max-time", "2s")
+		both = see(t, dir, later, soon)
+	}
+	holds(t, "after a later crawl", both, `
+			noindex-later    -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
+			expires-soon     -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes`)
+}
