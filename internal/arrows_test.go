@@ -35,7 +35,7 @@ var lower = map[string][]string{
 	"engine": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/fetcher", "internal/frontier",
 		"internal/indexer", "internal/service", "internal/updates", "pkg/canon", "pkg/queue", "pkg/queue/embedded"},
 	"search":    {"internal/crawl", "internal/disk", "internal/pages", "internal/query", "pkg/canon"},
-	"searchweb": {"internal/ask", "internal/crawl", "pkg/canon"},
+	"searchweb": {"internal/ask", "internal/crawl", "internal/query", "pkg/canon"},
 	"simweb":    {},
 	"indexer/homes": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
 		"pkg/queue"},

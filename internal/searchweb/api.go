@@ -35,7 +35,7 @@ const incompleteHeader = "Curtsy-Incomplete"
 
 // answer has the crawl answer a search; path is where its links lead.
 func (w *Web) answer(ctx context.Context, p params, path string) (a Answer, bad *problem) {
-	a = Answer{Query: p.words(), Page: p.Page, PerPage: p.Per, Links: Links{Self: p.link(path)}}
+	a = Answer{Query: p.Q, Page: p.Page, PerPage: p.Per, Links: Links{Self: p.link(path)}}
 	offset := (p.Page - 1) * p.Per
 	err := w.asking(ctx, func(ctx context.Context) (err error) {
 		a.SearchAnswer, err = w.o.Crawl.Search(ctx, crawl.SearchRequest{Query: a.Query, Offset: offset, Limit: p.Per, Explain: p.Explain})
@@ -79,7 +79,7 @@ func numbers(all []int) string {
 // search answers /api/v1/search.
 func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
 	p, bad := parse(r.URL.RawQuery, true)
-	if bad == nil && !p.asks() {
+	if bad == nil && p.Q == "" {
 		bad = wrong("q", "say what to look for, for example %s?q=words", r.URL.Path)
 	}
 	if bad != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/curtsy/curtsy/internal/query"
 )
 
 //go:embed search.html
@@ -28,11 +30,25 @@ var policy = func() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 }()
 
+// howToAsk is the query language as rows of a table, and what else there is to say of it.
+var howToAsk, moreToAsk = func() (rows [][2]string, more []string) {
+	const column = 23 // where the second begins
+	for line := range strings.Lines(query.Help) {
+		line = strings.TrimSuffix(line, "\n")
+		if len(line) > column && strings.HasSuffix(line[:column], "  ") {
+			rows = append(rows, [2]string{strings.TrimSpace(line[:column]), line[column:]})
+		} else {
+			more = append(more, line)
+		}
+	}
+	return rows, more
+}()
+
 // html answers /search.
 func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
 	p, bad := parse(r.URL.RawQuery, false)
-	v := view{Name: w.o.Name, Home: w.o.Home, MaxQuery: maxQuery, Params: p}
-	if bad == nil && p.asks() {
+	v := view{Name: w.o.Name, Home: w.o.Home, MaxQuery: maxQuery, Params: p, HowToAsk: howToAsk, MoreToAsk: moreToAsk}
+	if bad == nil && p.Q != "" {
 		var a Answer
 		if a, bad = w.answer(r.Context(), p, "/search"); bad == nil {
 			v.show(&a)

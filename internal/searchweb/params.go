@@ -2,34 +2,32 @@ package searchweb
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/query"
 )
 
 // Limits of what is asked.
 const (
-	maxQuery  = 2048 // bytes of q
+	maxQuery  = query.MaxBytes
 	maxFilter = 256  // bytes of a filter
 	maxPer    = 100  // hits on a page
 	maxHits   = 1000 // hits that can be turned to: page × per
 	perUsual  = 10
 )
 
-// filters are the parameters that narrow, in the order in which they stand before the query. Each
-// is the word of the query language that it becomes.
+// filters are the parameters that narrow. Each is a filter of the query language, and joins the
+// query as that.
 var filters = []string{"site", "lang", "type", "after", "before"}
 
 // params are what a search is asked with.
 type params struct {
-	Q       string
-	Page    int // from 1
+	Q       string // filters included
+	Page    int    // from 1
 	Per     int
-	Filters map[string]string // by name of the filter; none is ""
 	Explain bool
 }
 
@@ -39,7 +37,7 @@ var knownParams = append([]string{"q", "page", "per", "explain"}, filters...)
 // parse reads parameters. An empty one counts as not given. Unknown ones are a problem where
 // strict: who wrote the program wants to know.
 func parse(raw string, strict bool) (p params, bad *problem) {
-	p = params{Page: 1, Per: perUsual, Filters: map[string]string{}}
+	p = params{Page: 1, Per: perUsual}
 	all, err := url.ParseQuery(raw)
 	if err != nil {
 		return p, wrong("", "the parameters cannot be read: write them as q=words&page=2, with %%26 for an & in a value")
@@ -65,11 +63,6 @@ func parse(raw string, strict bool) (p params, bad *problem) {
 	return p, nil
 }
 
-var (
-	filterValue = regexp.MustCompile(`^[^\s"\p{C}]+$`)
-	langCode    = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
-)
-
 // set takes one parameter.
 func (p *params) set(name, value string) *problem {
 	switch {
@@ -80,7 +73,7 @@ func (p *params) set(name, value string) *problem {
 		if !utf8.ValidString(value) {
 			return wrong("q", "q is not UTF-8")
 		}
-		p.Q = strings.TrimSpace(strings.Map(printable, value))
+		p.Q = strings.TrimSpace(clean(value))
 		return nil
 	case name == "page" || name == "per":
 		n, err := strconv.Atoi(value)
@@ -105,42 +98,29 @@ func (p *params) set(name, value string) *problem {
 		p.Explain = yes
 		return nil
 	}
+	return p.narrow(name, value)
+}
+
+// examples are values of filters that work.
+var examples = map[string]string{
+	"site": "docs.example.org", "lang": "de", "type": "text/plain or pdf", "after": "2024-05-31, 2024-05 or 2024", "before": "2024-05-31, 2024-05 or 2024",
+}
+
+// narrow adds a filter to the query, in place of one by the same name.
+func (p *params) narrow(name, value string) *problem {
 	if len(value) > maxFilter {
 		return wrong(name, "%s has %d bytes; use at most %d", name, len(value), maxFilter)
 	}
-	good, use := filterValue.MatchString(value), "a value without spaces and quotes"
-	switch name {
-	case "lang":
-		good, use = langCode.MatchString(value), "for example de"
-	case "before", "after":
-		good, use = date(value), "for example 2024-05-31, 2024-05 or 2024"
+	word := query.Parse("").With(name, value).String()
+	if word == "" || strings.ContainsAny(value, "\x00\"") {
+		return wrong(name, "%s is %q; use for example %s", name, shown(value), examples[name])
 	}
-	if !good {
-		return wrong(name, "%s is %q; use %s", name, shown(value), use)
+	q := query.Parse(p.Q).With(name, value).String()
+	if !strings.Contains(" "+q+" ", " "+word+" ") {
+		return wrong("q", "q is too long to be narrowed by %s as well", name)
 	}
-	p.Filters[name] = value
+	p.Q = q
 	return nil
-}
-
-// date reports whether s is a day, a month or a year.
-func date(s string) bool {
-	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
-		if _, err := time.Parse(layout, s); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// printable makes a space of what is one and drops control characters.
-func printable(r rune) rune {
-	switch {
-	case unicode.IsSpace(r):
-		return ' '
-	case unicode.IsControl(r):
-		return -1
-	}
-	return r
 }
 
 // shown is the beginning of what was typed wrong.
@@ -153,24 +133,6 @@ func shown(s string) string {
 	return s
 }
 
-// words are the query as the crawl is asked it: filters, then what was typed. In this order a
-// quotation mark that is never closed takes no filter in.
-func (p params) words() string { return p.narrow() + p.Q }
-
-// narrow are the filters in the query language, each with a space behind it.
-func (p params) narrow() string {
-	var b strings.Builder
-	for _, name := range filters {
-		if v := p.Filters[name]; v != "" {
-			b.WriteString(name + ":" + v + " ")
-		}
-	}
-	return b.String()
-}
-
-// asks reports whether anything is looked for.
-func (p params) asks() bool { return p.Q != "" || len(p.Filters) > 0 }
-
 // link is the address that asks the same at path.
 func (p params) link(path string) string {
 	var b strings.Builder
@@ -180,9 +142,6 @@ func (p params) link(path string) string {
 		}
 	}
 	add("q", p.Q)
-	for _, name := range filters {
-		add(name, p.Filters[name])
-	}
 	if p.Per != perUsual {
 		add("per", strconv.Itoa(p.Per))
 	}
@@ -204,18 +163,8 @@ func (p params) at(page int) params {
 	return p
 }
 
-// with is the same search, narrowed by another value of a filter, "" for none, from its first page.
-func (p params) with(set map[string]string) params {
-	all := map[string]string{}
-	for _, name := range filters {
-		v, given := set[name]
-		if !given {
-			v = p.Filters[name]
-		}
-		if v != "" {
-			all[name] = v
-		}
-	}
-	p.Filters, p.Page = all, 1
+// with is the same search with another query, from its first page.
+func (p params) with(q query.Query) params {
+	p.Q, p.Page = q.String(), 1
 	return p
 }

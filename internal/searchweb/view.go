@@ -10,12 +10,15 @@ import (
 	"golang.org/x/text/language/display"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
 )
 
 // view is what search.html shows. All text in it that comes from sites is clean.
 type view struct {
 	Name, Home string
 	MaxQuery   int
+	HowToAsk   [][2]string
+	MoreToAsk  []string
 	Params     params
 	Problem    *problem
 
@@ -86,7 +89,10 @@ func (v *view) show(a *Answer) {
 	if a.Behind > 0 {
 		v.Notes = append(v.Notes, "Search is "+count(a.Behind, "page")+" behind the crawl.")
 	}
-	if s := clean(strings.TrimPrefix(a.Suggestion, v.Params.narrow())); s != "" && len(s) <= maxQuery {
+	if query.Parse(v.Params.Q).Cut {
+		v.Notes = append(v.Notes, "The query is long: only its beginning was looked for.")
+	}
+	if s := strings.TrimSpace(clean(a.Suggestion)); s != "" && len(s) <= maxQuery {
 		better := v.Params.at(1)
 		better.Q = s
 		v.Suggestion, v.SuggestURL = s, better.link("/search")
@@ -114,7 +120,7 @@ func missing(a *Answer) string {
 const maxAlso = 20
 
 func shownHit(h crawl.Hit) hit {
-	v := hit{Title: short(strings.TrimSpace(clean(h.Title)), maxTitle), Crumbs: crumbs(h.URL), Signals: h.Signals, Score: h.Score}
+	v := hit{Title: short(strings.TrimSpace(clean(h.Title)), maxTitle), Crumbs: crumbs(h.URL), Score: h.Score}
 	if v.Title == "" {
 		v.Title = v.Crumbs[len(v.Crumbs)-1]
 	}
@@ -123,6 +129,10 @@ func shownHit(h crawl.Hit) hit {
 	}
 	if h.Snippet != nil {
 		v.Snippet = spans(*h.Snippet, h.Marks)
+	}
+	for _, g := range h.Signals {
+		g.Name = short(clean(g.Name), maxCrumb)
+		v.Signals = append(v.Signals, g)
 	}
 	if !h.Date.IsZero() {
 		v.Date, v.Day = h.Date.UTC().Format(time.DateOnly), h.Date.UTC().Format("2 January 2006")
@@ -176,22 +186,6 @@ var facetNames = []struct{ key, name string }{{"site", "Site"}, {"lang", "Langua
 
 const maxFacet = 8
 
-// narrowing is the filters by which an answer is narrowed to a value of a facet.
-func narrowing(key, value string) map[string]string {
-	if key == "year" {
-		return map[string]string{"after": value + "-01-01", "before": value + "-12-31"}
-	}
-	return map[string]string{key: value}
-}
-
-// off are the filters of a facet, none set.
-func off(key string) map[string]string {
-	if key == "year" {
-		return map[string]string{"after": "", "before": ""}
-	}
-	return map[string]string{key: ""}
-}
-
 // valueName is a value of a facet as people call it.
 func valueName(key, value string) string {
 	switch key {
@@ -203,22 +197,25 @@ func valueName(key, value string) string {
 	return short(clean(value), maxCrumb)
 }
 
-// facets lists what the answer can be narrowed by. A value that every page has is no choice.
+// facets lists what the answer can be narrowed by. What leaves nothing out is no choice.
 func (v *view) facets(all map[string][]crawl.FacetValue) {
+	asked := query.Parse(v.Params.Q)
 	for _, f := range facetNames {
 		shown := facet{Name: f.name}
 		for _, value := range all[f.key] {
-			set := narrowing(f.key, value.Value)
 			if len(shown.Values) == maxFacet {
 				break
 			}
-			if value.Value == "" || !v.takes(set) {
-				continue
+			narrow := query.Parse("").With(f.key, value.Value)
+			if narrow.Empty() {
+				continue // what the query language cannot say
 			}
-			c := choice{Text: valueName(f.key, value.Value), Count: humanize.Comma(value.Count), URL: v.Params.with(set).link("/search"), On: v.narrowed(set)}
-			if c.On {
-				c.URL = v.Params.with(off(f.key)).link("/search")
+			c := choice{Text: valueName(f.key, value.Value), Count: humanize.Comma(value.Count)}
+			to := asked.With(f.key, value.Value)
+			if c.On = to.String() == asked.String(); c.On {
+				to = asked.Without(f.key, value.Value)
 			}
+			c.URL = v.Params.with(to).link("/search")
 			shown.Values = append(shown.Values, c)
 		}
 		if len(shown.Values) > 1 || len(shown.Values) == 1 && shown.Values[0].On {
@@ -227,46 +224,41 @@ func (v *view) facets(all map[string][]crawl.FacetValue) {
 	}
 }
 
-// takes reports whether filters can be set to these values.
-func (v *view) takes(set map[string]string) bool {
-	p := params{Filters: map[string]string{}}
-	for name, value := range set {
-		if p.set(name, value) != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// narrowed reports whether the search is narrowed by just these values.
-func (v *view) narrowed(set map[string]string) bool {
-	for name, value := range set {
-		if v.Params.Filters[name] != value {
-			return false
-		}
-	}
-	return true
-}
-
-// chipNames are what the filters are called where they can be taken off.
-var chipNames = map[string]string{"site": "site", "lang": "language", "type": "type", "after": "from", "before": "until"}
-
-// fill makes what follows from the parameters alone.
+// fill makes what follows from the query alone: what it is narrowed by, and the same without.
 func (v *view) fill() {
-	p := v.Params
-	if after, before := p.Filters["after"], p.Filters["before"]; len(after) == len("2006-01-02") && v.narrowed(narrowing("year", after[:4])) && before != "" {
-		v.Chips = append(v.Chips, choice{Text: "year: " + after[:4], URL: p.with(off("year")).link("/search")})
-		p = p.with(off("year"))
+	asked := query.Parse(v.Params.Q)
+	without := asked
+	add := func(text, filter, value string) {
+		v.Chips = append(v.Chips, choice{Text: text, URL: v.Params.with(asked.Without(filter, value)).link("/search")})
+		without = without.Without(filter, value)
 	}
-	for _, name := range filters {
-		if value := p.Filters[name]; value != "" {
-			v.Chips = append(v.Chips, choice{Text: chipNames[name] + ": " + valueName(name, value), URL: v.Params.with(map[string]string{name: ""}).link("/search")})
+	f := &asked.Filters
+	for _, kind := range []struct {
+		filter, name string
+		values, not  []string
+	}{
+		{"site", "site", f.Sites, f.NotSites}, {"inurl", "in the address", f.InURL, f.NotInURL}, {"lang", "language", f.Langs, f.NotLangs}, {"type", "type", f.Types, f.NotTypes},
+	} {
+		for _, value := range kind.values {
+			add(kind.name+": "+valueName(kind.filter, value), kind.filter, value)
+		}
+		for _, value := range kind.not {
+			add("not "+kind.name+": "+valueName(kind.filter, value), "-"+kind.filter, value)
 		}
 	}
-	if len(v.Chips) > 0 && v.Params.Q != "" {
-		all := v.Params.at(1)
-		all.Filters = nil
-		v.WithoutURL = all.link("/search")
+	switch {
+	case !f.After.IsZero() && f.After.YearDay() == 1 && f.Before.Equal(f.After.AddDate(1, 0, 0)):
+		add("year: "+f.After.Format("2006"), "year", "")
+	default:
+		if !f.After.IsZero() {
+			add("since "+f.After.Format("2 January 2006"), "after", "")
+		}
+		if !f.Before.IsZero() {
+			add("before "+f.Before.Format("2 January 2006"), "before", "")
+		}
+	}
+	if len(v.Chips) > 0 && len(asked.Groups) > 0 {
+		v.WithoutURL = v.Params.with(without).link("/search")
 	}
 }
 

@@ -1,0 +1,369 @@
+//go:build external
+
+package deploytest
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/searchweb"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// browser is a Chromium with one open page.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu sync.Mutex
+	// What the page did that it must not: violations of its policy, errors. Guarded by mu.
+	wrong []string
+}
+
+// startBrowser starts a Chromium of a width.
+func startBrowser(t *testing.T, width int64, scripts bool) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal("chromium is not installed: apt-get install chromium")
+	}
+	// Nothing but loopback can be reached, whatever a page may ask for.
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
+	ctx, closePage := chromedp.NewContext(ctx)
+	b := &browser{t: t, ctx: ctx}
+	t.Cleanup(func() {
+		closePage()
+		stop()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, w := range b.wrong {
+			t.Error("in the browser: ", w)
+		}
+	})
+	err = chromedp.Listen(ctx, func(e any) {
+		switch e := e.(type) {
+		case *log.EventEntryAdded:
+			// The browser asks for an icon by itself.
+			if e.Entry.Level != log.EntryLevelVerbose && !strings.Contains(e.Entry.URL+e.Entry.Text, "favicon.ico") {
+				b.note(e.Entry.Text + " " + e.Entry.URL)
+			}
+		case *runtime.EventExceptionThrown:
+			b.note("an exception: " + e.ExceptionDetails.Text)
+		case *runtime.EventConsoleAPICalled:
+			b.note("console." + string(e.Type))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var view []chromedp.EmulateViewportOption
+	if width < 600 {
+		view = append(view, chromedp.EmulateMobile)
+	}
+	b.do(chromedp.EmulateViewport(width, 800, view...))
+	call(b, log.Enable, struct{}{})
+	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !scripts})
+	return b
+}
+
+// call has the browser carry out a command of its protocol.
+func call[P, R any](b *browser, command cdp.Command[P, R], params P) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// scheme makes the page light or dark.
+func (b *browser) scheme(name string) {
+	b.t.Helper()
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+}
+
+// patience is how long anything in the browser may take.
+const patience = 30 * time.Second
+
+func (b *browser) note(s string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wrong = append(b.wrong, s)
+}
+
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// get is what an action returns.
+func get[T any](b *browser, action chromedp.Action[T]) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, action)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return v
+}
+
+// text is what stands in the first element that a selector finds.
+func (b *browser) text(selector chromedp.CSS) string {
+	b.t.Helper()
+	return get(b, chromedp.Text(selector))
+}
+
+// eval is what a script makes of the page. Scripts of the page may be off meanwhile.
+func eval[T any](b *browser, js string) T {
+	b.t.Helper()
+	return get(b, chromedp.Evaluate[T](js))
+}
+
+// follow clicks and waits for the page that comes.
+func (b *browser) follow(selector chromedp.CSS) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.RunResponse(ctx, chromedp.Click(selector)); err != nil {
+		b.t.Fatalf("click %s: %v", selector, err)
+	}
+}
+
+// open opens an address.
+func (b *browser) open(url string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url))
+}
+
+// fits fails when something is wider than the window.
+func (b *browser) fits(what string) {
+	b.t.Helper()
+	if wide := eval[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
+		b.t.Errorf("%s can be scrolled sideways by %d pixels; too wide: %s", what, wide, eval[string](b,
+			`[...document.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.className).slice(0, 9).join(' ')`))
+	}
+}
+
+// keep writes a picture of the page where CURTSY_PICTURES says, for people to look at.
+func (b *browser) keep(name string) {
+	dir := os.Getenv("CURTSY_PICTURES")
+	if dir == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), get(b, chromedp.FullScreenshot(100)), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestExternalSearchPage looks at the search page as a person does, in a real browser: of a real
+// crawl at rest, and of answers made to have all that an answer can have.
+func TestExternalSearchPage(t *testing.T) {
+	t.Parallel()
+	t.Run("Crawl", searchCrawl)
+	for _, width := range []int64{1200, 360} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) { searchAnswers(t, width) })
+	}
+}
+
+// searchCrawl crawls a small web and searches it, without scripts.
+func searchCrawl(t *testing.T) {
+	web, err := simweb.Start(simweb.Config{Hosts: 3, PagesPerHost: 12, Mix: func(int) simweb.Behavior { return simweb.Behavior{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "data")
+	run(t, time.Minute, program(t, "curtsy"), "crawl", "--dir", dir, "--listen", "off", "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), web.Seeds()[0])
+	p := start(t, "curtsy serve", "curtsy", "serve", "--dir", dir, "--listen", "127.0.0.1:0")
+	var url string
+	for end := time.Now().Add(20 * time.Second); url == ""; time.Sleep(50 * time.Millisecond) {
+		text, _ := os.ReadFile(p.log)
+		if _, rest, ok := strings.Cut(string(text), "search: "); ok && strings.Contains(rest, "\n") {
+			url, _, _ = strings.Cut(rest, "\n")
+		} else if p.over() || time.Now().After(end) {
+			t.Fatalf("curtsy serve does not say where: %s", text)
+		}
+	}
+	b := startBrowser(t, 360, false)
+	b.open(url)
+	b.fits("the empty page")
+	b.do(chromedp.SendKeys(chromedp.CSS("#q"), "quiet"))
+	b.follow("button")
+	if got := b.text("main"); !strings.Contains(got, "h000") || !strings.Contains(got, "pages") {
+		t.Fatalf("searched for quiet: %s", got)
+	}
+	b.fits("the answer")
+	b.keep("crawl")
+	first := b.text(".hits a")
+	b.follow(`a[rel="next"]`)
+	if again := b.text(".hits a"); again == first || eval[int](b, `document.querySelector('.hits').start`) != 11 {
+		t.Errorf("the second page begins with %q as the first, or does not count on", again)
+	}
+	b.follow(`a[rel="prev"]`)
+	if again := b.text(".hits a"); again != first {
+		t.Errorf("back on the first page is %q, was %q", again, first)
+	}
+	b.open(url + "?q=qqqqqq")
+	if got := b.text("main"); !strings.Contains(got, "Nothing found") {
+		t.Errorf("searched for what is nowhere: %s", got)
+	}
+}
+
+const hostile = `</title></h2><script>document.title='taken'</script><img src=x onerror="document.title='taken'"> ` + "\u202eexe.gnp\x1b[31m"
+
+// madeUp answers with everything there can be in an answer; narrowed to German it is one hit.
+type madeUp struct{}
+
+func (madeUp) Page(context.Context, string, string) (rec crawl.PageRecord, found bool, err error) {
+	return rec, false, nil
+}
+
+func (madeUp) Search(_ context.Context, r crawl.SearchRequest) (a crawl.SearchAnswer, err error) {
+	snippet := "The quiet harbor; " + hostile + strings.Repeat("long", 60)
+	a.Total, a.Behind, a.Loosened, a.Suggestion = 43, 2, "No page has all the words.", "quiet harbour"
+	a.Facets = map[string][]crawl.FacetValue{
+		"site": {{Value: "www.a-rather-long-name-of-a-host.example", Count: 40}, {Value: "b.example", Count: 3}, {Value: hostile, Count: 1}},
+		"lang": {{Value: "en", Count: 42}, {Value: "de", Count: 1}}, "type": {{Value: "text/html", Count: 43}}, "year": {{Value: "2024", Count: 20}, {Value: "2019", Count: 3}},
+	}
+	if len(query.Parse(r.Query).Filters.Langs) > 0 {
+		a.Total = 1
+	}
+	for i := r.Offset; i < min(r.Offset+r.Limit, int(a.Total)); i++ {
+		h := crawl.Hit{URL: fmt.Sprintf("https://www.a.example/%d/%s", i, strings.Repeat("x", 80)), Title: fmt.Sprintf("Page %d ", i) + hostile, Snippet: &snippet,
+			Marks: [][2]int{{4, 9}, {10, 16}}, Lang: "en", Type: "text/html", Size: 18 << 10, Score: 7, Also: []string{"https://mirror.example/" + strings.Repeat("y", 80), "javascript:document.title='taken'"},
+			Date: crawl.Date{Time: time.Date(2024, 5, 3, 0, 0, 0, 0, time.UTC)}}
+		if i == 1 {
+			h.URL = "javascript:document.title='taken'"
+		}
+		if r.Explain {
+			h.Signals = []crawl.Signal{{Name: "words in the title", Value: 2, Weight: 3.5, Points: 7}}
+		}
+		a.Hits = append(a.Hits, h)
+	}
+	return a, nil
+}
+
+// searchAnswers walks through answers that have everything, some of it hostile.
+func searchAnswers(t *testing.T, width int64) {
+	srv := httptest.NewServer(searchweb.New(searchweb.Options{Crawl: madeUp{}, Name: "manuals", Home: "/"}))
+	defer srv.Close()
+	b := startBrowser(t, width, true)
+	b.open(srv.URL + "/search?q=" + "quiet+harbor")
+	b.fits("the answer")
+	b.keep(fmt.Sprintf("answer-%d", width))
+	// What is hostile is text, and no script has run: also none of ours, there is none.
+	if title := eval[string](b, `document.title`); title != "quiet harbor – Search manuals" {
+		t.Errorf("the page is called %q", title)
+	}
+	if n := eval[int](b, `document.querySelectorAll('main script, main img, script').length`); n != 0 {
+		t.Errorf("%d elements come from a title", n)
+	}
+	if got := b.text(".hits h2"); !strings.Contains(got, "<script>document.title='taken'</script>") || strings.ContainsAny(got, "\u202e\x1b") {
+		t.Errorf("a title is shown as %q", got)
+	}
+	if links := eval[int](b, `[...document.querySelectorAll('a')].filter(a => !['http:', 'https:'].includes(a.protocol)).length`); links != 0 {
+		t.Errorf("%d links lead elsewhere than to a web", links)
+	}
+	if bare := eval[int](b, `[...document.querySelectorAll('main a[href^="https:"]')].filter(a => a.relList.value !== 'noreferrer noopener').length`); bare != 0 {
+		t.Errorf("%d links tell where they were followed", bare)
+	}
+	if marks := eval[string](b, `[...document.querySelectorAll('.hits li:first-child mark')].map(m => m.textContent).join(',')`); marks != "quiet,harbor" {
+		t.Errorf("marked: %q", marks)
+	}
+	// Sizes for fingers, and a name for everything.
+	if small := eval[string](b, `[...document.querySelectorAll('button, input, nav a, .hits h2 a, aside a, .chips a')].filter(e => e.getBoundingClientRect().height < 24).map(e => e.outerHTML.slice(0, 80)).join(' ')`); small != "" {
+		t.Errorf("too small for a finger: %s", small)
+	}
+	if n := eval[int](b, `document.querySelectorAll('main, form[role=search], nav, aside, footer, h1').length`); n != 6 {
+		t.Errorf("%d landmarks", n)
+	}
+	if got := eval[string](b, `document.querySelector('#q').labels[0].textContent`); got != "What to look for" {
+		t.Errorf("the box is labelled %q", got)
+	}
+	b.scheme("light")
+	b.contrast("light")
+	b.scheme("dark")
+	b.contrast("dark")
+	b.keep(fmt.Sprintf("dark-%d", width))
+	b.scheme("light")
+	// Facets narrow, and are taken off again.
+	b.follow(`aside a[href*="lang%3Ade"]`)
+	if got := b.text(".sum"); !strings.HasPrefix(got, "1 page") {
+		t.Errorf("narrowed: %s", got)
+	}
+	if got := eval[string](b, `document.querySelector('#q').value`); got != "quiet harbor lang:de" {
+		t.Errorf("the box says %q", got)
+	}
+	b.fits("the narrowed answer")
+	b.follow(`.chips a`)
+	if got := b.text(".sum"); !strings.HasPrefix(got, "43 pages") {
+		t.Errorf("no longer narrowed: %s", got)
+	}
+	b.follow(`a[rel="next"]`)
+	if got := b.text(".hits h2"); !strings.HasPrefix(got, "Page 10 ") {
+		t.Errorf("the second page begins with %q", got)
+	}
+	b.follow(`.mean a`)
+	if got := eval[string](b, `document.querySelector('#q').value`); got != "quiet harbour" {
+		t.Errorf("what was meant is %q", got)
+	}
+	b.do(chromedp.Click(chromedp.CSS(".help summary")), chromedp.Click(chromedp.CSS(".also summary")))
+	if got := b.text(".help"); !strings.Contains(got, "site:example.org") {
+		t.Errorf("the help says %s", got)
+	}
+	b.fits("the answer with help")
+	b.keep(fmt.Sprintf("help-%d", width))
+	b.follow(`footer a[href*="explain"]`)
+	b.do(chromedp.Click(chromedp.CSS(".why summary")))
+	b.fits("the answer with reasons")
+	b.keep(fmt.Sprintf("why-%d", width))
+	b.open(srv.URL + "/search?q=" + strings.Repeat("%3Cb%3E", 700))
+	if got := b.text(".problem"); !strings.Contains(got, "2048") {
+		t.Errorf("too long a query: %s", got)
+	}
+	b.fits("the refusal")
+	b.mu.Lock() // the refusal's status is in the log, as it must be
+	b.wrong = slices.DeleteFunc(b.wrong, func(s string) bool { return strings.Contains(s, "400 (Bad Request)") })
+	b.mu.Unlock()
+}
+
+// contrast holds every text to the contrast that WCAG 2.2 §1.4.3 asks of text: 4.5 to 1.
+func (b *browser) contrast(scheme string) {
+	b.t.Helper()
+	low := eval[[]string](b, `(() => {
+		const rgb = s => s.match(/[\d.]+/g).map(Number)
+		const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b }
+		const behind = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c } return [255, 255, 255] }
+		const bad = new Set()
+		for (const e of document.querySelectorAll('body *')) {
+			if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue
+			const a = light(rgb(getComputedStyle(e).color)), z = light(behind(e)), ratio = (Math.max(a, z) + .05) / (Math.min(a, z) + .05)
+			if (ratio < 4.5) bad.add(e.tagName + '.' + e.className + ' ' + ratio.toFixed(2))
+		}
+		return [...bad]
+	})()`)
+	if len(low) > 0 {
+		b.t.Errorf("%s: too little contrast: %q", scheme, low)
+	}
+}
