@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,9 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
@@ -101,7 +105,7 @@ func TestDaemons(t *testing.T) {
 	}
 
 	t.Log("one", time.Now())
-	server(t)
+	srv := server(t)
 	curtsy(t, 0, append(append([]string{"crawl", "--crawl", "own", "--dir", filepath.Join(dir, "own")}, flags...), seed)...)
 	if got := storedBy(t, "--dir", filepath.Join(dir, "own"), "--nats", ""); !slices.Equal(got, want) {
 		t.Errorf("crawl --nats stored %d pages, want %d", len(got), len(want))
@@ -172,6 +176,7 @@ func TestDaemons(t *testing.T) {
 	away.Wait()
 	partialAnswers(t, want)
 	partialInTime(t)
+	partialSearch(t, srv.ClientURL(), want)
 	t.Log("stop", time.Now())
 	out := curtsy(t, 0, "stop", "--crawl", "shared")
 	for _, kind := range []string{"frontier", "fetcher", "indexer"} {
@@ -253,6 +258,32 @@ func partialInTime(t *testing.T) {
 		}
 	}
 	t.Errorf("a search with an indexer away takes %v", best)
+}
+
+// partialSearch: the answer itself says which shards are missing, and how many pages with them.
+func partialSearch(t *testing.T, server string, want []string) {
+	t.Helper()
+	c, err := asker.Dial(t.Context(), queue.Options{URL: server, User: "u", Password: "p"}, "shared", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ans, err := c.Search(t.Context(), crawl.SearchRequest{Query: "quiet", Limit: 100})
+	if !errors.Is(err, ask.ErrIncomplete) || !ans.Incomplete || len(ans.Missing) == 0 || len(ans.Hits) == 0 {
+		t.Fatalf("%+v, %v", ans, err)
+	}
+	away := int64(0)
+	for _, u := range want {
+		if slices.Contains(ans.Missing, crawl.ShardOf(canon.URL(u).Host(), 4)) {
+			away++
+		}
+	}
+	if ans.MissingPages != away {
+		t.Errorf("shards %v hold %d pages, the answer says %d", ans.Missing, away, ans.MissingPages)
+	}
+	if n := c.StoredIn(t.Context(), []int{0, 4}); n != -1 {
+		t.Errorf("a shard that is not there holds %d pages", n)
+	}
 }
 
 // inRanges reports whether n is among numbers written as in 0-2, 5.
