@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -98,7 +101,6 @@ func line(list, text string) string {
 }
 
 // directedColumns are where a page can show. Each says "-" where nothing of the page does.
-// The HTTP interface's are to stand beside those of the commands.
 var directedColumns = []struct {
 	name string
 	see  func(l *look, d directed) string
@@ -124,6 +126,24 @@ var directedColumns = []struct {
 	}},
 	{"page-text", func(l *look, d directed) string { return l.page(d, "text") }},
 	{"page-html", func(l *look, d directed) string { return l.page(d, "html") }},
+	{"http-search", func(l *look, d directed) string {
+		var a searchweb.Answer
+		out := l.get("/api/v1/search?explain=1&q=" + d.word())
+		if err := json.Unmarshal([]byte(out), &a); err != nil {
+			l.t.Error(err)
+		}
+		body, err := json.Marshal(a.Hits)
+		if err != nil {
+			l.t.Error(err)
+		}
+		return seen(strings.Contains(string(body), d.url()), strings.Contains(string(body), d.word()))
+	}},
+	{"http-html", func(l *look, d directed) string {
+		_, hits, _ := strings.Cut(l.get("/search?q="+d.word()), `<ol class="hits"`)
+		return seen(strings.Contains(hits, "Title of "+d.name+"<"), strings.Contains(hits, `<p class="snippet"`) && strings.Contains(hits, d.word()))
+	}},
+	{"http-text", func(l *look, d directed) string { return l.record(d, "text") }},
+	{"http-source", func(l *look, d directed) string { return l.record(d, "html") }},
 	{"jsonl", func(l *look, d directed) string {
 		row := line(l.run("export", "pages"), `"url":"`+d.url()+`"`)
 		return seen(row != "", strings.Contains(row, d.word()))
@@ -179,6 +199,27 @@ func seen(shown, text bool) string {
 		return "bare"
 	}
 	return "-"
+}
+
+// get asks for something by HTTP, as curtsy serve answers it.
+func (l *look) get(path string) string {
+	from, err := engine.OpenFiles(l.dir)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer from.Close()
+	rec := httptest.NewRecorder()
+	searchweb.New(searchweb.Options{Crawl: from}).ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+	if rec.Code != http.StatusOK && rec.Code != http.StatusNotFound {
+		l.t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+	}
+	return rec.Body.String()
+}
+
+// record asks for one page by HTTP.
+func (l *look) record(d directed, content string) string {
+	body := l.get("/api/v1/pages?content=" + content + "&url=" + d.url())
+	return seen(strings.Contains(body, `"fetched_at"`), strings.Contains(body, d.word()))
 }
 
 // page asks for one page.
@@ -263,34 +304,34 @@ func TestDirectives(t *testing.T) {
 
 	if before := see(t, dir, soon); time.Now().Before(date) {
 		holds(t, "before its date", before, `
-			expires-soon whole whole bare whole whole whole whole whole whole whole whole stored yes`)
+			expires-soon     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
 	} else {
 		t.Log("the machine is too slow to see a page before it expires")
 	}
 	holds(t, "after the crawl", see(t, dir, slices.DeleteFunc(slices.Clone(directives), func(d directed) bool { return d.name == soon.name })...), `
-			plain            whole whole bare whole whole whole whole whole whole whole whole stored          yes
-			noindex-header   -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-meta     -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-ours     -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-other    whole whole bare whole whole whole whole whole whole whole whole stored          yes
-			none             -     -     -    -     -     -     -     -     -     -     -     refused:noindex no
-			nofollow         whole whole bare whole whole whole whole whole -     whole whole stored          no
-			nosnippet-header bare  bare  bare bare  bare  bare  -     -     whole bare  bare  stored          yes
-			nosnippet-meta   bare  bare  bare bare  bare  bare  -     -     whole bare  bare  stored          yes
-			max-snippet-0    bare  bare  bare bare  bare  bare  -     -     whole bare  bare  stored          yes
-			noarchive-header whole whole bare bare  bare  bare  -     -     whole whole whole stored          yes
-			noarchive-meta   whole whole bare bare  bare  bare  -     -     whole whole whole stored          yes
-			both             bare  bare  bare bare  bare  bare  -     -     whole bare  bare  stored          yes
-			expired-header   -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
-			expired-meta     -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
-			expires-later    whole whole bare whole whole whole whole whole whole whole whole stored          yes
-			noindex-later    whole whole bare whole whole whole whole whole whole whole whole stored          yes`)
+			plain            whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			noindex-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-ours     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-other    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			none             -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex no
+			nofollow         whole whole bare  whole whole whole whole whole whole whole whole whole -     whole whole stored          no
+			nosnippet-header bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
+			nosnippet-meta   bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
+			max-snippet-0    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
+			noarchive-header whole whole bare  bare  bare  whole whole bare  bare  bare  -     -     whole whole whole stored          yes
+			noarchive-meta   whole whole bare  bare  bare  whole whole bare  bare  bare  -     -     whole whole whole stored          yes
+			both             bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
+			expired-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expired-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expires-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			noindex-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
 
 	for time.Now().Before(date) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	holds(t, "when its date has passed and nothing runs", see(t, dir, soon), `
-			expires-soon     -     -     -    -     -     -     -     -     -     -     -     stored          yes`)
+			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
 
 	later.header = "X-Robots-Tag: noindex"
 	web.Override(later.url(), later.answer())
@@ -300,6 +341,6 @@ func TestDirectives(t *testing.T) {
 		both = see(t, dir, later, soon)
 	}
 	holds(t, "after a later crawl", both, `
-			noindex-later    -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes
-			expires-soon     -     -     -    -     -     -     -     -     -     -     -     refused:noindex yes`)
+			noindex-later    -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
 }

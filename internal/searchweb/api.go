@@ -11,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -36,6 +37,9 @@ const incompleteHeader = "Curtsy-Incomplete"
 // answer has the crawl answer a search; path is where its links lead.
 func (w *Web) answer(ctx context.Context, p params, path string) (a Answer, bad *problem) {
 	a = Answer{Query: p.Q, Page: p.Page, PerPage: p.Per, Links: Links{Self: p.link(path)}}
+	if query.Parse(p.Q).Empty() {
+		return a, wrong("q", "q only says what to leave out; add what to look for, for example vacuum -full")
+	}
 	offset := (p.Page - 1) * p.Per
 	err := w.asking(ctx, func(ctx context.Context) (err error) {
 		a.SearchAnswer, err = w.o.Crawl.Search(ctx, crawl.SearchRequest{Query: a.Query, Offset: offset, Limit: p.Per, Explain: p.Explain})

@@ -46,6 +46,7 @@ func TestWrong(t *testing.T) {
 		"":                       {"q", "?q=words"},
 		"q=" + long:              {"q", "2049 bytes; at most 2048"},
 		"q=" + long[:1] + "%ff":  {"q", "UTF-8"},
+		"q=-%22a%22+-b":          {"q", "leave out"},
 		"q=a&page=0":             {"page", "1 to 1000"},
 		"q=a&page=x":             {"page", "1 to 1000"},
 		"q=a&page=101":           {"page", "at most 1000"},

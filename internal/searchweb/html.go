@@ -31,12 +31,12 @@ var policy = func() string {
 }()
 
 // howToAsk is the query language as rows of a table, and what else there is to say of it.
-var howToAsk, moreToAsk = func() (rows [][2]string, more []string) {
+var howToAsk, moreToAsk = func() (rows []example, more []string) {
 	const column = 23 // where the second begins
 	for line := range strings.Lines(query.Help) {
 		line = strings.TrimSuffix(line, "\n")
 		if len(line) > column && strings.HasSuffix(line[:column], "  ") {
-			rows = append(rows, [2]string{strings.TrimSpace(line[:column]), line[column:]})
+			rows = append(rows, example{strings.Split(strings.TrimSpace(line[:column]), "  "), line[column:]})
 		} else {
 			more = append(more, line)
 		}

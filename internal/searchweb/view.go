@@ -17,7 +17,7 @@ import (
 type view struct {
 	Name, Home string
 	MaxQuery   int
-	HowToAsk   [][2]string
+	HowToAsk   []example
 	MoreToAsk  []string
 	Params     params
 	Problem    *problem
@@ -56,6 +56,12 @@ type hit struct {
 // link leads to another address; URL "" is one that is only shown.
 type link struct{ Text, URL string }
 
+// example is what can be typed, in one or more ways, and what that finds.
+type example struct {
+	Typed []string
+	Finds string
+}
+
 // choice is a link to the same search with one thing changed.
 type choice struct {
 	Text  string
@@ -92,7 +98,7 @@ func (v *view) show(a *Answer) {
 	if query.Parse(v.Params.Q).Cut {
 		v.Notes = append(v.Notes, "The query is long: only its beginning was looked for.")
 	}
-	if s := strings.TrimSpace(clean(a.Suggestion)); s != "" && len(s) <= maxQuery {
+	if s := strings.TrimSpace(clean(a.Suggestion)); s != "" && s != v.Params.Q && len(s) <= maxQuery {
 		better := v.Params.at(1)
 		better.Q = s
 		v.Suggestion, v.SuggestURL = s, better.link("/search")
