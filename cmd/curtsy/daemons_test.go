@@ -123,7 +123,7 @@ func TestDaemons(t *testing.T) {
 	for name, args := range map[string][]string{
 		"frontier": {"--dir", filepath.Join(dir, "frontier")},
 		"fetcher":  nil,
-		"indexer":  {"--dir", filepath.Join(dir, "indexer")},
+		"indexer":  {"--dir", filepath.Join(dir, "indexer"), "--listen", "127.0.0.1:0"},
 		"away":     {"--dir", filepath.Join(dir, "away"), "--instance", "away"},
 	} {
 		log, err := os.Create(filepath.Join(dir, name+".log"))
@@ -171,12 +171,14 @@ func TestDaemons(t *testing.T) {
 	if out := curtsy(t, 0, "search", "--crawl", "shared", "quiet"); !strings.Contains(out, ".sim.test/") {
 		t.Errorf("search over NATS: %s", out)
 	}
+	searched(t, filepath.Join(dir, "indexer.log"), want)
 	t.Log("an indexer is killed", time.Now())
 	away.Process.Kill()
 	away.Wait()
 	partialAnswers(t, want)
 	partialInTime(t)
 	partialSearch(t, srv.ClientURL(), want)
+	searchedPartly(t, filepath.Join(dir, "indexer.log"))
 	t.Log("stop", time.Now())
 	out := curtsy(t, 0, "stop", "--crawl", "shared")
 	for _, kind := range []string{"frontier", "fetcher", "indexer"} {

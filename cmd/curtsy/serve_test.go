@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/searchweb"
+)
+
+var adminPort = regexp.MustCompile(`"admin port open".*"url":"([^"]+)"`)
+
+// asked is what the admin port of a daemon answers, which it names in its log.
+func asked(t *testing.T, log, path string) (*http.Response, string) {
+	t.Helper()
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := adminPort.FindStringSubmatch(string(text))
+	if m == nil {
+		t.Fatalf("no admin port in %s", text)
+	}
+	resp, err := http.Get(m[1] + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+// searched holds one of several indexers to answering for the whole crawl.
+func searched(t *testing.T, log string, pages []string) {
+	t.Helper()
+	resp, body := asked(t, log, "api/v1/search?q=quiet&per=50")
+	var a searchweb.Answer
+	if err := json.Unmarshal([]byte(body), &a); err != nil || resp.StatusCode != 200 || a.Incomplete || resp.Header.Get("Curtsy-Incomplete") != "" {
+		t.Errorf("search by an indexer's HTTP: %s %s, %v", resp.Status, body, err)
+	}
+	if want := strings.Count(curtsy(t, 0, "search", "--json", "--limit", "50", "--crawl", "shared", "quiet"), "\n"); len(a.Hits) != want || want == 0 {
+		t.Errorf("search by an indexer's HTTP: %d hits, curtsy search has %d", len(a.Hits), want)
+	}
+	for _, u := range pages {
+		resp, body := asked(t, log, "api/v1/pages?url="+url.QueryEscape(u))
+		var rec crawl.PageRecord
+		if err := json.Unmarshal([]byte(body), &rec); err != nil || resp.StatusCode != 200 || rec.URL != u || rec.Text == "" {
+			t.Errorf("%s by an indexer's HTTP: %s %s", u, resp.Status, body)
+		}
+	}
+	if resp, body := asked(t, log, ""); resp.StatusCode != 200 || !strings.Contains(body, `action="/search"`) {
+		t.Errorf("the status page has no search box: %s", body)
+	}
+}
+
+// searchedPartly: with an indexer away the others' hits are there, and what is missing is said.
+func searchedPartly(t *testing.T, log string) {
+	t.Helper()
+	resp, body := asked(t, log, "api/v1/search?q=quiet")
+	var a searchweb.Answer
+	if err := json.Unmarshal([]byte(body), &a); err != nil || resp.StatusCode != 200 || !a.Incomplete || len(a.Missing) == 0 || a.MissingPages == 0 || len(a.Hits) == 0 {
+		t.Errorf("with an indexer away: %s %s", resp.Status, body)
+	}
+	if resp.Header.Get("Curtsy-Incomplete") == "" {
+		t.Errorf("with an indexer away the header is %v", resp.Header)
+	}
+	if _, body := asked(t, log, "search?q=quiet"); !strings.Contains(body, "does not answer at the moment") {
+		t.Errorf("with an indexer away the page says %s", body)
+	}
+}
