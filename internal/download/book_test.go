@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/racing"
 )
 
 // resourceN is the n-th file of many.
@@ -75,7 +77,7 @@ func TestLargePackage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := resourceN(1)
-	r.Title = strings.Repeat("x", 65<<20)
+	r.Title = strings.Repeat("x", racing.Volume(65<<20, 1<<20))
 	if err := replace(dir, packageName, func(w io.Writer) error {
 		return json.NewEncoder(w).Encode(dataPackage{CreatedBy: createdBy, Resources: []resource{r, resourceN(2)}})
 	}); err != nil {

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/pagebomb"
+	"github.com/curtsy/curtsy/internal/racing"
 )
 
 // What a fetcher spends on the links and tags of a page is bounded whatever is in it.
 func TestNoPageCostsMuch(t *testing.T) {
-	for _, size := range []int{100 << 10, 2 << 20} {
+	for _, size := range []int{racing.Volume(100<<10, 10<<10), racing.Volume(2<<20, 100<<10)} {
 		for _, b := range pagebomb.HTML(size) {
 			var s Scanner
 			pagebomb.Check(t, "links of "+b.Name, len(b.Body), 20, func() {

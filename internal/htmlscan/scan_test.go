@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robotstag"
 )
@@ -229,7 +230,7 @@ func TestMaxLinks(t *testing.T) {
 
 // Pages made to hurt: each takes time in proportion to its size.
 func TestHostilePages(t *testing.T) {
-	const n = 4 << 20
+	n := racing.Volume(4<<20, 128<<10)
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, n/len(s))) }
 	cat := func(parts ...[]byte) []byte { return slices.Concat(parts...) }
 	for name, page := range map[string][]byte{

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"github.com/curtsy/curtsy/internal/racing"
 )
 
 // reference is what html.Tokenizer finds in a page: the tags with the attributes we keep, and text
@@ -156,7 +158,7 @@ func TestTokensAtRandom(t *testing.T) {
 	}
 	pieces = append(pieces, " ", " ", " ")
 	r := rand.New(rand.NewPCG(5, 6))
-	n := 100_000
+	n := racing.Volume(100_000, 5000)
 	if testing.Short() {
 		n = 5000
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/homes"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/racing"
 )
 
 // peak samples how much memory is in use until the function it returns is called.
@@ -44,7 +45,7 @@ func peak() (most func() int64) {
 // Pages made so that what they tell of datasets grows with the product of two counts: each site
 // costs the catalogue what one may.
 func TestDatasetsOfBombs(t *testing.T) {
-	const n = 20
+	n := racing.Volume(20, 2)
 	var b strings.Builder
 	b.WriteString(`{"@graph":[{"@id":"r","field":[`)
 	for i := range 600 {

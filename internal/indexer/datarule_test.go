@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/racing"
 )
 
 // A question about one URL reads the data.txt of its own origin and no other; datasets are read one
@@ -22,7 +23,8 @@ func TestDataFilesAreReadOneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	const n, size = 200, 200 << 10
+	const size = 200 << 10
+	n := racing.Volume(200, 10)
 	var keys []string
 	var entries []catalog.Entry
 	keep := func(e catalog.Entry) { keys, entries = append(keys, cmp.Or(e.Asked, e.Origin)), append(entries, e) }

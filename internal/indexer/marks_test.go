@@ -15,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pagebomb"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -201,7 +202,7 @@ func TestOneDropIsNotAll(t *testing.T) {
 
 // Storing, indexing and exporting a page costs what it may, whatever is in it.
 func TestNoPageCostsAnIndexerMuch(t *testing.T) {
-	size := 1 << 20
+	size := racing.Volume(1<<20, 20<<10)
 	if testing.Short() {
 		size = 100 << 10
 	}

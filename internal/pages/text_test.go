@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/racing"
 )
 
 func TestText(t *testing.T) {
@@ -86,7 +88,7 @@ func TestHostilePagesTakeLinearTime(t *testing.T) {
 	for _, unit := range []string{"--", "<!---", "-", "<", "</", "<!--", "<!-- -->", "<!-- --!>", "<a ", "<a b='", "<a b=\"x\"", "<a/", "&", "&amp", "<h1>", "</h1>", "<svg>",
 		"<template>", "<title>", "<script>", "<script></scrip", "<xmp></xm", "\xff", "\u00A0", "a", " ", "<h1>a<p>", "<textarea></", "<?", "=", "<b =\"", "\x00", "<a href=b>", "<a href=b><img alt=c>", "<div><ul>", "<ul></div>",
 		"<table><div></ul>", "<meta name=description content=a>", "<div class=nav>", "<nav>a</nav>b", "<main>a</main>", "<pre>a", "<h6>a"} {
-		page := []byte("<html>" + strings.Repeat(unit, (4<<20)/len(unit)))
+		page := []byte("<html>" + strings.Repeat(unit, racing.Volume(4<<20, 64<<10)/len(unit)))
 		var x Extractor
 		began := time.Now()
 		x.Text("text/html", "utf-8", page)
