@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 //	simweb [hosts pages]       a simulated web; sets SEED and RESOLVE
 //	simweb data                one of a host with datasets
 //	exits CODE command args    the command must exit with CODE
-//	soon command args          the command must succeed within 20 s
+//	soon command args          the command must succeed within a minute
 //	once FILE                  no URL may be stored twice in a crawl log
 //	serving args               curtsy serve, beside the script; sets SEARCH. serving ends: ^C
 //	asks CODE URL [HOST]       what an HTTP server answers, header and body
@@ -89,7 +89,7 @@ func scriptSoon(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: soon command args")
 	}
 	var err error
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if err = ts.Exec(args[0], args[1:]...); err == nil {
 			return
 		}

@@ -66,7 +66,7 @@ func TestServeAndStop(t *testing.T) {
 	code := make(chan int, 1)
 	go func() { code <- run(ctx, []string{"--config", name, "--log-format", "text"}, nil, &stderr) }()
 	line := func(pattern string) string {
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			if m := regexp.MustCompile(pattern).FindStringSubmatch(stderr.String()); m != nil {
 				return m[1]
 			}
@@ -83,7 +83,7 @@ func TestServeAndStop(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	for end := time.Now().Add(20 * time.Second); status(admin+"readyz") != http.StatusOK; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); status(admin+"readyz") != http.StatusOK; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("never ready")
 		}

@@ -112,7 +112,7 @@ func newFaulty(t *testing.T, cfg simweb.Config, o faultyOptions) *faulty {
 	f.frontier = f.add(roleFrontier, single...)
 	f.add(roleFetcher, single...)
 	f.indexer = f.add(roleIndexer, slices.Concat(single, o.indexer)...)
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(f.log(f.frontier), "waiting for the crawl"); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(f.log(f.frontier), "waiting for the crawl"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the frontier does not wait for the crawl")
 		}

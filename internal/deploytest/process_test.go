@@ -159,9 +159,9 @@ func (p *process) stop() {
 		p.cmd.Process.Signal(syscall.SIGTERM) // an error means that it has just ended
 		select {
 		case <-p.ended:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			p.kill()
-			p.t.Errorf("%s did not end within 20 s of SIGTERM", p.name)
+			p.t.Errorf("%s did not end within a minute of SIGTERM", p.name)
 			return
 		}
 	}
@@ -198,7 +198,7 @@ func startNATS(t *testing.T) string {
 	p := start(t, "nats-server", "nats-server", "-c", filepath.Join(root, "deploy", "nats.conf"), "-sd", filepath.Join(dir, "js"),
 		"-a", "127.0.0.1", "-p", "-1", "-m", "-1", "--ports_file_dir", dir)
 	ports := filepath.Join(dir, fmt.Sprintf("nats-server_%d.ports", p.cmd.Process.Pid))
-	for range 200 {
+	for range 1200 {
 		var there struct {
 			NATS []string `json:"nats"`
 		}
@@ -212,7 +212,7 @@ func startNATS(t *testing.T) string {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	t.Fatal("nats-server did not say its port within 10 s")
+	t.Fatal("nats-server did not say its port within a minute")
 	return ""
 }
 

@@ -333,7 +333,7 @@ func (s *sinkSession) Data(body io.Reader) error {
 // await waits until somebody listens.
 func await(t *testing.T, address string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			c.Close()
@@ -347,9 +347,9 @@ func await(t *testing.T, address string) {
 
 func (s *site) until(what string, reached func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !reached(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !reached(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatalf("not within 30 s: %s", what)
+			s.t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

@@ -180,7 +180,7 @@ func TestExternalScale(t *testing.T) {
 	f3 := s.rig.add(roleFrontier)
 	i2 := s.rig.add(roleIndexer)
 	i3 := s.rig.add(roleIndexer)
-	s.spread(30*time.Second, f1.name, f2.name, f3.name)
+	s.spread(time.Minute, f1.name, f2.name, f3.name)
 	t.Logf("three frontiers after %v", time.Since(began).Round(time.Millisecond))
 	s.homes(time.Minute, i1.name, i2.name, i3.name)
 	t.Logf("three indexers after %v", time.Since(began).Round(time.Millisecond))
@@ -189,7 +189,7 @@ func TestExternalScale(t *testing.T) {
 	began = time.Now()
 	f1.stop()
 	f3.stop()
-	s.spread(30*time.Second, f2.name)
+	s.spread(time.Minute, f2.name)
 	t.Logf("one frontier after %v", time.Since(began).Round(time.Millisecond))
 	for _, m := range []*member{i1, i2} {
 		run(t, time.Minute, program(t, "curtsy"), slices.Concat([]string{"retire"}, s.rig.at()[:2], []string{"--crawl", s.rig.crawl, m.name})...)

@@ -114,7 +114,7 @@ func (s *rupSite) address() (email string) {
 
 func (s *rupSite) until(what string, f func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(25 * time.Second); !f(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !f(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.t.Fatalf("never %s", what)
 		}

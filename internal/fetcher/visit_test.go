@@ -118,7 +118,7 @@ func TestOverloadEndsTheVisit(t *testing.T) {
 		t.Errorf("%s, %d requests, %+v", got, n.Load(), out)
 	}
 	out = d.outcome(d.grant(open(visitTo(t, "http://h.test/503", "http://h.test/b"))))
-	if out.RetryAfter < 58*time.Second || out.RetryAfter > time.Minute || classes(out) != "retry/overload returned" {
+	if out.RetryAfter < 30*time.Second || out.RetryAfter > time.Minute || classes(out) != "retry/overload returned" {
 		t.Errorf("%s %+v", classes(out), out)
 	}
 }

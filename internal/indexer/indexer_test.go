@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const within = 15 * time.Second
+const within = time.Minute
 
 // world is a broker with a crawl's streams.
 type world struct {

@@ -11,7 +11,8 @@ import (
 // What reading a page costs is bounded whatever is in it: 64 MiB beside its own size, and a second.
 func TestNoPageCostsMuch(t *testing.T) {
 	for _, size := range []int{100 << 10, 2 << 20} {
-		if (testing.Short() || racing.Enabled) && size > 1<<20 { // the smaller one finds all that grows with a square
+		// The smaller one finds all that grows with a square.
+		if (testing.Short() || racing.Enabled) && size > 1<<20 {
 			continue
 		}
 		for _, b := range pagebomb.HTML(size) {

@@ -48,7 +48,7 @@ func TestServeHTTPAnswersLikeTheServer(t *testing.T) {
 	}
 	// An answer the client gave up stays open in the log until its handler has noticed, which takes
 	// a busy machine a while.
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		mine, theirs := statuses(srv.Log()), statuses(web.Log())
 		if maps.Equal(mine, theirs) {
 			break
@@ -192,7 +192,7 @@ func TestLogWhileAnAnswerIsUnderWay(t *testing.T) {
 		t.Error("never.html answered")
 	}
 	waitLogged(t, srv, 1)
-	if r := srv.Log()[0]; !r.Aborted || r.Status != 0 || r.End.Sub(r.Start) < 600*time.Millisecond || r.End.Sub(r.Start) > 3*time.Second {
+	if r := srv.Log()[0]; !r.Aborted || r.Status != 0 || r.End.Sub(r.Start) < 600*time.Millisecond || r.End.Sub(r.Start) > 20*time.Second {
 		t.Errorf("after the client left at 700ms: %+v", r)
 	}
 }

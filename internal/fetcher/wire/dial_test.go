@@ -56,11 +56,12 @@ func TestPublicFloor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		shortest := time.Hour // others may be long because the machine is busy
 		for i, r := range w.Seen()[1:] {
-			gap := r.At.Sub(w.Seen()[i].At)
-			if gap < tt.least || tt.least == 0 && gap > 500*time.Millisecond {
-				t.Errorf("%s: gap %v", tt.name, gap)
-			}
+			shortest = min(shortest, r.At.Sub(w.Seen()[i].At))
+		}
+		if shortest < tt.least || tt.least == 0 && shortest > 500*time.Millisecond {
+			t.Errorf("%s: shortest gap %v", tt.name, shortest)
 		}
 		if tt.least != h.Delay() {
 			t.Errorf("%s: delay reported %v", tt.name, h.Delay())

@@ -57,7 +57,7 @@ func TestKeptConnectionsOfAnAddress(t *testing.T) {
 		}
 	}
 	open := 0
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		b.Mu.Lock()
 		open = b.Open
 		b.Mu.Unlock()
