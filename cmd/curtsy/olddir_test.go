@@ -185,11 +185,7 @@ func whatCameOf(t *testing.T, dir string) (lines []string) {
 		}
 		add("host", []any{h.Host, h.Queued, h.DelayS, h.Robots, h.MirrorOf, h.AgentServers, h.Sitemaps})
 	})
-	jsonLines(t, []string{"search", "--dir", dir, "--limit", "100", "page"}, func(a crawl.SearchAnswer) {
-		for _, h := range a.Hits {
-			add("hit", h.URL)
-		}
-	})
+	jsonLines(t, []string{"search", "--dir", dir, "--limit", "100", "page"}, func(h crawl.Hit) { add("hit", h.URL) })
 	seen := map[string]bool{}
 	rd, err := engine.OpenFiles(dir)
 	if err != nil {

@@ -28,6 +28,16 @@ import (
 // answer within that time are heard. An error of each ends it and is returned as it is. ErrNobody
 // means that no service listens.
 func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question string, req any, shards int, each func(raw json.RawMessage) error) error {
+	all := make([]int, shards)
+	for k := range all {
+		all[k] = k
+	}
+	return GatherFrom(ctx, nc, name, question, req, all, shards, each)
+}
+
+// GatherFrom is Gather that waits for some of the shards only: the others are known not to answer.
+// What they say nevertheless counts.
+func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question string, req any, wanted []int, shards int, each func(raw json.RawMessage) error) error {
 	var data bytes.Buffer
 	enc := json.NewEncoder(&data)
 	enc.SetEscapeHTML(false)
@@ -52,7 +62,7 @@ func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question strin
 		return fmt.Errorf("ask %q: %w", question, err)
 	}
 	g := &gathering{nc: nc, question: question, each: each, missing: map[int]bool{}, failed: map[int]bool{}, claimed: map[int]bool{}, shards: shards, asked: time.Now()}
-	for k := range shards {
+	for _, k := range wanted {
 		g.missing[k] = true
 	}
 	for shards == 0 || len(g.missing) > 0 {

@@ -11,7 +11,6 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -141,26 +140,6 @@ func (c *Crawl) DataRule(ctx context.Context, u canon.URL) (rule crawl.DataRule,
 		return rule, true, nil
 	}
 	return rule, false, err
-}
-
-// Search answers a query from all shards. Where shards do not answer, the error is an
-// ask.ErrIncomplete, and the answer has what the others found.
-func (c *Crawl) Search(ctx context.Context, r crawl.SearchRequest) (all crawl.SearchAnswer, err error) {
-	var parts []crawl.SearchAnswer
-	req := map[string]any{"query": r.Query, "limit": r.Offset + r.Limit}
-	err = gather(ctx, c, "search", req, func(part crawl.SearchAnswer) error {
-		parts = append(parts, part)
-		all.Behind += part.Behind
-		return nil
-	})
-	hits := search.Merge(parts, r.Offset+r.Limit)
-	all.Total, all.AtLeast = int64(len(hits)), len(hits) == r.Offset+r.Limit
-	all.Hits = hits[min(r.Offset, len(hits)):]
-	var incomplete *ask.IncompleteError
-	if errors.As(err, &incomplete) {
-		all.Incomplete, all.Missing, all.MissingPages = true, incomplete.Missing, c.StoredIn(ctx, incomplete.Missing)
-	}
-	return all, err
 }
 
 // Export writes pages as jsonl, text or html, or links as jsonl. Pages that say nosnippet or

@@ -60,6 +60,9 @@ type Hit struct {
 	// Signals say why the hit stands where it stands; only where they were asked for.
 	Signals []Signal `json:"signals,omitempty"`
 
+	// Text names the words of the page: pages with the same text are one hit. 0: not known.
+	Text uint64 `json:"-"`
+
 	// By these the parts of an answer are collapsed when they are put together.
 	SHA256 string `json:"sha256,omitempty"` // hex, of the page's body
 	// What the page calls its own address, if that is another one.

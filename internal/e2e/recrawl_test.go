@@ -14,7 +14,6 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/indexer"
-	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -61,9 +60,12 @@ func (r *rig) held() map[string]crawl.PageInfo {
 // found are the hits of a query.
 func (r *rig) found(query string) []crawl.Hit {
 	r.t.Helper()
-	var parts []crawl.SearchAnswer
-	gather(r, "search", map[string]any{"query": query, "limit": 50}, func(a crawl.SearchAnswer) { parts = append(parts, a) })
-	return search.Merge(parts, 50)
+	c := asker.Crawl{Spec: r.spec, Queue: r.q}
+	a, err := c.Search(r.t.Context(), crawl.SearchRequest{Query: query, Limit: 50})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a.Hits
 }
 
 func (r *rig) finds(query, url string) bool {

@@ -10,15 +10,21 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // request is what questions ask with; each reads what it needs.
 type request struct {
-	URL   string `json:"url"`   // page, data-rule
-	Query string `json:"query"` // search
-	Limit int    `json:"limit"` // search
-	What  string `json:"what"`  // export: pages or links
+	URL string `json:"url"` // page, data-rule
+	// Of search, which asks four times: see search.Run.
+	Plan    *search.Plan `json:"plan,omitempty"`    // all but search-similar
+	Words   []string     `json:"words,omitempty"`   // search-similar
+	N       int          `json:"n,omitempty"`       // search-rank: hits wanted
+	Explain bool         `json:"explain,omitempty"` // search-rank
+	URLs    []string     `json:"urls,omitempty"`    // search-show
+
+	What string `json:"what"` // export: pages or links
 	// Of export; of page: text or html, as which its content comes, html unless it says otherwise.
 	Format string `json:"format"`
 	// Page, export: content also of pages that ask for it not to be shown.
@@ -40,7 +46,10 @@ type answers struct {
 //	pages           crawl.PageInfo, one for each page
 //	pages-under     crawl.Under, how many pages of a host, or below a URL
 //	page            the Record of one URL, or nothing
-//	search          crawl.SearchAnswer, one for each shard
+//	search-terms    search.Terms, one for each shard
+//	search-similar  search.Similar, one for each word and shard
+//	search-rank     search.Ranked, one for each shard
+//	search-show     crawl.Hit, those of the URLs that may be shown
 //	export          strings to be written as they are, objects one a line, a crawl.LeftOut
 //	datasets        crawl.DatasetClaim, what each document says (see catalog.Merge)
 //	data-rule       crawl.DataRule, what in a data.txt closes one URL, or nothing
@@ -57,7 +66,23 @@ func (a answers) handlers() ask.Handlers {
 			}
 			return send(rec)
 		},
-		"search": a.search,
+		"search-terms": func(ctx context.Context, r request, send func(any) error) error {
+			none := func(p part) []search.Terms { return []search.Terms{{Behind: p.behind(a.searching)}} }
+			return searching(a, send, none, func(x *search.Index) ([]search.Terms, error) { return one(x.Terms(ctx, r.plan())) })
+		},
+		"search-similar": func(ctx context.Context, r request, send func(any) error) error {
+			return searching(a, send, nil, func(x *search.Index) ([]search.Similar, error) { return x.Similar(ctx, r.Words) })
+		},
+		"search-rank": func(ctx context.Context, r request, send func(any) error) error {
+			return searching(a, send, nil, func(x *search.Index) ([]search.Ranked, error) {
+				return one(x.Rank(ctx, r.plan(), min(max(r.N, 0), search.MaxHits), r.Explain))
+			})
+		},
+		"search-show": func(ctx context.Context, r request, send func(any) error) error {
+			return searching(a, send, nil, func(x *search.Index) ([]crawl.Hit, error) {
+				return x.Show(ctx, r.plan(), r.URLs[:min(len(r.URLs), search.MaxHits)])
+			})
+		},
 		"export": a.export,
 		"datasets": func(ctx context.Context, _ request, send func(any) error) error {
 			return a.eachClaim(func(c crawl.DatasetClaim) error { return sendClaim(c, a.limit/2, send) })
@@ -141,27 +166,38 @@ func (a answers) page(r request) (rec Record, ok bool, err error) {
 	return rec, false, nil
 }
 
-// search sends what each shard finds.
-func (a answers) search(ctx context.Context, r request, send func(any) error) error {
+// searching asks the search index of each shard and sends what it says. Of a shard whose index is
+// not open nothing is known but how far it is behind.
+func searching[T any](a answers, send func(any) error, none func(p part) []T, ask func(*search.Index) ([]T, error)) error {
 	for _, p := range a.parts() {
-		found, err := p.search(ctx, r.Query, r.Limit, a.searching)
+		var found []T
+		var err error
+		if index := p.index.Load(); index != nil {
+			found, err = ask(index)
+		} else if none != nil {
+			found = none(p)
+		}
 		if p.gone.Load() {
 			continue // the asker is told that the shard was not answered for
 		}
 		if err != nil {
 			return err
 		}
-		if err := send(found); err != nil {
-			return err
+		for _, f := range found {
+			if err := send(f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// search asks the part's index.
-func (p part) search(ctx context.Context, query string, limit int, searching bool) (crawl.SearchAnswer, error) {
-	if index := p.index.Load(); index != nil {
-		return index.Search(ctx, query, limit)
+func one[T any](v T, err error) ([]T, error) { return []T{v}, err }
+
+// plan is the plan that was sent; one of nothing if none was.
+func (r request) plan() *search.Plan {
+	if r.Plan == nil {
+		return &search.Plan{}
 	}
-	return crawl.SearchAnswer{Hits: []crawl.Hit{}, Behind: p.behind(searching)}, nil
+	return r.Plan
 }

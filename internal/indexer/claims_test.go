@@ -81,10 +81,8 @@ func TestClaimsGoWithTheirDocument(t *testing.T) {
 	if n := len(asked[crawl.PageInfo](w, "pages", nil)); n != 5 || st.Pages != 5 {
 		t.Errorf("%d pages listed, %d counted, want 5", n, st.Pages)
 	}
-	for _, a := range asked[crawl.SearchAnswer](w, "search", request{Query: "three"}) {
-		if len(a.Hits) > 0 {
-			t.Errorf("a metadata document is found: %+v", a.Hits)
-		}
+	if a := searched(w, "three"); len(a.Hits) > 0 {
+		t.Errorf("a metadata document is found: %+v", a.Hits)
 	}
 	changed := page("https://a.example/one", 2, fmt.Sprintf(linked, "two"))
 	gone := meta("https://b.example/data.json", 2, "")

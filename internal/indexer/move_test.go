@@ -64,10 +64,8 @@ func TestGrowAndShrink(t *testing.T) {
 		t.Errorf("%d pages", st.Pages)
 	}
 	found := map[string]bool{}
-	for _, ans := range asked[crawl.SearchAnswer](w, "search", request{Query: "aardvark", Limit: 1000}) {
-		for _, h := range ans.Hits {
-			found[h.URL] = true
-		}
+	for _, h := range searched(w, "aardvark").Hits {
+		found[h.URL] = true
 	}
 	if len(found) != len(f.last) {
 		t.Errorf("search finds %d of %d pages", len(found), len(f.last))

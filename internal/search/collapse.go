@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -32,6 +33,9 @@ func perSite(hits []crawl.Hit) (out []crawl.Hit, at map[string]int) {
 		g.join(i, "url "+h.URL)
 		if h.SHA256 != "" {
 			g.join(i, "sum "+string(site(&h))+" "+h.SHA256)
+		}
+		if h.Text != 0 {
+			g.join(i, fmt.Sprint("text ", site(&h), h.Text))
 		}
 		if h.AliasOf != "" {
 			g.join(i, "url "+h.AliasOf)

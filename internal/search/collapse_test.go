@@ -1,7 +1,6 @@
 package search
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -61,13 +60,13 @@ func TestCollapse(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 			// Each page in a shard of its own.
-			var parts []crawl.SearchAnswer
+			var parts []*Index
 			for _, p := range c.all {
 				f := newFixture(t)
 				f.add(p)
-				parts = append(parts, crawl.SearchAnswer{Hits: f.search("ibis")})
+				parts = append(parts, f.Index)
 			}
-			if got := also(Merge(parts, 10)); !slices.Equal(got, c.want) {
+			if got := also(ask(t, crawl.SearchRequest{Query: "ibis"}, parts...).Hits); !slices.Equal(got, c.want) {
 				t.Errorf("merged %q\nwant   %q", got, c.want)
 			}
 		})
@@ -86,9 +85,10 @@ func TestCollapseAliases(t *testing.T) {
 	if len(standIn) != 1 || standIn[0].URL != "https://x.example/" || standIn[0].AliasOf != h || standIn[0].Snippet == nil {
 		t.Fatalf("%+v", standIn)
 	}
-	main := crawl.Hit{URL: h, Score: -1, Depth: 7, SHA256: "another"}
-	if got := Merge([]crawl.SearchAnswer{{Hits: standIn}, {Hits: []crawl.Hit{main}}}, 10); len(got) != 1 || also(got)[0] != h+" also https://x.example/" || got[0].Score != standIn[0].Score {
-		t.Errorf("merged %+v", got)
+	g := newFixture(t)
+	g.add(copyOf(h, "", 7, "ibis of the main host"))
+	if got := ask(t, crawl.SearchRequest{Query: "ibis"}, f.Index, g.Index).Hits; !slices.Equal(also(got), []string{h + " also https://x.example/"}) {
+		t.Errorf("in another shard: %q", also(got))
 	}
 	f.add(copyOf(h, "", 7, "ibis of the main host"))
 	if got := also(f.search("ibis")); !slices.Equal(got, []string{h + " also https://x.example/"}) {
@@ -124,9 +124,9 @@ func TestManyCopies(t *testing.T) {
 		all = append(all, copyOf(fmt.Sprint(h, "o/", i), "", 2, fmt.Sprint("one ibis among many other words of a longer page ", i)))
 	}
 	f.add(all...)
-	a, err := f.Search(context.Background(), "ibis", 5)
-	if err != nil || len(a.Hits) != 5 || len(a.Hits[0].Also) != maxAlso {
-		t.Errorf("%q, %v", also(a.Hits), err)
+	a := ask(t, crawl.SearchRequest{Query: "ibis", Limit: 5}, f.Index)
+	if len(a.Hits) != 5 || len(a.Hits[0].Also) != maxAlso {
+		t.Errorf("%q", also(a.Hits))
 	}
 }
 

@@ -67,12 +67,12 @@ func TestCollapseStrangers(t *testing.T) {
 					}
 					f.add(p)
 				}
-				var parts []crawl.SearchAnswer
+				var parts []*Index
 				for _, f := range all {
-					parts = append(parts, crawl.SearchAnswer{Hits: f.search("ibis")})
+					parts = append(parts, f.Index)
 				}
 				var got []string
-				for _, h := range Merge(parts, 10) {
+				for _, h := range ask(t, crawl.SearchRequest{Query: "ibis"}, parts...).Hits {
 					got = append(got, h.URL)
 				}
 				slices.Sort(got)

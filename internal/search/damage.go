@@ -5,27 +5,19 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
+
+	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// damaged reports whether SQLite found that a file is broken, or is not a database.
-func damaged(err error) bool {
-	var code interface{ Code() int }
-	if !errors.As(err, &code) {
-		return false
-	}
-	c := code.Code() & 0xff
-	return c == 11 || c == 26 // SQLITE_CORRUPT, SQLITE_NOTADB
-}
-
 // edge is deferred wherever the index is asked or filled. It turns damage in the file, and a fault
-// while SQLite reads it, into an error that says what to do.
+// while its mapped bytes are read, into an error that says what to do.
 func (x *Index) edge(err *error) func() {
-	before := debug.SetPanicOnFault(true) // SQLite maps the index of its log into memory
+	before := debug.SetPanicOnFault(true)
 	return func() {
 		debug.SetPanicOnFault(before)
 		if what := recover(); what != nil {
 			*err = x.advise(fmt.Errorf("%v", what))
-		} else if damaged(*err) && !errors.Is(*err, errDamaged) {
+		} else if boltfile.IsDamaged(*err) && !errors.Is(*err, errDamaged) {
 			*err = x.advise(*err)
 		}
 	}
@@ -35,5 +27,9 @@ func (x *Index) edge(err *error) func() {
 var errDamaged = errors.New("damaged")
 
 func (x *Index) advise(err error) error {
+	var d *boltfile.Damaged
+	if errors.As(err, &d) {
+		err = d.Cause
+	}
 	return fmt.Errorf("%s is %w (%w): stop the crawl if it runs, and build the search index anew with: curtsy reindex --dir %s", x.path, errDamaged, err, filepath.Dir(x.path))
 }

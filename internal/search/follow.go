@@ -2,19 +2,19 @@ package search
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"strconv"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
 const (
-	// batchPages is how many changes one transaction takes. FTS5 writes a segment for each
-	// transaction, and merging a few large ones costs less than merging many small ones (m: 64 →
-	// 256 saves a tenth, 1,000 hardly more).
+	// batchPages is how many changes one transaction takes. Each makes a segment, and a few large
+	// ones cost less than many small ones.
 	batchPages = 256
 	// linger is how long a batch that is not full waits for more.
 	linger = 200 * time.Millisecond
@@ -57,17 +57,10 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// row is a page made ready for the index.
-type row struct {
-	page               pages.Page
-	lang               string
-	title, heads, body string // terms
-	n                  counts // how many
-}
-
-// Step indexes one batch of changes after the cursor and returns how many there were; 0 means
-// that the index is up to date. A batch is taken whole or not at all. Step must not run twice at
-// once, nor beside Run.
+// Step indexes one batch of changes after the cursor and returns how many there were; 0 means that
+// the index is up to date. A batch is taken whole or not at all: its segment, what it deletes and
+// the cursor are written in one transaction, so a crash repeats nothing and leaves nothing out.
+// Step must not run twice at once, nor beside Run.
 func (x *Index) Step(ctx context.Context) (n int, err error) {
 	defer x.edge(&err)()
 	changes, err := x.store.Changes(x.cursor.Load(), batchPages)
@@ -81,177 +74,133 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 		}
 		defer done()
 	}
-	// The batch is analyzed before the transaction begins, so that ctx can end it
-	// between two pages.
-	a := indexing.Get().(*analyzer)
-	defer indexing.Put(a)
-	rows := make([]row, len(changes))
-	for i, p := range changes {
+	// The batch is read before the transaction begins, so that ctx can end it between two pages.
+	if x.reader == nil {
+		x.reader = newReader()
+	}
+	for _, p := range changes {
 		if ctx.Err() != nil {
+			x.reader.drop()
 			return 0, ctx.Err()
 		}
-		rows[i] = x.analyze(a, p)
+		x.add(&p)
 	}
-	if err := x.write(context.WithoutCancel(ctx), rows); err != nil {
-		return 0, fmt.Errorf("index %d pages: %w", len(rows), err)
+	raw := x.reader.finish()
+	last := changes[len(changes)-1].Seq
+	if err := x.db.Update(func(tx *bolt.Tx) error { return x.write(tx, changes, raw, last) }); err != nil {
+		return 0, fmt.Errorf("index %d pages: %w", len(changes), err)
 	}
-	// Before the cursor is published: a query of somebody who waited for these pages must
-	// know their languages.
-	if err := x.readLangs(context.WithoutCancel(ctx), x.w); err != nil {
-		return 0, err
+	x.cursor.Store(last)
+	for merged := true; merged && ctx.Err() == nil; {
+		if err := x.db.Update(func(tx *bolt.Tx) (err error) { merged, err = merge(tx); return err }); err != nil {
+			return 0, fmt.Errorf("merge: %w", err)
+		}
 	}
-	x.cursor.Store(changes[len(changes)-1].Seq)
 	return len(changes), nil
 }
 
-// analyze reads a page and makes its words.
-func (x *Index) analyze(a *analyzer, p pages.Page) row {
-	r := row{page: p}
+// write puts a batch into the file.
+func (x *Index) write(tx *bolt.Tx, changes []pages.Page, raw []byte, cursor uint64) error {
+	v, err := viewOf(tx)
+	if err != nil {
+		return err
+	}
+	changed := map[*part]bool{}
+	for i := range changes {
+		v.delete(changes[i].ID, changed)
+	}
+	if err := save(tx, changed); err != nil {
+		return err
+	}
+	if raw != nil {
+		if err := add(tx, raw); err != nil {
+			return err
+		}
+	}
+	return putCursor(tx, cursor)
+}
+
+// add reads a page, if it may be found, into the segment in the making.
+func (x *Index) add(p *pages.Page) {
 	if p.Deleted != "" || p.Directives&crawl.NoIndex != 0 || p.Expired(x.o.Now()) || p.IsMeta() {
-		r.page.Deleted = crawl.ReasonNoindex
-		return r
+		return
 	}
-	read := r
-	if err := x.o.Read(&p, func() { read = x.readPage(a, p) }); err != nil {
-		x.extract, x.buf, x.text = pages.Extractor{}, nil, nil
-		r.page.Deleted, r.page.Body = crawl.ReasonUnreadable, nil
-		return r
+	before := x.reader.build.Mark()
+	if err := x.o.Read(p, func() { x.reader.read(p) }); err != nil {
+		// What runs there may end in the middle, by a panic.
+		x.reader.build.Back(before)
+		x.reader.extract, x.reader.buf = pages.Extractor{}, nil
+		x.o.Log.Warn("page is not indexed", "url", p.URL, "error", err)
 	}
-	return read
 }
 
 // Try reads a page as indexing does, and keeps nothing of it.
 func Try(p *pages.Page) {
-	x := newIndex("", nil, Options{})
-	x.readPage(newAnalyzer(12), *p)
+	newReader().read(p)
 }
 
-// keepBuffer is the size up to which a buffer is kept from one page to the next.
-const keepBuffer = 1 << 20
+// segmentMost is the size up to which segments are merged: what a merge holds in memory, twice.
+const segmentMost = 48 << 20
 
-// readPage makes the words of a page that may be found.
-func (x *Index) readPage(a *analyzer, p pages.Page) row {
-	r := row{page: p}
-	body, err := p.Unpack(x.buf)
+// mergeAt is how many segments of one size are merged into one.
+const mergeAt = 8
+
+// merge makes one segment of several of like size, if there are enough of them, or of one of which
+// most pages are gone. It reports whether it did.
+func merge(tx *bolt.Tx) (bool, error) {
+	v, err := viewOf(tx)
 	if err != nil {
-		x.o.Log.Warn("page is indexed by its title only", "url", p.URL, "error", err)
-	} else if p.Encoding != crawl.EncodingNone && cap(body) <= keepBuffer {
-		x.buf = body
+		return false, err
 	}
-	text := x.extract.Text(p.ContentType, p.Charset, body)
-	r.page.Body = nil
-	r.lang = language(firstOf(p.Lang, text.Lang), text.Body)
-	r.n.rows = 1
-	r.title, r.n.titles = x.terms(a, r.lang, []byte(p.Title))
-	r.heads, r.n.heads = x.terms(a, r.lang, text.Headings)
-	r.body, r.n.bodies = x.terms(a, r.lang, text.Body)
-	return r
-}
-
-func (x *Index) terms(a *analyzer, lang string, text []byte) (string, int64) {
-	var n int64
-	x.text, n = a.appendTerms(x.text[:0], lang, text)
-	return string(x.text), n
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
+	from := mergeable(v)
+	if from == nil {
+		return false, nil
 	}
-	return b
-}
-
-// write puts rows and the cursor into the file in one transaction.
-func (x *Index) write(ctx context.Context, rows []row) error {
-	tx, err := x.w.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	var last sql.NullInt64
-	if err := tx.QueryRowContext(ctx, "SELECT max(id) FROM docs").Scan(&last); err != nil {
-		return err
-	}
-	b := batch{ctx: ctx, langs: make(map[string]int)}
-	for _, s := range []struct {
-		stmt **sql.Stmt
-		text string
-	}{
-		{&b.forget, "DELETE FROM docs WHERE id = ? RETURNING lang, titles, heads, bodies"},
-		{&b.unindex, "DELETE FROM fts WHERE rowid = ?"},
-		{&b.note, "INSERT INTO docs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"},
-		{&b.index, "INSERT INTO fts (rowid, title, heads, body) VALUES (?, ?, ?, ?)"},
-	} {
-		if *s.stmt, err = tx.PrepareContext(ctx, s.text); err != nil {
-			return err
+	sources := make([]segment.Source, len(from))
+	left := uint32(0)
+	for i, p := range from {
+		if err := p.Check(); err != nil {
+			return false, err
 		}
-		defer (*s.stmt).Close()
+		sources[i] = segment.Source{Segment: p.Segment}
+		if p.dead != nil {
+			sources[i].Deleted = p.deleted
+		}
+		left += p.live()
 	}
-	for i := range rows {
-		if err := b.put(&rows[i], last.Int64); err != nil {
-			return fmt.Errorf("%s: %w", rows[i].page.URL, err)
+	var raw []byte
+	if left > 0 {
+		raw = segment.Merge(sources)
+	}
+	for _, p := range from {
+		if err := p.remove(tx); err != nil {
+			return false, err
 		}
 	}
-	for lang, n := range b.langs {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO langs VALUES (?, ?) ON CONFLICT (lang) DO UPDATE SET docs = docs + excluded.docs",
-			lang, n); err != nil {
-			return err
-		}
+	if raw == nil {
+		return true, nil
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE about SET value = ? WHERE key = 'cursor'",
-		strconv.FormatUint(rows[len(rows)-1].page.Seq, 10)); err != nil {
-		return err
-	}
-	if err := b.total.save(ctx, tx); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil || !b.removed {
-		return err
-	}
-	return correctTotals(ctx, x.w)
+	return true, add(tx, raw)
 }
 
-// batch is the statements of one transaction.
-type batch struct {
-	ctx                          context.Context
-	forget, unindex, note, index *sql.Stmt
-	langs                        map[string]int // change in the number of pages, by language
-	total                        counts         // words more or less
-	removed                      bool           // something was
-}
-
-// put replaces what the index holds of a page. Pages numbered past last are new.
-func (b *batch) put(r *row, last int64) error {
-	id := int64(r.page.ID)
-	if id <= last {
-		var lang string
-		n := counts{rows: 1}
-		switch err := b.forget.QueryRowContext(b.ctx, id).Scan(&lang, &n.titles, &n.heads, &n.bodies); err {
-		case nil:
-			b.langs[lang]--
-			b.total.add(n, -1)
-			b.removed = true
-			if _, err := b.unindex.ExecContext(b.ctx, id); err != nil {
-				return err
-			}
-		case sql.ErrNoRows:
-		default:
-			return err
+// mergeable returns the segments to be merged next, nil when there are none.
+func mergeable(v *view) []*part {
+	levels := map[int][]*part{}
+	for _, p := range v.parts {
+		if live := p.live(); live*2 < p.Len() {
+			return []*part{p}
+		}
+		if p.Size() > segmentMost/2 {
+			continue
+		}
+		level := 0
+		for s := p.Size() >> 17; s > 0; s /= mergeAt {
+			level++
+		}
+		levels[level] = append(levels[level], p)
+		if all := levels[level]; len(all) == mergeAt {
+			return all
 		}
 	}
-	if r.page.Deleted != "" {
-		return nil
-	}
-	b.langs[r.lang]++
-	expires := int64(0)
-	if !r.page.UnavailableAfter.IsZero() {
-		expires = r.page.UnavailableAfter.UnixMilli()
-	}
-	if _, err := b.note.ExecContext(b.ctx, id, string(r.page.URL), string(r.page.URL.Host()), r.lang, r.page.ContentType,
-		expires, r.n.titles, r.n.heads, r.n.bodies); err != nil {
-		return err
-	}
-	b.total.add(r.n, 1)
-	_, err := b.index.ExecContext(b.ctx, id, r.title, r.heads, r.body)
-	return err
+	return nil
 }

@@ -3,8 +3,9 @@ package search
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
@@ -90,11 +93,61 @@ func (f *fixture) follow() {
 
 func (f *fixture) search(q string) []crawl.Hit {
 	f.t.Helper()
-	a, err := f.Search(context.Background(), q, 10)
-	if err != nil {
-		f.t.Fatalf("search %q: %v", q, err)
+	return ask(f.t, crawl.SearchRequest{Query: q}, f.Index).Hits
+}
+
+// local are shards that are asked directly.
+type local []*Index
+
+func each[T any](l local, ask func(*Index) ([]T, error)) (all []T, err error) {
+	for _, x := range l {
+		// What a plan has is what its JSON has.
+		part, e := ask(x)
+		raw, e2 := json.Marshal(part)
+		var back []T
+		if err = errors.Join(err, e, e2, json.Unmarshal(raw, &back)); err != nil {
+			return all, err
+		}
+		all = append(all, back...)
 	}
-	return a.Hits
+	return all, nil
+}
+
+func single[T any](v T, err error) ([]T, error) { return []T{v}, err }
+
+func sent(p *Plan) *Plan {
+	raw, err := json.Marshal(p)
+	var back Plan
+	if err = errors.Join(err, json.Unmarshal(raw, &back)); err != nil {
+		panic(err)
+	}
+	return &back
+}
+
+func (l local) Terms(ctx context.Context, p *Plan) ([]Terms, error) {
+	return each(l, func(x *Index) ([]Terms, error) { return single(x.Terms(ctx, sent(p))) })
+}
+
+func (l local) Similar(ctx context.Context, words []string) ([]Similar, error) {
+	return each(l, func(x *Index) ([]Similar, error) { return x.Similar(ctx, words) })
+}
+
+func (l local) Rank(ctx context.Context, p *Plan, n int, explain bool) ([]Ranked, error) {
+	return each(l, func(x *Index) ([]Ranked, error) { return single(x.Rank(ctx, sent(p), n, explain)) })
+}
+
+func (l local) Show(ctx context.Context, p *Plan, urls []string) ([]crawl.Hit, error) {
+	return each(l, func(x *Index) ([]crawl.Hit, error) { return x.Show(ctx, sent(p), urls) })
+}
+
+// ask asks some indexes together.
+func ask(t testing.TB, r crawl.SearchRequest, all ...*Index) crawl.SearchAnswer {
+	t.Helper()
+	a, err := Run(t.Context(), r, local(all))
+	if err != nil {
+		t.Fatalf("search %q: %v", r.Query, err)
+	}
+	return a
 }
 
 // urls are the paths of the hits, best first.
@@ -124,7 +177,8 @@ func TestQueries(t *testing.T) {
 		"run":                       {"/stats", "/asyncio", "/threads"},
 		`"task queue"`:              {"/threads"},
 		`"queue task"`:              nil,
-		`"running loop"`:            {"/asyncio"},
+		`"running loop"`:            nil, // in quotes, words are as they are
+		`"running loops"`:           {"/asyncio"},
 		"pg_stat_activity":          {"/stats"},
 		"activity":                  {"/stats"},
 		"stat":                      {"/stats"},
@@ -162,7 +216,7 @@ func TestQueries(t *testing.T) {
 		"site:other.example 東京":     {"/ja"},
 		"type:html baum":            {"/haus"},
 		"type:text/plain baum":      nil,
-		"-asyncio":                  nil,
+		"-asyncio":                  {"/asyncio", "/threads"}, // nothing else: the word itself
 		"":                          nil,
 		"   \t ":                    nil,
 		"---":                       nil,
@@ -245,13 +299,8 @@ func TestRemovedPagesAreNotShown(t *testing.T) {
 	if n := len(f.search("quagga")); n != 1 {
 		t.Errorf("%d hits, want 1", n)
 	}
-	var rows int
-	f.w.QueryRow("SELECT count(*) FROM docs").Scan(&rows)
-	if rows != 1 {
-		t.Errorf("%d rows, want 1", rows)
-	}
-	if got := len(*f.langs.Load()); got != 1 {
-		t.Errorf("%d languages", got)
+	if n := f.live(); n != 1 {
+		t.Errorf("%d pages in the index, want 1", n)
 	}
 }
 
@@ -271,10 +320,8 @@ func TestUnavailableAfter(t *testing.T) {
 	}
 	f.store.Expire(f.now, 100)
 	f.follow()
-	var rows int
-	f.w.QueryRow("SELECT count(*) FROM docs").Scan(&rows)
-	if rows != 0 {
-		t.Errorf("%d rows after Expire", rows)
+	if n := f.live(); n != 0 {
+		t.Errorf("%d pages in the index after Expire", n)
 	}
 }
 
@@ -289,8 +336,8 @@ func TestChangedPageReplaces(t *testing.T) {
 	if got := f.urls("nashorn"); len(got) != 1 {
 		t.Errorf("new words find %v", got)
 	}
-	if l := *f.langs.Load(); !slices.Equal(l, []string{"de"}) {
-		t.Errorf("languages %v", l)
+	if n := f.live(); n != 1 {
+		t.Errorf("%d pages in the index, want 1", n)
 	}
 }
 
@@ -365,19 +412,13 @@ func TestStaleFilesAreFilledAgain(t *testing.T) {
 		"cut":     func(p string) { os.Truncate(p, 1000) },
 		"empty":   func(p string) { os.Truncate(p, 0) },
 		"format": func(p string) {
-			db, _ := openWriter(p)
-			db.Exec("UPDATE about SET value = 'old' WHERE key = 'format'")
-			db.Close()
+			tamper(t, p, keyFormat, []byte("old"))
 		},
 		"store": func(p string) {
-			db, _ := openWriter(p)
-			db.Exec("UPDATE about SET value = 'other' WHERE key = 'store'")
-			db.Close()
+			tamper(t, p, keyStore, []byte("other"))
 		},
 		"ahead": func(p string) {
-			db, _ := openWriter(p)
-			db.Exec("UPDATE about SET value = '999' WHERE key = 'cursor'")
-			db.Close()
+			tamper(t, p, keyCursor, []byte{0, 0, 0, 0, 0, 0, 3, 231})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -389,10 +430,10 @@ func TestStaleFilesAreFilledAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := ro.Search(context.Background(), "kiwi", 1)
+			a, err := Run(t.Context(), crawl.SearchRequest{Query: "kiwi"}, local{ro})
 			if broken := name == "garbage" || name == "cut"; broken && (err == nil || !strings.Contains(err.Error(), "curtsy reindex --dir "+filepath.Dir(f.path()))) {
 				t.Errorf("no advice: %v", err)
-			} else if !broken && err != nil || len(a.Hits) != 0 || a.Behind != 1 {
+			} else if !broken && (err != nil || a.Behind != 1) || len(a.Hits) != 0 {
 				t.Errorf("read-only on a useless file: %+v, %v; want no hits, behind 1", a, err)
 			}
 			ro.Close()
@@ -406,65 +447,60 @@ func TestStaleFilesAreFilledAgain(t *testing.T) {
 	}
 }
 
-// A killed process leaves file and log as they are. They must be readable where they lie, in a
-// folder nobody may write, and by the next writer.
+// A file that was left when its process was killed is readable where it lies, and by the next
+// writer.
 func TestReadAfterKill(t *testing.T) {
 	f := newFixture(t)
 	f.add(page("https://a.example/", "en", "Emu", "<p>emu"))
-	left := t.TempDir()
-	for _, suffix := range []string{"", "-wal"} { // while it is open: what a kill leaves
-		copyTestFile(t, f.path()+suffix, filepath.Join(left, "search-0.db"+suffix))
+	left := filepath.Join(t.TempDir(), "search-0.db")
+	raw, err := os.ReadFile(f.path()) // while it is open: what a kill leaves
+	if err == nil {
+		err = os.WriteFile(left, raw, 0o600)
 	}
-	if info, err := os.Stat(filepath.Join(left, "search-0.db-wal")); err != nil || info.Size() == 0 {
-		t.Fatalf("no log to recover: %v", err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	check := func(how string) {
-		t.Helper()
-		x, err := OpenReadOnly(filepath.Join(left, "search-0.db"), f.store, Options{})
+	for range 2 {
+		x, err := OpenReadOnly(left, f.store, Options{})
 		if err != nil {
-			t.Fatalf("%s: %v", how, err)
+			t.Fatal(err)
 		}
-		defer x.Close()
-		a, err := x.Search(context.Background(), "emu", 1)
-		if err != nil || len(a.Hits) != 1 || a.Behind != 0 {
-			t.Errorf("%s: %+v, %v", how, a, err)
+		if a := ask(t, crawl.SearchRequest{Query: "emu"}, x); len(a.Hits) != 1 || a.Behind != 0 {
+			t.Errorf("%+v", a)
 		}
+		x.Close()
 	}
-	check("as left")
-	check("again")
-	os.Chmod(left, 0o555)
-	check("in a read-only folder")
-	os.Chmod(left, 0o755)
-	// Nothing stops root from writing there, so stop the file SQLite wants to make beside its
-	// log in another way.
-	os.Remove(filepath.Join(left, "search-0.db-shm"))
-	os.Mkdir(filepath.Join(left, "search-0.db-shm"), 0o755)
-	check("where SQLite cannot make its files")
-	os.Remove(filepath.Join(left, "search-0.db-shm"))
-	x, err := Open(filepath.Join(left, "search-0.db"), f.store, Options{})
+	x, err := Open(left, f.store, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	if a, err := x.Search(context.Background(), "emu", 1); err != nil || len(a.Hits) != 1 {
-		t.Errorf("by the next writer: %+v, %v", a, err)
+	if a := ask(t, crawl.SearchRequest{Query: "emu"}, x); len(a.Hits) != 1 {
+		t.Errorf("by the next writer: %+v", a)
 	}
 }
 
-func copyTestFile(t *testing.T, from, to string) {
+// tamper changes what a closed file says of itself.
+func tamper(t *testing.T, path string, key, value []byte) {
 	t.Helper()
-	src, err := os.Open(from)
+	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer src.Close()
-	b, err := io.ReadAll(src)
-	if err == nil {
-		err = os.WriteFile(to, b, 0o644)
-	}
-	if err != nil {
+	defer db.Close()
+	if err := db.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucketAbout).Put(key, value) }); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// live is how many pages the index has.
+func (f *fixture) live() (n uint64) {
+	f.t.Helper()
+	terms, err := f.Terms(f.t.Context(), &Plan{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return terms.Stats.Pages
 }
 
 func TestAwkwardPaths(t *testing.T) {
@@ -508,24 +544,13 @@ func TestRunFollowsAndStops(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
-	hit := func(u string, s float64) crawl.Hit { return crawl.Hit{URL: u, Score: s} }
-	got := Merge([]crawl.SearchAnswer{{Hits: []crawl.Hit{hit("a", 3), hit("b", 1)}}, {Hits: []crawl.Hit{hit("c", 2), hit("a", 3)}}, {}}, 2)
-	if len(got) != 2 || got[0].URL != "a" || got[1].URL != "c" {
-		t.Errorf("Merge = %+v", got)
-	}
-	if got := Merge(nil, 5); got == nil || len(got) != 0 {
-		t.Errorf("Merge(nil) = %#v, want an empty list", got)
-	}
-}
-
 // A page that says what it is about half in its title and half in its address is about that.
 func TestTitleAndPathTogether(t *testing.T) {
 	f := newFixture(t)
 	f.add(page("http://a.example/library/asyncio-policy.html", "en", "Policies", "asyncio event loop, an event loop policy, the asyncio event loop"),
 		page("http://a.example/library/asyncio-eventloop.html", "en", "Event Loop", "Creating and running it. See also the asyncio event loop reference; it is long. "+strings.Repeat("Callbacks and futures are scheduled there. ", 20)))
-	a, err := f.Search(t.Context(), "asyncio event loop", 5)
-	if err != nil || len(a.Hits) != 2 || a.Hits[0].URL != "http://a.example/library/asyncio-eventloop.html" {
-		t.Errorf("hits %+v (%v), want the event loop's own page first", a.Hits, err)
+	hits := f.search("asyncio event loop")
+	if len(hits) != 2 || hits[0].URL != "http://a.example/library/asyncio-eventloop.html" {
+		t.Errorf("hits %+v, want the event loop's own page first", hits)
 	}
 }

@@ -21,49 +21,74 @@ type mark struct {
 	clause, start, end int
 }
 
-// snippet cuts from a stored page the stretch that shows most of what was asked for, as plain text;
-// "" when the page has no text. The caller has made sure that the page allows snippets.
-func snippet(a *analyzer, p *pages.Page, lang string, clauses []clause, groups [][]variant) string {
-	if p.Directives&crawl.NoSnippet != 0 {
-		return ""
+// snipper cuts snippets, one after another.
+type snipper struct {
+	extract pages.Extractor
+	tokens  tokenizer
+	wanted  map[string]int // word → clause
+	light   []bool
+	plan    *Plan
+}
+
+// prepare notes the words that are looked for.
+func (r *snipper) prepare(p *Plan) {
+	if r.plan == p {
+		return
 	}
-	body, err := p.Unpack(nil)
-	if err != nil {
-		return ""
-	}
-	var x pages.Extractor
-	text := x.Text(p.ContentType, p.Charset, body).Body
-	text = text[:min(len(text), snippetText)]
-	wanted, prefixes := make(map[string]int), make(map[string]int)
-	for i, vs := range groups {
-		if clauses[i].not {
-			continue
-		}
-		for _, v := range vs {
-			for j, t := range v.terms {
-				if v.prefix && j == len(v.terms)-1 {
-					prefixes[t] = i
-				} else {
-					wanted[t] = i
+	r.plan, r.wanted, r.light = p, map[string]int{}, make([]bool, len(p.Clauses))
+	for i := len(p.Clauses) - 1; i >= 0; i-- {
+		r.light[i] = p.Clauses[i].Light
+		for _, m := range p.Clauses[i].Any {
+			for _, s := range m.Slots {
+				for _, f := range s.Forms {
+					r.wanted[f.Word] = i
 				}
 			}
 		}
 	}
+}
+
+// snippet cuts from a stored page the stretch that shows most of what was asked for, as plain text
+// on one line, and says where in it the words are; "" when the page has no text. The caller has
+// made sure that the page allows snippets.
+func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
+	if p.Directives&crawl.NoSnippet != 0 {
+		return "", nil
+	}
+	body, err := p.Unpack(nil)
+	if err != nil {
+		return "", nil
+	}
+	r.prepare(plan)
+	read := r.extract.Read(p.URL, p.ContentType, p.Charset, body)
+	text := read.Body[:min(len(read.Body), snippetText)]
 	var marks []mark
-	a.tokens(lang, text, func(t token) bool {
-		i, ok := wanted[string(t.term)]
-		for p, pi := range prefixes {
-			if !ok && bytes.HasPrefix(t.term, []byte(p)) {
-				i, ok = pi, true
-			}
-		}
-		if ok {
+	r.tokens.tokens(text, func(t token) bool {
+		if i, ok := r.wanted[string(t.word)]; ok {
 			marks = append(marks, mark{i, t.start, t.end})
 		}
 		return len(marks) < 10_000
 	})
-	from, to := bestWindow(beyondTitle(marks, text, p.Title), len(clauses))
-	return cut(text, from, to)
+	around := func(m mark) bool {
+		return slices.ContainsFunc(read.Spans, func(s pages.Span) bool {
+			return s.Kind == pages.Boilerplate && m.start >= s.From && m.start < s.To
+		})
+	}
+	from, to := r.bestWindow(r.within(beyondTitle(r.within(marks, around), text, p.Title), nil))
+	start, end := edges(text, from, to)
+	return render(text, start, end, marks)
+}
+
+// within drops the marks for which drop holds, unless there are no others.
+func (r *snipper) within(marks []mark, drop func(mark) bool) []mark {
+	if drop == nil {
+		return marks
+	}
+	rest := slices.DeleteFunc(slices.Clone(marks), drop)
+	if len(rest) == 0 {
+		return marks
+	}
+	return rest
 }
 
 // beyondTitle drops marks where the text only repeats the title, which is shown above the snippet
@@ -82,31 +107,37 @@ func beyondTitle(marks []mark, text []byte, title string) []mark {
 
 // bestWindow returns the stretch of marks, at most snippetBytes long, with the most different
 // clauses; between equals the one with most marks, then the one nearest to the beginning.
-func bestWindow(marks []mark, clauses int) (from, to int) {
-	counts := make([]int, clauses)
+func (r *snipper) bestWindow(marks []mark) (from, to int) {
+	counts := make([]int, len(r.light))
+	worth := func(clause int) int {
+		if r.light[clause] {
+			return 50
+		}
+		return 1000
+	}
 	distinct, best, first := 0, -1, 0
 	for last, m := range marks {
 		if counts[m.clause]++; counts[m.clause] == 1 {
-			distinct++
+			distinct += worth(m.clause)
 		}
 		for marks[last].end-marks[first].start > snippetBytes && first < last {
 			if counts[marks[first].clause]--; counts[marks[first].clause] == 0 {
-				distinct--
+				distinct -= worth(marks[first].clause)
 			}
 			first++
 		}
-		if score := distinct*1000 + min(last-first, 20); score > best {
+		if score := distinct + min(last-first, 20); score > best {
 			best, from, to = score, marks[first].start, m.end
 		}
 	}
 	return from, to
 }
 
-// cut returns about snippetBytes of text around from..to as one line, cut at spaces.
-func cut(text []byte, from, to int) string {
+// edges widens from..to to about snippetBytes, cut at spaces.
+func edges(text []byte, from, to int) (start, end int) {
 	room := max(0, snippetBytes-(to-from))
-	start := max(0, from-room/3)
-	end := min(len(text), start+snippetBytes)
+	start = max(0, from-room/3)
+	end = min(len(text), start+snippetBytes)
 	end = max(end, min(len(text), to))
 	start = max(0, min(start, end-snippetBytes))
 	// Begin after a space and end before one, unless none is near: some scripts have no spaces.
@@ -126,15 +157,42 @@ func cut(text []byte, from, to int) string {
 	for end < len(text) && end > start && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	s := strings.TrimSpace(strings.ReplaceAll(string(text[start:end]), "\n", " "))
-	if s == "" {
-		return ""
+	for start < end && (text[start] == ' ' || text[start] == '\n') {
+		start++
 	}
+	for end > start && (text[end-1] == ' ' || text[end-1] == '\n') {
+		end--
+	}
+	return start, end
+}
+
+// render writes a stretch of text as a line, with ellipses where it was cut, and says where in the
+// line the marks are. Marks that touch or lie in one another are one.
+func render(text []byte, start, end int, marks []mark) (string, [][2]int) {
+	if start >= end {
+		return "", nil
+	}
+	const more = "…"
+	var b strings.Builder
 	if start > 0 {
-		s = "… " + s
+		b.WriteString(more + " ")
 	}
+	shift := b.Len() - start
+	b.WriteString(strings.ReplaceAll(string(text[start:end]), "\n", " "))
 	if end < len(text) {
-		s += " …"
+		b.WriteString(" " + more)
 	}
-	return s
+	var out [][2]int
+	for _, m := range marks {
+		if m.start < start || m.end > end {
+			continue
+		}
+		from, to := m.start+shift, m.end+shift
+		if n := len(out); n > 0 && from <= out[n-1][1] {
+			out[n-1][1] = max(out[n-1][1], to)
+			continue
+		}
+		out = append(out, [2]int{from, to})
+	}
+	return b.String(), out
 }

@@ -1,0 +1,257 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
+)
+
+// Shards are all shards of a crawl. Where some do not answer, their methods return what the others
+// said, with an error.
+type Shards interface {
+	Terms(ctx context.Context, p *Plan) ([]Terms, error)
+	Similar(ctx context.Context, words []string) ([]Similar, error)
+	Rank(ctx context.Context, p *Plan, n int, explain bool) ([]Ranked, error)
+	Show(ctx context.Context, p *Plan, urls []string) ([]crawl.Hit, error)
+}
+
+const (
+	defaultLimit = 10
+	// MaxHits bounds Offset and Limit of a request together.
+	MaxHits = 1000
+	// maxFacet is how many values of a facet an answer has.
+	maxFacet = 20
+)
+
+// Run answers a request. All is decided over all shards: how many pages have a word, how far the
+// query is loosened, and the order of the hits. So the answer does not depend on how pages are
+// spread over shards. When shards do not answer, the error says so, and the answer is what the
+// others have. No text is an error; a query without words and filters finds nothing.
+func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer crawl.SearchAnswer, err error) {
+	answer = crawl.SearchAnswer{Hits: []crawl.Hit{}}
+	if r.Limit <= 0 {
+		r.Limit = defaultLimit
+	}
+	r.Limit = min(r.Limit, MaxHits)
+	r.Offset = min(max(r.Offset, 0), MaxHits-r.Limit)
+	q := query.Parse(r.Query)
+	p := planOf(q)
+	terms, partly := shards.Terms(ctx, p)
+	for _, t := range terms {
+		answer.Behind += t.Behind
+	}
+	if len(terms) == 0 || p.empty(q) {
+		return answer, partly
+	}
+	p.Settle(terms)
+	respelled, e := p.respell(ctx, q, shards, &answer)
+	partly = cmp.Or(partly, e)
+	n := r.Offset + r.Limit
+	ranked, e := shards.Rank(ctx, p, n, r.Explain)
+	partly = cmp.Or(partly, e)
+	if total(ranked) == 0 && p.split() {
+		answer.Loosened = "no page has the parts of a name in a row: these have some of them"
+		ranked, e = shards.Rank(ctx, p, n, r.Explain)
+		partly = cmp.Or(partly, e)
+	}
+	if most := mostLevel(ranked); total(ranked) == 0 && most > 0 && most < p.Need {
+		answer.Loosened = fmt.Sprintf("no page has all of the words; these have %d of %d", most, p.Need)
+		p.Need = most
+		ranked, e = shards.Rank(ctx, p, n, r.Explain)
+		partly = cmp.Or(partly, e)
+	}
+	if respelled != "" {
+		answer.Loosened = respelled
+	}
+	answer.Total = total(ranked)
+	answer.Facets = addFacets(ranked)
+	hits, all := put(ranked, p.Need)
+	if all { // none is left out: other addresses of one page are known to be one
+		answer.Total = int64(len(hits))
+	}
+	answer.AtLeast = !all && answer.Total < int64(len(hits))
+	hits = hits[min(r.Offset, len(hits)):]
+	answer.Hits, e = show(ctx, shards, p, hits, r.Limit)
+	return answer, cmp.Or(partly, e)
+}
+
+// empty reports whether nothing is asked for: no word that pages could have, and no filter.
+func (p *Plan) empty(q query.Query) bool {
+	q.Groups = nil
+	return len(p.Clauses) == 0 && q.Empty()
+}
+
+func total(all []Ranked) (n int64) {
+	for _, r := range all {
+		n += r.Count
+	}
+	return n
+}
+
+func mostLevel(all []Ranked) (most int) {
+	for _, r := range all {
+		for _, h := range r.Hits {
+			most = max(most, h.Level)
+		}
+	}
+	return most
+}
+
+// put makes one list of what the shards found, best first, each page once. all reports whether
+// those are all pages that match.
+func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
+	var first []float32
+	var found []Ranking
+	count := int64(0)
+	for _, r := range ranked {
+		first = append(first, r.First...)
+		found = append(found, r.Hits...)
+		count += r.Count
+	}
+	// Only those that would come to the second stage if there were one shard: what stands behind
+	// them may not come before them because it had less to compete with.
+	slices.SortFunc(first, func(a, b float32) int { return cmp.Compare(b, a) })
+	least := float32(0)
+	if len(first) > maxCandidates {
+		least = first[maxCandidates-1]
+	}
+	for _, h := range found {
+		if h.First >= least && h.Level >= need {
+			h.Hit.Text = h.Text
+			hits = append(hits, h.Hit)
+		}
+	}
+	slices.SortFunc(hits, func(a, b crawl.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(len(a.URL), len(b.URL)), cmp.Compare(a.URL, b.URL))
+	})
+	all = int64(len(hits)) >= count
+	return collapse(hits), all
+}
+
+// addFacets adds up what the shards counted.
+func addFacets(ranked []Ranked) map[string][]crawl.FacetValue {
+	sums := map[string]Facet{}
+	for _, r := range ranked {
+		for name, f := range r.Facets {
+			if sums[name] == nil {
+				sums[name] = Facet{}
+			}
+			for v, n := range f {
+				sums[name][v] += n
+			}
+		}
+	}
+	out := map[string][]crawl.FacetValue{}
+	for name, f := range sums {
+		for v, n := range f {
+			out[name] = append(out[name], crawl.FacetValue{Value: v, Count: n})
+		}
+		slices.SortFunc(out[name], func(a, b crawl.FacetValue) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+		})
+		out[name] = out[name][:min(len(out[name]), maxFacet)]
+	}
+	return out
+}
+
+// show completes the first hits that may still be shown, at most limit.
+func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit int) (shown []crawl.Hit, partly error) {
+	shown = []crawl.Hit{}
+	for len(shown) < limit && len(hits) > 0 {
+		part := hits[:min(len(hits), limit-len(shown))]
+		hits = hits[len(part):]
+		urls := make([]string, len(part))
+		for i, h := range part {
+			urls[i] = h.URL
+		}
+		whole, err := shards.Show(ctx, p, urls)
+		partly = cmp.Or(partly, err)
+		byURL := map[string]crawl.Hit{}
+		for _, h := range whole {
+			byURL[h.URL] = h
+		}
+		for _, h := range part {
+			w, ok := byURL[h.URL]
+			if !ok {
+				continue // gone since it was indexed
+			}
+			w.Score, w.Signals, w.Lang, w.Date = h.Score, h.Signals, h.Lang, h.Date
+			w.Also = addresses(append(w.Also, h.Also...), h.URL)
+			if w.HeldSince.IsZero() {
+				w.HeldSince = h.HeldSince
+			}
+			shown = append(shown, w)
+		}
+		if len(whole) == 0 && err != nil {
+			break
+		}
+	}
+	return shown, partly
+}
+
+// respell takes words that no page has for words that are spelled like them, and says so.
+func (p *Plan) respell(ctx context.Context, q query.Query, shards Shards, answer *crawl.SearchAnswer) (said string, err error) {
+	unknown := map[string]*Slot{}
+	for i := range p.Clauses {
+		for j := range p.Clauses[i].Any {
+			if m := &p.Clauses[i].Any[j]; len(m.Slots) == 1 && len(p.Clauses[i].Any) == 1 {
+				if s := &m.Slots[0]; len(s.Forms) == 0 && !s.Prefix && len(s.Word) >= minSpelled {
+					unknown[s.Word] = s
+				}
+			}
+		}
+	}
+	if len(unknown) == 0 {
+		return "", nil
+	}
+	var words []string
+	for w := range unknown {
+		words = append(words, w)
+	}
+	slices.Sort(words)
+	similar, err := shards.Similar(ctx, words)
+	best := nearest(words, similar)
+	var swaps, begun []string
+	for _, w := range words {
+		if forms := best[w]; len(forms) > 0 {
+			unknown[w].Forms = forms
+			if forms[0].Weight == weightSpelled {
+				swaps = append(swaps, w, forms[0].Word)
+			} else {
+				begun = append(begun, w)
+			}
+		}
+	}
+	for i := range p.Clauses {
+		p.weigh(&p.Clauses[i])
+	}
+	if len(swaps) == 0 {
+		if len(begun) > 0 {
+			said = "no page has " + strings.Join(begun, ", ") + " as a word: these have words that begin so"
+		}
+		return said, err
+	}
+	answer.Suggestion = respelled(q, swaps)
+	return "no page has all words as typed; shown is what was found for: " + answer.Suggestion, err
+}
+
+// respelled is a query in which words are replaced; swaps are pairs of old and new.
+func respelled(q query.Query, swaps []string) string {
+	for i := range q.Groups {
+		q.Groups[i].Any = slices.Clone(q.Groups[i].Any)
+		for j := range q.Groups[i].Any {
+			a := &q.Groups[i].Any[j]
+			for k := 0; k < len(swaps); k += 2 {
+				if !a.Phrase && strings.EqualFold(a.Text, swaps[k]) {
+					a.Text = swaps[k+1]
+				}
+			}
+		}
+	}
+	return q.String()
+}

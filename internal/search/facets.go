@@ -1,0 +1,71 @@
+package search
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/search/segment"
+)
+
+// Facets are named by the filters that narrow to them, but for the year, which has two.
+var facetNames = [segment.Narrows]string{segment.Host: "site", segment.Lang: "lang", segment.Type: "type"}
+
+const facetYear = "year"
+
+// facets counts pages by their values, part by part, in arrays.
+type facets struct {
+	out    map[string]Facet
+	p      *part
+	counts [segment.Narrows][]int64
+	days   map[int32]int64
+}
+
+func newFacets(out map[string]Facet) *facets { return &facets{out: out, days: map[int32]int64{}} }
+
+// part says that the pages counted from now on are of another part.
+func (f *facets) part(p *part) {
+	f.flush()
+	f.p = p
+	for k := range f.counts {
+		f.counts[k] = make([]int64, p.Values())
+	}
+}
+
+func (f *facets) count(i uint32) {
+	for k := range f.counts {
+		f.counts[k][f.p.Narrow(i, k)]++
+	}
+	if d := f.p.Date(i); d != 0 {
+		f.days[d]++
+	}
+}
+
+func (f *facets) flush() {
+	if f.p == nil {
+		return
+	}
+	for k, counts := range f.counts {
+		for n, c := range counts {
+			if c > 0 {
+				f.add(facetNames[k], f.p.Value(uint32(n)), c)
+			}
+		}
+	}
+}
+
+func (f *facets) add(name, value string, n int64) {
+	if value == "" {
+		return
+	}
+	if f.out[name] == nil {
+		f.out[name] = Facet{}
+	}
+	f.out[name][value] += n
+}
+
+func (f *facets) done() {
+	f.flush()
+	for d, n := range f.days {
+		f.add(facetYear, strconv.Itoa(time.Unix(int64(d)*24*3600, 0).UTC().Year()), n)
+	}
+}

@@ -1,0 +1,207 @@
+package search
+
+import (
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/query"
+)
+
+// Plan is a query on its way through the shards. Parse makes it; the shards' answers to Terms make
+// it whole (see Settle); Rank and Show need it whole. It travels as JSON.
+type Plan struct {
+	Clauses []Clause      `json:"clauses,omitempty"` // what is wanted
+	Not     []Clause      `json:"not,omitempty"`     // what must not be
+	Filters query.Filters `json:"filters"`
+	Stats   Stats         `json:"stats"` // of the whole crawl
+	// Need is how many of the clauses that carry weight a page must have to be counted.
+	Need int `json:"need"`
+}
+
+// Clause is one thing wanted, in one of several ways.
+type Clause struct {
+	Any []Match `json:"any"`
+	// Light words (of, the, how) say little, and need not be there.
+	Light bool `json:"light,omitempty"`
+	// IDF is what the clause weighs by its rarity in the whole crawl.
+	IDF float64 `json:"idf"`
+}
+
+// Match is a word, or several at places that follow one another.
+type Match struct {
+	Slots  []Slot  `json:"slots"`
+	Weight float64 `json:"weight"`          // of 1
+	Title  bool    `json:"title,omitempty"` // in titles only
+	// Name says that its words are the parts of one that did not stand in quotes, such as read-only.
+	Name bool `json:"name,omitempty"`
+	// Fallback is used where the ways before it find nothing in the whole crawl.
+	Fallback bool    `json:"fallback,omitempty"`
+	IDF      float64 `json:"idf"`
+}
+
+// Slot is a word of a Match.
+type Slot struct {
+	Word   string `json:"word"`             // lower-cased
+	Prefix bool   `json:"prefix,omitempty"` // words that begin with it
+	Exact  bool   `json:"exact,omitempty"`  // not in other forms: it stood in quotes, or is a name
+	// Forms are the words of the crawl that it stands for; Settle fills them in.
+	Forms []Form `json:"forms,omitempty"`
+}
+
+// Form is a word that pages have.
+type Form struct {
+	Word   string  `json:"word"`
+	Weight float64 `json:"weight"` // 1: as asked for; less for other forms of it
+	Pages  uint64  `json:"pages"`  // of the whole crawl that have it, at most
+}
+
+// What a form weighs that is not the word as typed.
+const (
+	weightAccents = 0.95
+	weightStem    = 0.85
+	weightBegins  = 0.8
+	weightSpelled = 0.6
+	weightPart    = 0.4 // of a name
+)
+
+// planOf makes the plan of a query.
+func planOf(q query.Query) *Plan {
+	p := &Plan{Filters: q.Filters}
+	var z tokenizer
+	for _, g := range q.Groups {
+		if c := z.clause(g.Any); len(c.Any) > 0 {
+			p.Clauses = append(p.Clauses, c)
+		}
+	}
+	p.lighten()
+	for _, a := range q.Not {
+		if c := z.clause([]query.Atom{a}); len(c.Any) > 0 {
+			p.Not = append(p.Not, c)
+		}
+	}
+	p.Need = p.heavy()
+	return p
+}
+
+// lighten marks the words that say little, unless there are no others.
+func (p *Plan) lighten() {
+	light := 0
+	for i := range p.Clauses {
+		c := &p.Clauses[i]
+		m := c.Any[0]
+		if len(c.Any) == 1 && len(m.Slots) == 1 && !m.Slots[0].Exact && !m.Slots[0].Prefix && !m.Title && stopWords[m.Slots[0].Word] {
+			c.Light = true
+			light++
+		}
+	}
+	if light == len(p.Clauses) {
+		for i := range p.Clauses {
+			p.Clauses[i].Light = false
+		}
+	}
+}
+
+// heavy is how many clauses carry weight.
+func (p *Plan) heavy() (n int) {
+	for i := range p.Clauses {
+		if !p.Clauses[i].Light {
+			n++
+		}
+	}
+	return n
+}
+
+// clause makes a clause of alternatives.
+func (z *tokenizer) clause(atoms []query.Atom) (c Clause) {
+	for _, a := range atoms {
+		c.Any = append(c.Any, z.matches(a)...)
+	}
+	return c
+}
+
+// split takes names apart whose parts no page has in a row. It reports whether there were any.
+func (p *Plan) split() (any bool) {
+	for i := range p.Clauses {
+		c := &p.Clauses[i]
+		for _, m := range c.Any {
+			if !m.Name {
+				continue
+			}
+			any = true
+			for _, s := range m.Slots {
+				one := Match{Slots: []Slot{s}, Weight: m.Weight * weightPart, Title: m.Title}
+				one.IDF = p.rarity(&one)
+				c.Any = append(c.Any, one)
+			}
+		}
+	}
+	return any
+}
+
+// maxSlots is how many words of a phrase are looked for.
+const maxSlots = 24
+
+// matches are the ways in which pages can have a word or phrase.
+func (z *tokenizer) matches(a query.Atom) (all []Match) {
+	var parts, wholes []Slot
+	covered := 0 // bytes of the longest whole
+	z.tokens([]byte(a.Text), func(t token) bool {
+		s := Slot{Word: string(t.word), Exact: a.Phrase}
+		if t.whole {
+			s.Exact = true
+			if n := t.end - t.start; n > covered {
+				wholes, covered = []Slot{s}, n
+			}
+			return true
+		}
+		parts = append(parts, s)
+		return len(parts) < maxSlots
+	})
+	if a.Prefix {
+		switch {
+		case len(wholes) > 0:
+			wholes[0].Prefix = true
+			parts = nil
+		case len(parts) > 0:
+			parts[len(parts)-1].Prefix = true
+		}
+	}
+	add := func(slots []Slot, weight float64, fallback bool) {
+		all = append(all, Match{Slots: slots, Weight: weight, Title: a.Title, Fallback: fallback})
+	}
+	if len(wholes) > 0 && !(a.Phrase && covered < len(strings.TrimSpace(a.Text))-2) {
+		add(wholes, 1, false)
+	}
+	switch {
+	case len(parts) > 1:
+		for i := range parts {
+			parts[i].Exact = true
+		}
+		weight := 1.0
+		if len(all) > 0 {
+			weight = 0.8
+		}
+		add(parts, weight, false)
+		all[len(all)-1].Name = !a.Phrase
+	case len(parts) == 1 && len(all) > 0:
+		// C++ is not C; but where nobody knows C++, pages about C are better than none. The words
+		// of .htaccess and -Wall are as good as they.
+		if len(parts[0].Word) <= 2 {
+			add(parts, 0.3, true)
+		} else {
+			add(parts, 0.6, false)
+		}
+	case len(parts) == 1:
+		add(parts, 1, false)
+	}
+	if len(parts) == 1 && aloneUnspaced(parts[0].Word) {
+		all[len(all)-1].Slots[0].Prefix = true
+	}
+	return all
+}
+
+// aloneUnspaced reports whether a word is a single letter of a script that is indexed in pairs. It
+// then stands for the beginning of pairs.
+func aloneUnspaced(word string) bool {
+	r := []rune(word)
+	return len(r) == 1 && unspaced(r[0])
+}

@@ -1,0 +1,217 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/search/segment"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+const (
+	// maxCandidates is how many pages of a shard, and of the whole crawl, come to the second stage.
+	maxCandidates = 300
+	// spare is how many hits more than asked for a shard names, because some turn out to be the
+	// same page as others.
+	spare = 40
+)
+
+// Ranked is what a shard finds by a whole Plan.
+type Ranked struct {
+	// Hits are the best candidates, without what Show adds. Their Score is the second stage's.
+	Hits []Ranking `json:"hits"`
+	// First are the scores of all candidates by the first stage, greatest first.
+	First []float32 `json:"first"`
+	// Count is how many pages have at least Plan.Need of the clauses that carry weight.
+	Count  int64            `json:"count"`
+	Facets map[string]Facet `json:"facets,omitempty"`
+	Behind int64            `json:"behind"`
+}
+
+// Ranking is a hit on its way: what decides between it and others that are the same page.
+type Ranking struct {
+	crawl.Hit
+	First float32 `json:"first"`          // score of the first stage
+	Text  uint64  `json:"text,omitempty"` // names its words; 0: not known
+	Level int     `json:"level"`          // how many of the clauses that carry weight it has
+}
+
+// Facet counts the pages by the values of one kind.
+type Facet map[string]int64
+
+// Rank finds a shard's best pages for a whole plan, n of them and some more. It fails only when the
+// file does or ctx ends.
+func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranked, err error) {
+	defer x.edge(&err)()
+	r = Ranked{Hits: []Ranking{}, Behind: x.Behind(), Facets: map[string]Facet{}}
+	if x.broken != nil || x.db == nil {
+		return r, x.broken
+	}
+	err = x.db.View(func(tx *bolt.Tx) error {
+		v, err := viewOf(tx)
+		if err != nil {
+			return err
+		}
+		s := newScorer(v, p)
+		defer s.free()
+		s.run()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		best := s.first(x.o.Now(), &r)
+		x.second(s, best, explain)
+		slices.SortFunc(best, compareCandidates)
+		r.Hits, err = x.still(best, n+spare)
+		return err
+	})
+	if err != nil {
+		return r, fmt.Errorf("search: %w", err)
+	}
+	return r, nil
+}
+
+// candidate is a page that comes to the second stage.
+type candidate struct {
+	part    *part
+	page    uint32 // within the part
+	first   float32
+	have    uint32
+	level   int
+	score   float64
+	signals []crawl.Signal
+}
+
+func compareCandidates(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.first, a.first), cmp.Compare(string(a.part.URL(a.page)), string(b.part.URL(b.page))))
+}
+
+// first counts the pages that match and returns the best of them.
+func (s *scorer) first(now time.Time, r *Ranked) (best []*candidate) {
+	heavy, total := s.plan.heavyBits(), float32(s.plan.total())
+	facets := newFacets(r.Facets)
+	var least float32
+	var f *filter
+	for page := range s.found() {
+		if f == nil || page-f.p.base >= f.p.Len() {
+			p, _ := s.v.at(page)
+			f = newFilter(p, &s.plan.Filters, now)
+			facets.part(p)
+		}
+		p, i := f.p, page-f.p.base
+		if !f.pass(i) || s.excluded[page] {
+			continue
+		}
+		n := level(s.have[page], heavy)
+		if n >= s.plan.Need {
+			r.Count++
+			facets.count(i)
+		}
+		score := s.score[page]
+		score *= coverage(score / total)
+		if len(best) >= 4*maxCandidates {
+			best, least = cut(best)
+		}
+		if len(best) >= maxCandidates && score < least {
+			continue
+		}
+		best = append(best, &candidate{part: p, page: i, first: score, have: s.have[page], level: n})
+	}
+	facets.done()
+	best, _ = cut(best)
+	for _, c := range best {
+		r.First = append(r.First, c.first)
+	}
+	return best
+}
+
+// found goes through the pages that have any clause, in order; all pages where only filters are
+// asked for.
+func (s *scorer) found() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		filters := len(s.plan.Clauses) == 0
+		if !filters && len(s.pages) < len(s.have)/16 {
+			slices.Sort(s.pages)
+			for _, page := range s.pages {
+				if !yield(page) {
+					return
+				}
+			}
+			return
+		}
+		for page, have := range s.have {
+			if (filters || have != 0) && !yield(uint32(page)) {
+				return
+			}
+		}
+	}
+}
+
+// coverage makes a page that lacks much of the query weigh less than its words alone do.
+func coverage(share float32) float32 { return 0.5 + 0.5*share }
+
+// cut leaves the best candidates of the first stage, and the score of the last.
+func cut(all []*candidate) ([]*candidate, float32) {
+	slices.SortFunc(all, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(string(a.part.URL(a.page)), string(b.part.URL(b.page))))
+	})
+	// A thousand copies of one page leave room for others.
+	type text struct{ host, digest uint64 }
+	copies := map[text]int{}
+	all = slices.DeleteFunc(all, func(c *candidate) bool {
+		if d := c.part.Digest(c.page); d != 0 {
+			k := text{segment.Hash(c.part.Value(c.part.Narrow(c.page, segment.Host))), d}
+			copies[k]++
+			return copies[k] > maxAlso+1
+		}
+		return false
+	})
+	all = all[:min(len(all), maxCandidates)]
+	if len(all) == 0 {
+		return all, 0
+	}
+	return all, all[len(all)-1].first
+}
+
+// still returns the first candidates, at most n, that the store has now and that may be shown, with
+// what it knows of them.
+func (x *Index) still(best []*candidate, n int) (hits []Ranking, err error) {
+	now := x.o.Now()
+	hits = []Ranking{}
+	for _, c := range best {
+		if len(hits) == n {
+			break
+		}
+		f := c.part.Facts(c.page)
+		p, ok, err := x.store.Lookup(canon.URL(f.URL))
+		if err != nil {
+			return hits, err
+		}
+		if !ok || p.Expired(now) || p.Directives&crawl.NoIndex != 0 || x.hidden(f.URL) {
+			continue
+		}
+		h := crawl.Hit{URL: f.URL, Score: c.score, Depth: p.Depth, Signals: c.signals, HeldSince: p.Since,
+			Lang: f.Narrow[segment.Lang], Type: f.Narrow[segment.Type]}
+		if !x.hidden(string(p.Canonical)) {
+			h.Canonical = string(p.Canonical)
+		}
+		if !x.hidden(string(p.AliasOf)) {
+			h.AliasOf = string(p.AliasOf)
+		}
+		if p.SHA256 != [32]byte{} {
+			h.SHA256 = hex.EncodeToString(p.SHA256[:])
+		}
+		if f.Date != 0 {
+			h.Date = crawl.Date{Time: time.Unix(int64(f.Date)*24*3600, 0).UTC()}
+		}
+		hits = append(hits, Ranking{Hit: h, First: c.first, Text: f.Text, Level: c.level})
+	}
+	return hits, nil
+}

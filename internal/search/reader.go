@@ -1,0 +1,249 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/search/segment"
+)
+
+const (
+	// headGap lies between the words of two headings, so that they are not taken for neighbours.
+	headGap = 16
+	// dirPlace is where the words of an address begin that are not those of its last part.
+	dirPlace = 100
+	// maxLangs is how many languages one segment in the making tells apart; the words of pages in
+	// others have no stems. Two are for "none" and for words that were met in links.
+	maxLangs = 32
+)
+
+// reader makes segments of pages. It is for one goroutine.
+type reader struct {
+	extract pages.Extractor
+	tokens  tokenizer
+	keys    *keyer
+	build   segment.Builder
+	langs   []string // by number; the first is none
+	buf     []byte
+}
+
+func newReader() *reader { return &reader{keys: newKeyer(), langs: []string{""}} }
+
+// keepBuffer is the size up to which a buffer is kept from one page to the next.
+const keepBuffer = 1 << 20
+
+// read adds the words of a page to the segment in the making.
+func (r *reader) read(p *pages.Page) {
+	body, err := p.Unpack(r.buf)
+	if err == nil && p.Encoding != crawl.EncodingNone && cap(body) <= keepBuffer {
+		r.buf = body
+	}
+	t := r.extract.Read(p.URL, p.ContentType, p.Charset, body)
+	r.take(p, &t, language(cmp.Or(p.Lang, t.Lang), t.Body))
+}
+
+func (r *reader) langNumber(lang string) uint8 {
+	if stemmers[lang] == nil {
+		return 0
+	}
+	for i, l := range r.langs {
+		if l == lang {
+			return uint8(i)
+		}
+	}
+	if len(r.langs) == maxLangs {
+		return 0
+	}
+	r.langs = append(r.langs, lang)
+	return uint8(len(r.langs) - 1)
+}
+
+func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
+	f := segment.Facts{
+		Page: p.ID, URL: string(p.URL),
+		Listing: uint8(t.LinkShare * 255), Digest: binary.BigEndian.Uint64(p.SHA256[:]),
+		Narrow: [segment.Narrows]string{string(p.URL.Host()), lang, p.ContentType}, Text: textSum(t.Body),
+	}
+	if !p.UnavailableAfter.IsZero() {
+		f.Expires = p.UnavailableAfter.UnixMilli()
+	}
+	if d := dateOf(p, t); !d.IsZero() {
+		f.Date = int32(d.Unix() / (24 * 3600))
+	}
+	r.build.Page(f)
+	w := pageWords{r: r, lang: r.langNumber(lang)}
+	title, rest := titleOf(p, t)
+	w.begin(segment.Title)
+	w.add(title)
+	f.Words[segment.Title] = w.count()
+	w.begin(segment.URL)
+	file, dir := pathWords(string(p.URL))
+	w.add([]byte(file))
+	f.Words[segment.URL] = w.count()
+	w.pos = max(w.pos, segment.URL.Start()+dirPlace)
+	w.add([]byte(dir))
+	w.begin(segment.Heads)
+	for _, s := range t.Spans {
+		if s.Kind == pages.Heading {
+			w.add(t.Body[s.From:s.To])
+			w.pos += headGap
+		}
+	}
+	f.Words[segment.Heads] = w.count()
+	w.begin(segment.Body)
+	eachPart(t, false, w.add)
+	f.Words[segment.Body] = w.count()
+	w.begin(segment.Around)
+	w.add(rest)
+	eachPart(t, true, w.add)
+	f.Words[segment.Around] = w.count()
+	r.build.SetWords(f.Words)
+	for _, l := range t.Links {
+		if l.Href.Host() != p.URL.Host() || l.Href == p.URL || l.NoFollow {
+			continue // what other sites say of a page is for anybody to write
+		}
+		r.build.Link(segment.Hash(string(l.Href)))
+		n := 0
+		r.tokens.tokens(l.Text, func(t token) bool {
+			r.build.LinkWord(t.word, t.hash, w.lang)
+			n++
+			return n < 32
+		})
+	}
+}
+
+// eachPart goes through the main text of a page, or through what stands around it.
+func eachPart(t *pages.Reading, around bool, do func([]byte)) {
+	at := 0
+	for _, s := range t.Spans {
+		if s.Kind != pages.Boilerplate {
+			continue
+		}
+		if !around && s.From > at {
+			do(t.Body[at:s.From])
+		}
+		if around {
+			do(t.Body[s.From:s.To])
+		}
+		at = max(at, s.To)
+	}
+	if !around && at < len(t.Body) {
+		do(t.Body[at:])
+	}
+}
+
+// pageWords puts the words of a page's parts at their places.
+type pageWords struct {
+	r    *reader
+	lang uint8
+	pos  uint32
+	end  uint32
+	n    uint32 // words of the part, wholes not counted
+	all  int
+}
+
+func (w *pageWords) begin(f segment.Field) { w.pos, w.end, w.n = f.Start(), (f + 1).Start(), 0 }
+
+func (w *pageWords) count() uint32 { return w.n }
+
+func (w *pageWords) add(text []byte) {
+	w.r.tokens.tokens(text, func(t token) bool {
+		if w.pos >= w.end || w.all >= maxTokens {
+			return false
+		}
+		w.r.build.Word(t.word, t.hash, w.lang, w.pos)
+		w.all++
+		if !t.whole {
+			w.pos++
+			w.n++
+		}
+		return true
+	})
+}
+
+// pathWords returns the last part of a URL's path without its extension, and the parts before it
+// with the host's name. Where the path ends with a slash, the last part is the directory's.
+func pathWords(u string) (file, dir string) {
+	p, err := url.Parse(u)
+	if err != nil {
+		return "", u
+	}
+	whole := strings.TrimSuffix(p.Path, "/")
+	dir, file = path.Split(whole)
+	if ext := path.Ext(file); ext != "" && len(ext) <= 6 {
+		file = strings.TrimSuffix(file, ext)
+	}
+	return file, dir
+}
+
+// titleOf returns the part of a page's title that is its own, and the rest: the name of the site.
+func titleOf(p *pages.Page, t *pages.Reading) (own, rest []byte) {
+	if len(t.Title) == 0 {
+		return []byte(p.Title), nil
+	}
+	own = t.Topic()
+	before, after, _ := bytes.Cut(t.Title, own)
+	return own, append(append(slices.Clone(before), ' '), after...)
+}
+
+// dateOf is what a page says of its date, else what its server says.
+func dateOf(p *pages.Page, t *pages.Reading) time.Time {
+	if !t.Date.IsZero() {
+		return t.Date
+	}
+	d, err := time.Parse(time.RFC1123, p.LastModified)
+	if err != nil {
+		return time.Time{}
+	}
+	return d
+}
+
+// textSum names a text by its letters and digits; 0 for one that is too short to tell pages apart.
+func textSum(text []byte) uint64 {
+	h, n := uint64(14695981039346656037), 0
+	for _, c := range text {
+		if class[c] != classSep && class[c] != classSign {
+			h = (h ^ uint64(c)) * 1099511628211
+			n++
+		}
+	}
+	if n < 64 {
+		return 0
+	}
+	return h
+}
+
+// drop forgets the pages taken.
+func (r *reader) drop() { r.build.Reset() }
+
+// finish returns the segment of the pages taken, nil when there are none.
+func (r *reader) finish() []byte {
+	if r.build.Len() == 0 {
+		return nil
+	}
+	var key []byte
+	raw := r.build.Finish(func(word []byte, langs uint32, emit func([]byte)) {
+		if !ascii(word) {
+			if key = r.keys.accents(key[:0], string(word)); string(key[1:]) != string(word) {
+				emit(key)
+			}
+		}
+		for i, lang := range r.langs {
+			if langs>>i&1 != 0 && lang != "" {
+				if key = r.keys.stem(key[:0], lang, string(word)); len(key) > 0 {
+					emit(key)
+				}
+			}
+		}
+	})
+	r.langs = r.langs[:1]
+	return raw
+}

@@ -1,0 +1,193 @@
+package segment
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// Source is a segment to be merged, and which of its pages are deleted; nil: none.
+type Source struct {
+	*Segment
+	Deleted func(page uint32) bool
+}
+
+// Merge makes one segment of several. Their pages follow one another in order, without the deleted
+// ones.
+func Merge(from []Source) []byte {
+	m := merger{from: from, pages: make([][]uint32, len(from)), targets: make([][]uint32, len(from)), words: make([][]uint32, len(from))}
+	m.renumber()
+	targets := m.mergeTargets()
+	m.mergeWords()
+	m.mergeKeys()
+	return m.out.finish(targets)
+}
+
+// gone is the number of what is not taken over.
+const gone = ^uint32(0)
+
+type merger struct {
+	from    []Source
+	out     writer
+	pages   [][]uint32 // old number → new
+	base    []uint32   // what is added to the numbers of a source without deleted pages; gone: use pages
+	targets [][]uint32
+	words   [][]uint32
+	having  []*uint32 // the new numbers of the word at hand
+}
+
+func (m *merger) renumber() {
+	next := uint32(0)
+	for i, s := range m.from {
+		m.pages[i] = make([]uint32, s.n)
+		base, whole := next, true
+		for p := range s.n {
+			if s.Deleted != nil && s.Deleted(p) {
+				m.pages[i][p], whole = gone, false
+				continue
+			}
+			m.pages[i][p] = next
+			next++
+			f := s.Facts(p)
+			m.out.page(&f)
+		}
+		if !whole {
+			base = gone
+		}
+		m.base = append(m.base, base)
+	}
+}
+
+func (m *merger) mergeTargets() []byte {
+	at := make([]uint32, len(m.from))
+	for i, s := range m.from {
+		m.targets[i] = make([]uint32, s.targetCount)
+	}
+	var t targetWriter
+	for {
+		least, found := uint64(0), false
+		for i, s := range m.from {
+			if at[i] < s.targetCount {
+				if h := s.Target(at[i]); !found || h < least {
+					least, found = h, true
+				}
+			}
+		}
+		if !found {
+			return t.finish()
+		}
+		before := t.n
+		for i, s := range m.from {
+			if at[i] == s.targetCount || s.Target(at[i]) != least {
+				continue
+			}
+			for p := range s.LinkingPages(at[i]) {
+				if n := m.pages[i][p]; n != gone {
+					t.add(least, n)
+				}
+			}
+			m.targets[i][at[i]] = before // right if anything was added; not used else
+			at[i]++
+		}
+	}
+}
+
+func (m *merger) mergeWords() {
+	cs := make([]cursor, len(m.from))
+	more := make([]bool, len(m.from))
+	for i, s := range m.from {
+		cs[i], more[i] = s.words.first()
+		m.words[i] = make([]uint32, s.words.n)
+	}
+	var l lists
+	var word []byte
+	var places []uint32
+	for {
+		first := -1
+		for i := range cs {
+			if more[i] && (first < 0 || bytes.Compare(cs[i].key, cs[first].key) < 0) {
+				first = i
+			}
+		}
+		if first < 0 {
+			return
+		}
+		word = append(word[:0], cs[first].key...)
+		l.reset()
+		ord := m.out.words.n
+		m.having = m.having[:0]
+		for i, s := range m.from {
+			if !more[i] || !bytes.Equal(cs[i].key, word) {
+				continue
+			}
+			e := s.entry(cs[i].value)
+			if m.base[i] != gone && e.Pages > 0 {
+				l.follow(&e, m.base[i])
+			} else {
+				places = m.pick(&l, &e, i, places)
+			}
+			for page, target := range e.LinkPairs() {
+				if n := m.pages[i][page]; n != gone {
+					l.pair(pair{n, m.targets[i][target]})
+				}
+			}
+			m.words[i][cs[i].ord] = ord
+			m.having = append(m.having, &m.words[i][cs[i].ord])
+			more[i] = cs[i].next()
+		}
+		if l.df > 0 || l.pairs > 0 {
+			m.out.word(word, &l)
+			continue
+		}
+		for _, w := range m.having { // no page has it any more
+			*w = gone
+		}
+	}
+}
+
+// follow puts the lists of a word behind others, all of its pages' numbers greater by base.
+func (l *lists) follow(e *Entry, base uint32) {
+	first, w := binary.Uvarint(e.pages)
+	delta := uint32(first) + base
+	if l.df > 0 {
+		delta -= l.last
+	}
+	l.pages = binary.AppendUvarint(l.pages, uint64(delta))
+	l.pages = append(l.pages, e.pages[w:]...)
+	l.places = append(l.places, e.places...)
+	l.df, l.last = l.df+e.Pages, e.last+base
+}
+
+// pick puts the lists of a word behind others, without the pages that are gone.
+func (m *merger) pick(l *lists, e *Entry, source int, places []uint32) []uint32 {
+	p := e.Postings()
+	for p.Next() {
+		n := m.pages[source][p.Page]
+		if n == gone {
+			continue
+		}
+		places = p.Places(places[:0])
+		l.begin(n)
+		for _, pos := range places {
+			l.position(pos)
+		}
+		l.end()
+	}
+	return places
+}
+
+func (m *merger) mergeKeys() {
+	for i, s := range m.from {
+		for c, ok := s.keys.first(); ok; ok = c.next() {
+			from, w := binary.Uvarint(c.value)
+			n, _ := binary.Uvarint(c.value[w:])
+			l, ord := s.keyLists[from:][:n], uint32(0)
+			for len(l) > 0 {
+				d, w := binary.Uvarint(l)
+				ord, l = ord+uint32(d), l[w:]
+				if to := m.words[i][ord]; to != gone {
+					m.out.key(c.key, to)
+				}
+			}
+		}
+	}
+}

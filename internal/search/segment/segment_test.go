@@ -1,0 +1,294 @@
+package segment
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// page is what the tests know of a page.
+type page struct {
+	facts Facts
+	words []placed
+	links []textLink
+}
+
+type placed struct {
+	word string
+	pos  uint32
+}
+
+type textLink struct {
+	url  string
+	text []string
+}
+
+func randomPages(r *rand.Rand, n int) (all []page) {
+	word := func() string { return fmt.Sprintf("w%d", int(r.ExpFloat64()*40)) }
+	for i := range n {
+		p := page{facts: Facts{
+			Page: uint64(1000 - i), URL: fmt.Sprintf("http://h/%d", i), Narrow: [Narrows]string{"h", []string{"en", "de", ""}[i%3], "text/html"},
+			Listing: uint8(i), Expires: int64(i) * 7, Date: int32(i) - 3, Digest: uint64(i) << 40, Text: 1 << 63,
+			Words: [Fields]uint32{1, 2, 3, uint32(i), 5},
+		}}
+		for f := range Fields {
+			pos := f.Start()
+			for range r.IntN([Fields]int{5, 3, 10, 400, 20}[f]) {
+				p.words = append(p.words, placed{word(), pos})
+				pos += uint32(r.IntN(3)) // the whole and the first part of a word share a place
+			}
+		}
+		for range r.IntN(6) {
+			p.links = append(p.links, textLink{fmt.Sprintf("http://h/%d", r.IntN(n)), []string{word(), word()}})
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func build(b *Builder, all []page) []byte {
+	for _, p := range all {
+		b.Page(p.facts)
+		for _, w := range p.words {
+			b.Word([]byte(w.word), HashOf([]byte(w.word)), 3, w.pos)
+		}
+		for _, l := range p.links {
+			b.Link(Hash(l.url))
+			for _, w := range l.text {
+				b.LinkWord([]byte(w), HashOf([]byte(w)), 4)
+			}
+		}
+	}
+	return b.Finish(keys)
+}
+
+// keys gives every word its length as a key, and some of them another.
+func keys(word []byte, langs uint32, emit func([]byte)) {
+	emit(fmt.Appendf(nil, "len%d", len(word)))
+	if word[len(word)-1] == '7' {
+		emit([]byte("seven"))
+		emit([]byte("seven"))
+	}
+}
+
+// compare holds a segment to the pages that are in it, in this order.
+func compare(t *testing.T, raw []byte, all []page) {
+	t.Helper()
+	s, err := Open(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if int(s.Len()) != len(all) || s.Size() != len(raw) {
+		t.Fatalf("%d pages, want %d", s.Len(), len(all))
+	}
+	type at struct{ page, pos uint32 }
+	words, pairs := map[string][]at{}, map[string]map[[2]uint64]bool{}
+	linking := map[uint64]map[uint32]bool{}
+	for i, p := range all {
+		i := uint32(i)
+		if got := s.Facts(i); got != p.facts {
+			t.Fatalf("facts of %d: %+v, want %+v", i, got, p.facts)
+		}
+		if k, ok := s.Find(p.facts.Page); !ok || k != i {
+			t.Fatalf("page %d is at %d, %v; want %d", p.facts.Page, k, ok, i)
+		}
+		if k := s.AllURL(Hash(p.facts.URL)); !slices.Equal(k, []uint32{i}) {
+			t.Fatalf("%s is at %d; want %d", p.facts.URL, k, i)
+		}
+		if string(s.URL(i)) != p.facts.URL || s.Value(s.Narrow(i, Type)) != p.facts.Narrow[Type] || s.Listing(i) != p.facts.Listing || s.Words(i, Heads) != p.facts.Words[Heads] ||
+			s.Expires(i) != p.facts.Expires || s.Date(i) != p.facts.Date {
+			t.Fatalf("facts of %d, one by one", i)
+		}
+		for _, w := range p.words {
+			words[w.word] = append(words[w.word], at{i, w.pos})
+		}
+		for _, l := range p.links {
+			h := Hash(l.url)
+			if linking[h] == nil {
+				linking[h] = map[uint32]bool{}
+			}
+			linking[h][i] = true
+			for _, w := range l.text {
+				if pairs[w] == nil {
+					pairs[w] = map[[2]uint64]bool{}
+				}
+				pairs[w][[2]uint64{uint64(i), h}] = true
+				words[w] = append(words[w], nil...)
+			}
+		}
+	}
+	if _, ok := s.Find(77_777); ok {
+		t.Error("found a page that is not there")
+	}
+	var names []string
+	sevens := map[string]bool{}
+	for word, e := range s.Beginning([]byte("w")) {
+		names = append(names, string(word))
+		if strings.HasSuffix(string(word), "7") {
+			sevens[string(word)] = true
+		}
+		var got []at
+		var places []uint32
+		n := uint32(0)
+		for p := e.Postings(); p.Next(); n++ {
+			mask, body := uint8(0), uint32(0)
+			if places = p.Places(places[:0]); n%3 == 1 {
+				continue // whoever leaves places out finds the next ones nevertheless
+			}
+			for _, pos := range places {
+				got = append(got, at{p.Page, pos})
+				switch f := FieldAt(pos); f {
+				case Body:
+					body++
+				case Around:
+					mask |= MaskAround
+				default:
+					mask |= 1 << f
+				}
+			}
+			if mask != p.Mask || body != p.Body {
+				t.Fatalf("%s in page %d: mask %b, body %d; want %b, %d", word, p.Page, p.Mask, p.Body, mask, body)
+			}
+		}
+		if n != e.Pages {
+			t.Fatalf("%s: %d pages, said to be %d", word, n, e.Pages)
+		}
+		var want []at
+		k, last := -1, uint32(1<<31)
+		for _, a := range words[string(word)] {
+			if a.page != last {
+				k, last = k+1, a.page
+			}
+			if k%3 != 1 {
+				want = append(want, a)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s is at %v; want %v", word, got, want)
+		}
+		links := map[[2]uint64]bool{}
+		for p, target := range e.LinkPairs() {
+			links[[2]uint64{uint64(p), s.Target(target)}] = true
+		}
+		if !maps.Equal(links, pairs[string(word)]) || int(e.Pairs) != len(links) {
+			t.Fatalf("%s links %v; want %v", word, links, pairs[string(word)])
+		}
+		if _, ok := s.Word(word); !ok {
+			t.Fatalf("%s is not found by itself", word)
+		}
+	}
+	want := map[string]bool{}
+	for w := range words {
+		want[w] = true
+	}
+	for w := range pairs {
+		want[w] = true
+	}
+	if sorted := slices.Sorted(maps.Keys(want)); !slices.Equal(sorted, names) {
+		t.Fatalf("words %v, want %v", names, sorted)
+	}
+	got := map[string]bool{}
+	for word := range s.WithKey([]byte("seven")) {
+		got[string(word)] = true
+	}
+	if !maps.Equal(got, sevens) {
+		t.Fatalf("sevens %v, want %v", got, sevens)
+	}
+	for h, by := range linking {
+		n, ok := s.FindTarget(h)
+		if !ok || s.Target(n) != h || int(s.Linking(n)) != len(by) {
+			t.Fatalf("%d pages link to a target, want %d", s.Linking(n), len(by))
+		}
+		if got := slices.Collect(s.LinkingPages(n)); !slices.Equal(got, slices.Sorted(maps.Keys(by))) {
+			t.Fatalf("pages %v link, want %v", got, by)
+		}
+	}
+	if int(s.targetCount) != len(linking) {
+		t.Fatalf("%d targets, want %d", s.targetCount, len(linking))
+	}
+}
+
+func TestBuild(t *testing.T) {
+	var b Builder
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		all := randomPages(r, r.IntN(40))
+		compare(t, build(&b, all), all)
+	}
+}
+
+// A merged segment is the one that would have been built of the pages that are left.
+func TestMerge(t *testing.T) {
+	var b Builder
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		all := randomPages(r, 1+r.IntN(60))
+		var from []Source
+		var left []page
+		for rest := all; len(rest) > 0; {
+			n := 1 + r.IntN(len(rest))
+			part := rest[:n]
+			rest = rest[n:]
+			s, err := Open(build(&b, part))
+			if err != nil {
+				t.Fatal(err)
+			}
+			src := Source{Segment: s}
+			if r.IntN(2) == 0 {
+				dead := make([]bool, n)
+				for i := range dead {
+					dead[i] = r.IntN(3) == 0
+				}
+				src.Deleted = func(p uint32) bool { return dead[p] }
+				for i, p := range part {
+					if !dead[i] {
+						left = append(left, p)
+					}
+				}
+			} else {
+				left = append(left, part...)
+			}
+			from = append(from, src)
+		}
+		merged := Merge(from)
+		compare(t, merged, left)
+		if want := build(&b, left); !bytes.Equal(merged, want) {
+			t.Fatalf("seed %d: merged %d bytes, built %d", seed, len(merged), len(want))
+		}
+	}
+}
+
+// Words too long for the dictionary are left out; those that just fit are kept.
+func TestLongWords(t *testing.T) {
+	var b Builder
+	fits, long := strings.Repeat("w", maxKey), strings.Repeat("w", maxKey+1)
+	all := []page{{facts: Facts{URL: "http://h/"}, words: []placed{{fits, 0}}, links: []textLink{{"http://h/", []string{fits}}}}}
+	raw := build(&b, []page{{facts: Facts{URL: "http://h/"}, words: []placed{{fits, 0}, {long, 1}},
+		links: []textLink{{"http://h/", []string{fits, long}}}}})
+	compare(t, raw, all)
+}
+
+// Bytes that are no segment are refused; a segment with a bit turned over does not pass Check.
+func TestDamage(t *testing.T) {
+	var b Builder
+	raw := build(&b, randomPages(rand.New(rand.NewPCG(1, 3)), 10))
+	for _, cut := range []int{0, 7, headSize - 1, headSize, len(raw) / 2} {
+		if _, err := Open(raw[:cut]); err == nil {
+			t.Errorf("%d of %d bytes open", cut, len(raw))
+		}
+	}
+	for i := 0; i < len(raw); i += 97 {
+		bad := bytes.Clone(raw)
+		bad[i] ^= 4
+		if s, err := Open(bad); err == nil && s.Check() == nil {
+			t.Errorf("a bit of byte %d is turned over, and nobody sees it", i)
+		}
+	}
+}

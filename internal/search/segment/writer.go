@@ -1,0 +1,204 @@
+package segment
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"hash/crc32"
+	"slices"
+)
+
+// magic begins every segment; its last letter numbers the version.
+const magic = "cseg\x00\x00\x001"
+
+// The sections of a segment, in order. Each begins at a multiple of eight.
+const (
+	secFacts = iota
+	secTexts
+	secValues
+	secPages
+	secURLs
+	secWords
+	secLists
+	secKeys
+	secKeyLists
+	secTargets
+	secSums
+	sections
+)
+
+// headSize is the head: magic, checksum of all that follows it, number of pages, and where each
+// section ends.
+const headSize = 8 + 4 + 4 + 8*sections
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// writer puts a segment together.
+type writer struct {
+	facts, texts []byte
+	numbers      []numbered // pages by their number
+	urls         []numbered // pages by the hash of their address
+	words        dictWriter
+	lists        []byte
+	keys         []keyOf
+	keyText      []byte
+	value        []byte
+	values       map[string]uint32
+	sums         [Fields]uint64
+	valueText    []byte
+	valueEnds    []byte
+}
+
+type numbered struct {
+	number uint64
+	page   uint32
+}
+
+type keyOf struct {
+	from, n uint32
+	word    uint32
+}
+
+func (w *writer) page(f *Facts) {
+	i := uint32(len(w.numbers))
+	var narrow [Narrows]uint32
+	for k, v := range f.Narrow {
+		narrow[k] = w.valueOf(v)
+	}
+	w.facts = appendFacts(w.facts, f, uint32(len(w.texts)), narrow)
+	w.texts = binary.AppendUvarint(w.texts, uint64(len(f.URL)))
+	w.texts = append(w.texts, f.URL...)
+	w.numbers = append(w.numbers, numbered{f.Page, i})
+	w.urls = append(w.urls, numbered{Hash(f.URL), i})
+	for k, n := range f.Words {
+		w.sums[k] += uint64(n)
+	}
+}
+
+// valueOf numbers a value.
+func (w *writer) valueOf(v string) uint32 {
+	n, ok := w.values[v]
+	if !ok {
+		if w.values == nil {
+			w.values = map[string]uint32{}
+		}
+		n = uint32(len(w.values))
+		w.values[v] = n
+		w.valueText = append(w.valueText, v...)
+		w.valueEnds = binary.LittleEndian.AppendUint32(w.valueEnds, uint32(len(w.valueText)))
+	}
+	return n
+}
+
+func (w *writer) word(word []byte, l *lists) {
+	v := w.value[:0]
+	for _, n := range [...]int{int(l.df), int(l.last), len(w.lists), len(l.pages), len(l.places), int(l.pairs), len(l.links)} {
+		v = binary.AppendUvarint(v, uint64(n))
+	}
+	w.value = v
+	w.words.add(word, v)
+	w.lists = append(append(append(w.lists, l.pages...), l.places...), l.links...)
+}
+
+// key notes that a word, by its number, has a key.
+func (w *writer) key(key []byte, word uint32) {
+	if len(key) == 0 || len(key) > maxKey {
+		return
+	}
+	w.keys = append(w.keys, keyOf{uint32(len(w.keyText)), uint32(len(key)), word})
+	w.keyText = append(w.keyText, key...)
+}
+
+func (w *writer) finish(targets []byte) []byte {
+	text := func(k keyOf) []byte { return w.keyText[k.from:][:k.n] }
+	slices.SortFunc(w.keys, func(a, b keyOf) int { return cmp.Or(bytes.Compare(text(a), text(b)), cmp.Compare(a.word, b.word)) })
+	var keys dictWriter
+	var keyLists []byte
+	for i := 0; i < len(w.keys); {
+		from, key, last := len(keyLists), text(w.keys[i]), uint32(0)
+		for j := i; i < len(w.keys) && bytes.Equal(text(w.keys[i]), key); i++ {
+			if k := w.keys[i]; i == j || k.word != last {
+				keyLists = binary.AppendUvarint(keyLists, uint64(k.word-last))
+				last = k.word
+			}
+		}
+		w.value = binary.AppendUvarint(binary.AppendUvarint(w.value[:0], uint64(from)), uint64(len(keyLists)-from))
+		keys.add(key, w.value)
+	}
+	values := binary.LittleEndian.AppendUint32(nil, uint32(len(w.values)))
+	values = binary.LittleEndian.AppendUint32(values, 0)
+	values = append(append(values, w.valueEnds...), w.valueText...)
+	var sums []byte
+	for _, n := range w.sums {
+		sums = binary.LittleEndian.AppendUint64(sums, n)
+	}
+	all := [sections][]byte{
+		secValues: values, secSums: sums,
+		secFacts: w.facts, secTexts: w.texts, secPages: appendNumbered(w.numbers), secURLs: appendNumbered(w.urls),
+		secWords: w.words.appendTo(nil), secLists: w.lists, secKeys: keys.appendTo(nil), secKeyLists: keyLists, secTargets: targets,
+	}
+	size := headSize
+	for _, s := range all {
+		size += len(s) + 8
+	}
+	out := make([]byte, headSize, size)
+	copy(out, magic)
+	binary.LittleEndian.PutUint32(out[12:], uint32(len(w.numbers)))
+	for i, s := range all {
+		out = append(out, s...)
+		binary.LittleEndian.PutUint64(out[16+8*i:], uint64(len(out)))
+		for len(out)%8 != 0 {
+			out = append(out, 0)
+		}
+	}
+	binary.LittleEndian.PutUint32(out[8:], crc32.Checksum(out[12:], castagnoli))
+	return out
+}
+
+func appendNumbered(all []numbered) []byte {
+	slices.SortFunc(all, func(a, b numbered) int { return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.page, b.page)) })
+	var out []byte
+	for _, n := range all {
+		out = binary.LittleEndian.AppendUint64(out, n.number)
+	}
+	for _, n := range all {
+		out = binary.LittleEndian.AppendUint32(out, n.page)
+	}
+	return out
+}
+
+// targetWriter writes the section of the addresses that links lead to. They come sorted.
+type targetWriter struct {
+	n            uint32
+	heads, pages []byte
+	target       uint64
+	last, count  uint32
+}
+
+// add adds a page that links to a target. A page that does so twice counts once.
+func (t *targetWriter) add(target uint64, page uint32) {
+	if t.n == 0 || target != t.target {
+		t.endTarget()
+		t.heads = binary.LittleEndian.AppendUint64(t.heads, target)
+		t.heads = binary.LittleEndian.AppendUint32(t.heads, uint32(len(t.pages)))
+		t.target, t.last, t.count = target, 0, 0
+		t.n++
+	} else if page == t.last {
+		return
+	}
+	t.pages = binary.AppendUvarint(t.pages, uint64(page-t.last))
+	t.last = page
+	t.count++
+}
+
+func (t *targetWriter) endTarget() {
+	if t.n > 0 {
+		t.heads = binary.LittleEndian.AppendUint32(t.heads, t.count)
+	}
+}
+
+func (t *targetWriter) finish() []byte {
+	t.endTarget()
+	out := binary.LittleEndian.AppendUint32(nil, t.n)
+	return append(append(out, t.heads...), t.pages...)
+}

@@ -1,0 +1,362 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/search/segment"
+)
+
+// The second stage: a few hundred candidates, and for each the signals below, every one a figure
+// from 0 to 1. A page's score is their sum by weight.
+
+type signal int
+
+const (
+	sigWords signal = iota
+	sigTitle
+	sigName
+	sigHeading
+	sigLinks
+	sigPairs
+	sigNear
+	sigEarly
+	sigExact
+	sigRank
+	sigShallow
+	sigList
+	sigMissing
+	numSignals
+)
+
+// signals are what a page's place rests on, with their weights. They were set on the tuning half of
+// the queries in bench/search.
+var signals = [numSignals]struct {
+	name   string
+	weight float64
+}{
+	sigWords:   {"words", 3.0},    // BM25F over all its parts, of the greatest that it could be
+	sigTitle:   {"title", 2.0},    // its title has the words, and little else
+	sigName:    {"name", 1.2},     // the last part of its address has the words, and little else
+	sigHeading: {"heading", 0.8},  // one of its headings has the words
+	sigLinks:   {"links", 1.5},    // other pages of the site link to it by the words
+	sigPairs:   {"pairs", 0.8},    // words that follow one another in the query do so in the page
+	sigNear:    {"near", 0.4},     // the words stand near one another in its body
+	sigEarly:   {"early", 0.3},    // the words stand near its beginning
+	sigExact:   {"exact", 0.4},    // the words are in it as they were typed
+	sigRank:    {"rank", 0.3},     // pages of the site that link to it
+	sigShallow: {"shallow", 0.1},  // its address has few parts
+	sigList:    {"list", -0.6},    // its text is mostly links
+	sigMissing: {"missing", -1.5}, // words that it does not have
+}
+
+// second scores candidates.
+func (x *Index) second(s *scorer, all []*candidate, explain bool) {
+	slices.SortFunc(all, func(a, b *candidate) int { return cmp.Compare(a.part.base+a.page, b.part.base+b.page) })
+	found := s.occurrences(all)
+	for i, c := range all {
+		e := evidence{s: s, c: c, at: found[i]}
+		v := e.values()
+		c.score = 0
+		for k, sig := range signals {
+			c.score += sig.weight * v[k]
+			if explain {
+				c.signals = append(c.signals, crawl.Signal{Name: sig.name, Value: v[k], Weight: sig.weight, Points: sig.weight * v[k]})
+			}
+		}
+		// Equal to the last bit whatever machine adds it up, and in whatever order.
+		c.score = math.Round(c.score*1e6) / 1e6
+	}
+}
+
+// occurrences are the places of each clause in each candidate, in order. Candidates come in the
+// order of the view.
+func (s *scorer) occurrences(all []*candidate) [][][]occurrence {
+	found := make([][][]occurrence, len(all))
+	for i := range found {
+		found[i] = make([][]occurrence, len(s.plan.Clauses))
+	}
+	for from := 0; from < len(all); {
+		to := from
+		for to < len(all) && all[to].part == all[from].part {
+			to++
+		}
+		for k := range s.plan.Clauses {
+			for _, m := range s.plan.Clauses[k].Any {
+				s.places(&m, k, all[from:to], found[from:to])
+			}
+		}
+		from = to
+	}
+	for i := range found {
+		for k := range found[i] {
+			slices.SortFunc(found[i][k], func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.pos, b.pos), cmp.Compare(b.length, a.length)) })
+		}
+	}
+	return found
+}
+
+// places adds the places of a way in candidates of one part.
+func (s *scorer) places(m *Match, clause int, all []*candidate, found [][][]occurrence) {
+	p := all[0].part
+	if len(m.Slots) > 1 {
+		i := 0
+		for page, at := range p.phrase(m) {
+			for i < len(all) && all[i].page < page {
+				i++
+			}
+			if i == len(all) {
+				return
+			}
+			if all[i].page == page {
+				for _, o := range at {
+					o.weight *= m.Weight
+					found[i][clause] = append(found[i][clause], o)
+				}
+			}
+		}
+		return
+	}
+	for _, f := range m.Slots[0].Forms {
+		e, ok := p.Word([]byte(f.Word))
+		if !ok {
+			continue
+		}
+		post, more := e.Postings(), true
+		for i := range all {
+			for more = more && (post.Started() || post.Next()); more && post.Page < all[i].page; {
+				more = post.Next()
+			}
+			if !more {
+				break
+			}
+			if post.Page != all[i].page {
+				continue
+			}
+			s.buf = post.Places(s.buf[:0])
+			for _, pos := range s.buf {
+				found[i][clause] = append(found[i][clause], occurrence{pos, 1, f.Weight * m.Weight})
+			}
+		}
+	}
+}
+
+// evidence is what speaks for a candidate.
+type evidence struct {
+	s  *scorer
+	c  *candidate
+	at [][]occurrence // by clause, in order of place
+}
+
+func (e *evidence) values() (v [numSignals]float64) {
+	plan, total := e.s.plan, e.s.plan.total()
+	if len(plan.Clauses) > 0 {
+		v[sigWords] = float64(e.s.score[e.c.part.base+e.c.page]) / total
+		v[sigTitle] = e.covers(segment.Title, segment.URL.Start(), e.c.part.Words(e.c.page, segment.Title))
+		v[sigName] = e.covers(segment.URL, segment.URL.Start()+dirPlace, e.c.part.Words(e.c.page, segment.URL))
+		v[sigHeading] = e.heading()
+		v[sigPairs] = e.pairs()
+		v[sigNear] = e.near()
+		for k := range plan.Clauses {
+			idf := plan.Clauses[k].IDF / total
+			if i := e.from(k, segment.Body); i < len(e.at[k]) {
+				v[sigEarly] += idf / (1 + float64(e.at[k][i].pos-segment.Body.Start())/40)
+			}
+			best := 0.0
+			for _, o := range e.at[k] {
+				best = max(best, o.weight)
+			}
+			v[sigExact] += idf * best
+			if e.c.have>>k&1 == 0 {
+				v[sigMissing] += idf
+			}
+		}
+	}
+	url := string(e.c.part.URL(e.c.page))
+	linking := e.s.v.linking(segment.Hash(url))
+	for k := range plan.Clauses {
+		if n := float64(e.s.links[k][segment.Hash(url)]); n > 0 && linking > 0 {
+			v[sigLinks] += plan.Clauses[k].IDF / total * min(1, n/float64(linking)) * n / (n + 1)
+		}
+	}
+	v[sigRank] = math.Log2(1+float64(linking)) / math.Log2(2+float64(plan.Stats.Pages))
+	_, path, _ := strings.Cut(url, "://")
+	v[sigShallow] = 1 / float64(max(1, strings.Count(strings.TrimSuffix(path, "/"), "/")))
+	v[sigList] = max(0, float64(e.c.part.Listing(e.c.page))/255-0.5) * 2
+	return v
+}
+
+// linking is how many pages link to an address.
+func (v *view) linking(hash uint64) (n uint32) {
+	for _, p := range v.parts {
+		t, ok := p.FindTarget(hash)
+		if !ok {
+			continue
+		}
+		if p.dead == nil {
+			n += p.Linking(t)
+			continue
+		}
+		for page := range p.LinkingPages(t) {
+			if !p.deleted(page) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// from is the first place of a clause in a part of the page or behind it.
+func (e *evidence) from(clause int, f segment.Field) int {
+	i, _ := slices.BinarySearchFunc(e.at[clause], f.Start(), func(o occurrence, pos uint32) int { return cmp.Compare(o.pos, pos) })
+	return i
+}
+
+// covers says how much of the query a short part of the page has, and how much of that part is the
+// query.
+func (e *evidence) covers(f segment.Field, end uint32, words uint32) float64 {
+	if words == 0 {
+		return 0
+	}
+	var taken [256]bool
+	has, n := 0.0, uint32(0)
+	for k := range e.at {
+		best := 0.0
+		for _, o := range e.at[k][e.from(k, f):] {
+			if o.pos >= end {
+				break
+			}
+			best = max(best, o.weight)
+			for p := o.pos - f.Start(); p < o.pos-f.Start()+o.length && p < 256; p++ {
+				if !taken[p] {
+					taken[p] = true
+					n++
+				}
+			}
+		}
+		has += best * e.s.plan.Clauses[k].IDF
+	}
+	has /= e.s.plan.total()
+	return has * has * (0.35 + 0.65*min(1, float64(n)/float64(words)))
+}
+
+// heading is the share of the query that the best heading has.
+func (e *evidence) heading() (best float64) {
+	end := segment.Body.Start()
+	type place struct {
+		occurrence
+		clause int
+	}
+	var all []place
+	for k := range e.at {
+		for _, o := range e.at[k][e.from(k, segment.Heads):] {
+			if o.pos >= end {
+				break
+			}
+			all = append(all, place{o, k})
+		}
+	}
+	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.pos, b.pos) })
+	var has [32]float64
+	sum, last := 0.0, uint32(0)
+	for _, p := range all {
+		if p.pos >= last+headGap {
+			clear(has[:])
+			sum = 0
+		}
+		last = p.pos + p.length
+		if w := p.weight * e.s.plan.Clauses[p.clause].IDF; w > has[p.clause&31] {
+			sum += w - has[p.clause&31]
+			has[p.clause&31] = w
+		}
+		best = max(best, sum)
+	}
+	best /= e.s.plan.total()
+	return best * best
+}
+
+// pairs is the share of the query's neighbours that are neighbours in the page, in their order.
+// Light words between them may be missing.
+func (e *evidence) pairs() float64 {
+	sum, all := 0.0, 0.0
+	last := -1
+	for k := range e.s.plan.Clauses {
+		c := &e.s.plan.Clauses[k]
+		if c.Light {
+			continue
+		}
+		if last >= 0 {
+			weight := e.s.plan.Clauses[last].IDF + c.IDF
+			all += weight
+			sum += weight * e.neighbours(last, k)
+		}
+		last = k
+	}
+	if all == 0 {
+		return 0
+	}
+	return sum / all
+}
+
+// neighbours says how well one clause follows another at the best place: 1 directly.
+func (e *evidence) neighbours(a, b int) (best float64) {
+	next := e.at[b]
+	for _, o := range e.at[a] {
+		for len(next) > 0 && next[0].pos < o.pos+o.length {
+			next = next[1:]
+		}
+		if len(next) == 0 {
+			break
+		}
+		if gap := next[0].pos - (o.pos + o.length); gap <= 2 && segment.FieldAt(o.pos) != segment.Around {
+			best = max(best, o.weight*next[0].weight/float64(1+gap))
+		}
+	}
+	return best
+}
+
+// near is how much of the query stands in the best stretch of the body, the more the shorter it is.
+func (e *evidence) near() (best float64) {
+	type place struct {
+		pos    uint32
+		clause int
+	}
+	end := segment.Around.Start()
+	var all []place
+	heavy := 0
+	for k := range e.at {
+		if e.s.plan.Clauses[k].Light {
+			continue
+		}
+		heavy++
+		for n, o := range e.at[k][e.from(k, segment.Body):] {
+			if o.pos >= end || n == 400 {
+				break
+			}
+			all = append(all, place{o.pos, k})
+		}
+	}
+	if heavy < 2 {
+		return 0
+	}
+	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.pos, b.pos) })
+	var n [32]int
+	distinct, first := 0, 0
+	for _, p := range all {
+		if n[p.clause&31]++; n[p.clause&31] == 1 {
+			distinct++
+		}
+		for n[all[first].clause&31] > 1 {
+			n[all[first].clause&31]--
+			first++
+		}
+		if distinct > 1 {
+			span := float64(p.pos - all[first].pos + 1)
+			best = max(best, float64(distinct)/float64(heavy)*min(1, float64(distinct+2)/(span+2)))
+		}
+	}
+	return best
+}

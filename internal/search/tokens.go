@@ -1,0 +1,452 @@
+package search
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/search/segment"
+)
+
+const (
+	// maxWord is the longest word indexed, in bytes. That is a SHA-256 in hex, and longer than any
+	// word; longer runs are data.
+	maxWord = 64
+	// maxTokens bounds the words of one text; 200,000 is a book.
+	maxTokens = 200_000
+	// maxParts is how many parts a name may have that is kept whole, too.
+	maxParts = 12
+)
+
+// token is one word of a text and where it was found.
+type token struct {
+	word       []byte // as written, lower-cased; valid until emit returns
+	hash       uint32 // segment.HashOf(word)
+	start, end int    // bytes of the text
+	// A name that is made of words (pg_stat_activity, os.path.join, C++) comes whole, too, before
+	// its parts. It takes no place of its own: the part that follows has the same.
+	whole bool
+}
+
+// tokenizer cuts text into words. It is for one goroutine.
+type tokenizer struct {
+	lowered [128]byte
+	slots   []lowSlot
+	parts   [maxParts]span
+}
+
+type span struct {
+	start, end int
+	dotted     bool // joined to the part before by a dot or by colons
+	humps      bool
+}
+
+// lowSlot remembers how a word beyond ASCII is lower-cased.
+type lowSlot struct {
+	word, low       [30]byte
+	wordLen, lowLen uint8
+}
+
+// byte classes: 0 separates words, letters and digits make them, others need decoding.
+const (
+	classSep = iota
+	classLower
+	classUpper
+	classDigit
+	classMulti
+	classSign // separates words, and may mean something beside one
+)
+
+var class = func() (c [256]uint8) {
+	for i := range c {
+		switch {
+		case i >= 'a' && i <= 'z':
+			c[i] = classLower
+		case i >= 'A' && i <= 'Z':
+			c[i] = classUpper
+		case i >= '0' && i <= '9':
+			c[i] = classDigit
+		case i >= 0x80:
+			c[i] = classMulti
+		}
+	}
+	for _, s := range []byte("<>=!@#%^&|*+-~:?/._") {
+		c[s] = classSign
+	}
+	return c
+}()
+
+// tokens calls emit for each word of text in order, until emit returns false.
+func (z *tokenizer) tokens(text []byte, emit func(token) bool) {
+	for i := 0; i < len(text); {
+		switch class[text[i]] {
+		case classSep:
+			i++
+		case classSign:
+			end := i + 1
+			for end < len(text) && class[text[end]] == classSign {
+				end++
+			}
+			if end < len(text) && class[text[end]] != classSep {
+				// A word follows: `-Wall`, `.htaccess`, `__init__`; or a joiner after blanks.
+				from := end
+				if prefix := text[i:end]; free(text, i) && isPrefix(prefix) {
+					from = i
+				}
+				next, ok := z.name(text, from, end, emit)
+				if !ok {
+					return
+				}
+				i = next
+				continue
+			}
+			if free(text, i) && isOperator(text[i:end]) && !z.signs(text, i, end, emit) {
+				return
+			}
+			i = end
+		default:
+			next, ok := z.name(text, i, i, emit)
+			if !ok {
+				return
+			}
+			i = next
+		}
+	}
+}
+
+// free reports whether nothing stands directly before text[i] that it could belong to.
+func free(text []byte, i int) bool {
+	return i == 0 || class[text[i-1]] == classSep && text[i-1] != ')' && text[i-1] != ']'
+}
+
+// isPrefix tells signs that belong to the word after them.
+func isPrefix(signs []byte) bool {
+	switch string(signs) {
+	case "-", "--", ".", "_", "__", "@":
+		return true
+	}
+	return false
+}
+
+// isOperator tells signs that are looked for by themselves from rulers and ornament.
+func isOperator(signs []byte) bool {
+	if len(signs) < 2 || len(signs) > 4 {
+		return false
+	}
+	for _, c := range signs {
+		if c != signs[0] {
+			return string(signs) != "..." && signs[0] != '.' && signs[len(signs)-1] != '.'
+		}
+	}
+	switch string(signs) {
+	case "<<", ">>", "&&", "||", "==", "**", "//", "@@", "!!", "::", "++", "##":
+		return true
+	}
+	return false
+}
+
+// signs emits an operator.
+func (z *tokenizer) signs(text []byte, start, end int, emit func(token) bool) bool {
+	w := text[start:end]
+	return emit(token{word: w, hash: segment.HashOf(w), start: start, end: end, whole: true})
+}
+
+// name emits the word that begins at text[i], with what is joined to it, and returns where it
+// ends. from is where it begins with the signs before it.
+func (z *tokenizer) name(text []byte, from, i int, emit func(token) bool) (next int, ok bool) {
+	n, dots := 0, 0
+	start := i
+	for {
+		end, humps := wordEnd(text, i)
+		if end == i { // a letter that begins no word of this kind
+			if n > 0 {
+				break
+			}
+			return z.other(text, i, emit)
+		}
+		if n == maxParts {
+			n, dots, start, from = 0, 0, i, i // too long for a name: what follows is another
+		}
+		z.parts[n] = span{i, end, n > 0 && text[i-1] != '_', humps}
+		if z.parts[n].dotted {
+			dots++
+		}
+		n++
+		i = end
+		j := joiner(text, i)
+		if j == i || n == maxParts {
+			if n == maxParts && j > i {
+				if !z.emitName(text, from, start, i, n, dots, emit) {
+					return i, false
+				}
+				n, dots, start, from = 0, 0, j, j
+				i = j
+				continue
+			}
+			break
+		}
+		i = j
+	}
+	end := z.suffix(text, from, start, i)
+	return end, z.emitName(text, from, start, end, n, dots, emit)
+}
+
+// emitName emits the parts of a name, and before them the name and what in it is a name by
+// itself.
+func (z *tokenizer) emitName(text []byte, from, start, end, n, dots int, emit func(token) bool) bool {
+	last := z.parts[n-1].end
+	if (n > 1 || from < start || last < end) && !z.whole(text, from, end, emit) {
+		return false
+	}
+	for k := 0; k < n; k++ {
+		p := z.parts[k]
+		// os.path_join: path_join is a name within a name
+		if (k == 0 || p.dotted) && (dots > 0 || from < start || last < end) {
+			m := k + 1
+			for m < n && !z.parts[m].dotted {
+				m++
+			}
+			if m > k+1 && !z.whole(text, p.start, z.parts[m-1].end, emit) {
+				return false
+			}
+		}
+		if !z.part(text, p, emit) {
+			return false
+		}
+	}
+	return true
+}
+
+// part emits a word, and the words it is made of.
+func (z *tokenizer) part(text []byte, p span, emit func(token) bool) bool {
+	if p.end-p.start > maxWord {
+		return true
+	}
+	word := text[p.start:p.end]
+	var humps [][2]int
+	if p.humps {
+		humps = humpsOf(word)
+	}
+	low, hash := z.lower(word)
+	if !emit(token{word: low, hash: hash, start: p.start, end: p.end, whole: len(humps) > 0}) {
+		return false
+	}
+	for _, h := range humps {
+		low, hash := z.lower(word[h[0]:h[1]])
+		if !emit(token{word: low, hash: hash, start: p.start + h[0], end: p.start + h[1]}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (z *tokenizer) whole(text []byte, start, end int, emit func(token) bool) bool {
+	if end-start > maxWord {
+		return true
+	}
+	low, hash := z.lower(text[start:end])
+	return emit(token{word: low, hash: hash, start: start, end: end, whole: true})
+}
+
+// joiner returns where the word goes on that text[i:] joins to the one before; i if none does.
+func joiner(text []byte, i int) int {
+	j := i
+	switch {
+	case i >= len(text):
+	case text[i] == '_':
+		for j < len(text) && text[j] == '_' {
+			j++
+		}
+	case text[i] == '.':
+		j++
+	case text[i] == ':' && i+1 < len(text) && text[i+1] == ':':
+		j += 2
+	}
+	if j == i || j >= len(text) {
+		return i
+	}
+	if c := class[text[j]]; c == classSep || c == classSign {
+		return i
+	}
+	if class[text[j]] == classMulti {
+		if r, _ := utf8.DecodeRune(text[j:]); unspaced(r) || !wordRune(r) {
+			return i
+		}
+	}
+	return j
+}
+
+// suffix returns where a name ends with the signs that belong to it: `C++`, `C#`, `operator<<`,
+// `__init__`.
+func (z *tokenizer) suffix(text []byte, from, start, i int) int {
+	end := i
+	for end < len(text) && end-i < 4 && class[text[end]] == classSign {
+		end++
+	}
+	if end == i || end < len(text) && class[text[end]] != classSep {
+		return i
+	}
+	switch s := string(text[i:end]); s {
+	case "++", "#":
+		return end
+	case "__", "_":
+		if from < start {
+			return end
+		}
+	case ".", "?", "!", ":", "-", "/", "..", "...":
+	default:
+		if string(text[start:i]) == "operator" {
+			return end
+		}
+	}
+	for _, c := range text[i:end] { // `C++.` at the end of a sentence
+		if c != '+' && c != '#' {
+			if n := end - 1; n > i && c == text[n] && (string(text[i:n]) == "++" || string(text[i:n]) == "#") {
+				return n
+			}
+			break
+		}
+	}
+	return i
+}
+
+// wordEnd returns where the letters and digits end that begin at i, and whether small ones are
+// followed by capitals.
+func wordEnd(text []byte, i int) (end int, humps bool) {
+	for prev := uint8(classSep); i < len(text); {
+		c, n := class[text[i]], 1
+		if c == classMulti {
+			var r rune
+			if r, n = utf8.DecodeRune(text[i:]); unspaced(r) || !wordRune(r) {
+				break
+			}
+		} else if c == classSep || c == classSign {
+			break
+		}
+		humps = humps || c == classUpper && prev == classLower
+		prev = c
+		i += n
+	}
+	return i, humps
+}
+
+// other emits what begins no word of letters: pairs of a script without spaces, or nothing.
+func (z *tokenizer) other(text []byte, i int, emit func(token) bool) (next int, ok bool) {
+	r, n := utf8.DecodeRune(text[i:])
+	if !unspaced(r) {
+		return i + n, true
+	}
+	end := i
+	for end < len(text) {
+		r, n := utf8.DecodeRune(text[end:])
+		if !unspaced(r) {
+			break
+		}
+		end += n
+	}
+	return end, z.pairs(text, i, end, emit)
+}
+
+// pairs emits overlapping pairs of letters, so that any word of two letters or more is a phrase of
+// pairs. A single letter is emitted alone.
+func (z *tokenizer) pairs(text []byte, start, end int, emit func(token) bool) bool {
+	_, n := utf8.DecodeRune(text[start:end])
+	if start+n == end {
+		low, hash := z.lower(text[start:end])
+		return emit(token{word: low, hash: hash, start: start, end: end})
+	}
+	for i := start; i+n < end; {
+		_, m := utf8.DecodeRune(text[i+n : end])
+		low, hash := z.lower(text[i : i+n+m])
+		if !emit(token{word: low, hash: hash, start: i, end: i + n + m}) {
+			return false
+		}
+		i, n = i+n, m
+	}
+	return true
+}
+
+// lower returns a word lower-cased, compatibility forms written out, and its hash. It is valid
+// until the next call.
+func (z *tokenizer) lower(word []byte) ([]byte, uint32) {
+	hash := uint32(segment.HashStart)
+	low := z.lowered[:0]
+	for i, c := range word {
+		if c >= 0x80 {
+			return z.lowerMulti(word, hashOf(word))
+		}
+		if class[c] == classUpper {
+			c |= 0x20
+		}
+		if i < len(z.lowered) {
+			low = append(low, c)
+		}
+		hash = (hash ^ uint32(c)) * segment.HashStep
+	}
+	return low, hash
+}
+
+func (z *tokenizer) lowerMulti(word []byte, hash uint32) ([]byte, uint32) {
+	if z.slots == nil {
+		z.slots = make([]lowSlot, 1<<12)
+	}
+	s := &z.slots[(hash^hash>>15)&uint32(len(z.slots)-1)]
+	if string(s.word[:s.wordLen]) == string(word) {
+		low := s.low[:s.lowLen]
+		return low, hashOf(low)
+	}
+	low := []byte(lower(string(word)))
+	if len(word) <= len(s.word) && len(low) <= len(s.low) {
+		s.wordLen, s.lowLen = uint8(copy(s.word[:], word)), uint8(copy(s.low[:], low))
+	}
+	return low, hashOf(low)
+}
+
+func hashOf(word []byte) uint32 { return segment.HashOf(word) }
+
+func wordRune(r rune) bool {
+	// dashes, quotes and dots: the most frequent signs beyond ASCII by far
+	if r >= 0x2000 && r <= 0x206F {
+		return false
+	}
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
+}
+
+// unspaced reports whether r belongs to a script that writes words without spaces between them.
+func unspaced(r rune) bool {
+	if r < 0x0E00 {
+		return false
+	}
+	if r == '\u30FC' || r == '\uFF70' { // the long-vowel sign, in katakana
+		return true
+	}
+	return wordRune(r) && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao,
+		unicode.Khmer, unicode.Myanmar)
+}
+
+// humpsOf cuts an identifier such as getElementById or ThreadPoolExecutor at its capitals. Two
+// joined words are often a name (GitHub, JavaScript) whose parts nobody looks for, so those stay
+// whole unless they begin in lower case. A word with many capitals is data and stays whole as well.
+func humpsOf(word []byte) [][2]int {
+	var parts [][2]int
+	from := 0
+	for i := 1; i < len(word); i++ {
+		c, prev := class[word[i]], class[word[i-1]]
+		next := uint8(classSep)
+		if i+1 < len(word) {
+			next = class[word[i+1]]
+		}
+		if c == classMulti {
+			return nil
+		}
+		if c == classUpper && (prev != classUpper || next == classLower) {
+			parts = append(parts, [2]int{from, i})
+			from = i
+		}
+	}
+	parts = append(parts, [2]int{from, len(word)})
+	first := parts[0]
+	if len(parts) < 2 || len(parts) > 8 || class[word[0]] == classDigit || first[1]-first[0] < 2 || len(parts) == 2 && class[word[0]] == classUpper {
+		return nil
+	}
+	return parts
+}

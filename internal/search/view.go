@@ -1,0 +1,119 @@
+package search
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/search/segment"
+)
+
+// part is a segment in a file, and which of its pages are gone.
+type part struct {
+	*segment.Segment
+	key  []byte
+	dead []byte // a bit a page; nil: none
+	base uint32 // number of its first page within the view
+}
+
+func (p *part) deleted(i uint32) bool { return p.dead != nil && p.dead[i>>3]>>(i&7)&1 != 0 }
+
+// view is the segments of a file as one transaction sees them, and valid as long as that is.
+type view struct {
+	parts []*part
+	pages uint32 // of all parts, those deleted included
+}
+
+// viewOf opens the segments of a file.
+func viewOf(tx *bolt.Tx) (*view, error) {
+	v := &view{}
+	deleted := tx.Bucket(bucketDeleted)
+	c := tx.Bucket(bucketSegments).Cursor()
+	for key, raw := c.First(); key != nil; key, raw = c.Next() {
+		s, err := segment.Open(raw)
+		if err != nil {
+			return nil, fmt.Errorf("%w: segment %x: %w", errStale, key, err)
+		}
+		p := &part{Segment: s, key: key, dead: deleted.Get(key), base: v.pages}
+		if p.dead != nil && len(p.dead) != int(s.Len()+7)/8 {
+			return nil, fmt.Errorf("%w: deletions of segment %x", errStale, key)
+		}
+		v.parts = append(v.parts, p)
+		v.pages += s.Len()
+	}
+	return v, nil
+}
+
+// at returns the part that has a page by its number within the view, and its number there.
+func (v *view) at(page uint32) (*part, uint32) {
+	lo, hi := 0, len(v.parts)
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; v.parts[mid].base <= page {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return v.parts[lo], page - v.parts[lo].base
+}
+
+// delete marks a page of the store as gone, if it is there. Bitmaps are copied before they are
+// written to; save puts them into the file.
+func (v *view) delete(page uint64, changed map[*part]bool) {
+	for _, p := range v.parts {
+		i, ok := p.Find(page)
+		if !ok || p.deleted(i) {
+			continue
+		}
+		if !changed[p] {
+			changed[p] = true
+			if p.dead == nil {
+				p.dead = make([]byte, (p.Len()+7)/8)
+			} else {
+				p.dead = bytes.Clone(p.dead)
+			}
+		}
+		p.dead[i>>3] |= 1 << (i & 7)
+		return // a page is alive in one segment at most
+	}
+}
+
+// live is how many pages of a part are not deleted.
+func (p *part) live() (n uint32) {
+	n = p.Len()
+	for i := range p.Len() {
+		if p.deleted(i) {
+			n--
+		}
+	}
+	return n
+}
+
+func save(tx *bolt.Tx, changed map[*part]bool) error {
+	for p := range changed {
+		if err := tx.Bucket(bucketDeleted).Put(p.key, p.dead); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add puts a segment into the file.
+func add(tx *bolt.Tx, raw []byte) error {
+	b := tx.Bucket(bucketSegments)
+	n, err := b.NextSequence()
+	if err != nil {
+		return err
+	}
+	return b.Put(binary.BigEndian.AppendUint64(nil, n), raw)
+}
+
+func (p *part) remove(tx *bolt.Tx) error {
+	key := bytes.Clone(p.key)
+	if err := tx.Bucket(bucketDeleted).Delete(key); err != nil {
+		return err
+	}
+	return tx.Bucket(bucketSegments).Delete(key)
+}
