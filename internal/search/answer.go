@@ -105,7 +105,7 @@ func mostLevel(all []Ranked) (most int) {
 // put makes one list of what the shards found, best first, each page once. all reports whether
 // those are all pages that match.
 func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
-	var first []float32
+	var first []float64
 	var found []Ranking
 	count := int64(0)
 	for _, r := range ranked {
@@ -115,8 +115,8 @@ func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
 	}
 	// Only those that would come to the second stage if there were one shard: what stands behind
 	// them may not come before them because it had less to compete with.
-	slices.SortFunc(first, func(a, b float32) int { return cmp.Compare(b, a) })
-	least := float32(0)
+	slices.SortFunc(first, func(a, b float64) int { return cmp.Compare(b, a) })
+	least := 0.0
 	if len(first) > maxCandidates {
 		least = first[maxCandidates-1]
 	}

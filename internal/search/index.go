@@ -38,7 +38,7 @@ type Index struct {
 	store  *pages.Store
 	o      Options
 	db     *boltfile.File // nil: there is none, which is an empty index
-	broken error          // why an existing file cannot be read at all; nil: it can, or there is none
+	broken error          // why an existing file cannot be read at all; nil: nothing is wrong
 	cursor atomic.Uint64
 	reader *reader // used by Step only
 }

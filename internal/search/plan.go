@@ -31,7 +31,8 @@ type Match struct {
 	Slots  []Slot  `json:"slots"`
 	Weight float64 `json:"weight"`          // of 1
 	Title  bool    `json:"title,omitempty"` // in titles only
-	// Name says that its words are the parts of one that did not stand in quotes, such as read-only.
+	// Name says that its words are the parts of one, such as read-only, that did not stand in
+	// quotes.
 	Name bool `json:"name,omitempty"`
 	// Fallback is used where the ways before it find nothing in the whole crawl.
 	Fallback bool    `json:"fallback,omitempty"`
@@ -88,7 +89,7 @@ func (p *Plan) lighten() {
 	for i := range p.Clauses {
 		c := &p.Clauses[i]
 		m := c.Any[0]
-		if len(c.Any) == 1 && len(m.Slots) == 1 && !m.Slots[0].Exact && !m.Slots[0].Prefix && !m.Title && stopWords[m.Slots[0].Word] {
+		if len(c.Any) == 1 && len(m.Slots) == 1 && !m.Slots[0].Exact && !m.Slots[0].Prefix && !m.Title && stopWords[m.Slots[0].Word] != 0 {
 			c.Light = true
 			light++
 		}

@@ -29,7 +29,7 @@ type Ranked struct {
 	// Hits are the best candidates, without what Show adds. Their Score is the second stage's.
 	Hits []Ranking `json:"hits"`
 	// First are the scores of all candidates by the first stage, greatest first.
-	First []float32 `json:"first"`
+	First []float64 `json:"first"`
 	// Count is how many pages have at least Plan.Need of the clauses that carry weight.
 	Count  int64            `json:"count"`
 	Facets map[string]Facet `json:"facets,omitempty"`
@@ -39,7 +39,7 @@ type Ranked struct {
 // Ranking is a hit on its way: what decides between it and others that are the same page.
 type Ranking struct {
 	crawl.Hit
-	First float32 `json:"first"`          // score of the first stage
+	First float64 `json:"first"`          // score of the first stage
 	Text  uint64  `json:"text,omitempty"` // names its words; 0: not known
 	Level int     `json:"level"`          // how many of the clauses that carry weight it has
 }
@@ -82,7 +82,7 @@ func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranke
 type candidate struct {
 	part    *part
 	page    uint32 // within the part
-	first   float32
+	first   float64
 	have    uint32
 	level   int
 	score   float64
@@ -95,9 +95,9 @@ func compareCandidates(a, b *candidate) int {
 
 // first counts the pages that match and returns the best of them.
 func (s *scorer) first(now time.Time, r *Ranked) (best []*candidate) {
-	heavy, total := s.plan.heavyBits(), float32(s.plan.total())
+	heavy, total := s.plan.heavyBits(), s.plan.total()
 	facets := newFacets(r.Facets)
-	var least float32
+	var least float64
 	var f *filter
 	for page := range s.found() {
 		if f == nil || page-f.p.base >= f.p.Len() {
@@ -114,14 +114,18 @@ func (s *scorer) first(now time.Time, r *Ranked) (best []*candidate) {
 			r.Count++
 			facets.count(i)
 		}
-		score := s.score[page]
+		score := float64(s.score[page])
 		score *= coverage(score / total)
+		if len(s.plan.Clauses) == 0 {
+			score = 1 / float64(1+len(p.URL(i)))
+		}
 		if len(best) >= 4*maxCandidates {
 			best, least = cut(best)
 		}
-		if len(best) >= maxCandidates && score < least {
+		if len(best) >= maxCandidates && score+tieBreak < least {
 			continue
 		}
+		score += tieBreak * float64(segment.Hash(string(p.URL(i)))>>11) / (1 << 53)
 		best = append(best, &candidate{part: p, page: i, first: score, have: s.have[page], level: n})
 	}
 	facets.done()
@@ -154,11 +158,15 @@ func (s *scorer) found() iter.Seq[uint32] {
 	}
 }
 
+// tieBreak is the most that an address adds to a score of the first stage, so that no two pages
+// have the same: then it is the same pages that come to the second stage on any number of shards.
+const tieBreak = 1e-6
+
 // coverage makes a page that lacks much of the query weigh less than its words alone do.
-func coverage(share float32) float32 { return 0.5 + 0.5*share }
+func coverage(share float64) float64 { return 0.5 + 0.5*share }
 
 // cut leaves the best candidates of the first stage, and the score of the last.
-func cut(all []*candidate) ([]*candidate, float32) {
+func cut(all []*candidate) ([]*candidate, float64) {
 	slices.SortFunc(all, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(string(a.part.URL(a.page)), string(b.part.URL(b.page))))
 	})

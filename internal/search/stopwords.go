@@ -2,12 +2,16 @@ package search
 
 import "strings"
 
-// stopWords are words that say how something is asked rather than what. They weigh little, and
-// pages need not have them. A language's words count wherever they stand: that "die" is light in an
-// English query, too, only means that pages without it come behind.
-var stopWords = func() map[string]bool {
-	all := map[string]bool{}
-	for _, lang := range []string{
+// stopLangs are the languages of stopWords, by the number of their bit.
+var stopLangs = [...]string{"en", "de", "fr", "es", "it", "nl", "pt"}
+
+// stopWords are words that say how something is asked rather than what, with the languages they
+// belong to as bits. They weigh little, and pages need not have them. A language's words count
+// wherever they stand: that "die" is light in an English query, too, only means that pages without
+// it come behind. They also tell what language a text is in.
+var stopWords = func() map[string]uint8 {
+	all := map[string]uint8{}
+	for i, lang := range [len(stopLangs)]string{
 		// English
 		"a an and are as at be been but by can could did do does for from get had has have how i if in into is it its me my of on or " +
 			"our should so than that the their them then there these they this to use using used was way we were what when where " +
@@ -35,7 +39,7 @@ var stopWords = func() map[string]bool {
 			"quando que quem se sem ser seu sua são um uma você",
 	} {
 		for word := range strings.FieldsSeq(lang) {
-			all[word] = true
+			all[word] |= 1 << i
 		}
 	}
 	return all

@@ -78,15 +78,6 @@ func (s *Segment) Find(page uint64) (i uint32, ok bool) { return s.numbered(s.pa
 // FindURL returns the place of a page by the Hash of its address. If several have it, one of them.
 func (s *Segment) FindURL(hash uint64) (i uint32, ok bool) { return s.numbered(s.urls, hash) }
 
-// AllURL returns the places of the pages whose address has a Hash.
-func (s *Segment) AllURL(hash uint64) (all []uint32) {
-	at := s.search(s.urls, hash)
-	for ; at < int(s.n) && binary.LittleEndian.Uint64(s.urls[8*at:]) == hash; at++ {
-		all = append(all, binary.LittleEndian.Uint32(s.urls[8*int(s.n)+4*at:]))
-	}
-	return all
-}
-
 func (s *Segment) search(b []byte, number uint64) int {
 	return sort.Search(int(s.n), func(i int) bool { return binary.LittleEndian.Uint64(b[8*i:]) >= number })
 }

@@ -99,8 +99,8 @@ func compare(t *testing.T, raw []byte, all []page) {
 		if k, ok := s.Find(p.facts.Page); !ok || k != i {
 			t.Fatalf("page %d is at %d, %v; want %d", p.facts.Page, k, ok, i)
 		}
-		if k := s.AllURL(Hash(p.facts.URL)); !slices.Equal(k, []uint32{i}) {
-			t.Fatalf("%s is at %d; want %d", p.facts.URL, k, i)
+		if k, ok := s.FindURL(Hash(p.facts.URL)); !ok || k != i {
+			t.Fatalf("%s is at %d, %v; want %d", p.facts.URL, k, ok, i)
 		}
 		if string(s.URL(i)) != p.facts.URL || s.Value(s.Narrow(i, Type)) != p.facts.Narrow[Type] || s.Listing(i) != p.facts.Listing || s.Words(i, Heads) != p.facts.Words[Heads] ||
 			s.Expires(i) != p.facts.Expires || s.Date(i) != p.facts.Date {

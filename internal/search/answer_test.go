@@ -1,0 +1,245 @@
+package search
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// manual makes pages of several hosts that link to one another and share words.
+func manual(n int) (all []pages.Page) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	vocabulary := strings.Fields("index table vacuum query planner lock transaction row column join cursor view trigger role schema " +
+		"backup restore replica stream wal checkpoint buffer cache tuple page heap btree hash gist gin statistics analyze explain")
+	word := func() string { return vocabulary[int(rng.ExpFloat64()*9)%len(vocabulary)] }
+	for i := range n {
+		host := fmt.Sprintf("h%d.example", i%23)
+		title := word() + " " + word()
+		var b strings.Builder
+		fmt.Fprintf(&b, "<h1>%s</h1>", title)
+		for range 3 + rng.IntN(5) {
+			fmt.Fprintf(&b, "<h2>%s %s</h2><p>", word(), word())
+			for range 20 + rng.IntN(60) {
+				b.WriteString(word() + " ")
+			}
+			to := (i + 23*rng.IntN(n)) % n
+			fmt.Fprintf(&b, `<a href="/%s/%d">%s %s</a>`, "p", to, word(), word())
+		}
+		p := page(fmt.Sprintf("https://%s/p/%d", host, i), []string{"en", "de"}[i%2], title, b.String())
+		p.LastModified = time.Date(2000+i%20, 1, 2, 3, 4, 5, 0, time.UTC).Format(time.RFC1123)
+		all = append(all, p)
+	}
+	return all
+}
+
+// spread puts pages into shards by their host.
+func spread(t *testing.T, all []pages.Page, shards int) (x []*Index) {
+	t.Helper()
+	parts := make([][]pages.Page, shards)
+	for _, p := range all {
+		k := int(hashOf([]byte(p.URL.Host()))>>8) % shards
+		parts[k] = append(parts[k], p)
+	}
+	for _, part := range parts {
+		f := newFixture(t)
+		for batch := range slices.Chunk(part, 17) {
+			f.add(batch...)
+		}
+		x = append(x, f.Index)
+	}
+	return x
+}
+
+// The answer is the same on one shard, four and sixteen.
+func TestOneAnswerWhateverTheShards(t *testing.T) {
+	all := manual(600)
+	one, four, sixteen := spread(t, all, 1), spread(t, all, 4), spread(t, all, 16)
+	for _, q := range []string{"vacuum", "query planner", `"table index"`, "vacuum OR wal", "trans*", "index -explain", "how is a lock", "site:h3.example cache",
+		"lang:de trigger view", "after:2010 btree", "vacum", "gistt", "backup restore replica stream wal checkpoint", "nowhere index", "title:hash gin", "type:html"} {
+		want := ask(t, crawl.SearchRequest{Query: q, Limit: 20, Explain: true}, one...)
+		if len(want.Hits) == 0 {
+			t.Errorf("%q finds nothing", q)
+		}
+		for _, shards := range [][]*Index{four, sixteen} {
+			got := ask(t, crawl.SearchRequest{Query: q, Limit: 20, Explain: true}, shards...)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%q: %d shards answer otherwise than one:\n%s\n%s", q, len(shards), brief(got), brief(want))
+			}
+		}
+		// Page by page it is the same list.
+		var paged []crawl.Hit
+		for at := 0; at < 20; at += 7 {
+			paged = append(paged, ask(t, crawl.SearchRequest{Query: q, Offset: at, Limit: min(7, 20-at), Explain: true}, four...).Hits...)
+		}
+		if !reflect.DeepEqual(paged, want.Hits) {
+			t.Errorf("%q: page by page it is another list", q)
+		}
+	}
+}
+
+func brief(a crawl.SearchAnswer) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s %q:", a.Total, a.Loosened, a.Suggestion)
+	for _, h := range a.Hits {
+		fmt.Fprintf(&b, " %s %.6f", strings.TrimPrefix(h.URL, "https://"), h.Score)
+	}
+	return b.String()
+}
+
+// Each filter narrows by itself, and the facets say how many pages each value has.
+func TestFiltersAndFacets(t *testing.T) {
+	f := newFixture(t)
+	dated := func(p pages.Page, year int) pages.Page {
+		p.LastModified = time.Date(year, 5, 6, 0, 0, 0, 0, time.UTC).Format(time.RFC1123)
+		return p
+	}
+	text := page("https://a.example/docs/notes", "", "", "")
+	text.ContentType, text.Body, text.Lang = "text/plain", []byte("okapi notes in plain text, without a date"), "en"
+	f.add(dated(page("https://a.example/docs/one", "en", "One", "<p>okapi"), 2019), dated(page("https://www.a.example/two", "de", "Zwei", "<p>okapi zwei"), 2021),
+		dated(page("https://b.example:8080/three", "en", "Three", "<p>okapi three"), 2021), text)
+	for q, want := range map[string]string{
+		"okapi":                                 "/docs/notes /docs/one /three /two",
+		"okapi site:a.example":                  "/docs/notes /docs/one /two",
+		"okapi site:a.example/docs":             "/docs/notes /docs/one",
+		"okapi -site:a.example":                 "/three",
+		"okapi -site:a.example/docs":            "/three /two",
+		"okapi site:b.example":                  "/three",
+		"okapi lang:de":                         "/two",
+		"okapi -lang:de":                        "/docs/notes /docs/one /three",
+		"okapi type:text":                       "/docs/notes",
+		"okapi type:html":                       "/docs/one /three /two",
+		"okapi inurl:DOCS":                      "/docs/notes /docs/one",
+		"okapi -inurl:docs":                     "/three /two",
+		"okapi after:2020":                      "/three /two",
+		"okapi before:2020":                     "/docs/one",
+		"okapi after:2021-05-06":                "/three /two",
+		"okapi after:2021-05-07":                "",
+		"okapi before:2021-05-06 after:2019-05": "/docs/one",
+		"site:a.example":                        "/docs/notes /docs/one /two",
+		"lang:de":                               "/two",
+		"site:nowhere.example":                  "",
+		"one OR two OR zwei":                    "/docs/one /two",
+		"title:three okapi":                     "/three",
+		"okapi -zwei -three":                    "/docs/notes /docs/one",
+	} {
+		got := f.urls(q)
+		slices.Sort(got)
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%q: %s, want %s", q, s, want)
+		}
+		if a := ask(t, crawl.SearchRequest{Query: q}, f.Index); a.Total != int64(len(got)) || a.AtLeast {
+			t.Errorf("%q: %d in all, at least: %v; want %d", q, a.Total, a.AtLeast, len(got))
+		}
+	}
+	a := ask(t, crawl.SearchRequest{Query: "okapi"}, f.Index)
+	want := map[string][]crawl.FacetValue{
+		"site": {{Value: "a.example", Count: 2}, {Value: "b.example", Count: 1}, {Value: "www.a.example", Count: 1}},
+		"lang": {{Value: "en", Count: 3}, {Value: "de", Count: 1}},
+		"type": {{Value: "text/html", Count: 3}, {Value: "text/plain", Count: 1}},
+		"year": {{Value: "2021", Count: 2}, {Value: "2019", Count: 1}},
+	}
+	if !reflect.DeepEqual(a.Facets, want) {
+		t.Errorf("facets %v, want %v", a.Facets, want)
+	}
+	for _, h := range a.Hits {
+		if h.URL == "https://www.a.example/two" && (h.Date.Year() != 2021 || h.Lang != "de" || h.Type != "text/html" || h.Size == 0) {
+			t.Errorf("%+v", h)
+		}
+	}
+}
+
+// A query that finds nothing as it stands is loosened, and the answer says so.
+func TestLoosened(t *testing.T) {
+	f := newFixture(t)
+	f.add(page("https://a.example/vacuum", "en", "Vacuum", "<p>the vacuum reclaims storage"), page("https://a.example/storage", "en", "Storage", "<p>the storage of tables is read only"))
+	for q, want := range map[string]struct{ urls, loosened, suggestion string }{
+		"vacuum storage":      {"/vacuum", "", ""},
+		"vacuum tables":       {"/storage /vacuum", "1 of 2", ""},
+		"vaccum storage":      {"/vacuum", "vacuum storage", "vacuum storage"},
+		"vac*":                {"/vacuum", "", ""},
+		"vacu":                {"/vacuum", "begin so", ""},
+		"only-read":           {"/storage", "parts of a name", ""},
+		"read-only":           {"/storage", "", ""},
+		`"storage vacuum"`:    {"", "", ""},
+		"the of":              {"/storage", "", ""},
+		"what is the storage": {"/storage /vacuum", "", ""},
+		"xyzzyx":              {"", "", ""},
+	} {
+		a := ask(t, crawl.SearchRequest{Query: q}, f.Index)
+		var got []string
+		for _, h := range a.Hits {
+			got = append(got, canon.URL(h.URL).Path())
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want.urls || (a.Loosened == "") != (want.loosened == "") || !strings.Contains(a.Loosened, want.loosened) || a.Suggestion != want.suggestion {
+			t.Errorf("%q: %v, %q, %q; want %+v", q, got, a.Loosened, a.Suggestion, want)
+		}
+	}
+}
+
+// Why a hit stands where it stands adds up to its score.
+func TestExplain(t *testing.T) {
+	f := newFixture(t)
+	f.add(page("https://a.example/okapi", "en", "The okapi", `<p>the okapi is shy`), page("https://a.example/", "en", "Animals", `<p><a href="/okapi">okapi</a> and others`))
+	a := ask(t, crawl.SearchRequest{Query: "okapi", Explain: true}, f.Index)
+	if len(a.Hits) != 2 || a.Hits[0].URL != "https://a.example/okapi" {
+		t.Fatalf("%+v", a.Hits)
+	}
+	for _, h := range a.Hits {
+		sum, names := 0.0, map[string]float64{}
+		for _, s := range h.Signals {
+			sum += s.Points
+			names[s.Name] = s.Value
+			if s.Value < 0 || s.Value > 1 || s.Points != s.Value*s.Weight {
+				t.Errorf("%s: %+v", h.URL, s)
+			}
+		}
+		if d := sum - h.Score; d > 1e-5 || d < -1e-5 {
+			t.Errorf("%s: signals add up to %v, the score is %v", h.URL, sum, h.Score)
+		}
+		if linked := names["links"] > 0; linked != (h.URL == "https://a.example/okapi") {
+			t.Errorf("%s: links %v", h.URL, names["links"])
+		}
+	}
+	if s := ask(t, crawl.SearchRequest{Query: "okapi"}, f.Index).Hits[0].Signals; s != nil {
+		t.Errorf("signals nobody asked for: %v", s)
+	}
+}
+
+// Links lead to pages that do not have the words; a link of a page that is gone, or of another
+// site, does not.
+func TestWordsOfLinks(t *testing.T) {
+	f := newFixture(t)
+	from := page("https://a.example/", "en", "Start", `<p><a href="/animal">the striped giraffe</a>`)
+	f.add(from, page("https://a.example/animal", "en", "Animal", "<p>It is shy."), page("https://b.example/", "en", "B", `<a href="https://a.example/animal">zebroid</a>`))
+	if got := f.urls("giraffe"); !slices.Contains(got, "/animal") {
+		t.Errorf("giraffe: %v", got)
+	}
+	if got := f.urls("zebroid"); slices.Contains(got, "/animal") {
+		t.Errorf("zebroid: %v", got)
+	}
+	from.Deleted, from.Visit.N = crawl.ReasonHTTP4xx, visits+1
+	f.add(from)
+	if got := f.urls("giraffe"); len(got) != 0 {
+		t.Errorf("giraffe, after its page is gone: %v", got)
+	}
+}
+
+// Pages with the same words are one hit, also when their markup differs.
+func TestSameText(t *testing.T) {
+	f := newFixture(t)
+	text := "the okapi is shy and lives in the forest, where it eats leaves and buds all day long"
+	f.add(page("https://a.example/a", "en", "Okapi", "<p>"+text), page("https://a.example/b", "en", "Okapi", "<div class=x>"+text+"</div>"),
+		page("https://a.example/c", "en", "Okapi", "<p>"+text+" and night"))
+	if hits := f.search("okapi"); len(hits) != 2 || !slices.ContainsFunc(hits, func(h crawl.Hit) bool { return len(h.Also) == 1 }) {
+		t.Errorf("%+v", hits)
+	}
+}
