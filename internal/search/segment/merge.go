@@ -29,7 +29,7 @@ type merger struct {
 	from    []Source
 	out     writer
 	pages   [][]uint32 // old number → new
-	base    []uint32   // added to the numbers of a source of which nothing is deleted; gone: use pages
+	base    []uint32   // added to the numbers of a whole source; gone: not whole, use pages
 	targets [][]uint32
 	words   [][]uint32
 	having  []*uint32 // the new numbers of the word at hand
