@@ -1,16 +1,24 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/searchweb"
 )
 
@@ -76,4 +84,60 @@ func searchedPartly(t *testing.T, log string) {
 	if _, body := asked(t, log, "search?q=quiet"); !strings.Contains(body, "does not answer at the moment") {
 		t.Errorf("with an indexer away the page says %s", body)
 	}
+}
+
+// Whoever serves search of a directory stays out of the way of the crawl in it: searched all the
+// time, a crawl begins, ends, and is killed nowhere, and each search is answered by what there is.
+func TestServeWhileCrawlsBeginAndEnd(t *testing.T) {
+	web := web(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	flags := []string{"crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "0s", "--scope", "host", "--resolve", web.Resolve()}
+	curtsy(t, 0, append(flags, web.Seeds()[0])...)
+	d, err := engine.WatchDirectory(t.Context(), dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { d.Run(ctx) })
+	var answered, nobody atomic.Int64
+	for range 2 {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				a, err := d.Search(ctx, crawl.SearchRequest{Query: "quiet", Limit: 50})
+				switch {
+				case err == nil && len(a.Hits) > 0:
+					answered.Add(1)
+				case errors.Is(err, ask.ErrNobody), errors.Is(err, ask.ErrIncomplete):
+					nobody.Add(1) // the crawl is just beginning
+				case ctx.Err() == nil:
+					t.Errorf("%d hits, %v", len(a.Hits), err)
+					return
+				}
+			}
+		})
+	}
+	for i, host := range web.Hosts()[1:4] {
+		before := answered.Load()
+		curtsy(t, 0, append(flags, "http://"+host+"/")...)
+		u := "http://" + host + "/"
+		if rec, found, err := d.Page(t.Context(), u, "text"); !found || err != nil || rec.Text == "" {
+			t.Errorf("after crawl %d: %s: %v, %v", i, u, found, err)
+		}
+		if answered.Load() == before {
+			t.Errorf("during crawl %d no search was answered", i)
+		}
+	}
+	// What is forgotten while nothing runs is not shown from that moment on.
+	u := "http://" + web.Hosts()[1] + "/"
+	curtsy(t, 0, "forget", "--dir", dir, web.Hosts()[1])
+	if _, found, err := d.Page(t.Context(), u, "text"); found || err != nil {
+		t.Errorf("forgotten, and shown: %v, %v", found, err)
+	}
+	stop()
+	running.Wait()
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d searches answered, %d by nobody", answered.Load(), nobody.Load())
 }

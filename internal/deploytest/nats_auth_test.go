@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -132,7 +135,7 @@ func TestExternalNATSRoles(t *testing.T) {
 		// And purge.
 		daemon("frontier", n, "--dir", filepath.Join(t.TempDir(), "frontier"), "--checkpoint", "4KiB")
 		daemon("fetcher", n)
-		daemon("indexer", n, "--dir", filepath.Join(t.TempDir(), "indexer"))
+		daemon("indexer", n, "--dir", filepath.Join(t.TempDir(), "indexer"), "--listen", "127.0.0.1:0")
 	}
 	all(1)
 	run(t, time.Minute, program(t, "curtsy"), slices.Concat([]string{"seed", "--shards", "8", "--allow-private", "--delay", "100ms",
@@ -143,6 +146,9 @@ func TestExternalNATSRoles(t *testing.T) {
 	o.holds("home", "indexer-2")
 	o.done(2 * time.Minute)
 	o.checkDemo(s.as("operator"))
+	for _, name := range []string{"indexer-1", "indexer-2"} {
+		searchedWhole(t, logs[name])
+	}
 
 	for role, forbidden := range map[string][]request{
 		"fetcher": {
@@ -190,6 +196,30 @@ func TestExternalNATSRoles(t *testing.T) {
 			if strings.Contains(strings.ToLower(line), "permissions violation") {
 				t.Errorf("%s lacks a right: %s", name, line)
 			}
+		}
+	}
+}
+
+var adminPort = regexp.MustCompile(`"admin port open".*"url":"([^"]+)"`)
+
+// searchedWhole holds an indexer's HTTP to answering for all of them: with no shard missing, and by
+// a page that none has not being there.
+func searchedWhole(t *testing.T, log string) {
+	t.Helper()
+	text, err := os.ReadFile(log)
+	m := adminPort.FindSubmatch(text)
+	if err != nil || m == nil {
+		t.Fatalf("no admin port in %s: %v", log, err)
+	}
+	for path, want := range map[string]int{"api/v1/search?q=quiet": http.StatusOK, "api/v1/pages?url=http://nowhere.example/": http.StatusNotFound} {
+		resp, err := http.Get(string(m[1]) + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != want || resp.Header.Get("Curtsy-Incomplete") != "" || want == http.StatusOK && !strings.Contains(string(body), ".sim.test/") {
+			t.Errorf("%s: %s %s, %v", path, resp.Status, body, err)
 		}
 	}
 }

@@ -84,9 +84,15 @@ func (w *Web) Serves(path string) bool {
 	return path == "/search" || path == "/opensearch.xml" || path == "/api" || strings.HasPrefix(path, "/api/")
 }
 
+// takeWithin is how long a client may take for an answer.
+const takeWithin = 30 * time.Second
+
 // ServeHTTP answers a request. Nothing it sends may be kept by a cache, framed, or read by the
 // scripts of other origins.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	// Who takes an answer in drops does not hold it for ever. An error means that there is no
+	// connection, as in tests.
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(w.o.Timeout + takeWithin))
 	h := rw.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
