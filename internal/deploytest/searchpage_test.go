@@ -5,6 +5,7 @@ package deploytest
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -20,10 +21,12 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/searchweb"
+	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -181,8 +184,36 @@ func (b *browser) keep(name string) {
 func TestExternalSearchPage(t *testing.T) {
 	t.Parallel()
 	t.Run("Crawl", searchCrawl)
+	t.Run("Status", statusPage)
 	for _, width := range []int64{1200, 360} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) { searchAnswers(t, width) })
+	}
+}
+
+// statusPage is the page of a crawl that runs: it loads itself anew by a script, which its policy
+// must let run, and leads to search.
+func statusPage(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	adm, err := service.NewAdmin(service.AdminOptions{Listen: "127.0.0.1:0", Title: "crawl manuals", Registry: prometheus.NewRegistry(), Log: quiet,
+		Ready: func(context.Context) error { return nil }, Search: searchweb.New(searchweb.Options{Crawl: madeUp{}, Name: "manuals", Home: "/"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go adm.Run(ctx)
+	b := startBrowser(t, 360, true)
+	b.open(adm.URL())
+	b.fits("the status page")
+	b.keep("status")
+	b.do(chromedp.SendKeys(chromedp.CSS("input"), "quiet"))
+	b.follow("button")
+	if got := b.text(".sum"); !strings.HasPrefix(got, "43 pages") {
+		t.Errorf("searched from the status page: %s", got)
+	}
+	b.follow("footer a")
+	if got := eval[string](b, "document.title"); got != "Curtsy: crawl manuals" {
+		t.Errorf("back on %q", got)
 	}
 }
 

@@ -99,6 +99,9 @@ func TestAnswer(t *testing.T) {
 	if _, _, body := get(t, w, "/api/v1/search?q=a"); strings.Contains(body, "\u202e") || !strings.Contains(body, `\u202e`) {
 		t.Errorf("a terminal would obey %s", body)
 	}
+	if _, header, body := get(t, w, "/api/v1/search?q=%3Cscript%3E"); !strings.Contains(body, "/api/v1/search?q=%3Cscript%3E&page=2") || header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("links cannot be copied from %s", body)
+	}
 	if _, a := getJSON[Answer](t, w, "/api/search?q=a&page=3"); a.Links.Next != "" || a.Links.Prev != "/api/search?q=a&page=2" {
 		t.Errorf("the last page links to %+v", a.Links)
 	}

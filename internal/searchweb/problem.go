@@ -1,6 +1,7 @@
 package searchweb
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -42,12 +43,14 @@ func (p problem) send(rw http.ResponseWriter) {
 // sendJSON answers with v. Control characters in it are written so that a terminal that is shown
 // the answer does not obey them.
 func sendJSON(rw http.ResponseWriter, status int, contentType string, v any) {
-	body, err := json.Marshal(v)
-	if err != nil { // a score that is no number
+	var body bytes.Buffer
+	enc := json.NewEncoder(crawl.SafeJSONTo(&body))
+	enc.SetEscapeHTML(false)              // links are to be copied as they stand; nobody takes this for HTML
+	if err := enc.Encode(v); err != nil { // a score that is no number
 		http.Error(rw, "the answer cannot be written as JSON", http.StatusInternalServerError)
 		return
 	}
 	rw.Header().Set("Content-Type", contentType)
 	rw.WriteHeader(status)
-	_, _ = rw.Write(append(crawl.SafeJSON(body), '\n'))
+	_, _ = rw.Write(body.Bytes())
 }
