@@ -45,7 +45,8 @@ func (p problem) send(rw http.ResponseWriter) {
 func sendJSON(rw http.ResponseWriter, status int, contentType string, v any) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(crawl.SafeJSONTo(&body))
-	enc.SetEscapeHTML(false)              // links are to be copied as they stand; nobody takes this for HTML
+	// Links are to be copied as they stand, and nobody takes this for HTML.
+	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil { // a score that is no number
 		http.Error(rw, "the answer cannot be written as JSON", http.StatusInternalServerError)
 		return
