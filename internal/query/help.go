@@ -4,7 +4,7 @@ package query
 // README.
 const Help = `two words              pages with both; if there are none, some of the words will do
 "two words"            in a row, and exactly so; quotes also keep signs: gcc "-Wall"
--word  -"two words"    pages without it
+-word  -"two words"    pages without it; but -i is an option, and looked for
 one OR two  one | two  either; a b OR c is a, and b or c
 word*                  words that begin like this, at least two letters
 title:word             in the title; also title:"two words"

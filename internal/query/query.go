@@ -33,6 +33,7 @@ package query
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The limits of a query. What goes beyond them is left out, and Query.Cut says so.
@@ -143,4 +144,10 @@ func (q Query) settled() Query {
 		q.Not = nil
 	}
 	return q
+}
+
+// Option reports whether an excluded atom is a single letter or digit: then it is the option of a
+// command, and meant to be found.
+func (a Atom) Option() bool {
+	return !a.Phrase && !a.Title && !a.Prefix && utf8.RuneCountInString(a.Text) == 1
 }

@@ -54,14 +54,16 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 	n := r.Offset + r.Limit
 	ranked, e := shards.Rank(ctx, p, n, r.Explain)
 	partly = cmp.Or(partly, e)
-	if total(ranked) == 0 && p.split() {
-		answer.Loosened = "no page has the parts of a name in a row: these have some of them"
+	if had := total(ranked); had < fewHits && p.split() {
 		ranked, e = shards.Rank(ctx, p, n, r.Explain)
 		partly = cmp.Or(partly, e)
+		if total(ranked) > had {
+			answer.Loosened = "few pages or none have the parts of a name in a row: others have some of them"
+		}
 	}
-	if most := mostLevel(ranked); total(ranked) == 0 && most > 0 && most < p.Need {
-		answer.Loosened = fmt.Sprintf("no page has all of the words; these have %d of %d", most, p.Need)
-		p.Need = most
+	if need := p.enough(ranked); need < p.Need {
+		answer.Loosened = fmt.Sprintf("few pages or none have all of the words: these have %d of %d, or more", need, p.Need)
+		p.Need = need
 		ranked, e = shards.Rank(ctx, p, n, r.Explain)
 		partly = cmp.Or(partly, e)
 	}
@@ -74,7 +76,6 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 	if all { // none is left out: other addresses of one page are known to be one
 		answer.Total = int64(len(hits))
 	}
-	answer.AtLeast = !all && answer.Total < int64(len(hits))
 	hits = hits[min(r.Offset, len(hits)):]
 	answer.Hits, e = show(ctx, shards, p, hits, r.Limit)
 	return answer, cmp.Or(partly, e)
@@ -93,13 +94,25 @@ func total(all []Ranked) (n int64) {
 	return n
 }
 
-func mostLevel(all []Ranked) (most int) {
-	for _, r := range all {
+// fewHits is how many pages are too few to leave it at that, when the query can be loosened.
+const fewHits = 3
+
+// enough is how many of the clauses that carry weight pages must have: all, unless no page has
+// them; of three clauses or more all but one, when few pages have them all.
+func (p *Plan) enough(ranked []Ranked) int {
+	most, all := 0, total(ranked)
+	for _, r := range ranked {
 		for _, h := range r.Hits {
 			most = max(most, h.Level)
 		}
 	}
-	return most
+	switch {
+	case all == 0 && most > 0:
+		return most
+	case all < fewHits && p.Need >= 3:
+		return p.Need - 1
+	}
+	return p.Need
 }
 
 // put makes one list of what the shards found, best first, each page once. all reports whether

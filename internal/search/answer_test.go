@@ -163,6 +163,7 @@ func TestLoosened(t *testing.T) {
 	for q, want := range map[string]struct{ urls, loosened, suggestion string }{
 		"vacuum storage":      {"/vacuum", "", ""},
 		"vacuum tables":       {"/storage /vacuum", "1 of 2", ""},
+		"vacuum -x":           {"/vacuum", "1 of 2", ""},
 		"vaccum storage":      {"/vacuum", "vacuum storage", "vacuum storage"},
 		"vac*":                {"/vacuum", "", ""},
 		"vacu":                {"/vacuum", "begin so", ""},

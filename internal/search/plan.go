@@ -73,8 +73,18 @@ func planOf(q query.Query) *Plan {
 			p.Clauses = append(p.Clauses, c)
 		}
 	}
+	for _, a := range q.Not {
+		if a.Option() {
+			// Nobody leaves out all pages with a letter: dpkg -i.
+			a.Text = "-" + a.Text
+			p.Clauses = append(p.Clauses, z.clause([]query.Atom{a}))
+		}
+	}
 	p.lighten()
 	for _, a := range q.Not {
+		if a.Option() {
+			continue
+		}
 		if c := z.clause([]query.Atom{a}); len(c.Any) > 0 {
 			p.Not = append(p.Not, c)
 		}

@@ -40,14 +40,14 @@ var signals = [numSignals]struct {
 }{
 	sigWords:   {"words", 3.0},    // BM25F over all its parts, of the greatest that it could be
 	sigTitle:   {"title", 2.0},    // its title has the words, and little else
-	sigName:    {"name", 1.2},     // the last part of its address has the words, and little else
-	sigHeading: {"heading", 0.8},  // one of its headings has the words
-	sigLinks:   {"links", 1.5},    // other pages of the site link to it by the words
-	sigPairs:   {"pairs", 0.8},    // words that follow one another in the query do so in the page
-	sigNear:    {"near", 0.4},     // the words stand near one another in its body
-	sigEarly:   {"early", 0.3},    // the words stand near its beginning
+	sigName:    {"name", 2.0},     // the last part of its address has the words, and little else
+	sigHeading: {"heading", 1.2},  // one of its headings has the words
+	sigLinks:   {"links", 0.9},    // other pages of the site link to it by the words
+	sigPairs:   {"pairs", 1.2},    // words that follow one another in the query do so in the page
+	sigNear:    {"near", 0.7},     // the words stand near one another in its body
+	sigEarly:   {"early", 0.5},    // the words stand near its beginning
 	sigExact:   {"exact", 0.4},    // the words are in it as they were typed
-	sigRank:    {"rank", 0.3},     // pages of the site that link to it
+	sigRank:    {"rank", 0.8},     // pages of the site that link to it
 	sigShallow: {"shallow", 0.1},  // its address has few parts
 	sigList:    {"list", -0.6},    // its text is mostly links
 	sigMissing: {"missing", -1.5}, // words that it does not have
