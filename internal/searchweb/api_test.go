@@ -173,8 +173,8 @@ func TestBusy(t *testing.T) {
 			go ask()
 		}
 		synctest.Wait()
-		if len(f.asked) != 2 || len(codes) != 0 {
-			t.Fatalf("%d asked, %d answered", len(f.asked), len(codes))
+		if f.times() != 2 || len(codes) != 0 {
+			t.Fatalf("%d asked, %d answered", f.times(), len(codes))
 		}
 		ask() // the sixth
 		if code := <-codes; code != 503 {

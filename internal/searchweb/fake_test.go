@@ -29,6 +29,13 @@ func (f *fake) Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchA
 	return f.answer(ctx, r)
 }
 
+// times is how often it was searched.
+func (f *fake) times() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.asked)
+}
+
 func (f *fake) Page(_ context.Context, url, content string) (crawl.PageRecord, bool, error) {
 	return f.page(url, content)
 }

@@ -133,6 +133,9 @@ func (w *Web) asking(ctx context.Context, do func(context.Context) error) error 
 		return errBusy
 	}
 	defer func() { <-w.slots }()
+	if ctx.Err() != nil { // both came at once
+		return errBusy
+	}
 	return do(ctx)
 }
 
