@@ -60,7 +60,7 @@ const (
 	weightAccents = 0.95
 	weightStem    = 0.85
 	weightBegins  = 0.8
-	weightSpelled = 0.6
+	weightSpelled = 0.95
 	weightPart    = 0.4 // of a name
 )
 

@@ -64,7 +64,7 @@ func (x *Index) second(s *scorer, all []*candidate, explain bool) {
 		for k, sig := range signals {
 			c.score += sig.weight * v[k]
 			if explain {
-				c.signals = append(c.signals, crawl.Signal{Name: sig.name, Value: v[k], Weight: sig.weight, Points: sig.weight * v[k]})
+				c.signals = append(c.signals, crawl.Signal{Name: sig.name, Value: v[k], Weight: sig.weight, Points: sig.weight*v[k] + 0})
 			}
 		}
 		// Equal to the last bit whatever machine adds it up, and in whatever order.
