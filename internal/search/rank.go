@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/hex"
@@ -90,7 +91,10 @@ type candidate struct {
 }
 
 func compareCandidates(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.first, a.first), cmp.Compare(string(a.part.URL(a.page)), string(b.part.URL(b.page))))
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
+	}
+	return cmp.Or(cmp.Compare(b.first, a.first), bytes.Compare(a.part.URL(a.page), b.part.URL(b.page)))
 }
 
 // first counts the pages that match and returns the best of them.
@@ -168,7 +172,10 @@ func coverage(share float64) float64 { return 0.5 + 0.5*share }
 // cut leaves the best candidates of the first stage, and the score of the last.
 func cut(all []*candidate) ([]*candidate, float64) {
 	slices.SortFunc(all, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(string(a.part.URL(a.page)), string(b.part.URL(b.page))))
+		if a.first != b.first { // nearly always: see tieBreak
+			return cmp.Compare(b.first, a.first)
+		}
+		return bytes.Compare(a.part.URL(a.page), b.part.URL(b.page))
 	})
 	// A thousand copies of one page leave room for others.
 	type text struct{ host, digest uint64 }
