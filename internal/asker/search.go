@@ -32,7 +32,9 @@ type shards struct {
 	there, missing []int
 }
 
-func gatherFrom[T any](ctx context.Context, s *shards, question string, req any) (all []T, err error) {
+func gatherFrom[T any](ctx context.Context, s *shards, step search.Step, req map[string]any) (all []T, err error) {
+	const question = "search"
+	req["step"] = step
 	each := func(v any) error {
 		part, ok := v.(T)
 		if !ok {
@@ -64,17 +66,17 @@ func gatherFrom[T any](ctx context.Context, s *shards, question string, req any)
 }
 
 func (s *shards) Terms(ctx context.Context, p *search.Plan) ([]search.Terms, error) {
-	return gatherFrom[search.Terms](ctx, s, "search-terms", map[string]any{"plan": p})
+	return gatherFrom[search.Terms](ctx, s, search.StepTerms, map[string]any{"plan": p})
 }
 
 func (s *shards) Similar(ctx context.Context, words []string) ([]search.Similar, error) {
-	return gatherFrom[search.Similar](ctx, s, "search-similar", map[string]any{"words": words})
+	return gatherFrom[search.Similar](ctx, s, search.StepSimilar, map[string]any{"words": words})
 }
 
 func (s *shards) Rank(ctx context.Context, p *search.Plan, n int, explain bool) ([]search.Ranked, error) {
-	return gatherFrom[search.Ranked](ctx, s, "search-rank", map[string]any{"plan": p, "n": n, "explain": explain})
+	return gatherFrom[search.Ranked](ctx, s, search.StepRank, map[string]any{"plan": p, "n": n, "explain": explain})
 }
 
 func (s *shards) Show(ctx context.Context, p *search.Plan, urls []string) ([]crawl.Hit, error) {
-	return gatherFrom[crawl.Hit](ctx, s, "search-show", map[string]any{"plan": p, "urls": urls})
+	return gatherFrom[crawl.Hit](ctx, s, search.StepShow, map[string]any{"plan": p, "urls": urls})
 }

@@ -17,12 +17,13 @@ import (
 // request is what questions ask with; each reads what it needs.
 type request struct {
 	URL string `json:"url"` // page, data-rule
-	// Of search, which asks four times: see search.Run.
-	Plan    *search.Plan `json:"plan,omitempty"`    // all but search-similar
-	Words   []string     `json:"words,omitempty"`   // search-similar
-	N       int          `json:"n,omitempty"`       // search-rank: hits wanted
-	Explain bool         `json:"explain,omitempty"` // search-rank
-	URLs    []string     `json:"urls,omitempty"`    // search-show
+	// Of search, which asks in steps: see search.Run.
+	Step    search.Step  `json:"step,omitempty"`
+	Plan    *search.Plan `json:"plan,omitempty"`    // all but search.StepSimilar
+	Words   []string     `json:"words,omitempty"`   // search.StepSimilar
+	N       int          `json:"n,omitempty"`       // search.StepRank: hits wanted
+	Explain bool         `json:"explain,omitempty"` // search.StepRank
+	URLs    []string     `json:"urls,omitempty"`    // search.StepShow
 
 	What string `json:"what"` // export: pages or links
 	// Of export; of page: text or html, as which its content comes, html unless it says otherwise.
@@ -46,10 +47,8 @@ type answers struct {
 //	pages           crawl.PageInfo, one for each page
 //	pages-under     crawl.Under, how many pages of a host, or below a URL
 //	page            the Record of one URL, or nothing
-//	search-terms    search.Terms, one for each shard
-//	search-similar  search.Similar, one for each word and shard
-//	search-rank     search.Ranked, one for each shard
-//	search-show     crawl.Hit, those of the URLs that may be shown
+//	search          by its step: search.Terms or search.Ranked, one for each shard; search.Similar,
+//	                one for each word and shard; crawl.Hit, those of the URLs that may be shown
 //	export          strings to be written as they are, objects one a line, a crawl.LeftOut
 //	datasets        crawl.DatasetClaim, what each document says (see catalog.Merge)
 //	data-rule       crawl.DataRule, what in a data.txt closes one URL, or nothing
@@ -66,23 +65,7 @@ func (a answers) handlers() ask.Handlers {
 			}
 			return send(rec)
 		},
-		"search-terms": func(ctx context.Context, r request, send func(any) error) error {
-			none := func(p part) []search.Terms { return []search.Terms{{Behind: p.behind(a.searching)}} }
-			return searching(a, send, none, func(x *search.Index) ([]search.Terms, error) { return one(x.Terms(ctx, r.plan())) })
-		},
-		"search-similar": func(ctx context.Context, r request, send func(any) error) error {
-			return searching(a, send, nil, func(x *search.Index) ([]search.Similar, error) { return x.Similar(ctx, r.Words) })
-		},
-		"search-rank": func(ctx context.Context, r request, send func(any) error) error {
-			return searching(a, send, nil, func(x *search.Index) ([]search.Ranked, error) {
-				return one(x.Rank(ctx, r.plan(), min(max(r.N, 0), search.MaxHits), r.Explain))
-			})
-		},
-		"search-show": func(ctx context.Context, r request, send func(any) error) error {
-			return searching(a, send, nil, func(x *search.Index) ([]crawl.Hit, error) {
-				return x.Show(ctx, r.plan(), r.URLs[:min(len(r.URLs), search.MaxHits)])
-			})
-		},
+		"search": a.search,
 		"export": a.export,
 		"datasets": func(ctx context.Context, _ request, send func(any) error) error {
 			return a.eachClaim(func(c crawl.DatasetClaim) error { return sendClaim(c, a.limit/2, send) })
@@ -166,6 +149,28 @@ func (a answers) page(r request) (rec Record, ok bool, err error) {
 	return rec, false, nil
 }
 
+// search answers one step of a search.
+func (a answers) search(ctx context.Context, r request, send func(any) error) error {
+	p := r.Plan
+	if p == nil {
+		p = &search.Plan{}
+	}
+	switch r.Step {
+	case search.StepTerms:
+		none := func(p part) []search.Terms { return []search.Terms{{Behind: p.behind(a.searching)}} }
+		return searching(a, send, none, func(x *search.Index) ([]search.Terms, error) { return one(x.Terms(ctx, p)) })
+	case search.StepSimilar:
+		return searching(a, send, nil, func(x *search.Index) ([]search.Similar, error) { return x.Similar(ctx, r.Words) })
+	case search.StepRank:
+		n := min(max(r.N, 0), search.MaxHits)
+		return searching(a, send, nil, func(x *search.Index) ([]search.Ranked, error) { return one(x.Rank(ctx, p, n, r.Explain)) })
+	case search.StepShow:
+		urls := r.URLs[:min(len(r.URLs), search.MaxHits)]
+		return searching(a, send, nil, func(x *search.Index) ([]crawl.Hit, error) { return x.Show(ctx, p, urls) })
+	}
+	return fmt.Errorf("search: the step %q is not known to this version", r.Step)
+}
+
 // searching asks the search index of each shard and sends what it says. Of a shard whose index is
 // not open nothing is known but how far it is behind.
 func searching[T any](a answers, send func(any) error, none func(p part) []T, ask func(*search.Index) ([]T, error)) error {
@@ -193,11 +198,3 @@ func searching[T any](a answers, send func(any) error, none func(p part) []T, as
 }
 
 func one[T any](v T, err error) ([]T, error) { return []T{v}, err }
-
-// plan is the plan that was sent; one of nothing if none was.
-func (r request) plan() *search.Plan {
-	if r.Plan == nil {
-		return &search.Plan{}
-	}
-	return r.Plan
-}

@@ -20,6 +20,17 @@ type Shards interface {
 	Show(ctx context.Context, p *Plan, urls []string) ([]crawl.Hit, error)
 }
 
+// Step is what of a search is asked of a shard.
+type Step string
+
+// The steps, in order: the methods of Index that answer them.
+const (
+	StepTerms   Step = "terms"
+	StepSimilar Step = "similar"
+	StepRank    Step = "rank"
+	StepShow    Step = "show"
+)
+
 const (
 	defaultLimit = 10
 	// MaxHits bounds Offset and Limit of a request together.
