@@ -244,3 +244,28 @@ func TestSameText(t *testing.T) {
 		t.Errorf("%+v", hits)
 	}
 }
+
+// A batch of pages with very many words is taken in parts, none of which is left out.
+func TestLargeBatch(t *testing.T) {
+	f := newFixture(t)
+	var b strings.Builder
+	for b.Len() < 1<<20 {
+		b.WriteString("okapi ibis gnu ")
+	}
+	n := batchWords/(3*b.Len()/15) + 3
+	var all []pages.Page
+	for i := range n {
+		all = append(all, page(fmt.Sprintf("https://a.example/%d", i), "en", fmt.Sprint("Page ", i), fmt.Sprintf("<p>%s number%d", b.String(), i)))
+	}
+	if _, err := f.store.Put(all); err != nil {
+		t.Fatal(err)
+	}
+	first, err := f.Step(t.Context())
+	if err != nil || first >= n || first == 0 {
+		t.Fatalf("%d of %d pages in the first batch, %v", first, n, err)
+	}
+	f.follow()
+	if got := f.live(); got != uint64(n) {
+		t.Errorf("%d pages, want %d", got, n)
+	}
+}

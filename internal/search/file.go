@@ -55,7 +55,7 @@ func openFile(path string, readOnly bool) (*boltfile.File, error) {
 		return nil, err
 	}
 	db, err := boltfile.Open(path, bolt.Options{Timeout: lockTimeout, ReadOnly: readOnly, FreelistType: bolt.FreelistMapType,
-		InitialMmapSize: 64 << 20, NoStatistics: true}, remedy)
+		InitialMmapSize: 256 << 20, NoStatistics: true}, remedy)
 	if errors.Is(err, berrors.ErrTimeout) {
 		return nil, fmt.Errorf("open search index %s: another process has it", path)
 	}

@@ -16,6 +16,9 @@ const (
 	// batchPages is how many changes one transaction takes. Each makes a segment, and a few large
 	// ones cost less than many small ones.
 	batchPages = 256
+	// batchWords ends a batch early: a word takes some 20 bytes while a segment is made, and a page
+	// may have 200,000.
+	batchWords = 2_000_000
 	// linger is how long a batch that is not full waits for more.
 	linger = 200 * time.Millisecond
 )
@@ -33,7 +36,7 @@ func (x *Index) Run(ctx context.Context) error {
 		case err != nil:
 			x.o.Log.Error("search index does not follow", "file", x.path, "error", err)
 			sleep(ctx, 5*time.Second)
-		case n >= batchPages:
+		case n >= batchPages || x.full:
 			// more waits
 		case n > 0:
 			sleep(ctx, linger)
@@ -78,12 +81,17 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 	if x.reader == nil {
 		x.reader = newReader()
 	}
-	for _, p := range changes {
+	x.full = false
+	for i := range changes {
 		if ctx.Err() != nil {
 			x.reader.drop()
 			return 0, ctx.Err()
 		}
-		x.add(&p)
+		x.add(&changes[i])
+		if x.reader.build.Words() >= batchWords {
+			changes, x.full = changes[:i+1], true // the others are the next batch
+			break
+		}
 	}
 	raw := x.reader.finish()
 	last := changes[len(changes)-1].Seq
@@ -106,6 +114,7 @@ func (x *Index) write(tx *bolt.Tx, changes []pages.Page, raw []byte, cursor uint
 		return err
 	}
 	changed := map[*part]bool{}
+	x.full = false
 	for i := range changes {
 		v.delete(changes[i].ID, changed)
 	}
@@ -139,8 +148,9 @@ func Try(p *pages.Page) {
 	newReader().read(p)
 }
 
-// segmentMost is the size up to which segments are merged: what a merge holds in memory, twice.
-const segmentMost = 48 << 20
+// segmentMost is the size from which segments are not merged any more. A merge makes eight times as
+// much at most, and holds that in memory, twice.
+const segmentMost = 8 << 20
 
 // mergeAt is how many segments of one size are merged into one.
 const mergeAt = 8
@@ -190,7 +200,7 @@ func mergeable(v *view) []*part {
 		if live := p.live(); live*2 < p.Len() {
 			return []*part{p}
 		}
-		if p.Size() > segmentMost/2 {
+		if p.Size() >= segmentMost {
 			continue
 		}
 		level := 0

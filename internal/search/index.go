@@ -40,7 +40,8 @@ type Index struct {
 	db     *boltfile.File // nil: there is none, which is an empty index
 	broken error          // why an existing file cannot be read at all; nil: nothing is wrong
 	cursor atomic.Uint64
-	reader *reader // used by Step only
+	reader *reader // this and full are used by Step and Run only
+	full   bool    // the last batch ended early
 }
 
 // Open opens the index at path, which follows store, and creates or empties it when it is missing,
