@@ -151,7 +151,9 @@ func TestEverythingTheWebThrows(t *testing.T) {
 	r.seed()
 	st := r.wait(3 * time.Minute)
 	r.stop()
-	violations := simweb.Check(web.Log(), simweb.CheckOptions{Token: token})
+	// Some answers are cut off by the fetcher while the web, in the same busy process,
+	// still writes.
+	violations := simweb.Check(web.Log(), simweb.CheckOptions{Token: token, AbortTolerance: 5 * time.Second})
 	for i, v := range violations {
 		if i < 10 {
 			t.Error(v)
