@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"mime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ const maxHTML = 10 << 20
 type robotstagAnswer struct {
 	NoIndex          bool              `json:"noindex"`
 	NoSnippet        bool              `json:"nosnippet"`
+	MaxSnippet       int               `json:"max_snippet,omitempty"`
 	NoFollow         bool              `json:"nofollow"`
 	NoArchive        bool              `json:"noarchive"`
 	UnavailableAfter *time.Time        `json:"unavailable_after"`
@@ -110,7 +112,7 @@ func scanPage(set *robotstag.Set, page []byte, contentType string) error {
 
 func tagAnswer(set *robotstag.Set, now time.Time) robotstagAnswer {
 	d := set.Directives().At(now)
-	ans := robotstagAnswer{NoIndex: d.NoIndex, NoSnippet: d.NoSnippet, NoFollow: d.NoFollow, NoArchive: d.NoArchive,
+	ans := robotstagAnswer{NoIndex: d.NoIndex, NoSnippet: d.NoSnippet, MaxSnippet: d.MaxSnippet, NoFollow: d.NoFollow, NoArchive: d.NoArchive,
 		Sources: []robotstagSource{}, Diagnostics: []tagDiagnostic{}}
 	if !d.UnavailableAfter.IsZero() {
 		ans.UnavailableAfter = &d.UnavailableAfter
@@ -121,6 +123,9 @@ func tagAnswer(set *robotstag.Set, now time.Time) robotstagAnswer {
 			rule := r.Name
 			if !r.Until.IsZero() {
 				rule += ": " + r.Until.Format(time.RFC3339)
+			}
+			if r.Limit > 0 {
+				rule += ": " + strconv.Itoa(r.Limit)
 			}
 			src.Rules = append(src.Rules, rule)
 		}
@@ -141,6 +146,9 @@ func (c checks) printTags(ans robotstagAnswer, agent string) {
 		if d.on {
 			asks = append(asks, d.name)
 		}
+	}
+	if ans.MaxSnippet > 0 {
+		asks = append(asks, "max-snippet "+strconv.Itoa(ans.MaxSnippet))
 	}
 	if ans.UnavailableAfter != nil {
 		asks = append(asks, "unavailable_after "+ans.UnavailableAfter.Format(time.RFC3339))

@@ -35,7 +35,7 @@ func feed(h *Head, page string) {
 func seeds() []string {
 	return []string{
 		"*=noindex, nosnippet; ExampleBot=;", "ExampleBot: noindex, nofollow", "*;nosnippet, ExampleBot;noindex",
-		"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nosnippet", "max-snippet : 0 noindex=1", "=:*;,", "",
+		"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nosnippet", "max-snippet : 0 noindex=1", "max-snippet:50, ExampleBot=max-snippet:20", "=:*;,", "",
 	}
 }
 
@@ -89,10 +89,13 @@ func check(t *testing.T, s *Set) {
 		if len(src.Value) > MaxValue {
 			t.Errorf("%d bytes of a value", len(src.Value))
 		}
-		if len(src.Rules) > 10 {
+		if len(src.Rules) > 12 {
 			t.Errorf("%d rules", len(src.Rules))
 		}
 		sum = sum.Merge(src.Directives())
+	}
+	if n := sum.MaxSnippet; n < 0 || n > maxCount {
+		t.Errorf("a limit of %d characters", n)
 	}
 	if sum != s.Directives() {
 		t.Errorf("Sources sum up to %+v, Directives is %+v", sum, s.Directives())

@@ -19,7 +19,7 @@ func TestLenient_WordsAfterADate(t *testing.T) {
 func TestLenient_WordsAfterAValue(t *testing.T) {
 	checkHeaders(t, []row{
 		{"max-snippet:0 noindex", "nosnippet noindex", ""},
-		{"max-snippet:20 noindex", "noindex", ""},
+		{"max-snippet:20 noindex", "max-snippet=20 noindex", ""},
 		{"max-image-preview: noindex", "", ""}, // a value
 	})
 }

@@ -31,6 +31,8 @@ func TestProtocols_4_1_8_ValueLimit(t *testing.T) {
 		{"date cut between words", pad(MaxValue-len("unavailable_after: 03 Dec 2025")) + "unavailable_after: 03 Dec 2025 13:09:53 GMT", Directives{}},
 		{"date whole, then a comma", pad(MaxValue-len("unavailable_after: 03 Dec 2025")) + "unavailable_after: 03 Dec 2025, x",
 			Directives{UnavailableAfter: time.Date(2025, 12, 3, 0, 0, 0, 0, time.UTC)}},
+		{"max-snippet's number halved", pad(MaxValue-len("max-snippet: 1")) + "max-snippet: 100", Directives{}},
+		{"max-snippet whole", pad(MaxValue-len("max-snippet:10")) + "max-snippet:10, x", Directives{MaxSnippet: 10}},
 		{"max-snippet halved", pad(MaxValue-len("max-snippet:0")) + "max-snippet:00", Directives{}},
 	} {
 		if got := fromHeader(c.value).Directives(); got != c.want {

@@ -1,9 +1,6 @@
 package robotstag
 
-import (
-	"strings"
-	"time"
-)
+import "strings"
 
 // blanks separate words. A header holds only the first two; the content of a
 // meta element may run over several lines.
@@ -147,11 +144,34 @@ func (p *parser) value(name, s string, cut bool) (rest string) {
 		return p.unavailable(s, cut)
 	}
 	v, rest := cutWord(s, blanks+",")
-	if name == "max-snippet" && v != "" && strings.Trim(v, "0") == "" {
+	if name != "max-snippet" {
+		return rest
+	}
+	switch n, ok := count(v); {
+	case ok && n == 0:
 		p.ask("nosnippet") // an excerpt of no characters is none
+	case ok:
+		p.askFor(Rule{Name: name, Limit: n})
+	case v != "-1": // which says that there is no limit
+		p.diagnose(v, "max-snippet is no number of characters")
 	}
 	return rest
 }
+
+// count reads a number of characters: digits and nothing else. One past maxCount, which no page's
+// text reaches, is maxCount.
+func count(s string) (n int, ok bool) {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		n = min(n*10+int(s[i]-'0'), maxCount)
+	}
+	return n, s != ""
+}
+
+// maxCount fits 31 bits, and so does every number on the way to it: nothing overflows.
+const maxCount = 100_000_000
 
 // unavailable reads the date of unavailable_after at the start of s. It may
 // hold one comma, after the weekday. Words after a readable date are left for
@@ -171,7 +191,7 @@ func (p *parser) unavailable(s string, cut bool) (rest string) {
 		p.diagnose(item, "unreadable date")
 		return rest
 	}
-	p.askUntil("unavailable_after", t)
+	p.askFor(Rule{Name: "unavailable_after", Until: t})
 	return s[n:]
 }
 
@@ -183,21 +203,22 @@ func commaOrEnd(s string, from int) int {
 	return len(s)
 }
 
-func (p *parser) ask(name string) { p.askUntil(name, time.Time{}) }
+func (p *parser) ask(name string) { p.askFor(Rule{Name: name}) }
 
-// askUntil records a rule if its scope concerns us, once per name and scope;
-// of two dates the earlier stays.
-func (p *parser) askUntil(name string, t time.Time) {
+// askFor records a rule if its scope concerns us, once per name and scope; of
+// two dates the earlier stays, and of two limits the smaller.
+func (p *parser) askFor(rule Rule) {
 	if p.other {
 		return
 	}
+	rule.Own = p.own
 	for i := range p.rules {
-		if r := &p.rules[i]; r.Name == name && r.Own == p.own {
-			r.Until = earlier(r.Until, t)
+		if r := &p.rules[i]; r.Name == rule.Name && r.Own == p.own {
+			r.Until, r.Limit = earlier(r.Until, rule.Until), smaller(r.Limit, rule.Limit)
 			return
 		}
 	}
-	p.rules = append(p.rules, Rule{Name: name, Own: p.own, Until: t})
+	p.rules = append(p.rules, rule)
 }
 
 func (p *parser) diagnose(text, reason string) {

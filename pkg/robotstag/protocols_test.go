@@ -2,6 +2,7 @@ package robotstag
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,9 @@ func askedBy(s *Set) (everybody, own string) {
 			text := r.Name
 			if r.Name == "unavailable_after" {
 				text += "=" + r.Until.Format("2006-01-02T15:04:05Z07:00")
+			}
+			if r.Name == "max-snippet" {
+				text += "=" + strconv.Itoa(r.Limit)
 			}
 			if r.Own {
 				ours = append(ours, text)
@@ -190,12 +194,12 @@ func TestProtocols_4_1_3_RuleNamesAreNoTokens(t *testing.T) {
 		{"noindex=1", "noindex", ""},
 		{"noindex = true, nofollow", "noindex nofollow", ""},
 		{"ExampleBot: noindex=1, nosnippet", "", "noindex nosnippet"},
-		{"max-snippet: 20, noindex", "noindex", ""},
+		{"max-snippet: 20, noindex", "max-snippet=20 noindex", ""},
 		{"max-image-preview:large, noindex", "noindex", ""},
 		{"max-video-preview=-1, noindex", "noindex", ""},
 		{"unavailable_after=2025-12-03, noindex", "unavailable_after=2025-12-03T00:00:00Z noindex", ""},
 		{"all:1, noindex", "noindex", ""},
-		{"ExampleBot: max-snippet:20, unavailable_after: 2025-12-03, nosnippet", "", "unavailable_after=2025-12-03T00:00:00Z nosnippet"},
+		{"ExampleBot: max-snippet:20, unavailable_after: 2025-12-03, nosnippet", "", "max-snippet=20 unavailable_after=2025-12-03T00:00:00Z nosnippet"},
 	})
 }
 
@@ -257,7 +261,16 @@ func TestProtocols_4_1_6_Rules(t *testing.T) {
 		{"max-snippet = 0", "nosnippet", ""},
 		{"max-snippet : 0, noindex", "nosnippet noindex", ""},
 		{"max-snippet:-1", "", ""},
-		{"max-snippet:50", "", ""},
+		{"max-snippet:50", "max-snippet=50", ""},
+		{"max-snippet=050, noindex", "max-snippet=50 noindex", ""},
+		{"max-snippet:50, MAX-SNIPPET : 20, max-snippet:30", "max-snippet=20", ""},
+		{"max-snippet:50, ExampleBot: max-snippet:20", "max-snippet=50", "max-snippet=20"},
+		{"OtherBot: max-snippet:20", "", ""},
+		{"max-snippet:50, nosnippet, max-snippet:0", "max-snippet=50 nosnippet", ""},
+		{"max-snippet:100000000", "max-snippet=100000000", ""},
+		{"max-snippet:100000001", "max-snippet=100000000", ""},
+		{"max-snippet:99999999999999999999999999", "max-snippet=100000000", ""},
+		{"max-snippet:+5, max-snippet:-2, max-snippet:5x, max-snippet:٥", "", ""},
 		{"max-snippet:0.5", "", ""},
 		{"max-snippet:", "", ""},
 		{"max-image-preview:none", "", ""},
@@ -302,11 +315,30 @@ func TestProtocols_4_2_WhatBindsUs(t *testing.T) {
 	}
 }
 
+// Of all that is said of an excerpt's length the smallest number binds us, whoever it is said to
+// and wherever; what is no number says nothing, and is told of.
+func TestProtocols_4_1_6_MaxSnippet(t *testing.T) {
+	s := New(bot)
+	s.AddHeader("X-Robots-Tag", "max-snippet:80; ExampleBot: max-snippet:40")
+	s.AddMeta("robots", "max-snippet:60")
+	s.AddMeta("ExampleBot", "max-snippet:-1")
+	if h, m, d := s.HeaderDirectives(), s.MetaDirectives(), s.Directives(); h.MaxSnippet != 40 || m.MaxSnippet != 60 || d.MaxSnippet != 40 {
+		t.Errorf("%+v, %+v, %+v", h, m, d)
+	}
+	if n := len(s.Diagnostics()); n != 0 {
+		t.Errorf("%d diagnostics, want none", n)
+	}
+	s.AddMeta("ExampleBot", "max-snippet:ten, max-snippet:30")
+	if d := s.Directives(); d.MaxSnippet != 30 || len(s.Diagnostics()) != 1 {
+		t.Errorf("%+v, %+v", d, s.Diagnostics())
+	}
+}
+
 func TestProtocols_4_2_Merge(t *testing.T) {
 	early, late := time.Unix(1, 0), time.Unix(2, 0)
-	a := Directives{NoIndex: true, UnavailableAfter: late}
-	b := Directives{NoFollow: true, NoArchive: true, UnavailableAfter: early}
-	want := Directives{NoIndex: true, NoFollow: true, NoArchive: true, UnavailableAfter: early}
+	a := Directives{NoIndex: true, UnavailableAfter: late, MaxSnippet: 20}
+	b := Directives{NoFollow: true, NoArchive: true, UnavailableAfter: early, MaxSnippet: 50}
+	want := Directives{NoIndex: true, NoFollow: true, NoArchive: true, UnavailableAfter: early, MaxSnippet: 20}
 	if a.Merge(b) != want || b.Merge(a) != want {
 		t.Errorf("Merge = %+v, %+v", a.Merge(b), b.Merge(a))
 	}

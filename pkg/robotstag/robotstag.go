@@ -35,6 +35,10 @@ type Directives struct {
 	NoIndex bool
 	// NoSnippet: stored text is never shown as an excerpt.
 	NoSnippet bool
+	// MaxSnippet is the most characters that an excerpt may have, more than zero; of several, the
+	// smallest is kept. Zero means that no such number was given: a max-snippet of 0 is NoSnippet,
+	// which goes before any number.
+	MaxSnippet int
 	// NoFollow: no link of the page is taken as a lead.
 	NoFollow bool
 	// NoArchive: no cached copy is shown.
@@ -45,10 +49,11 @@ type Directives struct {
 }
 
 // Merge returns the strictest of both: a rule of either one holds, and the
-// earlier of two UnavailableAfter is kept.
+// earlier of two UnavailableAfter and the smaller of two MaxSnippet are kept.
 func (d Directives) Merge(o Directives) Directives {
 	d.NoIndex = d.NoIndex || o.NoIndex
 	d.NoSnippet = d.NoSnippet || o.NoSnippet
+	d.MaxSnippet = smaller(d.MaxSnippet, o.MaxSnippet)
 	d.NoFollow = d.NoFollow || o.NoFollow
 	d.NoArchive = d.NoArchive || o.NoArchive
 	d.UnavailableAfter = earlier(d.UnavailableAfter, o.UnavailableAfter)
@@ -66,6 +71,14 @@ func (d Directives) At(now time.Time) Directives {
 
 // IsZero reports whether nothing at all is asked.
 func (d Directives) IsZero() bool { return d == Directives{} }
+
+// smaller returns the smaller of two limits, where zero means none.
+func smaller(a, b int) int {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
 
 // earlier returns the earlier of two instants, where zero means none.
 func earlier(a, b time.Time) time.Time {

@@ -47,9 +47,10 @@ func (s Source) Directives() Directives {
 // Rule is one thing asked. "none" appears as the two rules it stands for, and
 // a max-snippet of 0 as nosnippet.
 type Rule struct {
-	Name  string    // noindex, nosnippet, nofollow, noarchive or unavailable_after
+	Name  string    // noindex, nosnippet, max-snippet, nofollow, noarchive or unavailable_after
 	Own   bool      // asked of our token by name, not of everybody
 	Until time.Time // the date of unavailable_after, else zero
+	Limit int       // the characters of max-snippet, else zero
 }
 
 func (r Rule) directives() Directives {
@@ -58,6 +59,8 @@ func (r Rule) directives() Directives {
 		return Directives{NoIndex: true}
 	case "nosnippet":
 		return Directives{NoSnippet: true}
+	case "max-snippet":
+		return Directives{MaxSnippet: r.Limit}
 	case "nofollow":
 		return Directives{NoFollow: true}
 	case "noarchive":
