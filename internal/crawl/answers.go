@@ -232,9 +232,11 @@ type PageInfo struct {
 	Size           int64     `json:"size"`
 	SHA256         string    `json:"sha256"` // hex, of the decoded body
 	SnippetAllowed bool      `json:"snippet_allowed"`
-	Depth          int       `json:"depth"`
-	FoundOn        *string   `json:"found_on"` // null for a seed
-	Truncated      bool      `json:"truncated,omitempty"`
+	// The most characters that it may be quoted with (max-snippet); 0: any number.
+	MaxSnippet int     `json:"max_snippet,omitempty"`
+	Depth      int     `json:"depth"`
+	FoundOn    *string `json:"found_on"` // null for a seed
+	Truncated  bool    `json:"truncated,omitempty"`
 	// What the page calls its own address, if that is another one.
 	Canonical string `json:"canonical,omitempty"`
 	// Aliases are other addresses of this page: those of confirmed mirrors (protocols §2.4). At

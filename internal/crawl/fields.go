@@ -357,4 +357,6 @@ func (p *Page) fields(c *codec) {
 	c.enum(28, (*uint8)(&p.MetaDirectives))
 	c.stamp(29, &p.MetaUnavailableAfter)
 	c.url(30, &p.Asked)
+	c.int(31, &p.MaxSnippet)
+	c.int(32, &p.MetaMaxSnippet)
 }

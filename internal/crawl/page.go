@@ -93,4 +93,10 @@ type Page struct {
 	// led). It is kept beside Origin's own and counts while that, or another one nested in it,
 	// leads to it. Empty: it is Origin's own.
 	Asked canon.URL
+
+	// MaxSnippet is the most characters that an excerpt may have (max-snippet); 0: any number. As
+	// of Directives, MetaMaxSnippet is what the page's own markup says, and with Tagged set
+	// MaxSnippet is the header's alone.
+	MaxSnippet     int
+	MetaMaxSnippet int
 }

@@ -82,6 +82,41 @@ func TestTypesAndTags(t *testing.T) {
 	}
 }
 
+// Of what header and markup say of an excerpt's length the smallest is handed on, and beside it
+// what the markup says.
+func TestMaxSnippet(t *testing.T) {
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/header":
+			w.Header().Add("X-Robots-Tag", "max-snippet:40; curtsy: max-snippet:30; otherbot: max-snippet:1")
+		case "/both":
+			w.Header().Add("X-Robots-Tag", "max-snippet:40")
+		case "/again":
+			w.Header().Add("X-Robots-Tag", "max-snippet:20")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		if r.URL.Path != "/header" {
+			io.WriteString(w, `<meta name=robots content="max-snippet:50"><meta name=curtsy content="max-snippet:60">`)
+		}
+		io.WriteString(w, "words")
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := open(visitTo(t, "http://h.test/header", "http://h.test/both", "http://h.test/meta", "http://h.test/again"))
+	v.URLs[3].ETag, v.URLs[3].Keep = `"1"`, true
+	if got := classes(d.outcome(d.grant(v))); got != "stored stored stored stored" {
+		t.Fatal(got)
+	}
+	for i, want := range [][2]int{{30, 0}, {40, 50}, {50, 50}, {20, 0}} {
+		p := d.pageOf(v.URLs[i].URL)
+		if got := [2]int{p.MaxSnippet, p.MetaMaxSnippet}; got != want || p.Tagged != (i == 3) {
+			t.Errorf("%s: %v, tagged %v, want %v", p.URL, got, p.Tagged, want)
+		}
+	}
+}
+
 func TestStatuses(t *testing.T) {
 	cases := []struct {
 		status   int

@@ -68,7 +68,7 @@ func (p *Page) Expired(t time.Time) bool {
 func (p *Page) Info() crawl.PageInfo {
 	info := crawl.PageInfo{
 		URL: string(p.URL), Status: p.Status, FetchedAt: p.FetchedAt, ContentType: p.ContentType, Title: p.Title,
-		Size: p.Size, SHA256: hex.EncodeToString(p.SHA256[:]), SnippetAllowed: p.SnippetAllowed(), Depth: p.Depth,
+		Size: p.Size, SHA256: hex.EncodeToString(p.SHA256[:]), SnippetAllowed: p.SnippetAllowed(), MaxSnippet: p.MaxSnippet, Depth: p.Depth,
 		Truncated: p.Truncated, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf),
 	}
 	for _, u := range p.Aliases {
@@ -111,13 +111,14 @@ func Unpack(dst []byte, enc crawl.Encoding, body []byte) ([]byte, error) {
 // journal need not look.
 func (p *Page) sameContent(q *Page) bool {
 	return p.SHA256 == q.SHA256 && p.Size == q.Size && p.Directives == q.Directives && p.ContentType == q.ContentType &&
-		p.Charset == q.Charset && p.UnavailableAfter.Equal(q.UnavailableAfter) && p.Truncated == q.Truncated &&
+		p.Charset == q.Charset && p.UnavailableAfter.Equal(q.UnavailableAfter) && p.MaxSnippet == q.MaxSnippet && p.Truncated == q.Truncated &&
 		p.Title == q.Title && p.Lang == q.Lang && p.Canonical == q.Canonical && p.Kind == q.Kind
 }
 
 // A record begins with its kind. Integers are varints; strings and the digest carry no padding. A
 // record is about 150 bytes and is read in one walk. What format 2 added stands at the end: a
-// record without it is of format 1. After that stands Since, if it is known.
+// record without it is of format 1. After that stands Since, if it is known, and then MaxSnippet,
+// if there is one. A version that does not know what stands at the end reads the record without it.
 const (
 	kindPage      = 'P'
 	kindTombstone = 'T'
@@ -161,10 +162,15 @@ func appendRecord(dst []byte, p *Page) []byte {
 	dst = binary.AppendVarint(dst, millis(p.MetaUnavailableAfter))
 	dst = appendString(dst, string(p.Canonical))
 	dst = appendAlias(dst, p)
-	if p.Since.IsZero() {
+	limited := p.MaxSnippet > 0 || p.MetaMaxSnippet > 0
+	if p.Since.IsZero() && !limited {
 		return dst // as in records from before Since was noted
 	}
-	return binary.AppendVarint(dst, millis(p.Since))
+	dst = binary.AppendVarint(dst, millis(p.Since))
+	if !limited {
+		return dst // as in records from before it was
+	}
+	return binary.AppendVarint(binary.AppendVarint(dst, int64(p.MaxSnippet)), int64(p.MetaMaxSnippet))
 }
 
 // appendAlias encodes the newest word on whether a page is an alias.
@@ -223,6 +229,9 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 		r.alias(&p)
 		if len(r.b) > 0 {
 			p.Since = fromMillis(r.varint())
+		}
+		if len(r.b) > 0 {
+			p.MaxSnippet, p.MetaMaxSnippet = int(r.varint()), int(r.varint())
 		}
 	default:
 		r.bad = true

@@ -289,6 +289,7 @@ func (ch *change) renewed(w *write) (ok bool, err error) {
 	if said.Tagged {
 		p.Directives = said.Directives | p.MetaDirectives
 		p.UnavailableAfter = earlier(said.UnavailableAfter, p.MetaUnavailableAfter)
+		p.MaxSnippet = smaller(said.MaxSnippet, p.MetaMaxSnippet)
 	}
 	if p.Expired(said.FetchedAt) && p.Directives&crawl.NoIndex == 0 {
 		p.Directives |= crawl.NoIndex
@@ -303,6 +304,14 @@ func (ch *change) renewed(w *write) (ok bool, err error) {
 // earlier is the earlier of two times; a zero time does not count.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// smaller is the smaller of two limits; one of zero does not count.
+func smaller(a, b int) int {
+	if a == 0 || b != 0 && b < a {
 		return b
 	}
 	return a

@@ -49,6 +49,7 @@ func TestRobotsTag_4_2_NotModified(t *testing.T) {
 	type word struct {
 		bits  crawl.DirectiveBits
 		until time.Time
+		max   int
 	}
 	for _, c := range []struct {
 		name         string
@@ -58,22 +59,28 @@ func TestRobotsTag_4_2_NotModified(t *testing.T) {
 		held         bool
 		want         word
 	}{
-		{"no field: all is kept", word{crawl.NoSnippet, soon}, word{}, false, word{}, true, word{crawl.NoSnippet, soon}},
-		{"replaced", word{crawl.NoSnippet, soon}, word{}, true, word{crawl.NoArchive, time.Time{}}, true, word{crawl.NoArchive, time.Time{}}},
-		{"emptied", word{crawl.NoSnippet, time.Time{}}, word{}, true, word{}, true, word{}},
-		{"the markup stays", word{crawl.NoArchive, later}, word{crawl.NoSnippet, soon}, true, word{}, true, word{crawl.NoSnippet, soon}},
-		{"the earlier date counts", word{}, word{0, later}, true, word{0, soon}, true, word{0, soon}},
-		{"noindex appears", word{}, word{}, true, word{crawl.NoIndex, time.Time{}}, false, word{}},
-		{"its time has come", word{}, word{}, true, word{0, day}, false, word{}},
+		{"no field: all is kept", word{crawl.NoSnippet, soon, 0}, word{}, false, word{}, true, word{crawl.NoSnippet, soon, 0}},
+		{"replaced", word{crawl.NoSnippet, soon, 0}, word{}, true, word{crawl.NoArchive, time.Time{}, 0}, true, word{crawl.NoArchive, time.Time{}, 0}},
+		{"emptied", word{crawl.NoSnippet, time.Time{}, 0}, word{}, true, word{}, true, word{}},
+		{"the markup stays", word{crawl.NoArchive, later, 0}, word{crawl.NoSnippet, soon, 0}, true, word{}, true, word{crawl.NoSnippet, soon, 0}},
+		{"the earlier date counts", word{}, word{0, later, 0}, true, word{0, soon, 0}, true, word{0, soon, 0}},
+		{"no field: the length stays", word{0, time.Time{}, 20}, word{0, time.Time{}, 50}, false, word{}, true, word{0, time.Time{}, 20}},
+		{"the markup's length stays", word{0, time.Time{}, 20}, word{0, time.Time{}, 50}, true, word{}, true, word{0, time.Time{}, 50}},
+		{"the smaller length counts", word{}, word{0, time.Time{}, 50}, true, word{0, time.Time{}, 30}, true, word{0, time.Time{}, 30}},
+		{"a greater length widens nothing", word{}, word{0, time.Time{}, 50}, true, word{0, time.Time{}, 80}, true, word{0, time.Time{}, 50}},
+		{"noindex appears", word{}, word{}, true, word{crawl.NoIndex, time.Time{}, 0}, false, word{}},
+		{"its time has come", word{}, word{}, true, word{0, day, 0}, false, word{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := openTemp(t)
 			p := page(a, 1, "body")
 			p.Directives, p.UnavailableAfter = c.header.bits|c.meta.bits, earlier(c.header.until, c.meta.until)
 			p.MetaDirectives, p.MetaUnavailableAfter = c.meta.bits, c.meta.until
+			p.MaxSnippet, p.MetaMaxSnippet = smaller(c.header.max, c.meta.max), c.meta.max
 			put(t, s, p)
 			again := renewal(a, 2)
 			again.Tagged, again.Directives, again.UnavailableAfter = c.tagged, c.again.bits, c.again.until
+			again.MaxSnippet = c.again.max
 			put(t, s, again)
 			got, ok, err := s.Get(a)
 			if err != nil || ok != c.held {
@@ -85,15 +92,15 @@ func TestRobotsTag_4_2_NotModified(t *testing.T) {
 				}
 				return
 			}
-			if got.Directives != c.want.bits || !got.UnavailableAfter.Equal(c.want.until) {
-				t.Errorf("%b until %v, want %b until %v", got.Directives, got.UnavailableAfter, c.want.bits, c.want.until)
+			if got.Directives != c.want.bits || !got.UnavailableAfter.Equal(c.want.until) || got.MaxSnippet != c.want.max {
+				t.Errorf("%b until %v, at most %d, want %+v", got.Directives, got.UnavailableAfter, got.MaxSnippet, c.want)
 			}
 			// And once more: the markup's part is still known.
 			again = renewal(a, 3)
 			again.Tagged = true
 			put(t, s, again)
-			if got, _, _ := s.Get(a); got.Directives != c.meta.bits || !got.UnavailableAfter.Equal(c.meta.until) {
-				t.Errorf("at last %b until %v, want %b until %v", got.Directives, got.UnavailableAfter, c.meta.bits, c.meta.until)
+			if got, _, _ := s.Get(a); got.Directives != c.meta.bits || !got.UnavailableAfter.Equal(c.meta.until) || got.MaxSnippet != c.meta.max {
+				t.Errorf("at last %b until %v, at most %d, want %+v", got.Directives, got.UnavailableAfter, got.MaxSnippet, c.meta)
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func (v *Visit) keepMeta(u *crawl.VisitURL, a *wire.Answer, kind string, r *craw
 	}
 	p := crawl.Page{
 		Kind: crawl.KindMeta, URL: u.URL, Visit: v.job.ID, Scope: v.cfg.scopeHash, Status: a.Status, FetchedAt: a.At,
-		ContentType: kind, Charset: "utf-8", Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, Depth: u.Depth, FoundOn: u.FoundOn,
+		ContentType: kind, Charset: "utf-8", Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet, Depth: u.Depth, FoundOn: u.FoundOn,
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"),
 	}
 	// It does not fit into a message, and half of it is of no use.

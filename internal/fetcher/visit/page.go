@@ -140,8 +140,8 @@ func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *h
 	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
 	p := crawl.Page{
 		URL: u.URL, Visit: v.job.ID, Scope: v.cfg.scopeHash, Status: a.Status, FetchedAt: a.At, ContentType: kind, Charset: scan.Charset,
-		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter,
-		MetaDirectives: bitsOf(scan.Meta), MetaUnavailableAfter: scan.Meta.UnavailableAfter,
+		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet,
+		MetaDirectives: bitsOf(scan.Meta), MetaUnavailableAfter: scan.Meta.UnavailableAfter, MetaMaxSnippet: scan.Meta.MaxSnippet,
 		Depth: u.Depth, FoundOn: u.FoundOn, Canonical: scan.Canonical,
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"),
 		Truncated: a.Truncated,

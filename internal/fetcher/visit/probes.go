@@ -161,7 +161,7 @@ func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *craw
 	probe.State = crawl.ProbeRead
 	p := &crawl.Page{
 		Kind: crawl.KindData, Origin: v.e.Origin, Asked: asked(v.e), Fresh: probe.Fresh, URL: u, Visit: v.job.ID, Status: a.Status, FetchedAt: a.At,
-		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter,
+		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet,
 		ContentType: mediaType(a.Header.Get("Content-Type")), Charset: htmlscan.Charset(a.Body, a.Header.Get("Content-Type")),
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"), Truncated: a.Truncated,
 	}

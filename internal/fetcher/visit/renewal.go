@@ -68,7 +68,8 @@ func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 		tags := robotstag.New(v.cfg.spec.Agent)
 		tags.AddHeaders(a.Header)
 		d := tags.Directives().At(a.At)
-		p.Tagged, p.Directives, p.UnavailableAfter = true, bitsOf(d), d.UnavailableAfter
+		p.Tagged, p.Directives = true, bitsOf(d)
+		p.UnavailableAfter, p.MaxSnippet = d.UnavailableAfter, d.MaxSnippet
 		r.NoSnippet = d.NoSnippet
 		if d.NoIndex { // there is nothing to renew any more
 			p.Renewed, p.Tagged = false, false
