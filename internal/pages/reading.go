@@ -47,6 +47,10 @@ const (
 	Boilerplate
 	// Code is the text of a <pre>.
 	Code
+	// NoSnippet is text in an element that says data-nosnippet: it may be found, and is shown
+	// nowhere. Of a page with more than 1,024 of them, or with too much nested in one, it is all
+	// of Body. See Reading.Quotable.
+	NoSnippet
 )
 
 // Link is an <a href> of a page.
@@ -63,7 +67,7 @@ const (
 	MaxLinks   = 512  // links in a Reading
 	maxAnchors = 4096 // links that these are chosen of; those behind are not looked at
 	maxAnchor  = 512  // bytes of anchor text of a link
-	maxSpans   = 1024 // spans of each kind; later ones are text like any other
+	maxSpans   = 1024 // spans of each kind; later ones are text like any other, but see NoSnippet
 	maxOpen    = 256  // elements open in one another; the layout of those deeper is not followed
 )
 
@@ -90,7 +94,7 @@ func (x *Extractor) Read(pageURL canon.URL, contentType, charsetName string, bod
 	}
 	around := r.boilerplate(len(x.body))
 	out.Links = r.resolve(pageURL, around, len(src) > 0 && len(body) > 0 && &src[0] != &body[0])
-	r.spans = append(append(r.spans, around...), r.code...)
+	r.spans = append(append(append(r.spans, around...), r.code...), r.quiet.spans...)
 	slices.SortStableFunc(r.spans, func(a, b Span) int { return cmp.Or(a.From-b.From, b.To-a.To, int(b.Kind)-int(a.Kind)) })
 	out.Spans = r.spans
 	return out

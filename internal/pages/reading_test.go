@@ -20,7 +20,7 @@ const somePage = canon.URL("https://docs.example/manual/page.html?v=1")
 func about(r Reading) string {
 	var b strings.Builder
 	for _, s := range r.Spans {
-		fmt.Fprintf(&b, "%s %s\n", [...]string{Heading: fmt.Sprint("h", s.Level), Boilerplate: "around", Code: "code"}[s.Kind],
+		fmt.Fprintf(&b, "%s %s\n", [...]string{Heading: fmt.Sprint("h", s.Level), Boilerplate: "around", Code: "code", NoSnippet: "quiet"}[s.Kind],
 			strings.ReplaceAll(string(r.Body[s.From:s.To]), "\n", "/"))
 	}
 	for _, l := range r.Links {
@@ -271,7 +271,7 @@ func FuzzAppendAttr(f *testing.F) {
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{`<html lang=en><title>a</title><h1>b</h1><p>c`, "<svg><title>", "<template><h1>", "<h1><h2></h1>", "<nav><a href=x>a<main>b</nav>c",
 		"<ul><a href=a>a<a href=b>b<a href=c><img alt=c></ul>text", "<table><div></table></div><pre>a", "<a href=x><img alt='&amp; b'>c<h3>d", "<time datetime=2020-01-01>",
-		"<header><h1>a</h1></header><div class='toc nav'>b</div>c", "<xmp><p>", "\xff\xfe<\x00p\x00>\x00"} {
+		"<header><h1>a</h1></header><div class='toc nav'>b</div>c", "<xmp><p>", "a<div data-nosnippet>b<p>c</div>d<span data-nosnippet>e</span>f", "\xff\xfe<\x00p\x00>\x00"} {
 		f.Add("text/html", "utf-8", []byte(s))
 		f.Add("application/xhtml+xml", "iso-8859-1", []byte(s))
 	}
@@ -289,7 +289,7 @@ func FuzzRead(f *testing.F) {
 		if len(r.Title) > maxTitle || len(r.Description) > maxTitle || len(r.Links) > MaxLinks || r.LinkShare < 0 || r.LinkShare > 1 {
 			t.Fatalf("%d bytes of title, %d of description, %d links, share %v", len(r.Title), len(r.Description), len(r.Links), r.LinkShare)
 		}
-		var last [4]int
+		var last [5]int
 		around := 0
 		for i, s := range r.Spans {
 			if s.From < last[s.Kind] || s.From >= s.To || i > 0 && s.From < r.Spans[i-1].From || (s.Kind == Heading) != (s.Level > 0) || s.Level > 6 {

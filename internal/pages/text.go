@@ -35,6 +35,7 @@ type Extractor struct {
 	lang                        string
 	gap                         byte   // what separates the next word from the last: 0, ' ' or '\n'
 	skip, svg                   int    // depth of <template> and <svg>
+	hushed                      bool   // that heading is not to be shown
 	heading                     int    // where in body the open heading began, -1 for none
 	open                        byte   // its level
 	h1                          []byte // the first one
@@ -115,6 +116,7 @@ func (x *Extractor) plain(body []byte) {
 // end of the first h1.
 func (x *Extractor) html(body []byte, xml, titleOnly bool) {
 	s := scanner{src: body}
+	var q quiet // of titleOnly: a heading that is not to be shown is no title
 	for {
 		kind, val, attrs := s.next()
 		switch kind {
@@ -128,6 +130,10 @@ func (x *Extractor) html(body []byte, xml, titleOnly bool) {
 		case startTag:
 			// <script/> is complete in XHTML; in HTML the slash means nothing.
 			closed := xml && len(attrs) > 0 && attrs[len(attrs)-1] == '/'
+			if titleOnly && (q.on() || len(attrs) > 0) {
+				q.start(val, attrs, closed)
+			}
+			x.hushed = q.on() || x.hushed && x.heading >= 0
 			x.startTag(val, attrs, closed)
 			if raw := rawElement(val); raw != "" && !closed {
 				s.raw = raw
@@ -143,6 +149,7 @@ func (x *Extractor) html(body []byte, xml, titleOnly bool) {
 				return
 			}
 		case endTag:
+			q.end(val)
 			x.endTag(val)
 			if titleOnly && len(x.h1) > 0 {
 				return
@@ -236,7 +243,7 @@ func (x *Extractor) closeHeading() {
 	}
 	x.scratch = fold(x.scratch[:0], x.body[x.heading:])
 	if len(x.scratch) > 0 {
-		if x.open == '1' && len(x.h1) == 0 {
+		if x.open == '1' && len(x.h1) == 0 && !x.hushed {
 			x.h1 = append(x.h1, x.scratch...)
 		}
 		if len(x.heads) > 0 {

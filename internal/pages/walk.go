@@ -32,6 +32,8 @@ type walk struct {
 	ref     []byte
 	links   []Link
 
+	quiet quiet // what says data-nosnippet
+
 	description []byte
 	named       bool // the description is that of <meta name=description>
 	date        pageDate
@@ -52,7 +54,8 @@ func (r *walk) reset(x *Extractor) {
 	if cap(r.alts) > keepBuffer || cap(r.open) > maxOpen*2 {
 		*r = walk{}
 	}
-	*r = walk{x: x, pre: -1, open: r.open[:0], spans: r.spans[:0], code: r.code[:0], hard: r.hard[:0], soft: r.soft[:0],
+	r.quiet.reset()
+	*r = walk{x: x, quiet: r.quiet, pre: -1, open: r.open[:0], spans: r.spans[:0], code: r.code[:0], hard: r.hard[:0], soft: r.soft[:0],
 		main: r.main[:0], around: r.around[:0], anchors: r.anchors[:0], alts: r.alts[:0], ref: r.ref[:0], links: r.links[:0],
 		description: r.description[:0]}
 }
@@ -80,12 +83,22 @@ func (r *walk) page(src []byte) {
 				x.words(val)
 			}
 		case startTag:
-			if e := elementOf(val); e != inline {
-				// <a/> is complete in XHTML and in a drawing; in HTML the slash means nothing.
-				closed := (r.xml || x.svg > 0) && len(attrs) > 0 && attrs[len(attrs)-1] == '/'
-				r.start(e, val, attrs, closed)
+			// <a/> is complete in XHTML and in a drawing; in HTML the slash means nothing.
+			e, slash := elementOf(val), len(attrs) > 0 && attrs[len(attrs)-1] == '/'
+			if r.quiet.on() || len(attrs) > 0 {
+				// Some names end a drawing, whatever they seem to be in it.
+				drawn := x.svg > 0 && e == inline && string(val) != "span" && string(val) != "listing"
+				if r.quiet.start(val, attrs, slash && (r.xml || drawn)) {
+					r.quiet.from = r.at()
+				}
+			}
+			if e != inline {
+				r.start(e, val, attrs, slash && (r.xml || x.svg > 0))
 			}
 		case endTag:
+			if r.quiet.on() && r.quiet.end(val) {
+				r.quiet.add(r.trim(r.quiet.from, len(x.body), len(x.body)))
+			}
 			if e := elementOf(val); e != inline {
 				r.endTag(e)
 			}
@@ -224,6 +237,12 @@ func (r *walk) end() {
 	r.endAnchor()
 	for len(r.open) > 0 {
 		r.close()
+	}
+	switch n := len(r.x.body); {
+	case r.quiet.lost:
+		r.quiet.spans = append(r.quiet.spans[:0], Span{To: n, Kind: NoSnippet})
+	case r.quiet.on():
+		r.quiet.add(r.trim(r.quiet.from, n, n))
 	}
 }
 
