@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
@@ -23,6 +24,8 @@ type directed struct {
 	name   string // also of what only this page holds: its title, words, link and dataset
 	header string
 	meta   string
+	max    int  // how many characters a snippet of it may have; 0: any number
+	quiet  bool // its word says data-nosnippet
 }
 
 // directives are the rows of TestDirectives: each thing a page can say, in a header and in a meta.
@@ -37,6 +40,12 @@ var directives = []directed{
 	{name: "nosnippet-header", header: "Robots-Tag: nosnippet"},
 	{name: "nosnippet-meta", meta: "nosnippet"},
 	{name: "max-snippet-0", meta: "max-snippet:0"},
+	{name: "max-snippet-header", header: "X-Robots-Tag: max-snippet:40", max: 40},
+	{name: "max-snippet-meta", meta: "max-snippet:40", max: 40},
+	{name: "max-snippet-us", header: "X-Robots-Tag: max-snippet:90; curtsy: max-snippet:40; otherbot: max-snippet:1", meta: "max-snippet:60", max: 40},
+	{name: "max-snippet-tiny", meta: "max-snippet:10", max: 10}, // less than its word
+	{name: "max-snippet-any", meta: "max-snippet:-1"},
+	{name: "data-nosnippet", quiet: true},
 	{name: "noarchive-header", header: "X-Robots-Tag: noarchive"},
 	{name: "noarchive-meta", meta: "noarchive"},
 	{name: "both", header: "X-Robots-Tag: noarchive", meta: "nosnippet"},
@@ -67,9 +76,13 @@ func (d directed) answer(more ...string) *simweb.Answer {
 	if d.header != "" {
 		more = append(more, d.header)
 	}
+	word := d.word()
+	if d.quiet {
+		word = "<span data-nosnippet>" + word + "</span>"
+	}
 	return &simweb.Answer{Header: more, Body: fmt.Sprintf(`<!DOCTYPE html><html lang="en"><head><title>Title of %s</title>%s`+
 		`<script type="application/ld+json">%s</script></head><body><p>Here the %s walks along the quiet harbour.</p><a href="/to/%s">on</a></body></html>`,
-		d.name, meta, data, d.word(), d.name)}
+		d.name, meta, data, word, d.name)}
 }
 
 // look is what all columns show at one time. Commands that list are asked once.
@@ -88,6 +101,23 @@ func (l *look) run(args ...string) string {
 		l.lists[key] = out
 	}
 	return out
+}
+
+// short reports hits of a page whose snippets are longer than it allows.
+func (l *look) short(d directed, hits ...crawl.Hit) {
+	l.t.Helper()
+	for _, h := range hits {
+		if n := utf8.RuneCountInString(text(h.Snippet)); d.max > 0 && n > d.max {
+			l.t.Errorf("%s: a snippet of %d characters, at most %d: %q", d.name, n, d.max, *h.Snippet)
+		}
+	}
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // line is the first line of a list that has a text, "" if none has.
@@ -115,6 +145,7 @@ var directedColumns = []struct {
 		if out != "" && json.Unmarshal([]byte(out), &h) != nil || h.Snippet == nil && len(h.Marks) > 0 {
 			l.t.Errorf("search --json: %s", out)
 		}
+		l.short(d, h)
 		return seen(h.URL == d.url(), strings.Contains(out, d.word()))
 	}},
 	{"pages", func(l *look, d directed) string {
@@ -132,6 +163,7 @@ var directedColumns = []struct {
 		if err := json.Unmarshal([]byte(out), &a); err != nil {
 			l.t.Error(err)
 		}
+		l.short(d, a.Hits...)
 		body, err := json.Marshal(a.Hits)
 		if err != nil {
 			l.t.Error(err)
@@ -140,6 +172,7 @@ var directedColumns = []struct {
 	}},
 	{"http-html", func(l *look, d directed) string {
 		_, hits, _ := strings.Cut(l.get("/search?q="+d.word()), `<ol class="hits"`)
+		hits, _, _ = strings.Cut(hits, "</ol>")
 		return seen(strings.Contains(hits, "Title of "+d.name+"<"), strings.Contains(hits, `<p class="snippet"`) && strings.Contains(hits, d.word()))
 	}},
 	{"http-text", func(l *look, d directed) string { return l.record(d, "text") }},
@@ -319,6 +352,12 @@ func TestDirectives(t *testing.T) {
 			nosnippet-header bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
 			nosnippet-meta   bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
 			max-snippet-0    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
+			max-snippet-header whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored        yes
+			max-snippet-meta whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-us   whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-tiny bare  bare  bare  whole whole bare  bare  whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-any  whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			data-nosnippet   bare  bare  bare  bare  whole bare  bare  bare  whole bare  bare  whole whole whole whole stored          yes
 			noarchive-header whole whole bare  bare  bare  whole whole bare  bare  bare  -     -     whole whole whole stored          yes
 			noarchive-meta   whole whole bare  bare  bare  whole whole bare  bare  bare  -     -     whole whole whole stored          yes
 			both             bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes

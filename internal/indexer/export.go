@@ -121,10 +121,17 @@ func (e *exporter) read(in part, p *pages.Page, content string, all bool) Record
 	if p.Encoding != crawl.EncodingNone {
 		e.buf = body
 	}
-	if content == "html" {
+	switch {
+	case content == "html": // the page itself, data-nosnippet and all: who has it can obey it
 		rec.HTML = e.cut(pages.DecodeCharset(body, p.Charset), &rec.Cut)
-	} else {
+	case all:
 		rec.Text = e.cut(e.extract.Text(p.ContentType, p.Charset, body).Body, &rec.Cut)
+	default:
+		text, none := e.extract.Quotable(p.URL, p.ContentType, p.Charset, body)
+		rec.Text = e.cut(text, &rec.Cut)
+		if none {
+			rec.Withheld = "nosnippet"
+		}
 	}
 	return rec
 }

@@ -15,7 +15,8 @@
 //
 // The store has the last word. Every hit is looked up in it when it is shown: a page removed since
 // it was indexed is dropped from the answer, and the snippet is cut from the stored text, or left
-// out where the page says nosnippet, which is why no text is kept here.
+// out where the page says nosnippet, which is why no text is kept here. It has no more
+// characters than a max-snippet of the page allows, and nothing of what says data-nosnippet.
 //
 // The query language: words must all be in a page (or, when no page has them all, any of them);
 // "words in quotes" must stand in a row; -word excludes; word* finds beginnings; title:word looks

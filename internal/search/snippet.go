@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -12,6 +13,7 @@ import (
 
 const (
 	snippetBytes = 240     // about three lines
+	ellipses     = 4       // characters that render adds at most
 	snippetText  = 1 << 20 // how far into a page is looked
 	titleWithin  = 8 << 10 // how far the title is looked for, which most pages repeat
 )
@@ -61,7 +63,12 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 	}
 	r.prepare(plan)
 	read := r.extract.Read(p.URL, p.ContentType, p.Charset, body)
-	text := read.Body[:min(len(read.Body), snippetText)]
+	text, spans := read.Quotable() // what follows sees nothing that says data-nosnippet
+	text = text[:min(len(text), snippetText)]
+	room := snippetBytes
+	if p.MaxSnippet > 0 { // bytes of text are never fewer than its characters
+		room = min(room, max(p.MaxSnippet-ellipses, 1))
+	}
 	var marks []mark
 	r.tokens.tokens(text, func(t token) bool {
 		if i, ok := r.wanted[string(t.word)]; ok {
@@ -70,12 +77,22 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 		return len(marks) < 10_000
 	})
 	around := func(m mark) bool {
-		return slices.ContainsFunc(read.Spans, func(s pages.Span) bool {
+		return slices.ContainsFunc(spans, func(s pages.Span) bool {
 			return s.Kind == pages.Boilerplate && m.start >= s.From && m.start < s.To
 		})
 	}
-	from, to := r.bestWindow(r.within(beyondTitle(r.within(marks, around), text, p.Title), nil))
-	start, end := edges(text, from, to)
+	from, to := r.bestWindow(r.within(beyondTitle(r.within(marks, around), text, p.Title), nil), room)
+	start, end := edges(text, from, to, room)
+	switch {
+	case p.MaxSnippet == 0:
+	case len(text) <= snippetBytes && utf8.RuneCount(text) <= p.MaxSnippet:
+		start, end = 0, len(text)
+	default:
+		end = fit(text, start, end, p.MaxSnippet)
+	}
+	if len(bytes.Trim(text[start:end], "… \n")) == 0 {
+		return "", nil // only what stands for left out text
+	}
 	return render(text, start, end, marks)
 }
 
@@ -105,9 +122,9 @@ func beyondTitle(marks []mark, text []byte, title string) []mark {
 	return rest
 }
 
-// bestWindow returns the stretch of marks, at most snippetBytes long, with the most different
+// bestWindow returns the stretch of marks, at most room bytes long, with the most different
 // clauses; between equals the one with most marks, then the one nearest to the beginning.
-func (r *snipper) bestWindow(marks []mark) (from, to int) {
+func (r *snipper) bestWindow(marks []mark, room int) (from, to int) {
 	counts := make([]int, len(r.light))
 	worth := func(clause int) int {
 		if r.light[clause] {
@@ -120,7 +137,7 @@ func (r *snipper) bestWindow(marks []mark) (from, to int) {
 		if counts[m.clause]++; counts[m.clause] == 1 {
 			distinct += worth(m.clause)
 		}
-		for marks[last].end-marks[first].start > snippetBytes && first < last {
+		for marks[last].end-marks[first].start > room && first < last {
 			if counts[marks[first].clause]--; counts[marks[first].clause] == 0 {
 				distinct -= worth(marks[first].clause)
 			}
@@ -133,13 +150,13 @@ func (r *snipper) bestWindow(marks []mark) (from, to int) {
 	return from, to
 }
 
-// edges widens from..to to about snippetBytes, cut at spaces.
-func edges(text []byte, from, to int) (start, end int) {
-	room := max(0, snippetBytes-(to-from))
-	start = max(0, from-room/3)
-	end = min(len(text), start+snippetBytes)
+// edges widens from..to to about room bytes, cut at spaces.
+func edges(text []byte, from, to, room int) (start, end int) {
+	left := max(0, room-(to-from))
+	start = max(0, from-left/3)
+	end = min(len(text), start+room)
 	end = max(end, min(len(text), to))
-	start = max(0, min(start, end-snippetBytes))
+	start = max(0, min(start, end-room))
 	// Begin after a space and end before one, unless none is near: some scripts have no spaces.
 	if start > 0 {
 		if n := strings.IndexAny(string(text[start:min(start+40, max(from, start))]), " \n"); n >= 0 {
@@ -164,6 +181,31 @@ func edges(text []byte, from, to int) (start, end int) {
 		end--
 	}
 	return start, end
+}
+
+// fit returns where text[start:end] is to end, so that render makes at most limit characters of it.
+// It is cut behind a word, or between the signs of a script that has no spaces; a first word that
+// is too long leaves nothing.
+func fit(text []byte, start, end, limit int) int {
+	if start > 0 {
+		limit -= 2
+	}
+	n := utf8.RuneCount(text[start:end])
+	if end < len(text) && n+2 <= limit || end == len(text) && n <= limit {
+		return end
+	}
+	for limit -= 2; end > start; {
+		r, size := utf8.DecodeLastRune(text[start:end])
+		next, _ := utf8.DecodeRune(text[end:])
+		if n <= limit && !unicode.IsMark(next) && (!wordRune(r) || !wordRune(next) || unspaced(r) || unspaced(next)) {
+			break
+		}
+		n, end = n-1, end-size
+	}
+	for end > start && (text[end-1] == ' ' || text[end-1] == '\n') {
+		end--
+	}
+	return end
 }
 
 // render writes a stretch of text as a line, with ellipses where it was cut, and says where in the

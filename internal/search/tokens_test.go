@@ -226,3 +226,31 @@ func TestPathWords(t *testing.T) {
 		}
 	}
 }
+
+// A snippet of a page that says max-snippet has no more characters, its ellipses included, whatever
+// the script; its marks lie in it, and words are whole.
+func FuzzMaxSnippet(f *testing.F) {
+	f.Add("some text with a needle in it and more text behind", "needle", uint8(20))
+	f.Add(strings.Repeat("filler words ", 100)+"needle"+strings.Repeat(" more", 100), "needle more", uint8(60))
+	f.Add(strings.Repeat("日本語", 200), "本語", uint8(9))
+	f.Add("e\u0301te\u0301 ete\u0301", "ete", uint8(3))
+	f.Add("a … b", "b", uint8(1))
+	f.Fuzz(func(t *testing.T, text, typed string, limit uint8) {
+		plan := planOf(query.Parse(typed))
+		plan.eachSlot(func(s *Slot) { s.Forms = []Form{{s.Word, 1, 1}} })
+		p := pages.Page{}
+		p.ContentType, p.Charset, p.Body, p.MaxSnippet = "text/plain", "utf-8", []byte(text), int(limit)
+		var r snipper
+		s, marks := r.snippet(&p, plan)
+		if n := utf8.RuneCountInString(s); !utf8.ValidString(s) || limit > 0 && n > int(limit) {
+			t.Fatalf("%d characters, at most %d: %q", n, limit, s)
+		}
+		last := 0
+		for _, m := range marks {
+			if m[0] < last || m[1] <= m[0] || m[1] > len(s) || !utf8.ValidString(s[m[0]:m[1]]) {
+				t.Fatalf("marks %v in %q", marks, s)
+			}
+			last = m[1]
+		}
+	})
+}
