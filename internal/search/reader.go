@@ -70,7 +70,7 @@ func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
 	f := segment.Facts{
 		Page: p.ID, URL: string(p.URL),
 		Listing: uint8(t.LinkShare * 255), Digest: binary.BigEndian.Uint64(p.SHA256[:]),
-		Narrow: [segment.Narrows]string{string(p.URL.Host()), lang, p.ContentType}, Text: textSum(t.Body),
+		Narrow: [segment.Narrows]string{string(p.URL.Host()), lang, p.ContentType},
 	}
 	if !p.UnavailableAfter.IsZero() {
 		f.Expires = p.UnavailableAfter.UnixMilli()
@@ -105,7 +105,7 @@ func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
 	w.add(rest)
 	eachPart(t, true, w.add)
 	f.Words[segment.Around] = w.count()
-	r.build.SetWords(f.Words)
+	r.build.SetWords(f.Words, w.sum())
 	for _, l := range t.Links {
 		if l.Href.Host() != p.URL.Host() || l.Href == p.URL || l.NoFollow {
 			continue // what other sites say of a page is for anybody to write
@@ -148,6 +148,18 @@ type pageWords struct {
 	end  uint32
 	n    uint32 // words of the part, wholes not counted
 	all  int
+	text uint64 // names the words of the body, and those around it, in their order
+}
+
+// leastSum is how many words tell a page from others.
+const leastSum = 12
+
+// sum is 0 for a page of too few words.
+func (w *pageWords) sum() uint64 {
+	if w.all < leastSum {
+		return 0
+	}
+	return w.text
 }
 
 func (w *pageWords) begin(f segment.Field) { w.pos, w.end, w.n = f.Start(), (f + 1).Start(), 0 }
@@ -162,6 +174,9 @@ func (w *pageWords) add(text []byte) {
 		w.r.build.Word(t.word, t.hash, w.lang, w.pos)
 		w.all++
 		if !t.whole {
+			if w.pos >= segment.Body.Start() {
+				w.text = (w.text ^ uint64(t.hash)) * 1099511628211
+			}
 			w.pos++
 			w.n++
 		}
@@ -204,21 +219,6 @@ func dateOf(p *pages.Page, t *pages.Reading) time.Time {
 		return time.Time{}
 	}
 	return d
-}
-
-// textSum names a text by its letters and digits; 0 for one that is too short to tell pages apart.
-func textSum(text []byte) uint64 {
-	h, n := uint64(14695981039346656037), 0
-	for _, c := range text {
-		if class[c] != classSep && class[c] != classSign {
-			h = (h ^ uint64(c)) * 1099511628211
-			n++
-		}
-	}
-	if n < 64 {
-		return 0
-	}
-	return h
 }
 
 // drop forgets the pages taken.

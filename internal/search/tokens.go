@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 
@@ -103,15 +104,61 @@ func (z *tokenizer) tokens(text []byte, emit func(token) bool) {
 				return
 			}
 			i = end
-		default:
+		case classMulti:
 			next, ok := z.name(text, i, i, emit)
 			if !ok {
+				return
+			}
+			i = next
+		default:
+			next, hash, plain := z.plainWord(text, i)
+			if !plain {
+				ok := false
+				if next, ok = z.name(text, i, i, emit); !ok {
+					return
+				}
+			} else if next-i <= maxWord && !emit(token{word: z.lowered[:next-i], hash: hash, start: i, end: next}) {
 				return
 			}
 			i = next
 		}
 	}
 }
+
+// plainWord reads a word of letters and digits of ASCII that nothing is joined to: nearly all words
+// of most pages. It lower-cases it into z.lowered and computes its hash on the way. plain is false
+// for all other words, of which it says nothing.
+func (z *tokenizer) plainWord(text []byte, i int) (end int, hash uint32, plain bool) {
+	hash = segment.HashStart
+	start, small := i, false
+	for ; i < len(text); i++ {
+		c := text[i]
+		switch class[c] {
+		case classLower, classDigit:
+			small = true
+		case classUpper:
+			if small { // perhaps a name such as getElementById
+				return 0, 0, false
+			}
+			c |= 0x20
+		case classSep:
+			return i, hash, true
+		case classSign:
+			// The end of a sentence, mostly; where the sign might belong to the word, name knows.
+			last := i+1 == len(text) || class[text[i+1]] == classSep
+			return i, hash, last && c != '_' && c != '+' && c != '#' && !bytes.Equal(text[start:i], operatorWord)
+		default:
+			return 0, 0, false
+		}
+		if n := i - start; n < len(z.lowered) {
+			z.lowered[n] = c
+		}
+		hash = (hash ^ uint32(c)) * segment.HashStep
+	}
+	return i, hash, true
+}
+
+var operatorWord = []byte("operator")
 
 // free reports whether nothing stands directly before text[i] that it could belong to.
 func free(text []byte, i int) bool {
@@ -294,7 +341,7 @@ func (z *tokenizer) suffix(text []byte, from, start, i int) int {
 		}
 	case ".", "?", "!", ":", "-", "/", "..", "...":
 	default:
-		if string(text[start:i]) == "operator" {
+		if bytes.Equal(text[start:i], operatorWord) {
 			return end
 		}
 	}

@@ -46,8 +46,11 @@ func (b *Builder) Page(f Facts) {
 	b.begins = append(b.begins, uint32(len(b.word)))
 }
 
-// SetWords notes how many words the parts of the page begun last have.
-func (b *Builder) SetWords(n [Fields]uint32) { b.facts[len(b.facts)-1].Words = n }
+// SetWords notes how many words the parts of the page begun last have, and what names its text.
+func (b *Builder) SetWords(n [Fields]uint32, text uint64) {
+	f := &b.facts[len(b.facts)-1]
+	f.Words, f.Text = n, text
+}
 
 // Word adds a word of the page begun last. Positions of one page must not decrease. hash is HashOf
 // the word; lang is the number of a language, below 32, that Finish hands on.
