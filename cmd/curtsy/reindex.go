@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/curtsy/curtsy/internal/config"
@@ -14,41 +16,64 @@ func (a *app) reindexCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reindex",
 		Short: "Build the search index anew from the stored pages",
-		Long:  "Build the search index of a crawl that does not run anew from its stored pages. ^C stops it; the next crawl goes on with it.",
-		Args:  no,
+		Long: `Build the search index of a crawl anew from its stored pages, shard by shard, beside the one there is, which answers until the
+new one takes its place. The answers stay the same; the files become as small as they can be. Meanwhile there must be room on the disk
+for the files of a shard three times more.
+
+Of a crawl that runs the indexers do it, with the processor time that search may have; the crawl goes on. ^C ends only the watching.
+Of a crawl at rest in --dir this command does it; ^C leaves the shards that are not done with the index they have.`,
+		Example: `  curtsy reindex
+  curtsy reindex --nats nats://127.0.0.1:4222 --crawl docs`,
+		Args: no,
 	}
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
-		if engine.Alive(cfg.Dir) {
-			return fmt.Errorf("a crawl runs in %[1]s and keeps its search index itself; to build that anew, stop the crawl with: curtsy stop --dir %[1]s, "+
-				"then: curtsy reindex --dir %[1]s; the same curtsy crawl then goes on", cfg.Dir)
-		}
-		// Says what to type when there is no crawl, or one that runs.
-		from, err := engine.OpenFiles(cfg.Dir)
-		if err != nil {
-			return err
-		}
-		if err := from.Close(); err != nil {
-			return err
-		}
-		lock, err := engine.Lock(cfg.Dir)
-		if err != nil {
-			return err
-		}
-		defer lock.Unlock()
-		var pages int64
-		person := config.Terminal(a.stdout)
-		err = indexer.Reindex(cmd.Context(), cfg.Dir, cfg.Logger(a.stderr), func(done, left int64) {
-			if pages = done; person {
-				fmt.Fprintf(a.stdout, "%s%s indexed, %d to go in this shard", clearLine, count(done, "page"), left)
+		if cfg.URL == "" {
+			l, err := engine.Dial(cmd.Context(), cfg.Dir, a.logger(cfg))
+			if errors.Is(err, engine.ErrNotRunning) {
+				return a.reindexAtRest(cmd.Context(), cfg)
 			}
-		})
-		if person {
-			fmt.Fprint(a.stdout, clearLine)
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			return a.reindexRunning(cmd.Context(), l, func() bool { return !engine.Alive(cfg.Dir) })
 		}
+		l, err := a.reach(cmd.Context(), cfg)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "%s indexed\n", count(pages, "page"))
-		return nil
+		defer l.Close()
+		return a.reindexRunning(cmd.Context(), l, func() bool { return false })
 	})
+}
+
+func (a *app) reindexAtRest(ctx context.Context, cfg *config.Reader) error {
+	// Says what to type when there is no crawl, or one that runs.
+	from, err := engine.OpenFiles(cfg.Dir)
+	if err != nil {
+		return err
+	}
+	if err := from.Close(); err != nil {
+		return err
+	}
+	lock, err := engine.Lock(cfg.Dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	var pages int64
+	person := config.Terminal(a.stdout)
+	err = indexer.Reindex(ctx, cfg.Dir, from.Spec.Reindex, cfg.Logger(a.stderr), func(done, left int64) {
+		if pages = done; person {
+			fmt.Fprintf(a.stdout, "%s%s indexed, %d to go in this shard", clearLine, count(done, "page"), left)
+		}
+	})
+	if person {
+		fmt.Fprint(a.stdout, clearLine)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s indexed\n", count(pages, "page"))
+	return nil
 }

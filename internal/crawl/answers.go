@@ -286,4 +286,16 @@ type IndexerStatus struct {
 	// Paused says why nothing is stored at the moment, and what to do: the disk
 	// has too little room.
 	Paused string `json:"paused,omitempty"`
+	// Indexes tells of each shard's search index which Spec.Reindex it was built for. There is none
+	// before the first.
+	Indexes []IndexBuild `json:"indexes,omitempty"`
+}
+
+// IndexBuild is how far a shard is with building its search index anew.
+type IndexBuild struct {
+	Shard   int    `json:"shard"`
+	Mark    string `json:"mark"`              // Spec.Reindex of the index that answers
+	Done    int64  `json:"done"`              // pages in the new one, also when it answers
+	Left    int64  `json:"left"`              // pages it has still to take
+	Trouble string `json:"trouble,omitempty"` // why the last try failed; there will be another
 }

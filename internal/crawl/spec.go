@@ -68,6 +68,9 @@ type Spec struct {
 	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` took out: never
 	// fetched, kept, or shown.
 	Forgotten []string `json:"forgotten,omitempty"`
+	// Reindex is when `curtsy reindex` was last typed beside the crawl, in RFC 3339. A shard whose
+	// search index bears another mark builds it anew.
+	Reindex string `json:"reindex,omitempty"`
 }
 
 // DefaultMaxHosts is how many names of one registered domain are taken in unless the spec says

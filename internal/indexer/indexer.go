@@ -54,7 +54,9 @@ type Indexer struct {
 	log   *slog.Logger
 	met   *metrics
 	turns chan struct{} // a token per search index that may analyze at the same time
-	work  *queue.Work
+	// a token for who builds a search index anew: one shard after another
+	building chan struct{}
+	work     *queue.Work
 
 	forgotten atomic.Pointer[crawl.Forgotten] // of spec
 
@@ -98,8 +100,9 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	x := &Indexer{
 		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, shards: make(map[int]*shard), changed: make(chan struct{}),
 		// Search may use half the processors: the other half is the crawl's.
-		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
-		step:  func(string) error { return nil }, filled: make(chan struct{}),
+		turns:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		building: make(chan struct{}, 1),
+		step:     func(string) error { return nil }, filled: make(chan struct{}),
 	}
 	x.homes = homes.New(x.homesOptions())
 	x.marks = newMarks(o.Log)
@@ -284,9 +287,10 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		if err != nil {
 			n = 1
 		}
-		if s.relinking.Load() || s.refilling.Load() || s.forgetting.Load() {
-			// Links are on their way, the frontier does not know what is lost, or what is forgotten
-			// is there: nobody is done.
+		building := s.building(&st)
+		if s.relinking.Load() || s.refilling.Load() || s.forgetting.Load() || building {
+			// Links are on their way, the frontier does not know what is lost, what is forgotten is
+			// there, or a search index is built: nobody is done.
 			n++
 		}
 		st.Forgetting = st.Forgetting || s.forgetting.Load()

@@ -1,12 +1,9 @@
 package indexer
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,53 +111,4 @@ func (r *Reader) Close() error {
 	r.all = nil
 	r.marks.close()
 	return errors.Join(errs...)
-}
-
-// Reindex builds the search indexes of a crawl that does not run anew from its stored
-// pages. progress, when not nil, is told how many pages were indexed and how many are left
-// in the shard at hand. When ctx ends it returns its error; what is not indexed by then is
-// when the crawl runs next.
-func Reindex(ctx context.Context, dir string, log *slog.Logger, progress func(done, left int64)) error {
-	ids, err := shardsIn(dir)
-	if err != nil {
-		return err
-	}
-	marks := openMarks(dir, 0, log)
-	defer marks.close()
-	done := int64(0)
-	for _, id := range ids {
-		if err := reindexShard(ctx, dir, id, marks, log, func(n int, left int64) {
-			done += int64(n)
-			if progress != nil {
-				progress(done, left)
-			}
-		}); err != nil {
-			return fmt.Errorf("reindex shard %d: %w", id, err)
-		}
-	}
-	return nil
-}
-
-func reindexShard(ctx context.Context, dir string, id int, marks *marks, log *slog.Logger, progress func(n int, left int64)) (err error) {
-	store, err := pages.OpenReadOnly(homes.PagesFile(dir, id)) // while a crawl runs, this says so
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	path := filepath.Clean(homes.SearchFile(dir, id))
-	if err := search.Remove(path); err != nil {
-		return err
-	}
-	index, err := search.Open(path, store, search.Options{Log: log, Read: marks.read})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, index.Close()) }()
-	for {
-		n, err := index.Step(ctx)
-		if err != nil || n == 0 {
-			return err
-		}
-		progress(n, index.Behind())
-	}
 }

@@ -46,6 +46,7 @@ type shard struct {
 	relinking atomic.Bool
 	// The store was begun empty in the place of another, and the frontier is not told yet.
 	refilling atomic.Bool
+	rebuilt   rebuilt
 	fenced    chan struct{} // closed when nobody else can acknowledge pages of the shard any more
 	stop      context.CancelFunc
 
@@ -117,6 +118,7 @@ func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.
 	g.Go(func() error { return s.keepForgetting(gctx) })
 	if x.o.Search {
 		g.Go(func() error { return s.followSearch(gctx) })
+		g.Go(func() error { return s.keepReindexed(gctx) })
 	}
 	if !x.o.Embedded {
 		g.Go(func() error { return s.leave(gctx) })
@@ -164,7 +166,8 @@ func (s *shard) mind(ctx context.Context) error {
 }
 
 func (s *shard) openSearch() error {
-	index, err := search.Open(homes.SearchFile(s.x.o.Dir, s.id), s.store, search.Options{Log: s.log, Turn: s.x.turn, Read: s.marks.read, Hidden: s.x.hides})
+	index, err := search.Open(homes.SearchFile(s.x.o.Dir, s.id), s.store, search.Options{Log: s.log, Turn: s.x.turn, Read: s.marks.read, Hidden: s.x.hides,
+		Mark: s.x.reindexMark()})
 	if err == nil {
 		s.index.Store(index)
 	}

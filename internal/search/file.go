@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -16,19 +17,23 @@ import (
 
 // format numbers everything a segment depends on: its layout, how words are made, what of a page
 // is indexed. Another one means the file is filled again.
-const format = "2"
+const format = "3"
 
 // The buckets of the file.
 var (
-	bucketAbout    = []byte("about")    // keyFormat, keyStore, keyCursor
-	bucketSegments = []byte("segments") // number, eight bytes → segment.Segment
-	bucketDeleted  = []byte("deleted")  // number → which pages of the segment are gone, a bit each
+	bucketAbout = []byte("about") // keyFormat, keyStore, keyCursor, keyMark
+	// number, eight bytes → a bucket of its own with the segment.Segment under keyRaw. In one bucket
+	// up to four would share a page of bbolt's, and be written again with each that comes or goes.
+	bucketSegments = []byte("segments")
+	bucketDeleted  = []byte("deleted") // number → which pages of the segment are gone, a bit each
 )
 
 var (
 	keyFormat = []byte("format")
 	keyStore  = []byte("store")  // identity of the page store
 	keyCursor = []byte("cursor") // how far its journal was read
+	keyRaw    = []byte("raw")
+	keyMark   = []byte("mark") // Options.Mark of when it was made
 )
 
 // errStale says that a file must be filled again.
@@ -42,8 +47,49 @@ const remedy = "build the search index anew with: curtsy reindex"
 // sqliteMagic begins the files of format 1.
 const sqliteMagic = "SQLite format 3\x00"
 
-// openFile opens the file, for writing also one that is not there. errStale: it must be made anew.
-func openFile(path string, readOnly bool) (*boltfile.File, error) {
+// file is an open index file.
+type file struct {
+	*boltfile.File
+	mark  string
+	users sync.WaitGroup // who reads it; begins to grow only while Index.mu is held
+}
+
+// use is the file as it is to be read now, nil when there is none. Whoever gets it calls users.Done.
+func (x *Index) use() *file {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.db != nil {
+		x.db.users.Add(1)
+	}
+	return x.db
+}
+
+// view runs do on the segments of the file. Without a file there is nothing to do.
+func (x *Index) view(do func(v *view) error) error {
+	f := x.use()
+	if f == nil {
+		return x.broken
+	}
+	defer f.users.Done()
+	return f.View(func(tx *bolt.Tx) error {
+		v, err := viewOf(tx)
+		if err != nil {
+			return err
+		}
+		return do(v)
+	})
+}
+
+// empty reports whether there is no file to be read.
+func (x *Index) empty() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.db == nil
+}
+
+// openFile opens the file, for writing also one that is not there. What is written to a scratch
+// file need not outlive a crash. errStale: it must be made anew.
+func openFile(path string, readOnly, scratch bool) (*file, error) {
 	if f, err := os.Open(path); err == nil {
 		head := make([]byte, len(sqliteMagic))
 		_, err := io.ReadFull(f, head)
@@ -55,15 +101,23 @@ func openFile(path string, readOnly bool) (*boltfile.File, error) {
 		return nil, err
 	}
 	db, err := boltfile.Open(path, bolt.Options{Timeout: lockTimeout, ReadOnly: readOnly, FreelistType: bolt.FreelistMapType,
-		InitialMmapSize: 256 << 20, NoStatistics: true}, remedy)
+		InitialMmapSize: 256 << 20, NoStatistics: true, NoSync: scratch}, remedy)
 	if errors.Is(err, berrors.ErrTimeout) {
 		return nil, fmt.Errorf("open search index %s: another process has it", path)
 	}
-	return db, err
+	if err != nil {
+		return nil, err
+	}
+	db.DB().AllocSize = growth
+	return &file{File: db}, nil
 }
 
+// growth is by how many bytes a file grows at least; bbolt's 16 MiB is much for a shard of a small
+// crawl.
+const growth = 1 << 20
+
 // create gives a new file its buckets.
-func create(tx *bolt.Tx, store string) error {
+func create(tx *bolt.Tx, store, mark string) error {
 	if tx.Bucket(bucketAbout) != nil {
 		return nil
 	}
@@ -73,7 +127,7 @@ func create(tx *bolt.Tx, store string) error {
 		}
 	}
 	about := tx.Bucket(bucketAbout)
-	return errors.Join(about.Put(keyFormat, []byte(format)), about.Put(keyStore, []byte(store)), putCursor(tx, 0))
+	return errors.Join(about.Put(keyFormat, []byte(format)), about.Put(keyStore, []byte(store)), about.Put(keyMark, []byte(mark)), putCursor(tx, 0))
 }
 
 func putCursor(tx *bolt.Tx, cursor uint64) error {
@@ -103,7 +157,11 @@ func check(tx *bolt.Tx, store string) (cursor uint64, err error) {
 // Nobody may have it open.
 func Remove(path string) error {
 	// Format 1 had a log and an index of that beside it.
-	for _, suffix := range []string{"", "-wal", "-shm"} {
+	return errors.Join(removeEach(path, "", "-wal", "-shm"), discard(path))
+}
+
+func removeEach(path string, suffixes ...string) error {
+	for _, suffix := range suffixes {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove search index: %w", err)
 		}

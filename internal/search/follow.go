@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -63,9 +64,13 @@ func sleep(ctx context.Context, d time.Duration) {
 // Step indexes one batch of changes after the cursor and returns how many there were; 0 means that
 // the index is up to date. A batch is taken whole or not at all: its segment, what it deletes and
 // the cursor are written in one transaction, so a crash repeats nothing and leaves nothing out.
-// Step must not run twice at once, nor beside Run.
 func (x *Index) Step(ctx context.Context) (n int, err error) {
+	x.stepping.Lock()
+	defer x.stepping.Unlock()
 	defer x.edge(&err)()
+	if x.db == nil {
+		return 0, errors.New("index pages: there is no file")
+	}
 	changes, err := x.store.Changes(x.cursor.Load(), batchPages)
 	if err != nil || len(changes) == 0 {
 		return 0, err
@@ -114,7 +119,6 @@ func (x *Index) write(tx *bolt.Tx, changes []pages.Page, raw []byte, cursor uint
 		return err
 	}
 	changed := map[*part]bool{}
-	x.full = false
 	for i := range changes {
 		v.delete(changes[i].ID, changed)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,19 +30,31 @@ type Options struct {
 	Read func(p *pages.Page, f func()) error
 	// Hidden, when set, reports which pages must not be shown although they are in the store.
 	Hidden func(canon.URL) bool
+	// Mark is what a file that is made bears: see Rebuild.
+	Mark string
+	// Progress, when set, is told by Rebuild after each batch how many pages it has taken and how
+	// many are left.
+	Progress func(done, left int64)
+
+	scratch bool               // a file that is thrown away after a crash
+	at      func(place string) // for tests: where Rebuild has got to
 }
 
 // Index is the full-text index of one page store. It is asked in three steps, Terms, Rank and Show,
-// which may be called from many goroutines, beside one Run.
+// which may be called from many goroutines, beside one Run and one Rebuild.
 type Index struct {
 	path   string
 	store  *pages.Store
 	o      Options
-	db     *boltfile.File // nil: there is none, which is an empty index
-	broken error          // why an existing file cannot be read at all; nil: nothing is wrong
+	broken error // why an existing file cannot be read at all; nil: nothing is wrong
 	cursor atomic.Uint64
-	reader *reader // this and full are used by Step and Run only
-	full   bool    // the last batch ended early
+
+	stepping sync.Mutex // held while a batch is indexed, and while Rebuild changes the file
+	reader   *reader    // this and full are used by Step and Run only
+	full     bool       // the last batch ended early
+
+	mu sync.Mutex // guards db
+	db *file      // nil: there is none, which is an empty index
 }
 
 // Open opens the index at path, which follows store, and creates or empties it when it is missing,
@@ -54,6 +67,9 @@ func Open(path string, store *pages.Store, o Options) (*Index, error) {
 			return nil, err
 		}
 		x, err = open(path, store, o)
+	}
+	if err == nil {
+		err = discard(path) // left by a Rebuild that did not end
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open search index %s: %w", path, err), x.Close())
@@ -68,6 +84,9 @@ func newIndex(path string, store *pages.Store, o Options) *Index {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.at == nil {
+		o.at = func(string) {}
+	}
 	if o.Read == nil {
 		o.Read = func(_ *pages.Page, f func()) error { f(); return nil }
 	}
@@ -77,10 +96,10 @@ func newIndex(path string, store *pages.Store, o Options) *Index {
 // open returns the index together with an error, so that it can be closed.
 func open(path string, store *pages.Store, o Options) (x *Index, err error) {
 	x = newIndex(path, store, o)
-	if x.db, err = openFile(path, false); err != nil {
+	if x.db, err = openFile(path, false, o.scratch); err != nil {
 		return x, err
 	}
-	if err := x.db.Update(func(tx *bolt.Tx) error { return create(tx, store.Identity()) }); err != nil {
+	if err := x.db.Update(func(tx *bolt.Tx) error { return create(tx, store.Identity(), o.Mark) }); err != nil {
 		return x, err
 	}
 	return x, x.load()
@@ -97,6 +116,7 @@ func (x *Index) load() error {
 			return fmt.Errorf("%w: it has read to %d, the journal ends at %d", errStale, cursor, last)
 		}
 		x.cursor.Store(cursor)
+		x.db.mark = string(tx.Bucket(bucketAbout).Get(keyMark))
 		_, err = viewOf(tx)
 		return err
 	})
@@ -108,7 +128,7 @@ func (x *Index) load() error {
 // an error that says so.
 func OpenReadOnly(path string, store *pages.Store, o Options) (x *Index, err error) {
 	x = newIndex(path, store, o)
-	if x.db, err = openFile(path, true); err == nil {
+	if x.db, err = openFile(path, true, false); err == nil {
 		err = x.load()
 	}
 	if err == nil {
@@ -130,7 +150,7 @@ func OpenReadOnly(path string, store *pages.Store, o Options) (x *Index, err err
 // Behind is how many page changes the index has not seen; past ten thousand an upper bound.
 func (x *Index) Behind() int64 { return x.store.Behind(x.cursor.Load()) }
 
-// Close lets go of the file. Run must have returned.
+// Close lets go of the file. Run and Rebuild must have returned.
 func (x *Index) Close() error {
 	if x.db == nil {
 		return nil

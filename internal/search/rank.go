@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/search/segment"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -53,14 +51,10 @@ type Facet map[string]int64
 func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranked, err error) {
 	defer x.edge(&err)()
 	r = Ranked{Hits: []Ranking{}, Behind: x.Behind(), Facets: map[string]Facet{}}
-	if x.broken != nil || x.db == nil {
+	if x.empty() {
 		return r, x.broken
 	}
-	err = x.db.View(func(tx *bolt.Tx) error {
-		v, err := viewOf(tx)
-		if err != nil {
-			return err
-		}
+	err = x.view(func(v *view) (err error) {
 		s := newScorer(v, p)
 		defer s.free()
 		s.run()

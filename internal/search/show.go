@@ -15,7 +15,7 @@ import (
 // page says nosnippet.
 func (x *Index) Show(ctx context.Context, p *Plan, urls []string) (hits []crawl.Hit, err error) {
 	defer x.edge(&err)()
-	if x.broken != nil || x.db == nil {
+	if x.empty() {
 		return nil, x.broken
 	}
 	var r snipper

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // minSpelled is how long a word must be, in bytes, to be taken for another.
@@ -33,14 +31,10 @@ const maxSimilar = 64
 // words, the first letter being the same.
 func (x *Index) Similar(ctx context.Context, words []string) (all []Similar, err error) {
 	defer x.edge(&err)()
-	if x.broken != nil || x.db == nil {
+	if x.empty() {
 		return nil, x.broken
 	}
-	err = x.db.View(func(tx *bolt.Tx) error {
-		v, err := viewOf(tx)
-		if err != nil {
-			return err
-		}
+	err = x.view(func(v *view) error {
 		for _, w := range words {
 			if err := ctx.Err(); err != nil {
 				return err

@@ -8,8 +8,6 @@ import (
 	"math"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
@@ -66,15 +64,11 @@ const (
 func (x *Index) Terms(_ context.Context, p *Plan) (t Terms, err error) {
 	defer x.edge(&err)()
 	t.Behind = x.Behind()
-	if x.broken != nil || x.db == nil {
+	if x.empty() {
 		p.eachSlot(func(*Slot) { t.Forms = append(t.Forms, nil) })
 		return t, x.broken
 	}
-	err = x.db.View(func(tx *bolt.Tx) error {
-		v, err := viewOf(tx)
-		if err != nil {
-			return err
-		}
+	err = x.view(func(v *view) error {
 		t.Stats = v.stats()
 		k := newQueryKeyer()
 		p.eachSlot(func(s *Slot) { t.Forms = append(t.Forms, v.forms(k, s)) })

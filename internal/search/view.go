@@ -30,8 +30,13 @@ type view struct {
 func viewOf(tx *bolt.Tx) (*view, error) {
 	v := &view{}
 	deleted := tx.Bucket(bucketDeleted)
-	c := tx.Bucket(bucketSegments).Cursor()
-	for key, raw := c.First(); key != nil; key, raw = c.Next() {
+	all := tx.Bucket(bucketSegments)
+	c := all.Cursor()
+	for key, _ := c.First(); key != nil; key, _ = c.Next() {
+		raw, err := rawOf(all, key)
+		if err != nil {
+			return nil, err
+		}
 		s, err := segment.Open(raw)
 		if err != nil {
 			return nil, fmt.Errorf("%w: segment %x: %w", errStale, key, err)
@@ -44,6 +49,15 @@ func viewOf(tx *bolt.Tx) (*view, error) {
 		v.pages += s.Len()
 	}
 	return v, nil
+}
+
+// rawOf is a segment as it lies in the file.
+func rawOf(all *bolt.Bucket, key []byte) ([]byte, error) {
+	b := all.Bucket(key)
+	if b == nil {
+		return nil, fmt.Errorf("%w: segment %x", errStale, key)
+	}
+	return b.Get(keyRaw), nil
 }
 
 // at returns the part that has a page by its number within the view, and its number there.
@@ -107,13 +121,24 @@ func add(tx *bolt.Tx, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	return b.Put(binary.BigEndian.AppendUint64(nil, n), raw)
+	return putRaw(b, number(n), raw)
 }
+
+func putRaw(all *bolt.Bucket, key, raw []byte) error {
+	b, err := all.CreateBucket(key)
+	if err != nil {
+		return err
+	}
+	return b.Put(keyRaw, raw)
+}
+
+// number is the key of a segment.
+func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 func (p *part) remove(tx *bolt.Tx) error {
 	key := bytes.Clone(p.key)
 	if err := tx.Bucket(bucketDeleted).Delete(key); err != nil {
 		return err
 	}
-	return tx.Bucket(bucketSegments).Delete(key)
+	return tx.Bucket(bucketSegments).DeleteBucket(key)
 }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/dustin/go-humanize"
+)
+
+// awayFor is how long reindex waits for shards that do not answer once all others are done. A shard
+// that moves, or whose indexer is started again, is back by then.
+var awayFor = 15 * time.Second
+
+// reindexing is what a reindex beside a crawl has come to.
+type reindexing struct {
+	mark   string
+	builds map[int]crawl.IndexBuild // of the shards that have answered, as they said last
+	said   map[int]string           // troubles that were printed
+}
+
+// working reports whether a shard that answers now is not done.
+func (r *reindexing) working(now map[int]crawl.IndexBuild) bool {
+	for _, b := range now {
+		if b.Mark != r.mark {
+			return true
+		}
+	}
+	return false
+}
+
+// pages are those in new indexes, and those still to be taken.
+func (r *reindexing) pages() (done, left int64) {
+	for _, b := range r.builds {
+		done += b.Done
+		if b.Mark != r.mark {
+			left += b.Left
+		}
+	}
+	return done, left
+}
+
+// reindexRunning has the indexers of a crawl that runs build their indexes anew, and watches until
+// all have. While they are at it already, it watches that. ended reports whether the process has gone that all of the crawl runs in.
+func (a *app) reindexRunning(ctx context.Context, l *asker.Crawl, ended func() bool) error {
+	if !l.Spec.Search {
+		return fmt.Errorf("crawl %q has no search index: search is off", l.Spec.Name)
+	}
+	now, err := l.Indexes(ctx)
+	if err != nil && !errors.Is(err, ask.ErrIncomplete) {
+		return err
+	}
+	if len(now) == 0 {
+		return err
+	}
+	r := &reindexing{mark: l.Spec.Reindex, builds: now, said: map[int]string{}}
+	seen, underWay := l.Spec.Reindex, r.working(now)
+	mark := time.Now().UTC().Format(time.RFC3339Nano)
+	_, err = service.ChangeSpec(ctx, l.Bucket, func(old *crawl.Spec) (next crawl.Spec, err error) {
+		if old == nil {
+			return next, service.ErrNoSpec
+		}
+		next = *old
+		underWay = underWay || old.Reindex != seen // somebody else was faster
+		if !underWay {
+			next.Reindex = mark
+		}
+		r.mark = next.Reindex
+		return next, nil
+	})
+	if err != nil {
+		return err
+	}
+	if underWay {
+		fmt.Fprintf(a.stderr, "the index is being built anew already, since %s; this is how far it is\n", sinceMark(r.mark))
+	}
+	err = a.watchReindex(ctx, l, r, ended)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(a.stderr, "the indexers go on with it; the same command shows how far they are")
+	}
+	return err
+}
+
+func sinceMark(mark string) string {
+	t, err := time.Parse(time.RFC3339Nano, mark)
+	if err != nil {
+		return mark
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// watchReindex shows how far the shards are until all of them are done, or those that are not have
+// not answered for long.
+func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, ended func() bool) error {
+	person := config.Terminal(a.stdout)
+	var away time.Time // since when shards are missing and all others are done
+	for first := true; ; first = false {
+		if !first {
+			select {
+			case <-ctx.Done():
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+		now, err := l.Indexes(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for k, b := range now {
+			r.builds[k] = b
+			if b.Trouble != "" && b.Trouble != r.said[k] {
+				fmt.Fprintf(a.stderr, "shard %d: %s; it is tried again\n", k, clean(b.Trouble))
+			}
+			r.said[k] = b.Trouble
+		}
+		var missing *ask.IncompleteError
+		if err != nil && !errors.As(err, &missing) && !errors.Is(err, ask.ErrNobody) {
+			return err
+		}
+		if l.Queue.NC.IsClosed() || ended() {
+			return errors.New("the crawl has ended; what is left of its index is built anew when it runs next")
+		}
+		done, left := r.pages()
+		if person {
+			fmt.Fprintf(a.stdout, "%s%s indexed, %s to go", clearLine, count(done, "page"), humanize.Comma(left))
+		}
+		if !r.working(r.builds) && err == nil && len(r.builds) == l.Spec.Shards {
+			a.saidReindexed(person, done)
+			return nil
+		}
+		// Of a shard that answered as done and is away now nothing more is wanted.
+		if err == nil || r.working(now) {
+			away = time.Time{}
+			continue
+		}
+		if away.IsZero() {
+			away = time.Now()
+		}
+		if time.Since(away) >= awayFor {
+			return a.missedReindex(person, l, r, done)
+		}
+	}
+}
+
+func (a *app) saidReindexed(person bool, pages int64) {
+	if person {
+		fmt.Fprint(a.stdout, clearLine)
+	}
+	fmt.Fprintf(a.stdout, "%s indexed\n", count(pages, "page"))
+}
+
+// missedReindex ends a reindex for which some shards did not answer.
+func (a *app) missedReindex(person bool, l *asker.Crawl, r *reindexing, pages int64) error {
+	e := &ask.IncompleteError{Question: "reindex", Shards: l.Spec.Shards}
+	for k := range l.Spec.Shards {
+		if b, ok := r.builds[k]; !ok || b.Mark != r.mark {
+			e.Missing = append(e.Missing, k)
+		}
+	}
+	if len(e.Missing) == 0 {
+		a.saidReindexed(person, pages)
+		return nil
+	}
+	if len(e.Missing) < e.Shards {
+		a.saidReindexed(person, pages)
+	}
+	return &exit{exitPartial, fmt.Errorf("%w\nTheir indexers are away, and build theirs anew as soon as they are back; the same command shows how far they are.", e)}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// questions are typed before and after an index is built anew.
+var questions = []string{"quiet", "quiet river", "the -quiet", `"the quiet"`, "title:page", "qui*", "site:h0001.sim.test quiet", "quiett", "lang:en river",
+	"river nowhereatall", "page", "h0002", "type:text/html mountain", "mountain OR river", "stone", "small light", "inurl:1 light", "a b c", "winter", "water"}
+
+// told is what search says to all questions, with scores, totals and facets.
+func told(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, q := range questions {
+		args := append([]string{"search", "--dir", dir, "--limit", "50", "--explain"}, strings.Fields(q)...)
+		all.WriteString(curtsy(t, 0, append(args, "--facets")...))
+		all.WriteString(curtsy(t, 0, append(args, "--json")...))
+	}
+	return all.String()
+}
+
+// A process that builds an index anew and is killed leaves one that answers as before.
+func TestReindexKilled(t *testing.T) {
+	web := web(t)
+	dir := t.TempDir()
+	t.Setenv("CURTSY_LISTEN", "off")
+	curtsy(t, 0, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), web.Seeds()[0])
+	want := told(t, dir)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// testscript.Main makes the test's own binary the command of this name.
+	link := filepath.Join(t.TempDir(), "curtsy")
+	if err := os.Symlink(exe, link); err != nil {
+		t.Fatal(err)
+	}
+	killed := 0
+	for after := 20 * time.Millisecond; after < time.Minute; after = after * 3 / 2 {
+		cmd := exec.Command(link, "reindex", "--dir", dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		stop := time.AfterFunc(after, func() { cmd.Process.Kill() })
+		err := cmd.Wait()
+		stop.Stop()
+		if got := told(t, dir); got != want {
+			t.Fatalf("killed after %v it answers otherwise", after)
+		}
+		if err == nil {
+			break
+		}
+		killed++
+	}
+	if killed == 0 {
+		t.Error("never killed")
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "search-*.db.*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// Over NATS the indexers do it. For those that are away the command ends with a code of its own,
+// and they do it when they are back.
+func TestReindexOverNATS(t *testing.T) {
+	srv := server(t)
+	defer func(d time.Duration) { awayFor = d }(awayFor)
+	awayFor = 300 * time.Millisecond
+	t.Setenv("CURTSY_CRAWL", "docs")
+	curtsy(t, 0, "seed", "--shards", "4", "--allow-private", "http://127.0.0.1:1/")
+	q, err := queue.Dial(t.Context(), queue.Options{InProcess: srv.InProcess(), User: "u", Password: "p"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	kv, err := q.OpenBucket(t.Context(), crawl.Names("docs").Bucket(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := service.ReadSpec(t.Context(), kv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := map[string]string{"one": t.TempDir(), "two": t.TempDir()}
+	start := func(name string) (stop func()) {
+		spec, err := service.ReadSpec(t.Context(), kv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := indexer.New(q, spec, indexer.Options{Dir: dirs[name], Instance: name, Search: true, Term: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{}, 2)
+		go func() {
+			if err := x.Run(ctx); err != nil {
+				t.Error(err)
+			}
+			done <- struct{}{}
+		}()
+		go func() {
+			_ = service.WatchSpec(ctx, kv, spec, func(s crawl.Spec) { _ = x.SetSpec(s) })
+			done <- struct{}{}
+		}()
+		stop = func() { cancel(); <-done; <-done }
+		return stop
+	}
+	stopOne := start("one")
+	defer stopOne()
+	stopTwo := start("two")
+	c := asker.Running(q, kv, spec)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		at, err := c.Indexes(t.Context())
+		if err == nil && len(at) == 4 && len(shardsHere(t, dirs["one"])) > 0 && len(shardsHere(t, dirs["two"])) > 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("not all shards are held: %v, %v", at, err)
+		}
+	}
+	if out := curtsy(t, exitOK, "reindex"); !strings.Contains(out, "0 pages indexed") {
+		t.Errorf("said %q", out)
+	}
+	stopTwo()
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"reindex"}, nil, &stdout, &stderr); code != exitPartial || !strings.Contains(stderr.String(), "as soon as they are back") {
+		t.Errorf("exit code %d without one indexer: %s%s", code, &stdout, &stderr)
+	}
+	spec, err = service.ReadSpec(t.Context(), kv)
+	if err != nil || spec.Reindex == "" {
+		t.Fatalf("spec %+v, %v", spec, err)
+	}
+	defer start("two")()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		all, err := c.Indexes(t.Context())
+		done := 0
+		for _, b := range all {
+			if b.Mark == spec.Reindex {
+				done++
+			}
+		}
+		if err == nil && done == 4 {
+			break
+		}
+		if time.Now().After(end) {
+			raw, _ := json.Marshal(all)
+			t.Fatalf("the one that came back has not done it: %s, %v", raw, err)
+		}
+	}
+	// Somebody else is at it: nobody begins again.
+	ahead, err := service.ChangeSpec(t.Context(), kv, func(old *crawl.Spec) (crawl.Spec, error) {
+		s := *old
+		s.Reindex = time.Now().UTC().Format(time.RFC3339Nano)
+		return s, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reindexing{mark: ahead.Reindex}
+	if !r.working(map[int]crawl.IndexBuild{0: {Mark: spec.Reindex}}) || r.working(map[int]crawl.IndexBuild{0: {Mark: ahead.Reindex}}) {
+		t.Error("who works is not told from who is done")
+	}
+}
+
+// shardsHere are the page stores in a directory.
+func shardsHere(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "pages-*.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
