@@ -47,7 +47,8 @@ func (r *reindexing) pages() (done, left int64) {
 }
 
 // reindexRunning has the indexers of a crawl that runs build their indexes anew, and watches until
-// all have. While they are at it already, it watches that. ended reports whether the process has gone that all of the crawl runs in.
+// all have. While they are at it already, it watches that. ended reports whether the process has
+// gone that all of the crawl runs in.
 func (a *app) reindexRunning(ctx context.Context, l *asker.Crawl, ended func() bool) error {
 	if !l.Spec.Search {
 		return fmt.Errorf("crawl %q has no search index: search is off", l.Spec.Name)

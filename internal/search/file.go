@@ -22,8 +22,9 @@ const format = "3"
 // The buckets of the file.
 var (
 	bucketAbout = []byte("about") // keyFormat, keyStore, keyCursor, keyMark
-	// number, eight bytes → a bucket of its own with the segment.Segment under keyRaw. In one bucket
-	// up to four would share a page of bbolt's, and be written again with each that comes or goes.
+	// number, eight bytes → a bucket of its own with the segment.Segment under keyRaw. In one
+	// bucket up to four would share a page of bbolt's, and be written again with each that comes or
+	// goes.
 	bucketSegments = []byte("segments")
 	bucketDeleted  = []byte("deleted") // number → which pages of the segment are gone, a bit each
 )
@@ -54,7 +55,8 @@ type file struct {
 	users sync.WaitGroup // who reads it; begins to grow only while Index.mu is held
 }
 
-// use is the file as it is to be read now, nil when there is none. Whoever gets it calls users.Done.
+// use is the file as it is to be read now, nil when there is none. Whoever gets it calls
+// users.Done.
 func (x *Index) use() *file {
 	x.mu.Lock()
 	defer x.mu.Unlock()

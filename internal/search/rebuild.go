@@ -14,8 +14,8 @@ import (
 
 // An index is built anew beside the file in use, in two files:
 //
-//	search-0.db.build  is filled from the beginning of the journal. Its merges leave free pages
-//	search-0.db.new    has what is alive in that, and what came meanwhile; it takes the old one's place
+//	search-0.db.build  is filled from the beginning of the journal; merges leave free pages in it
+//	search-0.db.new    has what is alive in that and what came meanwhile, and replaces the old one
 //
 // A crash leaves the old file in use, or the new one, and perhaps one of these two, which the next
 // Open removes. Together they need room for about three times the new file while they are there.
