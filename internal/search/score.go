@@ -71,9 +71,10 @@ func (s *scorer) run() {
 	s.links = make([]map[uint64]float32, len(s.plan.Clauses))
 	for i := range s.plan.Clauses {
 		c := &s.plan.Clauses[i]
-		if !c.Light {
-			s.links[i] = map[uint64]float32{}
+		if c.Light {
+			continue // nearly all pages have it; the second stage looks where
 		}
+		s.links[i] = map[uint64]float32{}
 		var of []uint32 // pages of this clause; a page may be there more than once
 		for j := range c.Any {
 			m := &c.Any[j]

@@ -170,7 +170,7 @@ func (e *evidence) values() (v [numSignals]float64) {
 				best = max(best, o.weight)
 			}
 			v[sigExact] += idf * best
-			if e.c.have>>k&1 == 0 {
+			if e.c.have>>k&1 == 0 && len(e.at[k]) == 0 {
 				v[sigMissing] += idf
 			}
 		}
