@@ -38,6 +38,18 @@ func (x *Indexer) hides(u canon.URL) bool {
 	return f != nil && f.Has(u)
 }
 
+// hidesHost says whether all of a host is forgotten, or some of it.
+func (x *Indexer) hidesHost(h canon.Host) (all, some bool) {
+	return hostForgotten(x.forgotten.Load(), h)
+}
+
+func hostForgotten(f *crawl.Forgotten, h canon.Host) (all, some bool) {
+	if f == nil {
+		return false, false
+	}
+	return f.Host(h)
+}
+
 // unforgotten returns the pages of a batch that may be stored.
 func (s *shard) unforgotten(batch []pages.Page) []pages.Page {
 	hidden := func(p pages.Page) bool { return s.x.hides(p.URL) }

@@ -41,7 +41,7 @@ func OpenDir(dir string) (*Reader, error) {
 		}
 		p := part{id, store, new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides}
 		r.all = append(r.all, p)
-		index, err := search.OpenReadOnly(homes.SearchFile(dir, id), store, search.Options{Hidden: r.hides, Read: r.marks.read})
+		index, err := search.OpenReadOnly(homes.SearchFile(dir, id), store, search.Options{Hidden: r.hides, HiddenHost: r.hidesHost, Read: r.marks.read})
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
@@ -61,6 +61,10 @@ func (r *Reader) Hide(forgotten []string) {
 func (r *Reader) hides(u canon.URL) bool {
 	f := r.forgotten.Load()
 	return f != nil && f.Has(u)
+}
+
+func (r *Reader) hidesHost(h canon.Host) (all, some bool) {
+	return hostForgotten(r.forgotten.Load(), h)
 }
 
 // shardsIn returns the shards whose page stores are in dir.

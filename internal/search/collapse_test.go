@@ -135,7 +135,16 @@ func TestHidden(t *testing.T) {
 	f := newFixture(t)
 	f.add(copyOf(h+"a", "", 0, "ibis"), copyOf("https://o.example/", "", 1, "ibis"), copyOf(h+"b", "", 0, "ibis too"))
 	f.o.Hidden = func(u canon.URL) bool { return u.Host() == "h.example" }
-	if got := also(f.search("ibis")); !slices.Equal(got, []string{"https://o.example/"}) {
-		t.Errorf("%q", got)
+	f.o.HiddenHost = func(h canon.Host) (all, some bool) { return h == "h.example", false }
+	a := ask(t, crawl.SearchRequest{Query: "ibis"}, f.Index)
+	if got := also(a.Hits); !slices.Equal(got, []string{"https://o.example/"}) || a.Total != 1 || len(a.Facets["site"]) != 1 {
+		t.Errorf("%q, %d in all, %v", got, a.Total, a.Facets)
 	}
+	f.o.Hidden = func(u canon.URL) bool { return u == h+"b" }
+	f.o.HiddenHost = func(h canon.Host) (all, some bool) { return false, h == "h.example" }
+	if a := ask(t, crawl.SearchRequest{Query: "ibis"}, f.Index); a.Total != 1 || a.Facets["site"][0].Count != 1 {
+		t.Errorf("%d in all, %v", a.Total, a.Facets)
+	}
+	f.o.Hidden = func(u canon.URL) bool { return u.Host() == "h.example" }
+	f.o.HiddenHost = func(h canon.Host) (all, some bool) { return h == "h.example", false }
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/search/segment"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // filter decides which pages of a part a query may find.
@@ -18,6 +19,34 @@ type filter struct {
 	hosts, langs, types []uint8
 	byURL               bool // addresses must be looked at
 	before, after       int32
+	hide                []uint8 // by number of a host; nil: none is hidden
+	hidden              func(url string) bool
+}
+
+// What of a host is hidden.
+const (
+	hideSome = 1 + iota
+	hideAll
+)
+
+// hiding has the filter leave out, and so not count, what must not be shown.
+func (x *filter) hiding(host func(canon.Host) (all, some bool), url func(string) bool) {
+	if host == nil {
+		return
+	}
+	x.hidden = url
+	for n := range x.p.Values() {
+		all, some := host(canon.Host(x.p.Value(n)))
+		if (all || some) && x.hide == nil {
+			x.hide = make([]uint8, x.p.Values())
+		}
+		switch {
+		case all:
+			x.hide[n] = hideAll
+		case some:
+			x.hide[n] = hideSome
+		}
+	}
 }
 
 func newFilter(p *part, f *query.Filters, now time.Time) *filter {
@@ -96,6 +125,12 @@ func (x *filter) pass(i uint32) bool {
 		x.langs != nil && x.langs[p.Narrow(i, segment.Lang)] == 0 ||
 		x.types != nil && x.types[p.Narrow(i, segment.Type)] == 0 {
 		return false
+	}
+	if x.hide != nil {
+		how := x.hide[p.Narrow(i, segment.Host)]
+		if how == hideAll || how == hideSome && x.hidden(string(p.URL(i))) {
+			return false
+		}
 	}
 	if x.before != 0 || x.after != 0 {
 		d := p.Date(i)

@@ -30,6 +30,8 @@ type Options struct {
 	Read func(p *pages.Page, f func()) error
 	// Hidden, when set, reports which pages must not be shown although they are in the store.
 	Hidden func(canon.URL) bool
+	// HiddenHost goes with Hidden: whether all pages of a host must not be shown, or some of them.
+	HiddenHost func(canon.Host) (all, some bool)
 	// Mark is what a file that is made bears: see Rebuild.
 	Mark string
 	// Progress, when set, is told by Rebuild after each batch how many pages it has taken and how

@@ -61,7 +61,7 @@ func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranke
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		best := s.first(x.o.Now(), &r)
+		best := s.first(x, &r)
 		x.second(s, best, explain)
 		slices.SortFunc(best, compareCandidates)
 		r.Hits, err = x.still(best, n+spare)
@@ -92,15 +92,16 @@ func compareCandidates(a, b *candidate) int {
 }
 
 // first counts the pages that match and returns the best of them.
-func (s *scorer) first(now time.Time, r *Ranked) (best []*candidate) {
+func (s *scorer) first(x *Index, r *Ranked) (best []*candidate) {
 	heavy, total := s.plan.heavyBits(), s.plan.total()
-	facets := newFacets(r.Facets)
+	facets, now := newFacets(r.Facets), x.o.Now()
 	var least float64
 	var f *filter
 	for page := range s.found() {
 		if f == nil || page-f.p.base >= f.p.Len() {
 			p, _ := s.v.at(page)
 			f = newFilter(p, &s.plan.Filters, now)
+			f.hiding(x.o.HiddenHost, x.hidden)
 			facets.part(p)
 		}
 		p, i := f.p, page-f.p.base
