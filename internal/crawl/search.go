@@ -62,6 +62,8 @@ type Hit struct {
 
 	// Text names the words of the page: pages with the same text are one hit. 0: not known.
 	Text uint64 `json:"-"`
+	// Sim is the SimHash of the main text; 0: not known.
+	Sim uint64 `json:"-"`
 
 	// By these the parts of an answer are collapsed when they are put together.
 	SHA256 string `json:"sha256,omitempty"` // hex, of the page's body

@@ -146,7 +146,7 @@ func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
 	}
 	for _, h := range found {
 		if h.First >= least && h.Level >= need {
-			h.Hit.Text = h.Text
+			h.Hit.Text, h.Hit.Sim = h.Text, h.Sim
 			hits = append(hits, h.Hit)
 		}
 	}

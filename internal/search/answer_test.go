@@ -269,3 +269,54 @@ func TestLargeBatch(t *testing.T) {
 		t.Errorf("%d pages, want %d", got, n)
 	}
 }
+
+// Pages of a site with one title and nearly one text are one hit; pages with titles of their own
+// are not, and neither are texts that differ in more than a word or two.
+func TestNearDuplicates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	var text []string
+	for range 800 {
+		text = append(text, fmt.Sprintf("w%d", rng.IntN(500)))
+	}
+	with := func(changes int) string {
+		t := slices.Clone(text)
+		for i := range changes {
+			t[(i*97+13)%len(t)] = fmt.Sprint("other", i)
+		}
+		return "<p>okapi " + strings.Join(t, " ")
+	}
+	f := newFixture(t)
+	f.add(page("https://a.example/page", "en", "The okapi", with(0)), page("https://a.example/page?print", "en", "The okapi", with(2)),
+		page("https://a.example/page?other", "en", "The okapi", with(300)), page("https://a.example/zebra", "en", "The zebra", with(2)),
+		page("https://b.example/page", "en", "The okapi", with(1)))
+	hits := f.search("okapi")
+	if got := also(hits); !slices.Equal(got, []string{"https://a.example/page also https://a.example/page?print", "https://a.example/page?other",
+		"https://a.example/zebra", "https://b.example/page"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// How many bits differ grows with how much of a text does.
+func TestSimHash(t *testing.T) {
+	of := func(changes int) uint64 {
+		var s simHash
+		for i := range 2000 {
+			w := uint32(i * 2654435761)
+			if changes > 0 && i%(2000/changes) == 0 {
+				w++
+			}
+			s.add(w)
+		}
+		return s.hash()
+	}
+	if !alike(of(0), of(0)) || !alike(of(0), of(4)) || alike(of(0), of(500)) {
+		t.Errorf("%x %x %x", of(0), of(4), of(500))
+	}
+	var short simHash
+	for i := range 20 {
+		short.add(uint32(i))
+	}
+	if short.hash() != 0 || alike(0, 0) {
+		t.Error("a short text says something")
+	}
+}

@@ -35,7 +35,7 @@ func perSite(hits []crawl.Hit) (out []crawl.Hit, at map[string]int) {
 			g.join(i, "sum "+string(site(&h))+" "+h.SHA256)
 		}
 		if h.Text != 0 {
-			g.join(i, fmt.Sprint("text ", site(&h), h.Text))
+			g.join(i, fmt.Sprint("text ", site(&h), " ", h.Text, " ", h.Title))
 		}
 		if h.AliasOf != "" {
 			g.join(i, "url "+h.AliasOf)
@@ -44,6 +44,7 @@ func perSite(hits []crawl.Hit) (out []crawl.Hit, at map[string]int) {
 			g.join(i, "url "+h.Canonical)
 		}
 	}
+	g.joinAlike(hits)
 	members := make([][]int, len(hits))
 	for i := range hits {
 		members[g.of[i]] = append(members[g.of[i]], i)
@@ -89,6 +90,24 @@ func (g *groups) join(i int, key string) {
 	for k, of := range g.of {
 		if of == from {
 			g.of[k] = to
+		}
+	}
+}
+
+// joinAlike joins hits of a site that have the same title and nearly the same text: versions for
+// print, or with a date in them. Pages with titles of their own stay apart, however alike: those of
+// a manual's functions are.
+func (g *groups) joinAlike(hits []crawl.Hit) {
+	titled := map[string][]int{}
+	for i := range hits {
+		if h := &hits[i]; h.Sim != 0 && h.Title != "" {
+			key := string(site(h)) + " " + h.Title
+			for _, j := range titled[key] {
+				if alike(h.Sim, hits[j].Sim) {
+					g.join(i, "url "+hits[j].URL)
+				}
+			}
+			titled[key] = append(titled[key], i)
 		}
 	}
 }

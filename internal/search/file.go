@@ -17,7 +17,7 @@ import (
 
 // format numbers everything a segment depends on: its layout, how words are made, what of a page
 // is indexed. Another one means the file is filled again.
-const format = "3"
+const format = "4"
 
 // The buckets of the file.
 var (

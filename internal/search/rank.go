@@ -40,6 +40,7 @@ type Ranking struct {
 	crawl.Hit
 	First float64 `json:"first"`          // score of the first stage
 	Text  uint64  `json:"text,omitempty"` // names its words; 0: not known
+	Sim   uint64  `json:"sim,omitempty"`  // of its main text: see simHash; 0: not known
 	Level int     `json:"level"`          // how many of the clauses that carry weight it has
 }
 
@@ -207,7 +208,7 @@ func (x *Index) still(best []*candidate, n int) (hits []Ranking, err error) {
 		if !ok || p.Expired(now) || p.Directives&crawl.NoIndex != 0 || x.hidden(f.URL) {
 			continue
 		}
-		h := crawl.Hit{URL: f.URL, Score: c.score, Depth: p.Depth, Signals: c.signals, HeldSince: p.Since,
+		h := crawl.Hit{URL: f.URL, Title: p.Title, Score: c.score, Depth: p.Depth, Signals: c.signals, HeldSince: p.Since,
 			Lang: f.Narrow[segment.Lang], Type: f.Narrow[segment.Type]}
 		if !x.hidden(string(p.Canonical)) {
 			h.Canonical = string(p.Canonical)
@@ -221,7 +222,7 @@ func (x *Index) still(best []*candidate, n int) (hits []Ranking, err error) {
 		if f.Date != 0 {
 			h.Date = crawl.Date{Time: time.Unix(int64(f.Date)*24*3600, 0).UTC()}
 		}
-		hits = append(hits, Ranking{Hit: h, First: c.first, Text: f.Text, Level: c.level})
+		hits = append(hits, Ranking{Hit: h, First: c.first, Text: f.Text, Sim: f.Sim, Level: c.level})
 	}
 	return hits, nil
 }

@@ -105,7 +105,7 @@ func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
 	w.add(rest)
 	eachPart(t, true, w.add)
 	f.Words[segment.Around] = w.count()
-	r.build.SetWords(f.Words, w.sum())
+	r.build.SetWords(f.Words, w.sum(), w.sim.hash())
 	for _, l := range t.Links {
 		if l.Href.Host() != p.URL.Host() || l.Href == p.URL || l.NoFollow {
 			continue // what other sites say of a page is for anybody to write
@@ -149,6 +149,7 @@ type pageWords struct {
 	n    uint32 // words of the part, wholes not counted
 	all  int
 	text uint64 // names the words of the body, and those around it, in their order
+	sim  simHash
 }
 
 // leastSum is how many words tell a page from others.
@@ -176,6 +177,9 @@ func (w *pageWords) add(text []byte) {
 		if !t.whole {
 			if w.pos >= segment.Body.Start() {
 				w.text = (w.text ^ uint64(t.hash)) * 1099511628211
+				if w.end == segment.Around.Start() {
+					w.sim.add(t.hash)
+				}
 			}
 			w.pos++
 			w.n++

@@ -46,10 +46,10 @@ func (b *Builder) Page(f Facts) {
 	b.begins = append(b.begins, uint32(len(b.word)))
 }
 
-// SetWords notes how many words the parts of the page begun last have, and what names its text.
-func (b *Builder) SetWords(n [Fields]uint32, text uint64) {
+// SetWords notes how many words the parts of the page begun last have, and what tells its text.
+func (b *Builder) SetWords(n [Fields]uint32, text, sim uint64) {
 	f := &b.facts[len(b.facts)-1]
-	f.Words, f.Text = n, text
+	f.Words, f.Text, f.Sim = n, text, sim
 }
 
 // Word adds a word of the page begun last. Positions of one page must not decrease. hash is HashOf

@@ -47,6 +47,7 @@ type Facts struct {
 	Expires int64  // milliseconds since 1970 from which it is not shown, 0: never
 	Digest  uint64 // of the body, its first bytes; 0: none
 	Text    uint64 // hash of its words in order; 0: none
+	Sim     uint64 // SimHash of its main text; 0: none
 	Date    int32  // days since 1970; 0: not known
 	Words   [Fields]uint32
 	Listing uint8 // share of the text that stands in links, of 255
@@ -64,10 +65,10 @@ const (
 )
 
 // factsSize is the width of a page's facts, without its texts.
-const factsSize = 4*8 + 4 + 4*int(Fields) + 1 + 3 + 4 + 4*Narrows
+const factsSize = 5*8 + 4 + 4*int(Fields) + 1 + 3 + 4 + 4*Narrows
 
 const (
-	atDate   = 4 * 8
+	atDate   = 5 * 8
 	atWords  = atDate + 4
 	atList   = atWords + 4*int(Fields)
 	atTexts  = atList + 4
@@ -75,7 +76,7 @@ const (
 )
 
 func appendFacts(dst []byte, f *Facts, texts uint32, narrow [Narrows]uint32) []byte {
-	for _, v := range [...]uint64{f.Page, uint64(f.Expires), f.Digest, f.Text} {
+	for _, v := range [...]uint64{f.Page, uint64(f.Expires), f.Digest, f.Text, f.Sim} {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(f.Date))
@@ -94,7 +95,7 @@ func appendFacts(dst []byte, f *Facts, texts uint32, narrow [Narrows]uint32) []b
 func (s *Segment) Facts(i uint32) (f Facts) {
 	b := s.facts[int(i)*factsSize:][:factsSize]
 	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(b[8*at:]) }
-	f.Page, f.Expires, f.Digest, f.Text = u64(0), int64(u64(1)), u64(2), u64(3)
+	f.Page, f.Expires, f.Digest, f.Text, f.Sim = u64(0), int64(u64(1)), u64(2), u64(3), u64(4)
 	f.Date = int32(binary.LittleEndian.Uint32(b[atDate:]))
 	for k := range f.Words {
 		f.Words[k] = binary.LittleEndian.Uint32(b[atWords+4*k:])

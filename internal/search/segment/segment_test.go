@@ -32,7 +32,7 @@ func randomPages(r *rand.Rand, n int) (all []page) {
 	for i := range n {
 		p := page{facts: Facts{
 			Page: uint64(1000 - i), URL: fmt.Sprintf("http://h/%d", i), Narrow: [Narrows]string{"h", []string{"en", "de", ""}[i%3], "text/html"},
-			Listing: uint8(i), Expires: int64(i) * 7, Date: int32(i) - 3, Digest: uint64(i) << 40, Text: 1 << 63,
+			Listing: uint8(i), Expires: int64(i) * 7, Date: int32(i) - 3, Digest: uint64(i) << 40, Text: 1 << 63, Sim: uint64(i) << 33,
 			Words: [Fields]uint32{1, 2, 3, uint32(i), 5},
 		}}
 		for f := range Fields {
