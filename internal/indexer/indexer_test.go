@@ -184,10 +184,15 @@ func searched(w *world, query string) crawl.SearchAnswer {
 	w.t.Helper()
 	c := asker.Crawl{Spec: w.spec, Queue: w.q}
 	c.Spec.Name = "test"
-	a, err := c.Search(w.t.Context(), crawl.SearchRequest{Query: query, Limit: 1000})
-	if err != nil {
-		w.t.Fatalf("search %q: %v", query, err)
-	}
+	var a crawl.SearchAnswer
+	eventually(w.t, "an answer of all shards", func() bool {
+		var err error
+		a, err = c.Search(w.t.Context(), crawl.SearchRequest{Query: query, Limit: 1000})
+		if err != nil && !errors.Is(err, ask.ErrIncomplete) { // that: the machine has other things to do
+			w.t.Fatalf("search %q: %v", query, err)
+		}
+		return err == nil
+	})
 	return a
 }
 

@@ -131,6 +131,7 @@ func TestReindexGoesOn(t *testing.T) {
 	}
 	stop()
 	x, stop = w.start(Options{Dir: dir, Search: true, Embedded: true})
+	w.settled(x) // holds both
 	eventually(t, "gone on", func() bool { return reindexed(x, "1") })
 	w.sameAs("gone on", want)
 	stop()
