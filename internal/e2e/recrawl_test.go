@@ -67,7 +67,7 @@ func (r *rig) found(query string) []crawl.Hit {
 		switch {
 		case err == nil:
 			return a.Hits
-		case !errors.Is(err, ask.ErrIncomplete) || tries == 60: // that: the machine has other things to do
+		case !errors.Is(err, ask.ErrIncomplete) || tries == 60: // that: the machine is busy
 			r.t.Fatal(err)
 		}
 	}

@@ -188,7 +188,7 @@ func searched(w *world, query string) crawl.SearchAnswer {
 	eventually(w.t, "an answer of all shards", func() bool {
 		var err error
 		a, err = c.Search(w.t.Context(), crawl.SearchRequest{Query: query, Limit: 1000})
-		if err != nil && !errors.Is(err, ask.ErrIncomplete) { // that: the machine has other things to do
+		if err != nil && !errors.Is(err, ask.ErrIncomplete) { // that: the machine is busy
 			w.t.Fatalf("search %q: %v", query, err)
 		}
 		return err == nil
