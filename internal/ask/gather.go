@@ -59,7 +59,8 @@ func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question s
 	defer sub.Unsubscribe()
 	_ = sub.SetPendingLimits(-1, -1) // bounded by each sender's window
 	if err := nc.PublishRequest(name.Query(question), sub.Subject, bytes.TrimSpace(data.Bytes())); err != nil {
-		return fmt.Errorf("ask %q: %w", question, err)
+		// Nothing was asked: the connection is lost, or waits to be made anew.
+		return fmt.Errorf("%w: ask %q: %w", ErrNobody, question, err)
 	}
 	g := &gathering{nc: nc, question: question, each: each, missing: map[int]bool{}, failed: map[int]bool{}, claimed: map[int]bool{}, shards: shards, asked: time.Now()}
 	for _, k := range wanted {

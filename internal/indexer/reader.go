@@ -33,15 +33,26 @@ func OpenDir(dir string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{marks: openMarks(dir, 0, nil)}
+	r := &Reader{}
+	stores := make([]*pages.Store, 0, len(ids))
 	for _, id := range ids {
 		store, err := pages.OpenReadOnly(homes.PagesFile(dir, id))
 		if err != nil {
-			return nil, errors.Join(err, r.Close())
+			for _, s := range stores {
+				err = errors.Join(err, s.Close())
+			}
+			return nil, err
 		}
-		p := part{id, store, new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides}
-		r.all = append(r.all, p)
-		index, err := search.OpenReadOnly(homes.SearchFile(dir, id), store, search.Options{Hidden: r.hides, HiddenHost: r.hidesHost, Read: r.marks.read})
+		stores = append(stores, store)
+	}
+	// Only now: before, a crawl that is just ending may be reading pages, and they would look as if
+	// it had died of them.
+	r.marks = openMarks(dir, 0, nil)
+	for i, id := range ids {
+		r.all = append(r.all, part{id, stores[i], new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides})
+	}
+	for _, p := range r.all {
+		index, err := search.OpenReadOnly(homes.SearchFile(dir, p.id), p.store, search.Options{Hidden: r.hides, HiddenHost: r.hidesHost, Read: r.marks.read})
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
