@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -23,16 +24,31 @@ func Secret(ctx context.Context, secrets, crawl jetstream.KeyValue) ([]byte, err
 	return secret, nil
 }
 
+// A replica of a bucket may be behind the one that takes writes for as long as it takes a server to
+// get up again.
+const (
+	replicaTries = 150
+	replicaPause = 200 * time.Millisecond
+)
+
+// purgeIf removes the secret from where it was, if it was there.
+func purgeIf(ctx context.Context, crawl jetstream.KeyValue, old jetstream.KeyValueEntry) error {
+	if old == nil {
+		return nil
+	}
+	return crawl.Purge(ctx, secretKey)
+}
+
 func secretIn(ctx context.Context, secrets, crawl jetstream.KeyValue) ([]byte, error) {
 	old, err := crawl.Get(ctx, secretKey)
 	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
 		return nil, err
 	}
-	for range 2 {
+	for range replicaTries {
 		e, err := secrets.Get(ctx, secretKey)
 		switch {
 		case err == nil && old != nil: // it was moved, but perhaps not yet removed
-			return e.Value(), crawl.Purge(ctx, secretKey)
+			return e.Value(), purgeIf(ctx, crawl, old)
 		case err == nil:
 			return e.Value(), nil
 		case !errors.Is(err, jetstream.ErrKeyNotFound):
@@ -42,8 +58,17 @@ func secretIn(ctx context.Context, secrets, crawl jetstream.KeyValue) ([]byte, e
 		if old != nil {
 			secret = old.Value()
 		}
-		if _, err := secrets.Create(ctx, secretKey, secret); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+		switch _, err := secrets.Create(ctx, secretKey, secret); {
+		case err == nil:
+			return secret, purgeIf(ctx, crawl, old)
+		case !errors.Is(err, jetstream.ErrKeyExists):
 			return nil, err
+		}
+		// Another frontier has made it just now, and the server that we read from has not heard.
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(replicaPause):
 		}
 	}
 	return nil, errors.New("there, and not there")

@@ -2,6 +2,7 @@ package updates
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -47,6 +48,17 @@ func testSecretIsOne(t *testing.T, old []byte) {
 			t.Fatal(err)
 		}
 	}
+	// A replica that is behind the others says for a while that there is none.
+	defer func() {
+		first, err := Secret(t.Context(), secrets, kv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Secret(t.Context(), &behind{KeyValue: secrets, gets: 2}, kv)
+		if err != nil || !bytes.Equal(first, again) {
+			t.Errorf("%x from a replica that is behind, %x else: %v", again, first, err)
+		}
+	}()
 	var got [8][]byte
 	var wg sync.WaitGroup
 	for i := range got {
@@ -70,4 +82,17 @@ func testSecretIsOne(t *testing.T, old []byte) {
 	if _, err := kv.Get(t.Context(), secretKey); !errors.Is(err, jetstream.ErrKeyNotFound) {
 		t.Errorf("it can be read by fetchers: %v", err)
 	}
+}
+
+// behind is a bucket of which the first gets are answered as if it were empty.
+type behind struct {
+	jetstream.KeyValue
+	gets int
+}
+
+func (b *behind) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	if b.gets--; b.gets >= 0 {
+		return nil, jetstream.ErrKeyNotFound
+	}
+	return b.KeyValue.Get(ctx, key)
 }
