@@ -46,6 +46,8 @@ type parser struct {
 	sitemaps map[string]struct{} // those seen, once there are some
 
 	wildCleans int // Clean-param lines with "*" in their path, so far
+
+	originWide [License + 1]int // lines about the use of the whole origin so far, by kind
 }
 
 func (p *parser) odd(reason string) {
@@ -100,6 +102,12 @@ func (p *parser) record() {
 		p.cleanParam(value)
 	case kindMobileAgentServer:
 		p.agentServer(value)
+	case kindContentUsage:
+		p.usage(ContentUsage, value)
+	case kindContentSignal:
+		p.usage(ContentSignal, value)
+	case kindLicense:
+		p.usage(License, value)
 	}
 }
 
@@ -132,22 +140,28 @@ func (p *parser) rule(allow bool, value string) {
 		p.odd("pattern that starts neither with / nor with *: it matches nothing")
 		return
 	}
-	r := rule{text: p.text, line: int32(p.line), allow: allow}
-	if last := len(value) - 1; value[last] == '$' {
-		value, r.anchored = value[:last], true
-	}
-	r.pattern = normalize(value, true)
+	r := newRule(value)
 	if r.octets() > maxPattern {
 		p.odd("pattern longer than 8 KiB: skipped")
 		return
 	}
-	r.wild = strings.IndexByte(r.pattern, '*') >= 0
+	r.text, r.line, r.allow = p.text, int32(p.line), allow
 	if rules := p.file.rules; len(rules) == cap(rules) {
 		// append alone would copy a long list many times
 		p.file.rules = slices.Grow(rules, len(rules)+8)
 	}
 	p.file.rules = append(p.file.rules, r)
 	p.file.groups[p.group].rulesTo++
+}
+
+// newRule returns a rule for a pattern as written; the caller says what it does.
+func newRule(pattern string) (r rule) {
+	if last := len(pattern) - 1; last >= 0 && pattern[last] == '$' {
+		pattern, r.anchored = pattern[:last], true
+	}
+	r.pattern = normalize(pattern, true)
+	r.wild = strings.IndexByte(r.pattern, '*') >= 0
+	return r
 }
 
 // scope returns to whom a record on this line belongs.

@@ -15,6 +15,9 @@ const (
 	kindHost
 	kindCleanParam
 	kindMobileAgentServer
+	kindContentUsage
+	kindContentSignal
+	kindLicense
 )
 
 // spelling is one way to write a record name.
@@ -44,6 +47,9 @@ var spellings = func() (t [20][]spelling) {
 		{"host", kindHost, false},
 		{"clean-param", kindCleanParam, false},
 		{"mobile-agent-server", kindMobileAgentServer, false},
+		{"content-usage", kindContentUsage, false},
+		{"content-signal", kindContentSignal, false},
+		{"license", kindLicense, false},
 	} {
 		t[len(s.name)] = append(t[len(s.name)], s)
 	}

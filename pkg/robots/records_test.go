@@ -225,7 +225,7 @@ func TestProtocols_1_5_CleanParam_Limit(t *testing.T) {
 
 // §1.5: known records without effect are reported, and change nothing.
 func TestProtocols_1_5_WithoutEffect(t *testing.T) {
-	for _, line := range []string{"Noindex: /", "Request-rate: 1/10", "Visit-time: 0600-0845", "Content-Signal: search=no", "ACAP-crawler: *", "Nofollow: /", "Unheard-of: /"} {
+	for _, line := range []string{"Noindex: /", "Request-rate: 1/10", "Visit-time: 0600-0845", "ACAP-crawler: *", "Nofollow: /", "Unheard-of: /"} {
 		f := robots.Parse([]byte("User-agent: *\nDisallow: /a\n" + line + "\nDisallow: /b\n"))
 		check(t, f.Rules("anybot", origin), "!/a", "!/b", "/")
 		if len(f.Diagnostics) != 1 || f.Diagnostics[0].Line != 3 || f.Diagnostics[0].Text != line {

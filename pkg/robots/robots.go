@@ -2,8 +2,10 @@
 //
 // It follows RFC 9309 and reads five kinds of record besides: Crawl-delay, Sitemap, Clean-param,
 // Host (A. Melkov's proposal of 2003 for naming a site's main mirror) and Mobile-agent-server
-// (draft-giudici-web-robots-cntrl-00). Bytes go in, answers come out: the package opens no
-// connection, reads no clock, and imports only the standard library.
+// (draft-giudici-web-robots-cntrl-00). Three more speak of what pages may be used for:
+// Content-Usage, Content-Signal and License; [Rules.Usage] picks those that concern a URL. Bytes go
+// in, answers come out: the package opens no connection, reads no clock, and imports only the
+// standard library.
 //
 // Most callers need three names. [ForStatus] turns the answer to GET /robots.txt into a [File]
 // ([Parse], when there is just a body); [File.Rules] picks what concerns one robot on one origin;
@@ -72,6 +74,7 @@ type File struct {
 	rules  []rule
 	delays []delayRecord
 	hosts  []hostRecord
+	usages []usageRecord
 
 	agentServers []AgentServer
 	clean        map[string]*cleanPaths // parameter → where it is dropped

@@ -35,6 +35,8 @@ type Rules struct {
 	hasDelay bool
 
 	agentServers []AgentServer
+
+	usage *usageRules // nil if the file says nothing of use
 }
 
 // Verdict is the answer to whether a URL may be fetched.
@@ -55,7 +57,7 @@ type Verdict struct {
 // (§2.3); the zero Origin leaves them aside.
 func (f *File) Rules(token string, origin Origin) *Rules {
 	r := &Rules{denyAll: f.denyAll, agentServers: f.agentServers}
-	if f.denyAll || len(f.groups) == 0 && len(f.delays) == 0 {
+	if f.denyAll || len(f.groups) == 0 && len(f.delays) == 0 && len(f.usages) == 0 {
 		return r
 	}
 	var chosenBuf, oursBuf [64]int32
@@ -72,6 +74,7 @@ func (f *File) Rules(token string, origin Origin) *Rules {
 	}
 	r.delay, r.hasDelay = f.delayFor(ours)
 	r.plain, r.globs = index(own)
+	r.usage = f.usageFor(ours)
 	return r
 }
 

@@ -35,7 +35,7 @@ func feed(h *Head, page string) {
 func seeds() []string {
 	return []string{
 		"*=noindex, nosnippet; ExampleBot=;", "ExampleBot: noindex, nofollow", "*;nosnippet, ExampleBot;noindex",
-		"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nosnippet", "max-snippet : 0 noindex=1", "max-snippet:50, ExampleBot=max-snippet:20", "=:*;,", "",
+		"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nosnippet", "max-snippet : 0 noindex=1", "max-snippet:50, ExampleBot=max-snippet:20", "=:*;,", "", "OtherBot;noindex, *;max-snippet=3;unavailable_after=@1",
 	}
 }
 
@@ -48,6 +48,10 @@ func FuzzHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value string) {
 		s := fromHeader(value)
 		check(t, s)
+		// a list of draft -03 is one as a whole, and in lower case
+		if isList(value) || isList(strings.ToUpper(value)) {
+			return
+		}
 		if len(value) < MaxValue-20 {
 			more := fromHeader("noarchive;" + value + ";nosnippet").Directives()
 			want := s.Directives().Merge(Directives{NoArchive: true, NoSnippet: true})
@@ -59,6 +63,11 @@ func FuzzHeader(f *testing.F) {
 			t.Errorf("case matters: %+v, %+v", upper.Directives(), s.Directives())
 		}
 	})
+}
+
+func isList(value string) bool {
+	p := parser{set: New(bot), where: Header, line: 1, cut: len(value) > MaxValue}
+	return p.asList(value)
 }
 
 func FuzzMeta(f *testing.F) {
@@ -89,7 +98,7 @@ func check(t *testing.T, s *Set) {
 		if len(src.Value) > MaxValue {
 			t.Errorf("%d bytes of a value", len(src.Value))
 		}
-		if len(src.Rules) > 12 {
+		if len(src.Rules) > 16 { // eight, everybody's and ours
 			t.Errorf("%d rules", len(src.Rules))
 		}
 		sum = sum.Merge(src.Directives())

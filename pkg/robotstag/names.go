@@ -65,8 +65,8 @@ const (
 )
 
 // known are the rule names that are never taken for product tokens (§4.1.3).
-// The last two lines are rules of other crawlers. They ask nothing of us, but
-// "noimageindex: 1, noindex" must not hand the noindex to a robot of that name.
+// Most of the last two lines are rules of other crawlers. They ask nothing of us,
+// but "noimageindex: 1, noindex" must not hand the noindex to a robot of that name.
 var known = [...]struct {
 	name string
 	kind ruleKind

@@ -25,6 +25,9 @@ type parser struct {
 // headerValue reads a field value: parts between semicolons, each of which
 // starts out addressing everybody (§4.1).
 func (p *parser) headerValue(value string) {
+	if p.asList(value) {
+		return
+	}
 	for more := true; more; {
 		var part string
 		part, value, more = strings.Cut(value, ";")
@@ -123,6 +126,8 @@ func (p *parser) rule(word string) {
 		p.ask("nofollow")
 	case "noarchive":
 		p.ask("noarchive")
+	case "noai", "noimageai":
+		p.ask(name)
 	case "none":
 		p.ask("noindex")
 		p.ask("nofollow")

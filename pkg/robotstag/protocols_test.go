@@ -68,7 +68,7 @@ func TestProtocols_4_1_HeaderTable(t *testing.T) {
 		{"noindex, nosnippet; ExampleBot=;", "noindex nosnippet", ""},
 		{"ExampleBot=noindex; nosnippet", "nosnippet", "noindex"},
 		{"ExampleBot: noindex, nofollow", "", "noindex nofollow"},
-		{"*;nosnippet, ExampleBot;noindex", "nosnippet noindex", ""},
+		{"*;nosnippet, ExampleBot;noindex", "nosnippet", "noindex"}, // draft -03: see §8.27
 		{"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nosnippet", "unavailable_after=2025-12-03T13:09:53Z nosnippet", ""},
 	})
 }

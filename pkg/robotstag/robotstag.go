@@ -43,6 +43,9 @@ type Directives struct {
 	NoFollow bool
 	// NoArchive: no cached copy is shown.
 	NoArchive bool
+	// NoAI and NoImageAI: the page, or its images, are not meant for generative AI. What follows is
+	// for package usage to say (§8.20).
+	NoAI, NoImageAI bool
 	// UnavailableAfter is the instant from which NoIndex holds too; see At.
 	// Zero means no such instant was given; of several, the earliest is kept.
 	UnavailableAfter time.Time
@@ -56,6 +59,8 @@ func (d Directives) Merge(o Directives) Directives {
 	d.MaxSnippet = smaller(d.MaxSnippet, o.MaxSnippet)
 	d.NoFollow = d.NoFollow || o.NoFollow
 	d.NoArchive = d.NoArchive || o.NoArchive
+	d.NoAI = d.NoAI || o.NoAI
+	d.NoImageAI = d.NoImageAI || o.NoImageAI
 	d.UnavailableAfter = earlier(d.UnavailableAfter, o.UnavailableAfter)
 	return d
 }

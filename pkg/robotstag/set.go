@@ -47,7 +47,8 @@ func (s Source) Directives() Directives {
 // Rule is one thing asked. "none" appears as the two rules it stands for, and
 // a max-snippet of 0 as nosnippet.
 type Rule struct {
-	Name  string    // noindex, nosnippet, max-snippet, nofollow, noarchive or unavailable_after
+	// noindex, nosnippet, max-snippet, nofollow, noarchive, unavailable_after, noai or noimageai
+	Name  string
 	Own   bool      // asked of our token by name, not of everybody
 	Until time.Time // the date of unavailable_after, else zero
 	Limit int       // the characters of max-snippet, else zero
@@ -65,6 +66,10 @@ func (r Rule) directives() Directives {
 		return Directives{NoFollow: true}
 	case "noarchive":
 		return Directives{NoArchive: true}
+	case "noai":
+		return Directives{NoAI: true}
+	case "noimageai":
+		return Directives{NoImageAI: true}
 	}
 	return Directives{UnavailableAfter: r.Until}
 }

@@ -1,0 +1,144 @@
+package botauth
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// MaxKeyFile is how long a file with a private key may be, in bytes.
+const MaxKeyFile = 16 << 10
+
+// testKeys are published with their private halves, in RFC 9421 §B.1: whoever signs with one of
+// them can be anybody.
+var testKeys = map[string]bool{
+	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U": true, // test-key-ed25519
+	"oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA": true, // test-key-rsa-pss
+}
+
+// TestKey reports whether a thumbprint is that of a key whose private half everybody has.
+func TestKey(thumbprint string) bool { return testKeys[thumbprint] }
+
+// ErrTestKey is why a key is refused that a document has published.
+var ErrTestKey = errors.New("this is a test key of RFC 9421, whose private half everybody has; make one of your own with curtsy identity --new-key FILE")
+
+// Key is a private Ed25519 key. It never shows itself: not in errors, logs, dumps or JSON.
+type Key struct {
+	private ed25519.PrivateKey
+	id      string
+}
+
+// NewKey makes a key out of 32 random bytes.
+func NewKey(random io.Reader) (*Key, error) {
+	_, private, err := ed25519.GenerateKey(random)
+	if err != nil {
+		return nil, err
+	}
+	return keyOf(private), nil
+}
+
+func keyOf(private ed25519.PrivateKey) *Key {
+	return &Key{private, Thumbprint(private.Public().(ed25519.PublicKey))}
+}
+
+// ID is the key's thumbprint (RFC 7638, RFC 8037 §A.3), by which origins know it.
+func (k *Key) ID() string { return k.id }
+
+// Public is the half that everybody may have.
+func (k *Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
+
+// String says which key it is, and hides it.
+func (k *Key) String() string { return "[key " + k.id + "]" }
+
+// GoString hides the key from %#v.
+func (k *Key) GoString() string { return k.String() }
+
+// Format hides the key from every other verb.
+func (k *Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
+
+// LogValue hides the key from slog.
+func (k *Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// MarshalText hides the key from JSON and YAML.
+func (k *Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// PEM is the key as a file keeps it, which openssl reads too.
+func (k *Key) PEM() ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(k.private)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// ParseKey reads a private key: PEM with PKCS #8, as curtsy identity and openssl genpkey write it,
+// or a JWK. Test keys are refused. No error shows anything of the file.
+func ParseKey(file []byte) (*Key, error) {
+	k, err := parseKey(file)
+	if err == nil && TestKey(k.id) {
+		return nil, ErrTestKey
+	}
+	return k, err
+}
+
+func parseKey(file []byte) (*Key, error) {
+	if len(file) > MaxKeyFile {
+		return nil, fmt.Errorf("it is longer than %d bytes, and no key", MaxKeyFile)
+	}
+	if block, _ := pem.Decode(file); block != nil {
+		if block.Type != "PRIVATE KEY" {
+			return nil, fmt.Errorf("it holds a PEM block %.40q; wanted is PRIVATE KEY (PKCS #8), as of openssl genpkey -algorithm ed25519", block.Type)
+		}
+		any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+		if err != nil {
+			return nil, errors.New("its PEM block is no PKCS #8 key")
+		}
+		private, ok := any.(ed25519.PrivateKey)
+		if !ok {
+			return nil, fmt.Errorf("it is a key of another kind (%T); wanted is Ed25519, as of openssl genpkey -algorithm ed25519", any)
+		}
+		return keyOf(private), nil
+	}
+	var j struct {
+		JWK
+		N string `json:"n"`
+		E string `json:"e"`
+		D string `json:"d"`
+	}
+	if json.Unmarshal(file, &j) != nil {
+		return nil, errors.New("it is neither PEM nor a JWK; make one with curtsy identity --new-key FILE")
+	}
+	if j.KTY == "RSA" && TestKey(thumbprint(fmt.Sprintf(`{"e":%q,"kty":"RSA","n":%q}`, j.E, j.N))) {
+		return nil, ErrTestKey
+	}
+	public, err := j.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	seed, err := base64.RawURLEncoding.DecodeString(j.D)
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, errors.New("it is a JWK without the private part d of 32 bytes")
+	}
+	k := keyOf(ed25519.NewKeyFromSeed(seed))
+	if !k.Public().Equal(public) {
+		return nil, errors.New("it is a JWK whose parts d and x are of two keys")
+	}
+	return k, nil
+}
+
+// Thumbprint is the name of a public key: the SHA-256 of its JWK (RFC 7638, RFC 8037 §A.3).
+func Thumbprint(public ed25519.PublicKey) string {
+	return thumbprint(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`)
+}
+
+func thumbprint(members string) string {
+	sum := sha256.Sum256([]byte(members))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}

@@ -1,0 +1,316 @@
+package botauth
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// Why is what is wrong with a signature, in one word.
+type Why string
+
+// What may be wrong, in the order in which it is looked for.
+const (
+	WhyNothing    Why = ""           // it is good
+	WhySyntax     Why = "syntax"     // a field cannot be read
+	WhyTag        Why = "tag"        // it is a signature for another purpose
+	WhyPlain      Why = "plain"      // the request came over plain http
+	WhyParameters Why = "parameters" // created, expires or keyid is missing, or makes no sense
+	WhyAlgorithm  Why = "algorithm"  // it is not Ed25519
+	WhyComponents Why = "components" // it does not cover what it must, or what the message lacks
+	WhyAgent      Why = "agent"      // it does not say whose key it is
+	WhyFuture     Why = "future"     // it was made later than now
+	WhyExpired    Why = "expired"    // it was good until a time before now
+	WhyTestKey    Why = "test-key"   // everybody could have made it
+	WhyKey        Why = "key"        // the key is not known, or not good now
+	WhySignature  Why = "signature"  // key and message do not fit it: one of them is another
+)
+
+// MaxLifetime is the longest time from created to expires that is accepted.
+const MaxLifetime = 24 * time.Hour
+
+// Policy is what a verifier accepts.
+type Policy struct {
+	Now time.Time
+	// Skew is how far the signer's clock may be off.
+	Skew time.Duration
+	// MaxLifetime replaces the constant of that name; 0: it is not replaced.
+	MaxLifetime time.Duration
+	// TestKeys accepts the keys of RFC 9421, for its own examples.
+	TestKeys bool
+	// Key finds the key of an agent. The agent's address belongs to the question: whoever looked
+	// for the thumbprint alone would take one agent's key for another's.
+	Key func(agent string, form Form, id string) (ed25519.PublicKey, error)
+}
+
+// Verdict is what a verifier makes of one signature.
+type Verdict struct {
+	Label   string
+	Why     Why    // WhyNothing: the signature is good
+	Text    string // that, for people
+	Agent   string // in whose name it was made
+	Form    Form
+	KeyID   string
+	Nonce   string // a verifier that minds replays remembers it until Expires
+	Created time.Time
+	Expires time.Time
+	Covered []string // identifiers of the components
+	Notes   []string // what is odd and does not count
+	Base    string   // the text that was signed, as this message has it
+}
+
+// Good reports whether the signature is what it says.
+func (v Verdict) Good() bool { return v.Why == WhyNothing }
+
+func (v *Verdict) refuse(why Why, format string, args ...any) {
+	v.Why, v.Text = why, fmt.Sprintf(format, args...)
+}
+
+// ErrUnsigned is what is made of a request that carries no signature.
+var ErrUnsigned = errors.New("the request carries no Signature-Input and no Signature")
+
+// Verify looks at each signature of a request, in the order of their labels in Signature-Input. An
+// error means that there is none, or that the fields cannot be read at all. Each signature stands
+// for itself.
+func Verify(m *Message, p Policy) ([]Verdict, error) {
+	inputs, signatures := fieldLines(m, FieldInput), fieldLines(m, FieldSignature)
+	if len(inputs) == 0 && len(signatures) == 0 {
+		return nil, ErrUnsigned
+	}
+	in, err := dictionary(inputs)
+	if err != nil {
+		return nil, fmt.Errorf("Signature-Input cannot be read: %w", err)
+	}
+	sig, err := dictionary(signatures)
+	if err != nil {
+		return nil, fmt.Errorf("Signature cannot be read: %w", err)
+	}
+	if len(in.Names()) > maxSignatures {
+		return nil, fmt.Errorf("Signature-Input has more than %d signatures", maxSignatures)
+	}
+	var list []Verdict
+	for _, name := range in.Names() {
+		v := Verdict{Label: name}
+		v.judge(m, p, in, sig)
+		list = append(list, v)
+	}
+	for _, name := range sig.Names() {
+		if _, ok := in.Get(name); !ok {
+			v := Verdict{Label: name}
+			v.refuse(WhySyntax, "Signature has it, Signature-Input has not")
+			list = append(list, v)
+		}
+	}
+	if len(list) == 0 {
+		return nil, ErrUnsigned
+	}
+	return list, nil
+}
+
+func fieldLines(m *Message, name string) (lines []string) {
+	for field, values := range m.Header {
+		if strings.EqualFold(field, name) {
+			lines = append(lines, values...)
+		}
+	}
+	return lines
+}
+
+func (v *Verdict) judge(m *Message, p Policy, in, sig *httpsfv.Dictionary) {
+	member, _ := in.Get(v.Label)
+	covered, ok := member.(httpsfv.InnerList)
+	if !ok {
+		v.refuse(WhySyntax, "Signature-Input: its value is no list of components")
+		return
+	}
+	signature, ok := bytesOf(sig, v.Label)
+	if !ok {
+		v.refuse(WhySyntax, "Signature: it is not there, or no byte sequence")
+		return
+	}
+	if tag, _ := text(covered.Params, "tag"); tag != Tag {
+		v.refuse(WhyTag, "its tag is %.40q, not %s", tag, Tag)
+		return
+	}
+	if m.Scheme != "https" {
+		v.refuse(WhyPlain, "it came over plain http, where anybody could have read it")
+		return
+	}
+	if !v.parameters(covered.Params, p) || !v.components(m, covered) || !v.times(p) {
+		return
+	}
+	if TestKey(v.KeyID) && !p.TestKeys {
+		v.refuse(WhyTestKey, "%s is a test key of RFC 9421, with which anybody can sign", v.KeyID)
+		return
+	}
+	text, err := base(m, covered)
+	if err != nil {
+		v.refuse(WhyComponents, "%v", err)
+		return
+	}
+	v.Base = text
+	key, err := p.Key(v.Agent, v.Form, v.KeyID)
+	switch {
+	case err != nil:
+		v.refuse(WhyKey, "%v", err)
+	case len(key) != ed25519.PublicKeySize || Thumbprint(key) != v.KeyID:
+		v.refuse(WhyKey, "the key found is not the one that keyid names")
+	case !ed25519.Verify(key, []byte(text), signature):
+		v.refuse(WhySignature, "it was made of another message, or with another key")
+	}
+}
+
+// parameters reads what the signature says of itself.
+func (v *Verdict) parameters(params *httpsfv.Params, p Policy) bool {
+	created, hasCreated := number(params, "created")
+	expires, hasExpires := number(params, "expires")
+	var hasKey bool
+	v.KeyID, hasKey = text(params, "keyid")
+	v.Nonce, _ = text(params, "nonce")
+	longest := p.MaxLifetime
+	if longest == 0 {
+		longest = MaxLifetime
+	}
+	switch {
+	case !hasCreated || !hasExpires:
+		v.refuse(WhyParameters, "created and expires are missing, or no integers")
+		return false
+	case !hasKey:
+		v.refuse(WhyParameters, "keyid is missing, or no String")
+		return false
+	}
+	v.Created, v.Expires = time.Unix(created, 0).UTC(), time.Unix(expires, 0).UTC()
+	if alg, ok := text(params, "alg"); ok && alg != "ed25519" {
+		v.refuse(WhyAlgorithm, "alg is %.40q; wanted is ed25519", alg)
+		return false
+	}
+	switch life := expires - created; {
+	case life <= 0:
+		v.refuse(WhyParameters, "it expires before it was created")
+		return false
+	case life > int64(longest/time.Second):
+		v.refuse(WhyParameters, "it is good for %d s; at most %v are accepted", life, longest)
+		return false
+	}
+	return true
+}
+
+// components checks that authority and agent are covered, and reads the agent.
+func (v *Verdict) components(m *Message, covered httpsfv.InnerList) bool {
+	bound := false
+	agents := 0
+	var agent httpsfv.Item
+	for _, item := range covered.Items {
+		id, err := httpsfv.Marshal(item)
+		if err != nil {
+			v.refuse(WhySyntax, "%v", err)
+			return false
+		}
+		v.Covered = append(v.Covered, id)
+		switch item.Value {
+		case "@authority", "@target-uri":
+			bound = bound || len(item.Params.Names()) == 0
+		case "signature-agent":
+			agent, agents = item, agents+1
+		}
+	}
+	switch {
+	case !bound:
+		v.refuse(WhyComponents, "it covers neither @authority nor @target-uri, so it would do for any site")
+		return false
+	case agents == 0:
+		v.refuse(WhyComponents, "it does not cover signature-agent")
+		return false
+	case agents > 1:
+		v.refuse(WhyComponents, "it covers signature-agent more than once")
+		return false
+	}
+	if err := v.agent(m, agent); err != nil {
+		v.refuse(WhyAgent, "%s: %v", FieldAgent, err)
+		return false
+	}
+	return true
+}
+
+// agent reads in whose name the signature is, from the part of the field that it covers.
+func (v *Verdict) agent(m *Message, covered httpsfv.Item) error {
+	lines := fieldLines(m, FieldAgent)
+	if len(lines) == 0 {
+		return errors.New("the request does not have it")
+	}
+	key, keyed := text(covered.Params, "key")
+	if !keyed {
+		item, err := httpsfv.UnmarshalItem(lines)
+		address, ok := item.Value.(string)
+		if err != nil || !ok {
+			return errors.New("it is no String; a Dictionary is covered by its member, ;key")
+		}
+		v.Form = FormString
+		v.Agent, err = ParseAgent(address, FormString)
+		return err
+	}
+	d, err := dictionary(lines)
+	if err != nil {
+		return errors.New("it is no Dictionary, and covered as one")
+	}
+	member, ok := d.Get(key)
+	item, isItem := member.(httpsfv.Item)
+	address, isText := item.Value.(string)
+	if !ok || !isItem || !isText {
+		return fmt.Errorf("its member %.40q is missing, or no String", key)
+	}
+	if key != v.Label {
+		v.Notes = append(v.Notes, fmt.Sprintf("the covered member is %s, the label %s; newer drafts want them to be the same", key, v.Label))
+	}
+	v.Form = FormDictionary
+	if _, err := ParseAgent(address, FormDictionary); err != nil {
+		v.Form = FormJWKS
+	}
+	switch kind, _ := item.Params.Get("type"); kind {
+	case nil:
+	case httpsfv.Token("directory"):
+		v.Form = FormDictionary
+	case httpsfv.Token("jwks_uri"):
+		v.Form = FormJWKS
+	default:
+		return errors.New("its type is unknown")
+	}
+	v.Agent, err = ParseAgent(address, v.Form)
+	return err
+}
+
+// times holds the signature's against the clock.
+func (v *Verdict) times(p Policy) bool {
+	if ahead := v.Created.Sub(p.Now); ahead > p.Skew {
+		v.refuse(WhyFuture, "it was created %v in the future: one of two clocks is off", ahead.Round(time.Second))
+		return false
+	}
+	if past := p.Now.Sub(v.Expires); past >= p.Skew {
+		v.refuse(WhyExpired, "it expired %v ago", past.Round(time.Second))
+		return false
+	}
+	return true
+}
+
+func text(params *httpsfv.Params, name string) (string, bool) {
+	v, _ := params.Get(name)
+	s, ok := v.(string)
+	return s, ok
+}
+
+func number(params *httpsfv.Params, name string) (int64, bool) {
+	v, _ := params.Get(name)
+	n, ok := v.(int64)
+	return n, ok && n >= 0
+}
+
+func bytesOf(d *httpsfv.Dictionary, label string) ([]byte, bool) {
+	member, _ := d.Get(label)
+	item, _ := member.(httpsfv.Item)
+	b, ok := item.Value.([]byte)
+	return b, ok
+}

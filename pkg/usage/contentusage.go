@@ -1,0 +1,44 @@
+package usage
+
+import (
+	"fmt"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// MaxStatement is how many bytes one statement may have: a longer one is ignored (§8.13).
+const MaxStatement = 8 << 10
+
+// aipref has the labels of draft-ietf-aipref-vocab-08. All others are ignored.
+var aipref = [...]struct {
+	label   string
+	purpose Purpose
+}{{"search", Search}, {"ai-use", AIInput}, {"train-ai", AITrain}}
+
+// ParseContentUsage reads a statement of draft-ietf-aipref-vocab-08 §6: an RFC 9651 dictionary
+// whose values are the tokens y and n. What is no dictionary says nothing at all, which the error
+// tells; a value that is neither y nor n says nothing of its key. Of a repeated key the last
+// counts.
+func ParseContentUsage(statement string) (p Preferences, err error) {
+	if len(statement) > MaxStatement {
+		return p, fmt.Errorf("longer than 8 KiB: ignored")
+	}
+	d, err := httpsfv.UnmarshalDictionary([]string{statement})
+	if err != nil {
+		return p, fmt.Errorf("no structured dictionary, so it says nothing: %w", err)
+	}
+	for _, a := range aipref {
+		member, ok := d.Get(a.label)
+		if !ok {
+			continue
+		}
+		item, _ := member.(httpsfv.Item)
+		switch token, _ := item.Value.(httpsfv.Token); token {
+		case "y":
+			p[a.purpose] = Allow
+		case "n":
+			p[a.purpose] = Disallow
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,235 @@
+package usage
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// RSLNamespace is the namespace of RSL 1.0. A document is one by it, whatever its media type.
+const RSLNamespace = "https://rslstandard.org/rsl"
+
+// RSLType is the media type by which links lead to licence documents.
+const RSLType = "application/rsl+xml"
+
+// Limits of a licence document.
+const (
+	MaxRSL      = 1 << 20 // bytes; a longer document is not read
+	maxContents = 10_000  // content elements; a document with more is not read
+)
+
+// RSL is a licence document of Really Simple Licensing 1.0. It does not change.
+type RSL struct {
+	contents []rslContent
+}
+
+// rslContent is a content element: what it is about, and the licences offered for it.
+type rslContent struct {
+	pattern
+	origin   string // of its url, "" for that of the document
+	server   bool   // a licence server must be asked for a token
+	licenses []rslLicense
+	line     int
+}
+
+type rslLicense struct {
+	permits, prohibits Purposes
+	listed             bool // there is a list of permitted uses
+	conditional        bool // for some users or countries only
+	paid               bool // something other than attribution is asked for it
+}
+
+// rslUses has the words of permits and prohibits with type="usage".
+var rslUses = map[string]Purposes{
+	"all":      PurposesOf(Search, AIInput, AITrain),
+	"ai-all":   PurposesOf(AIInput, AITrain),
+	"ai-train": PurposesOf(AITrain),
+	"ai-input": PurposesOf(AIInput),
+	"ai-index": PurposesOf(AIInput),
+	"search":   PurposesOf(Search),
+}
+
+// ParseRSL reads a licence document. One that is broken, too long, or has no element of RSL's
+// namespace is an error and says nothing (§8.19).
+func ParseRSL(body []byte) (*RSL, error) {
+	if len(body) > MaxRSL {
+		return nil, errors.New("longer than 1 MiB: not read")
+	}
+	p := rslParser{d: xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\uFEFF"))))}
+	for {
+		t, err := p.d.Token()
+		switch {
+		case err == io.EOF && !p.ours:
+			return nil, errors.New("no element of " + RSLNamespace + ": not read")
+		case err == io.EOF:
+			return &p.doc, nil
+		case err != nil:
+			return nil, fmt.Errorf("broken XML: not read: %w", err)
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			if t.Name.Space == RSLNamespace {
+				p.ours = true
+				p.start(t)
+			}
+		case xml.EndElement:
+			if t.Name.Space == RSLNamespace {
+				p.end(t.Name.Local)
+			}
+		case xml.CharData:
+			if p.list != "" {
+				p.words(string(t))
+			}
+		}
+		if len(p.doc.contents) > maxContents {
+			return nil, errors.New("over 10000 content elements: not read")
+		}
+	}
+}
+
+type rslParser struct {
+	d       *xml.Decoder
+	doc     RSL
+	ours    bool
+	content bool   // inside a content element, the last of doc
+	license bool   // inside a license of it, its last
+	list    string // inside permits or prohibits of uses: its name
+}
+
+func (p *rslParser) start(t xml.StartElement) {
+	switch t.Name.Local {
+	case "content":
+		line, _ := p.d.InputPos()
+		c := rslContent{line: line, server: attr(t, "server") != ""}
+		var path string
+		if c.origin, path = splitURL(strings.TrimSpace(attr(t, "url"))); path != "" && path[0] != '/' && path[0] != '*' {
+			path = "/" + path
+		}
+		c.pattern = newPattern(path)
+		p.doc.contents = append(p.doc.contents, c)
+		p.content, p.license, p.list = true, false, ""
+	case "license":
+		if p.license = p.content; p.license {
+			c := p.last()
+			c.licenses = append(c.licenses, rslLicense{})
+		}
+	case "permits", "prohibits":
+		l := p.offer()
+		if l == nil {
+			return
+		}
+		switch lower(strings.TrimSpace(attr(t, "type"))) {
+		case "usage", "":
+			p.list = t.Name.Local
+			l.listed = l.listed || p.list == "permits"
+		default:
+			l.conditional = true
+		}
+	case "payment":
+		if l := p.offer(); l != nil {
+			for _, word := range strings.Fields(attr(t, "type")) {
+				l.paid = l.paid || lower(word) != "free" && lower(word) != "attribution"
+			}
+		}
+	}
+}
+
+func (p *rslParser) end(name string) {
+	switch name {
+	case "content":
+		p.content, p.license, p.list = false, false, ""
+	case "license":
+		p.license, p.list = false, ""
+	case "permits", "prohibits":
+		p.list = ""
+	}
+}
+
+func (p *rslParser) words(s string) {
+	l := p.offer()
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r <= ' ' }) {
+		if p.list == "permits" {
+			l.permits |= rslUses[lower(word)]
+		} else {
+			l.prohibits |= rslUses[lower(word)]
+		}
+	}
+}
+
+func (p *rslParser) last() *rslContent { return &p.doc.contents[len(p.doc.contents)-1] }
+
+// offer returns the licence that is being read, or nil outside one.
+func (p *rslParser) offer() *rslLicense {
+	if !p.license {
+		return nil
+	}
+	c := p.last()
+	return &c.licenses[len(c.licenses)-1]
+}
+
+func attr(t xml.StartElement, name string) string {
+	for _, a := range t.Attr {
+		if a.Name.Local == name && a.Name.Space == "" {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// find returns the content elements that decide about a URL: those that match with the most octets.
+func (r *RSL) find(url string) (found []*rslContent) {
+	t := newTarget(url)
+	most := -1
+	for i := range r.contents {
+		c := &r.contents[i]
+		if c.origin != "" && t.origin != "" && c.origin != t.origin || len(c.text) > maxPattern || !c.match(t.path) {
+			continue
+		}
+		if c.octets() > most {
+			found, most = found[:0], c.octets()
+		}
+		if c.octets() == most {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// preferences says what one content element means. Its licences are offers, of which one is enough;
+// what one of them prohibits is not offered by another.
+func (c *rslContent) preferences() (p Preferences) {
+	for _, purpose := range []Purpose{Search, AIInput, AITrain} {
+		p[purpose] = c.value(purpose)
+	}
+	return p
+}
+
+func (c *rslContent) value(purpose Purpose) Value {
+	var free, conditional, refused bool
+	for _, l := range c.licenses {
+		switch {
+		case l.prohibits.Has(purpose):
+			return Disallow
+		case l.listed && !l.permits.Has(purpose), l.paid:
+			refused = true
+		case l.conditional:
+			conditional = true // whether for us we cannot know
+		case l.listed:
+			free = true
+		}
+	}
+	switch {
+	case c.server:
+		return Disallow
+	case free:
+		return Allow
+	case conditional:
+		return Unknown
+	case refused:
+		return Disallow
+	}
+	return Unknown
+}

@@ -1,0 +1,306 @@
+package usage
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Limits of what one Set keeps to explain.
+const (
+	maxTerms       = 64
+	maxDiagnostics = 64
+
+	maxAddress = 2048 // bytes of an address of terms
+)
+
+// maxLines is how many lines of a header are read.
+const maxLines = 64
+
+// Set gathers what is said of one URL. The zero value is empty and works; it allocates nothing as
+// long as nothing is said. A Set may be used by one goroutine at a time.
+type Set struct {
+	kept     Statements  // but for reservations
+	said     Preferences // by these
+	inferred Preferences // likewise
+	tdm      [tdmLayers]Statement
+	terms    []Terms
+	diags    []Diagnostic
+}
+
+// The layers of a reservation: the nearer to the page replaces the farther (§8.16).
+const (
+	tdmFile = iota
+	tdmHeader
+	tdmMeta
+	tdmLayers
+)
+
+// Preferences returns what all statements together say (§8.4).
+func (s *Set) Preferences() Preferences {
+	p := s.said
+	for i := tdmLayers - 1; i >= 0; i-- {
+		if t := &s.tdm[i]; t.Says != (Preferences{}) {
+			return p.Merge(t.Says)
+		}
+	}
+	return p
+}
+
+// Concluded returns Preferences with what was inferred (§8.21): what counts when pages are handed
+// on.
+func (s *Set) Concluded() Preferences { return s.Preferences().Merge(s.inferred) }
+
+// Statements returns what was found, reservations last, those that are replaced included. The first
+// 64 are kept, and all that change what the Set says.
+func (s *Set) Statements() Statements {
+	all := s.kept[:len(s.kept):len(s.kept)]
+	for i := range s.tdm {
+		if s.tdm[i].Says != (Preferences{}) {
+			all = append(all, s.tdm[i])
+		}
+	}
+	return all
+}
+
+// Sources returns the statements that count, reservations last.
+func (s *Set) Sources() []Source { return s.Statements().Sources() }
+
+// Terms returns the addresses of conditions, 64 at most.
+func (s *Set) Terms() []Terms { return s.terms }
+
+// Diagnostics returns what was odd, 64 of them at most.
+func (s *Set) Diagnostics() []Diagnostic { return s.diags }
+
+// ContentUsage adds an AIPREF statement: that of a line of robots.txt, or the header's lines
+// joined. A broken one says nothing (§8.8).
+func (s *Set) ContentUsage(at Place, statement string) {
+	p, err := ParseContentUsage(statement)
+	if err != nil {
+		s.odd(at, err.Error(), statement)
+		return
+	}
+	s.add(at, statement, p)
+}
+
+// ContentSignal adds a statement of a line of robots.txt or of the header (§8.11, §8.12).
+func (s *Set) ContentSignal(at Place, statement string) {
+	p, ignored := ParseContentSignal(statement)
+	for _, i := range ignored {
+		s.odd(at, "without meaning here: ignored", i)
+	}
+	s.add(at, statement, p)
+}
+
+// License notes what a License line of robots.txt names: the absolute address of a licence
+// document. What it means only the document says (§8.19).
+func (s *Set) License(at Place, url string) {
+	if origin, _ := splitURL(strings.Trim(url, " \t")); origin == "" {
+		s.odd(at, "no absolute http(s) address: skipped", url)
+		return
+	}
+	s.term("rsl", at, url)
+}
+
+// Link notes a licence document to which a page or its header leads; the address may be relative.
+func (s *Set) Link(at Place, url string) { s.term("rsl", at, url) }
+
+// Header names as http.Header has them.
+const (
+	hContentUsage  = "Content-Usage"
+	hContentSignal = "Content-Signal"
+	hReservation   = "Tdm-Reservation"
+	hPolicy        = "Tdm-Policy"
+	hLink          = "Link"
+)
+
+// The places whose statements a later answer, or a nearer place, replaces.
+const (
+	fromContentUsage  = "header Content-Usage"
+	fromContentSignal = "header Content-Signal"
+	fromTDMFile       = "tdmrep.json"
+	fromTDMHeader     = "header tdm-reservation"
+	fromTDMMeta       = "meta tdm-reservation"
+)
+
+// Headers adds what the header lines of a response say: Content-Usage, its lines joined, so that
+// the last of equal keys counts (§8.13), Content-Signal, tdm-reservation, tdm-policy, and links to
+// licence documents.
+func (s *Set) Headers(h http.Header) {
+	if lines := h[hContentUsage]; len(lines) > 0 {
+		s.ContentUsage(Place{fromContentUsage, 1}, joined(lines))
+	}
+	for i, line := range within(h[hContentSignal]) {
+		s.ContentSignal(Place{fromContentSignal, i + 1}, line)
+	}
+	for i, line := range within(h[hReservation]) {
+		for value := range strings.SplitSeq(line, ",") { // a proxy may have joined two lines
+			s.reserve(Place{fromTDMHeader, i + 1}, value)
+		}
+	}
+	for i, line := range within(h[hPolicy]) {
+		s.term("tdm-policy", Place{"header tdm-policy", i + 1}, line)
+	}
+	for i, line := range within(h[hLink]) {
+		for _, url := range licenseLinks(line) {
+			s.Link(Place{"header Link", i + 1}, url)
+		}
+	}
+}
+
+// joined makes one dictionary of the lines; of too many, one that is too long.
+func joined(lines []string) string {
+	n := 0
+	var kept []string
+	for _, l := range lines {
+		if l = strings.Trim(l, " \t"); l != "" {
+			kept = append(kept, l)
+		}
+		if n += len(l) + 2; n > MaxStatement+2 {
+			break
+		}
+	}
+	return strings.Join(kept, ", ")
+}
+
+func within(lines []string) []string { return lines[:min(len(lines), maxLines)] }
+
+// WantsMeta reports whether Meta would read a meta element of this name. For nearly all names it
+// does not allocate.
+func WantsMeta[T ~string | ~[]byte](name T) bool {
+	for i := range len(name) {
+		switch c := name[i]; c {
+		case ' ', '\t', '\r', '\n', '\f':
+			continue
+		case 't', 'T':
+			word := lower(strings.Trim(string(name), " \t\r\n\f"))
+			return word == "tdm-reservation" || word == "tdm-policy"
+		}
+		return false
+	}
+	return false
+}
+
+// Meta adds a meta element of the page's head: tdm-reservation or tdm-policy. line is where it
+// stands in the page, from 1.
+func (s *Set) Meta(line int, name, content string) {
+	if !WantsMeta(name) {
+		return
+	}
+	name = lower(strings.Trim(name, " \t\r\n\f"))
+	at := Place{"meta " + name, line}
+	if name == "tdm-policy" {
+		s.term("tdm-policy", at, content)
+		return
+	}
+	s.reserve(at, content)
+}
+
+// Tag adds a word of a robots tag that concerns us: noai, and noimageai, which binds images only
+// (§8.20).
+func (s *Set) Tag(at Place, word string, image bool) {
+	var p Preferences
+	switch {
+	case word == "noai":
+		p[AIInput], p[AITrain] = Disallow, Disallow
+	case word == "noimageai" && image:
+		p[AITrain] = Disallow
+	case word == "noimageai":
+		s.odd(at, "concerns images: without effect on this page", word)
+	}
+	s.add(at, word, p)
+}
+
+// TDMRep adds what a tdmrep.json says of a URL, or of a path.
+func (s *Set) TDMRep(f *TDMRep, url string) {
+	r := f.find(url)
+	if r == nil {
+		return
+	}
+	at := Place{fromTDMFile, r.line}
+	s.add(at, "tdm-reservation: "+strconv.Itoa(max(int(r.reserved)-1, 0)), tdmPreferences(r.reserved))
+	if r.reserved == Disallow && r.policy != "" {
+		s.term("tdm-policy", at, r.policy)
+	}
+}
+
+// RSL adds what a licence document says of a URL, or of a path: its content element with the
+// longest address that matches, of several the strictest. at is where the document begins.
+func (s *Set) RSL(doc *RSL, at Place, url string) {
+	for _, c := range doc.find(url) {
+		s.add(Place{at.From, at.Line + c.line - 1}, "RSL", c.preferences())
+	}
+}
+
+// Inferred adds that a site closes itself to a robot that trains models (§8.21).
+func (s *Set) Inferred(at Place, text string) {
+	var p Preferences
+	p[AITrain] = Disallow
+	s.state(Statement{at, short(text), p, true})
+}
+
+// Add adds what was found before, such as what a robots.txt says of all of its site.
+func (s *Set) Add(l Statements) {
+	for i := range l {
+		s.state(l[i])
+	}
+}
+
+// Odd reports what a caller could not read.
+func (s *Set) Odd(at Place, reason, text string) { s.odd(at, reason, text) }
+
+// reserve takes a reservation of one of the places of such: within each the stricter of several.
+func (s *Set) reserve(at Place, value string) {
+	v := reservation(value)
+	if v == Unknown {
+		s.odd(at, "neither 0 nor 1: ignored", value)
+	}
+	s.add(at, "tdm-reservation: "+strings.Trim(value, " \t\r\n\f"), tdmPreferences(v))
+}
+
+func (s *Set) add(at Place, text string, p Preferences) {
+	if p != (Preferences{}) {
+		s.state(Statement{at, short(text), p, false})
+	}
+}
+
+// state keeps a statement: one of the first, or one that changes what the Set says.
+func (s *Set) state(st Statement) {
+	if i := st.layer(); i >= 0 {
+		if p := s.tdm[i].Says; st.Says.Merge(p) != p {
+			s.tdm[i] = st
+		}
+		return
+	}
+	sum := &s.said
+	if st.Inferred {
+		sum = &s.inferred
+	}
+	merged := sum.Merge(st.Says)
+	if merged != *sum || len(s.kept) < maxStatements {
+		s.kept = append(s.kept, st)
+	}
+	*sum = merged
+}
+
+func (s *Set) term(kind string, at Place, url string) {
+	url = strings.Trim(url, " \t\r\n\f")
+	if url == "" || len(url) > maxAddress {
+		s.odd(at, "no address of at most 2048 bytes: skipped", url)
+		return
+	}
+	if len(s.terms) < maxTerms {
+		s.terms = append(s.terms, Terms{kind, strings.Clone(url), at})
+	}
+}
+
+func (s *Set) odd(at Place, reason, text string) {
+	if len(s.diags) < maxDiagnostics {
+		s.diags = append(s.diags, Diagnostic{at, reason, short(text)})
+	}
+}
+
+// short bounds what is kept of a statement, so that it does not keep a page in memory.
+func short(text string) string {
+	return strings.ToValidUTF8(strings.Clone(text[:min(len(text), 200)]), "")
+}
