@@ -157,6 +157,7 @@ func (c *cluster) dial() *Conn {
 // While nodes are killed one after another, and then two at once for longer than a term, all that
 // was acknowledged arrives, in order, and nobody is stuck.
 func TestClusterLosesNodes(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts three servers")
 	}
@@ -231,6 +232,7 @@ func (c *cluster) killLeader(conn *Conn, stream string, away time.Duration) (bac
 // The leader of what is being written dies: snapshots come through whole, members stay members,
 // watches go on, and an owner stays the owner.
 func TestClusterLosesLeaders(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts three servers")
 	}
@@ -337,6 +339,20 @@ func TestClusterLosesLeaders(t *testing.T) {
 	for name, lists := range told {
 		if l := lists[len(lists)-1]; len(l) != 2 || len(lists) > 2 {
 			t.Errorf("%s was told of %v, and nobody came or went after the start", name, lists)
+		}
+	}
+}
+
+// What a cluster says of a server that has not come yet is waited out, and in the end says what to
+// do; what it says of one that is not to be had is not.
+func TestOrStarting(t *testing.T) {
+	for text, want := range map[string]bool{
+		"no suitable peers for placement, peer offline":           true,
+		"no suitable peers for placement, insufficient resources": false,
+	} {
+		err := streamError(jetstream.StreamConfig{Name: "x", Replicas: 3}, orStarting(&jetstream.APIError{Code: 400, ErrorCode: codeNoPeers, Description: text}))
+		if Unanswered(err) != want || !strings.Contains(err.Error(), "start more NATS servers") {
+			t.Errorf("%s: %v, waited out: %v", text, err, Unanswered(err))
 		}
 	}
 }

@@ -154,6 +154,7 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 250*time.Millisecond),
 		nats.SetCustomDialer(dialer{net.Dialer{Timeout: 5 * time.Second}}),
+		nats.Timeout(5 * time.Second), // of the server's first words, which a busy one may delay
 		nats.FlusherTimeout(writeWithin),
 		// a dead peer is noticed after three of them, so within one term of ownership
 		nats.PingInterval(2 * time.Second),

@@ -118,7 +118,8 @@ type consumption struct {
 
 func (s *consumption) run(ctx context.Context, subject, name string) error {
 	// A silent server does not tell that a consumer is gone, so ask before each session.
-	if err := s.w.checkConsumer(ctx, subject, name); err != nil {
+	began, err := s.w.checkConsumer(ctx, subject, name)
+	if err != nil {
 		return err
 	}
 	p, err := s.w.c.openPull(s.w.cfg.Stream, name, 2*s.o.MaxMessages, s.o.MaxBytes)
@@ -136,6 +137,7 @@ func (s *consumption) run(ctx context.Context, subject, name string) error {
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() { s.keep(hctx, p) })
+	wg.Go(func() { s.look(hctx, p, subject, name, began) })
 	wg.Go(func() { cancelAfter(ctx, hctx, cancel) })
 	for {
 		msgs, err := p.take(ctx, s.o.MaxMessages, s.o.MaxBytes)

@@ -120,6 +120,7 @@ func TestMembersSilent(t *testing.T) {
 // Who is cut off hears nobody, and does not take that for being alone. When it is
 // back, nobody was gone.
 func TestMembersCutOff(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
 	wire := newCable(t, s.ClientURL())
 	near := join(t, openMembers(t, dial(t, s)), "frontier", "near")
@@ -142,6 +143,7 @@ func TestMembersCutOff(t *testing.T) {
 // The broker away for long, or without its store when it comes back: nobody was gone, and everybody
 // still hears everybody.
 func TestMembersOutliveTheBroker(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
 	var js []*joined
 	for _, name := range []string{"a", "b"} {

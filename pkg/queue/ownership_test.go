@@ -94,6 +94,7 @@ func TestOwnFreeThenCleanRelease(t *testing.T) {
 }
 
 func TestOwnTakesOverFromSilentOwner(t *testing.T) {
+	t.Parallel()
 	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
 	a := own(t, kv, ownOptions(t, "a"))
 	stop := run(t, a)
@@ -180,6 +181,7 @@ func TestOwnRace(t *testing.T) {
 // An owner cut off from the broker stops by itself before a rival may begin, and learns of
 // it when it is back.
 func TestOwnerCutOff(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
 	wire := newCable(t, s.ClientURL())
 	far := openBucket(t, dialURL(t, "nats://"+wire.ln.Addr().String(), s, testLog(t)))
@@ -300,6 +302,7 @@ func (m *mirror) freeze(t *testing.T) {
 // A rival that is shown an old record for ever, silent or let go of, takes nothing from
 // an owner that lives.
 func TestLaggingReadsTakeNothing(t *testing.T) {
+	t.Parallel()
 	kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
 	for _, clean := range []bool{false, true} {
 		m := &mirror{KeyValue: kv}
@@ -424,6 +427,7 @@ func TestOwnWhenItIsMine(t *testing.T) {
 
 // A broker away for less than two thirds of a term costs no ownership, and a release waits for it.
 func TestOwnershipOutlivesTheBroker(t *testing.T) {
+	t.Parallel()
 	const term = 3 * time.Second
 	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
 	wire := newCable(t, s.ClientURL())
@@ -455,6 +459,7 @@ func TestOwnershipOutlivesTheBroker(t *testing.T) {
 // A watch goes on when its bucket is made anew, with sequences from 1, and is not fooled by
 // records of the past.
 func TestWatchOwnersOutlivesTheBucket(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
 	c := dial(t, s)
 	kv := openBucket(t, c)

@@ -93,6 +93,19 @@ func (p *pull) arrived(m *nats.Msg) {
 	}
 }
 
+// fail ends the session once what has arrived is taken.
+func (p *pull) fail(err error) {
+	p.mu.Lock()
+	if p.err == nil {
+		p.err = err
+	}
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
 // status reads how a request ended. mu is held.
 func (p *pull) status(m *nats.Msg) {
 	switch code, text := m.Header.Get("Status"), m.Header.Get("Description"); {

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,6 +17,13 @@ import (
 // restarted it holds them still, and its consumer takes them for settled. They are handed over
 // once more, since else they would stay for ever and count as waiting.
 func TestSettledMessagesThatAreBack(t *testing.T) {
+	t.Run("and nothing else", func(t *testing.T) { settledAreBack(t, false) })
+	// The consumer has something to do from the start, and one that is not settled comes before.
+	t.Run("beside others", func(t *testing.T) { settledAreBack(t, true) })
+}
+
+func settledAreBack(t *testing.T, others bool) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := embedded.Options{Dir: dir, Listen: "127.0.0.1:0", User: "u", Password: "p"}
 	s := startServer(t, o)
@@ -26,6 +34,7 @@ func TestSettledMessagesThatAreBack(t *testing.T) {
 	o.Listen = u.Host
 	c := dialURL(t, s.ClientURL(), s, testLog(t))
 	w := openWork(t, c, 100)
+	w.ackWait = 3 * time.Second
 
 	sendN(t, w, "x.pages.0", 3)
 	s.Shutdown() // so that all of it is in the files
@@ -38,13 +47,16 @@ func TestSettledMessagesThatAreBack(t *testing.T) {
 
 	var mu sync.Mutex
 	seen := map[uint64]int{}
-	ready := 0
+	ready, refuse := 0, others
 	ctx, cancel := cancelled(t)
 	consumed := make(chan error, 1)
 	go func() {
 		consumed <- w.Consume(ctx, "x.pages.0", "i-0", 1, ConsumeOptions{Ready: func() { ready++ }}, func(_ context.Context, batch []Message) error {
 			mu.Lock()
 			defer mu.Unlock()
+			if refuse && batch[0].Seq == 1 {
+				return errors.New("not yet")
+			}
 			for _, m := range batch {
 				seen[m.Seq]++
 			}
@@ -55,11 +67,14 @@ func TestSettledMessagesThatAreBack(t *testing.T) {
 		return func() bool {
 			mu.Lock()
 			defer mu.Unlock()
-			return seen[1] == n && seen[2] == n && seen[3] == n
+			return (refuse || seen[1] >= 1) && seen[2] == n && seen[3] == n
 		}
 	}
 	eventually(t, "handed over", times(1))
-	drained(t, w, "x.pages.0")
+	eventually(t, "settled", func() bool {
+		n, err := w.Pending(t.Context(), "x.pages.0")
+		return err == nil && (n == 0 || others && n == 1)
+	})
 
 	s.Shutdown()
 	if err := os.RemoveAll(msgs); err != nil {
@@ -67,6 +82,14 @@ func TestSettledMessagesThatAreBack(t *testing.T) {
 	}
 	if err := os.CopyFS(msgs, os.DirFS(kept)); err != nil {
 		t.Fatal(err)
+	}
+	mu.Lock()
+	refuse = false
+	mu.Unlock()
+	if others {
+		go func() { // waits for the server, as a fetcher does
+			_ = w.Send(ctx, "x.pages.0", []byte("another"))
+		}()
 	}
 	startServer(t, o)
 	eventually(t, "handed over once more", times(2))

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -29,7 +31,7 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		_, err = c.JS.CreateStream(ctx, cfg)
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			return streamError(cfg, err)
+			return streamError(cfg, orStarting(err))
 		}
 		s, err = c.JS.Stream(ctx, cfg.Name) // another process was quicker, and wanted another size
 	}
@@ -76,6 +78,22 @@ const (
 	codeNoPeers       = 10005 // no suitable peers for placement
 	codeReplicasAlone = 10074 // replicas > 1 on a single server
 )
+
+// starting marks a refusal that may be over in a moment: the cluster says that one of its servers
+// is away. It says so also of a server that has just started.
+type starting struct{ error }
+
+func (s starting) Unwrap() error        { return s.error }
+func (s starting) Is(target error) bool { return target == nats.ErrTimeout } // for Unanswered
+
+// orStarting marks err if it is such a refusal.
+func orStarting(err error) error {
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == codeNoPeers && strings.Contains(api.Description, "offline") {
+		return starting{err}
+	}
+	return err
+}
 
 func streamError(cfg jetstream.StreamConfig, err error) error {
 	var api *jetstream.APIError

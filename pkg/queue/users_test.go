@@ -136,6 +136,7 @@ func (u *users) goesOn(t testing.TB, k uint64) {
 // A broker that is killed, stays away for longer than a term and comes back, again and again, loses
 // nothing that it acknowledged, and nobody is stuck or keeps on complaining.
 func TestBrokerKilled(t *testing.T) {
+	t.Parallel()
 	o := node{Dir: t.TempDir(), Port: freePort(t)}
 	broker := o.start()
 	t.Cleanup(func() { kill(broker) })

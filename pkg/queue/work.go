@@ -107,30 +107,6 @@ func (w *Work) unsettled(ctx context.Context, subject string) (n int64, err erro
 	return n, nil
 }
 
-// errStale says that a stream has messages which its consumer takes for settled.
-var errStale = errors.New("the server holds messages that were settled")
-
-// checkConsumer fails if the consumer is gone, or if the stream has messages of its subject that it
-// will not deliver. That is so when the server could not delete a message that was acknowledged,
-// because its disk was full, and was restarted: the message is back, and would stay for ever.
-func (w *Work) checkConsumer(ctx context.Context, subject, name string) error {
-	return w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) error {
-		// before the consumer is asked: it may get more meanwhile
-		n, err := w.unsettled(ctx, subject)
-		if err != nil {
-			return err
-		}
-		c, err := w.c.JS.Consumer(ctx, w.cfg.Stream, name)
-		if err != nil {
-			return err
-		}
-		if info := c.CachedInfo(); n > 0 && info.NumPending == 0 && info.NumAckPending == 0 {
-			return errStale
-		}
-		return nil
-	})
-}
-
 const codeNotUnique = 10100 // a work queue has one consumer a subject
 
 // fence deletes the durable consumers of earlier epochs and of this one, and makes the one of this

@@ -1,0 +1,85 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// errStale says that a stream has messages which its consumer takes for settled. That is so when
+// the server could not delete a message that was acknowledged, because its disk was full, and was
+// restarted: the message is back, and would stay for ever.
+var errStale = errors.New("the server holds messages that were settled")
+
+// standing is how far a consumer is, as sequences of its stream.
+type standing struct {
+	delivered uint64
+	settled   uint64 // all up to here
+}
+
+// checkConsumer fails if the consumer is gone, and with errStale if the stream has a message that
+// was settled.
+func (w *Work) checkConsumer(ctx context.Context, subject, name string) (at standing, err error) {
+	err = w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) error {
+		c, err := w.c.JS.Consumer(ctx, w.cfg.Stream, name)
+		if err != nil {
+			return err
+		}
+		info := c.CachedInfo()
+		at = standing{delivered: info.Delivered.Stream, settled: info.AckFloor.Stream}
+		stale, err := w.has(ctx, subject, at.settled)
+		if stale {
+			// A cluster deletes a message some time after it has counted it as settled.
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(200 * time.Millisecond):
+			}
+			stale, err = w.has(ctx, subject, at.settled)
+		}
+		if stale {
+			return errStale
+		}
+		return err
+	})
+	return at, err
+}
+
+// has reports whether there are messages of subject up to a sequence.
+func (w *Work) has(ctx context.Context, subject string, upTo uint64) (bool, error) {
+	s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
+	if err != nil {
+		return false, err
+	}
+	m, err := s.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(subject))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, nil
+	}
+	return err == nil && m.Sequence <= upTo, err
+}
+
+// look looks for messages that were settled before the session began, until all that had been
+// delivered then is settled: behind one that was not, others may have been. If there is one, the
+// session ends.
+func (s *consumption) look(ctx context.Context, p *pull, subject, name string, began standing) {
+	t := time.NewTicker(s.w.ackWait / 3)
+	defer t.Stop()
+	for at := began; at.settled < began.delivered; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		now, err := s.w.checkConsumer(ctx, subject, name)
+		switch {
+		case errors.Is(err, errStale):
+			p.fail(fmt.Errorf("%w: %w", errSession, err))
+			return
+		case err == nil:
+			at = now
+		}
+	}
+}
