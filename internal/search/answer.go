@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
@@ -60,12 +59,13 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 		return answer, partly
 	}
 	p.Settle(terms)
-	respelled, e := p.respell(ctx, q, shards, &answer)
+	respelled, e := p.respell(ctx, q, r.Query, shards, &answer)
 	partly = cmp.Or(partly, e)
 	n := r.Offset + r.Limit
 	ranked, e := shards.Rank(ctx, p, n, r.Explain)
 	partly = cmp.Or(partly, e)
-	if had := total(ranked); had < fewHits && p.split() {
+	had := total(ranked)
+	if had < fewHits && p.split() {
 		ranked, e = shards.Rank(ctx, p, n, r.Explain)
 		partly = cmp.Or(partly, e)
 		if total(ranked) > had {
@@ -75,8 +75,14 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 	if need := p.enough(ranked); need < p.Need {
 		answer.Loosened = fmt.Sprintf("few pages or none have all of the words: these have %d of %d, or more", need, p.Need)
 		p.Need = need
-		ranked, e = shards.Rank(ctx, p, n, r.Explain)
-		partly = cmp.Or(partly, e)
+		known := true
+		for i := range ranked {
+			known = ranked[i].relax(need) && known
+		}
+		if !known {
+			ranked, e = shards.Rank(ctx, p, n, r.Explain)
+			partly = cmp.Or(partly, e)
+		}
 	}
 	if respelled != "" {
 		answer.Loosened = respelled
@@ -89,6 +95,10 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 	}
 	hits = hits[min(r.Offset, len(hits)):]
 	answer.Hits, e = show(ctx, shards, p, hits, r.Limit)
+	partly = cmp.Or(partly, e)
+	if r.Offset == 0 {
+		e = p.suggest(ctx, q, r.Query, had, shards, &answer)
+	}
 	return answer, cmp.Or(partly, e)
 }
 
@@ -113,9 +123,7 @@ const fewHits = 3
 func (p *Plan) enough(ranked []Ranked) int {
 	most, all := 0, total(ranked)
 	for _, r := range ranked {
-		for _, h := range r.Hits {
-			most = max(most, h.Level)
-		}
+		most = max(most, mostOf(r.Hits))
 	}
 	switch {
 	case all == 0 && most > 0:
@@ -146,7 +154,7 @@ func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
 	}
 	for _, h := range found {
 		if h.First >= least && h.Level >= need {
-			h.Hit.Text, h.Hit.Sim = h.Text, h.Sim
+			h.Hit.Text, h.Hit.Sim, h.Hit.Near, h.Hit.NearAt = h.Text, h.Sim, h.Near, h.NearAt
 			hits = append(hits, h.Hit)
 		}
 	}
@@ -190,8 +198,12 @@ func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit i
 		part := hits[:min(len(hits), limit-len(shown))]
 		hits = hits[len(part):]
 		urls := make([]string, len(part))
+		p.Near, p.NearAt = map[string]int{}, map[string]int{}
 		for i, h := range part {
-			urls[i] = h.URL
+			urls[i], p.Near[h.URL] = h.URL, h.Near
+			if h.NearAt > 0 {
+				p.NearAt[h.URL] = h.NearAt
+			}
 		}
 		whole, err := shards.Show(ctx, p, urls)
 		partly = cmp.Or(partly, err)
@@ -216,66 +228,4 @@ func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit i
 		}
 	}
 	return shown, partly
-}
-
-// respell takes words that no page has for words that are spelled like them, and says so.
-func (p *Plan) respell(ctx context.Context, q query.Query, shards Shards, answer *crawl.SearchAnswer) (said string, err error) {
-	unknown := map[string]*Slot{}
-	for i := range p.Clauses {
-		for j := range p.Clauses[i].Any {
-			if m := &p.Clauses[i].Any[j]; len(m.Slots) == 1 && len(p.Clauses[i].Any) == 1 {
-				if s := &m.Slots[0]; len(s.Forms) == 0 && !s.Prefix && len(s.Word) >= minSpelled {
-					unknown[s.Word] = s
-				}
-			}
-		}
-	}
-	if len(unknown) == 0 {
-		return "", nil
-	}
-	var words []string
-	for w := range unknown {
-		words = append(words, w)
-	}
-	slices.Sort(words)
-	similar, err := shards.Similar(ctx, words)
-	best := nearest(words, similar)
-	var swaps, begun []string
-	for _, w := range words {
-		if forms := best[w]; len(forms) > 0 {
-			unknown[w].Forms = forms
-			if forms[0].Weight == weightSpelled {
-				swaps = append(swaps, w, forms[0].Word)
-			} else {
-				begun = append(begun, w)
-			}
-		}
-	}
-	for i := range p.Clauses {
-		p.weigh(&p.Clauses[i])
-	}
-	if len(swaps) == 0 {
-		if len(begun) > 0 {
-			said = "no page has " + strings.Join(begun, ", ") + " as a word: these have words that begin so"
-		}
-		return said, err
-	}
-	answer.Suggestion = respelled(q, swaps)
-	return "no page has all words as typed; shown is what was found for: " + answer.Suggestion, err
-}
-
-// respelled is a query in which words are replaced; swaps are pairs of old and new.
-func respelled(q query.Query, swaps []string) string {
-	for i := range q.Groups {
-		q.Groups[i].Any = slices.Clone(q.Groups[i].Any)
-		for j := range q.Groups[i].Any {
-			a := &q.Groups[i].Any[j]
-			for k := 0; k < len(swaps); k += 2 {
-				if !a.Phrase && strings.EqualFold(a.Text, swaps[k]) {
-					a.Text = swaps[k+1]
-				}
-			}
-		}
-	}
-	return q.String()
 }

@@ -61,9 +61,13 @@ func spread(t *testing.T, all []pages.Page, shards int) (x []*Index) {
 // The answer is the same on one shard, four and sixteen.
 func TestOneAnswerWhateverTheShards(t *testing.T) {
 	all := manual(600)
+	for i, slip := range []string{"checkpiont and an index", "the checkpiont", "statistik"} {
+		all = append(all, page(fmt.Sprintf("https://slips%d.example/p", i), "en", "Notes", "<p>"+slip))
+	}
 	one, four, sixteen := spread(t, all, 1), spread(t, all, 4), spread(t, all, 16)
 	for _, q := range []string{"vacuum", "query planner", `"table index"`, "vacuum OR wal", "trans*", "index -explain", "how is a lock", "site:h3.example cache",
-		"lang:de trigger view", "after:2010 btree", "vacum", "gistt", "backup restore replica stream wal checkpoint", "nowhere index", "title:hash gin", "type:html"} {
+		"lang:de trigger view", "after:2010 btree", "vacum", "gistt", "backup restore replica stream wal checkpoint", "nowhere index", "title:hash gin", "type:html",
+		"checkpiont", "checkpiont index", "statistik"} {
 		want := ask(t, crawl.SearchRequest{Query: q, Limit: 20, Explain: true}, one...)
 		if len(want.Hits) == 0 {
 			t.Errorf("%q finds nothing", q)
@@ -82,6 +86,82 @@ func TestOneAnswerWhateverTheShards(t *testing.T) {
 		if !reflect.DeepEqual(paged, want.Hits) {
 			t.Errorf("%q: page by page it is another list", q)
 		}
+	}
+}
+
+// Where few pages have a word, another spelling is offered, and nothing else of the answer changes.
+func TestSuggestsWhenLittleIsFound(t *testing.T) {
+	all := manual(200)
+	for i, text := range []string{"checkpiont", "the checkpiont and a vacuum", "checkpoimt", "relications"} {
+		all = append(all, page(fmt.Sprintf("https://slips.example/%d", i), "en", "Notes", "<p>"+text))
+	}
+	all = append(all, page("https://h.example/statistios", "en", "Statistios", "<p>the statistios of an island"))
+	shards := spread(t, all, 4)
+	for _, c := range []struct {
+		asked, suggested string
+		hits             int64
+	}{
+		{"checkpiont", "checkpoint", 2},
+		{"checkpoimt", "checkpoint", 1},
+		{"vacuum checkpiont", "vacuum checkpoint", 1},
+		{"statistios", "", 1},  // it is in a title, and meant
+		{"relications", "", 1}, // no other word is like it
+		{"checkpiont -island index", "checkpoint index -island", -1},
+		{"checkpiont site:slips.example", "", 2}, // the other word finds nothing there
+		{`"checkpiont"`, "", 2},
+		{"checkpoint", "", -1},
+		{"island", "", 1},
+	} {
+		a := ask(t, crawl.SearchRequest{Query: c.asked}, shards...)
+		if a.Suggestion != c.suggested || c.hits >= 0 && a.Total != c.hits {
+			t.Errorf("%q: %d hits, suggested %q; want %d and %q", c.asked, a.Total, a.Suggestion, c.hits, c.suggested)
+		}
+		if c.hits > 0 && c.suggested != "" && a.Loosened != "" {
+			t.Errorf("%q: %s", c.asked, a.Loosened)
+		}
+	}
+}
+
+// Words that no page has are corrected wherever they stand: in names, behind an apostrophe, between
+// signs. The rest of the query stays as it was typed.
+func TestSuggestsForPartsOfNames(t *testing.T) {
+	f := newFixture(t)
+	f.add(page("https://a.example/1", "en", "Vectors", "<p>std::vector::push_back appends. Call it from python -m http.server; see serveur and server"),
+		page("https://a.example/2", "en", "Networks", "<p>/etc/network/interfaces has the server's addresses; include &lt;algorithm&gt;"),
+		page("https://a.example/3", "fr", "LDAP", "<p>l'annuaire LDAP du server; getElementById; serveur web; the Weißabgleich"))
+	for i := range 4 {
+		f.add(page(fmt.Sprintf("https://b.example/%d", i), "en", "ZIP", fmt.Sprintf("<p>zip archives and a server, number %d; vectors are read-only; les développeurs, développer", i)))
+	}
+	for _, c := range []struct{ asked, suggested string }{
+		{"std::vectr::push_back", "std::vector::push_back"},
+		{"std::vectr::psuh_back vector", "std::vector::push_back vector"},
+		{"/etc/netwrok/intrfaces", "/etc/network/interfaces"},
+		{"<alorithm>", "<algorithm>"},
+		{"l'anuaire LDAP", "l'annuaire LDAP"},
+		{"getElemntById", "getElementById"},
+		{"pyton -m http.server", "python -m http.server"},
+		{"servuer web", "serveur web"}, // two letters swapped, rather than the more frequent server
+		{"weissabglech", "weißabgleich"},
+		{"zip archivs", "zip archives"}, // found by its stem, and a slip all the same
+		{"zip archive", ""},             // another form of it, and no slip
+		{"developpeur", ""},             // so is this, though développer is spelled like it
+		{"vectr OR server", ""},         // the other way is found
+		{`"std::vectr"`, ""},
+		{`"alorithm"`, ""},
+		{`"vectr" vectr`, `"vectr" vector`},
+		{"site:vectr.example vectr", "vector site:vectr.example"},
+		{"vectr -server", "vector -server"},
+		{"push_back::vector", ""}, // known words, in no such order
+		{"std::vector::push_back", ""},
+		{"xyzzyx::plughh", ""},
+	} {
+		if a := ask(t, crawl.SearchRequest{Query: c.asked}, f.Index); a.Suggestion != c.suggested {
+			t.Errorf("%q: suggested %q, want %q (%s)", c.asked, a.Suggestion, c.suggested, a.Loosened)
+		}
+	}
+	a := ask(t, crawl.SearchRequest{Query: "std::vectr::push_back"}, f.Index)
+	if len(a.Hits) != 1 || a.Hits[0].URL != "https://a.example/1" {
+		t.Errorf("a name with a slip finds %s", brief(a))
 	}
 }
 

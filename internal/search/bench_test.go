@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/klauspost/compress/s2"
 
@@ -22,7 +21,8 @@ import (
 
 // corpus returns pages: real ones with 6 to 24 KB of text below $CURTSY_CORPUS (a folder with .html
 // files), else made-up ones of 18 KB whose words are distributed about as words are.
-func corpus(n int) [][]byte {
+func corpus(b *testing.B, n int) [][]byte {
+	b.Helper()
 	var docs [][]byte
 	var x pages.Extractor
 	if root := os.Getenv("CURTSY_CORPUS"); root != "" {
@@ -42,6 +42,9 @@ func corpus(n int) [][]byte {
 			}
 			return nil
 		})
+		if len(docs) == 0 {
+			b.Fatalf("CURTSY_CORPUS: no page below %s has 6 to 24 KB of text; name a folder with .html files", root)
+		}
 		return docs
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -90,7 +93,7 @@ func corpusPages(docs [][]byte) []pages.Page {
 // BenchmarkIndex fills an index from a store; 1 op is a page. cpu-ns/op is what the process
 // used, merges included.
 func BenchmarkIndex(b *testing.B) {
-	all := corpusPages(corpus(4000))
+	all := corpusPages(corpus(b, 4000))
 	var text, html int
 	var x pages.Extractor
 	for i := range all {
@@ -135,7 +138,7 @@ func BenchmarkIndex(b *testing.B) {
 
 // BenchmarkRead is the part of it before anything is written.
 func BenchmarkRead(b *testing.B) {
-	all := corpusPages(corpus(1000))
+	all := corpusPages(corpus(b, 1000))
 	b.ReportAllocs()
 	began, r := cpu(), newReader()
 	for i := 0; b.Loop(); i++ {
@@ -150,7 +153,7 @@ func BenchmarkRead(b *testing.B) {
 // BenchmarkSearch asks for two words that are in titles; cpu-ns/op is what ten hits cost, snippets
 // included.
 func BenchmarkSearch(b *testing.B) {
-	all := corpusPages(corpus(4000))
+	all := corpusPages(corpus(b, 4000))
 	f := newFixture(b)
 	f.add(all...)
 	var words []string
@@ -164,68 +167,4 @@ func BenchmarkSearch(b *testing.B) {
 		ask(b, crawl.SearchRequest{Query: words[i%len(words)] + " " + words[(i+1)%len(words)]}, f.Index)
 	}
 	b.ReportMetric(float64(cpu()-began)/float64(b.N), "cpu-ns/op")
-}
-
-// BenchmarkLarge asks 100,000 pages questions of a person: those of the crawl in
-// $CURTSY_CRAWL (bench/search -dir DIR leaves one in DIR/data-1), copied to as many hosts as it
-// takes. cpu-ns/op is what ten hits cost, snippets included; worst-ns is the dearest question.
-func BenchmarkLarge(b *testing.B) {
-	dir := os.Getenv("CURTSY_CRAWL")
-	if dir == "" {
-		b.Skip("CURTSY_CRAWL names no crawl")
-	}
-	from, err := pages.OpenReadOnly(filepath.Join(dir, "pages-0.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer from.Close()
-	f := newFixture(b)
-	n := 0
-	for copy := 0; n < 100_000; copy++ {
-		var batch []pages.Page
-		put := func() {
-			if _, err := f.store.Put(batch); err != nil {
-				b.Fatal(err)
-			}
-			batch = batch[:0]
-		}
-		err := from.EachWithBody(func(p pages.Page) error {
-			c := p
-			c.Page.URL = canon.URL(strings.Replace(string(p.URL), "://", fmt.Sprintf("://c%d.", copy), 1))
-			c.Visit = crawl.VisitID{Epoch: 1, N: 1}
-			if copy > 0 { // not the same page once more
-				body, err := p.Unpack(nil)
-				if err != nil {
-					return err
-				}
-				c.Encoding, c.Body = crawl.EncodingNone, fmt.Appendf(body[:len(body):len(body)], "<p>copy%dof%d", copy, p.ID)
-				c.SHA256 = sha256.Sum256(c.Body)
-			}
-			batch = append(batch, c)
-			n++
-			if len(batch) == 500 {
-				put()
-			}
-			return nil
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
-		put()
-	}
-	began := cpu()
-	f.follow()
-	b.Logf("%d pages, indexed with %v of CPU each", n, (cpu()-began)/time.Duration(n))
-	questions := strings.Split("create index concurrently|how do I read a csv file|vacuum|std::unordered_map|os.path.join|the of and|"+
-		"sort a list of dictionaries|string|function|ebene duplizieren|regular expressions|pg_stat_activity|\"event loop\"|intall postgres|int*", "|")
-	worst := time.Duration(0)
-	b.ResetTimer()
-	began = cpu()
-	for i := 0; b.Loop(); i++ {
-		at := cpu()
-		ask(b, crawl.SearchRequest{Query: questions[i%len(questions)]}, f.Index)
-		worst = max(worst, cpu()-at)
-	}
-	b.ReportMetric(float64(cpu()-began)/float64(b.N), "cpu-ns/op")
-	b.ReportMetric(float64(worst), "worst-ns")
 }

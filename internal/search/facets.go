@@ -18,6 +18,8 @@ type facets struct {
 	p      *part
 	counts [segment.Narrows][]int64
 	days   map[int32]int64
+	day    int32 // of the page counted last, and how often it came in a row
+	inARow int64
 }
 
 func newFacets(out map[string]Facet) *facets { return &facets{out: out, days: map[int32]int64{}} }
@@ -31,12 +33,25 @@ func (f *facets) part(p *part) {
 	}
 }
 
-func (f *facets) count(i uint32) {
+// count counts page i of a part. Those of one part come together.
+func (f *facets) count(p *part, i uint32) {
+	if p != f.p {
+		f.part(p)
+	}
 	for k := range f.counts {
 		f.counts[k][f.p.Narrow(i, k)]++
 	}
-	if d := f.p.Date(i); d != 0 {
-		f.days[d]++
+	if d := f.p.Date(i); d == f.day {
+		f.inARow++
+	} else {
+		f.endRow()
+		f.day, f.inARow = d, 1
+	}
+}
+
+func (f *facets) endRow() {
+	if f.day != 0 {
+		f.days[f.day] += f.inARow
 	}
 }
 
@@ -65,6 +80,7 @@ func (f *facets) add(name, value string, n int64) {
 
 func (f *facets) done() {
 	f.flush()
+	f.endRow()
 	for d, n := range f.days {
 		f.add(facetYear, strconv.Itoa(time.Unix(int64(d)*24*3600, 0).UTC().Year()), n)
 	}

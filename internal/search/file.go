@@ -17,7 +17,7 @@ import (
 
 // format numbers everything a segment depends on: its layout, how words are made, what of a page
 // is indexed. Another one means the file is filled again.
-const format = "4"
+const format = "5"
 
 // The buckets of the file.
 var (
@@ -52,6 +52,7 @@ const sqliteMagic = "SQLite format 3\x00"
 type file struct {
 	*boltfile.File
 	mark  string
+	shop  workshop
 	users sync.WaitGroup // who reads it; begins to grow only while Index.mu is held
 }
 
@@ -78,6 +79,7 @@ func (x *Index) view(do func(v *view) error) error {
 		if err != nil {
 			return err
 		}
+		v.worked = f.shop.of(tx.ID(), v)
 		return do(v)
 	})
 }

@@ -105,11 +105,27 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 	}
 	x.cursor.Store(last)
 	for merged := true; merged && ctx.Err() == nil; {
-		if err := x.db.Update(func(tx *bolt.Tx) (err error) { merged, err = merge(tx); return err }); err != nil {
+		merged, err = x.merge()
+		if err != nil {
 			return 0, fmt.Errorf("merge: %w", err)
 		}
 	}
 	return len(changes), nil
+}
+
+// merge merges segments if there are enough of them, and reports whether there were. Mostly there
+// are not, and a transaction that writes nothing costs as much as one that does.
+func (x *Index) merge() (merged bool, err error) {
+	due := false
+	if err := x.db.View(func(tx *bolt.Tx) error {
+		v, err := viewOf(tx)
+		due = err == nil && mergeable(v) != nil
+		return err
+	}); err != nil || !due {
+		return false, err
+	}
+	err = x.db.Update(func(tx *bolt.Tx) (err error) { merged, err = merge(tx); return err })
+	return merged, err
 }
 
 // write puts a batch into the file.

@@ -31,7 +31,7 @@ func (f *fixture) snippetOf(query string) string {
 }
 
 // Row 25 of the signals: at most N characters are shown, and they end with a word.
-func TestMaxSnippet(t *testing.T) {
+func TestUsage_8_25_MaxSnippet(t *testing.T) {
 	f := newFixture(t)
 	body := "<p>Far from the harbour a giraffe walks slowly. " + strings.Repeat("Nothing of interest is here. ", 50)
 	p := page("https://a.example/", "en", "Animals", body)
@@ -85,7 +85,7 @@ func TestMaxSnippetEnds(t *testing.T) {
 }
 
 // Row 26: text that says data-nosnippet is found and not shown; the snippet is cut around it.
-func TestDataNoSnippet(t *testing.T) {
+func TestUsage_8_26_DataNoSnippet(t *testing.T) {
 	f := newFixture(t)
 	filler := strings.Repeat("<p>Nothing of interest stands in this paragraph. ", 50)
 	f.add(

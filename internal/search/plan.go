@@ -15,6 +15,13 @@ type Plan struct {
 	Stats   Stats         `json:"stats"` // of the whole crawl
 	// Need is how many of the clauses that carry weight a page must have to be counted.
 	Need int `json:"need"`
+	// Near says for Show, by address, how many of the clauses that carry weight stand near one
+	// another somewhere in the main text of a page, as Rank found. A snippet that has as many is
+	// good enough, and the rest of a long page need not be read. A page that it does not name is
+	// read as far as it takes to find them all.
+	Near map[string]int `json:"near,omitempty"`
+	// NearAt says which word of the main text that is, where it is not the first.
+	NearAt map[string]int `json:"nearAt,omitempty"`
 }
 
 // Clause is one thing wanted, in one of several ways.

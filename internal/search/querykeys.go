@@ -3,6 +3,8 @@ package search
 import (
 	"maps"
 	"slices"
+
+	"github.com/blevesearch/snowballstem"
 )
 
 // queryKeyer makes the keys of the words of queries. What language a query is in is not known: a
@@ -13,12 +15,22 @@ type queryKeyer struct {
 }
 
 func newQueryKeyer() *queryKeyer {
-	return &queryKeyer{&keyer{env: newKeyer().env, slots: make([]keySlot, 1)}, slices.Sorted(maps.Keys(stemmers))}
+	return &queryKeyer{&keyer{env: snowballstem.NewEnv(""), slots: make([]keySlot, 1)}, slices.Sorted(maps.Keys(stemmers))}
 }
 
 func (k *queryKeyer) plain(word string) string { return plain(word) }
 
-// keysOf are the keys of a word in all languages.
+// langsOf are the languages of which any part has keys.
+func (k *queryKeyer) langsOf(v *view) (langs []string) {
+	for _, lang := range k.langs {
+		if slices.ContainsFunc(v.parts, func(p *part) bool { return p.HasKeys([]byte(lang + ":")) }) {
+			langs = append(langs, lang)
+		}
+	}
+	return langs
+}
+
+// keysOf are the keys of a word in the languages.
 func (k *queryKeyer) keysOf(word string) (keys [][]byte) {
 	for _, lang := range k.langs {
 		if key := k.stem(nil, lang, word); len(key) > 0 {

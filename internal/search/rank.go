@@ -29,10 +29,21 @@ type Ranked struct {
 	Hits []Ranking `json:"hits"`
 	// First are the scores of all candidates by the first stage, greatest first.
 	First []float64 `json:"first"`
-	// Count is how many pages have at least Plan.Need of the clauses that carry weight.
+	// Matching is for Plan.Need.
+	Matching
+	// Less is the same for smaller needs, of a shard in which so few pages match that one of them
+	// may become the plan's. Most is how many of those clauses any page has.
+	Less   []Matching `json:"less,omitempty"`
+	Most   int        `json:"most,omitempty"`
+	Behind int64      `json:"behind"`
+}
+
+// Matching says of the pages that have at least Need of the clauses that carry weight how many
+// there are, and which values they have.
+type Matching struct {
+	Need   int              `json:"need,omitempty"`
 	Count  int64            `json:"count"`
 	Facets map[string]Facet `json:"facets,omitempty"`
-	Behind int64            `json:"behind"`
 }
 
 // Ranking is a hit on its way: what decides between it and others that are the same page.
@@ -42,6 +53,9 @@ type Ranking struct {
 	Text  uint64  `json:"text,omitempty"` // names its words; 0: not known
 	Sim   uint64  `json:"sim,omitempty"`  // of its main text: see simHash; 0: not known
 	Level int     `json:"level"`          // how many of the clauses that carry weight it has
+	Near  int     `json:"near,omitempty"` // see Plan.Near
+	// See Plan.NearAt.
+	NearAt int `json:"nearAt,omitempty"`
 }
 
 // Facet counts the pages by the values of one kind.
@@ -51,13 +65,12 @@ type Facet map[string]int64
 // file does or ctx ends.
 func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranked, err error) {
 	defer x.edge(&err)()
-	r = Ranked{Hits: []Ranking{}, Behind: x.Behind(), Facets: map[string]Facet{}}
+	r = Ranked{Hits: []Ranking{}, Behind: x.Behind(), Matching: Matching{Need: p.Need, Facets: map[string]Facet{}}}
 	if x.empty() {
 		return r, x.broken
 	}
 	err = x.view(func(v *view) (err error) {
 		s := newScorer(v, p)
-		defer s.free()
 		s.run()
 		if err := ctx.Err(); err != nil {
 			return err
@@ -65,8 +78,12 @@ func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranke
 		best := s.first(x, &r)
 		x.second(s, best, explain)
 		slices.SortFunc(best, compareCandidates)
-		r.Hits, err = x.still(best, n+spare)
-		return err
+		if r.Hits, err = x.still(s, best, n+spare); err != nil {
+			return err
+		}
+		s.less(x, &r)
+		s.free()
+		return nil
 	})
 	if err != nil {
 		return r, fmt.Errorf("search: %w", err)
@@ -81,6 +98,7 @@ type candidate struct {
 	first   float64
 	have    uint32
 	level   int
+	at      [][]occurrence // by clause, in order of place
 	score   float64
 	signals []crawl.Signal
 }
@@ -95,27 +113,22 @@ func compareCandidates(a, b *candidate) int {
 // first counts the pages that match and returns the best of them.
 func (s *scorer) first(x *Index, r *Ranked) (best []*candidate) {
 	heavy, total := s.plan.heavyBits(), s.plan.total()
-	facets, now := newFacets(r.Facets), x.o.Now()
+	facets := newFacets(r.Facets)
 	var least float64
-	var f *filter
-	for page := range s.found() {
-		if f == nil || page-f.p.base >= f.p.Len() {
-			p, _ := s.v.at(page)
-			f = newFilter(p, &s.plan.Filters, now)
-			f.hiding(x.o.HiddenHost, x.hidden)
-			facets.part(p)
-		}
-		p, i := f.p, page-f.p.base
-		if !f.pass(i) || s.excluded[page] {
-			continue
-		}
+	// Most pages have some word of several. They are not counted, and come nowhere near the best.
+	skip := func(page uint32) bool {
 		n := level(s.have[page], heavy)
+		return n < s.plan.Need && n <= r.Most && len(best) >= maxCandidates && s.points(page, total)+tieBreak < least
+	}
+	for p, page := range s.passing(x, skip) {
+		i := page - p.base
+		n := level(s.have[page], heavy)
+		r.Most = max(r.Most, n)
 		if n >= s.plan.Need {
 			r.Count++
-			facets.count(i)
+			facets.count(p, i)
 		}
-		score := float64(s.score[page])
-		score *= coverage(score / total)
+		score := s.points(page, total)
 		if len(s.plan.Clauses) == 0 {
 			score = 1 / float64(1+len(p.URL(i)))
 		}
@@ -134,6 +147,79 @@ func (s *scorer) first(x *Index, r *Ranked) (best []*candidate) {
 		r.First = append(r.First, c.first)
 	}
 	return best
+}
+
+// less counts for smaller needs than the plan's where the plan's may turn out to be too great: see
+// Plan.enough. Asking all shards once more would cost as much again.
+func (s *scorer) less(x *Index, r *Ranked) {
+	if r.Count >= fewHits {
+		return
+	}
+	needs := []int{s.plan.Need - 1}
+	if most := mostOf(r.Hits); most < needs[0] {
+		needs = append(needs, most)
+	}
+	heavy := s.plan.heavyBits()
+	for _, need := range needs {
+		if need < 1 || need > r.Most {
+			continue
+		}
+		m := Matching{Need: need, Facets: map[string]Facet{}}
+		facets := newFacets(m.Facets)
+		for p, page := range s.passing(x, func(page uint32) bool { return level(s.have[page], heavy) < need }) {
+			m.Count++
+			facets.count(p, page-p.base)
+		}
+		facets.done()
+		r.Less = append(r.Less, m)
+	}
+}
+
+// relax takes what was counted for a smaller need. It is false where that was not counted.
+func (r *Ranked) relax(need int) bool {
+	if r.Need > 0 && r.Most < need {
+		r.Matching = Matching{Need: need}
+		return true
+	}
+	i := slices.IndexFunc(r.Less, func(m Matching) bool { return m.Need == need })
+	if i < 0 {
+		return false
+	}
+	r.Matching = r.Less[i]
+	return true
+}
+
+// mostOf is how many of the clauses that carry weight any hit has.
+func mostOf(hits []Ranking) (most int) {
+	for i := range hits {
+		most = max(most, hits[i].Level)
+	}
+	return most
+}
+
+// passing goes through the pages that have any clause and that the plan's filters let pass, by
+// their part and their number in the view, without those for which skip holds.
+func (s *scorer) passing(x *Index, skip func(page uint32) bool) iter.Seq2[*part, uint32] {
+	return func(yield func(*part, uint32) bool) {
+		var f *filter
+		now := x.o.Now()
+		for page := range s.found() {
+			if skip(page) {
+				continue
+			}
+			if f == nil || page-f.p.base >= f.p.Len() {
+				p, _ := s.v.at(page)
+				f = newFilter(p, &s.plan.Filters, now)
+				f.hiding(x.o.HiddenHost, x.hidden)
+			}
+			if !f.pass(page-f.p.base) || s.excluded[page] {
+				continue
+			}
+			if !yield(f.p, page) {
+				return
+			}
+		}
+	}
 }
 
 // found goes through the pages that have any clause, in order; all pages where only filters are
@@ -162,6 +248,12 @@ func (s *scorer) found() iter.Seq[uint32] {
 // have the same: then it is the same pages that come to the second stage on any number of shards.
 const tieBreak = 1e-6
 
+// points is the score of a page by the first stage.
+func (s *scorer) points(page uint32, total float64) float64 {
+	score := float64(s.score[page])
+	return score * coverage(score/total)
+}
+
 // coverage makes a page that lacks much of the query weigh less than its words alone do.
 func coverage(share float64) float64 { return 0.5 + 0.5*share }
 
@@ -173,17 +265,7 @@ func cut(all []*candidate) ([]*candidate, float64) {
 		}
 		return bytes.Compare(a.part.URL(a.page), b.part.URL(b.page))
 	})
-	// A thousand copies of one page leave room for others.
-	type text struct{ host, digest uint64 }
-	copies := map[text]int{}
-	all = slices.DeleteFunc(all, func(c *candidate) bool {
-		if d := c.part.Digest(c.page); d != 0 {
-			k := text{segment.Hash(c.part.Value(c.part.Narrow(c.page, segment.Host))), d}
-			copies[k]++
-			return copies[k] > maxAlso+1
-		}
-		return false
-	})
+	all = few(all) // a thousand copies of one page leave room for others
 	all = all[:min(len(all), maxCandidates)]
 	if len(all) == 0 {
 		return all, 0
@@ -191,9 +273,34 @@ func cut(all []*candidate) ([]*candidate, float64) {
 	return all, all[len(all)-1].first
 }
 
+// few leaves maxAlso+1 copies of each page of a site.
+func few(all []*candidate) []*candidate {
+	digests := make(map[uint64]int, len(all))
+	many := false
+	for _, c := range all {
+		d := c.part.Digest(c.page)
+		digests[d]++
+		many = many || d != 0 && digests[d] > maxAlso+1
+	}
+	if !many {
+		return all
+	}
+	type text struct{ host, digest uint64 }
+	copies := map[text]int{}
+	return slices.DeleteFunc(all, func(c *candidate) bool {
+		d := c.part.Digest(c.page)
+		if d == 0 || digests[d] <= maxAlso+1 {
+			return false
+		}
+		k := text{segment.Hash(c.part.Value(c.part.Narrow(c.page, segment.Host))), d}
+		copies[k]++
+		return copies[k] > maxAlso+1
+	})
+}
+
 // still returns the first candidates, at most n, that the store has now and that may be shown, with
 // what it knows of them.
-func (x *Index) still(best []*candidate, n int) (hits []Ranking, err error) {
+func (x *Index) still(s *scorer, best []*candidate, n int) (hits []Ranking, err error) {
 	now := x.o.Now()
 	hits = []Ranking{}
 	for _, c := range best {
@@ -222,7 +329,9 @@ func (x *Index) still(best []*candidate, n int) (hits []Ranking, err error) {
 		if f.Date != 0 {
 			h.Date = crawl.Date{Time: time.Unix(int64(f.Date)*24*3600, 0).UTC()}
 		}
-		hits = append(hits, Ranking{Hit: h, First: c.first, Text: f.Text, Sim: f.Sim, Level: c.level})
+		r := Ranking{Hit: h, First: c.first, Text: f.Text, Sim: f.Sim, Level: c.level}
+		r.Near, r.NearAt = s.nearby(c)
+		hits = append(hits, r)
 	}
 	return hits, nil
 }

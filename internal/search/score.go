@@ -27,9 +27,9 @@ const (
 
 // scorer is the state of one query over one view. Its slices have one element a page.
 type scorer struct {
-	v    *view
-	plan *Plan
-	norm [segment.Fields]float64
+	v     *view
+	plan  *Plan
+	slope [segment.Fields]float64 // what a word more makes of length
 
 	score      []float32 // of the clauses so far
 	clause, tf []float32 // of the clause and of the way at hand
@@ -38,70 +38,123 @@ type scorer struct {
 	pages      []uint32  // pages of any way
 	excluded   map[uint32]bool
 
-	links []map[uint64]float32 // by clause: how many pages link to an address with its words
-	buf   []uint32
+	// links says by clause how many pages link to a page with its words; nil: nobody asked.
+	links   [][]float32
+	linking []float32 // of the way at hand
+	linked  []uint32  // pages that linking has
+	targets []float32 // of the word and part at hand, by number of the target
+	met     []uint32  // numbers that targets has
+
+	entries map[*Form][]segment.Entry // by part
+	at      [][][]occurrence          // see occurrences
+	of, buf []uint32
+	posts   [128]segment.Posting
+	body    []bodyPlace
 }
 
-var scorers = sync.Pool{New: func() any { return new(scorer) }}
+// scorers are those that were put back, their slices all zeros.
+var scorers = sync.Pool{New: func() any { return &scorer{entries: map[*Form][]segment.Entry{}} }}
 
 func newScorer(v *view, p *Plan) *scorer {
 	s := scorers.Get().(*scorer)
 	s.v, s.plan = v, p
 	for f := range segment.Fields {
-		s.norm[f] = p.Stats.mean(f)
+		s.slope[f] = bm25B / p.Stats.mean(f)
 	}
 	n := int(v.pages)
-	for _, b := range []*[]float32{&s.score, &s.clause, &s.tf} {
-		*b = slices.Grow((*b)[:0], n)[:n]
-		clear(*b)
+	for _, b := range []*[]float32{&s.score, &s.clause, &s.tf, &s.linking} {
+		*b = zeros(*b, n)
 	}
-	s.have = slices.Grow(s.have[:0], n)[:n]
-	clear(s.have)
-	s.touched, s.pages, s.links, s.excluded = s.touched[:0], s.pages[:0], nil, nil
+	s.have = zeros(s.have, n)
+	for len(s.links) < len(p.Clauses) {
+		s.links = append(s.links, nil)
+	}
 	return s
 }
 
-func (s *scorer) free() { scorers.Put(s) }
+// zeros makes a slice longer or shorter, all zeros up to its capacity.
+func zeros[T any](b []T, n int) []T {
+	if cap(b) < n {
+		return make([]T, n)
+	}
+	return b[:n]
+}
+
+// free puts a scorer back for the next query. It clears what is not zero, which mostly is little of
+// it. A query that ends in an error leaves its scorer to the garbage collector.
+func (s *scorer) free() {
+	for _, page := range s.pages {
+		s.score[page], s.have[page] = 0, 0
+		for _, n := range s.links {
+			if len(n) > 0 {
+				n[page] = 0
+			}
+		}
+	}
+	for i, n := range s.links {
+		s.links[i] = n[:0]
+	}
+	clear(s.entries)
+	s.v, s.plan, s.pages, s.excluded = nil, nil, s.pages[:0], nil
+	scorers.Put(s)
+}
 
 // run scores all pages.
 func (s *scorer) run() {
 	for i := range s.plan.Not {
 		s.exclude(&s.plan.Not[i])
 	}
-	s.links = make([]map[uint64]float32, len(s.plan.Clauses))
 	for i := range s.plan.Clauses {
 		c := &s.plan.Clauses[i]
 		if c.Light {
 			continue // nearly all pages have it; the second stage looks where
 		}
-		s.links[i] = map[uint64]float32{}
-		var of []uint32 // pages of this clause; a page may be there more than once
+		s.links[i] = zeros(s.links[i], len(s.have))
+		bit := uint32(1) << (i & 31)
+		if len(c.Any) == 1 {
+			s.find(&c.Any[0], s.links[i])
+			s.eachTouched(&c.Any[0], func(page uint32, w float32) { s.has(page, bit, w) })
+			continue
+		}
+		of := s.of[:0] // pages of this clause
 		for j := range c.Any {
-			m := &c.Any[j]
-			s.find(m, s.links[i])
-			for _, page := range s.touched {
-				if s.tf[page] == 0 {
-					continue
+			s.find(&c.Any[j], s.links[i])
+			s.eachTouched(&c.Any[j], func(page uint32, w float32) {
+				if s.clause[page] == 0 {
+					of = append(of, page)
 				}
-				w := float32(m.IDF*m.Weight) * s.tf[page] / (bm25K1 + s.tf[page])
 				s.clause[page] = max(s.clause[page], w)
-				s.tf[page] = 0
-			}
-			of = append(of, s.touched...)
-			s.touched = s.touched[:0]
+			})
 		}
 		for _, page := range of {
-			if s.clause[page] == 0 {
-				continue
-			}
-			if s.have[page] == 0 {
-				s.pages = append(s.pages, page)
-			}
-			s.score[page] += s.clause[page]
-			s.have[page] |= 1 << (i & 31)
+			s.has(page, bit, s.clause[page])
 			s.clause[page] = 0
 		}
+		s.of = of
 	}
+}
+
+// has notes that a page has a clause, with what that is worth.
+func (s *scorer) has(page, bit uint32, w float32) {
+	if s.have[page] == 0 {
+		s.pages = append(s.pages, page)
+	}
+	s.score[page] += w
+	s.have[page] |= bit
+}
+
+// eachTouched goes through the pages that have the way at hand, with what that is worth, and
+// forgets them.
+func (s *scorer) eachTouched(m *Match, do func(page uint32, w float32)) {
+	weight := float32(m.IDF * m.Weight)
+	for _, page := range s.touched {
+		tf := s.tf[page]
+		s.tf[page] = 0
+		if w := weight * tf / (bm25K1 + tf); w > 0 {
+			do(page, w)
+		}
+	}
+	s.touched = s.touched[:0]
 }
 
 // exclude notes the pages that have a clause.
@@ -121,115 +174,170 @@ func (s *scorer) exclude(c *Clause) {
 	}
 }
 
-// find adds up how often pages have a way. links counts the pages that link by it; nil: those do
-// not count.
-func (s *scorer) find(m *Match, links map[uint64]float32) {
+// entry is what the parts say of a word; a part that does not have it, says so by an empty Entry.
+func (s *scorer) entry(f *Form) []segment.Entry {
+	all, ok := s.entries[f]
+	if !ok {
+		all = make([]segment.Entry, len(s.v.parts))
+		for i, p := range s.v.parts {
+			all[i], _ = p.Word([]byte(f.Word))
+		}
+		s.entries[f] = all
+	}
+	return all
+}
+
+// find adds up how often pages have a way. links takes how many pages link by it, where they are
+// more; nil: those do not count.
+func (s *scorer) find(m *Match, links []float32) {
 	if slices.ContainsFunc(m.Slots, func(t Slot) bool { return len(t.Forms) == 0 }) {
 		return
 	}
 	if len(m.Slots) == 1 {
-		by := map[uint64]float32{}
-		for _, f := range m.Slots[0].Forms {
-			for _, p := range s.v.parts {
-				if e, ok := p.Word([]byte(f.Word)); ok {
-					s.word(p, &e, f.Weight, m.Title)
-					if links != nil && !m.Title {
-						p.linkedBy(&e, float32(f.Weight), by)
-					}
+		forms := m.Slots[0].Forms
+		// The figures of one part's pages stay in the processor's cache.
+		for k, p := range s.v.parts {
+			for i := range forms {
+				if e := &s.entry(&forms[i])[k]; e.Pages > 0 {
+					s.word(p, e, forms[i].Weight, m.Title)
 				}
 			}
 		}
-		s.linked(by)
-		for hash, n := range by {
-			links[hash] = max(links[hash], n)
+		if links == nil || m.Title {
+			return
 		}
+		for i := range forms {
+			for k, p := range s.v.parts {
+				if e := &s.entry(&forms[i])[k]; e.Pairs > 0 {
+					s.linkedBy(p, e, float32(forms[i].Weight))
+				}
+			}
+		}
+		s.countLinks(links)
 		return
 	}
 	for _, p := range s.v.parts {
-		for page, at := range p.phrase(m) {
+		for page, at := range s.phrase(p, m, nil) {
 			var n [segment.Fields]float64
 			for _, o := range at {
 				n[segment.FieldAt(o.pos)] += o.weight
 			}
-			s.count(p, page, n, m.Title)
+			s.count(p, page, &n, m.Title)
 		}
 	}
 }
 
 // word counts a word in the pages of a part.
 func (s *scorer) word(p *part, e *segment.Entry, weight float64, titleOnly bool) {
-	for post := e.Postings(); post.Next(); {
-		if p.deleted(post.Page) {
-			continue
+	post := e.Postings()
+	for {
+		some := post.Some(s.posts[:])
+		if len(some) == 0 {
+			return
 		}
-		var n [segment.Fields]float64
-		n[segment.Body] = weight * float64(post.Body)
-		if post.Mask != 0 {
-			for f, bit := range [segment.Fields]uint8{segment.MaskTitle, segment.MaskURL, segment.MaskHeads, 0, segment.MaskAround} {
-				if post.Mask&bit != 0 {
-					n[f] = weight
+		for i := range some {
+			o := &some[i]
+			switch {
+			case p.deleted(o.Page):
+			case o.Mask == 0: // nearly all
+				if !titleOnly {
+					s.more(p.base+o.Page, weight*float64(o.Body)/s.bodyLength(p, o.Page))
 				}
+			default:
+				var n [segment.Fields]float64
+				n[segment.Body] = weight * float64(o.Body)
+				if o.Mask&segment.MaskTitle != 0 {
+					n[segment.Title] = weight
+				}
+				if o.Mask&segment.MaskURL != 0 {
+					n[segment.URL] = weight
+				}
+				if o.Mask&segment.MaskHeads != 0 {
+					n[segment.Heads] = weight
+				}
+				if o.Mask&segment.MaskAround != 0 {
+					n[segment.Around] = weight
+				}
+				s.count(p, o.Page, &n, titleOnly)
 			}
 		}
-		s.count(p, post.Page, n, titleOnly)
 	}
 }
 
 // count adds to a page what it has of a way, by parts of the page.
-func (s *scorer) count(p *part, page uint32, n [segment.Fields]float64, titleOnly bool) {
+func (s *scorer) count(p *part, page uint32, n *[segment.Fields]float64, titleOnly bool) {
 	tf := 0.0
 	if n[segment.Title] > 0 {
 		tf = inTitle * n[segment.Title] / s.length(p, page, segment.Title)
 	}
 	if !titleOnly {
 		if n[segment.Body] > 0 {
-			tf += n[segment.Body] / s.length(p, page, segment.Body)
+			tf += n[segment.Body] / s.bodyLength(p, page)
 		}
 		if n[segment.Heads] > 0 {
 			tf += inHeads * n[segment.Heads] / s.length(p, page, segment.Heads)
 		}
 		tf += inURL*n[segment.URL] + inAround*n[segment.Around]
 	}
-	if tf == 0 {
-		return
+	if tf > 0 {
+		s.more(p.base+page, tf)
 	}
-	at := p.base + page
-	if s.tf[at] == 0 {
-		s.touched = append(s.touched, at)
+}
+
+// more adds to what a page has of the way at hand.
+func (s *scorer) more(page uint32, tf float64) {
+	if s.tf[page] == 0 {
+		s.touched = append(s.touched, page)
 	}
-	s.tf[at] += float32(tf)
+	s.tf[page] += float32(tf)
 }
 
 // length is BM25's measure of a part of a page: 1 for one of average length.
 func (s *scorer) length(p *part, page uint32, f segment.Field) float64 {
-	return 1 - bm25B + bm25B*float64(p.Words(page, f))/s.norm[f]
+	return 1 - bm25B + s.slope[f]*float64(p.Words(page, f))
 }
 
-// linkedBy counts the pages that link to an address by a word.
-func (p *part) linkedBy(e *segment.Entry, weight float32, links map[uint64]float32) {
+func (s *scorer) bodyLength(p *part, page uint32) float64 {
+	return 1 - bm25B + s.slope[segment.Body]*float64(p.Words(page, segment.Body))
+}
+
+// linkedBy counts the pages of a part that link to each page by a word.
+func (s *scorer) linkedBy(p *part, e *segment.Entry, weight float32) {
+	s.targets = zeros(s.targets, int(p.Targets()))
+	met := s.met[:0]
 	for page, target := range e.LinkPairs() {
-		if !p.deleted(page) {
-			links[p.Target(target)] += weight
+		if p.deleted(page) {
+			continue
 		}
+		if s.targets[target] == 0 {
+			met = append(met, target)
+		}
+		s.targets[target] += weight
+	}
+	s.met = met
+	for _, target := range met {
+		n := s.targets[target]
+		s.targets[target] = 0
+		page, ok := s.v.ledTo(p, target)
+		if !ok {
+			continue
+		}
+		if s.linking[page] == 0 {
+			s.linked = append(s.linked, page)
+		}
+		s.linking[page] += n
 	}
 }
 
-// linked counts for pages what the links to them say.
-func (s *scorer) linked(links map[uint64]float32) {
-	for hash, n := range links {
-		for _, p := range s.v.parts {
-			i, ok := p.FindURL(hash)
-			if !ok || p.deleted(i) {
-				continue
-			}
-			at := p.base + i
-			if s.tf[at] == 0 {
-				s.touched = append(s.touched, at)
-			}
-			s.tf[at] += float32(inLinks * math.Log2(1+min(float64(n), 31)))
-			break
-		}
+// countLinks counts for pages what the links to them say.
+func (s *scorer) countLinks(links []float32) {
+	for _, page := range s.linked {
+		n := s.linking[page]
+		s.linking[page] = 0
+		s.more(page, inLinks*math.Log2(1+min(float64(n), 31)))
+		links[page] = max(links[page], n)
 	}
+	s.linked = s.linked[:0]
 }
 
 // heavyBits are the clauses that carry weight.
@@ -260,12 +368,13 @@ type occurrence struct {
 	weight float64 // of the form; 1: as asked for
 }
 
-// phrase goes through the live pages in which the words of a way stand in a row, with where.
-func (p *part) phrase(m *Match) iter.Seq2[uint32, []occurrence] {
+// phrase goes through the live pages in which the words of a way stand in a row, with where. only
+// are the pages to look at, in order; nil: all.
+func (s *scorer) phrase(p *part, m *Match, only []*candidate) iter.Seq2[uint32, []occurrence] {
 	return func(yield func(uint32, []occurrence) bool) {
 		slots := make([]slotPages, len(m.Slots))
 		for i := range slots {
-			if !slots[i].open(p, &m.Slots[i]) {
+			if !s.open(&slots[i], p, &m.Slots[i]) {
 				return
 			}
 		}
@@ -281,6 +390,17 @@ func (p *part) phrase(m *Match) iter.Seq2[uint32, []occurrence] {
 					}
 					if got > page {
 						page, again = got, true
+					}
+				}
+				if only != nil {
+					for len(only) > 0 && only[0].page < page {
+						only = only[1:]
+					}
+					if len(only) == 0 {
+						return
+					}
+					if only[0].page > page {
+						page, again = only[0].page, true
 					}
 				}
 			}
@@ -332,16 +452,17 @@ type formPages struct {
 	end    bool
 }
 
-// open reports whether there is any.
-func (s *slotPages) open(p *part, slot *Slot) bool {
-	for _, f := range slot.Forms {
-		if e, ok := p.Word([]byte(f.Word)); ok {
+// open goes to the first pages of a slot in a part, and reports whether there are any.
+func (s *scorer) open(pages *slotPages, p *part, slot *Slot) bool {
+	for i := range slot.Forms {
+		f := &slot.Forms[i]
+		if e := &s.entry(f)[p.nth]; e.Pages > 0 {
 			fp := formPages{Postings: e.Postings(), weight: f.Weight}
 			fp.end = !fp.Next()
-			s.forms = append(s.forms, fp)
+			pages.forms = append(pages.forms, fp)
 		}
 	}
-	return len(s.forms) > 0
+	return len(pages.forms) > 0
 }
 
 // seek goes to the first page that is not before page.

@@ -46,7 +46,12 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	f := &fixture{t: t, dir: t.TempDir(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	return newFixtureIn(t, t.TempDir())
+}
+
+func newFixtureIn(t testing.TB, dir string) *fixture {
+	t.Helper()
+	f := &fixture{t: t, dir: dir, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	var err error
 	if f.store, err = pages.Open(filepath.Join(f.dir, "pages-0.db"), pages.Options{}); err != nil {
 		t.Fatal(err)

@@ -18,12 +18,12 @@ func (x *Index) Show(ctx context.Context, p *Plan, urls []string) (hits []crawl.
 	if x.empty() {
 		return nil, x.broken
 	}
-	var r snipper
+	r := snippers.Get().(*snipper)
 	for _, u := range urls {
 		if err := ctx.Err(); err != nil {
 			return hits, err
 		}
-		h, ok, err := x.show(&r, p, canon.URL(u))
+		h, ok, err := x.show(r, p, canon.URL(u))
 		if err != nil {
 			return hits, fmt.Errorf("search: %w", err)
 		}
@@ -31,6 +31,7 @@ func (x *Index) Show(ctx context.Context, p *Plan, urls []string) (hits []crawl.
 			hits = append(hits, h)
 		}
 	}
+	r.free()
 	return hits, nil
 }
 
@@ -39,12 +40,13 @@ func (x *Index) hidden(u string) bool {
 }
 
 func (x *Index) show(r *snipper, p *Plan, u canon.URL) (h crawl.Hit, ok bool, err error) {
-	page, ok, err := x.store.Get(u)
+	page, ok, err := x.store.GetInto(r.packed, u)
+	r.packed = page.Body
 	if !ok || err != nil || page.Expired(x.o.Now()) || page.Directives&crawl.NoIndex != 0 || x.hidden(string(u)) {
 		return h, false, err
 	}
 	h = crawl.Hit{URL: string(page.URL), Title: page.Title, Depth: page.Depth, HeldSince: page.Since, Type: page.ContentType,
-		FetchedAt: page.FetchedAt, Size: page.Size}
+		FetchedAt: page.FetchedAt, Size: page.Size, Usage: crawl.UsageOf(page.Usage)}
 	if !x.hidden(string(page.Canonical)) {
 		h.Canonical = string(page.Canonical)
 	}
@@ -60,6 +62,7 @@ func (x *Index) show(r *snipper, p *Plan, u canon.URL) (h crawl.Hit, ok bool, er
 		var s string
 		var marks [][2]int
 		if x.o.Read(&page, func() { s, marks = r.snippet(&page, p) }) != nil {
+			*r = snipper{} // what runs there may end in the middle, by a panic
 			return h, false, nil
 		}
 		if s != "" {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -58,7 +59,8 @@ func (x *Index) second(s *scorer, all []*candidate, explain bool) {
 	slices.SortFunc(all, func(a, b *candidate) int { return cmp.Compare(a.part.base+a.page, b.part.base+b.page) })
 	found := s.occurrences(all)
 	for i, c := range all {
-		e := evidence{s: s, c: c, at: found[i]}
+		c.at = found[i]
+		e := evidence{s: s, c: c, at: c.at}
 		v := e.values()
 		c.score = 0
 		for k, sig := range signals {
@@ -75,36 +77,69 @@ func (x *Index) second(s *scorer, all []*candidate, explain bool) {
 // occurrences are the places of each clause in each candidate, in order. Candidates come in the
 // order of the view.
 func (s *scorer) occurrences(all []*candidate) [][][]occurrence {
-	found := make([][][]occurrence, len(all))
-	for i := range found {
-		found[i] = make([][]occurrence, len(s.plan.Clauses))
+	for len(s.at) < len(all) {
+		s.at = append(s.at, nil)
 	}
+	found, n := make([][][]occurrence, len(all)), len(s.plan.Clauses)
+	for i := range found {
+		for len(s.at[i]) < n {
+			s.at[i] = append(s.at[i], nil)
+		}
+		found[i] = s.at[i][:n]
+		for k := range found[i] {
+			found[i][k] = found[i][k][:0]
+		}
+	}
+	several := s.plan.heavy() > 1
 	for from := 0; from < len(all); {
 		to := from
 		for to < len(all) && all[to].part == all[from].part {
 			to++
 		}
 		for k := range s.plan.Clauses {
-			for _, m := range s.plan.Clauses[k].Any {
-				s.places(&m, k, all[from:to], found[from:to])
+			end := uint32(math.MaxUint32)
+			if c := &s.plan.Clauses[k]; c.Light || !several {
+				// Pairs and nearness do not ask for it, and the other signals not for more than one
+				// place in the body.
+				end = segment.Body.Start()
+			}
+			for j := range s.plan.Clauses[k].Any {
+				s.places(&s.plan.Clauses[k].Any[j], k, end, all[from:to], found[from:to])
 			}
 		}
 		from = to
 	}
 	for i := range found {
 		for k := range found[i] {
-			slices.SortFunc(found[i][k], func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.pos, b.pos), cmp.Compare(b.length, a.length)) })
+			sortPlaces(found[i][k])
 		}
 	}
 	return found
 }
 
-// places adds the places of a way in candidates of one part.
-func (s *scorer) places(m *Match, clause int, all []*candidate, found [][][]occurrence) {
+// sortPlaces puts places in order, of several at one the longest first. Mostly they are: each list
+// that they come from is.
+func sortPlaces(all []occurrence) {
+	for i := 1; i < len(all); i++ {
+		if a, b := &all[i-1], &all[i]; a.pos > b.pos || a.pos == b.pos && a.length < b.length {
+			slices.SortFunc(all, func(a, b occurrence) int {
+				if a.pos != b.pos {
+					return int(a.pos) - int(b.pos)
+				}
+				return int(b.length) - int(a.length)
+			})
+			return
+		}
+	}
+}
+
+// places adds the places of a way in candidates of one part, up to the first that is not before
+// end.
+func (s *scorer) places(m *Match, clause int, end uint32, all []*candidate, found [][][]occurrence) {
 	p := all[0].part
 	if len(m.Slots) > 1 {
 		i := 0
-		for page, at := range p.phrase(m) {
+		for page, at := range s.phrase(p, m, all) {
 			for i < len(all) && all[i].page < page {
 				i++
 			}
@@ -120,12 +155,9 @@ func (s *scorer) places(m *Match, clause int, all []*candidate, found [][][]occu
 		}
 		return
 	}
-	for _, f := range m.Slots[0].Forms {
-		e, ok := p.Word([]byte(f.Word))
-		if !ok {
-			continue
-		}
-		post, more := e.Postings(), true
+	for j := range m.Slots[0].Forms {
+		f := &m.Slots[0].Forms[j]
+		post, more := s.entry(f)[p.nth].Postings(), true
 		for i := range all {
 			for more = more && (post.Started() || post.Next()); more && post.Page < all[i].page; {
 				more = post.Next()
@@ -136,7 +168,7 @@ func (s *scorer) places(m *Match, clause int, all []*candidate, found [][][]occu
 			if post.Page != all[i].page {
 				continue
 			}
-			s.buf = post.Places(s.buf[:0])
+			s.buf = post.PlacesUntil(s.buf[:0], end)
 			for _, pos := range s.buf {
 				found[i][clause] = append(found[i][clause], occurrence{pos, 1, f.Weight * m.Weight})
 			}
@@ -176,9 +208,10 @@ func (e *evidence) values() (v [numSignals]float64) {
 		}
 	}
 	url := string(e.c.part.URL(e.c.page))
-	linking := e.s.v.linking(segment.Hash(url))
+	linking := e.s.v.linking(e.c.part, e.c.page)
 	for k := range plan.Clauses {
-		if n := float64(e.s.links[k][segment.Hash(url)]); n > 0 && linking > 0 {
+		if links := e.s.links[k]; len(links) > 0 && linking > 0 {
+			n := float64(links[e.c.part.base+e.c.page])
 			v[sigLinks] += plan.Clauses[k].IDF / total * min(1, n/float64(linking)) * n / (n + 1)
 		}
 	}
@@ -189,29 +222,11 @@ func (e *evidence) values() (v [numSignals]float64) {
 	return v
 }
 
-// linking is how many pages link to an address.
-func (v *view) linking(hash uint64) (n uint32) {
-	for _, p := range v.parts {
-		t, ok := p.FindTarget(hash)
-		if !ok {
-			continue
-		}
-		if p.dead == nil {
-			n += p.Linking(t)
-			continue
-		}
-		for page := range p.LinkingPages(t) {
-			if !p.deleted(page) {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // from is the first place of a clause in a part of the page or behind it.
-func (e *evidence) from(clause int, f segment.Field) int {
-	i, _ := slices.BinarySearchFunc(e.at[clause], f.Start(), func(o occurrence, pos uint32) int { return cmp.Compare(o.pos, pos) })
+func (e *evidence) from(clause int, f segment.Field) int { return placesFrom(e.at[clause], f) }
+
+func placesFrom(at []occurrence, f segment.Field) int {
+	i, _ := slices.BinarySearchFunc(at, f.Start(), func(o occurrence, pos uint32) int { return cmp.Compare(o.pos, pos) })
 	return i
 }
 
@@ -320,32 +335,16 @@ func (e *evidence) neighbours(a, b int) (best float64) {
 
 // near is how much of the query stands in the best stretch of the body, the more the shorter it is.
 func (e *evidence) near() (best float64) {
-	type place struct {
-		pos    uint32
-		clause int
-	}
-	end := segment.Around.Start()
-	var all []place
-	heavy := 0
-	for k := range e.at {
-		if e.s.plan.Clauses[k].Light {
-			continue
-		}
-		heavy++
-		for n, o := range e.at[k][e.from(k, segment.Body):] {
-			if o.pos >= end || n == 400 {
-				break
-			}
-			all = append(all, place{o.pos, k})
-		}
-	}
+	heavy := e.s.plan.heavy()
 	if heavy < 2 {
 		return 0
 	}
-	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.pos, b.pos) })
+	all := e.s.body[:0]
+	defer func() { e.s.body = all }()
 	var n [32]int
 	distinct, first := 0, 0
-	for _, p := range all {
+	for p := range e.s.inBody(e.at, mostNear) {
+		all = append(all, p)
 		if n[p.clause&31]++; n[p.clause&31] == 1 {
 			distinct++
 		}
@@ -359,4 +358,81 @@ func (e *evidence) near() (best float64) {
 		}
 	}
 	return best
+}
+
+// mostNear is how many places of a clause in a body near looks at.
+const mostNear = 400
+
+// bodyPlace is where a page's body has a clause.
+type bodyPlace struct {
+	pos    uint32
+	clause int
+}
+
+// inBody goes through the places in the body of the clauses that carry weight, in order, and at
+// most so many of each.
+func (s *scorer) inBody(at [][]occurrence, most int) iter.Seq[bodyPlace] {
+	return func(yield func(bodyPlace) bool) {
+		type list struct {
+			at     []occurrence
+			clause int
+		}
+		var room [32]list
+		lists := room[:0]
+		for k := range at {
+			if s.plan.Clauses[k].Light {
+				continue
+			}
+			from, to := placesFrom(at[k], segment.Body), placesFrom(at[k], segment.Around)
+			if to = min(to, from+most); from < to {
+				lists = append(lists, list{at[k][from:to], k})
+			}
+		}
+		for len(lists) > 0 {
+			next := 0
+			for i := 1; i < len(lists); i++ {
+				if lists[i].at[0].pos < lists[next].at[0].pos {
+					next = i
+				}
+			}
+			l := &lists[next]
+			if !yield(bodyPlace{l.at[0].pos, l.clause}) {
+				return
+			}
+			if l.at = l.at[1:]; len(l.at) == 0 {
+				lists = slices.Delete(lists, next, next+1)
+			}
+		}
+	}
+}
+
+// nearWords is about how many words a snippet has.
+const nearWords = 30
+
+// nearby is how many of the clauses that carry weight stand within nearWords of one another
+// somewhere in a candidate's body, and which word of it the last of them is where they first do.
+func (s *scorer) nearby(c *candidate) (best, at int) {
+	heavy := s.plan.heavy()
+	all := s.body[:0]
+	defer func() { s.body = all }()
+	var n [32]int
+	distinct, first := 0, 0
+	for p := range s.inBody(c.at, math.MaxInt32) {
+		all = append(all, p)
+		if n[p.clause&31]++; n[p.clause&31] == 1 {
+			distinct++
+		}
+		for ; p.pos-all[first].pos > nearWords; first++ {
+			if n[all[first].clause&31]--; n[all[first].clause&31] == 0 {
+				distinct--
+			}
+		}
+		if distinct > best {
+			best, at = distinct, int(p.pos-segment.Body.Start())
+		}
+		if best == heavy {
+			break
+		}
+	}
+	return best, at
 }

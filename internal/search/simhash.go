@@ -7,7 +7,9 @@ import "math/bits"
 // chosen by its hash, so the same run is looked at in all texts: a word more or less changes three
 // runs in either.
 type simHash struct {
-	votes  [64]int32
+	ones   [64]int32 // how often each bit was set in what counts
+	adding [8]uint64 // the same of the last runs: a byte each, those of eight bits side by side
+	added  int       // runs in adding
 	last   [2]uint32 // hashes of the two words before
 	words  int
 	chosen int
@@ -38,18 +40,40 @@ func (s *simHash) add(word uint32) {
 	s.chosen++
 	h *= 0x94D049BB133111EB // the bits that chose it say nothing any more
 	h ^= h >> 31
-	for i := range s.votes {
-		s.votes[i] += int32(h>>i&1)*2 - 1
+	for i := range s.adding {
+		s.adding[i] += spreadBits[byte(h>>(8*i))]
+	}
+	if s.added++; s.added == 255 {
+		s.flush()
 	}
 }
+
+// flush adds what is in adding to ones, before a byte of it overflows.
+func (s *simHash) flush() {
+	for i := range s.ones {
+		s.ones[i] += int32(byte(s.adding[i/8] >> (i % 8 * 8)))
+	}
+	s.adding, s.added = [8]uint64{}, 0
+}
+
+// spreadBits puts each bit of a byte into a byte of its own.
+var spreadBits = func() (t [256]uint64) {
+	for b := range t {
+		for i := range 8 {
+			t[b] |= uint64(b>>i&1) << (8 * i)
+		}
+	}
+	return t
+}()
 
 // hash is 0 for a text that is too short.
 func (s *simHash) hash() (h uint64) {
 	if s.chosen < simLeast {
 		return 0
 	}
-	for i, v := range s.votes {
-		if v > 0 {
+	s.flush()
+	for i, n := range s.ones {
+		if 2*int(n) > s.chosen {
 			h |= 1 << i
 		}
 	}

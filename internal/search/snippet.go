@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,6 +17,12 @@ const (
 	ellipses     = 4       // characters that render adds at most
 	snippetText  = 1 << 20 // how far into a page is looked
 	titleWithin  = 8 << 10 // how far the title is looked for, which most pages repeat
+	// firstLook is how much of a page's text is read at first: all of most pages. When it has no
+	// good stretch, moreLooks times as much is read.
+	firstLook = 16 << 10
+	moreLooks = 3
+	// bytesAWord is how long a word is on average, with what stands between it and the next.
+	bytesAWord = 6
 )
 
 // mark is a word in the text that the query asks for.
@@ -28,8 +35,32 @@ type snipper struct {
 	extract pages.Extractor
 	tokens  tokenizer
 	wanted  map[string]int // word → clause
+	maybe   [16]uint64     // a bit for some bits of the hash of each of these
 	light   []bool
+	heavy   int // clauses that are not light
 	plan    *Plan
+	marks   []mark
+
+	packed, body []byte // room for a page's body, as it is stored and unpacked
+}
+
+// snippers are those that were put back, with the room they have taken.
+var snippers = sync.Pool{New: func() any { return &snipper{} }}
+
+// free puts a snipper back for the next query. One that met an error is left to the garbage
+// collector.
+func (r *snipper) free() {
+	r.plan, r.wanted = nil, nil
+	if cap(r.packed) > keepBuffer {
+		r.packed = nil
+	}
+	if cap(r.body) > keepBuffer {
+		r.body = nil
+	}
+	if cap(r.marks) > 10_000 {
+		r.marks = nil
+	}
+	snippers.Put(r)
 }
 
 // prepare notes the words that are looked for.
@@ -37,13 +68,16 @@ func (r *snipper) prepare(p *Plan) {
 	if r.plan == p {
 		return
 	}
-	r.plan, r.wanted, r.light = p, map[string]int{}, make([]bool, len(p.Clauses))
+	r.plan, r.wanted, r.light, r.heavy = p, map[string]int{}, make([]bool, len(p.Clauses)), p.heavy()
+	clear(r.maybe[:])
 	for i := len(p.Clauses) - 1; i >= 0; i-- {
 		r.light[i] = p.Clauses[i].Light
 		for _, m := range p.Clauses[i].Any {
 			for _, s := range m.Slots {
 				for _, f := range s.Forms {
 					r.wanted[f.Word] = i
+					h := hashOf([]byte(f.Word))
+					r.maybe[h>>6&15] |= 1 << (h & 63)
 				}
 			}
 		}
@@ -57,31 +91,50 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 	if p.Directives&crawl.NoSnippet != 0 {
 		return "", nil
 	}
-	body, err := p.Unpack(nil)
+	body, err := p.Unpack(r.body)
 	if err != nil {
 		return "", nil
 	}
+	if p.Encoding != crawl.EncodingNone {
+		r.body = body
+	}
 	r.prepare(plan)
-	read := r.extract.Read(p.URL, p.ContentType, p.Charset, body)
-	text, spans := read.Quotable() // what follows sees nothing that says data-nosnippet
-	text = text[:min(len(text), snippetText)]
 	room := snippetBytes
 	if p.MaxSnippet > 0 { // bytes of text are never fewer than its characters
 		room = min(room, max(p.MaxSnippet-ellipses, 1))
 	}
-	var marks []mark
-	r.tokens.tokens(text, func(t token) bool {
-		if i, ok := r.wanted[string(t.word)]; ok {
-			marks = append(marks, mark{i, t.start, t.end})
-		}
-		return len(marks) < 10_000
-	})
-	around := func(m mark) bool {
-		return slices.ContainsFunc(spans, func(s pages.Span) bool {
-			return s.Kind == pages.Boilerplate && m.start >= s.From && m.start < s.To
-		})
+	enough, known := plan.Near[string(p.URL)]
+	if !known {
+		enough = r.heavy
 	}
-	from, to := r.bestWindow(r.within(beyondTitle(r.within(marks, around), text, p.Title), nil), room)
+	most := firstLook
+	switch far := plan.NearAt[string(p.URL)] * bytesAWord; {
+	case far > firstLook*moreLooks && enough > 1:
+		enough-- // what a second look would settle for
+	case far > firstLook:
+		most *= moreLooks
+	}
+	var text []byte
+	var from, to int
+	for all := false; !all; most *= moreLooks {
+		var read pages.Reading
+		var spans []pages.Span
+		read, all = r.extract.ReadBeginning(p.ContentType, p.Charset, body, most)
+		text, spans = read.Quotable() // what follows sees nothing that says data-nosnippet
+		if len(text) >= snippetText {
+			text, all = text[:snippetText], true
+		}
+		var distinct int
+		marks, main := r.look(text, spans, p.Title)
+		from, to, distinct = r.bestWindow(marks, room)
+		// Where the text is cut, another word may follow that belongs to the stretch.
+		all = all || (main || enough == 0) && distinct >= enough && to+room < len(text)
+		// In a very long page a stretch of the beginning that has one word less will do: reading
+		// on costs more than all else that a query does.
+		if enough > 1 {
+			enough--
+		}
+	}
 	start, end := edges(text, from, to, room)
 	switch {
 	case p.MaxSnippet == 0:
@@ -93,38 +146,59 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 	if len(bytes.Trim(text[start:end], "… \n")) == 0 {
 		return "", nil // only what stands for left out text
 	}
-	return render(text, start, end, marks)
+	return render(text, start, end, r.marks)
 }
 
-// within drops the marks for which drop holds, unless there are no others.
-func (r *snipper) within(marks []mark, drop func(mark) bool) []mark {
-	if drop == nil {
-		return marks
-	}
+// look finds the marks of a text, and returns those that a snippet is to show: in the main text,
+// and not where it repeats the title; others, and main is false, only when there are none.
+func (r *snipper) look(text []byte, spans []pages.Span, title string) (marks []mark, main bool) {
+	r.marks = r.marks[:0]
+	r.tokens.tokens(text, func(t token) bool {
+		if r.maybe[t.hash>>6&15]>>(t.hash&63)&1 != 0 {
+			if i, ok := r.wanted[string(t.word)]; ok {
+				r.marks = append(r.marks, mark{i, t.start, t.end})
+			}
+		}
+		return len(r.marks) < 10_000
+	})
+	i := 0
+	marks, main = within(r.marks, func(m mark) bool { // marks and spans are in order
+		for i < len(spans) && (spans[i].Kind != pages.Boilerplate || spans[i].To <= m.start) {
+			i++
+		}
+		return i < len(spans) && spans[i].From <= m.start
+	})
+	marks, beyond := beyondTitle(marks, text, title)
+	return marks, main && beyond
+}
+
+// within drops the marks for which drop holds, unless there are no others, which it reports.
+func within(marks []mark, drop func(mark) bool) (left []mark, others bool) {
 	rest := slices.DeleteFunc(slices.Clone(marks), drop)
 	if len(rest) == 0 {
-		return marks
+		return marks, false
 	}
-	return rest
+	return rest, true
 }
 
 // beyondTitle drops marks where the text only repeats the title, which is shown above the snippet
-// anyway, unless there are no others.
-func beyondTitle(marks []mark, text []byte, title string) []mark {
+// anyway, unless there are no others, which it reports.
+func beyondTitle(marks []mark, text []byte, title string) (left []mark, others bool) {
 	at := bytes.Index(text[:min(len(text), titleWithin)], []byte(title))
 	if title == "" || at < 0 {
-		return marks
+		return marks, len(marks) > 0
 	}
 	rest := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return m.start >= at && m.end <= at+len(title) })
 	if len(rest) == 0 {
-		return marks
+		return marks, false
 	}
-	return rest
+	return rest, true
 }
 
 // bestWindow returns the stretch of marks, at most room bytes long, with the most different
-// clauses; between equals the one with most marks, then the one nearest to the beginning.
-func (r *snipper) bestWindow(marks []mark, room int) (from, to int) {
+// clauses, and how many of them carry weight; between equals the one with most marks, then the one
+// nearest to the beginning.
+func (r *snipper) bestWindow(marks []mark, room int) (from, to, heavy int) {
 	counts := make([]int, len(r.light))
 	worth := func(clause int) int {
 		if r.light[clause] {
@@ -147,7 +221,7 @@ func (r *snipper) bestWindow(marks []mark, room int) (from, to int) {
 			best, from, to = score, marks[first].start, m.end
 		}
 	}
-	return from, to
+	return from, to, max(best, 0) / 1000
 }
 
 // edges widens from..to to about room bytes, cut at spaces.

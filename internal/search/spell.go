@@ -5,13 +5,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 )
 
 // minSpelled is how long a word must be, in bytes, to be taken for another.
 const minSpelled = 4
 
-// Similar are the words of a shard that are spelled like one that no page has.
+// Similar are the words of a shard that are spelled like another.
 type Similar struct {
 	Word  string    `json:"word"`
 	Found []Spelled `json:"found"`
@@ -19,8 +21,10 @@ type Similar struct {
 
 // Spelled is a word, and by how many letters it differs; 0: it begins with the word.
 type Spelled struct {
-	Word  string `json:"word"`
-	Off   int    `json:"off"`
+	Word string `json:"word"`
+	Off  int    `json:"off"`
+	// Same says that it has the same letters: two are swapped, or one stands twice.
+	Same  bool   `json:"same,omitempty"`
 	Pages uint64 `json:"pages"`
 }
 
@@ -54,22 +58,24 @@ func (x *Index) Similar(ctx context.Context, words []string) (all []Similar, err
 
 func (v *view) similar(word string) []Spelled {
 	most := mayDiffer(word)
-	want := []rune(plain(word))
+	want := spelling(word)
 	found := map[string]Spelled{}
 	var d distance
 	for _, p := range v.parts {
 		for w, e := range p.Beginning([]byte(word[:firstLetter(word)])) {
-			off := 0
+			off, same := 0, false
 			if !bytes.HasPrefix(w, []byte(word)) {
 				if len(w) > len(word)+2*most || len(w)+2*most < len(word) || !letters(string(w)) {
 					continue
 				}
-				if off = d.between(want, []rune(plain(string(w))), most); off > most {
+				have := spelling(string(w))
+				if off = d.between(want, have, most); off > most {
 					continue
 				}
+				same = off == 1 && sameLetters(want, have)
 			}
 			f := found[string(w)]
-			found[string(w)] = Spelled{string(w), off, f.Pages + p.having(&e)}
+			found[string(w)] = Spelled{string(w), off, same, f.Pages + p.having(&e)}
 		}
 	}
 	var all []Spelled
@@ -80,6 +86,23 @@ func (v *view) similar(word string) []Spelled {
 	}
 	slices.SortFunc(all, Spelled.compare)
 	return all[:min(len(all), maxSimilar)]
+}
+
+// spelling is how a word is compared with others.
+func spelling(word string) []rune {
+	return []rune(strings.ReplaceAll(plain(word), "ß", "ss"))
+}
+
+// sameLetters reports whether of two words that differ by one letter one has two letters swapped,
+// or a letter twice. Those are what fingers do most often, whatever word comes of it.
+func sameLetters(a, b []rune) bool {
+	if len(a) == len(b) {
+		a, b = slices.Clone(a), slices.Clone(b)
+		slices.Sort(a)
+		slices.Sort(b)
+		return slices.Equal(a, b)
+	}
+	return slices.Equal(slices.Compact(slices.Clone(a)), slices.Compact(slices.Clone(b)))
 }
 
 func firstLetter(word string) int {
@@ -100,30 +123,23 @@ func mayDiffer(word string) int {
 }
 
 func (a Spelled) compare(b Spelled) int {
-	return cmp.Or(cmp.Compare(a.Off, b.Off), cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Word, b.Word))
+	same := 0
+	if a.Same != b.Same {
+		same = 1
+		if a.Same {
+			same = -1
+		}
+	}
+	return cmp.Or(cmp.Compare(a.Off, b.Off), same, cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Word, b.Word))
 }
 
 // nearest are the words that each is taken for: the nearest that any page has, of all shards.
-func nearest(words []string, all []Similar) map[string][]Form {
-	sums := map[string]map[string]Spelled{}
-	for _, s := range all {
-		if sums[s.Word] == nil {
-			sums[s.Word] = map[string]Spelled{}
-		}
-		for _, f := range s.Found {
-			f.Pages += sums[s.Word][f.Word].Pages
-			sums[s.Word][f.Word] = f
-		}
-	}
+func nearest(words []string, sums map[string][]Spelled) map[string][]Form {
 	best := map[string][]Form{}
 	for _, w := range words {
-		var found []Spelled
-		for _, f := range sums[w] {
-			found = append(found, f)
-		}
-		slices.SortFunc(found, Spelled.compare)
+		found := sums[w]
 		for i, f := range found {
-			if f.Off > found[0].Off || f.Off > 0 && i == 3 || i == maxForms {
+			if f.Off > found[0].Off || f.Same != found[0].Same || f.Off > 0 && i == 3 || i == maxForms {
 				break
 			}
 			weight := weightBegins
@@ -134,6 +150,24 @@ func nearest(words []string, all []Similar) map[string][]Form {
 		}
 	}
 	return best
+}
+
+// addSimilar adds up what the shards found for each word, nearest first.
+func addSimilar(all []Similar) map[string][]Spelled {
+	sums, out := map[string]map[string]Spelled{}, map[string][]Spelled{}
+	for _, s := range all {
+		if sums[s.Word] == nil {
+			sums[s.Word] = map[string]Spelled{}
+		}
+		for _, f := range s.Found {
+			f.Pages += sums[s.Word][f.Word].Pages
+			sums[s.Word][f.Word] = f
+		}
+	}
+	for w, found := range sums {
+		out[w] = slices.SortedFunc(maps.Values(found), Spelled.compare)
+	}
+	return out
 }
 
 // distance counts by how many letters words differ: left out, put in, replaced, or two swapped.

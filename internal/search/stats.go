@@ -71,6 +71,7 @@ func (x *Index) Terms(_ context.Context, p *Plan) (t Terms, err error) {
 	err = x.view(func(v *view) error {
 		t.Stats = v.stats()
 		k := newQueryKeyer()
+		k.langs = v.languages(k)
 		p.eachSlot(func(s *Slot) { t.Forms = append(t.Forms, v.forms(k, s)) })
 		return nil
 	})
@@ -105,22 +106,25 @@ func (v *view) stats() (s Stats) {
 
 // forms are the words of the view that a slot stands for.
 func (v *view) forms(k *queryKeyer, s *Slot) []Form {
-	found := map[string]Form{}
+	var keys [][]byte
+	if !s.Prefix && !s.Exact {
+		keys = k.keysOf(s.Word)
+	}
+	accents := k.accents(nil, s.Word)
+	found := map[string]*Form{}
 	note := func(p *part, word []byte, e *segment.Entry, weight float64) {
-		n := p.having(e)
-		f, ok := found[string(word)]
-		if !ok {
-			f.Word = string(word)
+		f := found[string(word)]
+		if f == nil {
+			f = &Form{Word: string(word)}
+			found[f.Word] = f
 		}
-		f.Weight, f.Pages = max(f.Weight, weight), f.Pages+n
-		found[f.Word] = f
+		f.Weight, f.Pages = max(f.Weight, weight), f.Pages+p.having(e)
 	}
 	for _, p := range v.parts {
 		seen := map[string]bool{}
 		once := func(word []byte, e segment.Entry, weight float64) {
-			if f, ok := found[string(word)]; ok && f.Weight < weight {
-				f.Weight = weight
-				found[f.Word] = f
+			if f := found[string(word)]; f != nil {
+				f.Weight = max(f.Weight, weight)
 			}
 			if !seen[string(word)] {
 				seen[string(word)] = true
@@ -133,7 +137,9 @@ func (v *view) forms(k *queryKeyer, s *Slot) []Form {
 		if s.Prefix {
 			n := 0
 			for word, e := range p.Beginning([]byte(s.Word)) {
-				once(word, e, weightBegins)
+				if len(word) > len(s.Word) { // each comes once
+					note(p, word, &e, weightBegins)
+				}
 				if n++; n == maxBegins {
 					break
 				}
@@ -145,19 +151,23 @@ func (v *view) forms(k *queryKeyer, s *Slot) []Form {
 				once([]byte(plain), e, weightAccents)
 			}
 		}
-		for word, e := range p.WithKey(k.accents(nil, s.Word)) {
+		for word, e := range p.WithKey(accents) {
 			once(word, e, weightAccents)
 		}
 		if s.Exact {
 			continue
 		}
-		for _, key := range k.keysOf(s.Word) {
+		for _, key := range keys {
 			for word, e := range p.WithKey(key) {
 				once(word, e, weightStem)
 			}
 		}
 	}
-	return mostFrequent(found, maxShardForms)
+	all := make([]Form, 0, len(found))
+	for _, f := range found {
+		all = append(all, *f)
+	}
+	return mostFrequent(all, maxShardForms)
 }
 
 // having is how many live pages have a word, or link by it.
@@ -173,8 +183,8 @@ func (p *part) having(e *segment.Entry) (n uint64) {
 	return n
 }
 
-func mostFrequent(found map[string]Form, most int) []Form {
-	all := slices.SortedFunc(maps.Values(found), func(a, b Form) int {
+func mostFrequent(all []Form, most int) []Form {
+	slices.SortFunc(all, func(a, b Form) int {
 		return cmp.Or(cmp.Compare(int(b.Weight), int(a.Weight)), cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Word, b.Word))
 	})
 	return all[:min(len(all), most)]
@@ -198,7 +208,7 @@ func (p *Plan) Settle(all []Terms) {
 				found[f.Word] = Form{f.Word, max(f.Weight, was.Weight), f.Pages + was.Pages}
 			}
 		}
-		s.Forms = mostFrequent(found, maxForms)
+		s.Forms = mostFrequent(slices.Collect(maps.Values(found)), maxForms)
 		n++
 	})
 	for _, all := range [][]Clause{p.Clauses, p.Not} {

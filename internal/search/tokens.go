@@ -130,6 +130,54 @@ func (z *tokenizer) tokens(text []byte, emit func(token) bool) {
 // for all other words, of which it says nothing.
 func (z *tokenizer) plainWord(text []byte, i int) (end int, hash uint32, plain bool) {
 	hash = segment.HashStart
+	start := i
+	if c := text[i]; class[c] == classUpper {
+		c |= 0x20
+		z.lowered[0], hash = c, (hash^uint32(c))*segment.HashStep
+		i++
+	}
+	// What is longer than lowered is longer than maxWord, so it may be overwritten.
+	for ; i < len(text); i++ {
+		c := text[i]
+		if !small[c] {
+			break
+		}
+		z.lowered[(i-start)%len(z.lowered)] = c
+		hash = (hash ^ uint32(c)) * segment.HashStep
+	}
+	if i == len(text) {
+		return i, hash, true
+	}
+	switch c := text[i]; class[c] {
+	case classSep:
+		return i, hash, true
+	case classSign:
+		return i, hash, plainEnd(text, start, i)
+	case classUpper:
+		return z.capitals(text, start)
+	}
+	return 0, 0, false
+}
+
+// small are the letters and digits that are lower-cased by themselves.
+var small = func() (s [256]bool) {
+	for c := range s {
+		s[c] = class[c] == classLower || class[c] == classDigit
+	}
+	return s
+}()
+
+// plainEnd reports whether the sign at i ends a sentence, mostly, and cannot belong to the word
+// before it, of which only name would know.
+func plainEnd(text []byte, start, i int) bool {
+	c := text[i]
+	last := i+1 == len(text) || class[text[i+1]] == classSep
+	return last && c != '_' && c != '+' && c != '#' && !bytes.Equal(text[start:i], operatorWord)
+}
+
+// capitals is plainWord of words with capitals beside the first letter.
+func (z *tokenizer) capitals(text []byte, i int) (end int, hash uint32, plain bool) {
+	hash = segment.HashStart
 	start, small := i, false
 	for ; i < len(text); i++ {
 		c := text[i]
@@ -144,9 +192,7 @@ func (z *tokenizer) plainWord(text []byte, i int) (end int, hash uint32, plain b
 		case classSep:
 			return i, hash, true
 		case classSign:
-			// The end of a sentence, mostly; where the sign might belong to the word, name knows.
-			last := i+1 == len(text) || class[text[i+1]] == classSep
-			return i, hash, last && c != '_' && c != '+' && c != '#' && !bytes.Equal(text[start:i], operatorWord)
+			return i, hash, plainEnd(text, start, i)
 		default:
 			return 0, 0, false
 		}

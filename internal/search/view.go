@@ -15,6 +15,7 @@ type part struct {
 	*segment.Segment
 	key  []byte
 	dead []byte // a bit a page; nil: none
+	nth  int    // place within the view
 	base uint32 // number of its first page within the view
 }
 
@@ -22,8 +23,9 @@ func (p *part) deleted(i uint32) bool { return p.dead != nil && p.dead[i>>3]>>(i
 
 // view is the segments of a file as one transaction sees them, and valid as long as that is.
 type view struct {
-	parts []*part
-	pages uint32 // of all parts, those deleted included
+	parts  []*part
+	pages  uint32  // of all parts, those deleted included
+	worked *worked // for queries
 }
 
 // viewOf opens the segments of a file.
@@ -41,7 +43,7 @@ func viewOf(tx *bolt.Tx) (*view, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: segment %x: %w", errStale, key, err)
 		}
-		p := &part{Segment: s, key: key, dead: deleted.Get(key), base: v.pages}
+		p := &part{Segment: s, key: key, dead: deleted.Get(key), nth: len(v.parts), base: v.pages}
 		if p.dead != nil && len(p.dead) != int(s.Len()+7)/8 {
 			return nil, fmt.Errorf("%w: deletions of segment %x", errStale, key)
 		}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -41,10 +42,12 @@ func (w *Web) answer(ctx context.Context, p params, path string) (a Answer, bad 
 		return a, wrong("q", "q only says what to leave out; add what to look for, for example vacuum -full")
 	}
 	offset := (p.Page - 1) * p.Per
-	err := w.asking(ctx, func(ctx context.Context) (err error) {
+	began := time.Now()
+	err := w.turns.Take(ctx, func(ctx context.Context) (err error) {
 		a.SearchAnswer, err = w.o.Crawl.Search(ctx, crawl.SearchRequest{Query: a.Query, Offset: offset, Limit: p.Per, Explain: p.Explain})
 		return err
 	})
+	w.o.Metrics.searched(began, err, ctx.Err() != nil)
 	var missing *ask.IncompleteError
 	switch {
 	case errors.As(err, &missing) && len(missing.Missing) < missing.Shards:
@@ -113,7 +116,7 @@ func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
 	}
 	var rec crawl.PageRecord
 	var found bool
-	err = w.asking(r.Context(), func(ctx context.Context) (err error) {
+	err = w.turns.Take(r.Context(), func(ctx context.Context) (err error) {
 		rec, found, err = w.o.Crawl.Page(ctx, string(u), content)
 		return err
 	})

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -21,14 +20,25 @@ var pageHTML string
 //go:embed style.css
 var styleCSS string
 
-// pageTemplate is the page with its style in it: one request brings all of it.
-var pageTemplate = template.Must(template.New("search").Parse(strings.Replace(pageHTML, "STYLE", styleCSS, 1)))
+// Frame is what stands around the search page when it is part of a larger site.
+type Frame struct {
+	Bar   template.HTML // above the page
+	Style string        // of the bar, after the page's own
+	Icon  string        // path of the site's icon; "": there is none
+}
 
-// policy lets the page do nothing but be styled, by this very style, and be asked again.
-var policy = func() string {
-	sum := sha256.Sum256([]byte(styleCSS))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-}()
+// pageWith is the page with its style in it: one request brings all of it. The policy lets the page
+// do nothing but be styled, by this very style, and be asked again.
+func pageWith(f Frame) (page *template.Template, policy string) {
+	style := styleCSS + f.Style
+	page = template.Must(template.New("search").Parse(strings.Replace(pageHTML, "STYLE", style, 1)))
+	sum := sha256.Sum256([]byte(style))
+	policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+	if f.Icon != "" {
+		policy += "; img-src 'self'"
+	}
+	return page, policy
+}
 
 // howToAsk is the query language as rows of a table, and what else there is to say of it.
 var howToAsk, moreToAsk = func() (rows []example, more []string) {
@@ -47,7 +57,7 @@ var howToAsk, moreToAsk = func() (rows []example, more []string) {
 // html answers /search.
 func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
 	p, bad := parse(r.URL.RawQuery, false)
-	v := view{Name: w.o.Name, Home: w.o.Home, MaxQuery: maxQuery, Params: p, HowToAsk: howToAsk, MoreToAsk: moreToAsk}
+	v := view{Name: w.o.Name, Home: w.o.Home, Frame: w.o.Frame, MaxQuery: maxQuery, Params: p, HowToAsk: howToAsk, MoreToAsk: moreToAsk}
 	if bad == nil && p.Q != "" {
 		var a Answer
 		if a, bad = w.answer(r.Context(), p, "/search"); bad == nil {
@@ -62,13 +72,13 @@ func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
 	}
 	v.fill()
 	var body bytes.Buffer
-	if err := pageTemplate.Execute(&body, v); err != nil {
+	if err := w.look.Execute(&body, v); err != nil {
 		w.o.Log.Error("the page cannot be written", "err", err)
 		http.Error(rw, "the page cannot be written; the log of the server says why", http.StatusInternalServerError)
 		return
 	}
 	h := rw.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", w.policy)
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	rw.WriteHeader(status)
 	_, _ = rw.Write(body.Bytes())
@@ -80,22 +90,4 @@ func count(n int64, what string) string {
 		what += "s"
 	}
 	return humanize.Comma(n) + " " + what
-}
-
-// list writes numbers as people do: 1, 2 and 5.
-func list(all []int) string {
-	const most = 8
-	s := ""
-	for i, n := range all {
-		switch {
-		case i == most:
-			return s + " and " + strconv.Itoa(len(all)-most) + " more"
-		case i > 0 && i == len(all)-1:
-			s += " and "
-		case i > 0:
-			s += ", "
-		}
-		s += strconv.Itoa(n)
-	}
-	return s
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/webtext"
 )
 
 // Limits of what is asked.
@@ -73,7 +74,7 @@ func (p *params) set(name, value string) *problem {
 		if !utf8.ValidString(value) {
 			return wrong("q", "q is not UTF-8")
 		}
-		p.Q = strings.TrimSpace(clean(value))
+		p.Q = strings.TrimSpace(webtext.Clean(value))
 		return nil
 	case name == "page" || name == "per":
 		n, err := strconv.Atoi(value)

@@ -3,8 +3,9 @@ package searchweb
 import (
 	"net/url"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/webtext"
 )
 
 // span is a piece of a snippet; marked ones are what was asked for.
@@ -26,7 +27,7 @@ const (
 func spans(s string, marks [][2]int) (all []span) {
 	done, room := 0, maxSnippet
 	add := func(text string, marked bool) {
-		text = short(clean(text), room)
+		text = webtext.Short(webtext.Clean(text), room)
 		room -= utf8.RuneCountInString(text)
 		if text != "" {
 			all = append(all, span{text, marked})
@@ -47,69 +48,21 @@ func spans(s string, marks [][2]int) (all []span) {
 	return all
 }
 
-// maxPiled is how many combining marks may stand on one letter. More than any script needs would
-// reach into the lines above and below.
-const maxPiled = 5
-
-// clean makes text from a site fit to stand on a page: on one line, without control characters,
-// without those that turn the direction of what follows them, and without towers of accents.
-func clean(s string) string {
-	piled := 0
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.M, r) {
-			if piled++; piled > maxPiled {
-				return -1
-			}
-			return r
-		}
-		piled = 0
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == 0x200c || r == 0x200d: // join and part letters of Persian and Hindi, and emoji
-			return r
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// short cuts s after n characters.
-func short(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	if n < 1 {
-		return ""
-	}
-	return string([]rune(s)[:n-1]) + "…"
-}
-
-// webURL parses a URL that a link on the page may lead to: http or https, nothing else.
-func webURL(raw string) (*url.URL, bool) {
-	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, false
-	}
-	return u, true
-}
-
 // crumbs are a URL as the way to it: the host, then the folders, readable. Of a long way the middle
 // is left out.
 func crumbs(raw string) []string {
-	u, ok := webURL(raw)
+	u, ok := webtext.URL(raw)
 	if !ok {
-		return []string{short(clean(raw), maxCrumb)}
+		return []string{webtext.Short(webtext.Clean(raw), maxCrumb)}
 	}
-	all := []string{short(clean(u.Host), 2*maxCrumb)}
+	all := []string{webtext.Short(webtext.Clean(u.Host), 2*maxCrumb)}
 	for part := range strings.SplitSeq(u.EscapedPath(), "/") {
 		if part != "" {
-			all = append(all, short(readable(part), maxCrumb))
+			all = append(all, webtext.Short(readable(part), maxCrumb))
 		}
 	}
 	if u.RawQuery != "" {
-		all[len(all)-1] += short("?"+readable(u.RawQuery), maxCrumb)
+		all[len(all)-1] += webtext.Short("?"+readable(u.RawQuery), maxCrumb)
 	}
 	if n := len(all); n > maxCrumbs {
 		all = append(append(all[:2:2], "…"), all[n-(maxCrumbs-3):]...)
@@ -120,8 +73,8 @@ func crumbs(raw string) []string {
 // readable is a part of a URL without its escapes, if what they stand for can be shown.
 func readable(part string) string {
 	plain, err := url.PathUnescape(part)
-	if err != nil || !utf8.ValidString(plain) || clean(plain) != plain {
-		return clean(part)
+	if err != nil || !utf8.ValidString(plain) || webtext.Clean(plain) != plain {
+		return webtext.Clean(part)
 	}
 	return plain
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/webtext"
 )
 
 func TestSpans(t *testing.T) {
@@ -40,25 +42,6 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-func TestClean(t *testing.T) {
-	for s, want := range map[string]string{
-		"a\tb\nc":                          "a b c",
-		"\x1b[31mred\u009b":                "[31mred",
-		"evil\u202egpj.exe":                "evilgpj.exe",
-		"\u2066a\u2069\u200f":              "a",
-		"میu200c":                          "میu200c",
-		"می\u200cخواهم":                    "می\u200cخواهم",
-		"\U0001f468\u200d\U0001f469":       "\U0001f468\u200d\U0001f469",
-		"z" + strings.Repeat("\u0301", 90): "z" + strings.Repeat("\u0301", maxPiled),
-		"a\xffb":                           "a\ufffdb",
-		"\ufeffa\u00ad":                    "a",
-	} {
-		if got := clean(s); got != want {
-			t.Errorf("clean(%q) = %q, want %q", s, got, want)
-		}
-	}
-}
-
 func TestCrumbs(t *testing.T) {
 	for raw, want := range map[string][]string{
 		"https://a.example/":                           {"a.example"},
@@ -81,7 +64,7 @@ func TestCrumbs(t *testing.T) {
 func FuzzText(f *testing.F) {
 	f.Add("The \u202equiet\x1b harbor", 4, 9, "https://a.example/%E2%80%AE?x")
 	f.Fuzz(func(t *testing.T, s string, from, to int, raw string) {
-		all := clean(raw)
+		all := webtext.Clean(raw)
 		for _, c := range crumbs(raw) {
 			all += c
 		}

@@ -11,11 +11,13 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/webtext"
 )
 
 // view is what search.html shows. All text in it that comes from sites is clean.
 type view struct {
 	Name, Home string
+	Frame      Frame
 	MaxQuery   int
 	HowToAsk   []example
 	MoreToAsk  []string
@@ -87,7 +89,7 @@ func (v *view) show(a *Answer) {
 		v.Hits = append(v.Hits, shownHit(h))
 	}
 	if a.Loosened != "" {
-		v.Notes = append(v.Notes, short(clean(a.Loosened), maxSnippet))
+		v.Notes = append(v.Notes, webtext.Short(webtext.Clean(a.Loosened), maxSnippet))
 	}
 	if a.Incomplete {
 		v.Notes = append(v.Notes, missing(a))
@@ -98,7 +100,7 @@ func (v *view) show(a *Answer) {
 	if query.Parse(v.Params.Q).Cut {
 		v.Notes = append(v.Notes, "The query is long: only its beginning was looked for.")
 	}
-	if s := strings.TrimSpace(clean(a.Suggestion)); s != "" && s != v.Params.Q && len(s) <= maxQuery {
+	if s := strings.TrimSpace(webtext.Clean(a.Suggestion)); s != "" && s != v.Params.Q && len(s) <= maxQuery {
 		better := v.Params.at(1)
 		better.Q = s
 		v.Suggestion, v.SuggestURL = s, better.link("/search")
@@ -117,27 +119,27 @@ func missing(a *Answer) string {
 		s += ", and with it " + count(a.MissingPages, "page")
 	}
 	if len(a.Missing) == 1 {
-		return s + fmt.Sprintf(" (shard %s). What is shown comes from the others.", list(a.Missing))
+		return s + fmt.Sprintf(" (shard %s). What is shown comes from the others.", webtext.Numbers(a.Missing))
 	}
-	return s + fmt.Sprintf(" (shards %s). What is shown comes from the others.", list(a.Missing))
+	return s + fmt.Sprintf(" (shards %s). What is shown comes from the others.", webtext.Numbers(a.Missing))
 }
 
 // maxAlso is how many other addresses of a hit are listed.
 const maxAlso = 20
 
 func shownHit(h crawl.Hit) hit {
-	v := hit{Title: short(strings.TrimSpace(clean(h.Title)), maxTitle), Crumbs: crumbs(h.URL), Score: h.Score}
+	v := hit{Title: webtext.Short(strings.TrimSpace(webtext.Clean(h.Title)), maxTitle), Crumbs: crumbs(h.URL), Score: h.Score}
 	if v.Title == "" {
 		v.Title = v.Crumbs[len(v.Crumbs)-1]
 	}
-	if _, ok := webURL(h.URL); ok {
+	if _, ok := webtext.URL(h.URL); ok {
 		v.URL = h.URL
 	}
 	if h.Snippet != nil {
 		v.Snippet = spans(*h.Snippet, h.Marks)
 	}
 	for _, g := range h.Signals {
-		g.Name = short(clean(g.Name), maxCrumb)
+		g.Name = webtext.Short(webtext.Clean(g.Name), maxCrumb)
 		v.Signals = append(v.Signals, g)
 	}
 	if !h.Date.IsZero() {
@@ -153,8 +155,8 @@ func shownHit(h crawl.Hit) hit {
 		v.Facts = append(v.Facts, humanize.IBytes(uint64(h.Size)))
 	}
 	for _, also := range h.Also[:min(len(h.Also), maxAlso)] {
-		l := link{Text: short(clean(also), 4*maxCrumb)}
-		if _, ok := webURL(also); ok {
+		l := link{Text: webtext.Short(webtext.Clean(also), 4*maxCrumb)}
+		if _, ok := webtext.URL(also); ok {
 			l.URL = also
 		}
 		v.Also = append(v.Also, l)
@@ -166,12 +168,12 @@ func shownHit(h crawl.Hit) hit {
 func languageName(code string) string {
 	tag, err := language.Parse(code)
 	if err != nil {
-		return short(clean(code), maxCrumb)
+		return webtext.Short(webtext.Clean(code), maxCrumb)
 	}
 	if name := display.English.Languages().Name(tag); name != "" {
 		return name
 	}
-	return clean(code)
+	return webtext.Clean(code)
 }
 
 // typeName is the name of a media type.
@@ -184,7 +186,7 @@ func typeName(media string) string {
 	case "text/plain":
 		return "plain text"
 	}
-	return short(clean(media), maxCrumb)
+	return webtext.Short(webtext.Clean(media), maxCrumb)
 }
 
 // Facets that the page can narrow by, in their order, and how many values of each it lists.
@@ -200,7 +202,7 @@ func valueName(key, value string) string {
 	case "type":
 		return typeName(value)
 	}
-	return short(clean(value), maxCrumb)
+	return webtext.Short(webtext.Clean(value), maxCrumb)
 }
 
 // facets lists what the answer can be narrowed by. What leaves nothing out is no choice.

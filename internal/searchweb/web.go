@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/turns"
 )
 
 // Crawl is who is asked: an asker.Crawl, or another that keeps its rules. An answer with parts
@@ -23,9 +25,12 @@ type Crawl interface {
 // Options say what a Web shows.
 type Options struct {
 	Crawl Crawl
-	Name  string       // of the crawl, for people
-	Home  string       // link to a page about the crawl; "": there is none
+	Name  string // of the crawl, for people
+	Home  string // link to a page about the crawl; "": there is none
+	Frame Frame
 	Log   *slog.Logger // nil: silent
+	// Metrics count the searches; nil: nobody does. Several may share them.
+	Metrics *Metrics
 
 	AtOnce  int           // questions worked on at the same time; 0: 8
 	Queue   int           // questions that may wait for that; 0: 4 times AtOnce
@@ -36,8 +41,9 @@ type Options struct {
 type Web struct {
 	o      Options
 	mux    *http.ServeMux
-	places chan struct{} // holds a token for each question, waiting ones included
-	slots  chan struct{} // holds a token for each question worked on
+	turns  *turns.Turns // of questions
+	look   *template.Template
+	policy string
 }
 
 // New makes a Web.
@@ -48,7 +54,8 @@ func New(o Options) *Web {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Web{o: o, mux: http.NewServeMux(), places: make(chan struct{}, o.AtOnce+o.Queue), slots: make(chan struct{}, o.AtOnce)}
+	w := &Web{o: o, mux: http.NewServeMux(), turns: turns.New(o.AtOnce, o.Queue, o.Timeout)}
+	w.look, w.policy = pageWith(o.Frame)
 	for _, r := range w.routes() {
 		w.mux.HandleFunc(r.path, r.serve)
 	}
@@ -114,36 +121,11 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mux.ServeHTTP(rw, r)
 }
 
-var errBusy = errors.New("too many questions at once")
-
-// asking calls do when there is room for one more question, with a context that ends in time. The
-// error is errBusy when there is none.
-func (w *Web) asking(ctx context.Context, do func(context.Context) error) error {
-	select {
-	case w.places <- struct{}{}:
-	default:
-		return errBusy
-	}
-	defer func() { <-w.places }()
-	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
-	defer cancel()
-	select {
-	case w.slots <- struct{}{}:
-	case <-ctx.Done():
-		return errBusy
-	}
-	defer func() { <-w.slots }()
-	if ctx.Err() != nil { // both came at once
-		return errBusy
-	}
-	return do(ctx)
-}
-
 // failed is the problem behind an error. about is what was asked for, for the log.
 func (w *Web) failed(ctx context.Context, about string, err error) *problem {
 	var missing *ask.IncompleteError
 	switch {
-	case errors.Is(err, errBusy):
+	case errors.Is(err, turns.ErrBusy):
 		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many questions at once: ask again in a moment", retry: 1}
 	case errors.Is(err, ask.ErrNobody), errors.As(err, &missing):
 		w.o.Log.Warn("nobody answered", "question", about, "err", err)

@@ -1,9 +1,9 @@
 package segment
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
@@ -12,17 +12,48 @@ const maxKey = 200
 
 // Builder makes a segment of pages that are added one after another. It may be used again after
 // Finish, and keeps its memory. It is for one goroutine.
+//
+// A page's words are sorted as soon as it is whole, while they are in the processor's cache:
+// what is then moved for the segment is one posting for each word of a page and not each place.
 type Builder struct {
 	facts []Facts
 	words table
+	added int // words of all pages
 
-	// One entry for each word of each page, in the order added; a page's begin where begins says.
-	word   []uint32
-	pos    []uint32
-	begins []uint32
+	// The page begun last, until endPage. Words are numbered within it as they come.
+	open   bool
+	stamp  uint32 // tells its numbers from those of pages before
+	locals []local
+	at     []place
+	sorted []uint32
+
+	postings []posting // in the order of pages
+	places   []byte    // of the postings, as they will stand in the segment
 
 	links    []link
 	linkWord []linkWord
+
+	// Memory of Finish.
+	order    []ranked
+	next     []uint32
+	byWord   []posting
+	pairs    []pair
+	byTarget []uint64
+	list     lists
+	out      writer
+}
+
+// local is a word of the page begun, and how often it has it.
+type local struct{ word, n uint32 }
+
+// place is where a word of the page begun stands; the word by its number in locals.
+type place struct{ local, pos uint32 }
+
+// posting says that a page has a word.
+type posting struct {
+	word, page uint32
+	from       uint32 // in Builder.places
+	body       uint32 // words of the body << 8 | Mask bits
 }
 
 // link is a link of a page.
@@ -38,12 +69,14 @@ type linkWord struct{ word, link uint32 }
 func (b *Builder) Len() int { return len(b.facts) }
 
 // Words is how many words were added, links' included: what memory a segment in the making takes.
-func (b *Builder) Words() int { return len(b.word) + len(b.linkWord) }
+func (b *Builder) Words() int { return b.added + len(b.linkWord) }
 
 // Page begins a page.
 func (b *Builder) Page(f Facts) {
+	b.endPage()
 	b.facts = append(b.facts, f)
-	b.begins = append(b.begins, uint32(len(b.word)))
+	b.stamp++
+	b.open = true
 }
 
 // SetWords notes how many words the parts of the page begun last have, and what tells its text.
@@ -58,8 +91,46 @@ func (b *Builder) Word(word []byte, hash uint32, lang uint8, pos uint32) {
 	if len(word) == 0 || len(word) > maxKey {
 		return
 	}
-	b.word = append(b.word, b.words.number(word, hash, lang))
-	b.pos = append(b.pos, pos)
+	w := b.words.number(word, hash, lang)
+	e := &b.words.entries[w]
+	if e.stamp != b.stamp {
+		e.stamp, e.local = b.stamp, uint32(len(b.locals))
+		b.locals = append(b.locals, local{word: w})
+	}
+	b.locals[e.local].n++
+	b.at = append(b.at, place{e.local, pos})
+	b.added++
+}
+
+// endPage makes postings of the words of the page begun last.
+func (b *Builder) endPage() {
+	if !b.open {
+		return
+	}
+	b.open = false
+	b.next = b.next[:0]
+	sum := uint32(0)
+	for i := range b.locals {
+		b.next = append(b.next, sum)
+		sum += b.locals[i].n
+	}
+	b.sorted = slices.Grow(b.sorted[:0], len(b.at))[:len(b.at)]
+	for _, p := range b.at {
+		b.sorted[b.next[p.local]] = p.pos
+		b.next[p.local]++
+	}
+	page, from := uint32(len(b.facts)-1), uint32(0)
+	for i, l := range b.locals {
+		at := b.sorted[from:b.next[i]]
+		from = b.next[i]
+		b.list.beginPlaces()
+		for _, pos := range at {
+			b.list.position(pos)
+		}
+		b.postings = append(b.postings, posting{l.word, page, uint32(len(b.places)), b.list.body<<8 | uint32(b.list.mask)})
+		b.places = appendPlaces(b.places, b.list.at)
+	}
+	b.locals, b.at = b.locals[:0], b.at[:0]
 }
 
 // Link adds a link of the page begun last; LinkWord its words.
@@ -79,70 +150,33 @@ func (b *Builder) LinkWord(word []byte, hash uint32, lang uint8) {
 // languages it was met in as bits, and calls emit for each of the word's keys; a key equal to the
 // word need not be named.
 func (b *Builder) Finish(keys func(word []byte, langs uint32, emit func(key []byte))) []byte {
+	b.endPage()
 	refs, targets := b.targets()
-	words := len(b.words.entries)
-
-	// Words and their places, sorted by word: counted first, so that each is moved once.
-	counts := make([]uint32, words+1)
-	for _, w := range b.word {
-		counts[w+1]++
-	}
-	for i := range words {
-		counts[i+1] += counts[i]
-	}
-	type place struct{ page, pos uint32 }
-	places := make([]place, len(b.word))
-	next := slices.Clone(counts[:words])
-	for p := range b.facts {
-		end := len(b.word)
-		if p+1 < len(b.facts) {
-			end = int(b.begins[p+1])
-		}
-		for i := int(b.begins[p]); i < end; i++ {
-			w := b.word[i]
-			places[next[w]] = place{uint32(p), b.pos[i]}
-			next[w]++
-		}
-	}
-	pairs := make([][]pair, words)
-	for _, l := range b.linkWord {
-		pairs[l.word] = append(pairs[l.word], pair{b.links[l.link].page, refs[l.link]})
-	}
-
-	order := make([]uint32, words)
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order, func(i, j uint32) int { return bytes.Compare(b.words.word(i), b.words.word(j)) })
-
-	var out writer
-	var list lists
-	for _, w := range order {
-		if counts[w] == counts[w+1] && len(pairs[w]) == 0 {
+	ends := b.sortPostings()
+	pairEnds := b.sortPairs(refs)
+	b.order = b.words.sorted(b.order[:0])
+	out, list := &b.out, &b.list
+	out.reset()
+	ord := uint32(0)
+	emit := func(key []byte) { out.key(key, ord) }
+	for _, r := range b.order {
+		w := r.word
+		postings, pairs := b.byWord[ends[w]:ends[w+1]], b.pairs[pairEnds[w]:pairEnds[w+1]]
+		if len(postings) == 0 && len(pairs) == 0 {
 			continue // its page was taken back
 		}
 		list.reset()
-		at := places[counts[w]:counts[w+1]]
-		for len(at) > 0 {
-			n := 1
-			for n < len(at) && at[n].page == at[0].page {
-				n++
-			}
-			list.begin(at[0].page)
-			for _, p := range at[:n] {
-				list.position(p.pos)
-			}
-			list.end()
-			at = at[n:]
+		for _, p := range postings {
+			list.posting(p.page, p.body>>8, byte(p.body), b.places[p.from:])
 		}
-		slices.SortFunc(pairs[w], pair.compare)
-		for _, p := range slices.Compact(pairs[w]) {
+		sortPairs(pairs)
+		for _, p := range slices.Compact(pairs) {
 			list.pair(p)
 		}
 		word := b.words.word(w)
-		ord := out.words.n
-		out.word(word, &list)
-		keys(word, b.words.entries[w].langs, func(key []byte) { out.key(key, ord) })
+		ord = out.words.n
+		out.word(word, list)
+		keys(word, b.words.entries[w].langs, emit)
 	}
 	for i := range b.facts {
 		out.page(&b.facts[i])
@@ -152,44 +186,100 @@ func (b *Builder) Finish(keys func(word []byte, langs uint32, emit func(key []by
 	return seg
 }
 
-// Mark is a state of a Builder to come Back to.
-type Mark struct{ pages, words, links, linkWords int }
+// sortPostings sorts the postings into byWord, and returns where those of each word begin and those
+// of the word before it end.
+func (b *Builder) sortPostings() (ends []uint32) {
+	ends = make([]uint32, len(b.words.entries)+1)
+	for i := range b.postings {
+		ends[b.postings[i].word+1]++
+	}
+	b.sum(ends)
+	b.byWord = slices.Grow(b.byWord[:0], len(b.postings))[:len(b.postings)]
+	for _, p := range b.postings {
+		b.byWord[b.next[p.word]] = p
+		b.next[p.word]++
+	}
+	return ends
+}
 
-// Mark remembers what was added so far.
+// sortPairs sorts the words of links into pairs, and returns where those of each word begin and
+// those of the word before it end.
+func (b *Builder) sortPairs(refs []uint32) (ends []uint32) {
+	ends = make([]uint32, len(b.words.entries)+1)
+	for _, l := range b.linkWord {
+		ends[l.word+1]++
+	}
+	b.sum(ends)
+	b.pairs = slices.Grow(b.pairs[:0], len(b.linkWord))[:len(b.linkWord)]
+	for _, l := range b.linkWord {
+		b.pairs[b.next[l.word]] = pair{b.links[l.link].page, refs[l.link]}
+		b.next[l.word]++
+	}
+	return ends
+}
+
+// sum adds up counts, each of which stands behind its place: now each says where its place begins.
+// next gets a copy.
+func (b *Builder) sum(counts []uint32) {
+	for i := 1; i < len(counts); i++ {
+		counts[i] += counts[i-1]
+	}
+	b.next = append(b.next[:0], counts...)
+}
+
+// Mark is a state of a Builder to come Back to.
+type Mark struct{ pages, words, postings, places, links, linkWords int }
+
+// Mark remembers what was added so far. No more words of the page begun last may be added.
 func (b *Builder) Mark() Mark {
-	return Mark{len(b.facts), len(b.word), len(b.links), len(b.linkWord)}
+	b.endPage()
+	return Mark{len(b.facts), b.added, len(b.postings), len(b.places), len(b.links), len(b.linkWord)}
 }
 
 // Back forgets what was added since a Mark.
 func (b *Builder) Back(m Mark) {
-	b.facts, b.begins = b.facts[:m.pages], b.begins[:m.pages]
-	b.word, b.pos = b.word[:m.words], b.pos[:m.words]
+	b.open, b.locals, b.at = false, b.locals[:0], b.at[:0]
+	b.facts, b.added, b.postings, b.places = b.facts[:m.pages], m.words, b.postings[:m.postings], b.places[:m.places]
 	b.links, b.linkWord = b.links[:m.links], b.linkWord[:m.linkWords]
 }
 
 // Reset forgets the pages added.
 func (b *Builder) Reset() {
-	b.facts, b.begins, b.word, b.pos = b.facts[:0], b.begins[:0], b.word[:0], b.pos[:0]
-	b.links, b.linkWord = b.links[:0], b.linkWord[:0]
+	b.Back(Mark{})
 	b.words.reset()
+	b.stamp = 0
 }
 
 // targets writes the addresses that links lead to, and says by which number each link's is found
 // there.
 func (b *Builder) targets() (refs []uint32, section []byte) {
-	order := make([]uint32, len(b.links))
-	for i := range order {
-		order[i] = uint32(i)
+	// Links are sorted by the upper bits of their target, with their number in place of the lower
+	// ones: plain numbers sort faster than structs. They come by page, so those of one target do
+	// here, too.
+	low := uint64(1)<<bits.Len(uint(len(b.links))) - 1
+	b.byTarget = b.byTarget[:0]
+	for i, l := range b.links {
+		b.byTarget = append(b.byTarget, l.target&^low|uint64(i))
 	}
-	slices.SortFunc(order, func(i, j uint32) int {
-		x, y := b.links[i], b.links[j]
-		return cmp.Or(cmp.Compare(x.target, y.target), cmp.Compare(x.page, y.page))
-	})
+	slices.Sort(b.byTarget)
+	for from := 0; from < len(b.byTarget); { // the lower bits decide between the rest
+		to, mixed := from+1, false
+		for ; to < len(b.byTarget) && b.byTarget[to]&^low == b.byTarget[from]&^low; to++ {
+			mixed = mixed || b.links[b.byTarget[to]&low].target != b.links[b.byTarget[from]&low].target
+		}
+		if mixed {
+			slices.SortFunc(b.byTarget[from:to], func(x, y uint64) int {
+				return cmp.Or(cmp.Compare(b.links[x&low].target, b.links[y&low].target), cmp.Compare(x, y))
+			})
+		}
+		from = to
+	}
 	refs = make([]uint32, len(b.links))
 	var t targetWriter
-	for _, i := range order {
-		t.add(b.links[i].target, b.links[i].page)
-		refs[i] = t.n - 1
+	for _, k := range b.byTarget {
+		l := &b.links[k&low]
+		t.add(l.target, l.page)
+		refs[k&low] = t.n - 1
 	}
 	return refs, t.finish()
 }
@@ -213,14 +303,21 @@ func (l *lists) reset() {
 
 // begin begins a page; position adds its places; end ends it.
 func (l *lists) begin(page uint32) {
+	l.page(page)
+	l.beginPlaces()
+}
+
+// page notes the number of a page.
+func (l *lists) page(page uint32) {
 	delta := page
 	if l.df > 0 {
 		delta -= l.last
 	}
 	l.pages = binary.AppendUvarint(l.pages, uint64(delta))
 	l.df, l.last = l.df+1, page
-	l.mask, l.body, l.was, l.at = 0, 0, 0, l.at[:0]
 }
+
+func (l *lists) beginPlaces() { l.mask, l.body, l.was, l.at = 0, 0, 0, l.at[:0] }
 
 // The parts of a page other than its body that have a word, as bits of Postings.Mask.
 const (
@@ -231,35 +328,69 @@ const (
 )
 
 func (l *lists) position(pos uint32) {
-	switch f := FieldAt(pos); f {
-	case Body:
-		l.body++
-	case Around:
-		l.mask |= MaskAround
-	default:
-		l.mask |= 1 << f
-	}
-	l.at = binary.AppendUvarint(l.at, uint64(pos-l.was))
+	d := pos - l.was
 	l.was = pos
+	if pos >= starts[Body] && pos < starts[Around] { // most are
+		l.body++
+		if d < 0x80 {
+			l.at = append(l.at, byte(d))
+			return
+		}
+	} else {
+		switch f := FieldAt(pos); f {
+		case Around:
+			l.mask |= MaskAround
+		default:
+			l.mask |= 1 << f
+		}
+	}
+	l.at = binary.AppendUvarint(l.at, uint64(d))
 }
 
 // manyBody is the count of words of the body from which it is written apart.
 const manyBody = 15
 
 func (l *lists) end() {
-	l.pages = append(l.pages, l.mask|byte(min(l.body, manyBody))<<4)
-	if l.body >= manyBody {
-		l.pages = binary.AppendUvarint(l.pages, uint64(l.body-manyBody))
+	l.counts(l.body, l.mask)
+	l.places = appendPlaces(l.places, l.at)
+}
+
+// posting adds a page whole; places begins with what appendPlaces made.
+func (l *lists) posting(page, body uint32, mask byte, places []byte) {
+	l.page(page)
+	l.counts(body, mask)
+	n, w := binary.Uvarint(places)
+	l.places = append(l.places, places[:w+int(n)]...)
+}
+
+func (l *lists) counts(body uint32, mask byte) {
+	l.pages = append(l.pages, mask|byte(min(body, manyBody))<<4)
+	if body >= manyBody {
+		l.pages = binary.AppendUvarint(l.pages, uint64(body-manyBody))
 	}
-	l.places = binary.AppendUvarint(l.places, uint64(len(l.at)))
-	l.places = append(l.places, l.at...)
+}
+
+// appendPlaces appends the places of a word in a page, with how many bytes they take.
+func appendPlaces(dst, at []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(at))), at...)
 }
 
 // pair is a page that links to a target with a word.
 type pair struct{ page, target uint32 }
 
 func (p pair) compare(q pair) int {
-	return cmp.Or(cmp.Compare(p.page, q.page), cmp.Compare(p.target, q.target))
+	return cmp.Compare(uint64(p.page)<<32|uint64(p.target), uint64(q.page)<<32|uint64(q.target))
+}
+
+// sortPairs sorts pairs, unless they are in order: they come by page, and few pages link twice by
+// one word.
+func sortPairs(all []pair) {
+	for i := 1; i < len(all); i++ {
+		if a, b := all[i-1], all[i]; a.page > b.page || a.page == b.page && a.target > b.target {
+			slices.SortFunc(all, pair.compare)
+			return
+		}
+	}
 }
 
 func (l *lists) pair(p pair) {

@@ -18,6 +18,11 @@ type dictWriter struct {
 	n      uint32
 }
 
+// reset is an empty writer with the memory of this one.
+func (w *dictWriter) reset() dictWriter {
+	return dictWriter{blocks: w.blocks[:0], data: w.data[:0], last: w.last[:0]}
+}
+
 // add appends a key, greater than the one before, with what belongs to it.
 func (w *dictWriter) add(key, value []byte) {
 	common := 0
@@ -49,9 +54,16 @@ type dict struct {
 	data   []byte
 }
 
+// fits reports whether a dictionary has room for as many blocks as it says it has.
+func fits(b []byte) bool { return len(b) >= 4 && len(b)-4 >= blocksSize(b) }
+
+func blocksSize(b []byte) int {
+	return 4 * ((int(binary.LittleEndian.Uint32(b)) + perBlock - 1) / perBlock)
+}
+
+// readDict reads a dictionary that fits.
 func readDict(b []byte) dict {
-	n := binary.LittleEndian.Uint32(b)
-	blocks := 4 * ((int(n) + perBlock - 1) / perBlock)
+	n, blocks := binary.LittleEndian.Uint32(b), blocksSize(b)
 	return dict{n, b[4:][:blocks], b[4+blocks:]}
 }
 

@@ -4,13 +4,14 @@
 // A segment is one run of bytes, so that whoever keeps it can keep it as a value of a key-value
 // store, in the transaction of what it stands for. Its parts:
 //
-//	facts    for each page what ranking and narrowing need of it, of one width, and its texts
+//	facts    for each page what ranking and narrowing need of it, by column, and its texts
 //	pages    the pages' numbers in the store, sorted, each with its place in the segment
 //	words    the dictionary: every word as it is written, lower-cased, with where its lists are
 //	lists    for each word the pages that have it, with how often and where; and the links whose
 //	         text has it
 //	keys     what several words have in common (a stem, a spelling without accents), with the words
-//	targets  the addresses that links lead to, as hashes, with the pages that link there
+//	targets  the addresses that links lead to, as hashes, with the pages that link there, and which
+//	         page of the segment has the address
 //
 // Words are kept as written, and not as stems: which words mean the same is decided when they are
 // asked for, through the keys, so a page needs no language to be found by its exact words, and an

@@ -29,9 +29,10 @@ func (f Field) Start() uint32 { return starts[f] }
 // FieldAt is the part that a position is in.
 func FieldAt(pos uint32) Field {
 	switch {
-	case pos >= starts[Around]:
-		return Around
-	case pos >= starts[Body]:
+	case pos >= starts[Body]: // most are
+		if pos >= starts[Around] {
+			return Around
+		}
 		return Body
 	case pos >= starts[Heads]:
 		return Heads
@@ -64,43 +65,67 @@ const (
 	Narrows // how many there are
 )
 
-// factsSize is the width of a page's facts, without its texts.
-const factsSize = 5*8 + 4 + 4*int(Fields) + 1 + 3 + 4 + 4*Narrows
-
+// Facts lie by column: of each, those of all pages side by side, the widest first. Most questions
+// ask one of them of many pages, and then read nothing else.
 const (
-	atDate   = 5 * 8
-	atWords  = atDate + 4
-	atList   = atWords + 4*int(Fields)
-	atTexts  = atList + 4
-	atNarrow = atTexts + 4
+	atPage    = 0
+	atExpires = 8
+	atDigest  = 16
+	atText    = 24
+	atSim     = 32
+	atDate    = 5 * 8
+	atWords   = atDate + 4
+	atTexts   = atWords + 4*int(Fields)
+	atNarrow  = atTexts + 4
+	atList    = atNarrow + 4*Narrows
+	// factsSize is the width of a page's facts, without its texts.
+	factsSize = atList + 1
 )
 
-func appendFacts(dst []byte, f *Facts, texts uint32, narrow [Narrows]uint32) []byte {
+// columns are the facts of pages in the making.
+type columns [5 + 1 + int(Fields) + 1 + Narrows + 1][]byte
+
+func (c *columns) reset() {
+	for i := range c {
+		c[i] = c[i][:0]
+	}
+}
+
+func (c *columns) add(f *Facts, texts uint32, narrow [Narrows]uint32) {
+	n := 0
+	u64 := func(v uint64) { c[n] = binary.LittleEndian.AppendUint64(c[n], v); n++ }
+	u32 := func(v uint32) { c[n] = binary.LittleEndian.AppendUint32(c[n], v); n++ }
 	for _, v := range [...]uint64{f.Page, uint64(f.Expires), f.Digest, f.Text, f.Sim} {
-		dst = binary.LittleEndian.AppendUint64(dst, v)
+		u64(v)
 	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(f.Date))
-	for _, n := range f.Words {
-		dst = binary.LittleEndian.AppendUint32(dst, n)
+	u32(uint32(f.Date))
+	for _, w := range f.Words {
+		u32(w)
 	}
-	dst = append(dst, f.Listing, 0, 0, 0)
-	dst = binary.LittleEndian.AppendUint32(dst, texts)
-	for _, n := range narrow {
-		dst = binary.LittleEndian.AppendUint32(dst, n)
+	u32(texts)
+	for _, v := range narrow {
+		u32(v)
 	}
-	return dst
+	c[n] = append(c[n], f.Listing)
+}
+
+// u64 is a number of page i from the column that begins behind so many bytes a page.
+func (s *Segment) u64(column int, i uint32) uint64 {
+	return binary.LittleEndian.Uint64(s.facts[int(s.n)*column+8*int(i):])
+}
+
+func (s *Segment) u32(column int, i uint32) uint32 {
+	return binary.LittleEndian.Uint32(s.facts[int(s.n)*column+4*int(i):])
 }
 
 // Facts returns what is kept of page i.
 func (s *Segment) Facts(i uint32) (f Facts) {
-	b := s.facts[int(i)*factsSize:][:factsSize]
-	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(b[8*at:]) }
-	f.Page, f.Expires, f.Digest, f.Text, f.Sim = u64(0), int64(u64(1)), u64(2), u64(3), u64(4)
-	f.Date = int32(binary.LittleEndian.Uint32(b[atDate:]))
+	f.Page, f.Expires, f.Digest = s.u64(atPage, i), s.Expires(i), s.Digest(i)
+	f.Text, f.Sim, f.Date = s.u64(atText, i), s.u64(atSim, i), s.Date(i)
 	for k := range f.Words {
-		f.Words[k] = binary.LittleEndian.Uint32(b[atWords+4*k:])
+		f.Words[k] = s.Words(i, Field(k))
 	}
-	f.Listing = b[atList]
+	f.Listing = s.Listing(i)
 	f.URL = string(s.URL(i))
 	for k := range f.Narrow {
 		f.Narrow[k] = s.Value(s.Narrow(i, k))
@@ -109,39 +134,29 @@ func (s *Segment) Facts(i uint32) (f Facts) {
 }
 
 // Words is how many words a part of page i has.
-func (s *Segment) Words(i uint32, f Field) uint32 {
-	return binary.LittleEndian.Uint32(s.facts[int(i)*factsSize+atWords+4*int(f):])
-}
+func (s *Segment) Words(i uint32, f Field) uint32 { return s.u32(atWords+4*int(f), i) }
 
 // Expires is when page i ends, in milliseconds since 1970; 0: never.
-func (s *Segment) Expires(i uint32) int64 {
-	return int64(binary.LittleEndian.Uint64(s.facts[int(i)*factsSize+8:]))
-}
+func (s *Segment) Expires(i uint32) int64 { return int64(s.u64(atExpires, i)) }
 
 // Date is the day of page i, in days since 1970; 0: not known.
-func (s *Segment) Date(i uint32) int32 {
-	return int32(binary.LittleEndian.Uint32(s.facts[int(i)*factsSize+atDate:]))
-}
+func (s *Segment) Date(i uint32) int32 { return int32(s.u32(atDate, i)) }
 
 // Digest is that of the body of page i, its first bytes; 0: none.
-func (s *Segment) Digest(i uint32) uint64 {
-	return binary.LittleEndian.Uint64(s.facts[int(i)*factsSize+16:])
-}
+func (s *Segment) Digest(i uint32) uint64 { return s.u64(atDigest, i) }
 
 // Listing is the share of the text of page i that stands in links, of 255.
-func (s *Segment) Listing(i uint32) uint8 { return s.facts[int(i)*factsSize+atList] }
+func (s *Segment) Listing(i uint32) uint8 { return s.facts[int(s.n)*atList+int(i)] }
 
 // URL is the address of page i. It is valid as long as the segment's bytes are.
 func (s *Segment) URL(i uint32) []byte {
-	t := s.texts[binary.LittleEndian.Uint32(s.facts[int(i)*factsSize+atTexts:]):]
+	t := s.texts[s.u32(atTexts, i):]
 	n, w := binary.Uvarint(t)
 	return t[w:][:n]
 }
 
 // Narrow is the number of the value that page i has: of its Host, Lang or Type.
-func (s *Segment) Narrow(i uint32, which int) uint32 {
-	return binary.LittleEndian.Uint32(s.facts[int(i)*factsSize+atNarrow+4*which:])
-}
+func (s *Segment) Narrow(i uint32, which int) uint32 { return s.u32(atNarrow+4*which, i) }
 
 // Values is how many different values the pages have.
 func (s *Segment) Values() uint32 { return binary.LittleEndian.Uint32(s.values) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"iter"
+	"math"
 	"sort"
 )
 
@@ -20,6 +21,7 @@ type Segment struct {
 	lists, keyLists      []byte
 	targets, targetPages []byte
 	targetCount          uint32
+	led                  []byte
 	sums                 [Fields]uint64
 }
 
@@ -46,11 +48,15 @@ func Open(raw []byte) (*Segment, error) {
 		len(part[secWords]) < 4 || len(part[secKeys]) < 4 {
 		return nil, fmt.Errorf("%w: its sections do not fit together", errFormat)
 	}
+	s.targetCount = binary.LittleEndian.Uint32(t)
+	s.led = part[secLed]
+	if uint64(len(s.led)) != 4*uint64(s.targetCount) || uint64(len(t)) < 4+16*uint64(s.targetCount) || !fits(part[secWords]) || !fits(part[secKeys]) {
+		return nil, fmt.Errorf("%w: its sections do not fit together", errFormat)
+	}
 	s.words, s.keys = readDict(part[secWords]), readDict(part[secKeys])
 	for k := range s.sums {
 		s.sums[k] = binary.LittleEndian.Uint64(part[secSums][8*k:])
 	}
-	s.targetCount = binary.LittleEndian.Uint32(t)
 	s.targets, s.targetPages = t[4:][:16*s.targetCount], t[4+16*s.targetCount:]
 	return s, nil
 }
@@ -73,17 +79,18 @@ func (s *Segment) Sums() [Fields]uint64 { return s.sums }
 func (s *Segment) Size() int { return len(s.raw) }
 
 // Find returns the place of a page by its number in the store.
-func (s *Segment) Find(page uint64) (i uint32, ok bool) { return s.numbered(s.pages, page) }
-
-// FindURL returns the place of a page by the Hash of its address. If several have it, one of them.
-func (s *Segment) FindURL(hash uint64) (i uint32, ok bool) { return s.numbered(s.urls, hash) }
-
-func (s *Segment) search(b []byte, number uint64) int {
-	return sort.Search(int(s.n), func(i int) bool { return binary.LittleEndian.Uint64(b[8*i:]) >= number })
+func (s *Segment) Find(page uint64) (i uint32, ok bool) {
+	at := sort.Search(int(s.n), func(i int) bool { return binary.LittleEndian.Uint64(s.pages[8*i:]) >= page })
+	return s.numbered(s.pages, at, page)
 }
 
-func (s *Segment) numbered(b []byte, number uint64) (uint32, bool) {
-	at := s.search(b, number)
+// FindURL returns the place of a page by the Hash of its address. If several have it, one of them.
+func (s *Segment) FindURL(hash uint64) (i uint32, ok bool) {
+	return s.numbered(s.urls, searchHash(s.urls, 8, int(s.n), hash), hash)
+}
+
+// numbered returns the page that stands beside a number, if the number stands at its place.
+func (s *Segment) numbered(b []byte, at int, number uint64) (uint32, bool) {
 	if at == int(s.n) || binary.LittleEndian.Uint64(b[8*at:]) != number {
 		return 0, false
 	}
@@ -131,6 +138,12 @@ func (s *Segment) Beginning(prefix []byte) iter.Seq2[[]byte, Entry] {
 			}
 		}
 	}
+}
+
+// HasKeys reports whether any key begins with prefix.
+func (s *Segment) HasKeys(prefix []byte) bool {
+	c, ok := s.keys.from(prefix)
+	return ok && bytes.HasPrefix(c.key, prefix)
 }
 
 // WithKey goes through the words that have a key, other than the key itself.
@@ -190,18 +203,55 @@ func (p *Postings) Next() bool {
 	return true
 }
 
+// Posting is a page that has a word, as Postings has it.
+type Posting struct {
+	Page, Body uint32
+	Mask       uint8
+}
+
+// Some goes on by as many pages as dst has room for, or as there are, and returns them. It is Next
+// for who wants them all: of most words of a query it is most of the work.
+func (p *Postings) Some(dst []Posting) []Posting {
+	b, page, n := p.pages, p.Page, 0
+	for n < len(dst) && len(b) > 1 {
+		d, w := uint64(b[0]), 1
+		if d >= 0x80 {
+			d, w = binary.Uvarint(b)
+		}
+		page += uint32(d)
+		count := b[w]
+		body := uint32(count >> 4)
+		w++
+		if body == manyBody {
+			more, v := binary.Uvarint(b[w:])
+			body += uint32(more)
+			w += v
+		}
+		dst[n] = Posting{Page: page, Body: body, Mask: count & 15}
+		n++
+		b = b[w:]
+	}
+	if n > 0 {
+		last := &dst[n-1]
+		p.Page, p.Mask, p.Body = last.Page, last.Mask, last.Body
+	}
+	p.pages = b
+	p.index += n
+	return dst[:n]
+}
+
 // Started reports whether Next was called.
 func (p *Postings) Started() bool { return p.index > 0 }
 
 // Places appends the positions of the word in the page.
-func (p *Postings) Places(dst []uint32) []uint32 {
-	for ; p.placed < p.index-1; p.placed++ {
-		n, w := binary.Uvarint(p.places)
-		p.places = p.places[w+int(n):]
-	}
+func (p *Postings) Places(dst []uint32) []uint32 { return p.PlacesUntil(dst, math.MaxUint32) }
+
+// PlacesUntil appends the positions that are less than end, and the first that is not.
+func (p *Postings) PlacesUntil(dst []uint32, end uint32) []uint32 {
+	p.skip()
 	n, w := binary.Uvarint(p.places)
 	b, pos := p.places[w:][:n], uint32(0)
-	for len(b) > 0 {
+	for len(b) > 0 && pos < end {
 		d, w := uint64(b[0]), 1
 		if d >= 0x80 {
 			d, w = binary.Uvarint(b)
@@ -210,6 +260,17 @@ func (p *Postings) Places(dst []uint32) []uint32 {
 		dst = append(dst, pos)
 	}
 	return dst
+}
+
+// skip goes to the places of the page at hand.
+func (p *Postings) skip() {
+	for ; p.placed < p.index-1; p.placed++ {
+		n, w := uint64(p.places[0]), 1
+		if n >= 0x80 {
+			n, w = binary.Uvarint(p.places)
+		}
+		p.places = p.places[w+int(n):]
+	}
 }
 
 // LinkPairs goes through the pages that link by a word, with the number of the target.
@@ -230,9 +291,19 @@ func (e *Entry) LinkPairs() iter.Seq2[uint32, uint32] {
 // Target is the Hash of an address that links lead to.
 func (s *Segment) Target(n uint32) uint64 { return binary.LittleEndian.Uint64(s.targets[16*n:]) }
 
+// Led is the page of the segment that has the address of a target; ok is false where none has. If
+// several have it, it is one of them.
+func (s *Segment) Led(n uint32) (page uint32, ok bool) {
+	page = binary.LittleEndian.Uint32(s.led[4*n:])
+	return page, page != gone
+}
+
+// Targets is how many addresses links lead to; Target numbers them from 0.
+func (s *Segment) Targets() uint32 { return s.targetCount }
+
 // FindTarget returns the number of a target by its Hash.
 func (s *Segment) FindTarget(hash uint64) (n uint32, ok bool) {
-	i := sort.Search(int(s.targetCount), func(i int) bool { return s.Target(uint32(i)) >= hash })
+	i := searchHash(s.targets, 16, int(s.targetCount), hash)
 	return uint32(i), i < int(s.targetCount) && s.Target(uint32(i)) == hash
 }
 

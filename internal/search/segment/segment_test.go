@@ -136,8 +136,20 @@ func compare(t *testing.T, raw []byte, all []page) {
 		}
 		var got []at
 		var places []uint32
+		var some []Posting
+		room := make([]Posting, 1+len(word)%3)
+		for p := e.Postings(); ; {
+			part := p.Some(room)
+			if len(part) == 0 {
+				break
+			}
+			some = append(some, part...)
+		}
 		n := uint32(0)
 		for p := e.Postings(); p.Next(); n++ {
+			if i := int(n); i >= len(some) || some[i] != (Posting{p.Page, p.Body, p.Mask}) {
+				t.Fatalf("%s: page %d of %v is not %+v", word, i, some, p)
+			}
 			mask, body := uint8(0), uint32(0)
 			if places = p.Places(places[:0]); n%3 == 1 {
 				continue // whoever leaves places out finds the next ones nevertheless
@@ -208,6 +220,10 @@ func compare(t *testing.T, raw []byte, all []page) {
 		}
 		if got := slices.Collect(s.LinkingPages(n)); !slices.Equal(got, slices.Sorted(maps.Keys(by))) {
 			t.Fatalf("pages %v link, want %v", got, by)
+		}
+		i, ok := s.Led(n)
+		if k, found := s.FindURL(h); ok != found || ok && i != k {
+			t.Fatalf("a target leads to %d, %v; want %d, %v", i, ok, k, found)
 		}
 	}
 	if int(s.targetCount) != len(linking) {
@@ -284,11 +300,47 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%d of %d bytes open", cut, len(raw))
 		}
 	}
-	for i := 0; i < len(raw); i += 97 {
+	for i := 0; i < len(raw); i += 13 {
 		bad := bytes.Clone(raw)
 		bad[i] ^= 4
 		if s, err := Open(bad); err == nil && s.Check() == nil {
 			t.Errorf("a bit of byte %d is turned over, and nobody sees it", i)
+		}
+	}
+}
+
+// Targets whose upper bits are the same are told apart.
+func TestTargetsAlike(t *testing.T) {
+	var b Builder
+	const high = 0xABCD << 48
+	want := map[uint64][]uint32{high | 1: {0, 2}, high | 2: {1}, high | 5: {0, 1, 2}, 7: {1}}
+	for page := range uint32(3) {
+		b.Page(Facts{Page: uint64(page), URL: fmt.Sprintf("http://h/%d", page)})
+		for _, target := range []uint64{high | 5, high | 1, 7, high | 2, high | 1} {
+			if slices.Contains(want[target], page) {
+				b.Link(target)
+				b.LinkWord(fmt.Appendf(nil, "to%d", target&0xFF), HashOf(fmt.Appendf(nil, "to%d", target&0xFF)), 0)
+			}
+		}
+	}
+	s, err := Open(b.Finish(func([]byte, uint32, func([]byte)) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, by := range want {
+		n, ok := s.FindTarget(target)
+		if got := slices.Collect(s.LinkingPages(n)); !ok || !slices.Equal(got, by) {
+			t.Errorf("%x: %v link, want %v", target, got, by)
+		}
+		e, _ := s.Word(fmt.Appendf(nil, "to%d", target&0xFF))
+		var pages []uint32
+		for page, to := range e.LinkPairs() {
+			if pages = append(pages, page); to != n {
+				t.Errorf("%x: page %d links to %x by its word", target, page, s.Target(to))
+			}
+		}
+		if !slices.Equal(pages, by) {
+			t.Errorf("%x: pages %v link by its word, want %v", target, pages, by)
 		}
 	}
 }

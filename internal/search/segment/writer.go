@@ -9,7 +9,7 @@ import (
 )
 
 // magic begins every segment; its last letter numbers the version.
-const magic = "cseg\x00\x00\x001"
+const magic = "cseg\x00\x00\x002"
 
 // The sections of a segment, in order. Each begins at a multiple of eight.
 const (
@@ -23,6 +23,7 @@ const (
 	secKeys
 	secKeyLists
 	secTargets
+	secLed
 	secSums
 	sections
 )
@@ -35,18 +36,29 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // writer puts a segment together.
 type writer struct {
-	facts, texts []byte
-	numbers      []numbered // pages by their number
-	urls         []numbered // pages by the hash of their address
-	words        dictWriter
-	lists        []byte
-	keys         []keyOf
-	keyText      []byte
-	value        []byte
-	values       map[string]uint32
-	sums         [Fields]uint64
-	valueText    []byte
-	valueEnds    []byte
+	facts     columns
+	texts     []byte
+	numbers   []numbered // pages by their number
+	urls      []numbered // pages by the hash of their address
+	words     dictWriter
+	lists     []byte
+	keys      []keyOf
+	keyText   []byte
+	value     []byte
+	values    map[string]uint32
+	sums      [Fields]uint64
+	valueText []byte
+	valueEnds []byte
+}
+
+// reset forgets all, and keeps the memory.
+func (w *writer) reset() {
+	clear(w.values)
+	w.facts.reset()
+	*w = writer{
+		facts: w.facts, texts: w.texts[:0], numbers: w.numbers[:0], urls: w.urls[:0], words: w.words.reset(), lists: w.lists[:0],
+		keys: w.keys[:0], keyText: w.keyText[:0], value: w.value[:0], values: w.values, valueText: w.valueText[:0], valueEnds: w.valueEnds[:0],
+	}
 }
 
 type numbered struct {
@@ -55,6 +67,7 @@ type numbered struct {
 }
 
 type keyOf struct {
+	head    uint64 // its first bytes: they decide most comparisons
 	from, n uint32
 	word    uint32
 }
@@ -65,7 +78,7 @@ func (w *writer) page(f *Facts) {
 	for k, v := range f.Narrow {
 		narrow[k] = w.valueOf(v)
 	}
-	w.facts = appendFacts(w.facts, f, uint32(len(w.texts)), narrow)
+	w.facts.add(f, uint32(len(w.texts)), narrow)
 	w.texts = binary.AppendUvarint(w.texts, uint64(len(f.URL)))
 	w.texts = append(w.texts, f.URL...)
 	w.numbers = append(w.numbers, numbered{f.Page, i})
@@ -105,13 +118,23 @@ func (w *writer) key(key []byte, word uint32) {
 	if len(key) == 0 || len(key) > maxKey {
 		return
 	}
-	w.keys = append(w.keys, keyOf{uint32(len(w.keyText)), uint32(len(key)), word})
+	var head [8]byte
+	copy(head[:], key)
+	w.keys = append(w.keys, keyOf{binary.BigEndian.Uint64(head[:]), uint32(len(w.keyText)), uint32(len(key)), word})
 	w.keyText = append(w.keyText, key...)
 }
 
 func (w *writer) finish(targets []byte) []byte {
 	text := func(k keyOf) []byte { return w.keyText[k.from:][:k.n] }
-	slices.SortFunc(w.keys, func(a, b keyOf) int { return cmp.Or(bytes.Compare(text(a), text(b)), cmp.Compare(a.word, b.word)) })
+	slices.SortFunc(w.keys, func(a, b keyOf) int {
+		if a.head != b.head {
+			return cmp.Compare(a.head, b.head)
+		}
+		if c := bytes.Compare(text(a), text(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.word, b.word)
+	})
 	var keys dictWriter
 	var keyLists []byte
 	for i := 0; i < len(w.keys); {
@@ -134,9 +157,10 @@ func (w *writer) finish(targets []byte) []byte {
 	}
 	all := [sections][]byte{
 		secValues: values, secSums: sums,
-		secFacts: w.facts, secTexts: w.texts, secPages: appendNumbered(w.numbers), secURLs: appendNumbered(w.urls),
+		secFacts: slices.Concat(w.facts[:]...), secTexts: w.texts, secPages: appendNumbered(w.numbers), secURLs: appendNumbered(w.urls),
 		secWords: w.words.appendTo(nil), secLists: w.lists, secKeys: keys.appendTo(nil), secKeyLists: keyLists, secTargets: targets,
 	}
+	all[secLed] = led(targets, w.urls)
 	size := headSize
 	for _, s := range all {
 		size += len(s) + 8
@@ -152,6 +176,24 @@ func (w *writer) finish(targets []byte) []byte {
 		}
 	}
 	binary.LittleEndian.PutUint32(out[8:], crc32.Checksum(out[12:], castagnoli))
+	return out
+}
+
+// led says for each target which page of the segment has that address; gone: none. urls are sorted.
+func led(targets []byte, urls []numbered) []byte {
+	n := binary.LittleEndian.Uint32(targets)
+	out := make([]byte, 0, 4*n)
+	for i := range n {
+		target := binary.LittleEndian.Uint64(targets[4+16*i:])
+		for len(urls) > 0 && urls[0].number < target {
+			urls = urls[1:]
+		}
+		page := gone
+		if len(urls) > 0 && urls[0].number == target {
+			page = urls[0].page
+		}
+		out = binary.LittleEndian.AppendUint32(out, page)
+	}
 	return out
 }
 

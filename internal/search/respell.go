@@ -1,0 +1,170 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
+)
+
+// eachTyped goes through the words of a plan as they were typed: also the parts of names, but not
+// what stood in quotes, beginnings, and names as a whole.
+func (p *Plan) eachTyped(do func(*Clause, *Slot)) {
+	for i := range p.Clauses {
+		c := &p.Clauses[i]
+		for j := range c.Any {
+			m := &c.Any[j]
+			for k := range m.Slots {
+				if s := &m.Slots[k]; !s.Prefix && (m.Name || !s.Exact) {
+					do(c, s)
+				}
+			}
+		}
+	}
+}
+
+// known reports whether pages have all words of any way.
+func (c *Clause) known() bool {
+	return slices.ContainsFunc(c.Any, func(m Match) bool {
+		return !slices.ContainsFunc(m.Slots, func(s Slot) bool { return len(s.Forms) == 0 })
+	})
+}
+
+// respell takes words that no page has for words that are spelled like them, and says so. Words of
+// which pages have other forms only are left as they are, since those are found; where such a word
+// is spelled like a frequent one, that is offered.
+func (p *Plan) respell(ctx context.Context, q query.Query, typed string, shards Shards, answer *crawl.SearchAnswer) (said string, err error) {
+	unknown, formed := map[string][]*Slot{}, map[string]bool{}
+	var words []string
+	p.eachTyped(func(c *Clause, s *Slot) {
+		switch {
+		case len(s.Forms) == 0 && len(s.Word) >= minSpelled && !c.known():
+			unknown[s.Word] = append(unknown[s.Word], s)
+			words = append(words, s.Word)
+		case !c.Light && len(s.Word) >= minMistyped && s.oddForm():
+			formed[s.Word] = true
+			words = append(words, s.Word)
+		}
+	})
+	if len(words) == 0 {
+		return "", nil
+	}
+	slices.Sort(words)
+	words = slices.Compact(words)
+	similar, err := shards.Similar(ctx, words)
+	sums := addSimilar(similar)
+	best := nearest(words, sums)
+	var swaps, begun, offered []string
+	for _, w := range words {
+		forms := best[w]
+		switch {
+		case formed[w]:
+			if other := endsAlike(sums[w], w); other != "" {
+				offered = append(offered, w, other)
+			}
+		case len(forms) == 0:
+		case forms[0].Weight == weightSpelled:
+			swaps = append(swaps, w, forms[0].Word)
+		default:
+			begun = append(begun, w)
+		}
+		for _, s := range unknown[w] {
+			s.Forms = forms
+		}
+	}
+	for i := range p.Clauses {
+		p.weigh(&p.Clauses[i])
+	}
+	if len(swaps)+len(offered) > 0 {
+		answer.Suggestion = respelled(q, typed, slices.Concat(swaps, offered))
+	}
+	switch {
+	case len(swaps) > 0:
+		said = "no page has all words as typed; shown is what was found for: " + respelled(q, typed, swaps)
+	case len(begun) > 0:
+		said = "no page has " + strings.Join(begun, ", ") + " as a word: these have words that begin so"
+	}
+	return said, err
+}
+
+// oddForm reports whether pages have other forms of a word only, and none that is it with another
+// ending, or of which it is: checkpoint, checkpoints.
+func (s *Slot) oddForm() bool {
+	word := plain(s.Word)
+	return len(s.Forms) > 0 && !slices.ContainsFunc(s.Forms, func(f Form) bool {
+		have := plain(f.Word)
+		return f.Weight > weightStem || strings.HasPrefix(have, word) || strings.HasPrefix(word, have)
+	})
+}
+
+// endsAlike is the word that another, of which pages have other forms only, is a slip of, "" when
+// there is none. It ends as the other does: one that ends otherwise is most often another form.
+func endsAlike(found []Spelled, word string) string {
+	last, _ := utf8.DecodeLastRuneInString(word)
+	for _, f := range found {
+		if end, _ := utf8.DecodeLastRuneInString(f.Word); f.Off == 1 && end == last && f.Pages >= fewHits {
+			return f.Word
+		}
+	}
+	return ""
+}
+
+// respelled is a query in which words are replaced; swaps are pairs of old and new. It is spelled
+// as it was typed where that can be, and means the same.
+func respelled(q query.Query, typed string, swaps []string) string {
+	var z tokenizer
+	var out strings.Builder
+	q.Groups = slices.Clone(q.Groups)
+	for i := range q.Groups {
+		q.Groups[i].Any = slices.Clone(q.Groups[i].Any)
+		for j := range q.Groups[i].Any {
+			a := &q.Groups[i].Any[j]
+			if a.Phrase {
+				continue
+			}
+			better := z.swap(a.Text, swaps)
+			if before, after, ok := strings.Cut(typed, a.Text); ok {
+				out.WriteString(before)
+				out.WriteString(better)
+				typed = after
+			}
+			a.Text = better
+		}
+	}
+	out.WriteString(typed)
+	same := q.String()
+	excludes := slices.ContainsFunc(q.Not, func(a query.Atom) bool { return !a.Option() })
+	if s := strings.Join(strings.Fields(out.String()), " "); !excludes && query.Parse(s).String() == same {
+		return s
+	}
+	return same
+}
+
+// swap replaces words of a text, and the parts of names in it. A capital stays one.
+func (z *tokenizer) swap(text string, swaps []string) string {
+	var out strings.Builder
+	done := 0
+	z.tokens([]byte(text), func(t token) bool {
+		for k := 0; k < len(swaps) && !t.whole; k += 2 {
+			if string(t.word) != swaps[k] {
+				continue
+			}
+			better := swaps[k+1]
+			if r, _ := utf8.DecodeRuneInString(text[t.start:]); unicode.IsUpper(r) {
+				first, n := utf8.DecodeRuneInString(better)
+				better = string(unicode.ToUpper(first)) + better[n:]
+			}
+			out.WriteString(text[done:t.start])
+			out.WriteString(better)
+			done = t.end
+			break
+		}
+		return true
+	})
+	out.WriteString(text[done:])
+	return out.String()
+}
