@@ -3,8 +3,12 @@ package config
 import (
 	"errors"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
 )
 
 // defaultDir is where a crawl keeps its data unless told otherwise.
@@ -65,28 +69,39 @@ type Crawl struct {
 	Seeds   string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
 	Plan    `key:",squash"`
 	MaxTime time.Duration `key:"max-time" usage:"stop this run after this ‹TIME› (0s: no limit)" example:"2h"`
-	Fetch   `key:",squash"`
-	Disk    `key:",squash"`
-	Mail    `key:",squash"`
-	Admin   `key:",squash"`
-	Common  `key:",squash"`
-	NATS    `key:",squash"`
+	// Progress is one of ProgressModes.
+	Progress string `key:"progress" usage:"show how it goes as ‹FORM›: auto, plain, json or none" example:"plain"`
+	Fetch    `key:",squash"`
+	Sign     `key:",squash"`
+	Disk     `key:",squash"`
+	Mail     `key:",squash"`
+	Admin    `key:",squash"`
+	Access   `key:",squash"`
+	Common   `key:",squash"`
+	NATS     `key:",squash"`
 }
+
+// ProgressModes are the forms in which `curtsy crawl` shows how it goes: one line that changes on a
+// terminal and JSON lines elsewhere, lines for people, JSON lines, nothing.
+var ProgressModes = []string{"auto", "plain", "json", "none"}
 
 // NewCrawl has the defaults of `curtsy crawl`.
 func NewCrawl() *Crawl {
-	return &Crawl{Common: newCommon(), NATS: newNATS(), Plan: newPlan(), Fetch: newFetch(),
-		Admin: newAdmin(), Dir: defaultDir}
+	return &Crawl{Common: newCommon(), NATS: newNATS(), Plan: newPlan(), Fetch: newFetch(), Sign: newSign(),
+		Admin: newAdmin(), Dir: defaultDir, Progress: ProgressModes[0]}
 }
 
 func (c *Crawl) check(src *Source) error {
 	if c.MaxTime < 0 {
 		return src.Refuse("max-time", "is negative; use for example 2h, or 0s for no limit")
 	}
+	if !slices.Contains(ProgressModes, c.Progress) {
+		return src.Refuse("progress", "is none of "+strings.Join(ProgressModes, ", "))
+	}
 	if c.Dir == "" {
 		return src.Refuse("dir", "is empty; use for example "+defaultDir)
 	}
-	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Fetch.check(src), c.Disk.check(src), c.Mail.check(src))
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Access.check(src), c.Fetch.check(src), c.Sign.check(src), c.Disk.check(src), c.Mail.check(src))
 }
 
 // Seed are the settings of `curtsy seed`, which submits a crawl that daemons carry out.
@@ -107,6 +122,51 @@ func (c *Seed) check(src *Source) error {
 	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src))
 }
 
+// Set are the settings of `curtsy set`: those of Plan that may change while a crawl runs, and
+// where it is.
+type Set struct {
+	Dir             string        `key:"dir" usage:"the crawl that runs in ‹DIR›" example:"./curtsy-data"`
+	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: {}" choices:"page prefix host domain any" example:"domain"`
+	Include         []string      `key:"include" usage:"crawl only URLs that match one of these ‹RE› (repeatable; '' takes them back)" example:"/docs/"`
+	Exclude         []string      `key:"exclude" usage:"crawl no URL that matches one of these ‹RE› (repeatable; '' takes them back)" example:"[?&]print="`
+	MaxPages        int64         `key:"max-pages" usage:"stop when ‹N› pages are stored (0: no limit)" example:"500"`
+	MaxBytes        Size          `key:"max-bytes" usage:"stop when this ‹SIZE› of page bodies was read (0: no limit)" example:"1GiB"`
+	MaxDepth        int           `key:"max-depth" usage:"follow at most ‹N› links from a seed (-1: no limit)" example:"3"`
+	MaxPagesPerHost int64         `key:"max-pages-per-host" usage:"store at most ‹N› pages of a host (0: no limit)" example:"1000"`
+	Delay           time.Duration `key:"delay" usage:"least ‹TIME› between a response of a host and the next request to it" example:"1s"`
+	Common          `key:",squash"`
+	NATS            `key:",squash"`
+}
+
+// NewSet has the defaults of `curtsy set`.
+func NewSet() *Set {
+	p := newPlan()
+	return &Set{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, Scope: p.Scope, MaxDepth: p.MaxDepth, Delay: p.Delay}
+}
+
+// plan is a plan with the settings of c, and the defaults of all others.
+func (c *Set) plan() Plan {
+	p := newPlan()
+	p.Scope, p.Include, p.Exclude = c.Scope, c.Include, c.Exclude
+	p.MaxPages, p.MaxBytes, p.MaxDepth, p.MaxPagesPerHost, p.Delay = c.MaxPages, c.MaxBytes, c.MaxDepth, c.MaxPagesPerHost, c.Delay
+	return p
+}
+
+// Spec is old with what given reports as set replaced.
+func (c *Set) Spec(old crawl.Spec, given func(key string) bool) crawl.Spec {
+	return c.plan().Spec(&old, given)
+}
+
+// setKeys are the settings that `curtsy set` changes.
+var setKeys = []string{"scope", "include", "exclude", "max-pages", "max-bytes", "max-depth", "max-pages-per-host", "delay"}
+
+// Any reports whether any setting is to be changed.
+func (c *Set) Any(given func(key string) bool) bool { return slices.ContainsFunc(setKeys, given) }
+
+func (c *Set) check(src *Source) error {
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.plan().check(src))
+}
+
 // Reader are the settings of the commands that ask a crawl something, or steer it.
 type Reader struct {
 	Dir    string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
@@ -124,18 +184,23 @@ type Serve struct {
 	Dir string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
 	// A setting of its own: the admin port of a crawl that runs may be off, or elsewhere.
 	Listen string `key:"search-listen" flag:"listen" usage:"serve on ‹ADDR›" example:"127.0.0.1:7880"`
-	Common `key:",squash"`
-	NATS   `key:",squash"`
+	// A port of its own: that of search is for everybody.
+	Metrics string `key:"search-metrics" flag:"metrics" usage:"serve /metrics on ‹ADDR›, or off" example:"127.0.0.1:7881"`
+	Common  `key:",squash"`
+	NATS    `key:",squash"`
 }
 
 // NewServe has the defaults of `curtsy serve`.
 func NewServe() *Serve {
-	return &Serve{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, Listen: "127.0.0.1:7880"}
+	return &Serve{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, Listen: "127.0.0.1:7880", Metrics: "off"}
 }
 
 func (c *Serve) check(src *Source) error {
 	if !address(c.Listen) {
 		return src.Refuse("search-listen", "is no address with a port; use for example 127.0.0.1:7880")
+	}
+	if c.Metrics != "off" && !address(c.Metrics) {
+		return src.Refuse("search-metrics", "is no address with a port; use for example 127.0.0.1:7881, or off")
 	}
 	return errors.Join(c.Common.check(src), c.NATS.check(src))
 }
@@ -236,19 +301,21 @@ func (d Disk) check(src *Source) error {
 type Fetcher struct {
 	Daemon `key:",squash"`
 	Fetch  `key:",squash"`
+	Sign   `key:",squash"`
 }
 
 // NewFetcher has the defaults of cmd/fetcher.
-func NewFetcher() *Fetcher { return &Fetcher{Daemon: newDaemon(), Fetch: newFetch()} }
+func NewFetcher() *Fetcher { return &Fetcher{Daemon: newDaemon(), Fetch: newFetch(), Sign: newSign()} }
 
 func (c *Fetcher) check(src *Source) error {
-	return errors.Join(c.Daemon.check(src), c.Fetch.check(src))
+	return errors.Join(c.Daemon.check(src), c.Fetch.check(src), c.Sign.check(src))
 }
 
 // Indexer are the settings of cmd/indexer.
 type Indexer struct {
 	Daemon       `key:",squash"`
 	Disk         `key:",squash"`
+	Access       `key:",squash"`
 	Dir          string        `key:"dir" usage:"keep pages and search index in ‹DIR›" example:"/var/lib/curtsy"`
 	RebuildAfter time.Duration `key:"rebuild-after" usage:"crawl a shard's pages again when the indexer that has them was away for this ‹TIME› (0s: never)" example:"1h"`
 }
@@ -262,7 +329,7 @@ func (c *Indexer) check(src *Source) error {
 	if c.RebuildAfter < 0 {
 		return src.Refuse("rebuild-after", "is negative; use for example 1h, or 0s for never")
 	}
-	return errors.Join(c.Daemon.check(src), c.Disk.check(src))
+	return errors.Join(c.Daemon.check(src), c.Disk.check(src), c.Access.check(src))
 }
 
 // Download are the settings of `curtsy datasets get`.
@@ -273,13 +340,14 @@ type Download struct {
 	MaxTotal Size          `key:"max-total" usage:"get no more than this ‹SIZE› in all (0: no limit)" example:"100GiB"`
 	HoldMax  time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹TIME›" example:"10m"`
 	Disk     `key:",squash"`
+	Sign     `key:",squash"`
 	Common   `key:",squash"`
 	NATS     `key:",squash"`
 }
 
 // NewDownload has the defaults of `curtsy datasets get`.
 func NewDownload() *Download {
-	return &Download{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, MaxSize: 10 << 30, MaxTotal: 100 << 30, HoldMax: 10 * time.Minute}
+	return &Download{Common: newCommon(), NATS: newNATS(), Sign: newSign(), Dir: defaultDir, MaxSize: 10 << 30, MaxTotal: 100 << 30, HoldMax: 10 * time.Minute}
 }
 
 func (c *Download) check(src *Source) error {
@@ -291,7 +359,7 @@ func (c *Download) check(src *Source) error {
 	case c.HoldMax < time.Second:
 		return src.Refuse("hold-max", "is under 1s; use for example 10m")
 	}
-	return errors.Join(c.Disk.check(src), c.Common.check(src), c.NATS.check(src))
+	return errors.Join(c.Disk.check(src), c.Sign.check(src), c.Common.check(src), c.NATS.check(src))
 }
 
 // Reader are the settings that find the crawl.

@@ -56,7 +56,7 @@ func appendFields(fs []field, v reflect.Value) []field {
 
 // commands are the structs of all commands that a file or an environment may be meant for.
 func commands() []any {
-	return []any{NewCrawl(), NewSeed(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer(), NewDownload(), NewServe(), NewRUP(), NewRupd()}
+	return []any{NewCrawl(), NewSeed(), NewSet(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer(), NewDownload(), NewServe(), NewDashboard(), NewRUP(), NewRupd(), NewIdentity()}
 }
 
 // Keys lists the settings of all commands, sorted.

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // Plan are the settings that become the crawl's Spec: what to crawl, as whom, and how fast.
@@ -38,6 +39,7 @@ type Plan struct {
 	Updates         bool          `key:"updates" usage:"with --recrawl: let sites tell what changed (/rupinfo.txt)"`
 	UpdatesMail     string        `key:"updates-mail" usage:"have sites mail what changed to addresses made of this ‹ADDRESS› (empty: ask them)" example:"curtsy@crawler.example"`
 	UpdatesLatency  string        `key:"updates-latency" usage:"how often sites are to tell, if they offer that ‹UNIT›: {} (empty: as often as they offer)" choices:"day week month" example:"week"`
+	Purposes        []string      `key:"purpose" usage:"‹WORD› for what pages are fetched for: search, ai-input, ai-train or tdm (repeatable)" example:"search"`
 	SecurityTxt     bool          `key:"security-txt" usage:"ask sites whom to tell of security problems (/.well-known/security.txt)"`
 	Search          bool          `key:"search" usage:"index the text of pages for curtsy search"`
 	Shards          int           `key:"shards" usage:"create the crawl with ‹N› shards, for good (0: 4 embedded, 16 with --nats)" example:"16"`
@@ -48,7 +50,7 @@ const crawlDefault = crawl.DefaultName
 func crawlName(name string) error { return crawl.CheckName(name) }
 
 func newPlan() Plan {
-	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, MaxHosts: crawl.DefaultMaxHosts, HoldMax: 10 * time.Minute, Search: true, Sitemaps: true, Updates: true,
+	return Plan{Agent: "curtsy", Delay: time.Second, Scope: "domain", MaxDepth: -1, MaxHosts: crawl.DefaultMaxHosts, HoldMax: 10 * time.Minute, Search: true, Sitemaps: true, Updates: true, Purposes: []string{usage.Search.String()},
 		RecrawlMin: crawl.DefaultRecrawlMin, RecrawlMax: crawl.DefaultRecrawlMax}
 }
 
@@ -106,6 +108,9 @@ func (p Plan) check(src *Source) error {
 	if err := checkResolve(src, p.Resolve); err != nil {
 		return err
 	}
+	if err := checkPurposes(src, p.Purposes); err != nil {
+		return err
+	}
 	for _, h := range p.Hurry {
 		if _, err := canon.ParseHost(h); err != nil {
 			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is no host name; use for example docs.example.org")
@@ -119,6 +124,22 @@ func checkContact(src *Source, contact string) error {
 		return src.Refuse("contact", "is neither a mail address nor a URL; use for example me@example.org or https://example.org/bot")
 	}
 	return nil
+}
+
+func checkPurposes(src *Source, list []string) error {
+	if len(list) == 0 {
+		return src.Refuse("purpose", "is empty; use for example search")
+	}
+	if _, err := usage.ParsePurposes(list); err != nil {
+		return src.Refuse("purpose", "has "+err.Error())
+	}
+	return nil
+}
+
+// purposeNames are the names in lists that were checked.
+func purposeNames(lists []string) []string {
+	all, _ := usage.ParsePurposes(lists)
+	return usage.Names(all)
 }
 
 func checkResolve(src *Source, list []string) error {
@@ -194,6 +215,7 @@ func (p Plan) Spec(old *crawl.Spec, given func(key string) bool) crawl.Spec {
 	set("updates", func() { s.Updates = p.Updates })
 	set("updates-mail", func() { s.UpdatesMail = p.UpdatesMail })
 	set("updates-latency", func() { s.UpdatesLatency = p.UpdatesLatency })
+	set("purpose", func() { s.Purposes = purposeNames(p.Purposes) })
 	set("security-txt", func() { s.SecurityTxt = p.SecurityTxt })
 	set("search", func() { s.Search = p.Search })
 	return s

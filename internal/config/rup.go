@@ -13,11 +13,12 @@ type RUP struct {
 	Resolve      []string `key:"resolve" usage:"dial ADDR for HOST: ‹HOST=ADDR›, *.suffix allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
 	Key          Secret   `key:"rup-key" flag:"-"`
 	KeyFile      string   `key:"rup-key-file" flag:"key-file" usage:"‹FILE› with the registration key" example:"site.key"`
+	Sign         `key:",squash"`
 	Common       `key:",squash"`
 }
 
 // NewRUP has the defaults of `curtsy rup`.
-func NewRUP() *RUP { return &RUP{Common: newCommon()} }
+func NewRUP() *RUP { return &RUP{Sign: newSign(), Common: newCommon()} }
 
 func (c *RUP) check(src *Source) error {
 	if c.KeyFile != "" {
@@ -27,5 +28,5 @@ func (c *RUP) check(src *Source) error {
 		}
 		c.Key = Secret(strings.TrimRight(string(body), "\r\n"))
 	}
-	return errors.Join(checkContact(src, c.Contact), checkResolve(src, c.Resolve), c.Common.check(src))
+	return errors.Join(checkContact(src, c.Contact), checkResolve(src, c.Resolve), c.Sign.check(src), c.Common.check(src))
 }

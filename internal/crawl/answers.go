@@ -20,10 +20,16 @@ type Status struct {
 	Failed     int64            `json:"failed"`
 	ByReason   map[string]int64 `json:"by_reason"`
 	// Seconds until the queue is worked off, from hosts, delays and queues; null = unknown.
-	ETA   *float64 `json:"eta_s"`
-	Rate  float64  `json:"rate"` // URLs finished a second, over the last half minute
-	Bytes int64    `json:"bytes"`
-	Hosts int64    `json:"hosts"`
+	ETA *float64 `json:"eta_s"`
+	// AtLeast is that without what is still to be found, while more is found than worked off.
+	AtLeast float64 `json:"eta_at_least_s,omitempty"`
+	// What the end waits for; nil when nothing is left, or nothing runs.
+	Bottleneck *Bottleneck `json:"bottleneck,omitempty"`
+	// Of a shard's part, before the parts are added up.
+	Outlook *Outlook `json:"outlook,omitempty"`
+	Rate    float64  `json:"rate"` // URLs finished a second, over the last half minute
+	Bytes   int64    `json:"bytes"`
+	Hosts   int64    `json:"hosts"`
 	// Of the URLs that are done, those that are asked for again (--recrawl).
 	Again     int64      `json:"again,omitempty"`
 	NextAgain *time.Time `json:"next_again,omitempty"` // when the first of them is due
@@ -34,9 +40,19 @@ type Status struct {
 	// until their room in the queue is full.
 	PagesTrouble string `json:"pages_trouble,omitempty"`
 	// Hosts whose URLs are not due within hold_max.
-	Held   []HeldHost    `json:"held,omitempty"`
+	Held []HeldHost `json:"held,omitempty"`
+	// Hosts that the operator has paused, and the URLs that are queued with them.
+	PausedHosts int64 `json:"paused_hosts,omitempty"`
+	PausedURLs  int64 `json:"paused_urls,omitempty"`
+
+	// UsageHosts is how many hosts say in their robots.txt what their pages may be used for. It is
+	// counted for `curtsy status` alone.
+	UsageHosts int64 `json:"usage_hosts,omitempty"`
+
 	Limit  string        `json:"limit,omitempty"`  // the limit that ended the crawl
 	Shards []ShardStatus `json:"shards,omitempty"` // for §9.1 and for people
+	// Who stores the pages, and how that goes.
+	Indexers []IndexerStatus `json:"indexers,omitempty"`
 }
 
 // HeldHost is a host that has URLs queued which will not be asked for soon, and why.
@@ -70,9 +86,9 @@ type ShardStatus struct {
 // HostInfo is one line of `curtsy hosts`.
 type HostInfo struct {
 	Host   string  `json:"host"`
-	State  string  `json:"state"` // idle, due, visiting, waiting, held, robots-pending
+	State  string  `json:"state"` // idle, due, visiting, waiting, held, robots-pending, paused
 	DelayS float64 `json:"delay_s"`
-	// Default, configured, crawl-delay, backoff, retry-after, address.
+	// Default, configured, operator, crawl-delay, backoff, retry-after, address.
 	DelaySource  string       `json:"delay_source"`
 	Queued       int64        `json:"queued"`
 	Fetched      int64        `json:"fetched"`
@@ -83,6 +99,9 @@ type HostInfo struct {
 	Reason       string       `json:"reason,omitempty"` // why it is held
 	NextDue      *time.Time   `json:"next_due,omitempty"`
 	Shard        int          `json:"shard"`
+	// Paused: the operator has paused it, and OperatorDelayS is the least delay he has set.
+	Paused         bool    `json:"paused,omitempty"`
+	OperatorDelayS float64 `json:"operator_delay_s,omitempty"`
 
 	Sitemaps []SitemapInfo `json:"sitemaps"` // on this host, at most 100 of them
 }
@@ -117,6 +136,27 @@ type RobotsInfo struct {
 	MirrorOf string       `json:"mirror_of,omitempty"` // the origin it is a mirror of
 
 	SecurityTxt *SecurityTxt `json:"security_txt,omitempty"` // once it was asked for
+
+	// What the file says to us of the use of the origin's pages, in file order: MaxUsageLines, and
+	// how many more there are.
+	Usage     []UsageLine `json:"usage,omitempty"`
+	UsageMore int         `json:"usage_more,omitempty"`
+}
+
+// MaxUsageLines is how many lines about use are told of an origin's robots.txt.
+const MaxUsageLines = 32
+
+// UsageLine is a line of a robots.txt about the use of pages: Content-Usage, Content-Signal,
+// License, or a rule from which a wish is inferred (protocols §8).
+type UsageLine struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`           // as written, MaxDetail bytes at most
+	Path string `json:"path,omitempty"` // of Content-Usage: of which paths it speaks; empty: of all
+	// Says has allow or disallow for each purpose that the line speaks of; empty for a License
+	// line, and for one that cannot be read.
+	Says map[string]string `json:"says,omitempty"`
+	// Inferred from a rule for those who train models (§8.21).
+	Inferred bool `json:"inferred,omitempty"`
 }
 
 // NestedInfo is what is known of the data.txt of a directory, which an origin's own led to.
@@ -190,25 +230,40 @@ type AgentInfo struct {
 
 // Explanation is the answer of `curtsy explain`.
 type Explanation struct {
-	URL            string         `json:"url"`
-	Canonical      string         `json:"canonical"`
-	InScope        bool           `json:"in_scope"`
-	ScopeRule      string         `json:"scope_rule"`
-	Robots         *ExplainRobots `json:"robots"`
-	Seen           bool           `json:"seen"`
-	FoundOn        *string        `json:"found_on"`
-	Depth          *int           `json:"depth"`
-	State          string         `json:"state"` // unknown, queued, in_flight, stored, …
-	Reason         string         `json:"reason"`
-	Detail         string         `json:"detail,omitempty"`
-	Attempts       int            `json:"attempts"`
-	NextDue        *time.Time     `json:"next_due"`
-	NoIndex        bool           `json:"noindex"`
-	SnippetAllowed *bool          `json:"snippet_allowed"`
-	Status         int            `json:"status,omitempty"`
-	Location       string         `json:"location,omitempty"`
-	Visit          string         `json:"visit,omitempty"`
-	AgentServer    *string        `json:"agent_server"`
+	URL       string         `json:"url"`
+	Canonical string         `json:"canonical"`
+	InScope   bool           `json:"in_scope"`
+	ScopeRule string         `json:"scope_rule"`
+	Robots    *ExplainRobots `json:"robots"`
+	Seen      bool           `json:"seen"`
+	FoundOn   *string        `json:"found_on"`
+	Depth     *int           `json:"depth"`
+	// When it was taken in: not before, and not after. Of each there is none where no sample of the
+	// crawl's history tells.
+	FoundAfter *time.Time `json:"found_after,omitempty"`
+	FoundBy    *time.Time `json:"found_by,omitempty"`
+
+	State    string     `json:"state"` // unknown, queued, in_flight, stored, …
+	Reason   string     `json:"reason"`
+	Detail   string     `json:"detail,omitempty"`
+	Attempts int        `json:"attempts"`
+	NextDue  *time.Time `json:"next_due"`
+	// When it was answered last; nil: never.
+	FetchedAt *time.Time `json:"fetched_at,omitempty"`
+	// What became of it so far, the latest last, as far as the end of the crawl log tells: Explain
+	// looks at a bounded part of it.
+	Life           []LogLine `json:"life,omitempty"`
+	NoIndex        bool      `json:"noindex"`
+	SnippetAllowed *bool     `json:"snippet_allowed"`
+	// Quoting is what limits the excerpts of a stored page; nothing: it may be quoted at length.
+	Quoting []QuoteLimit `json:"quoting,omitempty"`
+	// Usage is what a stored page carries: what its site said of its use when it was last asked for
+	// it.
+	Usage       *Usage  `json:"usage,omitempty"`
+	Status      int     `json:"status,omitempty"`
+	Location    string  `json:"location,omitempty"`
+	Visit       string  `json:"visit,omitempty"`
+	AgentServer *string `json:"agent_server"`
 }
 
 // ExplainRobots is what robots.txt says of one URL.
@@ -220,6 +275,11 @@ type ExplainRobots struct {
 	FetchedAt *time.Time `json:"fetched_at"`
 	// HTTP status of the last answer; 0: there was none
 	Status int `json:"status,omitempty"`
+	// Usage is what the file says of the use of the URL: of each purpose the strictest, and the
+	// lines that say so. Nil where there is no file to say anything.
+	Usage *Usage `json:"usage,omitempty"`
+	// Licenses are the lines that name licence documents for it, 64 at most.
+	Licenses []UsageLine `json:"licenses,omitempty"`
 }
 
 // PageInfo is one line of `curtsy pages`.
@@ -245,6 +305,7 @@ type PageInfo struct {
 	// AliasOf is set where URL is such another address: of the page named here, which is
 	// the one that is kept.
 	AliasOf string `json:"alias_of,omitempty"`
+	Usage   Usage  `json:"usage"`
 }
 
 // PageRecord is a page as `curtsy export pages` writes it: what `curtsy pages` says of it, and its
@@ -262,11 +323,38 @@ type PageRecord struct {
 	Withheld string `json:"withheld,omitempty"`
 }
 
+// ExportQuery says what is exported, and as what.
+type ExportQuery struct {
+	What   string `json:"what"`   // pages or links
+	Format string `json:"format"` // "": jsonl
+	// For are purposes (usage.Purpose) that all must be allowed for a page, or its links, to be
+	// exported: not disallowed, and, but for search, which needs no permission, not unknown either.
+	For []string `json:"for,omitempty"`
+	// UnknownToo lets through what nothing is said of.
+	UnknownToo bool `json:"unknown_too,omitempty"`
+}
+
 // LeftOut ends an export: how many pages came without their content, or did not come, by what
 // their sites asked for: "nosnippet" or "noarchive". What an asker does with it is his; it is no
 // part of the export.
 type LeftOut struct {
 	Pages map[string]int64 `json:"left_out"`
+	// Usage are pages that are no part of it for what their sites say of ExportQuery.For: by
+	// purpose and value, "ai-train disallow".
+	Usage map[string]int64 `json:"usage,omitempty"`
+}
+
+// Add counts what another part of the export left out.
+func (l *LeftOut) Add(o LeftOut) {
+	for why, n := range o.Pages {
+		l.Pages[why] += n
+	}
+	for why, n := range o.Usage {
+		if l.Usage == nil {
+			l.Usage = map[string]int64{}
+		}
+		l.Usage[why] += n
+	}
 }
 
 // IsLeftOut tells a LeftOut from the lines of an export.
@@ -274,6 +362,11 @@ func IsLeftOut(raw []byte) bool { return bytes.HasPrefix(raw, []byte(`{"left_out
 
 // IndexerStatus is what an indexer says of its shards.
 type IndexerStatus struct {
+	Instance string `json:"instance,omitempty"` // empty at rest
+	// Of the disk that its files are on; 0: not known.
+	DiskFree  int64 `json:"disk_free,omitempty"`
+	DiskTotal int64 `json:"disk_total,omitempty"`
+
 	Shards  []int `json:"shards"`
 	Pages   int64 `json:"pages"`   // pages held
 	Bytes   int64 `json:"bytes"`   // of them, decoded
@@ -289,6 +382,9 @@ type IndexerStatus struct {
 	// Indexes tells of each shard's search index which Spec.Reindex it was built for. There is none
 	// before the first.
 	Indexes []IndexBuild `json:"indexes,omitempty"`
+	// Datasets names the state of what is stored of datasets: while it and Forgotten are the same,
+	// so is the answer to the question "datasets", but for what expires.
+	Datasets []string `json:"datasets,omitempty"`
 }
 
 // IndexBuild is how far a shard is with building its search index anew.

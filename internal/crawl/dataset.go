@@ -1,6 +1,10 @@
 package crawl
 
-import "time"
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/usage"
+)
 
 // Kinds of documents that tell of datasets, most trusted first: what the owner of a site lists,
 // what travels with the data, what a page says of itself, what a portal says of many.
@@ -61,6 +65,9 @@ type DatasetClaim struct {
 	Allowed   bool      `json:"allowed"` // by a data.txt's own rules; true for other documents
 	FetchedAt time.Time `json:"fetched_at"`
 	Expires   time.Time `json:"expires,omitzero"`
+
+	// Usage is what is said of the use of the document (protocols §8).
+	Usage usage.Statements `json:"usage,omitempty"`
 }
 
 // Untell takes the prose out of a claim whose document says nosnippet. What stands under keys that
@@ -144,6 +151,8 @@ type DatasetInfo struct {
 	Provenance map[string]string `json:"provenance"` // field → the document it is from
 	// Field → what other documents say instead.
 	Conflicts map[string][]DatasetSaid `json:"conflicts"`
+	// Usage is what the sites of these documents say of their use, the strictest of each.
+	Usage Usage `json:"usage"`
 }
 
 // DatasetSource is a document that tells of a dataset.

@@ -6,8 +6,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Version is the version of the wire schema. A reader refuses a message with a greater one.
-const Version = 1
+// Version is the newest version of the wire schema, and the one that is read. A reader refuses a
+// message with a greater one. Messages are written as the oldest version that has what they say,
+// which is the first for all but an event with Forward.
+const Version = 2
 
 // Event is one message of a shard's event log: all that one visit (or one submission of seeds, or
 // one indexer) has to tell that shard. Applying an event twice changes nothing.
@@ -16,7 +18,7 @@ type Event struct {
 	Fetcher     string   // who sent it, for people
 	Links       []Links  // by page
 	Robots      []Robots // facts just fetched
-	Outcome     *Outcome // the end of the visit (or a part of it, when Partial)
+	Outcome     *Outcome // how far the visit has come, or its end
 	Errands     []Errand // for hosts of this shard
 	Answers     []Answer // to errands of this shard
 	Probes      []Probe  // well-known files asked for
@@ -38,6 +40,16 @@ type Event struct {
 	// Unreadable are URLs whose pages ended the process that read them, or the attempt to read
 	// them: they are not held.
 	Unreadable []Unheld
+	// Traces are the requests that Visit has sent, as far as no event before told of them.
+	Traces []Trace
+	// Refetch are URLs to be fetched again at their host's next turn, whatever became of them
+	// before this message was sent.
+	Refetch []string
+	// Audits are acts of those who steer the crawl, for the crawl log.
+	Audits []Audit
+	// Forward says that some of Links may be of other shards: who applies the event owes those to
+	// them. Who does not know of that would drop them, so such an event is of version 2.
+	Forward bool
 }
 
 // Unheld is a URL whose page is not held, although the outcome of Visit says Stored. What a
@@ -48,7 +60,8 @@ type Unheld struct {
 	Visit VisitID
 }
 
-// Links are the URLs one page leads to, in one shard.
+// Links are the URLs one page leads to, in one shard: in the one whose log they are in, but for an
+// event with Forward.
 type Links struct {
 	FoundOn canon.URL
 	Depth   int // of the URLs, that is the page's depth + 1 (the page's own for a redirect)
@@ -113,15 +126,16 @@ type Report struct {
 	Confirm canon.URL
 }
 
-// Outcome ends a visit. It frees the host only if the visit is the outstanding one, and counts for
-// a URL only if the visit is newer than the one recorded for it.
+// Outcome tells what a visit did. Several tell of one visit, all but the last of them Partial; the
+// last ends it, and frees the host if the visit is the outstanding one. Results and Done are told
+// once each. A result counts if the visit is newer than the one recorded for its URL. Requests,
+// Overloads, Timeouts, Bytes and RetryAfter are of the whole visit up to this outcome, so one that
+// is told twice, or late, changes nothing.
 type Outcome struct {
 	Host    canon.Host
 	Results []Result
-	// Partial marks all but the last part of an outcome too large for one message: results
-	// count, the visit goes on.
-	Partial bool
-	Delay   time.Duration // the spacing that was in force at the end
+	Partial bool          // the visit goes on
+	Delay   time.Duration // the spacing in force now
 	// SinceEnd is how long before sending the last response (or its failure) ended; with Requests
 	// 0 it means nothing.
 	SinceEnd time.Duration
@@ -130,7 +144,7 @@ type Outcome struct {
 	Requests   int      // requests sent, probes included
 	Overloads  int      // 429 and 503 answers
 	Timeouts   int      // requests that ended in a timeout or a refused connection
-	Done       []Errand // errands answered in this visit
+	Done       []Errand // errands answered, and not told before
 	Private    bool     // the address dialled was private
 	Bytes      int64    // body bytes read from the wire
 	// NotBefore is how long after sending the host should not be visited, because other hosts at

@@ -1,5 +1,7 @@
 package crawl
 
+import "github.com/curtsy/curtsy/pkg/usage"
+
 // The fields of each message, as crawl.proto numbers them. The same list writes
 // and reads: see codec.
 
@@ -16,6 +18,7 @@ func (g *Grants) fields(c *codec) {
 		v.fields(c)
 	}
 	c.duration(3, &g.Wait)
+	c.stamp(4, &g.Now)
 }
 
 func (v *Visit) fields(c *codec) {
@@ -34,6 +37,7 @@ func (v *Visit) fields(c *codec) {
 	c.duration(7, &v.Delay)
 	c.duration(9, &v.Lease)
 	c.bool(10, &v.Hurried)
+	c.text(11, &v.DelaySource)
 }
 
 func (u *VisitURL) fields(c *codec) {
@@ -101,6 +105,18 @@ func (r *Robots) fields(c *codec) {
 	c.bool(16, &r.Renewed)
 	c.int(17, &r.Hops)
 	c.bool(18, &r.ProbeData)
+	for a := range each(c, 19, &r.Apart) {
+		a.fields(c)
+	}
+}
+
+func (a *Apart) fields(c *codec) {
+	c.url(1, &a.URL)
+	c.enum(2, (*uint8)(&a.State))
+	c.bytes(3, &a.Body)
+	c.bytes(4, &a.Digest)
+	c.duration(5, &a.Fresh)
+	c.text(6, &a.Reason)
 }
 
 func (p *Probe) fields(c *codec) {
@@ -212,7 +228,11 @@ func (r *RUP) fields(c *codec) {
 }
 
 func (ev *Event) fields(c *codec) {
-	c.version(1)
+	since := uint64(1)
+	if ev.Forward {
+		since = 2
+	}
+	c.versionSince(1, since)
 	ev.Visit.field(c, 2)
 	for l := range each(c, 3, &ev.Links) {
 		l.fields(c)
@@ -253,6 +273,25 @@ func (ev *Event) fields(c *codec) {
 	for u := range each(c, 16, &ev.Unreadable) {
 		u.fields(c)
 	}
+	for t := range each(c, 17, &ev.Traces) {
+		t.fields(c)
+	}
+	texts(c, 18, &ev.Refetch)
+	for a := range each(c, 19, &ev.Audits) {
+		a.fields(c)
+	}
+	c.bool(20, &ev.Forward)
+}
+
+func (a *Audit) fields(c *codec) {
+	c.text(1, &a.ID)
+	c.stamp(2, &a.At)
+	c.text(3, &a.Who)
+	c.text(4, &a.From)
+	c.text(5, &a.Act)
+	c.text(6, &a.What)
+	c.text(7, &a.Detail)
+	c.text(8, &a.Error)
 }
 
 func (u *Unheld) fields(c *codec) {
@@ -359,4 +398,18 @@ func (p *Page) fields(c *codec) {
 	c.url(30, &p.Asked)
 	c.int(31, &p.MaxSnippet)
 	c.int(32, &p.MetaMaxSnippet)
+	for st := range each(c, 33, (*[]usage.Statement)(&p.Usage)) {
+		statementFields(st, c)
+	}
+	c.enum(34, (*uint8)(&p.Purposes))
+}
+
+func statementFields(s *usage.Statement, c *codec) {
+	c.text(1, &s.From)
+	c.int(2, &s.Line)
+	c.text(3, &s.Text)
+	says := s.Says.Bits()
+	c.enum(4, &says)
+	s.Says = usage.PreferencesOf(says)
+	c.bool(5, &s.Inferred)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 var update = flag.Bool("update", false, "add golden messages of kinds that have none")
@@ -38,6 +39,7 @@ var kinds = map[string]interface {
 	"renew":   kind[Renew]{AppendRenew, DecodeRenew},
 	"renewed": kind[Renewed]{AppendRenewed, DecodeRenewed},
 	"errand":  kind[Errand]{AppendErrand, DecodeErrand},
+	"trace":   kind[Trace]{func(b []byte, t Trace) []byte { return AppendTrace(b, &t) }, DecodeTrace},
 	"event":   kind[Event]{func(b []byte, ev Event) []byte { return AppendEvent(b, &ev) }, DecodeEvent},
 	"pages":   kind[[]Page]{AppendPages, DecodePages},
 }
@@ -63,6 +65,9 @@ func fill(r *rand.Rand, v reflect.Value) {
 		return
 	case *canon.Origin:
 		*p = canon.Origin{Scheme: "https", Host: canon.Host(word(r) + ".example"), Port: 1 + r.IntN(65535)}
+		return
+	case *usage.Preferences:
+		*p = usage.PreferencesOf(uint8(r.Uint32()))
 		return
 	case *VisitID:
 		*p = VisitID{r.Uint64() >> r.IntN(64), 1 + r.Uint64()>>r.IntN(64)}

@@ -92,6 +92,18 @@ func AppendEvent(b []byte, m *Event) []byte {
 	return c.b
 }
 
+// AppendLinks adds links to an event that consists of links only; an empty b begins one.
+func AppendLinks(b []byte, l *Links) []byte {
+	if len(b) == 0 {
+		b = AppendEvent(b, &Event{})
+	}
+	c := writer(b)
+	for range c.one(3) {
+		l.fields(&c)
+	}
+	return c.b
+}
+
 // DecodeEvent decodes an Event.
 func DecodeEvent(b []byte) (m Event, err error) {
 	c := reader(b)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // Encoding says how Page.Body is packed.
@@ -99,4 +100,11 @@ type Page struct {
 	// MaxSnippet is the header's alone.
 	MaxSnippet     int
 	MetaMaxSnippet int
+
+	// Usage is what the site says of the use of the page (protocols §8). With Renewed set it is
+	// what is said with the 304, silent headers included: see usage.Statements.Renew.
+	Usage usage.Statements
+	// Purposes, with Renewed: what the crawl is for. When all of that is forbidden now, with what
+	// the page had said before, the copy goes and the page is asked for once more.
+	Purposes usage.Purposes
 }

@@ -27,7 +27,8 @@ func TestFieldsAreThoseOfCrawlProto(t *testing.T) {
 	}
 	for _, m := range []interface{ fields(*codec) }{
 		new(Take), new(Grants), new(Visit), new(VisitURL), new(Renew), new(Renewed), new(Robots), new(Errand), new(Answer), new(Claim),
-		new(Sample), new(Sitemap), new(RUP), new(Probe), new(Event), new(Unheld), new(Links), new(Report), new(Outcome), new(Result), new(Page),
+		new(Sample), new(Sitemap), new(RUP), new(Probe), new(Event), new(Unheld), new(Audit), new(Links), new(Report), new(Outcome), new(Result), new(Page),
+		new(Trace), new(Sent),
 	} {
 		v := reflect.ValueOf(m).Elem()
 		of := numbers[v.Type().Name()]
@@ -37,7 +38,8 @@ func TestFieldsAreThoseOfCrawlProto(t *testing.T) {
 			fill(rand.New(rand.NewPCG(1, 1)), v.Field(i))
 			var set []string
 			for n, b := range written(m) {
-				if !bytes.Equal(b, zero[n]) {
+				// With forward a message is of another version.
+				if !bytes.Equal(b, zero[n]) && (n != "1" || name != "forward") {
 					set = append(set, n)
 				}
 			}

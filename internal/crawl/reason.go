@@ -10,6 +10,8 @@ const (
 	// Refused.
 	ReasonRobots  Reason = "robots"  // its robots.txt forbids it
 	ReasonNoindex Reason = "noindex" // fetched, and the page asks not to be kept
+	ReasonUsage   Reason = "usage"   // its site forbids all that the crawl is for (--purpose)
+	ReasonPayment Reason = "payment" // 402: its site wants money for it, which is never paid
 	// Outside the crawl's scope (after the scope was narrowed).
 	ReasonScope     Reason = "scope"
 	ReasonDepth     Reason = "depth"      // deeper than --max-depth
@@ -51,7 +53,7 @@ const (
 // Trait is something that follows from a reason. Traits are combined with |.
 type Trait uint16
 
-// The traits. The first four name the settings that may let such a URL in again. A reason
+// The traits. The first five name the settings that may let such a URL in again. A reason
 // with none of them was not decided by a setting, or is undone by a pass of its own (hosts,
 // mirror, forgotten).
 const (
@@ -60,6 +62,7 @@ const (
 	UndoneByAddress       // --allow-private and --contact
 	UndoneByResolve       // --resolve of its host, which may lead to another server
 	UndoneByAgent         // --agent: other rules may hold
+	UndoneByPurpose       // --purpose: its site may allow another use
 	// It may be gone at the next attempt: `curtsy retry HOST` makes one.
 	MayPass
 	// --recrawl fetches such a URL again, although it is not stored and did not fail
@@ -82,6 +85,8 @@ var meanings = map[Reason]struct {
 }{
 	ReasonRobots:    {Refused, UndoneByAgent | Recrawled | EndsCopy},
 	ReasonNoindex:   {Refused, Recrawled | EndsCopy | Intended},
+	ReasonUsage:     {Refused, UndoneByAgent | UndoneByPurpose | Recrawled | EndsCopy},
+	ReasonPayment:   {Refused, UndoneByAgent | Recrawled | EndsCopy},
 	ReasonScope:     {Refused, UndoneBySpec | SharedByMain | EndsCopy},
 	ReasonDepth:     {Refused, UndoneBySpec | SharedByMain | EndsCopy},
 	ReasonHostLimit: {Refused, UndoneBySpec | EndsCopy},

@@ -64,6 +64,11 @@ type Hit struct {
 	Text uint64 `json:"-"`
 	// Sim is the SimHash of the main text; 0: not known.
 	Sim uint64 `json:"-"`
+	// Near is how many of the query's words stand near one another in the main text; see
+	// search.Plan.
+	Near int `json:"-"`
+	// NearAt is which word of the main text that is, about.
+	NearAt int `json:"-"`
 
 	// By these the parts of an answer are collapsed when they are put together.
 	SHA256 string `json:"sha256,omitempty"` // hex, of the page's body
@@ -76,6 +81,7 @@ type Hit struct {
 	// when that is not known: since before it was noted. Of copies on several hosts the one
 	// held for longest is shown.
 	HeldSince time.Time `json:"held_since,omitzero"`
+	Usage     Usage     `json:"usage"`
 }
 
 // Date is a day, UTC.

@@ -5,6 +5,9 @@ import (
 	"hash/fnv"
 	"slices"
 	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // Spec is what a crawl is: kept in the crawl's KV bucket, read by every service, written by
@@ -42,7 +45,9 @@ type Spec struct {
 	AllowPrivate bool     `json:"allow_private,omitempty"`
 	Resolve      []string `json:"resolve,omitempty"` // HOST=ADDR, *.suffix=ADDR
 	Paused       bool     `json:"paused,omitempty"`
-	Search       bool     `json:"search"`
+	// Hosts are the operator's own words on single hosts; see WithHost.
+	Hosts  map[canon.Host]HostRule `json:"hosts,omitempty"`
+	Search bool                    `json:"search"`
 
 	Sitemaps bool `json:"sitemaps,omitempty"` // read the sitemaps that sites offer
 	Recrawl  bool `json:"recrawl,omitempty"`  // keep what is stored fresh: the crawl is never done
@@ -63,6 +68,9 @@ type Spec struct {
 	// latencies chosen for single ones.
 	UpdatesOff    []string          `json:"updates_off,omitempty"`
 	UpdatesPrefer map[string]string `json:"updates_prefer,omitempty"`
+	// Purposes are what pages are fetched for (usage.Purpose); none: search. What a site forbids
+	// all of them is not asked for, or not kept.
+	Purposes []string `json:"purposes,omitempty"`
 	// SecurityTxt has each origin asked for its security.txt.
 	SecurityTxt bool `json:"security_txt,omitempty"`
 	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` took out: never
@@ -82,6 +90,20 @@ const (
 	DefaultRecrawlMin = time.Hour
 	DefaultRecrawlMax = 30 * 24 * time.Hour
 )
+
+// PurposeSet is what pages are fetched for. A word that this version does not know stands for
+// nothing: what it would let in is not let in.
+func (s *Spec) PurposeSet() (set usage.Purposes) {
+	for _, name := range s.Purposes {
+		if p, err := usage.ParsePurpose(name); err == nil {
+			set |= usage.PurposesOf(p)
+		}
+	}
+	if set == 0 {
+		return usage.PurposesOf(usage.Search)
+	}
+	return set
+}
 
 // ScopeText changes with what decides whether a link belongs to the crawl.
 func (s *Spec) ScopeText() string {

@@ -41,6 +41,7 @@ type Take struct {
 type Grants struct {
 	Visits []Visit
 	Wait   time.Duration // with no visits: ask again after this long at the earliest; 0 = at once
+	Now    time.Time     // the frontier's clock, by which traces tell when requests were sent
 }
 
 // Visit is the right to send requests to one host, and the work to do under it. At most one visit
@@ -62,6 +63,8 @@ type Visit struct {
 	// host of the seeds, or one the operator listed. Otherwise the fetcher keeps at least a second
 	// unless the address dialled is private.
 	Hurried bool
+	// DelaySource is who asks for Delay: see HostInfo.
+	DelaySource string
 }
 
 // VisitURL is one URL to fetch in a visit.
@@ -144,6 +147,9 @@ type Robots struct {
 	// ProbeData, frontier → fetcher: /data.txt of this origin is due to be asked for, if
 	// its rules allow that.
 	ProbeData bool
+	// Apart are the files that say more of the use of its pages. As a fact of its own they come in
+	// a Robots without a state, which says nothing of robots.txt.
+	Apart []Apart
 }
 
 // Answer is what came of an errand.

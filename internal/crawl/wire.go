@@ -86,9 +86,13 @@ func (c *codec) err(what string) error {
 	return nil
 }
 
-// version says of which schema the message is. A message of a newer one is read no further.
-func (c *codec) version(field int) {
-	v := uint64(Version)
+// version is of a message that has not changed since the first version.
+func (c *codec) version(field int) { c.versionSince(field, 1) }
+
+// versionSince says which schema the message needs to be read by: since which it is as it is. A
+// message of one newer than ours is read no further.
+func (c *codec) versionSince(field int, since uint64) {
+	v := since
 	c.uint(field, &v)
 	if v > Version {
 		c.newer = v

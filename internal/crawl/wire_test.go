@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 var (
 	testOrigin = canon.Origin{Scheme: "https", Host: "a.example", Port: 8443}
-	testRobots = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, 5, true}
+	testRobots = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, 5, true,
+		[]Apart{{"https://a.example:8443/.well-known/tdmrep.json", ApartLost, []byte("[]"), bytes.Repeat([]byte{8}, 32), 6, "r"}}}
 	testProbe  = Probe{testOrigin, ProbePending, 301, 2, "r", "http://b.example/d", 3}
 	testErrand = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l", "f"}
 	testAnswer = Answer{testErrand, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
@@ -68,7 +70,8 @@ func TestWireRoundTrip(t *testing.T) {
 	grants := Grants{Wait: time.Second, Visits: []Visit{{
 		ID: testVisitID, Shard: 3, Host: "a.example", URLs: []VisitURL{{"http://a.example/", "http://b.example/", 1, 2, 3, "e", "l", true}},
 		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Delay: 5, Lease: 7, Hurried: true,
-	}}}
+		DelaySource: "s",
+	}}, Now: time.UnixMilli(9)}
 	gotGrants, err := DecodeGrants(AppendGrants(nil, grants))
 	roundTrip(t, grants, gotGrants, err)
 
@@ -86,8 +89,10 @@ func TestWireRoundTrip(t *testing.T) {
 	ev := Event{
 		Visit: testVisitID, Fetcher: "f1", Links: []Links{testLinks},
 		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Answers: []Answer{testAnswer}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"}, StoreLost: "5f",
-		Missing: []Unheld{{"http://a.example/1", testVisitID}}, Removed: []Unheld{{"http://a.example/2", testVisitID}}, Unreadable: []Unheld{{URL: "http://a.example/killer", Visit: VisitID{Epoch: 3, N: 9}}}, Reports: []Report{testReport}, Retry: []string{"a.example", "http://b.example/"},
+		Missing: []Unheld{{"http://a.example/1", testVisitID}}, Removed: []Unheld{{"http://a.example/2", testVisitID}}, Unreadable: []Unheld{{URL: "http://a.example/killer", Visit: VisitID{Epoch: 3, N: 9}}}, Reports: []Report{testReport}, Retry: []string{"a.example", "http://b.example/"}, Refetch: []string{"http://b.example/"},
+		Audits:  []Audit{{ID: "Q1", At: time.UnixMilli(1753000000123), Who: "ada@laptop", From: "10.0.0.2", Act: "delay-host", What: "a.example", Detail: "5s", Error: "no"}},
 		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []Errand{testErrand}, true, 7, 8},
+		Traces:  []Trace{{"a.example", 1, 2, []Sent{{3, "r", RequestDownload, 4, 5, 6, 7, 8, "s", true, true}}, true, 9, "s"}}, Forward: true,
 	}
 	gotEvent, err := DecodeEvent(AppendEvent(nil, &ev))
 	roundTrip(t, ev, gotEvent, err)
@@ -95,6 +100,7 @@ func TestWireRoundTrip(t *testing.T) {
 	pages := []Page{{
 		"http://a.example/", testVisitID, 200, time.UnixMilli(1), "text/html", "utf-8", NoSnippet, time.UnixMilli(2), 3, [32]byte{1}, 4,
 		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, 6, KindData, testOrigin, 5, "http://c.example/", "http://d.example/", true, true, NoIndex, time.UnixMilli(3), "http://a.example/d/data.txt", 7, 8,
+		usage.Statements{{Place: usage.Place{From: "robots.txt", Line: 3}, Text: "t", Says: usage.PreferencesOf(0x99), Inferred: true}}, 5,
 	}}
 	gotPages, err := DecodePages(AppendPages(nil, pages))
 	roundTrip(t, pages[0], gotPages[0], err)
@@ -108,6 +114,15 @@ func TestWireRefusesNewerVersions(t *testing.T) {
 	}
 	if _, err := DecodePages(e.b); !errors.Is(err, ErrVersion) {
 		t.Errorf("pages of a newer version: %v", err)
+	}
+	// What the first version of a reader would lose, it has to refuse; all else it goes on reading.
+	for forward, want := range map[bool]uint64{false: 1, true: 2} {
+		r := reader(AppendEvent(nil, &Event{Fetcher: "f", Forward: forward}))
+		var version uint64
+		r.uint(1, &version)
+		if version != want {
+			t.Errorf("an event with Forward %v is of version %d, want %d", forward, version, want)
+		}
 	}
 	e = writer(AppendEvent(nil, &Event{Fetcher: "f"}))
 	e.putText(99, "a field of the future")

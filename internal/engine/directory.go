@@ -21,9 +21,10 @@ import (
 // process takes the directory, within a tenth of the second for which that process waits for them.
 // Its methods may be called from many goroutines. Run must run beside them.
 type Directory struct {
-	dir  string
-	name string
-	log  *slog.Logger
+	dir    string
+	name   string
+	log    *slog.Logger
+	atRest func(dir string) (*asker.Crawl, error)
 
 	opening chan struct{} // holds a token of whoever opens or closes
 	mu      sync.Mutex
@@ -40,9 +41,10 @@ type opened struct {
 	users sync.WaitGroup     // grows only while Directory.now is this
 }
 
-// WatchDirectory opens the crawl in dir. Its errors are those of a command that opens it once.
-func WatchDirectory(ctx context.Context, dir string, log *slog.Logger) (*Directory, error) {
-	d := &Directory{dir: dir, log: log, opening: make(chan struct{}, 1)}
+// WatchDirectory opens the crawl in dir, at rest by atRest, which is OpenFiles or OpenPages. Its
+// errors are those of a command that opens it once.
+func WatchDirectory(ctx context.Context, dir string, log *slog.Logger, atRest func(dir string) (*asker.Crawl, error)) (*Directory, error) {
+	d := &Directory{dir: dir, log: log, atRest: atRest, opening: make(chan struct{}, 1)}
 	if err := d.open(ctx); err != nil {
 		return nil, err
 	}
@@ -162,7 +164,7 @@ func (d *Directory) open(ctx context.Context) error {
 	o.Crawl, err = Dial(ctx, d.dir, d.log)
 	if errors.Is(err, ErrNotRunning) {
 		if o.spec, err = os.Stat(frontier.SpecFile(d.dir)); err == nil || errors.Is(err, fs.ErrNotExist) {
-			o.Crawl, err = openPages(d.dir)
+			o.Crawl, err = d.atRest(d.dir)
 		}
 	}
 	if err != nil {
@@ -177,9 +179,8 @@ func (d *Directory) open(ctx context.Context) error {
 // tries is how often a question is asked that a beginning or an end has interrupted.
 const tries = 3
 
-// asking calls do with the crawl as it is to be asked now, and again if it began or ended
-// meanwhile.
-func (d *Directory) asking(ctx context.Context, do func(context.Context, *asker.Crawl) error) error {
+// Ask calls do with the crawl as it is to be asked now, and again if it began or ended meanwhile.
+func (d *Directory) Ask(ctx context.Context, do func(context.Context, *asker.Crawl) error) error {
 	for n := 1; ; n++ {
 		o, err := d.enter(ctx)
 		if err != nil && ctx.Err() == nil && Alive(d.dir) {
@@ -205,7 +206,7 @@ func (d *Directory) once(ctx context.Context, o *opened, do func(context.Context
 
 // Search is asker.Crawl's.
 func (d *Directory) Search(ctx context.Context, r crawl.SearchRequest) (a crawl.SearchAnswer, err error) {
-	err = d.asking(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
+	err = d.Ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
 		a, err = c.Search(ctx, r)
 		return err
 	})
@@ -214,7 +215,7 @@ func (d *Directory) Search(ctx context.Context, r crawl.SearchRequest) (a crawl.
 
 // Page is asker.Crawl's.
 func (d *Directory) Page(ctx context.Context, url, content string) (rec crawl.PageRecord, found bool, err error) {
-	err = d.asking(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
+	err = d.Ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
 		rec, found, err = c.Page(ctx, url, content)
 		return err
 	})

@@ -48,7 +48,7 @@ type Options struct {
 	Room     frontier.Room
 	Instance string // names the services; "": a name that stays the same for Dir
 
-	Fetcher fetcher.Options // Name, Log and Registerer are the engine's
+	Fetcher fetcher.Options // Name, Log, Registerer and Journal are the engine's
 	// By which reports of sites come in; the zero value: by none. Registry and Log are the engine's
 	Mail       updates.MailOptions
 	MinFree    int64  // as frontier.Options and indexer.Options have it
@@ -201,7 +201,7 @@ func Create(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, room func
 
 func (e *Engine) makeServices(ctx context.Context) (err error) {
 	o := &e.o
-	if e.crawlLog, err = disk.OpenRegular(filepath.Join(o.Dir, "crawl.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND); err != nil {
+	if e.crawlLog, err = disk.OpenRegular(filepath.Join(o.Dir, frontier.CrawlLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND); err != nil {
 		return err
 	}
 	instance := e.Instance()
@@ -222,7 +222,7 @@ func (e *Engine) makeServices(ctx context.Context) (err error) {
 	}
 	if !o.NotFetched {
 		f := o.Fetcher
-		f.Name, f.Log, f.Registerer = instance, o.Log, o.Registry
+		f.Name, f.Log, f.Registerer, f.Journal = instance, o.Log, o.Registry, filepath.Join(o.Dir, "requests.journal")
 		if e.fetcher, err = fetcher.New(e.q, e.spec, f); err != nil {
 			return err
 		}

@@ -24,9 +24,9 @@ func OpenFiles(dir string) (*asker.Crawl, error) {
 	return asker.AtRest(f.Spec(), files, f.Handlers(), x.Handlers(f.Spec().Agent)), nil
 }
 
-// openPages opens only the page stores and search indexes of a crawl that does not run: what search
+// OpenPages opens only the page stores and search indexes of a crawl that does not run: what search
 // and single pages are answered from.
-func openPages(dir string) (*asker.Crawl, error) {
+func OpenPages(dir string) (*asker.Crawl, error) {
 	spec, err := frontier.ReadSpec(dir)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,78 @@
+package config
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/dashboard"
+)
+
+// Access says who may see what a process shows of a crawl in a browser, and how it is asked.
+type Access struct {
+	Token     Secret   `key:"dashboard-token" flag:"-"`
+	TokenFile string   `key:"dashboard-token-file" usage:"‹FILE› with the token that opens the dashboard" example:"/run/secrets/dashboard"`
+	Hosts     []string `key:"dashboard-hosts" usage:"answer under these ‹NAMES› as well, beside addresses and localhost" example:"crawl.example.org"`
+	TLSCert   string   `key:"dashboard-cert" usage:"speak TLS, with the certificate in ‹FILE› (PEM)" example:"/etc/curtsy/dashboard.pem"`
+	TLSKey    string   `key:"dashboard-key" usage:"the certificate's key, a PEM ‹FILE›" example:"/etc/curtsy/dashboard-key.pem"`
+}
+
+// leastToken is how many characters a token has at least: they must not be found by trying.
+const leastToken = 16
+
+func (a *Access) check(src *Source) error {
+	if a.TokenFile != "" {
+		b, err := os.ReadFile(a.TokenFile)
+		if err != nil {
+			return src.Refuse("dashboard-token-file", fmt.Sprintf("cannot be read: %v", err))
+		}
+		a.Token = Secret(strings.TrimSpace(string(b)))
+	}
+	switch {
+	case a.Token != "" && len(a.Token) < leastToken:
+		return src.Refuse("dashboard-token", fmt.Sprintf("has fewer than %d characters; make one with: openssl rand -hex 16", leastToken))
+	case (a.TLSCert == "") != (a.TLSKey == ""):
+		return src.Refuse("dashboard-cert", "needs dashboard-key beside it, and dashboard-key needs it")
+	}
+	for _, name := range a.Hosts {
+		if strings.ContainsAny(name, ":/ ") || name == "" {
+			return src.Refuse("dashboard-hosts", "must be names without port, for example crawl.example.org")
+		}
+	}
+	return nil
+}
+
+// Dashboard has the options of a dashboard on a port that only this machine reaches, or others as
+// well. Where others do there is always a token.
+func (a Access) Dashboard(loopback bool, log *slog.Logger) dashboard.Options {
+	o := dashboard.Options{Token: string(a.Token), Hosts: a.Hosts, Log: log}
+	if o.Token == "" && !loopback {
+		o.Token = rand.Text()
+	}
+	return o
+}
+
+// Dashboard are the settings of `curtsy dashboard`.
+type Dashboard struct {
+	Dir string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
+	// A setting of its own: the admin port of a crawl that runs may be off, or elsewhere.
+	Listen string `key:"dashboard-listen" flag:"listen" usage:"serve on ‹ADDR›" example:"127.0.0.1:7890"`
+	Access `key:",squash"`
+	Common `key:",squash"`
+	NATS   `key:",squash"`
+}
+
+// NewDashboard has the defaults of `curtsy dashboard`.
+func NewDashboard() *Dashboard {
+	return &Dashboard{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, Listen: "127.0.0.1:7890"}
+}
+
+func (c *Dashboard) check(src *Source) error {
+	if !address(c.Listen) {
+		return src.Refuse("dashboard-listen", "is no address with a port; use for example 127.0.0.1:7890")
+	}
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Access.check(src))
+}

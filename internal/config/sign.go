@@ -1,0 +1,80 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/curtsy/curtsy/pkg/botauth"
+)
+
+// Sign says whether requests are signed, and in whose name. These settings are this process's own:
+// they are not kept with a crawl and travel nowhere, so whoever resumes a crawl gives them again.
+type Sign struct {
+	SignKey   string `key:"sign-key" usage:"sign https requests with the Ed25519 key in ‹FILE› (curtsy identity --new-key makes one)" example:"sign.pem"`
+	SignAgent string `key:"sign-agent" usage:"sign in the name of the agent whose keys are at ‹URL›" example:"https://bot.example.org"`
+	SignForm  string `key:"sign-form" usage:"name the agent in this ‹FORM›: {}" choices:"string dictionary jwks" example:"string"`
+}
+
+func newSign() Sign { return Sign{SignForm: string(botauth.Forms[0])} }
+
+func (s Sign) check(src *Source) error {
+	if err := src.refuseOther("sign-form", "is no form"); err != nil {
+		return err
+	}
+	switch {
+	case s.SignKey == "" && s.SignAgent == "":
+		return nil
+	case s.SignKey == "":
+		return src.Refuse("sign-agent", "needs sign-key beside it: a file that curtsy identity --new-key sign.pem makes")
+	case s.SignAgent == "":
+		return src.Refuse("sign-key", "needs sign-agent beside it, the address where the key is published, for example https://bot.example.org")
+	}
+	if _, err := botauth.ParseAgent(s.SignAgent, botauth.Form(s.SignForm)); err != nil {
+		return src.Refuse("sign-agent", "cannot be used: "+err.Error())
+	}
+	if _, err := ReadKey(s.SignKey); err != nil {
+		return src.Refuse("sign-key", "cannot be used: "+err.Error())
+	}
+	return nil
+}
+
+// Signer is who signs, or nil if nobody is to.
+func (s Sign) Signer() (*botauth.Signer, error) {
+	if s.SignKey == "" {
+		return nil, nil
+	}
+	key, err := ReadKey(s.SignKey)
+	if err != nil {
+		return nil, refuse("sign-key: %q cannot be used: %v", s.SignKey, err)
+	}
+	return botauth.NewSigner(key, s.SignAgent, botauth.Form(s.SignForm))
+}
+
+// ReadKey reads a file with a private key. A file that others than its owner and group can read,
+// or others than its owner can write, is refused: whoever has the key can send requests in our
+// name.
+func ReadKey(name string) (*botauth.Key, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no such file; make one with curtsy identity --new-key %s", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no file")
+	case info.Mode().Perm()&0o037 != 0:
+		return nil, fmt.Errorf("others can read or change it (its mode is %04o); type: chmod 600 %s", info.Mode().Perm(), name)
+	}
+	body, err := io.ReadAll(io.LimitReader(f, botauth.MaxKeyFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return botauth.ParseKey(body)
+}

@@ -1,0 +1,106 @@
+// Package uses puts together what robots.txt, headers and markup say of the use of one URL: it
+// hands to package usage what pkg/robots, pkg/robotstag and htmlscan have read. Bytes in, answers
+// out, as with these.
+package uses
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/curtsy/curtsy/pkg/robotstag"
+	"github.com/curtsy/curtsy/pkg/usage"
+)
+
+// Robots adds what a robots.txt says of a URL, by the rules for us. pathQuery is what Rules.Match
+// takes. Where nothing is said it allocates nothing.
+func Robots(s *usage.Set, rules *robots.Rules, pathQuery string) {
+	for _, l := range rules.Usage(pathQuery) {
+		Line(s, l)
+	}
+}
+
+// Line adds what one line of a robots.txt says.
+func Line(s *usage.Set, l robots.UsageLine) {
+	at := usage.Place{From: "robots.txt", Line: l.Line}
+	switch l.Kind {
+	case robots.ContentUsage:
+		s.ContentUsage(at, l.Statement)
+	case robots.ContentSignal:
+		s.ContentSignal(at, l.Statement)
+	case robots.License:
+		s.License(at, l.Statement)
+	}
+}
+
+// Training adds what a robots.txt says to those who train models: that the site is closed to each
+// of them that it names, if it names any (protocols §8.21).
+func Training(s *usage.Set, file *robots.File, origin robots.Origin) {
+	var closed robots.Verdict
+	for _, token := range usage.TrainingTokens {
+		if !file.Names(token) {
+			continue
+		}
+		v := file.Rules(token, origin).Match("/")
+		if v.Allowed || v.Line == 0 {
+			return
+		}
+		if closed.Line == 0 {
+			closed = v
+		}
+	}
+	if closed.Line > 0 {
+		s.Inferred(usage.Place{From: "robots.txt", Line: closed.Line}, closed.Rule)
+	}
+}
+
+// Answer adds what the headers of an answer say, and what was found in its page, if it is one. url
+// is what was asked for; r need not be kept.
+func Answer(s *usage.Set, header http.Header, r *htmlscan.Result, url string) {
+	s.Headers(header)
+	tags(s, r, strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "image/"))
+	for _, m := range r.Marks {
+		switch m.Kind {
+		case htmlscan.MetaMark:
+			s.Meta(m.Line, m.Name, m.Value)
+		case htmlscan.LicenseLink:
+			s.Link(usage.Place{From: "link rel=license", Line: m.Line}, m.Value)
+		case htmlscan.LicenseText:
+			at := usage.Place{From: "script " + usage.RSLType, Line: m.Line}
+			doc, err := usage.ParseRSL([]byte(m.Value))
+			if err != nil {
+				s.Odd(at, err.Error(), m.Value)
+				continue
+			}
+			s.RSL(doc, at, url)
+		}
+	}
+}
+
+// tags adds the robots tags that speak of generative AI.
+func tags(s *usage.Set, r *htmlscan.Result, image bool) {
+	if !r.Directives.NoAI && !r.Directives.NoImageAI {
+		return
+	}
+	var shown robotstag.Directives
+	lines := map[string]int{}
+	for _, src := range r.Tags {
+		from := src.Where + " " + src.Name
+		lines[from]++
+		for _, rule := range src.Rules {
+			if rule.Name == "noai" || rule.Name == "noimageai" {
+				s.Tag(usage.Place{From: from, Line: lines[from]}, rule.Name, image)
+				shown = shown.Merge(src.Directives())
+			}
+		}
+	}
+	// Not every source is kept, but each counts.
+	at := usage.Place{From: "robots tag", Line: 1}
+	if r.Directives.NoAI && !shown.NoAI {
+		s.Tag(at, "noai", image)
+	}
+	if r.Directives.NoImageAI && !shown.NoImageAI {
+		s.Tag(at, "noimageai", image)
+	}
+}
