@@ -574,7 +574,7 @@ func TestAFileOfBefore(t *testing.T) {
 		if err := s.openReadOnly(); err != nil {
 			t.Fatal(err)
 		}
-		if st := s.account.Status(time.Now(), time.Now()); st.Stored != 1 {
+		if st := s.account.Status(time.Now()); st.Stored != 1 {
 			t.Errorf("%+v", st)
 		}
 		s.ledger.Tx.Rollback()

@@ -5,7 +5,8 @@
 //
 // Unknown → seen: a link arrives in the event log of its host's shard. The shard that owns the log
 // drops the link when it is out of scope or known. Otherwise it writes a record and puts the URL
-// into its host's queue (links.Apply).
+// into its host's queue (links.Apply). A link of another shard, which came with the outcome of the
+// visit that found it, is passed on in one message with others (links.Take).
 //
 // Seen → due: a host with work and without a visit stands in the schedule at the time its delay,
 // its Retry-After and its robots.txt allow (visits.Reschedule).

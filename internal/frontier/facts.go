@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/account"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
@@ -40,6 +41,14 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		}
 		o.Visit = visit
 	}
+	for i := range f.Apart {
+		if err := s.applyApart(h, o, &f.Apart[i], at); err != nil {
+			return err
+		}
+	}
+	if f.State == crawl.RobotsUnknown { // of these alone
+		return nil
+	}
 	if f.State == crawl.RobotsParsed && f.Renewed && (!bytes.Equal(f.Digest, o.Digest) || ledger.RobotsCopy(s.ledger.Tx, h.ID, o.Origin) == nil) {
 		// It renews a copy we do not hold. No rules can be had from that: ask again,
 		// without a condition.
@@ -63,7 +72,9 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		}
 		if !f.Renewed {
 			o.Digest = slices.Clone(f.Digest)
-			o.Clean, o.Cleans = nil, len(robots.Parse(f.Body).CleanParams) > 0
+			parsed := robots.Parse(f.Body)
+			o.Clean, o.Cleans, o.Agents = nil, len(parsed.CleanParams) > 0, len(parsed.AgentServers()) > 0
+			o.Uses = account.SpeaksOfUse(parsed, s.ledger.Judge.Spec.Agent, o)
 			if err := s.ledger.Put(ledger.BucketRobots, ledger.RobotsKey(h.ID, o.Origin), f.Body); err != nil {
 				return err
 			}
@@ -72,7 +83,7 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		o.History = o.History.Succeeded(at, f.Age+f.Fresh)
 		o.Copy = crawl.RobotsUnavailable
 		o.CrawlDelay, o.HasDelay, o.Digest, o.ETag, o.LastMod = 0, false, nil, "", ""
-		o.Clean, o.Cleans = nil, false
+		o.Clean, o.Cleans, o.Agents, o.Uses = nil, false, false, false
 		if err := s.ledger.Drop(ledger.BucketRobots, ledger.RobotsKey(h.ID, o.Origin)); err != nil {
 			return err
 		}

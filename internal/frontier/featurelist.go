@@ -16,7 +16,9 @@ func (s *shard) allFeatures() []features.Feature {
 		s.mirrors.MirrorsFeature(),
 		s.sitemaps.SitemapsFeature(),
 		s.rupsites.UpdatesFeature(),
+		s.timeline.Feature(),
 		security.Feature(s.features, s.ledger),
+		s.history.Feature(),
 	}
 }
 

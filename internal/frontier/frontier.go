@@ -68,7 +68,6 @@ type Frontier struct {
 	takes chan takeRequest
 	wake  chan struct{}
 	turn  int // which shard is asked first for visits; only match uses it
-	since time.Time
 
 	saving sync.Mutex // held while the copy of the spec is written
 	// Held (for reading) while a shard's file is put in place, and while one is removed.
@@ -112,7 +111,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 	o.StopGrace = cmp.Or(o.StopGrace, 20*time.Second)
 	o.Checkpoint = cmp.Or(o.Checkpoint, defaultCheckpoint)
 	f := &Frontier{
-		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, shards: map[int]*shard{}, served: map[int]bool{}, since: time.Now(),
+		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, shards: map[int]*shard{}, served: map[int]bool{},
 		takes: make(chan takeRequest), wake: make(chan struct{}, 1),
 		claims: newClaims(), copying: make(turns, 2), moving: make(turns, 4),
 	}

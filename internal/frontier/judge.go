@@ -7,12 +7,14 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // judgeBy makes the shard judge by another spec from now on, and what it has judged before as well.
 // The caller holds mu.
 func (s *shard) judgeBy(j judge.Judge) {
-	recrawl := s.ledger.Judge.Spec.Recrawl
+	was := s.ledger.Judge.Spec
+	recrawl, hosts, delay := was.Recrawl, was.Hosts, was.Delay
 	s.ledger.Judge = j
 	s.ledger.Summary = ledger.Summary{}
 	if s.ledger.Phase.MayWrite() != nil {
@@ -26,11 +28,35 @@ func (s *shard) judgeBy(j judge.Judge) {
 		s.ledger.Fail(err) // keepCommitted ends the shard with it, and it is opened anew
 		return
 	}
+	s.followHosts(hosts, time.Now())
+	if j.Spec.Delay > delay {
+		for _, h := range s.ledger.Hosts {
+			s.polite.Slowed(h, time.Now())
+			s.ledger.OutOfPlace(h)
+		}
+	}
 	s.rupsites.SitesDue = time.Now() // what is wanted of sites may be another thing now
 	if recrawl != j.Spec.Recrawl {
 		for _, h := range s.ledger.Hosts {
 			s.ledger.OutOfPlace(h)
 		}
+	}
+}
+
+// followHosts carries out what the operator says of single hosts where that differs from was. Hosts
+// that sleep follow it when they are woken.
+func (s *shard) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
+	follow := func(name canon.Host) {
+		if h := s.ledger.Hosts[name]; h != nil && was[name] != s.ledger.Judge.Spec.Hosts[name] {
+			s.polite.Slowed(h, now)
+			s.ledger.OutOfPlace(h)
+		}
+	}
+	for name := range was {
+		follow(name)
+	}
+	for name := range s.ledger.Judge.Spec.Hosts {
+		follow(name)
 	}
 }
 

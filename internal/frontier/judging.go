@@ -15,7 +15,7 @@ func (s *shard) judgeAnew() error {
 	was := m.By
 	// Such a file does not say; to look once more costs less than to leave out what would be let in
 	if was == nil {
-		was = &judge.Settings{Agent: by.Agent}
+		was = &judge.Settings{Agent: by.Agent, Purposes: by.Purposes}
 	}
 	if s.ledger.Meta.Spec == fp && by.Same(was) {
 		if m.Running {

@@ -316,3 +316,32 @@ func BenchmarkSpecChange(b *testing.B) {
 	b.ReportMetric(float64(longest.Milliseconds()), "ms-held")
 	b.ReportMetric(float64(most-base)/(1<<20), "MiB")
 }
+
+// A seed that comes before the spec which has it among its seeds is not lost: the shard that has
+// not heard of that spec yet holds it as out of scope, and lets it in when it has. Links are
+// dropped.
+func TestASeedComesBeforeItsSpec(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := testSpec("http://a.example/")
+		spec.Scope = "host"
+		b := newBench(t, spec)
+		b.event(crawl.Event{Links: []crawl.Links{{Seed: true, URLs: []canon.URL{"http://b.example/", "http://a.example/"}}}})
+		b.links(1, "http://a.example/", "http://c.example/")
+		if x := b.explain("http://b.example/"); x.State != "refused" || x.Reason != string(crawl.ReasonScope) {
+			t.Errorf("before its spec: %+v", x)
+		}
+		if x := b.explain("http://c.example/"); x.Seen {
+			t.Errorf("a link out of scope: %+v", x)
+		}
+		for _, v := range b.grant(9) {
+			if v.Host == "b.example" {
+				t.Error("granted out of scope")
+			}
+		}
+		b.respec(func(s *crawl.Spec) { s.Seeds = append(s.Seeds, "http://b.example/") })
+		b.passes()
+		if x := b.explain("http://b.example/"); x.State != "queued" {
+			t.Errorf("with its spec: %+v", x)
+		}
+	})
+}

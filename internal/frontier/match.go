@@ -73,7 +73,7 @@ func (f *Frontier) match(ctx context.Context) error {
 				keep = append(keep, t)
 				continue
 			}
-			if err := t.msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Visits: visits})); err != nil {
+			if err := t.msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Visits: visits, Now: time.Now()})); err != nil {
 				f.log.Warn("visits could not be handed over; they end with their leases", "fetcher", t.take.Fetcher, "error", err)
 			}
 		}

@@ -156,9 +156,9 @@ func (g *rig) step() (busy bool) {
 		for _, m := range b.s.ledger.CommittedOutbox() {
 			busy = true
 			if m.Pages {
-				g.index(m.Data)
+				g.index(b.outgoing(m))
 			} else {
-				g.shards[m.Shard].eventData(m.Data)
+				g.shards[m.Shard].eventData(b.outgoing(m))
 				g.maybeKill(g.shards[m.Shard])
 			}
 			if g.kill != nil && g.kill.IntN(5) == 0 {

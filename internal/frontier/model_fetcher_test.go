@@ -174,30 +174,45 @@ func (v *modelVisit) ended() {
 	v.open = nil
 	v.lastEnd = v.f.clock()
 	v.f.ends[v.host] = v.lastEnd
-	v.next()
+	switch v.f.m.rng.IntN(3) {
+	case 0: // pages come fast
+		v.next()
+	case 1: // visit.tell waits until it is told; the next one may be under way all the same
+		v.tell(true, func() {})
+		v.next()
+	default:
+		v.tell(true, v.next)
+	}
 }
 
-// finish publishes the outcome until the log has it.
+// finish publishes the end until the log has it.
 func (v *modelVisit) finish() {
 	v.over = true
+	v.tell(false, func() {
+		v.told = true
+		delete(v.f.visits, v)
+		v.f.take()
+	})
+}
+
+// tell publishes how far the visit has come, or its end, until the log has it.
+func (v *modelVisit) tell(partial bool, then func()) {
 	m, h := v.f.m, v.f.m.hosts[v.host]
-	e := logged{v.id, crawl.Outcome{Host: canon.Host(h.name), Delay: v.delay, Requests: v.requests, Private: true}}
+	e := logged{v.id, crawl.Outcome{Host: canon.Host(h.name), Delay: v.delay, Requests: v.requests, Private: true, Partial: partial}}
 	if v.requests > 0 {
 		e.outcome.SinceEnd = v.f.clock() - v.lastEnd
 	}
-	var tell func()
-	tell = func() {
+	var publish func()
+	publish = func() {
 		call(&v.f.node, 3*time.Second, func() bool { m.append(e); return true }, func(_, ok bool) {
 			if !ok {
-				tell() // the first may have arrived all the same
+				publish() // the first may have arrived all the same
 				return
 			}
-			v.told = true
-			delete(v.f.visits, v)
-			v.f.take()
+			then()
 		})
 	}
-	tell()
+	publish()
 }
 
 // renew prolongs the lease, also while the outcome is on its way.

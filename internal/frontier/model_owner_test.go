@@ -207,6 +207,9 @@ func (o *modelOwner) restore(c snapshot, clean bool) {
 	for i := range c.hosts {
 		h := s.ledger.Hosts[c.hosts[i].Name]
 		h.Due, h.Delay, h.Last, h.Fetched = c.hosts[i].Due.Add(shift), c.hosts[i].Delay, c.hosts[i].Last, c.hosts[i].Fetched
+		if h.Told = c.hosts[i].Told; o.m.rules.toldNotCarried {
+			h.Told.Requests = 0
+		}
 	}
 	o.applied, s.ledger.VisitN = c.applied, c.visitN
 	if !clean || o.m.rules.visitsNotCarried {
@@ -380,9 +383,44 @@ func (o *modelOwner) follow(n int) func() {
 				}
 			}
 			out := e.outcome
+			if o.m.rules.partialFrees {
+				out.Partial = false
+			}
+			if h := o.s.ledger.Hosts[out.Host]; o.m.rules.toldAddsUp && e.visit == h.Last {
+				h.Told.Requests = 0
+			}
 			if err := o.s.applyOutcome(&crawl.Event{Visit: e.visit, Outcome: &out}, o.time()); err != nil {
 				panic(err)
 			}
+		}
+	}
+}
+
+// counted checks how many requests the owner's books have of each host: those the log tells of,
+// each once. Of a visit that tells of itself after a newer one has, what comes then is left out.
+func (o *modelOwner) counted() {
+	if o.s == nil {
+		return
+	}
+	last, sums := map[canon.Host]crawl.VisitID{}, map[canon.Host]map[crawl.VisitID]int{}
+	for i := range o.m.log[:o.applied] {
+		e := &o.m.log[i]
+		host := e.outcome.Host
+		if sums[host] == nil {
+			sums[host] = map[crawl.VisitID]int{}
+		}
+		if e.visit.Compare(last[host]) >= 0 {
+			last[host] = e.visit
+			sums[host][e.visit] = max(sums[host][e.visit], e.outcome.Requests)
+		}
+	}
+	for _, w := range o.m.hosts {
+		sum := 0
+		for _, n := range sums[canon.Host(w.name)] {
+			sum += n
+		}
+		if got := int(o.s.ledger.Hosts[canon.Host(w.name)].Fetched); got != sum || got > w.sent {
+			o.m.violation("%s counts %d requests to %s; its log tells of %d, and %d were sent", o.name, got, w.name, sum, w.sent)
 		}
 	}
 }

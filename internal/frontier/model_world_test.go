@@ -184,6 +184,9 @@ func (m *world) run(span time.Duration) {
 		m.now = e.at
 		e.do()
 	}
+	for _, o := range m.owners {
+		o.counted()
+	}
 }
 
 func (m *world) violation(format string, args ...any) {
@@ -434,7 +437,7 @@ func callNodes[A any](n *node, patience time.Duration, nodes []*node, serve func
 	})
 }
 
-// logged is an event of the shard's log: the end of a visit.
+// logged is an event of the shard's log: how far a visit has come, or its end.
 type logged struct {
 	visit   crawl.VisitID
 	outcome crawl.Outcome
@@ -452,6 +455,7 @@ func (m *world) append(e logged) {
 type webHost struct {
 	name    string
 	delay   time.Duration
+	sent    int // requests to it
 	busy    *request
 	ended   time.Duration // when the last request was over
 	asked   bool
@@ -483,6 +487,7 @@ func (m *world) begin(v *modelVisit) *request {
 	}
 	h.longest = max(h.longest, gap)
 	m.stats.requests++
+	h.sent++
 	h.busy, h.asked = &request{host: h, visit: v}, true
 	return h.busy
 }

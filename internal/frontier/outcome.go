@@ -17,9 +17,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// applyOutcome ends a visit. What it says of a URL counts if its visit is newer than the one
-// recorded for that URL; the host is freed only if the visit is the outstanding one. Applying it
-// again changes nothing.
+// applyOutcome takes in how far a visit has come, or its end. What it says of a URL counts if its
+// visit is newer than the one recorded for that URL; the host is freed only by the end, and only if
+// the visit is the outstanding one. Applying it again changes nothing.
 func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	o := ev.Outcome
 	h, err := s.ledger.HostNamed(o.Host)
@@ -55,22 +55,15 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	if v != nil && v.Host != h {
 		v = nil
 	}
-	s.visits.Ghosts = slices.DeleteFunc(s.visits.Ghosts, func(g visits.Ghost) bool { return !o.Partial && g.ID == ev.Visit })
-	if o.Partial {
-		s.visits.TellBudget(now)
-		return nil
-	}
-	if ev.Visit.Compare(h.Last) > 0 { // else it was applied before, or a later visit's end was
-		h.Last = ev.Visit
-		s.ledger.Meta.Counts.Bytes += o.Bytes
-		h.Fetched += int64(o.Requests)
-		if o.Requests > 0 {
-			h.Private = o.Private
-			h.Delay = min(o.Delay, polite.LongestDelay)
-			s.polite.RespondedIn(h, o)
-			s.polite.BackOff(h, o)
+	if !o.Partial {
+		s.visits.Ghosts = slices.DeleteFunc(s.visits.Ghosts, func(g visits.Ghost) bool { return g.ID == ev.Visit })
+		if v == nil { // late: it may have been taken for lost
+			if err := s.timeline.Answered(h, ev.Visit); err != nil {
+				return err
+			}
 		}
 	}
+	s.sumUp(h, ev.Visit, o, now)
 	if o.Requests > 0 {
 		end := now.Add(-min(o.SinceEnd, time.Hour))
 		if t := end.Add(max(min(o.Delay, polite.LongestDelay), s.polite.DelayOf(h).D)); h.Due.Before(t) {
@@ -83,7 +76,7 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	if t := now.Add(min(o.NotBefore, longestNotBefore)); o.NotBefore > 0 && h.Due.Before(t) {
 		h.Due, h.DueReason = t, ledger.DueAddress
 	}
-	if v != nil {
+	if v != nil && !o.Partial {
 		if o.Requests == 0 && progress == 0 && len(o.Done) == 0 {
 			// Nothing came of it (its robots.txt, say, must be waited for): do not spin.
 			if t := now.Add(idlePause); h.Due.Before(t) {
@@ -102,6 +95,36 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	}
 	s.ledger.Touch(h)
 	return nil
+}
+
+// sumUp adds what is new in an outcome to the sums of its host and of the shard, and takes in what
+// the host was like. Once a newer visit has told of itself it is not known how much an older one
+// had told before, so the sums leave out what that tells then.
+func (s *shard) sumUp(h *ledger.Host, id crawl.VisitID, o *crawl.Outcome, now time.Time) {
+	switch c := id.Compare(h.Last); {
+	case c > 0:
+		h.Last, h.Told = id, ledger.Told{Open: true}
+	case c < 0 || !h.Told.Open:
+		return // applied before, or a later visit has told of itself
+	}
+	s.ledger.Meta.Counts.Bytes += max(o.Bytes-h.Told.Bytes, 0)
+	h.Told.Bytes = max(o.Bytes, h.Told.Bytes)
+	if o.Requests > h.Told.Requests {
+		sent := int64(o.Requests - h.Told.Requests)
+		h.Fetched += sent
+		s.ledger.Meta.Counts.Requests += sent
+		s.ledger.Requests.Add(now, sent)
+		h.Told.Requests = o.Requests
+		s.polite.RespondedIn(h, o)
+	}
+	if o.Requests > 0 && o.Requests == h.Told.Requests { // else it was overtaken
+		h.Private = o.Private
+		h.Delay = min(o.Delay, polite.LongestDelay)
+		s.polite.BackOff(h, o)
+	}
+	if !o.Partial {
+		h.Told = ledger.Told{}
+	}
 }
 
 // idlePause keeps a visit that could do nothing from being granted again at once.
@@ -142,6 +165,9 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 	} else if r.Class == crawl.Stored && recrawl.LeavesCopy(res) {
 		return s.recrawl.KeepCopy(h, k, &r, id, res, o, now)
 	}
+	if r.Class == crawl.Queued {
+		s.visits.GhostTold(id)
+	}
 	r.Visit = id
 	r.Status, r.Line = res.Status, res.Line
 	// Whose answer may have said nothing of it.
@@ -180,6 +206,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 	if r.Class != crawl.Queued {
 		r.Rank = 0
 		s.ledger.Rate.Add(now, 1)
+		h.Done()
 	}
 	if err := s.mirrors.Visited(h, &r, now); err != nil {
 		return err

@@ -52,7 +52,7 @@ func TestDataTxtOnAnotherHostIsAnErrand(t *testing.T) {
 		if len(out) != 1 {
 			t.Fatalf("%d messages, want the errand", len(out))
 		}
-		ev, _ := crawl.DecodeEvent(out[0].Data)
+		ev, _ := crawl.DecodeEvent(b.outgoing(out[0]))
 		b.event(ev)
 		w := b.grant(1)
 		if len(w) != 1 || len(w[0].Errands) != 1 || len(w[0].Robots) != 1 || w[0].Robots[0].Origin.Host != "b.example" {

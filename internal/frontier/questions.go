@@ -3,7 +3,9 @@ package frontier
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -20,23 +22,26 @@ import (
 type answers struct {
 	shards func() []*shard
 	spec   func() crawl.Spec
-	since  func(now time.Time) time.Time // when the rate of the status begins
 	// Has the last word on the parts of a status, of which there is one a shard.
 	mend func(parts []crawl.Status)
 	// A status that cannot be read is an error, and not a shard that is about to close.
-	atRest bool
+	atRest  bool
+	logFile string // the crawl log
 }
 
 // handlers are the questions by name.
 func (a answers) handlers() ask.Handlers {
 	return ask.Handlers{
-		"status": a.status, "hosts": a.hosts, "mirrors": a.mirrors, "updates": a.updates, "explain": a.explain,
-		"urls-under": a.urlsUnder,
+		"status": a.status, "hosts": a.hosts, "hosts-page": a.hostsPage, "mirrors-page": a.mirrorsPage, "updates-page": a.updatesPage,
+		"mirrors": a.mirrors, "updates": a.updates, "explain": a.explain,
+		"urls-under": a.urlsUnder, "timeline": a.timeline, "robots-text": a.robotsText, "log": a.log, "history": a.history,
+		"judge": a.judge,
 	}
 }
 
 func (f *Frontier) answers() answers {
-	return answers{shards: f.open, spec: f.spec, since: func(time.Time) time.Time { return f.since }, mend: func(parts []crawl.Status) {
+	file := filepath.Join(f.opt.Dir, CrawlLogFile)
+	return answers{shards: f.open, spec: f.spec, logFile: file, mend: func(parts []crawl.Status) {
 		if full := f.full(); full != nil {
 			for i := range parts {
 				parts[i].State, parts[i].Trouble = "paused", full.Error()
@@ -85,25 +90,77 @@ func (f *Frontier) each(do func(*shard) error) error {
 	return nil
 }
 
+// perShard calls do for every shard under its lock. What others say is wanted all the more when one
+// of them cannot be read, so it goes on after an error, and names those that failed at the end.
+func (a answers) perShard(do func(*shard) error) error {
+	var failed []int
+	var errs []error
+	for _, s := range a.shards() {
+		closed := true
+		err := s.locked(func() error {
+			closed = false
+			return do(s)
+		})
+		if err == nil && closed {
+			err = fmt.Errorf("shard %d is about to be opened anew", s.ledger.ID)
+		}
+		if err != nil {
+			failed, errs = append(failed, s.ledger.ID), append(errs, s.ledger.Blame(err))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return &ask.PartlyError{Shards: failed, Err: errors.Join(errs...)}
+}
+
 // status sends the accounting of every shard.
 func (a answers) status(_ context.Context, _ []byte, send func(any) error) error {
 	var parts []crawl.Status
 	now := time.Now()
-	for _, s := range a.shards() {
-		err := s.locked(func() error { parts = append(parts, s.account.Status(now, a.since(now))); return nil })
-		if err != nil && a.atRest {
-			return err
-		} else if err != nil {
-			break
-		}
-	}
+	failed := a.perShard(func(s *shard) error {
+		parts = append(parts, s.account.Status(now))
+		return nil
+	})
 	a.mend(parts)
 	for _, p := range parts {
 		if err := send(p); err != nil {
 			return err
 		}
 	}
-	return nil
+	return failed
+}
+
+// historyPiece is how many samples are sent at once: about 60 KB.
+const historyPiece = 400
+
+// history sends the samples of every shard.
+func (a answers) history(_ context.Context, req []byte, send func(any) error) error {
+	var q crawl.HistoryRequest
+	if err := json.Unmarshal(req, &q); err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	var parts []crawl.HistoryPart
+	failed := a.perShard(func(s *shard) error {
+		end := time.Now()
+		if a.atRest {
+			end = time.UnixMilli(s.ledger.Meta.Written)
+		}
+		part, err := s.history.Part(q, end)
+		if err == nil {
+			parts = append(parts, part)
+		}
+		return err
+	})
+	for _, part := range parts {
+		for samples := range slices.Chunk(part.Samples, historyPiece) {
+			part.Samples = samples
+			if err := send(part); err != nil {
+				return err
+			}
+		}
+	}
+	return failed
 }
 
 // explainRequest is the question "explain": about one URL, or about several.

@@ -19,6 +19,7 @@ const specFile = "spec.json"
 
 // Reader answers questions from the files of a crawl that is not running: ask its Handlers.
 type Reader struct {
+	dir    string
 	spec   crawl.Spec
 	shards []*shard
 }
@@ -46,7 +47,7 @@ func OpenDir(dir string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{spec: spec}
+	r := &Reader{dir: dir, spec: spec}
 	j, err := judge.New(r.spec)
 	if err != nil {
 		return nil, err
@@ -104,8 +105,7 @@ func (r *Reader) Spec() crawl.Spec { return r.spec }
 // Handlers answer from the files what a Frontier answers over NATS.
 func (r *Reader) Handlers() ask.Handlers {
 	shards, spec := func() []*shard { return r.shards }, func() crawl.Spec { return r.spec }
-	now := func(now time.Time) time.Time { return now } // there is no rate
-	return answers{shards: shards, spec: spec, since: now, mend: r.rest, atRest: true}.handlers()
+	return answers{shards: shards, spec: spec, mend: r.rest, atRest: true, logFile: filepath.Join(r.dir, CrawlLogFile)}.handlers()
 }
 
 // rest says of a status that nothing runs, and whether anything is left to do.
@@ -113,7 +113,7 @@ func (r *Reader) rest(parts []crawl.Status) {
 	done := true
 	for _, s := range r.shards {
 		// Else it was killed, and its log may hold more than its file.
-		done = done && s.ledger.Meta.Clean
+		done = done && s.ledger.Meta.Clean && !s.ledger.HasOwed()
 	}
 	var again, stored int64
 	for _, p := range parts {
@@ -124,7 +124,7 @@ func (r *Reader) rest(parts []crawl.Status) {
 	}
 	done = done && (again == 0 || stored == 0) // else it keeps its pages fresh
 	for i := range parts {
-		parts[i].Rate, parts[i].State = 0, "stopped"
+		parts[i].Rate, parts[i].Outlook, parts[i].State = 0, nil, "stopped"
 		if done {
 			parts[i].State = "done"
 		}

@@ -283,7 +283,7 @@ func TestDroppedErrandIsAskedAgain(t *testing.T) {
 		b.event(crawl.Event{Robots: []crawl.Robots{{Origin: mustParse(t, "http://a.example/").Origin(), State: crawl.RobotsPending, Location: "http://b.example/r.txt", Hops: 1, Status: 301}}})
 		b.commit()
 		for _, m := range b.s.ledger.CommittedOutbox() {
-			ev, _ := crawl.DecodeEvent(m.Data)
+			ev, _ := crawl.DecodeEvent(b.outgoing(m))
 			b.event(ev)
 			b.s.ledger.MarkSent(m.N)
 		}

@@ -49,7 +49,11 @@ func dump(t testing.TB, s *shard) map[string]string {
 	}
 	all["counts"] = fmt.Sprintf("%+v", s.ledger.Meta.Counts)
 	for i, m := range s.ledger.Outbox {
-		all[fmt.Sprintf("outbox %d", i)] = fmt.Sprintf("%d %x", m.Shard, m.Data)
+		data, err := s.ledger.Outgoing(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[fmt.Sprintf("outbox %d", i)] = fmt.Sprintf("%d %x", m.Shard, data)
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/account"
 	"github.com/curtsy/curtsy/internal/frontier/datafiles"
 	"github.com/curtsy/curtsy/internal/frontier/features"
+	"github.com/curtsy/curtsy/internal/frontier/history"
 	"github.com/curtsy/curtsy/internal/frontier/hops"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/links"
@@ -13,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/recrawl"
 	"github.com/curtsy/curtsy/internal/frontier/rupsites"
 	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
+	"github.com/curtsy/curtsy/internal/frontier/timeline"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/frontier/visits"
 )
@@ -29,8 +31,10 @@ func (s *shard) wire() {
 	s.hops = hops.New(s.features, s.ledger)
 	s.mirrors = mirrors.New(s.features, s.ledger, s.recrawl, s.urls)
 	s.rupsites = rupsites.New(s.features, s.ledger, s.recrawl, s.urls)
+	s.timeline = timeline.New(s.ledger)
 	s.links = links.New(s.ledger, s.mirrors, s.polite, s.recrawl, s.rupsites, s.urls)
-	s.visits = visits.New(s.features, s.ledger, s.polite, s.recrawl, s.sitemaps, s.urls)
+	s.visits = visits.New(s.features, s.ledger, s.polite, s.recrawl, s.sitemaps, s.timeline, s.urls)
 	s.passes = passes.New(s.datafiles, s.features, s.ledger, s.links, s.mirrors, s.recrawl, s.urls, s.visits)
-	s.account = account.New(s.datafiles, s.ledger, s.links, s.mirrors, s.passes, s.polite, s.recrawl, s.rupsites, s.sitemaps, s.urls, s.visits)
+	s.history = history.New(s.ledger)
+	s.account = account.New(s.datafiles, s.history, s.ledger, s.links, s.mirrors, s.passes, s.polite, s.recrawl, s.rupsites, s.sitemaps, s.urls, s.visits)
 }

@@ -423,7 +423,7 @@ func (f *Frontier) serveLeases(s *shard) (stop func(), err error) {
 		var body []byte
 		if ref, ok := s.visits.Digests[string(m.Data)]; ok && s.ledger.Phase.MayRead() {
 			s.ledger.Guarded(func() error {
-				body = append(body, s.ledger.Tx.Bucket(ledger.BucketRobots).Get(ledger.RobotsKey(ref.ID, ref.Origin))...)
+				body = append(body, s.ledger.Tx.Bucket(ledger.BucketRobots).Get(ref.Key())...)
 				return nil
 			})
 		}

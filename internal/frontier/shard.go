@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/account"
 	"github.com/curtsy/curtsy/internal/frontier/datafiles"
 	"github.com/curtsy/curtsy/internal/frontier/features"
+	"github.com/curtsy/curtsy/internal/frontier/history"
 	"github.com/curtsy/curtsy/internal/frontier/hops"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
@@ -21,6 +22,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/recrawl"
 	"github.com/curtsy/curtsy/internal/frontier/rupsites"
 	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
+	"github.com/curtsy/curtsy/internal/frontier/timeline"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/frontier/visits"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -34,6 +36,7 @@ type shard struct {
 	account   *account.Account
 	datafiles *datafiles.DataFiles
 	features  *features.Features
+	history   *history.History
 	hops      *hops.Hops
 	ledger    *ledger.Ledger
 	links     *links.Links
@@ -43,6 +46,7 @@ type shard struct {
 	recrawl   *recrawl.Recrawl
 	rupsites  *rupsites.RUPSites
 	sitemaps  *sitemaps.Sitemaps
+	timeline  *timeline.Timeline
 	urls      *urls.URLs
 	visits    *visits.Visits
 
@@ -120,6 +124,7 @@ func (s *shard) load(owner string) error {
 	if err := s.passes.Begin(); err != nil {
 		return err
 	}
+	s.followHosts(nil, now)
 	s.was = s.ledger.Meta
 	s.ledger.Meta.Epoch, s.ledger.Meta.Owner, s.ledger.Meta.Clean = s.ledger.Epoch, owner, false
 	for _, h := range s.ledger.Hosts {
@@ -253,8 +258,15 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 			}
 		}
 	}
+	take := s.links.Apply
+	if ev.Forward {
+		take = s.links.Take
+	}
 	for i := range ev.Links {
-		if err := s.links.Apply(&ev.Links[i], now); err != nil {
+		if i > 0 && ev.Links[i].FoundOn.Host() != ev.Links[i-1].FoundOn.Host() {
+			s.urls.Events++ // a message of another visit, forwarded with the one before
+		}
+		if err := take(&ev.Links[i], now); err != nil {
 			return err
 		}
 	}
@@ -293,8 +305,21 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 			return err
 		}
 	}
+	for _, u := range ev.Refetch {
+		if err := s.passes.ApplyRefetch(u, sent); err != nil {
+			return err
+		}
+	}
+	for i := range ev.Audits {
+		s.ledger.LogAudit(ev.Audits[i].Bounded())
+	}
 	if ev.StoreLost != "" {
 		if err := s.passes.ApplyStoreLost(ev.StoreLost, now); err != nil {
+			return err
+		}
+	}
+	for i := range ev.Traces {
+		if err := s.timeline.Apply(&ev.Traces[i], ev.Visit); err != nil {
 			return err
 		}
 	}
@@ -351,7 +376,9 @@ func (s *shard) keepCommitted(ctx context.Context) error {
 
 // upkeep does what is due by the clock, and commits.
 func (s *shard) upkeep(now time.Time) error {
-	s.visits.Expire(now)
+	if err := s.visits.Expire(now); err != nil {
+		return err
+	}
 	if err := s.features.Upkeep(now); err != nil {
 		return err
 	}

@@ -51,6 +51,16 @@ func newBench(t testing.TB, spec crawl.Spec) *bench {
 	return b
 }
 
+// outgoing is what a message of the outbox says.
+func (b *bench) outgoing(m ledger.OutMessage) []byte {
+	b.t.Helper()
+	data, err := b.s.ledger.Outgoing(m)
+	if err != nil || len(data) != m.Size {
+		b.t.Fatal(len(data), m.Size, err)
+	}
+	return data
+}
+
 // open opens the shard's file and replays the log after it, as an owner of the next epoch.
 func (b *bench) open() {
 	b.t.Helper()
@@ -161,7 +171,7 @@ func (b *bench) finish(v crawl.Visit, class crawl.Class, reason crawl.Reason) {
 }
 
 func (b *bench) status() crawl.Status {
-	st := b.s.account.Status(time.Now(), time.Now())
+	st := b.s.account.Status(time.Now())
 	if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
 		b.t.Errorf("discovered %d, classes add up to %d", st.Discovered, sum)
 	}
@@ -469,7 +479,7 @@ func TestRobotsRedirectBecomesAnErrand(t *testing.T) {
 		if len(out) != 1 {
 			t.Fatalf("%d messages in the outbox, want the errand", len(out))
 		}
-		ev, err := crawl.DecodeEvent(out[0].Data)
+		ev, err := crawl.DecodeEvent(b.outgoing(out[0]))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func (b *bench) outboxToLog() {
 	b.t.Helper()
 	b.commit()
 	for _, m := range b.s.ledger.CommittedOutbox() {
-		ev, err := crawl.DecodeEvent(m.Data)
+		ev, err := crawl.DecodeEvent(b.outgoing(m))
 		if err != nil {
 			b.t.Fatal(err)
 		}

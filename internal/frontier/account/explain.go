@@ -52,7 +52,19 @@ func (s *Account) Explain(raw string, u canon.URL, now time.Time) (crawl.Explana
 		f := string(r.FoundOn)
 		x.FoundOn = &f
 	}
+	after, by, err := s.history.TakenIn(r.Order)
+	if err != nil {
+		return x, err
+	}
+	if fetched := time.UnixMilli(r.FetchedAt).UTC(); r.FetchedAt > 0 && fetched.After(after) && (by.IsZero() || fetched.Before(by)) {
+		by = fetched
+	}
+	x.FoundAfter, x.FoundBy = known(after), known(by)
 	x.State, x.Reason, x.Detail = r.Class.String(), string(r.Reason), r.Detail
+	if r.FetchedAt > 0 {
+		at := time.UnixMilli(r.FetchedAt).UTC()
+		x.FetchedAt = &at
+	}
 	if !r.Visit.IsZero() {
 		x.Visit = r.Visit.String()
 	}
@@ -73,6 +85,14 @@ func (s *Account) Explain(raw string, u canon.URL, now time.Time) (crawl.Explana
 	s.explainAgain(&x, h, &r)
 	s.explainForgotten(&x, u) // whether or not the pass has been there
 	return x, nil
+}
+
+// known is a time, or nil where there is none.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }
 
 // explainAgain says when a URL that is done is asked for again, and what came of that so far.
@@ -148,8 +168,10 @@ func (s *Account) explainRobots(x *crawl.Explanation, h *ledger.Host, o *ledger.
 	state, _ := polite.State(o, now)
 	switch state {
 	case crawl.RobotsParsed:
-		v := f.Rules(s.ledger.Judge.Spec.Agent, ledger.RobotsOrigin(o.Origin)).Match(u.PathQuery())
+		rules := f.Rules(s.ledger.Judge.Spec.Agent, ledger.RobotsOrigin(o.Origin))
+		v := rules.Match(u.PathQuery())
 		er.Allowed, er.Line, er.Rule = v.Allowed, v.Line, v.Rule
+		er.Usage, er.Licenses = usageOf(f, rules, o, u)
 	case crawl.RobotsUnavailable:
 		er.Allowed = true
 	default:

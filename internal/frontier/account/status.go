@@ -1,7 +1,6 @@
 package account
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -17,7 +16,7 @@ import (
 const maxHeld = 100
 
 // Status is the shard's part of the crawl's accounting.
-func (s *Account) Status(now, since time.Time) crawl.Status {
+func (s *Account) Status(now time.Time) crawl.Status {
 	c := &s.ledger.Meta.Counts
 	st := crawl.Status{
 		Queued: c.Queued - s.urls.InFlight, InFlight: s.urls.InFlight, Stored: c.Stored, Redirected: c.Redirected,
@@ -31,82 +30,37 @@ func (s *Account) Status(now, since time.Time) crawl.Status {
 	if st.ByReason == nil {
 		st.ByReason = map[string]int64{}
 	}
-	st.Rate = s.ledger.Rate.PerSecond(now, since)
+	st.Rate, _ = s.ledger.Rate.PerSecond(now)
 	sum := s.summarise(now)
 	if st.Again = sum.Again; sum.Again > 0 {
 		next := sum.Next.UTC()
 		st.NextAgain = &next
 	}
-	dueSoon, eta := sum.DueSoon, sum.Eta
+	dueSoon := sum.DueSoon
 	st.Held = slices.Clone(sum.Held)
-	if st.Rate > 0 || dueSoon == 0 {
-		// The slowest host bounds the crawl from below; so does the whole queue
-		// at the present rate.
-		if st.Rate > 0 {
-			eta = max(eta, time.Duration(float64(dueSoon)/st.Rate*float64(time.Second)))
-		}
-		secs := eta.Seconds()
-		st.ETA = &secs
-	}
+	st.Outlook = s.outlook(sum, now)
+	st.PausedHosts, st.PausedURLs = s.paused()
 	st.Shards = []crawl.ShardStatus{{
-		Shard: s.ledger.ID, Epoch: s.ledger.Epoch, Owner: s.ledger.Meta.Owner, Applied: s.ledger.Meta.Seq, Outstanding: len(s.visits.Outstanding), Outbox: len(s.ledger.Outbox),
+		Shard: s.ledger.ID, Epoch: s.ledger.Epoch, Owner: s.ledger.Meta.Owner, Applied: s.ledger.Meta.Seq, Outstanding: len(s.visits.Outstanding), Outbox: s.ledger.Owed(),
 		Errands: s.ledger.PendingErrands(now, s.patience()) + s.mirrors.Pending(now, s.patience()), DueSoon: dueSoon,
 		Forgotten: s.ledger.Judge.ForgottenText, Forgetting: s.passes.Listed(ledger.BucketForget), Retrying: s.passes.Listed(ledger.BucketRetry), Passing: s.passes.Passing(),
 	}}
 	return st
 }
 
-// summarise goes over all hosts, but not all the time: with many hosts an earlier answer is good
-// for a while, as long as it says that there is work. That there is none is never said from memory.
-func (s *Account) summarise(now time.Time) *ledger.Summary {
-	if m := &s.ledger.Summary; m.DueSoon > 0 && now.Sub(m.At) < 20*m.Cost {
-		return m
-	}
-	began := time.Now()
-	m := ledger.Summary{At: now}
-	if s.passes.Passing() {
-		m.DueSoon++ // there are more to come
-	}
-	for ref := range s.mirrors.Settling {
-		if s.mirrors.Settles(ref) {
-			m.DueSoon++
-		}
-	}
-	asleep := s.ledger.Meta.Counts.Queued // all of it is due
-	for _, h := range s.ledger.Hosts {
-		asleep -= h.Queued
-		if len(h.Errands) > 0 && !h.Due.After(s.patientUntil(now)) {
-			m.DueSoon += s.polite.ErrandsDueBy(h, s.patientUntil(now), now, s.patience())
-		}
-		if next, n := s.recrawl.AgainOf(h); n > 0 {
-			if m.Again == 0 || next.Before(m.Next) {
-				m.Next = next
-			}
-			m.Again += n
-		}
-		if h.Queued == 0 {
+// paused counts the hosts that the operator has paused, and what is queued with them.
+func (s *Account) paused() (hosts, urls int64) {
+	spec := &s.ledger.Judge.Spec
+	for name, rule := range spec.Hosts {
+		if !rule.Paused || crawl.ShardOf(name, spec.Shards) != s.ledger.ID {
 			continue
 		}
-		held, reason, until := s.HeldBack(h, now)
-		if held {
-			m.Held = append(m.Held, crawl.HeldHost{Host: string(h.Name), Queued: h.Queued, Reason: reason, Until: until})
-			continue
+		// A host that cannot be read is told of by whoever has to.
+		if h, err := s.ledger.HostNamed(name); err == nil && h != nil {
+			hosts, urls = hosts+1, urls+h.Queued
 		}
-		m.DueSoon += h.Queued
-		d := time.Duration(h.Queued) * (s.polite.DelayOf(h).D + h.Response)
-		if wait := h.Due.Sub(now); wait > 0 {
-			d += wait
-		}
-		m.Eta = max(m.Eta, d)
 	}
-	slices.SortFunc(m.Held, func(a, b crawl.HeldHost) int {
-		return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Host, b.Host))
-	})
-	m.Held = m.Held[:min(len(m.Held), maxHeld)]
-	m.DueSoon += max(asleep, 0) + s.sitemaps.DueBy(s.patientUntil(now))
-	m.Cost = time.Since(began)
-	s.ledger.Summary = m
-	return &s.ledger.Summary
+	return hosts, urls
 }
 
 // patience is how long a URL may still have to wait without keeping the crawl from being done.
@@ -128,6 +82,9 @@ func (s *Account) patientUntil(now time.Time) time.Time {
 func (s *Account) HeldBack(h *ledger.Host, now time.Time) (held bool, reason string, until time.Time) {
 	if h.Visit != nil {
 		return false, "", until
+	}
+	if s.polite.Paused(h) {
+		return false, "", until // not by anything of its own
 	}
 	limit := s.patientUntil(now)
 	if o := polite.SlowOrigin(h); o != nil {
@@ -182,6 +139,8 @@ func (s *Account) HostInfo(h *ledger.Host, now time.Time) crawl.HostInfo {
 		Host: string(h.Name), DelayS: sp.D.Seconds(), DelaySource: sp.Source, Queued: h.Queued, Fetched: h.Fetched,
 		Shard: s.ledger.ID, AgentServers: []crawl.AgentInfo{}, Robots: []crawl.RobotsInfo{},
 	}
+	rule := s.ledger.Judge.Spec.Hosts[h.Name]
+	hi.Paused, hi.OperatorDelayS = rule.Paused, rule.Delay.Seconds()
 	if h.DueReason != "" && h.Due.After(now) {
 		hi.DelaySource = h.DueReason
 	}
@@ -199,6 +158,7 @@ func (s *Account) HostInfo(h *ledger.Host, now time.Time) crawl.HostInfo {
 		}
 		ri.DataTxt, ri.Nested = o.Data.String(), s.datafiles.NestedInfos(h, o.Origin)
 		ri.SecurityTxt = o.SecurityTxt
+		ri.Usage, ri.UsageMore = usageLines(f, s.ledger.Judge.Spec.Agent, o)
 		hi.Robots = append(hi.Robots, ri)
 		if main < 0 || o.Ready > h.Origins[main].Ready || !o.History.Fetched.IsZero() && h.Origins[main].History.Fetched.IsZero() {
 			main = i
@@ -225,12 +185,16 @@ func (s *Account) HostInfo(h *ledger.Host, now time.Time) crawl.HostInfo {
 }
 
 func (s *Account) hostState(h *ledger.Host, now time.Time) (state, reason string, next *time.Time) {
-	if h.Visit != nil {
+	switch {
+	case h.Visit != nil:
 		return "visiting", "", nil
+	case s.polite.Paused(h):
+		return "paused", "paused by the operator; curtsy host resume " + string(h.Name), nil
 	}
 	if h.Queued == 0 && len(h.Errands) == 0 {
 		if t, n := s.recrawl.AgainOf(h); n > 0 {
-			return "idle", "", &t
+			next := t
+			return "idle", "", &next
 		}
 		return "idle", "", nil
 	}
@@ -240,7 +204,8 @@ func (s *Account) hostState(h *ledger.Host, now time.Time) (state, reason string
 		}
 	}
 	if held, why, until := s.HeldBack(h, now); held {
-		return "held", why, &until
+		next := until // not until itself, which would be put on the heap for every host
+		return "held", why, &next
 	}
 	when := h.Due
 	from, ok := s.visits.Ready(h, now)
@@ -251,7 +216,8 @@ func (s *Account) hostState(h *ledger.Host, now time.Time) (state, reason string
 	case !ok:
 		return "waiting", "another attempt", nil
 	case when.After(now):
-		return "waiting", "", &when
+		next := when
+		return "waiting", "", &next
 	}
 	return "due", "", nil
 }

@@ -47,6 +47,8 @@ type Judge struct {
 	Forgotten crawl.Forgotten
 
 	ForgottenText string // Spec.ForgottenText
+
+	Paused int // how many hosts the operator has paused
 }
 
 // New makes the judge of a spec. It fails for a seed or a host that cannot be read.
@@ -67,6 +69,11 @@ func New(spec crawl.Spec) (Judge, error) {
 			return j, fmt.Errorf("hurry %q: %w: give a host name, for example docs.example.org", raw, err)
 		}
 		j.Hurry[u.Host()] = true
+	}
+	for _, rule := range spec.Hosts {
+		if rule.Paused {
+			j.Paused++
+		}
 	}
 	var err error
 	j.Scope, err = scope.New(scope.Spec{Kind: spec.Scope, Seeds: seeds, Include: spec.Include, Exclude: spec.Exclude})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // Settings are those of the spec that others than judge go by: where a host is looked for, who may
@@ -15,18 +16,30 @@ type Settings struct {
 	Agent        string   `json:"agent,omitempty"`
 	Resolve      []string `json:"resolve,omitempty"`
 	Scope        uint64   `json:"scope,omitempty"` // Spec.ScopeHash
+	// Purposes is Spec.PurposeSet; 0: search, from before others could be said.
+	Purposes usage.Purposes `json:"purposes,omitempty"`
 }
 
 // Settings are those of the spec whose change has URLs judged anew.
 func (j *Judge) Settings() *Settings {
 	s := &j.Spec
-	return &Settings{s.AllowPrivate, s.Contact != "", s.Agent, slices.Clone(s.Resolve), s.ScopeHash()}
+	return &Settings{s.AllowPrivate, s.Contact != "", s.Agent, slices.Clone(s.Resolve), s.ScopeHash(), s.PurposeSet()}
 }
 
 // Same reports whether nothing follows from one taking the place of the other. What follows from
 // another scope is said by the fingerprint.
 func (a *Settings) Same(b *Settings) bool {
-	return a.AllowPrivate == b.AllowPrivate && a.Contact == b.Contact && a.Agent == b.Agent && slices.Equal(a.Resolve, b.Resolve)
+	return a.AllowPrivate == b.AllowPrivate && a.Contact == b.Contact && a.Agent == b.Agent && slices.Equal(a.Resolve, b.Resolve) && a.SamePurposes(b)
+}
+
+// SamePurposes reports whether both are for the same.
+func (a *Settings) SamePurposes(b *Settings) bool { return a.purposes() == b.purposes() }
+
+func (a *Settings) purposes() usage.Purposes {
+	if a.Purposes == 0 {
+		return usage.PurposesOf(usage.Search)
+	}
+	return a.Purposes
 }
 
 // Resolves lists where these settings have a host looked for.

@@ -21,12 +21,16 @@ import (
 // have been visited, others are woken. Tests make it less.
 var MaxAwake = 1024
 
+// maxAwake is how many there may be now: those that the operator has paused take no room from those
+// that may be visited.
+func (s *Ledger) maxAwake() int { return MaxAwake + s.Judge.Paused }
+
 // Untouched reports that a sleeper's record holds all there is to know of h: nothing was ever asked
 // of it or under its visit.
 func (h *Host) Untouched() bool {
 	if h.Visit != nil || len(h.Errands) > 0 || !h.Due.IsZero() || h.DueReason != "" || h.Delay != 0 || h.Backoff != 0 || h.Private ||
-		h.Response != 0 || !h.Last.IsZero() || h.Fetched != 0 || h.Stored != 0 || h.Later != 0 || h.Sitemaps != 0 || h.SitemapsDue != 0 ||
-		h.LeftOut != 0 {
+		h.Response != 0 || !h.Last.IsZero() || h.Fetched != 0 || h.Stored != 0 || h.Failed != 0 || h.Later != 0 || h.Sitemaps != 0 || h.SitemapsDue != 0 ||
+		h.LeftOut != 0 || h.Timeline != 0 {
 		return false
 	}
 	for i := range h.Origins {
@@ -60,11 +64,17 @@ func (h *Host) appendSleeper(b []byte) []byte {
 }
 
 func decodeSleeper(id HostID, v []byte) (*Host, error) {
+	h := &Host{}
+	return h, h.decodeSleeper(id, v)
+}
+
+// decodeSleeper makes h, which need not be empty, the host of a sleeper's record.
+func (h *Host) decodeSleeper(id HostID, v []byte) error {
 	if len(v) < 2 {
-		return nil, fmt.Errorf("host %d: %w", id, ErrRecord)
+		return fmt.Errorf("host %d: %w", id, ErrRecord)
 	}
 	s := Scanner{B: v[1:]}
-	h := &Host{ID: id, Closed: v[0]&1 != 0, Name: canon.Host(s.Text()), At: -1, Asleep: true}
+	*h = Host{ID: id, Closed: v[0]&1 != 0, Name: canon.Host(s.Text()), At: -1, Asleep: true, Origins: h.Origins[:0]}
 	h.Queued, h.Refused = int64(s.Uint()), int64(s.Uint())
 	for len(s.B) > 0 && !s.Bad {
 		o := canon.Origin{Scheme: "http", Host: h.Name}
@@ -75,9 +85,9 @@ func decodeSleeper(id HostID, v []byte) (*Host, error) {
 		h.Origins = append(h.Origins, Origin{Origin: o, Ready: int64(s.Uint()), Led: int64(s.Uint())})
 	}
 	if s.Bad {
-		return nil, fmt.Errorf("host %d: %w", id, ErrRecord)
+		return fmt.Errorf("host %d: %w", id, ErrRecord)
 	}
-	return h, nil
+	return nil
 }
 
 // HostNamed returns the host of that name, or nil when none is known.
@@ -162,7 +172,7 @@ func (s *Ledger) Meet(h *Host) {
 
 // sleepy reports that a host need not be in memory.
 func (s *Ledger) sleepy(h *Host) bool {
-	return h.Untouched() && (h.Asleep || h.Closed || h.Fresh && (h.Queued == 0 || s.awake > MaxAwake))
+	return h.Untouched() && (h.Asleep || h.Closed || h.Fresh && (h.Queued == 0 || s.awake > s.maxAwake()))
 }
 
 // PutAway writes the hosts that were changed, and lets those go that may sleep. So nobody may keep
@@ -257,10 +267,10 @@ func (s *Ledger) sleep(h *Host, write bool) error {
 
 // Wake brings sleepers with work into memory while there is room, those first that were met first.
 func (s *Ledger) Wake() error {
-	if !s.sleepers || s.awake > MaxAwake/2 {
+	if !s.sleepers || s.awake > s.maxAwake()-MaxAwake/2 {
 		return nil
 	}
-	for s.awake < MaxAwake {
+	for s.awake < s.maxAwake() {
 		k, _ := s.Tx.Bucket(BucketWaiting).Cursor().First()
 		if k == nil {
 			s.sleepers = false

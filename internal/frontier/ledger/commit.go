@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -33,8 +32,16 @@ func (s *Ledger) Commit(again bool) error {
 	if again && !s.Unsaved() {
 		return nil
 	}
+	if err := s.oweForwarded(); err != nil {
+		return s.Fail(err)
+	}
+	if full := !s.MayOwe(); full != s.crammed {
+		if s.crammed = full; full {
+			s.Log.Warn("other shards take in less than is found for them: no visit is granted until they have caught up", "messages", len(s.Outbox), "bytes", s.owed)
+		}
+	}
 	for _, n := range s.sent {
-		if err := s.Drop(bucketOutbox, binary.BigEndian.AppendUint64(nil, n)); err != nil {
+		if err := s.Drop(bucketOutbox, outKey(n)); err != nil {
 			return s.Fail(err)
 		}
 	}
@@ -78,7 +85,7 @@ func (s *Ledger) Commit(again bool) error {
 
 // Unsaved reports whether there is anything to commit.
 func (s *Ledger) Unsaved() bool {
-	return s.Changes > 0 || len(s.sent) > 0 || !bytes.Equal(s.Saved, s.Meta.encode())
+	return s.Changes > 0 || len(s.sent) > 0 || len(s.forward) > 0 || !bytes.Equal(s.Saved, s.Meta.encode())
 }
 
 // Put writes to the shard's file; the next commit makes it last. Changes are counted here, in drop,
@@ -106,10 +113,19 @@ func (s *Ledger) Touch(h *Host) {
 	}
 }
 
-// RobotsRef names the robots.txt of an origin of a host.
+// RobotsRef names the robots.txt of an origin of a host, or another file that says more.
 type RobotsRef struct {
 	ID     HostID
 	Origin canon.Origin
+	Apart  canon.URL // ""; or of such a file
+}
+
+// Key is where its text is, in BucketRobots.
+func (r RobotsRef) Key() []byte {
+	if r.Apart == "" {
+		return RobotsKey(r.ID, r.Origin)
+	}
+	return ApartKey(r.ID, r.Apart)
 }
 
 // EndTx notes that the transaction has ended and that no other begins.

@@ -47,6 +47,7 @@ type Host struct {
 	Queued  int64 `json:"queued,omitempty"`
 	Later   int64 `json:"later,omitempty"`   // of them, those that wait
 	Stored  int64 `json:"stored,omitempty"`  // pages stored, for --max-pages-per-host
+	Failed  int64 `json:"failed,omitempty"`  // URLs that have, as far as that was counted
 	Fetched int64 `json:"fetched,omitempty"` // requests sent, probes included
 
 	// Due is the earliest start of the next request, durably: the delay after the last response, or
@@ -59,7 +60,8 @@ type Host struct {
 	Backoff  int           `json:"backoff,omitempty"`
 	Private  bool          `json:"private,omitempty"`  // the address dialled last was private
 	Response time.Duration `json:"response,omitempty"` // smoothed time per request, for the ETA
-	Last     crawl.VisitID `json:"last,omitzero"`      // the newest visit whose end was applied
+	Last     crawl.VisitID `json:"last,omitzero"`      // the newest visit that told of itself
+	Told     Told          `json:"told,omitzero"`      // what that told, until its end is applied
 
 	// Its domain has too many names: its URLs are refused (domains.go).
 	Closed bool `json:"closed,omitempty"`
@@ -74,11 +76,18 @@ type Host struct {
 	SitemapsForeign int       `json:"sitemaps_foreign,omitempty"`
 	SitemapsAfter   time.Time `json:"sitemaps_after,omitzero"`
 
+	// Requests that are kept (package timeline), about.
+	Timeline int `json:"timeline,omitempty"`
+
 	Errands         []crawl.Errand `json:"-"` // wanted under this host's visit
 	Visit           *Visit         `json:"-"` // the outstanding one, or nil
 	Turn            turn           `json:"-"` // whose turn it is
 	TooManySitemaps bool           `json:"-"` // said so
 
+	// URLs found since the first of its own was done, and URLs done, the older ones counting less:
+	// see Grows.
+	Grew   float64 `json:"-"`
+	Ended  float64 `json:"-"`
 	Few    int64   `json:"-"` // sitemaps are read while fewer URLs are queued: see sitemaps.FewWait
 	Domain *Domain `json:"-"`
 	// Never visited, and among the few of those that are kept in memory (asleep.go).
@@ -131,6 +140,8 @@ type Origin struct {
 	SitemapsOf []byte `json:"sitemaps_of,omitempty"`
 
 	Cleans bool         `json:"cleans,omitempty"` // the copy has Clean-param lines
+	Agents bool         `json:"agents,omitempty"` // and names servers for mobile agents
+	Uses   bool         `json:"uses,omitempty"`   // and speaks of the use of its pages
 	Clean  *robots.File `json:"-"`                // the copy, parsed when first needed for them
 
 	Data       crawl.ProbeState `json:"data,omitempty"` // of /data.txt
@@ -142,6 +153,10 @@ type Origin struct {
 	// /rupinfo.txt is not asked for before; what is known of a site that has one is
 	// in package rupsites
 	RUPDue time.Time `json:"rup_due,omitzero"`
+
+	// Apart are the files that say more of the use of its pages: crawl.MaxAparts at most, of which
+	// the texts are kept beside that of robots.txt.
+	Apart []Apart `json:"apart,omitempty"`
 
 	// SecurityTxt is nil until it was asked for, and never changed in place. It is not asked for
 	// before SecurityTxtDue.
@@ -157,6 +172,37 @@ type Origin struct {
 	Twin bool `json:"twin,omitempty"`
 }
 
+// Told is what a visit has told of itself so far, and what the host's counts have of it therefore.
+// Outcomes tell sums, and each adds what it has more of: nothing if it comes twice, or late.
+type Told struct {
+	Open     bool  `json:"open,omitempty"` // its end was not applied
+	Requests int   `json:"requests,omitempty"`
+	Bytes    int64 `json:"bytes,omitempty"`
+	Trouble  bool  `json:"trouble,omitempty"` // the host's delay was doubled for it
+}
+
+// growthOf is about of how many URLs done last it is remembered what they led to.
+const growthOf = 8
+
+// Found notes that a URL of h was queued for the first time. What was found before a URL of its own
+// was done counts for nothing: a host is mostly begun with its index, whose many links say nothing
+// about the pages they lead to.
+func (h *Host) Found() {
+	if h.Ended > 0 {
+		h.Grew++
+	}
+}
+
+// Done notes that a URL of h was asked for and is queued no more.
+func (h *Host) Done() {
+	h.Grew *= 1 - 1./growthOf
+	h.Ended = h.Ended*(1-1./growthOf) + 1
+}
+
+// Grows reports that h's queue grows faster than it is worked off, so that nobody knows how long it
+// is going to be.
+func (h *Host) Grows() bool { return h.Ended > 0 && h.Grew > h.Ended }
+
 // Times shows what the host and its origins keep of time.
 func (h *Host) Times(see times.See) {
 	see(&h.Due, times.Waits)
@@ -168,6 +214,9 @@ func (h *Host) Times(see times.See) {
 		see(&o.DataDue, times.Waits)
 		see(&o.RUPDue, times.Waits)
 		see(&o.SecurityTxtDue, times.Waits)
+		for j := range o.Apart {
+			see(&o.Apart[j].Due, times.Waits)
+		}
 		see(&o.History.RetryAt, times.Waits)
 		see(&o.History.Since, times.Happened)
 		see(&o.History.Fetched, times.Known)
@@ -288,6 +337,46 @@ func (s *Ledger) HostsFrom(from []byte, n int) (hosts []*Host, next []byte, err 
 		}
 	}
 	return hosts, slices.Clone(k), nil
+}
+
+// HostsNumbered calls each for up to n hosts with numbers from one on, in the order of those, and
+// returns the number to go on from, 0 at the end. Hosts that are closed are not among them. Those
+// that sleep are among them if asleep is set; they are not taken into memory, and are for reading
+// until each returns.
+func (s *Ledger) HostsNumbered(from HostID, n int, asleep bool, each func(*Host)) (next HostID, err error) {
+	end := HostID(s.Meta.NextHost)
+	var sleepers *bolt.Cursor
+	var k, v []byte
+	var sleeper Host
+	if b := s.Tx.Bucket(BucketSleepers); b != nil && asleep {
+		sleepers = b.Cursor()
+		k, v = sleepers.Seek(from.Append(nil))
+	}
+	id := max(from, 1)
+	for ; n > 0 && id <= end; n, id = n-1, id+1 {
+		for k != nil && KeyHost(k) < id {
+			k, v = sleepers.Next()
+		}
+		h := s.ByID[id]
+		switch {
+		case h != nil || !asleep:
+		case k != nil && KeyHost(k) == id:
+			h = &sleeper
+			err = h.decodeSleeper(id, v)
+		default: // of an older file, or read by a Reader; or a number that was given up
+			h, err = readHost(s.Tx, id)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if h != nil && !h.Closed {
+			each(h)
+		}
+	}
+	if id > end {
+		return 0, nil
+	}
+	return id, nil
 }
 
 // Link is one link on its way into the seen set.

@@ -73,9 +73,12 @@ type Ledger struct {
 	Aliases []crawl.Page // what to tell the indexer then
 
 	// What is owed to other shards and to the indexer.
-	Outbox      []OutMessage // not yet sent, in order
-	CommittedTo uint64       // outbox number up to which the commit is done
-	sent        []uint64     // sent, to be deleted with the next commit
+	Outbox      []OutMessage   // not yet sent, in order
+	owed        int            // bytes of them
+	crammed     bool           // they were too many at the last commit
+	forward     map[int][]byte // links of this transaction for other shards, as one event for each
+	CommittedTo uint64         // outbox number up to which the commit is done
+	sent        []uint64       // sent, to be deleted with the next commit
 	// Signalled when the outbox may have something committed to send: events, pages.
 	EventsOut, PagesOut chan struct{}
 
@@ -87,10 +90,12 @@ type Ledger struct {
 	Reads func(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error
 
 	// For people.
-	Lines   []byte // crawl log lines of this transaction
-	Rate    Rate
-	Summary Summary          // of all hosts, kept for a while
-	Metrics *metrics.Metrics // nil in a Reader
+	Lines []byte // crawl log lines of this transaction
+	Rate  Rate   // of URLs finished
+	// Of requests sent.
+	Requests Rate
+	Summary  Summary          // of all hosts, kept for a while
+	Metrics  *metrics.Metrics // nil in a Reader
 }
 
 // New returns them for one shard, with the rooms they stand on.

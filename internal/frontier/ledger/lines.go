@@ -3,6 +3,8 @@ package ledger
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
 )
 
 // AppendJSON quotes s; URLs and rules rarely need escaping, and then not HTML's.
@@ -18,10 +20,34 @@ func AppendJSON(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Rate counts what was finished in each of the last seconds.
+// LogAudit adds the line of an act to the crawl log. It is written with the commit of the event
+// that told of it.
+func (s *Ledger) LogAudit(a crawl.Audit) {
+	if s.CrawlLog == nil {
+		return
+	}
+	b := append(s.Lines, `{"time":"`...)
+	b = time.Now().UTC().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, `","audit":`...)
+	b = AppendJSON(b, a.Act)
+	for _, f := range []struct{ key, value string }{
+		{`,"what":`, a.What}, {`,"detail":`, a.Detail}, {`,"who":`, a.Who}, {`,"from":`, a.From}, {`,"error":`, a.Error}, {`,"id":`, a.ID},
+	} {
+		if f.value != "" {
+			b = AppendJSON(append(b, f.key...), f.value)
+		}
+	}
+	b = append(b, `,"at":"`...)
+	b = a.At.UTC().AppendFormat(b, time.RFC3339Nano)
+	s.Lines = append(b, '"', '}', '\n')
+	s.Changes++ // so that it is written although nothing else may have changed
+}
+
+// Rate counts what was done in each of the last seconds.
 type Rate struct {
-	at  int64
-	per [30]int64
+	at    int64
+	per   [30]int64
+	since time.Time // of the first count after nothing was counted for that long
 }
 
 func (r *Rate) move(now time.Time) {
@@ -35,19 +61,26 @@ func (r *Rate) move(now time.Time) {
 	}
 }
 
-// Add counts n events at a moment.
-func (r *Rate) Add(now time.Time, n int64) {
-	r.move(now)
-	r.per[r.at%int64(len(r.per))] += n
-}
-
-// PerSecond is the mean over the last half minute, or since the first count if that is less.
-func (r *Rate) PerSecond(now, since time.Time) float64 {
-	r.move(now)
-	var sum int64
+func (r *Rate) sum() (sum int64) {
 	for _, n := range r.per {
 		sum += n
 	}
-	span := min(max(now.Sub(since).Seconds(), 1), float64(len(r.per)))
-	return float64(sum) / span
+	return sum
+}
+
+// Add counts n events at a moment.
+func (r *Rate) Add(now time.Time, n int64) {
+	r.move(now)
+	if r.sum() == 0 {
+		r.since = now
+	}
+	r.per[r.at%int64(len(r.per))] += n
+}
+
+// PerSecond is the mean over the last half minute, or since the first count if that is less. span
+// is for how long that was.
+func (r *Rate) PerSecond(now time.Time) (rate float64, span time.Duration) {
+	r.move(now)
+	span = min(max(now.Sub(r.since), time.Second), time.Duration(len(r.per))*time.Second)
+	return float64(r.sum()) / span.Seconds(), span
 }

@@ -121,7 +121,7 @@ type Summary struct {
 	At      time.Time
 	Cost    time.Duration
 	DueSoon int64 // URLs due within hold-max
-	Eta     time.Duration
+	Outlook crawl.Outlook
 	Held    []crawl.HeldHost
 	Again   int64     // URLs that are asked for again
 	Next    time.Time // when the first of them is due

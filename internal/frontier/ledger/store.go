@@ -57,18 +57,23 @@ var (
 
 	// Host id, day (since 1970, UTC), registered domain → how many hops its robots.txt files
 	// led there (package hops).
-	BucketHops    = []byte("hops")
-	BucketDomains = []byte("domains") // registered domain → what is counted of it (domains.go)
+	BucketHops = []byte("hops")
+	// Host id, visit, how many of its requests came before → the requests (package timeline).
+	BucketTimeline = []byte("timeline")
+	BucketDomains  = []byte("domains") // registered domain → what is counted of it (domains.go)
 	// Registered domain, 0, host id → nothing: names past the limit.
 	BucketClosed = []byte("closed")
 	// Host id → record of a host that was never visited (asleep.go); it has none in hosts.
 	BucketSleepers = []byte("sleepers")
 	BucketWaiting  = []byte("waiting") // host id → nothing: sleepers with URLs queued
 
+	BucketHistory = []byte("history") // Unix s → sample of the shard's accounting (package history)
+
 	BucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
 
 	allBuckets = [][]byte{BucketMeta, bucketNames, BucketHosts, BucketRobots, BucketSeen, BucketURLs, BucketQueue, BucketLater, BucketAgain, BucketForget, BucketRetry,
-		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketDomains, BucketClosed, BucketSleepers, BucketWaiting, BucketHops}
+		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketDomains, BucketClosed, BucketSleepers, BucketWaiting, BucketHops, BucketTimeline,
+		BucketHistory}
 )
 
 // ErrFormat says that a file was written by another version of Curtsy.
@@ -263,6 +268,7 @@ type Counts struct {
 	Failed     int64            `json:"failed"`
 	Later      int64            `json:"later"` // of the queued, those that wait for another attempt
 	Bytes      int64            `json:"bytes"`
+	Requests   int64            `json:"requests,omitempty"` // sent, of all kinds
 	ByReason   map[string]int64 `json:"by_reason"`
 }
 

@@ -14,6 +14,7 @@ type Visit struct {
 	Host  *Host
 	URLs  int
 	List  []InVisit
+	Since time.Time // when it was granted, here
 	Until time.Time
 
 	Queued int // of urls, those that list had when it was granted

@@ -76,7 +76,8 @@ func (r *Recent) add(u canon.URL, depth int) {
 }
 
 // Apply takes in what one page leads to: out of scope is dropped, known is dropped unless it was
-// found nearer to a seed now, the rest joins its host's queue. Replaying it changes nothing.
+// found nearer to a seed now, the rest joins its host's queue. Replaying it changes nothing. A seed
+// out of scope is kept as refused: the spec that has it among its seeds may come after it.
 func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	s.urls.Pages++
 	s.ledger.Metrics.Links.Add(float64(len(l.URLs)))
@@ -96,7 +97,7 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 			s.ledger.Log.Error("a link of another shard in this log", "url", u)
 			continue
 		}
-		if !s.ledger.Judge.Scope.Decide(u).In {
+		if !l.Seed && !s.ledger.Judge.Scope.Decide(u).In {
 			continue
 		}
 		if h == nil || h.Name != name {
@@ -148,7 +149,11 @@ func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
 		Rank: recrawl.RankOf(l, o.I),
 	}
 	to := urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonPorts, Detail: "more ports of this host than anyone needs"}
-	if ok {
+	switch {
+	case !ok:
+	case l.Seed:
+		to = s.urls.Decide(&r, o.Host)
+	default: // in scope, as Apply has seen
 		to = s.urls.Judge(&r, o.Host)
 	}
 	if !l.Seed && s.TooManyWait(o.Host, to.Class) {
@@ -197,7 +202,7 @@ func (s *Links) nearer(h *ledger.Host, k, v []byte, l *crawl.Links, rank uint16)
 	case ready:
 		err = s.urls.Enqueue(h, &r)
 	case r.Class == crawl.Refused && r.Reason == crawl.ReasonDepth:
-		v := s.urls.Judge(&r, h)
+		v := s.urls.Decide(&r, h)
 		v.Silent = true
 		err = s.urls.Become(h, &r, v)
 	}

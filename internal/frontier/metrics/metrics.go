@@ -8,15 +8,15 @@ import (
 
 // Metrics follow Prometheus' conventions; no label ever holds a host or a URL.
 type Metrics struct {
-	Takes, Visits, Expired, Links, Accepted         prometheus.Counter
-	Checkpoints, CheckpointsFailed, CheckpointBytes prometheus.Counter
-	HandedOver                                      prometheus.Counter
-	Claims, Dissolved                               prometheus.Counter
-	LeftOut                                         *prometheus.CounterVec // by why
-	Merged                                          *prometheus.CounterVec // by evidence
-	Again                                           *prometheus.CounterVec // by what was found
-	Taken                                           *prometheus.CounterVec // by how work went on
-	Commit, CheckpointTime, ReadyTime               prometheus.Histogram
+	Takes, Visits, Expired, Links, Forwarded, Accepted prometheus.Counter
+	Checkpoints, CheckpointsFailed, CheckpointBytes    prometheus.Counter
+	HandedOver                                         prometheus.Counter
+	Claims, Dissolved                                  prometheus.Counter
+	LeftOut                                            *prometheus.CounterVec // by why
+	Merged                                             *prometheus.CounterVec // by evidence
+	Again                                              *prometheus.CounterVec // by what was found
+	Taken                                              *prometheus.CounterVec // by how work went on
+	Commit, CheckpointTime, ReadyTime                  prometheus.Histogram
 }
 
 // New makes the metrics, and registers them if reg is not nil.
@@ -25,11 +25,12 @@ func New(reg prometheus.Registerer) *Metrics {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "curtsy", Subsystem: "frontier", Name: name, Help: help})
 	}
 	m := &Metrics{
-		Takes:    counter("takes_total", "Requests of fetchers for visits, looked at."),
-		Visits:   counter("visits_total", "Visits granted."),
-		Expired:  counter("visits_expired_total", "Visits that were not answered within their lease."),
-		Links:    counter("links_total", "Links offered to the seen set."),
-		Accepted: counter("urls_accepted_total", "URLs that were new."),
+		Takes:     counter("takes_total", "Requests of fetchers for visits, looked at."),
+		Visits:    counter("visits_total", "Visits granted."),
+		Expired:   counter("visits_expired_total", "Visits that were not answered within their lease."),
+		Links:     counter("links_total", "Links offered to the seen set."),
+		Forwarded: counter("links_forwarded_total", "Links found by visits to hosts of a shard that were passed on to another shard."),
+		Accepted:  counter("urls_accepted_total", "URLs that were new."),
 		Commit: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: "curtsy", Subsystem: "frontier", Name: "commit_seconds", Help: "Time of a commit, its fsync included.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 12),
@@ -65,7 +66,7 @@ func New(reg prometheus.Registerer) *Metrics {
 	m.Dissolved = counter("mirrors_dissolved_total", "Origins that are the mirrors they were no longer.")
 	m.ReadyTime = seconds("shard_ready_seconds", "Time from taking a shard to knowing all that is in its log.")
 	if reg != nil {
-		reg.MustRegister(m.Takes, m.Visits, m.Expired, m.Links, m.Accepted, m.Commit, m.Checkpoints, m.CheckpointsFailed,
+		reg.MustRegister(m.Takes, m.Visits, m.Expired, m.Links, m.Forwarded, m.Accepted, m.Commit, m.Checkpoints, m.CheckpointsFailed,
 			m.CheckpointBytes, m.CheckpointTime, m.HandedOver, m.Taken, m.Again, m.ReadyTime,
 			m.LeftOut, m.Claims, m.Merged, m.Dissolved)
 	}

@@ -45,6 +45,38 @@ func (s *Passes) ApplyRetry(what string) error {
 	return s.passOver(ledger.BucketRetry, h)
 }
 
+// ApplyRefetch queues a URL again whatever became of it, unless it has been answered since sent. It
+// is fetched when its host's turn and its own have come; what is held of it stays until then.
+func (s *Passes) ApplyRefetch(what string, sent time.Time) error {
+	u, err := canon.Parse(what)
+	if err != nil {
+		return nil // of somebody else's making
+	}
+	h, err := s.ledger.HostNamed(u.Host())
+	if h == nil || err != nil {
+		return err
+	}
+	k, v := s.urls.Lookup(h, u)
+	if v == nil {
+		return nil
+	}
+	r, err := urls.DecodeRecord(k, v)
+	if err != nil || r.FetchedAt > 0 && r.FetchedAt >= sent.UnixMilli() {
+		return err
+	}
+	s.askHostAnew(h)
+	switch {
+	case r.Waiting():
+		err = s.urls.Become(h, &r, r.DueNow())
+	case r.Class != crawl.Queued:
+		err = s.urls.Refetch(h, &r)
+	}
+	if err != nil {
+		return err
+	}
+	return s.urls.PutURL(k, &r)
+}
+
 // askHostAnew has a host's robots.txt files that could not be read asked for again as soon as the
 // host's Due allows.
 func (s *Passes) askHostAnew(h *ledger.Host) {

@@ -58,6 +58,9 @@ func (s *Polite) DelayOf(h *ledger.Host) spacing {
 			sp = spacing{min(o.CrawlDelay, LongestDelay), "crawl-delay"}
 		}
 	}
+	if d := s.ledger.Judge.Spec.Hosts[h.Name].Delay; d > sp.D {
+		sp = spacing{d, "operator"}
+	}
 	if h.Backoff > 0 {
 		d := max(2*s.baseDelay(h), backoffStart)
 		for i := 1; i < h.Backoff && d < backoffMax; i++ {
@@ -68,6 +71,22 @@ func (s *Polite) DelayOf(h *ledger.Host) spacing {
 		}
 	}
 	return sp
+}
+
+// Paused reports that the operator wants nothing to be asked of h.
+func (s *Polite) Paused(h *ledger.Host) bool { return s.ledger.Judge.Spec.Hosts[h.Name].Paused }
+
+// Slowed has h wait for a delay that the operator has set since its last visit ended, for it alone
+// or for all hosts.
+func (s *Polite) Slowed(h *ledger.Host, now time.Time) {
+	spec := &s.ledger.Judge.Spec
+	if h.Last.IsZero() || h.Delay >= max(spec.Delay, spec.Hosts[h.Name].Delay) {
+		return
+	}
+	if t := now.Add(s.DelayOf(h).D); h.Due.Before(t) {
+		h.Due, h.DueReason = t, ""
+		s.ledger.Touch(h)
+	}
 }
 
 // GrantDelay is what a visit is told. While the address of a host is not known and may turn out
@@ -84,13 +103,14 @@ func (s *Polite) GrantDelay(h *ledger.Host) time.Duration {
 	return d
 }
 
-// BackOff adapts to what a visit met: doubled for overload and timeouts, eased by one step
-// for a visit without.
+// BackOff adapts to what a visit met: doubled, once, as soon as it tells of overload or a time-out;
+// eased by one step at the end of a visit without.
 func (s *Polite) BackOff(h *ledger.Host, o *crawl.Outcome) {
-	switch {
-	case o.Overloads > 0 || o.Timeouts > 0:
+	switch trouble := o.Overloads > 0 || o.Timeouts > 0; {
+	case trouble && !h.Told.Trouble:
 		h.Backoff = min(h.Backoff+1, 12)
-	case h.Backoff > 0:
+		h.Told.Trouble = true
+	case !trouble && !o.Partial && h.Backoff > 0:
 		h.Backoff--
 	}
 }

@@ -61,6 +61,8 @@ func (s *URLs) Become(h *ledger.Host, r *Record, v Verdict) error {
 func (s *URLs) Admit(h *ledger.Host, r *Record, v Verdict) error {
 	if v.Class == crawl.Refused {
 		h.Refused++
+	} else if v.Class == crawl.Queued {
+		h.Found()
 	}
 	return s.enter(h, r, v)
 }
@@ -140,6 +142,8 @@ func (s *URLs) count(h *ledger.Host, r *Record, n int64) {
 		c.Refused += n
 	case crawl.Failed:
 		c.Failed += n
+		h.Failed = max(h.Failed+n, 0) // those from before this was counted are not in it
+		s.ledger.Touch(h)
 	}
 	if r.Reason != "" {
 		if c.ByReason[string(r.Reason)] += n; c.ByReason[string(r.Reason)] == 0 {
@@ -181,20 +185,25 @@ func (s *URLs) PutURL(key []byte, r *Record) error {
 }
 
 // Decide says what a URL is to be by the spec of now, its scope included.
-func (s *URLs) Decide(r *Record, h *ledger.Host) Verdict {
-	if d := s.ledger.Judge.Scope.Decide(r.URL); !d.In {
+func (s *URLs) Decide(r *Record, h *ledger.Host) Verdict { return DecideBy(&s.ledger.Judge, r, h) }
+
+// DecideBy is Decide by another spec than that of now.
+func DecideBy(j *judge.Judge, r *Record, h *ledger.Host) Verdict {
+	if d := j.Scope.Decide(r.URL); !d.In {
 		return Verdict{Class: crawl.Refused, Reason: crawl.ReasonScope, Detail: d.Rule}
 	}
-	return s.Judge(r, h)
+	return judgeBy(j, r, h)
 }
 
 // Judge says what a URL in scope is to be by the spec of now.
-func (s *URLs) Judge(r *Record, h *ledger.Host) (v Verdict) {
+func (s *URLs) Judge(r *Record, h *ledger.Host) Verdict { return judgeBy(&s.ledger.Judge, r, h) }
+
+func judgeBy(j *judge.Judge, r *Record, h *ledger.Host) (v Verdict) {
 	others := h.Stored
 	if r.Class == crawl.Stored {
 		others--
 	}
-	v.Class, v.Reason, v.Detail = s.ledger.Judge.Judge(judge.Subject{
+	v.Class, v.Reason, v.Detail = j.Judge(judge.Subject{
 		URL: r.URL, Depth: r.Depth, Hops: r.Hops,
 		Closed: h.Closed, Mirrored: h.Origins[r.Origin].Mirror.Mirrored(), Stored: others,
 	})

@@ -30,9 +30,13 @@ func (s *URLs) LogLine(r *Record, res *crawl.Result) {
 		b = append(b, `,"reason":`...)
 		b = ledger.AppendJSON(b, string(r.Reason))
 	}
-	if r.Detail != "" {
+	detail := r.Detail
+	if detail == "" && res != nil && r.Class == crawl.Stored {
+		detail = crawl.ShortDetail(res.Rule) // what is worth noting of it once
+	}
+	if detail != "" {
 		b = append(b, `,"detail":`...)
-		b = ledger.AppendJSON(b, r.Detail)
+		b = ledger.AppendJSON(b, detail)
 	}
 	if r.Line > 0 {
 		b = append(b, `,"line":`...)

@@ -77,7 +77,7 @@ func (s *Visits) CarryOn(list []carried, now time.Time) error {
 		if h == nil || h.Visit != nil {
 			return fmt.Errorf("visit %v to host %d: %w", c.ID, c.Host, ledger.ErrRecord)
 		}
-		v := &ledger.Visit{ID: c.ID, Host: h, URLs: len(c.Order), Until: now.Add(times.OwnerLease)}
+		v := &ledger.Visit{ID: c.ID, Host: h, URLs: len(c.Order), Since: now, Until: now.Add(times.OwnerLease)}
 		for _, order := range c.Order {
 			key := ledger.URLKey(nil, h.ID, order)
 			r, err := urls.DecodeRecord(key, records.Get(key))

@@ -25,7 +25,7 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	if err != nil {
 		return nil, s.ledger.Fail(err)
 	}
-	if h.Visit != nil || h.Due.After(now) || s.polite.OwedFrom(h).After(now) {
+	if h.Visit != nil || s.polite.Paused(h) || h.Due.After(now) || s.polite.OwedFrom(h).After(now) {
 		return nil, nil
 	}
 	if from, ok := s.Ready(h, now); ok && h.Turn.ForCrawl() && !from.After(now) && now.Sub(h.Due) < DownloadTurn {
@@ -36,7 +36,7 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 		return nil, nil // its robots.txt cannot be had now
 	}
 	s.ledger.VisitN++
-	v := &ledger.Visit{ID: crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}, Host: h, Until: now.Add(times.OwnerLease)}
+	v := &ledger.Visit{ID: crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}, Host: h, Since: now, Until: now.Add(times.OwnerLease)}
 	r := s.robotsFor(h, &h.Origins[i], now, 4*robotsInline)
 	r.ProbeData = false
 	s.ledger.Metrics.Visits.Inc()
@@ -47,6 +47,7 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	s.ledger.Meet(h)
 	s.ledger.OutOfPlace(h)
 	return &crawl.Visit{
-		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurry[h.Name], Robots: []crawl.Robots{r},
+		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurry[h.Name],
+		DelaySource: s.polite.DelayOf(h).Source, Robots: []crawl.Robots{r},
 	}, nil
 }

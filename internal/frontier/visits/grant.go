@@ -29,6 +29,18 @@ type Ghost struct {
 	until time.Time
 }
 
+// GhostTold notes that a visit, should it have expired, has told of one of its URLs after all.
+func (s *Visits) GhostTold(id crawl.VisitID) {
+	for i := range s.Ghosts {
+		if g := &s.Ghosts[i]; g.ID == id {
+			if g.urls--; g.urls == 0 {
+				s.Ghosts = slices.Delete(s.Ghosts, i, i+1)
+			}
+			return
+		}
+	}
+}
+
 // MaxGrantBytes bounds an answer to a take: it must fit into a message of NATS.
 const MaxGrantBytes = 512 << 10
 
@@ -85,13 +97,14 @@ func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int,
 
 // MayGrant reports whether the shard may hand out visits now.
 func (s *Visits) MayGrant(now time.Time) bool {
-	return s.ledger.Phase.MayGrant(now) && s.ledger.Valid() && !s.ledger.Judge.Spec.Paused
+	return s.ledger.Phase.MayGrant(now) && s.ledger.Valid() && s.ledger.MayOwe() && !s.ledger.Judge.Spec.Paused
 }
 
 // visitTo makes a visit to h and says about how many bytes it takes. It returns nil when all it
 // could do is fetch pages, and no more may be fetched.
 func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes int, err error) {
-	delay := s.polite.DelayOf(h).D
+	spacing := s.polite.DelayOf(h)
+	delay := spacing.D
 	k := polite.MaxVisitURLs
 	if delay > 0 {
 		k = int(min(max(int64(polite.VisitSpan/delay), 1), polite.MaxVisitURLs))
@@ -110,10 +123,11 @@ func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes i
 	h.Turn.TookVisit(!pages)
 	s.ledger.VisitN++
 	v := &ledger.Visit{
-		ID: crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}, Host: h, Until: now.Add(times.OwnerLease),
+		ID: crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}, Host: h, Since: now, Until: now.Add(times.OwnerLease),
 	}
 	g = &crawl.Visit{
 		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurry[h.Name],
+		DelaySource: spacing.Source,
 	}
 	if !pages {
 		h.Turn.Urgent = false
@@ -158,8 +172,12 @@ func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes i
 		for i := range h.Origins {
 			if used[i] {
 				r := s.robotsFor(h, &h.Origins[i], now, inline)
-				inline -= len(r.Body)
-				bytes += len(r.Body) + 300
+				n := len(r.Body)
+				for j := range r.Apart {
+					n += len(r.Apart[j].Body)
+				}
+				inline -= n
+				bytes += n + 300 + 200*len(r.Apart)
 				g.Robots = append(g.Robots, r)
 			}
 		}
@@ -287,17 +305,36 @@ func (s *Visits) robotsFor(h *ledger.Host, o *ledger.Origin, now time.Time, room
 		r.Age = max(now.Sub(o.History.Fetched), 0)
 	}
 	if len(o.Digest) > 0 {
-		body := ledger.RobotsCopy(s.ledger.Tx, h.ID, o.Origin)
-		if len(body) <= min(robotsInline, room) {
-			r.Body = slices.Clone(body)
-		} else {
-			if len(s.Digests) > maxDigests {
-				clear(s.Digests) // a fetcher that asks in vain asks the origin
-			}
-			s.Digests[string(o.Digest)] = ledger.RobotsRef{ID: h.ID, Origin: o.Origin}
+		r.Body = s.textFor(o.Digest, ledger.RobotsRef{ID: h.ID, Origin: o.Origin}, room)
+	}
+	if !s.ledger.Judge.Spec.PurposeSet().Beyond() {
+		return r
+	}
+	room -= len(r.Body)
+	for i := range o.Apart {
+		k := &o.Apart[i]
+		a := crawl.Apart{URL: k.URL, State: k.State, Digest: k.Digest, Reason: k.Reason, Fresh: max(k.Due.Sub(now), 0)}
+		if len(k.Digest) > 0 {
+			a.Body = s.textFor(k.Digest, ledger.RobotsRef{ID: h.ID, Origin: o.Origin, Apart: k.URL}, room)
+			room -= len(a.Body)
 		}
+		r.Apart = append(r.Apart, a)
 	}
 	return r
+}
+
+// textFor is the text of a robots.txt, or of such a file, for a visit: nothing when it is larger
+// than room; then the fetcher may ask for it by its digest.
+func (s *Visits) textFor(digest []byte, ref ledger.RobotsRef, room int) []byte {
+	body := s.ledger.Tx.Bucket(ledger.BucketRobots).Get(ref.Key())
+	if len(body) <= min(robotsInline, room) {
+		return slices.Clone(body)
+	}
+	if len(s.Digests) > maxDigests {
+		clear(s.Digests) // a fetcher that asks in vain asks the origin
+	}
+	s.Digests[string(digest)] = ref
+	return nil
 }
 
 // Renew prolongs the visits that are still ours and outstanding, and names the others. Among those
@@ -318,7 +355,7 @@ func (s *Visits) Renew(ids []crawl.VisitID, now time.Time) crawl.Renewed {
 
 // Expire ends visits whose lease is over. Their fetchers send nothing any more, and one full delay
 // is waited.
-func (s *Visits) Expire(now time.Time) {
+func (s *Visits) Expire(now time.Time) error {
 	var over []*ledger.Visit
 	for _, v := range s.Outstanding {
 		if v.Until.Before(now) {
@@ -329,14 +366,20 @@ func (s *Visits) Expire(now time.Time) {
 	for _, v := range over {
 		h := v.Host
 		s.ledger.Log.Warn("a visit was not answered in time", "host", h.Name, "visit", v.ID, "urls", v.URLs)
-		s.Ghosts = append(s.Ghosts, Ghost{v.ID, len(v.List), now.Add(budget.GhostTime)})
+		if len(v.List) > 0 {
+			s.Ghosts = append(s.Ghosts, Ghost{v.ID, len(v.List), now.Add(budget.GhostTime)})
+		}
 		s.EndVisit(v)
 		s.ledger.Metrics.Expired.Inc()
 		if t := now.Add(max(s.polite.DelayOf(h).D, h.Delay)); h.Due.Before(t) {
 			h.Due, h.DueReason = t, ""
 		}
 		s.ledger.Touch(h)
+		if err := s.timeline.Silent(h, v.ID, v.Since, now); err != nil {
+			return s.ledger.Fail(err)
+		}
 	}
+	return nil
 }
 
 // EndVisit forgets an outstanding visit.

@@ -9,8 +9,11 @@ import (
 )
 
 // Ready says whether h has work, and from when on its origins let it be done. The host's own Due
-// comes on top.
+// comes on top. A host that the operator has paused has none.
 func (s *Visits) Ready(h *ledger.Host, now time.Time) (from time.Time, ok bool) {
+	if s.polite.Paused(h) {
+		return from, false
+	}
 	if len(h.Errands) > 0 {
 		h.Few = s.sitemaps.FewWait(h)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/recrawl"
 	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
+	"github.com/curtsy/curtsy/internal/frontier/timeline"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
@@ -21,6 +22,7 @@ type Visits struct {
 	polite   *polite.Polite
 	recrawl  *recrawl.Recrawl
 	sitemaps *sitemaps.Sitemaps
+	timeline *timeline.Timeline
 	urls     *urls.URLs
 
 	parked     []*ledger.Host // due, but passed over for hosts of other domains
@@ -38,6 +40,6 @@ type Visits struct {
 }
 
 // New returns them for one shard, with the rooms they stand on.
-func New(features *features.Features, ledger *ledger.Ledger, polite *polite.Polite, recrawl *recrawl.Recrawl, sitemaps *sitemaps.Sitemaps, urls *urls.URLs) *Visits {
-	return &Visits{features: features, ledger: ledger, polite: polite, recrawl: recrawl, sitemaps: sitemaps, urls: urls}
+func New(features *features.Features, ledger *ledger.Ledger, polite *polite.Polite, recrawl *recrawl.Recrawl, sitemaps *sitemaps.Sitemaps, timeline *timeline.Timeline, urls *urls.URLs) *Visits {
+	return &Visits{features: features, ledger: ledger, polite: polite, recrawl: recrawl, sitemaps: sitemaps, timeline: timeline, urls: urls}
 }

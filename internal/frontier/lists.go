@@ -1,0 +1,168 @@
+package frontier
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/account"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/paging"
+)
+
+// Lists of hosts, and of what is known of hosts, are asked for a page at a time. Every host is
+// looked at for each page: nothing is kept in order by any column. So what is looked at is in
+// memory, or lies together in the file, and a shard is locked for some hosts at a time. A page is
+// no picture of one moment.
+
+// stretch is how many hosts are looked at while a shard is locked.
+const stretch = 256
+
+// hostsPage sends a page of the list of hosts.
+func (a answers) hostsPage(ctx context.Context, req []byte, send func(any) error) error {
+	var q crawl.HostsQuery
+	if err := json.Unmarshal(req, &q); err != nil {
+		return fmt.Errorf("hosts-page: %w", err)
+	}
+	filter, err := account.NewHostFilter(q)
+	if err != nil {
+		return err
+	}
+	for _, s := range a.shards() {
+		top, err := paging.New[crawl.HostRow](q.Paging, crawl.HostSorts...)
+		if err != nil {
+			return err
+		}
+		sum := paging.Sum{Counts: map[string]int64{}}
+		err = s.walk(ctx, true, func(h *ledger.Host, now time.Time) {
+			sum.Total++
+			if !filter.Named(h) {
+				return
+			}
+			row := s.account.HostRow(h, now)
+			if !filter.But(&row) {
+				return
+			}
+			sum.Counts[row.State]++
+			if !filter.State(&row) {
+				return
+			}
+			sum.Matched++
+			top.Add(account.HostKey(&row, top.Sort()), row)
+		})
+		if err != nil {
+			return err
+		}
+		sum.Epoch = s.ledger.Epoch
+		if err := top.Send(s.ledger.ID, sum, send); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mirrorsPage sends a page of the list of mirrors. Hosts that sleep are none.
+func (a answers) mirrorsPage(ctx context.Context, req []byte, send func(any) error) error {
+	var q crawl.MirrorsQuery
+	if err := json.Unmarshal(req, &q); err != nil {
+		return fmt.Errorf("mirrors-page: %w", err)
+	}
+	l := list[crawl.MirrorInfo]{
+		paging: q.Paging, sorts: crawl.MirrorSorts,
+		say:  func(_ *shard, h *ledger.Host) []crawl.MirrorInfo { return account.MirrorInfos(h) },
+		keep: func(m *crawl.MirrorInfo) bool { return contains(q.Filter, m.Origin, m.Main) },
+		word: func(m *crawl.MirrorInfo) (string, bool) { return m.State, q.State == "" || m.State == q.State },
+		key:  account.MirrorKey,
+	}
+	return l.send(ctx, a, send)
+}
+
+// updatesPage sends a page of the list of sites that tell what changed. Hosts that sleep tell
+// nothing.
+func (a answers) updatesPage(ctx context.Context, req []byte, send func(any) error) error {
+	var q crawl.UpdatesQuery
+	if err := json.Unmarshal(req, &q); err != nil {
+		return fmt.Errorf("updates-page: %w", err)
+	}
+	l := list[crawl.UpdatesInfo]{
+		paging: q.Paging, sorts: crawl.UpdatesSorts,
+		say: func(s *shard, h *ledger.Host) []crawl.UpdatesInfo { return s.account.UpdatesInfos(h) },
+		keep: func(u *crawl.UpdatesInfo) bool {
+			return contains(q.Filter, u.Site) && (q.State == "" || u.State == q.State)
+		},
+		word: func(u *crawl.UpdatesInfo) (string, bool) { return u.Source, q.Source == "" || u.Source == q.Source },
+		key:  account.UpdatesKey,
+	}
+	return l.send(ctx, a, send)
+}
+
+// contains reports whether one of the texts has part in it, in whatever case.
+func contains(part string, texts ...string) bool {
+	return part == "" || slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(part)) })
+}
+
+// list is a list of what is known of hosts, of which each has few rows or none.
+type list[T any] struct {
+	paging crawl.Paging
+	sorts  []string
+	say    func(*shard, *ledger.Host) []T
+	keep   func(*T) bool                  // the filters, all but that by its word
+	word   func(*T) (word string, _ bool) // by which rows are counted, and whether it is wanted
+	key    func(row *T, sort string) paging.Key
+}
+
+func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) error {
+	for _, s := range a.shards() {
+		top, err := paging.New[T](l.paging, l.sorts...)
+		if err != nil {
+			return err
+		}
+		sum := paging.Sum{Epoch: s.ledger.Epoch, Counts: map[string]int64{}}
+		err = s.walk(ctx, false, func(h *ledger.Host, _ time.Time) {
+			for _, row := range l.say(s, h) {
+				sum.Total++
+				if !l.keep(&row) {
+					continue
+				}
+				word, ok := l.word(&row)
+				if sum.Counts[word]++; ok {
+					sum.Matched++
+					top.Add(l.key(&row, top.Sort()), row)
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if err := top.Send(s.ledger.ID, sum, send); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk calls each for every host of a shard, under its lock, which is let go after some of them;
+// asleep: also for those that were never visited and are not in memory.
+func (s *shard) walk(ctx context.Context, asleep bool, each func(h *ledger.Host, now time.Time)) error {
+	for from := ledger.HostID(0); ; {
+		now := time.Now()
+		var next ledger.HostID
+		err := s.locked(func() (err error) {
+			next, err = s.ledger.HostsNumbered(from, stretch, asleep, func(h *ledger.Host) { each(h, now) })
+			return err
+		})
+		if err != nil {
+			return s.ledger.Blame(err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if from = next; from == 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package frontier
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// maxJudged is at how many URLs of a shard is looked to foresee what another spec makes of it: half
+// a second of work, or so.
+const maxJudged = 200_000
+
+// judge says what another spec, which is asked about, would make of the URLs of each shard. It
+// changes nothing.
+func (a answers) judge(ctx context.Context, req []byte, send func(any) error) error {
+	var spec crawl.Spec
+	if err := json.Unmarshal(req, &spec); err != nil {
+		return fmt.Errorf("judge: %w", err)
+	}
+	next, err := judge.New(spec)
+	if err != nil {
+		return err
+	}
+	for _, s := range a.shards() {
+		judged, err := s.judged(ctx, &next, maxJudged)
+		if err != nil {
+			return s.ledger.Blame(err)
+		}
+		if err := send(judged); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judged judges up to most URLs by another spec, in stretches, between which the shard goes on.
+func (s *shard) judged(ctx context.Context, next *judge.Judge, most int64) (all crawl.Judged, err error) {
+	for from := []byte(nil); ; {
+		more := false
+		err := s.locked(func() (err error) {
+			c := &s.ledger.Meta.Counts
+			all.Known = c.Queued + c.Stored + c.Redirected + c.Refused + c.Failed
+			from, err = s.urls.Stretch(from, ledger.PassStretch, func(h *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
+				all.Looked++
+				s.judgeBoth(h, r, next, &all)
+				return false, nil
+			})
+			if more = from != nil; err == nil && s.ledger.Phase.MayWrite() == nil {
+				err = s.ledger.PutAway() // those just looked at need not all be in memory
+			}
+			return err
+		})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || !more || all.Looked >= most {
+			return all, err
+		}
+	}
+}
+
+// judgeBoth notes of a URL when it is queued by one of two specs only: that of now and the next. A
+// pass may be under way that has not come to it yet. The caller holds mu.
+func (s *shard) judgeBoth(h *ledger.Host, r *urls.Record, next *judge.Judge, all *crawl.Judged) {
+	open := r.Class == crawl.Queued
+	switch {
+	case r.Class == crawl.Redirected:
+		// As in passes.judgeSome.
+		u, err := canon.Parse(r.Detail)
+		if err != nil || s.ledger.Judge.Scope.Decide(u).In || !next.Scope.Decide(u).In {
+			return
+		}
+		if class, _, _ := next.Judge(judge.Subject{URL: u, Depth: r.Depth, Hops: r.Hops + 1}); class == crawl.Queued {
+			all.Adds.Add(string(u))
+		}
+		return
+	case !open && (r.Class != crawl.Refused || !r.Reason.Has(crawl.UndoneBySpec)):
+		return
+	}
+	was := urls.DecideBy(&s.ledger.Judge, r, h).Class == crawl.Queued
+	switch will := urls.DecideBy(next, r, h).Class == crawl.Queued; {
+	case was && !will:
+		all.Refuses++
+	case will && !was:
+		all.Adds.Add(string(r.URL))
+	}
+}

@@ -1,0 +1,55 @@
+package frontier
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// robotsTextRequest is the question "robots-text": about the origin of a URL.
+type robotsTextRequest struct {
+	URL string `json:"url"`
+}
+
+// robotsText sends the copy of an origin's robots.txt, if there is one and the origin is ours.
+func (a answers) robotsText(_ context.Context, req []byte, send func(any) error) error {
+	var q robotsTextRequest
+	if err := json.Unmarshal(req, &q); err != nil {
+		return fmt.Errorf("robots-text: %w", err)
+	}
+	u, err := canon.Parse(q.URL)
+	if err != nil {
+		return fmt.Errorf("robots-text %s: %w", q.URL, err)
+	}
+	s := a.shardOf(u.Host())
+	if s == nil {
+		return nil
+	}
+	var found *crawl.RobotsText
+	err = s.locked(func() error {
+		h, err := s.ledger.HostNamed(u.Host())
+		if h == nil || err != nil {
+			return err
+		}
+		for i := range h.Origins {
+			if o := &h.Origins[i]; o.Origin == u.Origin() && o.Copy == crawl.RobotsParsed {
+				body := ledger.RobotsCopy(s.ledger.Tx, h.ID, o.Origin)
+				text := strings.ToValidUTF8(string(body[:min(len(body), crawl.MaxRobotsText)]), "?")
+				found = &crawl.RobotsText{Origin: o.Origin.String(), Text: text, Size: len(body)}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return s.ledger.Blame(err)
+	}
+	if found == nil {
+		return nil
+	}
+	return send(*found)
+}

@@ -1,0 +1,211 @@
+package frontier
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/timeline"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// timeline asks as a page does.
+func (b *bench) timeline(q timelineRequest) (t crawl.Timeline) {
+	b.t.Helper()
+	a := answers{shards: func() []*shard { return []*shard{b.s} }, spec: func() crawl.Spec { return b.spec }}
+	raw, err := json.Marshal(q)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	found := false
+	err = a.handlers()["timeline"](b.t.Context(), raw, func(v any) error {
+		t, found = v.(crawl.Timeline), true
+		return nil
+	})
+	if err != nil || !found {
+		b.t.Fatalf("timeline of %s: %v, %v", q.Host, found, err)
+	}
+	return t
+}
+
+// sent makes a trace of requests for pages that begin so many seconds after begin and take one.
+func sent(host canon.Host, begin time.Time, from int, starts ...int) crawl.Trace {
+	var all []crawl.Exchange
+	for i, s := range starts {
+		at := begin.Add(time.Duration(s) * time.Second)
+		all = append(all, crawl.Exchange{URL: fmt.Sprintf("http://%s/%d", host, from+i), Start: at, End: at.Add(time.Second), Status: 200,
+			Bytes: 7, Bound: 2 * time.Second, BoundSource: "configured"})
+	}
+	t := crawl.Trace{Host: host, Begin: begin.UnixMicro(), From: from, After: 2 * time.Second, AfterSource: "configured"}
+	t.Trace(all, begin)
+	return t
+}
+
+// paths are the URLs of a timeline, without their host.
+func paths(t crawl.Timeline) (all []string) {
+	for _, r := range t.Requests {
+		all = append(all, canon.URL(r.URL).Path())
+	}
+	return all
+}
+
+// What visits tell of their requests is kept in the order in which they were sent, whenever and
+// however often it is told; and a crash loses nothing of it.
+func TestTimeline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		v := b.grant(1)[0]
+		begin := time.Now().Add(-time.Minute)
+		older, newer := crawl.VisitID{Epoch: 1, N: 1 << 20}, crawl.VisitID{Epoch: 2, N: 1}
+		tell := func(id crawl.VisitID, tr crawl.Trace) { b.event(crawl.Event{Visit: id, Traces: []crawl.Trace{tr}}) }
+		second := sent("a.example", begin.Add(40*time.Second), 0, 0, 3)
+		tell(newer, second)
+		last := sent("a.example", begin, 2, 10)
+		last.After, last.AfterSource = 29*time.Second, "retry-after"
+		tell(older, last)
+		b.commit()
+		tell(older, sent("a.example", begin, 0, 1, 4))
+		want := []string{"/0", "/1", "/2", "/0", "/1"}
+		check := func(when string) {
+			t.Helper()
+			got := b.timeline(timelineRequest{Host: "a.example"})
+			if !reflect.DeepEqual(paths(got), want) || len(got.Unknown) != 0 || got.More || got.DelayS != 1 || got.DelaySource != "configured" {
+				t.Errorf("%s: %q, %+v", when, paths(got), got)
+			}
+		}
+		check("told")
+		b.crash()
+		b.open()
+		check("after a crash")
+		tell(older, sent("a.example", begin, 0, 1, 4))
+		tell(newer, second)
+		// By one who does not know how much was told.
+		tell(older, sent("a.example", begin, 1, 4, 10))
+		check("told again")
+
+		got := b.timeline(timelineRequest{Host: "a.example"}).Requests
+		for i, want := range []crawl.Request{
+			{Start: begin.Add(time.Second), BoundS: 2, BoundSource: "configured", Visit: older.String()},
+			{Start: begin.Add(4 * time.Second), BoundS: 2, BoundSource: "configured", Visit: older.String()},
+			{Start: begin.Add(10 * time.Second), BoundS: 2, BoundSource: "configured", Visit: older.String()},
+			{Start: begin.Add(40 * time.Second), BoundS: 29, BoundSource: "retry-after", Visit: newer.String()},
+			{Start: begin.Add(43 * time.Second), BoundS: 2, BoundSource: "configured", Visit: newer.String()},
+		} {
+			want.URL, want.Kind, want.Status, want.Bytes = got[i].URL, "page", 200, 7
+			want.Start = want.Start.UTC()
+			want.End = want.Start.Add(time.Second)
+			if got[i] != want {
+				t.Errorf("%d: %+v, want %+v", i, got[i], want)
+			}
+		}
+		if got := b.timeline(timelineRequest{Host: "a.example", Limit: 2, Before: begin.Add(40 * time.Second)}); !got.More ||
+			!reflect.DeepEqual(paths(got), []string{"/1", "/2"}) {
+			t.Errorf("two before the fourth: %q, more %v", paths(got), got.More)
+		}
+		tell(older, sent("nobody.example", begin, 0, 1)) // it was never met
+		tell(v.ID, crawl.Trace{Host: "a.example", From: 7, Requests: []crawl.Sent{{Shared: 1}}})
+		check("nonsense")
+	})
+}
+
+// Of a host's requests the last are kept, and no more are on disk.
+func TestTimelineIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/", "http://b.example/")
+		begin := time.Now()
+		b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: 1}, Traces: []crawl.Trace{sent("b.example", begin, 0, 1)}})
+		told := 0
+		for n := uint64(1); told < 3*timeline.Keep; n++ {
+			starts := []int{told}
+			for len(starts) < int(1+n%40) {
+				starts = append(starts, told+len(starts))
+			}
+			b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: n}, Traces: []crawl.Trace{sent("a.example", begin, told, starts...)}})
+			told += len(starts)
+			got := b.timeline(timelineRequest{Host: "a.example"}).Requests
+			if len(got) < min(told, timeline.Keep) || len(got) > timeline.Keep+200 {
+				t.Fatalf("%d requests kept of %d", len(got), told)
+			}
+			if last := got[len(got)-1].URL; last != fmt.Sprintf("http://a.example/%d", told-1) {
+				t.Fatalf("the last is %s of %d", last, told)
+			}
+			if first := got[0].URL; first != fmt.Sprintf("http://a.example/%d", told-len(got)) {
+				t.Fatalf("the first of %d is %s of %d", len(got), first, told)
+			}
+		}
+		if got := b.timeline(timelineRequest{Host: "b.example"}); len(got.Requests) != 1 {
+			t.Errorf("its neighbour's: %+v", got)
+		}
+	})
+}
+
+// A visit that is not answered leaves a gap that is named, from the last of its requests that are
+// known, until it is answered after all.
+func TestTimelineUnknown(t *testing.T) {
+	for _, late := range []string{"outcome", "journal"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, testSpec("http://a.example/"))
+			b.links(0, "", "http://a.example/")
+			granted := time.Now()
+			v := b.grant(1)[0]
+			b.event(crawl.Event{Visit: v.ID, Traces: []crawl.Trace{sent("a.example", granted, 0, 1)}})
+			time.Sleep(11 * time.Second)
+			if err := b.s.upkeep(time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			expired := time.Now()
+			b.crash()
+			b.open()
+			want := []crawl.Unknown{{From: granted.Add(2 * time.Second).UTC(), To: expired.UTC(), Visit: v.ID.String()}}
+			if got := b.timeline(timelineRequest{Host: "a.example"}); !reflect.DeepEqual(got.Unknown, want) || len(got.Requests) != 1 {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+			if late == "outcome" {
+				b.finish(v, crawl.Stored, "")
+			} else {
+				tr := sent("a.example", granted, 1, 3)
+				tr.Last = true
+				b.event(crawl.Event{Visit: v.ID, Traces: []crawl.Trace{tr}})
+			}
+			if got := b.timeline(timelineRequest{Host: "a.example"}); len(got.Unknown) != 0 {
+				t.Errorf("told by its %s: %+v", late, got)
+			}
+		})
+	}
+}
+
+// The times of requests follow the clock of the machine that has the shard.
+func TestTimelineOfAnotherClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		begin := time.Now().Add(-time.Minute)
+		b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: 1}, Traces: []crawl.Trace{sent("a.example", begin, 0, 1, 5)}})
+		if err := shiftTimes(b.s.ledger.Tx, -time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		got := b.timeline(timelineRequest{Host: "a.example"})
+		if at := got.Requests[1].Start; !at.Equal(begin.Add(5*time.Second - time.Hour)) {
+			t.Errorf("the second request was sent at %v", at)
+		}
+		b.s.ledger.Tx.Bucket(ledger.BucketTimeline).ForEach(func(k, v []byte) error {
+			if len(v) > 120 {
+				t.Errorf("two requests take %d bytes", len(v))
+			}
+			return nil
+		})
+		if err := b.s.ledger.Tx.Bucket(ledger.BucketTimeline).Put([]byte("odd"), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := shiftTimes(b.s.ledger.Tx, time.Hour); err == nil {
+			t.Error("a damaged record is shifted")
+		}
+	})
+}

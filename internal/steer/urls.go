@@ -1,0 +1,197 @@
+package steer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// MaxSeedsAtOnce is how many seeds may be added at once.
+const MaxSeedsAtOnce = 10_000
+
+// AddSeeds adds URLs to the crawl's seeds, which widens its scope unless that is any, and submits
+// them. It returns once their shards have taken them in. Those that are known are not fetched
+// again.
+func AddSeeds(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, error) {
+	if c.AtRest() {
+		return "", ErrAtRest
+	}
+	if len(texts) == 0 || len(texts) > MaxSeedsAtOnce {
+		return "", fmt.Errorf("%d URLs: name 1 to %d, for example https://docs.example.org/", len(texts), MaxSeedsAtOnce)
+	}
+	var seeds []canon.URL
+	for _, text := range texts {
+		u, err := canon.Parse(text)
+		if err != nil {
+			return "", fmt.Errorf("%q is no URL to crawl (%w); use for example https://docs.example.org/", text, err)
+		}
+		if !slices.Contains(seeds, u) {
+			seeds = append(seeds, u)
+		}
+	}
+	spec, err := service.ChangeSpec(ctx, c.Bucket, func(old *crawl.Spec) (next crawl.Spec, err error) {
+		if old == nil {
+			return next, service.ErrNoSpec
+		}
+		next = *old
+		next.Seeds = slices.Clone(old.Seeds)
+		for _, u := range seeds {
+			if !slices.Contains(next.Seeds, string(u)) {
+				next.Seeds = append(next.Seeds, string(u))
+			}
+		}
+		return next, fits(next)
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := SubmitSeeds(ctx, asker.Running(c.Queue, c.Bucket, spec), by, seeds); err != nil {
+		return "", err
+	}
+	if err := asker.Applied(ctx, c.Queue, spec); err != nil {
+		return "", fmt.Errorf("submitted, but not all shards have taken it in yet: %w", err)
+	}
+	if len(seeds) == 1 {
+		return string(seeds[0]) + " is a seed", nil
+	}
+	return fmt.Sprintf("%d URLs are seeds", len(seeds)), nil
+}
+
+// SubmitSeeds submits seeds that the spec of c has already, and returns once that is acknowledged,
+// whether or not anybody works on the crawl.
+func SubmitSeeds(ctx context.Context, c *asker.Crawl, by By, seeds []canon.URL) error {
+	if len(seeds) == 0 {
+		return nil
+	}
+	a := act{what: actSeed, on: string(seeds[0])}
+	if len(seeds) > 1 {
+		a.more = fmt.Sprintf("and %d more", len(seeds)-1)
+	}
+	return submit(ctx, c, by, a, asker.Seeds(c.Spec, seeds))
+}
+
+// fits says what to do when a spec is too large.
+func fits(s crawl.Spec) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if len(b) > maxSpecBytes {
+		return fmt.Errorf("the crawl's settings would take %d KiB, and %d are the most: make another crawl for what does not fit, curtsy crawl --dir DIR URL",
+			len(b)>>10, maxSpecBytes>>10)
+	}
+	return nil
+}
+
+// Forget takes a host ("d.example") or a URL and all that begins with it out of the crawl; with
+// undo it may be crawled again. It returns once nobody is shown it any more. The pages themselves
+// are removed soon after.
+func Forget(ctx context.Context, c *asker.Crawl, by By, text string, undo bool) (string, error) {
+	entry, err := crawl.ParseForgotten(text)
+	if err != nil {
+		return "", err
+	}
+	a := act{what: actForget, on: entry, host: crawl.EntryHost(entry)}
+	if undo {
+		a.what = actRemember
+	}
+	changed, err := change(ctx, c, by, a, func(s crawl.Spec) (crawl.Spec, bool, error) { return s.Forget(entry, undo) })
+	switch {
+	case err != nil:
+		return "", err
+	case undo && !changed:
+		return entry + " was not forgotten", nil
+	case undo:
+		return entry + " may be crawled again", nil
+	}
+	err = await(ctx, entry+" is to be forgotten", func() (bool, error) {
+		spec, err := service.ReadSpec(ctx, c.Bucket) // somebody may have forgotten more meanwhile
+		if err != nil {
+			return false, err
+		}
+		hidden, _, err := asker.Forgotten(ctx, c.Queue, spec)
+		return hidden, err
+	})
+	if err != nil {
+		return "", err
+	}
+	if !changed {
+		return entry + " was forgotten already", nil
+	}
+	return entry + " is forgotten", nil
+}
+
+// Refetch has a URL that the crawl knows fetched again, whatever became of it so far: it is queued,
+// and fetched when its host's turn and its own have come. The copy that is held stays until then.
+// It returns once that is queued.
+func Refetch(ctx context.Context, c *asker.Crawl, by By, text string) (string, error) {
+	if c.AtRest() {
+		return "", ErrAtRest
+	}
+	x, err := c.Explain(ctx, text)
+	if err != nil {
+		return "", err
+	}
+	if !x.Seen {
+		return "", &UnknownError{Crawl: c.Spec.Name, What: x.Canonical, Hint: "to have it crawled: curtsy seed " + x.Canonical}
+	}
+	u := canon.URL(x.Canonical)
+	a := act{what: actRefetch, on: string(u)}
+	if err := submit(ctx, c, by, a, asker.Refetches(c.Spec, []string{string(u)})); err != nil {
+		return "", err
+	}
+	if err := asker.Applied(ctx, c.Queue, c.Spec); err != nil {
+		return "", fmt.Errorf("submitted, but not taken in yet: %w", err)
+	}
+	if x, err = c.Explain(ctx, text); err != nil {
+		return "", err
+	}
+	if x.State != crawl.Queued.String() && x.Reason != "" {
+		return fmt.Sprintf("%s is %s (%s)", u, x.State, x.Reason), nil
+	}
+	return fmt.Sprintf("%s is to be fetched again", u), nil
+}
+
+// Retry has hosts that could not be reached tried again, without waiting for what their failures
+// would have us wait. Delays and what a Retry-After asks are kept. It returns once what failed of
+// them is queued again.
+func Retry(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, error) {
+	if c.AtRest() {
+		return "", ErrAtRest
+	}
+	var hosts []string
+	for _, text := range texts {
+		h, err := known(ctx, c, text)
+		if err != nil {
+			return "", err
+		}
+		if !slices.Contains(hosts, string(h)) {
+			hosts = append(hosts, string(h))
+		}
+	}
+	if len(hosts) == 0 {
+		return "", fmt.Errorf("retry which host? for example docs.example.org")
+	}
+	a := act{what: actRetry, on: strings.Join(hosts, " ")}
+	if err := submit(ctx, c, by, a, asker.Retries(c.Spec, hosts)); err != nil {
+		return "", err
+	}
+	if err := asker.Applied(ctx, c.Queue, c.Spec); err != nil {
+		return "", err
+	}
+	err := await(ctx, "hosts are to be tried again", func() (bool, error) {
+		st, err := asker.Status(ctx, c.Queue, c.Spec)
+		return !slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Retrying }), err
+	})
+	if err != nil {
+		return "", err
+	}
+	return "tried again: " + strings.Join(hosts, ", "), nil
+}

@@ -1,0 +1,51 @@
+// Package turns bounds how many questions a web server works on at once, and how many may wait
+// for that.
+package turns
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrBusy says that there is no room for one more question, or that its turn did not come in time.
+var ErrBusy = errors.New("too many questions at once")
+
+// Turns lets questions take turns. It may be used by many goroutines.
+type Turns struct {
+	places chan struct{} // holds a token for each question, waiting ones included
+	slots  chan struct{} // holds a token for each question worked on
+	within time.Duration
+}
+
+// New lets atOnce questions be worked on at the same time while queue more may wait. No question
+// takes longer than within, waiting included.
+func New(atOnce, queue int, within time.Duration) *Turns {
+	return &Turns{places: make(chan struct{}, atOnce+queue), slots: make(chan struct{}, atOnce), within: within}
+}
+
+// Waiting is how many questions there are now, those worked on included.
+func (t *Turns) Waiting() int { return len(t.places) }
+
+// Take calls do when its turn has come, with a context that ends in time, and returns its error. It
+// returns ErrBusy at once when there is no room, and when the time was over before the turn came.
+func (t *Turns) Take(ctx context.Context, do func(context.Context) error) error {
+	select {
+	case t.places <- struct{}{}:
+	default:
+		return ErrBusy
+	}
+	defer func() { <-t.places }()
+	ctx, cancel := context.WithTimeout(ctx, t.within)
+	defer cancel()
+	select {
+	case t.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ErrBusy
+	}
+	defer func() { <-t.slots }()
+	if ctx.Err() != nil { // both came at once
+		return ErrBusy
+	}
+	return do(ctx)
+}
