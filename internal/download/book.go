@@ -70,6 +70,7 @@ type origin struct {
 	URL       string    `json:"url"`               // asked for
 	Final     string    `json:"final,omitempty"`   // where redirects led
 	Documents []string  `json:"documents"`         // that tell of the dataset
+	Usage     []string  `json:"usage,omitempty"`   // as their sites say: "ai-train disallow", …
 	Retrieved time.Time `json:"retrieved"`
 }
 
@@ -336,7 +337,7 @@ func slug(s string) string {
 func describe(f *File) resource {
 	d := f.Dataset
 	r := resource{Path: f.Name, Title: f.About.Name, MediaType: f.About.MediaType, Sources: []source{{Title: d.Origin, Path: string(f.URL)}},
-		Curtsy: origin{Dataset: d.ID, Title: title(d), License: d.License, URL: string(f.URL), Documents: []string{}}}
+		Curtsy: origin{Dataset: d.ID, Title: title(d), License: d.License, URL: string(f.URL), Documents: []string{}, Usage: d.Usage.Said()}}
 	switch {
 	case d.SPDX != nil:
 		r.Licenses = []license{{Name: *d.SPDX}}

@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 	"github.com/curtsy/curtsy/pkg/rup"
@@ -29,6 +30,7 @@ type ByHandOptions struct {
 	Waiting func(host string, wait time.Duration)
 	// WholeAnswer is how long an answer may take, from the request to its last byte; 0: 5 min.
 	WholeAnswer time.Duration
+	Signer      *botauth.Signer // of each request over https; nil: none is signed
 }
 
 // ByHand is an http.RoundTripper for the few requests that a person types at a prompt, outside of
@@ -62,7 +64,7 @@ func NewByHand(opt ByHandOptions) (*ByHand, error) {
 		// An answer typed for may come as slowly as it likes, within its time.
 		client: wire.NewClient(wire.Options{
 			// A form may have long patterns.
-			WholeResponse: opt.WholeAnswer, RateWindow: opt.WholeAnswer, MinRate: 1, WriteBuffer: 256 << 10,
+			WholeResponse: opt.WholeAnswer, RateWindow: opt.WholeAnswer, MinRate: 1, WriteBuffer: 256 << 10, Signer: opt.Signer,
 		}),
 	}
 	h.cfg.Header = http.Header{"User-Agent": {h.agent}}

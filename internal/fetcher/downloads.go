@@ -125,7 +125,11 @@ func (d *Downloader) Visit(ctx context.Context, origin canon.Origin, do func(v *
 	defer f.leases.remove(job)
 	f.met.Running.Inc()
 	defer f.met.Running.Dec()
-	v := f.begin(job, &stay{f: f}, new(visit.Hand), began, requests, requests, publishing, lease)
+	waiting, halt := context.WithCancel(requests)
+	defer halt()
+	f.halts.add(job, halt, func() *crawl.Spec { return f.cfg.Load().Spec() })
+	defer f.halts.remove(job)
+	v := f.begin(job, &stay{f: f}, new(visit.Hand), began, requests, waiting, publishing, lease)
 	defer func() {
 		v.Abort()
 		v.Close()

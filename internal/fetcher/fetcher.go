@@ -28,9 +28,14 @@ type Fetcher struct {
 	met    *visit.Metrics
 	out    outlets
 	leases leases
+	halts  halts
 	jams   jams
-	now    wire.Clock
-	hands  chan *visit.Hand // free ones
+	clocks clocks
+
+	journal *journal   // nil: none is kept; set by Run
+	left    []leftOver // of the process before
+	now     wire.Clock
+	hands   chan *visit.Hand // free ones
 }
 
 // New prepares a Fetcher for a crawl; Run starts it. The error says what is wrong with the spec or
@@ -63,12 +68,16 @@ func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 		f.hands <- new(visit.Hand)
 	}
 	f.cfg.Store(cfg)
+	if opt.Signer != nil {
+		f.signing()
+	}
 	return f, nil
 }
 
 func randomName() string { return rand.Text()[:8] }
 
-// SetSpec makes visits taken from now on follow a changed spec. Name and number of shards cannot
+// SetSpec makes visits taken from now on follow a changed spec, and ends those under way that it
+// halts, before their next request. Name and number of shards cannot
 // change. It may be called at any time; after an error the old spec stays.
 func (f *Fetcher) SetSpec(spec crawl.Spec) error {
 	cfg, err := visit.NewConfig(spec)
@@ -79,6 +88,7 @@ func (f *Fetcher) SetSpec(spec crawl.Spec) error {
 		return fmt.Errorf("fetcher: crawl %s with %d shards cannot become %s with %d", f.names, f.shards, cfg.Names, spec.Shards)
 	}
 	f.cfg.Store(cfg)
+	f.halts.follow(cfg.Spec())
 	return nil
 }
 
@@ -121,6 +131,17 @@ func (f *Fetcher) Run(ctx context.Context) error {
 		}
 	}()
 	defer f.client.Close()
+	if f.opt.Journal != "" {
+		var err error
+		if f.journal, f.left, err = openJournal(f.opt.Journal, f.log); err != nil {
+			f.log.Warn("no journal of requests is kept: those under way at a kill will be missing in the timeline", "err", err)
+		} else {
+			defer f.journal.f.Close()
+		}
+	}
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	telling.Go(func() { f.tellLeft(ctx) })
 
 	r := &runner{f: f, ctx: ctx, requests: requests, publishing: publishing, takers: make(map[string]context.CancelFunc)}
 	renewing, stopRenewing := context.WithCancel(context.WithoutCancel(ctx))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -41,10 +42,16 @@ type Options struct {
 
 	RulesCache int // robots.txt files kept parsed; 0 = 4096
 
+	// Journal is a file in which requests are written down until they are told of, so that a
+	// process that is killed leaves no gap in the timeline of a host; "": there is none. One
+	// process at a time may use it.
+	Journal string
+
 	DiscardPages bool // pages are fetched, read for links and counted, but handed to nobody
 
 	Resolver   *net.Resolver         // nil: the system's
 	TLS        *tls.Config           // nil: certificates are verified as usual
+	Signer     *botauth.Signer       // of each request over https; nil: none is signed
 	Log        *slog.Logger          // nil: slog.Default()
 	Registerer prometheus.Registerer // nil: the metrics are kept but registered nowhere
 }
@@ -79,6 +86,6 @@ func (o Options) wire() wire.Options {
 	return wire.Options{
 		Visits: o.Hands, ConnectTimeout: o.ConnectTimeout, FirstByte: o.FirstByte, WholeResponse: o.WholeResponse,
 		RateWindow: o.RateWindow, MinRate: o.MinRate, IdleTimeout: o.IdleTimeout, MaxHeader: o.MaxHeader, PageMemory: o.PageMemory,
-		MaxPerIP: o.MaxPerIP, Resolver: o.Resolver, TLS: o.TLS,
+		MaxPerIP: o.MaxPerIP, Resolver: o.Resolver, TLS: o.TLS, Signer: o.Signer,
 	}
 }

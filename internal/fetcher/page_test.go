@@ -117,6 +117,91 @@ func TestMaxSnippet(t *testing.T) {
 	}
 }
 
+// Protocols §8.24: a page that costs money is refused at the first answer, with its price, and a
+// copy of it goes.
+func TestUsage_8_24_Payment(t *testing.T) {
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			http.NotFound(w, r)
+		case "/priced":
+			w.Header().Set("crawler-price", "USD 0.01")
+			fallthrough
+		default:
+			w.WriteHeader(http.StatusPaymentRequired)
+		}
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	v := open(visitTo(t, "http://h.test/priced", "http://h.test/held"))
+	v.URLs[1].ETag, v.URLs[1].Keep = `"1"`, true
+	out := d.outcome(d.grant(v))
+	if got := classes(out); got != "refused/payment refused/payment" || out.Requests != 2 {
+		t.Fatalf("%s after %d requests", got, out.Requests)
+	}
+	if a, b := out.Results[0].Rule, out.Results[1].Rule; a != `crawler-price: "USD 0.01"` || b != "" {
+		t.Errorf("prices %q, %q", a, b)
+	}
+	for _, u := range v.URLs {
+		if p := d.pageOf(u.URL); p.Deleted != crawl.ReasonPayment {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// Protocols §8.24: of a page that is given although it has a price, the price is told.
+func TestUsage_8_24_PriceOfAPageThatIsGiven(t *testing.T) {
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("crawler-price", "USD 0.02")
+		if r.URL.Path == "/noindex" {
+			w.Header().Set("X-Robots-Tag", "noindex")
+		}
+		io.WriteString(w, "words")
+	})
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	out := d.outcome(d.grant(open(visitTo(t, "http://h.test/given", "http://h.test/noindex"))))
+	if got := classes(out); got != "stored refused/noindex" {
+		t.Fatal(got)
+	}
+	if a, b := out.Results[0].Rule, out.Results[1].Rule; a != `crawler-price: "USD 0.02"` || b != "" {
+		t.Errorf("prices %q, %q", a, b)
+	}
+}
+
+// Protocols §8.31: what a site wants that answers robots.txt, or a sitemap, with 403 and
+// Accept-Signature.
+func TestSigning_8_31_OtherFiles(t *testing.T) {
+	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Accept-Signature", `sig1=("@authority");tag="web-bot-auth"`)
+		w.WriteHeader(http.StatusForbidden)
+	})
+	const wants = `HTTP 403: "it wants a signature: sig1=(\"@authority\");tag=\"web-bot-auth\""`
+	d := newDesk(t, 1)
+	startFetcher(t, d, testSpec(1, addr), Options{})
+	d.outcome(d.grant(visitTo(t, "http://h.test/")))
+	if f := d.facts(); len(f) != 1 || f[0].State != crawl.RobotsUnavailable || f[0].Reason != wants {
+		t.Errorf("robots.txt: %+v", f)
+	}
+	d.outcome(d.grant(sitemapVisit("/sitemap.xml")))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var reasons []string
+	for _, e := range d.events {
+		for _, a := range e.Answers {
+			reasons = append(reasons, a.Sitemap.Reason)
+		}
+	}
+	if len(reasons) != 1 || reasons[0] != wants {
+		t.Errorf("sitemaps: %q", reasons)
+	}
+}
+
 func TestStatuses(t *testing.T) {
 	cases := []struct {
 		status   int

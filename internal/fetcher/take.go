@@ -209,7 +209,7 @@ func (r *runner) askVisits(ctx context.Context, frontier string, n int, hands []
 }
 
 func (f *Fetcher) askVisits(ctx context.Context, frontier string, take crawl.Take) (crawl.Grants, error) {
-	subject := f.names.Take(frontier)
+	subject, asked := f.names.Take(frontier), wire.WallMicro(time.Now())
 	m, err := f.q.NC.RequestWithContext(ctx, subject, crawl.AppendTake(nil, take))
 	if err != nil {
 		return crawl.Grants{}, fmt.Errorf("ask %s: %w", subject, err)
@@ -218,6 +218,7 @@ func (f *Fetcher) askVisits(ctx context.Context, frontier string, take crawl.Tak
 	if err != nil {
 		return crawl.Grants{}, fmt.Errorf("answer of %s: %w", subject, err)
 	}
+	f.clocks.answered(&g, asked, wire.WallMicro(time.Now()))
 	return g, nil
 }
 
@@ -260,6 +261,8 @@ func (r *runner) start(job *crawl.Visit, h *visit.Hand, sent time.Duration) {
 		if r.ctx.Err() != nil {
 			cancel() // AfterFunc would do so a moment later
 		}
+		f.halts.add(job, cancel, func() *crawl.Spec { return f.cfg.Load().Spec() })
+		defer f.halts.remove(job)
 
 		s := &stay{f: f, hand: h}
 		defer s.leave()
@@ -271,8 +274,13 @@ func (r *runner) start(job *crawl.Visit, h *visit.Hand, sent time.Duration) {
 
 // begin makes a granted visit ready to be carried out; see grant for what the contexts end.
 func (f *Fetcher) begin(job *crawl.Visit, s *stay, h *visit.Hand, began time.Time, requests, waiting, publishing context.Context, l *wire.Lease) *visit.Visit {
+	clock := wire.WallMicro(began) + f.clocks.ahead(job.Shard).Microseconds()
+	var book visit.Journal
+	if f.journal != nil {
+		book = f.journal.begin(job, began, clock)
+	}
 	return f.kit.New(visit.Grant{
-		Job: job, Config: f.cfg.Load(), Hand: h, Outlet: s, Lease: l, Began: began,
+		Job: job, Config: f.cfg.Load(), Hand: h, Outlet: s, Lease: l, Began: began, Clock: clock, Journal: book,
 		Requests: requests, Waiting: waiting, Publishing: publishing,
 	})
 }

@@ -7,6 +7,7 @@ type relation struct {
 
 	canonical bool // for <link>: it leads to the page's own address
 	described bool // for <link>: it may lead to a description of the page
+	license   bool // it leads to a licence
 }
 
 // pageRelations are the relations of <link> that lead to pages. All others name parts of the page
@@ -37,6 +38,7 @@ func relationOf(v []byte) (r relation) {
 			style = true // an alternate stylesheet is no alternate page
 		default:
 			r.canonical = r.canonical || equalFold(word, "canonical")
+			r.license = r.license || equalFold(word, "license")
 			r.described = r.described || equalFold(word, "alternate") || equalFold(word, "describedby")
 			for _, p := range pageRelations {
 				if equalFold(word, p) {
@@ -64,9 +66,8 @@ func pageType(v []byte) bool {
 	return len(v) == 0 || equalFold(v, "text/html") || equalFold(v, "application/xhtml+xml") || equalFold(v, "text/plain")
 }
 
-// dataType reports whether a link's type attribute is that of linked data:
-// descriptions of datasets, say.
-func dataType(v []byte) bool {
+// dataType reports whether a link's type attribute is the media type, parameters aside.
+func dataType(v []byte, media string) bool {
 	for i, c := range v {
 		if c == ';' { // it may name a profile
 			v = v[:i]
@@ -74,7 +75,7 @@ func dataType(v []byte) bool {
 		}
 	}
 	from, to := trim(v, 0, len(v))
-	return equalFold(v[from:to], "application/ld+json")
+	return equalFold(v[from:to], media)
 }
 
 // refreshTarget reads the content of <meta http-equiv=refresh> as the HTML standard's shared

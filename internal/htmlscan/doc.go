@@ -1,5 +1,6 @@
 // Package htmlscan reads what a crawler needs to know of a page in one tokenizer pass: where its
-// links lead and what its robots tags ask. It builds no tree.
+// links lead, what its robots tags ask, and which marks in its head speak of its use. It builds no
+// tree.
 //
 //	var s htmlscan.Scanner // one per goroutine, reused page after page
 //	r := s.Scan(htmlscan.Page{

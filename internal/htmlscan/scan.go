@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robotstag"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // MaxLinks is how many different links of one page are kept.
@@ -34,9 +35,34 @@ type Result struct {
 	// the page's own address by its <link rel=canonical>; empty when it names none, several,
 	// or the address it has
 	Canonical canon.URL
-	Charset   string // a name golang.org/x/net/html/charset knows
-	Cut       bool   // there were more than MaxLinks links
+	// what the robots tags of headers and markup are, one by one
+	Tags []robotstag.Source
+	// what the page's head says of the use of the page, in document order, 64 at most
+	Marks   []Mark
+	Charset string // a name golang.org/x/net/html/charset knows
+	Cut     bool   // there were more than MaxLinks links
 }
+
+// Mark is something in a page's head that says what the page may be used for (formats §8).
+type Mark struct {
+	Kind  MarkKind
+	Line  int    // where it stands in the page, from 1
+	Name  string // of a MetaMark
+	Value string // a meta element's content, the address of a link as written, the text of a script
+}
+
+// MarkKind is the kind of a Mark.
+type MarkKind uint8
+
+// The kinds of marks.
+const (
+	MetaMark    MarkKind = iota + 1 // <meta name=tdm-reservation>, and others of package usage
+	LicenseLink                     // <link rel=license type=application/rsl+xml>
+	LicenseText                     // <script type=application/rsl+xml>: a document in the page
+)
+
+// maxMarks is how many marks of a page are kept.
+const maxMarks = 64
 
 // Scanner reads pages one after the other and keeps its buffers between them. The zero value works.
 // A Scanner may be used by one goroutine at a time.
@@ -53,6 +79,7 @@ type Scanner struct {
 	inHead     bool   // where the tokenizer stands
 	canonical  []byte // address of the first <link rel=canonical> in the head
 	canonicals int    // different ones of these
+	marks      []Mark
 }
 
 // Scan reads one page.
@@ -65,9 +92,11 @@ func (s *Scanner) Scan(p Page) Result {
 		body := s.utf8(p.Body, cs)
 		s.refs.reset()
 		s.canonicals, s.decoded = 0, 0
+		s.marks = s.marks[:0]
 		s.tokenize(body, s.set.HeaderDirectives().NoFollow)
-		r.Cut = s.refs.cut
+		r.Cut, r.Marks = s.refs.cut, s.marks
 	}
+	r.Tags = s.set.Sources()
 	r.Directives, r.Meta = s.set.Directives(), s.set.MetaDirectives()
 	if p.HTML {
 		base := s.base(p.URL)
@@ -78,7 +107,7 @@ func (s *Scanner) Scan(p Page) Result {
 	}
 	// one large page must not take memory from all the small ones that follow
 	if len(p.Body) > keepBuffers {
-		s.text, s.refs.bytes, s.attrs, s.canonical = nil, nil, nil, nil
+		s.text, s.refs.bytes, s.attrs, s.canonical, s.marks = nil, nil, nil, nil, nil
 	}
 	return r
 }
@@ -120,6 +149,8 @@ func (s *Scanner) tokenize(body []byte, headOnly bool) {
 				}
 			case equalFold(z.name, "template"):
 				templates++
+			case s.inHead && templates == 0 && z.raw == "script":
+				s.script(&z)
 			}
 		}
 	}
@@ -178,6 +209,9 @@ func (s *Scanner) element(z *tokenizer) {
 	if kind == 'l' && r.found && r.rel.canonical && s.inHead {
 		s.callsItself(s.refs.bytes[mark:])
 	}
+	if kind == 'l' && r.found && r.rel.license && r.rsl && s.inHead {
+		s.mark(z, Mark{Kind: LicenseLink, Value: string(s.refs.bytes[mark:])})
+	}
 	switch {
 	case !r.found, r.rel.nofollow, kind == 'l' && !(r.rel.page && r.typed || r.rel.described && r.data):
 		s.refs.bytes = s.refs.bytes[:mark]
@@ -193,6 +227,7 @@ type link struct {
 	rel   relation
 	typed bool // its type, if it has one, is that of a page
 	data  bool // its type is that of linked data
+	rsl   bool // its type is that of licence documents
 	plain bool // no attribute needed more decoding than appendValue does
 }
 
@@ -218,7 +253,7 @@ func (s *Scanner) linkOf(attrs []attr, kind byte, key string, decoded bool) link
 		case !typ && kind == 'l' && equalFold(a.key, "type"):
 			typ = true
 			if r.plain = decoded || !needsDecoding(a.value); r.plain {
-				r.typed, r.data = pageType(a.value), dataType(a.value)
+				r.typed, r.data, r.rsl = pageType(a.value), dataType(a.value, "application/ld+json"), dataType(a.value, usage.RSLType)
 			}
 		}
 		if !r.plain {
@@ -254,12 +289,32 @@ func (s *Scanner) meta(z *tokenizer, inHead, linking bool) {
 	if inHead && s.set.WantsMeta(name) {
 		s.set.AddMeta(string(name), string(content))
 	}
+	if inHead && usage.WantsMeta(name) {
+		s.mark(z, Mark{Kind: MetaMark, Name: string(name), Value: string(content)})
+	}
 	if linking && equalFold(equiv, "refresh") {
 		if target, ok := refreshTarget(content); ok {
 			mark := len(s.refs.bytes)
 			s.refs.bytes = append(s.refs.bytes, target...)
 			s.refs.add(mark)
 		}
+	}
+}
+
+// script takes a licence document that stands in the head. A tag that mentions its type in an
+// attribute of another name is no harm: the text is read as such a document, or not at all.
+func (s *Scanner) script(z *tokenizer) {
+	if bytes.Contains(z.tag, []byte(usage.RSLType)) {
+		text := z.b[z.i:rawEnd(z.b, z.i, "script")]
+		s.mark(z, Mark{Kind: LicenseText, Value: string(text[:min(len(text), usage.MaxRSL+1)])})
+	}
+}
+
+// mark keeps what the tag that was just read says.
+func (s *Scanner) mark(z *tokenizer, m Mark) {
+	if len(s.marks) < maxMarks {
+		m.Line = 1 + bytes.Count(z.b[:z.i-len(z.tag)], []byte("\n"))
+		s.marks = append(s.marks, m)
 	}
 }
 

@@ -102,7 +102,7 @@ func (v *Visit) sample(u canon.URL) (s crawl.Sample, ok bool) {
 		s.Location = string(to)
 		s.Reason = string(crawl.ReasonRedirect)
 	case status < 200 || status > 299 || status == http.StatusPartialContent:
-		s.Reason = fmt.Sprintf("HTTP %d", status)
+		s.Reason = statusText(&a)
 	case !storable(kind):
 		s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonType, kind)
 	default:
@@ -135,8 +135,8 @@ func (v *Visit) mayAsk(u canon.URL) (why string, ok bool) {
 	case s == nil || v.over():
 		return "", false
 	}
-	if verdict := s.rules.Match(u.PathQuery()); !verdict.Allowed {
-		return fmt.Sprintf("%s: line %d: %s", crawl.ReasonRobots, verdict.Line, crawl.ShortDetail(verdict.Rule)), true
+	if verdict, why := v.match(s, u); why != "" {
+		return fmt.Sprintf("%s: line %d: %s", why, verdict.Line, crawl.ShortDetail(verdict.Rule)), true
 	}
 	return "", true
 }

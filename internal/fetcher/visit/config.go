@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/scope"
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // Version is the version our User-Agent names.
@@ -25,6 +26,7 @@ type Config struct {
 	Scope     *scope.Scope
 	scopeHash uint64
 	Forgotten crawl.Forgotten
+	purposes  usage.Purposes
 }
 
 var (
@@ -66,6 +68,7 @@ func NewConfig(spec crawl.Spec) (*Config, error) {
 	}
 	return &Config{
 		spec: spec, Names: crawl.Names(spec.Name), Scope: sc, scopeHash: spec.ScopeHash(), Forgotten: crawl.NewForgotten(spec.Forgotten),
+		purposes: spec.PurposeSet(),
 		Config: wire.Config{
 			Header: http.Header{
 				"User-Agent":      {UserAgent(spec)},
@@ -76,6 +79,9 @@ func NewConfig(spec crawl.Spec) (*Config, error) {
 		},
 	}, nil
 }
+
+// Spec is the spec it was made of. It must not be changed.
+func (c *Config) Spec() *crawl.Spec { return &c.spec }
 
 // UserAgent is <token>/<version> (+<contact>): robots.txt token and a way to reach a
 // person (RFC 9309 §2.2.1).

@@ -14,9 +14,10 @@
 // Errands first: hops of redirected well-known files, sitemaps, what the mirror database wants to
 // know. Then robots.txt of each origin that needs it, published before anything relies on it. Then
 // each URL: its rules, the gate, the request, conditional if a copy is held, one pass over the
-// page. Then pages are published and acknowledged, then links for other shards, then links for the
-// visit's own shard together with the outcome, which ends the visit. What was not fetched is
-// returned. Past its lease a fetcher sends no request, but it still publishes what it has.
+// page. Then pages are published and acknowledged, then many links for one other shard, then all
+// other links together with the outcome, which ends the visit; a few links for other shards are
+// passed on by the shard that applies it. What was not fetched is returned. Past its lease a
+// fetcher sends no request, but it still publishes what it has.
 //
 // Redirects of robots.txt, data.txt, sitemaps and rupinfo.txt are followed by one loop (follow.go).
 // Those of pages become links.

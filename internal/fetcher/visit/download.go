@@ -40,6 +40,7 @@ func (v *Visit) Get(u canon.URL, h http.Header, accept func(status int, h http.H
 	}
 	var got Download
 	var failed error // of w
+	defer v.asking(crawl.RequestDownload)()
 	a, err := v.ask(u, downloadHeader(h), func(status int, header http.Header) wire.Wanted {
 		if status == http.StatusRequestTimeout || !accept(status, header) {
 			return wire.Wanted{}
@@ -81,7 +82,7 @@ func (v *Visit) mayDownload(u canon.URL) error {
 	case s.closed:
 		return ErrUnreadable
 	}
-	if verdict := s.rules.Match(u.PathQuery()); !verdict.Allowed {
+	if verdict, why := v.match(s, u); why != "" {
 		return fmt.Errorf("%w: line %d: %s", ErrRobots, verdict.Line, verdict.Rule)
 	}
 	return nil

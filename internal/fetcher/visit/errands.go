@@ -33,6 +33,9 @@ func (v *Visit) errands() {
 		}
 		v.out.Done = append(v.out.Done, a.Errand)
 		v.kit.met.errands.Inc()
+		if i < len(v.job.Errands)-1 {
+			v.tell()
+		}
 	}
 }
 
@@ -76,6 +79,7 @@ func (v *Visit) errand(e *crawl.Errand, a *crawl.Answer) (done bool) {
 		v.log.Warn("errand of an unknown kind left alone", "kind", int(e.Kind), "url", string(e.URL))
 		return false
 	}
+	defer v.asking(crawl.RequestKind(e.Kind))()
 	return kind.do(v, e, a)
 }
 

@@ -60,6 +60,13 @@ func NewKit(c *wire.Client, met *Metrics, opt Options) *Kit {
 	return &Kit{client: c, opt: opt, met: met, rules: rulesCache{max: cmp.Or(max(opt.RulesCache, 0), 4096)}}
 }
 
+// Journal is where a visit writes down its requests until they are told of.
+type Journal interface {
+	wire.Journal
+	// Told says that all of them are told of, and with last the visit's end is.
+	Told(last bool)
+}
+
 // Grant is a visit that was granted, and what it is carried out with.
 type Grant struct {
 	Job    *crawl.Visit
@@ -68,6 +75,9 @@ type Grant struct {
 	Outlet Outlet
 	Lease  *wire.Lease
 	Began  time.Time // when the grant arrived
+	Clock  int64     // what that is in traces
+	// Where requests are written down until they are told of; nil: nowhere.
+	Journal Journal
 
 	Requests   context.Context // ends with the lease: requests under way are cut off
 	Waiting    context.Context // ends as soon as nothing new shall begin
@@ -79,9 +89,14 @@ func (k *Kit) New(g Grant) *Visit {
 	job, h := g.Job, g.Hand
 	v := &Visit{kit: k, outlet: g.Outlet, cfg: g.Config, job: job, hand: h, began: g.Began, pubCtx: g.Publishing,
 		log: k.opt.Log.With("visit", job.ID, "host", string(job.Host))}
-	v.out.Host = job.Host
+	v.out.Host, v.told.at = job.Host, g.Began
 	v.hold = k.client.NewHold(g.Requests, g.Waiting, &g.Config.Config, job.Host, g.Lease)
 	v.hold.Granted, v.hold.Owed, v.hold.Hurried, v.hold.Buf = job.Delay, job.Delay, job.Hurried, h.body
+	v.hold.OwedTo, v.hold.Traced = job.DelaySource, h.traced[:0]
+	v.clock = g.Clock
+	if v.journal = g.Journal; v.journal != nil {
+		v.hold.Journal = v.journal
+	}
 	v.hold.LimitPatience(1 + len(job.URLs) + len(job.Errands))
 	h.links.reset(k.opt.Shards)
 	h.results, h.pages = h.results[:0], 0
@@ -90,10 +105,11 @@ func (k *Kit) New(g Grant) *Visit {
 
 // Close tells what came of a visit, which ends it.
 func (v *Visit) Close() {
-	v.finish()
+	v.publishAll(false)
 	v.kit.met.visits.Inc()
 	v.kit.met.count(v.hand.results)
 	v.hold.Release()
+	v.hand.traced = v.hold.Traced
 	v.hand.tidy(v.hold.Buf)
 }
 

@@ -121,3 +121,36 @@ func (s *shardLinks) grow(from canon.URL, depth, hops int) {
 	}
 	s.links = append(s.links, crawl.Links{FoundOn: from, Depth: depth, Hops: hops, URLs: urls})
 }
+
+// A message costs more than the few links that a page or two have for another shard. So these come
+// along with the outcome, and the shard that applies it passes them on, those of many pages at
+// once. Where they are more it is cheaper to send them to where they belong, before the outcome.
+const (
+	maxCarried    = 2 << 10                 // bytes of links for one other shard
+	maxCarriedAll = crawl.MaxEventBytes / 4 // for all of them
+)
+
+// carried says of which other shards the links come along with what own is told, and to which they
+// are sent by themselves.
+func (o *outlinks) carried(own int) (along, alone []int) {
+	room := maxCarriedAll
+	for _, shard := range o.used {
+		switch n := o.shards[shard].bytes; {
+		case shard == own || n == 0:
+		case n <= maxCarried && n <= room:
+			room -= n
+			along = append(along, shard)
+		default:
+			alone = append(alone, shard)
+		}
+	}
+	return along, alone
+}
+
+// of gathers the links of some shards, until they are dropped.
+func (o *outlinks) of(shards []int) (links []crawl.Links) {
+	for _, shard := range shards {
+		links = append(links, o.shards[shard].links...)
+	}
+	return links
+}

@@ -73,3 +73,60 @@ func TestSplitLinks(t *testing.T) {
 		}
 	}
 }
+
+// Few links of other shards come along with the outcome, up to so many for one shard and so many
+// for all; own ones are in it anyway.
+func TestFewLinksComeAlong(t *testing.T) {
+	o := outlinks{shards: make([]shardLinks, crawl.MaxShards)}
+	set := func(bytes ...int) {
+		o.used = o.used[:0]
+		for i := range o.shards {
+			o.shards[i].bytes = 0
+		}
+		for i, n := range bytes {
+			o.shards[i].bytes = n
+			o.used = append(o.used, i)
+		}
+	}
+	check := func(wantAlong, wantAlone int) {
+		t.Helper()
+		along, alone := o.carried(0)
+		if len(along) != wantAlong || len(alone) != wantAlone {
+			t.Errorf("%d shards' links come along and %d alone, want %d and %d", len(along), len(alone), wantAlong, wantAlone)
+		}
+	}
+	set(100)
+	check(0, 0)
+	set(maxCarried+1, maxCarried, 0, 1)
+	check(2, 0)
+	set(0, maxCarried+1, 7)
+	check(1, 1)
+	full := []int{0}
+	for range maxCarriedAll / maxCarried {
+		full = append(full, maxCarried)
+	}
+	set(full...)
+	check(maxCarriedAll/maxCarried, 0)
+	set(append(full, 1)...)
+	check(maxCarriedAll/maxCarried, 1)
+}
+
+// What comes along is not kept where own links are gathered: each shard's memory is used again.
+func TestLinksOfOneTellAreNotThoseOfTheNext(t *testing.T) {
+	o := outlinks{shards: make([]shardLinks, 2)}
+	for i := range 3 {
+		o.shards[0].grow("http://a.example/", i, 0)
+	}
+	o.drop(0) // leaves room behind what is gathered next
+	o.shards[0].grow("http://a.example/1", 1, 0)
+	o.shards[1].grow("http://a.example/1", 1, 0)
+	last := &o.shards[1].links[0]
+	last.URLs = append(last.URLs, "http://b.example/")
+	told := o.of([]int{0, 1})
+	o.shards[0].grow("http://a.example/2", 1, 0)
+	again := &o.shards[0].links[1]
+	again.URLs = append(again.URLs, "http://a.example/x")
+	if got := told[1].URLs[0]; got != "http://b.example/" {
+		t.Errorf("a link that comes along has become %s", got)
+	}
+}

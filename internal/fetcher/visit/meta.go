@@ -8,7 +8,6 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/pkg/canon"
-	"github.com/curtsy/curtsy/pkg/robotstag"
 )
 
 // maxMeta is the largest JSON document that is handed over: what tells of datasets is not the data.
@@ -61,12 +60,17 @@ func (v *Visit) keepMeta(u *crawl.VisitURL, a *wire.Answer, kind string, r *craw
 		tooLarge()
 		return
 	}
-	tags := robotstag.New(v.cfg.spec.Agent) // header tags hold for every type
-	tags.AddHeaders(a.Header)
-	d := tags.Directives().At(a.At)
+	tags := v.headerTags(a)
+	d := tags.Directives
 	if d.NoIndex {
 		r.Class, r.Reason = crawl.Refused, crawl.ReasonNoindex
 		v.forget(u, crawl.ReasonNoindex)
+		return
+	}
+	said := v.said(u.URL, a.Header, tags)
+	if rule, yes := v.unwanted(said); yes {
+		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonUsage, rule
+		v.forget(u, crawl.ReasonUsage)
 		return
 	}
 	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
@@ -76,7 +80,7 @@ func (v *Visit) keepMeta(u *crawl.VisitURL, a *wire.Answer, kind string, r *craw
 	p := crawl.Page{
 		Kind: crawl.KindMeta, URL: u.URL, Visit: v.job.ID, Scope: v.cfg.scopeHash, Status: a.Status, FetchedAt: a.At,
 		ContentType: kind, Charset: "utf-8", Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet, Depth: u.Depth, FoundOn: u.FoundOn,
-		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"),
+		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"), Usage: said,
 	}
 	// It does not fit into a message, and half of it is of no use.
 	if v.pack(&p, a.Body, r); p.Truncated {

@@ -26,6 +26,7 @@ var stageNames = [stages]string{"fetch", "scan", "pack", "publish"}
 type Metrics struct {
 	stageTime  [stages]nanos
 	requests   prometheus.Counter
+	Signed     prometheus.Counter
 	bytes      prometheus.Counter
 	visits     prometheus.Counter
 	errands    prometheus.Counter
@@ -61,6 +62,7 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	})
 	all = append(all, m.results, m.Running)
 	m.requests = counter("curtsy_fetcher_requests_total", "Requests sent to sites, robots.txt included.")
+	m.Signed = counter("curtsy_fetcher_requests_signed_total", "Of the requests, those that carried a signature.")
 	m.bytes = counter("curtsy_fetcher_body_bytes_total", "Body bytes read from the wire.")
 	m.visits = counter("curtsy_fetcher_visits_total", "Visits carried out.")
 	m.errands = counter("curtsy_fetcher_errands_total", "Errands done.")

@@ -72,14 +72,19 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonType, kind
 		v.forget(u, crawl.ReasonType)
 	case status <= 299:
-		v.keep(u, &a, kind, &r)
+		if v.keep(u, &a, kind, &r); r.Class == crawl.Stored {
+			r.Rule = priceOf(a.Header) // given all the same: it is noted in the log
+		}
 	case status <= 399:
 		v.redirect(u, &a, &r)
 	case overloaded(status):
 		v.overload(a)
 		r.Class, r.Reason = crawl.Retry, crawl.ReasonOverload
+	case status == http.StatusPaymentRequired:
+		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonPayment, priceOf(a.Header)
+		v.forget(u, crawl.ReasonPayment)
 	case status <= 499:
-		r.Class, r.Reason, r.Kept = crawl.Failed, crawl.ReasonHTTP4xx, u.Keep
+		r.Class, r.Reason, r.Kept, r.Rule = crawl.Failed, crawl.ReasonHTTP4xx, u.Keep, wantsSignature(&a)
 		if !u.Keep { // else it may be back when the frontier looks again
 			v.forget(u, crawl.ReasonHTTP4xx)
 		}
@@ -87,6 +92,14 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 		r.Class, r.Reason = crawl.Retry, crawl.ReasonHTTP5xx
 	}
 	return r
+}
+
+// priceOf is what an answer says that a page costs (protocols §8.24), or nothing.
+func priceOf(h http.Header) string {
+	if price := h.Get("Crawler-Price"); price != "" {
+		return "crawler-price: " + detailText(price)
+	}
+	return ""
 }
 
 // redirect makes a link of where a redirect leads, also on the same host: the seen set decides
@@ -149,6 +162,12 @@ func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *h
 	if d.NoIndex {
 		r.Class, r.Reason = crawl.Refused, crawl.ReasonNoindex
 		v.handOver(&p)
+		return
+	}
+	p.Usage = v.said(u.URL, a.Header, scan)
+	if rule, yes := v.unwanted(p.Usage); yes {
+		r.Class, r.Reason, r.Rule, r.NoSnippet = crawl.Refused, crawl.ReasonUsage, rule, false
+		v.forget(u, crawl.ReasonUsage)
 		return
 	}
 	if v.kit.opt.DiscardPages {

@@ -1,7 +1,6 @@
 package visit
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/datatxt"
 	"github.com/curtsy/curtsy/pkg/robots"
-	"github.com/curtsy/curtsy/pkg/robotstag"
 )
 
 // refusedFresh is when an origin whose robots.txt keeps us from its data.txt is looked at again.
@@ -88,15 +86,16 @@ func (v *dataErrand) fetch() (probe crawl.Probe, page *crawl.Page, ok bool) {
 		case s == nil || v.over():
 			return false
 		}
-		verdict := s.rules.Match(u.PathQuery())
-		if !verdict.Allowed {
+		verdict, why := v.match(s, u)
+		if why != "" {
 			probe.State, probe.Fresh = crawl.ProbeRefused, refusedFresh
-			probe.Reason = fmt.Sprintf("robots.txt line %d: %s", verdict.Line, crawl.ShortDetail(verdict.Rule))
-			page, ok = v.none(u, crawl.ReasonRobots), true
+			probe.Reason = whyNotAsked(verdict, why)
+			page, ok = v.none(u, why), true
 		}
-		return verdict.Allowed
+		return why == ""
 	}
 	t.Ask = func(u canon.URL, _ bool) (wire.Answer, error) {
+		defer v.asking(crawl.RequestKind(v.e.Kind))()
 		return v.ask(u, nil, func(status int, _ http.Header) wire.Wanted {
 			if 200 <= status && status <= 299 {
 				// Parse wants to see that there is more
@@ -140,10 +139,10 @@ func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *craw
 	case datatxt.Read:
 	case datatxt.Absent:
 		probe.State, probe.Fresh = crawl.ProbeAbsent, datatxt.Lifetime(a.Header, a.At)
-		probe.Reason = fmt.Sprintf("HTTP %d", a.Status)
+		probe.Reason = statusText(a)
 		return v.none(u, crawl.ReasonHTTP4xx)
 	default:
-		probe.Reason = fmt.Sprintf("HTTP %d", a.Status)
+		probe.Reason = statusText(a)
 		return nil
 	}
 	probe.Fresh = datatxt.Lifetime(a.Header, a.At)
@@ -151,12 +150,16 @@ func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *craw
 		probe.State, probe.Reason = crawl.ProbeAbsent, reason
 		return v.none(u, crawl.ReasonType)
 	}
-	tags := robotstag.New(v.cfg.spec.Agent) // header tags hold for every type
-	tags.AddHeaders(a.Header)
-	d := tags.Directives().At(a.At)
+	tags := v.headerTags(a)
+	d := tags.Directives
 	if d.NoIndex {
 		probe.State, probe.Reason = crawl.ProbeRefused, "it asks not to be kept (noindex)"
 		return v.none(u, crawl.ReasonNoindex)
+	}
+	said := v.said(u, a.Header, tags)
+	if rule, yes := v.unwanted(said); yes {
+		probe.State, probe.Reason = crawl.ProbeRefused, "it may not be used for search: "+rule
+		return v.none(u, crawl.ReasonUsage)
 	}
 	probe.State = crawl.ProbeRead
 	p := &crawl.Page{
@@ -164,6 +167,7 @@ func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *craw
 		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet,
 		ContentType: mediaType(a.Header.Get("Content-Type")), Charset: htmlscan.Charset(a.Body, a.Header.Get("Content-Type")),
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"), Truncated: a.Truncated,
+		Usage: said,
 	}
 	v.pack(p, a.Body, nil)
 	v.findNested(u, a.Body)

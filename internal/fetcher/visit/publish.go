@@ -9,8 +9,9 @@ import (
 )
 
 // What a visit found is published in an order that makes each step safe to lose what follows: pages
-// first, then the links on them, then the outcome that says it is all there. Each is acknowledged
-// before the next is sent.
+// first, then the links on them, then the outcome that says it is all there, with the links that
+// are few. Each is acknowledged before the next is sent. A visit goes through these steps several
+// times: see tell.go.
 
 // handOver adds a page to the batch for the indexer, sending the batch first when the
 // page would not fit.
@@ -164,51 +165,4 @@ func (v *Visit) fail(what string, shard int, err error) {
 	v.kit.met.dropped.Inc()
 	v.log.Error("visit dropped: "+what+" not published; its URLs are granted again after the lease", "shard", shard,
 		"urls", len(v.job.URLs), "err", err)
-}
-
-// finish publishes all that is left of the visit: pages, links of other shards, links of its
-// own with the outcome.
-func (v *Visit) finish() {
-	v.flushPages()
-	own := v.job.Shard
-	var others sync.WaitGroup
-	for _, shard := range v.hand.links.used {
-		if shard != own {
-			others.Go(func() { v.sendLinks(shard) })
-		}
-	}
-	others.Wait()
-	links := v.hand.links.shards[own].links
-	if v.hand.links.shards[own].bytes > crawl.MaxEventBytes/2 {
-		v.sendLinks(own)
-		links = nil
-	}
-	v.hold.Settle(v.lastEnd)
-	v.out.Delay, v.out.Private = v.hold.Delay(), v.hold.Private()
-	v.publishOutcome(links)
-}
-
-// publishOutcome ends the visit, in several parts when its results are many and long.
-func (v *Visit) publishOutcome(links []crawl.Links) {
-	results := v.hand.results
-	for {
-		n, room := 0, crawl.MaxEventBytes/2
-		for n < len(results) && (room > 0 || n == 0) {
-			r := &results[n]
-			room -= len(r.URL) + len(r.Rule) + len(r.Location) + 64
-			n++
-		}
-		out := v.out
-		out.Results = results[:n]
-		if results = results[n:]; len(results) > 0 {
-			out = crawl.Outcome{Host: out.Host, Results: out.Results, Partial: true}
-		} else if out.Requests > 0 {
-			out.SinceEnd = time.Since(v.lastEnd)
-		}
-		ev := crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Links: links, Probes: v.probes, Outcome: &out}
-		if !v.publish(v.job.Shard, &ev) || len(results) == 0 {
-			return
-		}
-		links, v.probes = nil, nil
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/pkg/robotstag"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // What asking again for something held costs least (RFC 9110 §13): the request tells what the copy
@@ -52,10 +53,21 @@ func digestOf(sum [32]byte) uint64 { return binary.BigEndian.Uint64(sum[:]) }
 // renewed takes in that the copy held is still good. Robots tags of the answer replace those of the
 // header before; without any they stay as they were (protocols §4.2).
 func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
+	// What the headers of the copy held said did not forbid it; those of a 304 take their place
+	// (protocols §8.14).
+	tags := v.headerTags(a)
+	d := tags.Directives
+	said := v.said(u.URL, a.Header, tags)
+	if rule, yes := v.unwanted(said); yes {
+		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonUsage, rule
+		v.forget(u, crawl.ReasonUsage)
+		return
+	}
 	r.Class, r.NotModified = crawl.Stored, true
 	p := crawl.Page{
 		URL: u.URL, Visit: v.job.ID, Status: a.Status, FetchedAt: a.At, Depth: u.Depth, FoundOn: u.FoundOn, Renewed: true,
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"),
+		Usage: append(said, usage.Carried(a.Header)...), Purposes: v.cfg.purposes,
 	}
 	if p.ETag == "" {
 		p.ETag = u.ETag
@@ -65,9 +77,6 @@ func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 	}
 	r.ETag, r.LastModified = validators(p.ETag, p.LastModified)
 	if robotstag.Carries(a.Header) {
-		tags := robotstag.New(v.cfg.spec.Agent)
-		tags.AddHeaders(a.Header)
-		d := tags.Directives().At(a.At)
 		p.Tagged, p.Directives = true, bitsOf(d)
 		p.UnavailableAfter, p.MaxSnippet = d.UnavailableAfter, d.MaxSnippet
 		r.NoSnippet = d.NoSnippet

@@ -12,8 +12,10 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/uses"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // RobotsPath is where an origin's rules are, and what needs no leave by them.
@@ -34,6 +36,8 @@ type site struct {
 	// What all that follows from, its text left out unless somebody wants it; nil:
 	// nothing came of asking.
 	fact *crawl.Robots
+	// What is said of the use of its pages apart from robots.txt; nil: nothing, or nobody asks.
+	apart *apart
 }
 
 // site returns what may be done on an origin, asking for its robots.txt if that is not known or no
@@ -45,7 +49,7 @@ func (v *Visit) site(o canon.Origin) *site {
 	}
 	s := v.enter(o)
 	switch {
-	case s == nil:
+	case s == nil || !v.readAparts(s):
 		return nil
 	case i >= 0:
 		s.probe = v.sites[i].probe
@@ -101,7 +105,7 @@ func (v *Visit) known(r *crawl.Robots) *site {
 // heed keeps to the Crawl-delay of rules in hand.
 func (v *Visit) heed(rules *ruleset) {
 	if d, ok := rules.CrawlDelay(); ok {
-		v.hold.Owed = max(v.hold.Owed, d)
+		v.owe(d, "crawl-delay")
 		if d > wire.MaxCrawlDelay {
 			v.end(fmt.Sprintf("robots.txt asks for %v between requests; longer than %v is held, not hurried", d, wire.MaxCrawlDelay))
 		}
@@ -127,6 +131,9 @@ func (v *Visit) rules(r *crawl.Robots) *ruleset {
 	if len(file.CleanParams) > 0 {
 		rules.file = file
 	}
+	var said usage.Set
+	uses.Training(&said, file, RobotsOrigin(r.Origin))
+	rules.inferred = said.Statements()
 	if len(r.Digest) > 0 {
 		v.kit.rules.put(key, rules, len(body))
 	}
@@ -253,6 +260,7 @@ func (v *Visit) fetchRobots(u canon.URL, hops int, conditions http.Header, leave
 		if moved {
 			conditions = nil
 		}
+		defer v.asking(crawl.RequestRobots)()
 		return v.ask(u, conditions, func(status int, _ http.Header) wire.Wanted {
 			if 200 <= status && status <= 299 {
 				// Parse wants to see that there is more
@@ -327,7 +335,7 @@ func (v *Visit) readRobots(fact *crawl.Robots, a *wire.Answer, state robots.Stat
 		}
 	}
 	if fact.Reason == "" && fact.State != crawl.RobotsParsed {
-		fact.Reason = fmt.Sprintf("HTTP %d", a.Status)
+		fact.Reason = statusText(a)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // rulesBytes bounds the text of all robots.txt files whose rules are kept; parsed they take
@@ -24,6 +25,8 @@ type rulesKey struct {
 type ruleset struct {
 	*robots.Rules
 	file *robots.File // if it has Clean-param lines; else nil
+	// what it tells those who train models (protocols §8.21); nil: nothing
+	inferred usage.Statements
 }
 
 // allowAll is the ruleset of an origin without a robots.txt.

@@ -2,7 +2,6 @@ package visit
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -53,7 +52,7 @@ func doSecurityTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 		if overloaded(got.Status) {
 			v.overload(got)
 		}
-		m.Reason = fmt.Sprintf("HTTP %d", got.Status)
+		m.Reason = statusText(&got)
 	case media != "text/plain":
 		m.Reason = "not text/plain"
 	case got.Truncated:

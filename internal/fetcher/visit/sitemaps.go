@@ -94,7 +94,7 @@ func (r *sitemapReader) conclude(a *wire.Answer, s *crawl.Sitemap, asked bool) {
 		r.v.overload(*a)
 		s.Reason, s.Again = fmt.Sprintf("%s: HTTP %d", crawl.ReasonOverload, status), true
 	case status < 200 || status > 299 || status == http.StatusPartialContent:
-		s.Reason, s.Again = fmt.Sprintf("HTTP %d", status), status >= 500 && status <= 599
+		s.Reason, s.Again = statusText(a), status >= 500 && status <= 599
 	case r.nofollow:
 		s.Reason = "its header asks not to follow its links (nofollow)"
 	case r.not:

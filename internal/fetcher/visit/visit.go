@@ -24,10 +24,15 @@ type Visit struct {
 	hand   *Hand
 	log    *slog.Logger
 
+	journal Journal // may be nil
+
 	began     time.Time // when the grant arrived
+	clock     int64     // what that is in traces
+	traced    int       // requests that traces have told of
 	sites     []*site
-	refreshed map[canon.Origin]bool // origins asked for their robots.txt in this visit
-	ended     bool                  // no more requests; why is in reason
+	refreshed map[canon.Origin]bool     // origins asked for their robots.txt in this visit
+	aparts    map[canon.URL]crawl.Apart // what was asked for in this visit of such files
+	ended     bool                      // no more requests; why is in reason
 	reason    string
 	silent    int         // requests in a row that the host did not answer
 	lastEnd   time.Time   // the end of the last response, or its failure
@@ -35,7 +40,8 @@ type Visit struct {
 
 	pubCtx context.Context // outlives the lease, and the fetcher's stop by its grace
 
-	out    crawl.Outcome
+	out    crawl.Outcome // so far, without Results
+	told   told
 	probes []crawl.Probe
 	nested []crawl.Errand // what the data.txt read last leads to
 }
@@ -49,6 +55,7 @@ type Hand struct {
 	batch   []byte // pages on their way to the indexer
 	pages   int    // in batch
 	results []crawl.Result
+	traced  []crawl.Exchange
 }
 
 // Run carries the visit out, up to the last request. What it leaves to publish is
@@ -60,11 +67,15 @@ func (v *Visit) Run() {
 	if len(v.job.URLs) > 0 && v.outlet.Jammed(v.job.Shard) {
 		v.end("its pages would have to wait for room")
 	}
-	for _, u := range v.inOrder() {
+	urls := v.inOrder()
+	for i, u := range urls {
 		r := crawl.Result{URL: u.URL, Class: crawl.Retry, Reason: crawl.ReasonProtocol, Rule: ourMistake}
 		v.safely(u.URL, func() { r = v.one(u) })
 		r.Rule = crawl.ShortDetail(r.Rule)
 		v.hand.results = append(v.hand.results, r)
+		if i < len(urls)-1 {
+			v.tell()
+		}
 	}
 }
 
@@ -138,9 +149,9 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 		}
 	}
 	pathQuery := u.URL.PathQuery()
-	if verdict := s.rules.Match(pathQuery); !verdict.Allowed {
-		v.forget(u, crawl.ReasonRobots)
-		return crawl.Result{URL: u.URL, Class: crawl.Refused, Reason: crawl.ReasonRobots, Line: verdict.Line, Rule: verdict.Rule}
+	if verdict, why := v.match(s, u.URL); why != "" {
+		v.forget(u, why)
+		return crawl.Result{URL: u.URL, Class: crawl.Refused, Reason: why, Line: verdict.Line, Rule: verdict.Rule}
 	}
 	if short := s.rules.cleaned(pathQuery); short != pathQuery {
 		// The frontier did not know of Clean-param when it took this spelling in. No request is
@@ -188,7 +199,14 @@ const (
 // account beyond that.
 func (v *Visit) backOff() {
 	d := max(v.hold.Delay(), leastBackOff)
-	v.hold.Owed = max(v.hold.Owed, min(2*d, mostBackOff))
+	v.owe(min(2*d, mostBackOff), "backoff")
+}
+
+// owe has the host rest for d at least between requests, since source asks for it.
+func (v *Visit) owe(d time.Duration, source string) {
+	if d > v.hold.Owed {
+		v.hold.Owed, v.hold.OwedTo = d, source
+	}
 }
 
 // errForgotten is why a request was not sent: somebody has taken its URL out of the crawl,

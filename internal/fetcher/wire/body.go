@@ -84,6 +84,7 @@ func (h *Hold) exchange(u canon.URL, extra http.Header, want func(int, http.Head
 		return a, err
 	}
 	a.Status, a.Header = resp.StatusCode, resp.Header
+	h.under.Status = a.Status
 	a.Framed = resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
 	complete, err := h.read(resp, want(resp.StatusCode, resp.Header), &a)
 	if !complete {
@@ -105,7 +106,7 @@ func (h *Hold) read(resp *http.Response, w Wanted, a *Answer) (complete bool, er
 	}
 	wire := &wireReader{r: resp.Body}
 	h.wire = wire
-	defer func() { a.Wire, h.wire = wire.n, nil }()
+	defer func() { a.Wire, h.under.Bytes, h.wire = wire.n, wire.n, nil }()
 	if w.Raw {
 		return wire.feed(wire, w.Stream)
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/backoff"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
@@ -39,6 +41,9 @@ type Client struct {
 	gate      Gate
 	check     check
 	conns     connRecord
+	skew      skew
+	onSigned  func()
+	onSkew    func(ahead time.Duration)
 	places    places
 	room      *room // for large pages
 }
@@ -81,6 +86,15 @@ func (c *Client) OnViolation(tell func(why string)) { c.check.onFire = tell }
 // impolite. It must be 0.
 func (c *Client) Violations() int64 { return c.check.fired.Load() }
 
+// OnSigned makes the client tell of each request that carries a signature. It is called before any
+// is sent.
+func (c *Client) OnSigned(tell func()) { c.onSigned = tell }
+
+// OnSkew makes the client tell once when its signatures have times that several servers say are
+// wrong: by how much the clock here is ahead of theirs, or behind, if negative. It tells again only
+// after the clock was right meanwhile. It is called before any request is sent.
+func (c *Client) OnSkew(tell func(ahead time.Duration)) { c.onSkew = tell }
+
 // Close closes the connections that are kept for later requests.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
@@ -107,12 +121,14 @@ type Hold struct {
 	abandoned bool          // the last connection was closed in the middle of an answer
 
 	// Of the request under way.
-	out     bool        // the gate is passed, and not told of the end
-	wire    *wireReader // its answer's body, while that is read
-	conn    *conn
-	reused  bool
-	used    bool        // a connection was armed: another one is not
-	started atomic.Bool // bytes may have gone out
+	out      bool        // the gate is passed, and not told of the end
+	wire     *wireReader // its answer's body, while that is read
+	conn     *conn
+	reused   bool
+	used     bool            // a connection was armed: another one is not
+	unsigned botauth.Message // what is to be signed; without a header, nothing is
+	signedAt time.Time       // zero: it was not
+	started  atomic.Bool     // bytes may have gone out
 
 	seat seat // at the address
 
@@ -121,6 +137,22 @@ type Hold struct {
 	where atomic.Int32
 
 	Requests int // that passed the gate, a failed connect included
+
+	// What requests are told of as (crawl.Exchange), and those that are over, oldest first. Their
+	// reader takes them out.
+	Kind    crawl.RequestKind
+	OwedTo  string // who asks for Owed
+	Traced  []crawl.Exchange
+	Journal Journal // nil: none is kept
+	under   crawl.Exchange
+}
+
+// Journal is told of each request before anything of it is sent, and when it is over: what of it
+// outlives the process. It is called by the visit's goroutine.
+type Journal interface {
+	Began(x *crawl.Exchange)
+	Ended(x *crawl.Exchange)
+	Undone() // the last one, which is over, was never sent, and is not told of
 }
 
 // NewHold begins a hold. Its user calls release in the end.
@@ -207,6 +239,9 @@ func (h *Hold) ready(nc any, reused bool) {
 			return
 		}
 	}
+	if h.sign() != nil {
+		return // an origin that expects a signature must not be asked without
+	}
 	c.armed.Store(h)
 }
 
@@ -233,20 +268,29 @@ func (h *Hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
 	if u.Host() != h.host {
 		return nil, &violation{u.Host(), "it is not the visit's host, " + string(h.host)}
 	}
-	if err := h.c.gate.Wait(h.Waiting, h.host, h.Delay()); err != nil {
+	delay := h.Delay()
+	if err := h.c.gate.Wait(h.Waiting, h.host, delay); err != nil {
 		return nil, err
 	}
 	h.out = true
+	h.trace(u, delay)
 	h.Requests++
 	resp, err := h.roundTrip(u, extra)
 	if err != nil {
 		var full *NoPlace
 		if errors.As(err, &full) {
 			h.Requests-- // nothing was asked of the host
+			h.done(false)
+			h.Traced = h.Traced[:len(h.Traced)-1]
+			if h.Journal != nil {
+				h.Journal.Undone()
+			}
+			return nil, err
 		}
 		h.done(false)
 		return nil, err
 	}
+	h.compareClocks(resp.Header)
 	return resp, nil
 }
 
@@ -340,7 +384,7 @@ func (h *Hold) done(complete bool) {
 	} else {
 		h.seat.done(nil)
 	}
-	h.c.gate.Done(h.host)
+	h.traced(h.c.gate.Done(h.host))
 }
 
 // request makes the request for a URL exactly as it is spelled: what robots.txt was asked about is
@@ -358,8 +402,9 @@ func (h *Hold) request(u canon.URL, extra http.Header) *http.Request {
 		target.Opaque = path
 	}
 	target.RawQuery = query
+	signed := h.c.opt.Signer != nil && target.Scheme == "https"
 	header := h.cfg.Header
-	if extra != nil {
+	if extra != nil || signed {
 		header = header.Clone()
 		maps.Copy(header, extra)
 	}
@@ -367,6 +412,10 @@ func (h *Hold) request(u canon.URL, extra http.Header) *http.Request {
 	r.URL, r.Host, r.Header = target, target.Host, header
 	if h.form != "" {
 		h.postForm(&r)
+	}
+	h.unsigned, h.signedAt = botauth.Message{}, time.Time{}
+	if signed {
+		h.unsigned = botauth.Message{Method: r.Method, Scheme: target.Scheme, Authority: target.Host, Path: path, Query: query, Header: header}
 	}
 	return &r
 }

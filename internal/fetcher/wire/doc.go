@@ -14,7 +14,8 @@
 //   - no request starts once the [Lease] has run out, by a clock that goes on in suspend; one under
 //     way is cut off;
 //   - the address actually dialled passes a guard (address.go), whatever name, redirect or
-//     --resolve led to it.
+//     --resolve led to it;
+//   - a request over https is signed in our name, if the client has a signer (sign.go).
 //
 // When any of these is in doubt, the request is not sent.
 package wire

@@ -109,17 +109,19 @@ func (p *passage) empty() {
 }
 
 // Done says that the request to the host is over: its last byte was read, its connection closed, or
-// it was never sent after all. The delay before the next counts from now.
-func (g *Gate) Done(host canon.Host) {
+// it was never sent after all. The delay before the next counts from now, which is what it returns;
+// zero if no request was under way.
+func (g *Gate) Done(host canon.Host) (end time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.hosts[host]
 	if p == nil || !p.out {
-		return
+		return end
 	}
 	p.out = false
 	p.end = time.Now()
 	p.empty()
+	return p.end
 }
 
 // End returns when the last request to the host ended; zero if none did, or the

@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"net"
 	"time"
+
+	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
 const (
@@ -38,6 +40,9 @@ type Options struct {
 
 	Resolver *net.Resolver // nil: the system's
 	TLS      *tls.Config   // nil: certificates are verified as usual
+
+	// Signer signs each request over https, and none over http; nil: none is signed.
+	Signer *botauth.Signer
 }
 
 func (o Options) withDefaults() Options {

@@ -1,0 +1,233 @@
+package visit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/datatxt"
+	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/curtsy/curtsy/pkg/usage"
+)
+
+// apart is what an origin's files apart from robots.txt say of the use of its pages (protocols
+// §8.17, §8.19).
+type apart struct {
+	tdm      *usage.TDMRep
+	tdmLost  string // why it could not be had; "": it could, or is not there
+	licences []licence
+}
+
+type licence struct {
+	url canon.URL
+	doc *usage.RSL
+}
+
+// How long such a file holds: as its Cache-Control says, within bounds.
+const (
+	minApartFresh = 24 * time.Hour
+	maxApartFresh = 30 * 24 * time.Hour
+	lostFresh     = time.Hour // after that one which could not be had is asked for again
+)
+
+func apartFresh(h http.Header, at time.Time) time.Duration {
+	return max(minApartFresh, min(datatxt.Lifetime(h, at), maxApartFresh))
+}
+
+// say adds what the files say of a URL. A tdmrep.json that could not be had may reserve all rights,
+// so it counts as if it did: a site in trouble is not one that allows.
+func (a *apart) say(said *usage.Set, u canon.URL) {
+	if a == nil {
+		return
+	}
+	if a.tdmLost != "" {
+		var p usage.Preferences
+		p[usage.AIInput], p[usage.AITrain], p[usage.TDM] = usage.Disallow, usage.Disallow, usage.Disallow
+		said.Add(usage.Statements{{Place: usage.Place{From: "tdmrep.json", Line: 1}, Text: "could not be had, so it counts as a reservation: " + a.tdmLost, Says: p}})
+	}
+	if a.tdm != nil {
+		said.TDMRep(a.tdm, u.String())
+	}
+	for _, l := range a.licences {
+		said.RSL(l.doc, usage.Place{From: "licence " + string(l.url), Line: 1}, u.String())
+	}
+}
+
+// readAparts reads, for a crawl that is for more than search, what the site says apart, before
+// anything else is asked of it: from what the frontier knows, else from the site. false means that
+// the visit is over.
+func (v *Visit) readAparts(s *site) bool {
+	if !v.cfg.purposes.Beyond() || s.closed || s.bar.Barred || s.rules == nil {
+		return true
+	}
+	a := new(apart)
+	var learned []crawl.Apart
+	for _, u := range v.apartsOf(s) {
+		f, ok := v.knownApart(s, u)
+		if !ok {
+			if f, ok = v.fetchApart(s, u); !ok {
+				return false
+			}
+			learned = append(learned, f)
+		}
+		a.read(f)
+	}
+	if len(learned) > 0 && !v.publishFact(crawl.Robots{Origin: s.origin, Apart: learned}) {
+		return false
+	}
+	if a.tdm != nil || a.tdmLost != "" || len(a.licences) > 0 {
+		s.apart = a
+	}
+	return true
+}
+
+// apartsOf lists the files: tdmrep.json, and the licences on the same origin that robots.txt names
+// for us. One elsewhere would need leave of its own, and says nothing.
+func (v *Visit) apartsOf(s *site) (all []canon.URL) {
+	if u, err := s.origin.URL(crawl.TDMRepPath); err == nil {
+		all = append(all, u)
+	}
+	for _, l := range s.rules.Usage("/") {
+		if l.Kind != robots.License {
+			continue
+		}
+		if u, err := canon.Parse(l.Statement); err == nil && u.Origin() == s.origin && !slices.Contains(all, u) && len(all) < crawl.MaxAparts {
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// knownApart is such a file as the frontier, or an earlier look of this visit, has it; ok is false
+// when it is to be asked for.
+func (v *Visit) knownApart(s *site, u canon.URL) (f crawl.Apart, ok bool) {
+	known := v.aparts[u]
+	if known.State == crawl.ApartUnknown {
+		for i := range v.job.Robots {
+			if v.job.Robots[i].Origin == s.origin {
+				for _, k := range v.job.Robots[i].Apart {
+					if k.URL == u {
+						known = k
+					}
+				}
+			}
+		}
+	}
+	if known.State == crawl.ApartUnknown || known.Fresh <= time.Since(v.began) {
+		return known, false
+	}
+	if sum := sha256.Sum256(known.Body); known.State == crawl.ApartRead && !bytes.Equal(sum[:], known.Digest) {
+		body, err := v.outlet.RobotsText(v.hold.Waiting, v.job.Shard, known.Digest)
+		if err != nil {
+			return known, false
+		}
+		known.Body = body
+	}
+	return known, true
+}
+
+// fetchApart asks the site for such a file, under its rules, following one redirect that stays on
+// it. ok is false when nothing could be sent.
+func (v *Visit) fetchApart(s *site, u canon.URL) (f crawl.Apart, ok bool) {
+	f = crawl.Apart{URL: u, State: crawl.ApartNone, Fresh: datatxt.DefaultLifetime}
+	t := Trail{At: u, Most: 1, within: s.origin}
+	t.May = func(u canon.URL) bool {
+		verdict := s.rules.Match(u.PathQuery())
+		if !verdict.Allowed {
+			f.Reason = whyNotAsked(verdict, crawl.ReasonRobots)
+		}
+		return verdict.Allowed
+	}
+	t.Ask = func(u canon.URL, _ bool) (wire.Answer, error) {
+		defer v.asking(crawl.RequestApart)()
+		return v.ask(u, nil, func(status int, _ http.Header) wire.Wanted {
+			if status != http.StatusOK {
+				return wire.Wanted{}
+			}
+			return wire.Wanted{Limit: usage.MaxTDMRep + 1}
+		})
+	}
+	got, end, err := t.Follow(v.job.Host)
+	switch {
+	case end == TrailBarred:
+	case err != nil:
+		fail := v.failureOf(err)
+		if fail.Unsent {
+			return f, false
+		}
+		f.State, f.Reason, f.Fresh = crawl.ApartLost, fail.String(), lostFresh
+	case end != TrailArrived:
+		f.Reason = "it redirects elsewhere"
+	case got.Status == http.StatusTooManyRequests || got.Status >= 500:
+		if overloaded(got.Status) {
+			v.overload(got)
+		}
+		f.State, f.Reason, f.Fresh = crawl.ApartLost, fmt.Sprintf("HTTP %d", got.Status), lostFresh
+	case got.Status != http.StatusOK:
+		f.Reason = fmt.Sprintf("HTTP %d", got.Status)
+	default:
+		f.Fresh = apartFresh(got.Header, got.At)
+		keepApart(&f, got.Body)
+	}
+	if v.aparts == nil {
+		v.aparts = map[canon.URL]crawl.Apart{}
+	}
+	known := f
+	known.Fresh += time.Since(v.began) // what is known counts from then
+	v.aparts[u] = known
+	return f, true
+}
+
+// maxApartPacked is the largest packed file: with others it must fit into one message.
+const maxApartPacked = 200 << 10
+
+// keepApart takes in a file that was answered, if it is one. What is too large to be kept may
+// reserve all rights.
+func keepApart(f *crawl.Apart, body []byte) {
+	packed := s2.EncodeBest(nil, body)
+	if err := new(apart).parse(f.URL, body); err != nil {
+		f.Reason = err.Error()
+		return
+	}
+	if len(packed) > maxApartPacked {
+		f.State, f.Reason = crawl.ApartLost, "over 200 KiB, compressed"
+		return
+	}
+	sum := sha256.Sum256(packed)
+	f.State, f.Body, f.Digest = crawl.ApartRead, packed, sum[:]
+}
+
+// read takes in what is known of a file. One that is no such file, or is broken, says nothing.
+func (a *apart) read(f crawl.Apart) {
+	switch {
+	case f.State == crawl.ApartLost && f.URL.PathQuery() == crawl.TDMRepPath:
+		a.tdmLost = f.Reason
+	case f.State == crawl.ApartRead:
+		if n, err := s2.DecodedLen(f.Body); err != nil || n > usage.MaxTDMRep {
+			return
+		}
+		if body, err := s2.Decode(nil, f.Body); err == nil {
+			_ = a.parse(f.URL, body) // it was parsed before it was kept
+		}
+	}
+}
+
+func (a *apart) parse(u canon.URL, body []byte) (err error) {
+	if u.PathQuery() == crawl.TDMRepPath {
+		a.tdm, err = usage.ParseTDMRep(body)
+		return err
+	}
+	doc, err := usage.ParseRSL(body)
+	if err == nil {
+		a.licences = append(a.licences, licence{u, doc})
+	}
+	return err
+}

@@ -1,0 +1,50 @@
+package visit
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// asking says what the next requests are for, until the function it returns is called.
+func (v *Visit) asking(kind crawl.RequestKind) (done func()) {
+	was := v.hold.Kind
+	v.hold.Kind = kind
+	return func() { v.hold.Kind = was }
+}
+
+// maxTraces is how many bytes of traces, about, an outcome takes along. More go ahead of it.
+const maxTraces = crawl.MaxEventBytes / 4
+
+// traces tells of the requests that no event has told of yet: the events that carry them are
+// published before the next is asked for. Many are published here, and then there are none left.
+func (v *Visit) traces(last bool) []crawl.Trace {
+	all := v.hold.Traced
+	v.hold.Traced = all[:0]
+	var traces []crawl.Trace
+	size := 0
+	for len(all) > 0 {
+		some := all[:min(len(all), crawl.MaxTrace)]
+		all = all[len(some):]
+		t := crawl.Trace{Host: v.job.Host, Begin: v.clock, From: v.traced, Last: last && len(all) == 0}
+		t.After, t.AfterSource = v.rest()
+		t.Trace(some, v.began)
+		v.traced += len(some)
+		for i := range t.Requests {
+			size += len(t.Requests[i].Rest) + 48
+		}
+		if traces = append(traces, t); size > maxTraces {
+			v.publish(v.job.Shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Traces: traces})
+			traces, size = nil, 0
+		}
+	}
+	return traces
+}
+
+// rest is how long the host is left alone after the last request, and who asks for that.
+func (v *Visit) rest() (time.Duration, string) {
+	if d := v.hold.Delay(); d >= v.out.RetryAfter {
+		return d, v.hold.OwedTo
+	}
+	return v.out.RetryAfter, "retry-after"
+}

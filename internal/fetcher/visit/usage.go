@@ -1,0 +1,101 @@
+package visit
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/uses"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/curtsy/curtsy/pkg/robotstag"
+	"github.com/curtsy/curtsy/pkg/usage"
+)
+
+// match says whether a URL of the site may be asked for, and if not why, and by which line: by the
+// rules, and, of what they let in, by what is said of its use before it is asked for. What may be
+// used for nothing that the crawl is for is not asked for, whatever it is (protocols §8.1).
+func (v *Visit) match(s *site, u canon.URL) (verdict robots.Verdict, why crawl.Reason) {
+	pathQuery := u.PathQuery()
+	if verdict = s.rules.Match(pathQuery); !verdict.Allowed {
+		return verdict, crawl.ReasonRobots
+	}
+	if pathQuery == RobotsPath || len(s.rules.Usage(pathQuery)) == 0 && s.apart == nil {
+		return verdict, ""
+	}
+	var said usage.Set
+	s.say(&said, u)
+	all := said.Statements()
+	if !all.Preferences().Forbid(v.cfg.purposes) {
+		return verdict, ""
+	}
+	src := deciding(all, v.cfg.purposes)
+	text := src.Text
+	for _, l := range s.rules.Usage(pathQuery) {
+		if src.From == "robots.txt" && l.Line == src.Line {
+			text = l.Text
+		}
+	}
+	return robots.Verdict{Line: src.Line, Rule: statementText(src.From, src.Line, text)}, crawl.ReasonUsage
+}
+
+// say adds what is said of the use of a URL of the site before it is asked for.
+func (s *site) say(said *usage.Set, u canon.URL) {
+	uses.Robots(said, s.rules.Rules, u.PathQuery())
+	said.Add(s.rules.inferred)
+	s.apart.say(said, u)
+}
+
+// whyNotAsked is match's answer for people.
+func whyNotAsked(verdict robots.Verdict, why crawl.Reason) string {
+	if why == crawl.ReasonUsage {
+		return verdict.Rule
+	}
+	return fmt.Sprintf("robots.txt line %d: %s", verdict.Line, crawl.ShortDetail(verdict.Rule))
+}
+
+func statementText(from string, line int, text string) string {
+	return crawl.ShortDetail(fmt.Sprintf("%s, line %d: %s", from, line, text))
+}
+
+// headerTags is what the robots tags of an answer's headers say, which hold for every type, in a
+// result without a page.
+func (v *Visit) headerTags(a *wire.Answer) *htmlscan.Result {
+	tags := robotstag.New(v.cfg.spec.Agent)
+	tags.AddHeaders(a.Header)
+	return &htmlscan.Result{Directives: tags.Directives().At(a.At), Tags: tags.Sources()}
+}
+
+// said gathers what robots.txt, an answer's headers and its page say of the use of a URL.
+func (v *Visit) said(u canon.URL, header http.Header, scan *htmlscan.Result) usage.Statements {
+	var said usage.Set
+	for _, s := range v.sites {
+		if s.rules != nil && s.origin == u.Origin() {
+			s.say(&said, u)
+		}
+	}
+	uses.Answer(&said, header, scan, u.String())
+	return said.Statements()
+}
+
+// unwanted says which statement forbids all that the crawl is for, if one does (protocols §8.2).
+// All of them count together.
+func (v *Visit) unwanted(said usage.Statements) (rule string, yes bool) {
+	if !said.Preferences().Forbid(v.cfg.purposes) {
+		return "", false
+	}
+	src := deciding(said, v.cfg.purposes)
+	return statementText(src.From, src.Line, src.Text), true
+}
+
+// deciding is the first statement that forbids one of our purposes, when all are forbidden.
+func deciding(said usage.Statements, purposes usage.Purposes) usage.Source {
+	for _, src := range said.Sources() {
+		if purposes.Has(src.Purpose) && src.Value == usage.Disallow && !src.Inferred {
+			return src
+		}
+	}
+	return usage.Source{} // not when all are
+}

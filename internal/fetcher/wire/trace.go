@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// What is told of requests afterwards (crawl.Exchange) has the instants that politeness itself goes
+// by: a request starts when its bytes go out, and ends when the gate is told of its end.
+
+// DelayDefault is who asks for the second that is kept at least to public addresses.
+const DelayDefault = "default"
+
+// trace notes that a request passed the gate, which kept it back for delay.
+func (h *Hold) trace(u canon.URL, delay time.Duration) {
+	h.under = crawl.Exchange{URL: string(u), Kind: h.Kind, Start: time.Now(), Bound: delay, BoundSource: h.OwedTo}
+	if delay != h.Owed {
+		h.under.BoundSource = DelayDefault
+	}
+	if h.Journal != nil {
+		h.Journal.Began(&h.under)
+	}
+}
+
+// traced notes the end of the request under way.
+func (h *Hold) traced(end time.Time) {
+	x := &h.under
+	x.End = end
+	x.Unsent = !h.started.Load()
+	if h.conn != nil && h.used {
+		if !x.Unsent {
+			if sent := processStart.Add(time.Duration(h.conn.sent.Load())); sent.After(x.Start) {
+				x.Start = sent
+			}
+		}
+		// The address is known since.
+		if owed := max(h.owedTo(h.conn.private), least(h.Granted, h.Hurried, h.conn.private)); owed > x.Bound {
+			x.Bound, x.BoundSource = owed, DelayDefault
+		}
+	}
+	if h.Journal != nil {
+		h.Journal.Ended(x)
+	}
+	h.Traced = append(h.Traced, *x)
+}
+
+var processBoot = BootTime()
+
+// WallMicro is a time of this process in Unix microseconds, by a clock that is never set while the
+// process lives: it was read when that began, and has run on since.
+func WallMicro(t time.Time) int64 {
+	return processStart.UnixMicro() + (BootTime() - processBoot - time.Since(t)).Microseconds()
+}
