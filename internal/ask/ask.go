@@ -6,8 +6,9 @@
 // Each instance sends to the reply subject any number of parts: messages of JSON objects, one a
 // line, with a reply subject that the asker acknowledges each part on, so that no more than a
 // window of them is under way however slow the asker is; a sign of life at once, which names the
-// shards it is going to answer for, and each second; and one final part, whose headers name the
-// shards it answered for, or the error its handler ended with.
+// shards it is going to answer for and that same subject, and each second; and one final part,
+// whose headers name the shards it answered for, or the error its handler ended with. In silence
+// the asker sends a probe to the subject: when nobody listens there any more, the server says so.
 package ask
 
 import (
@@ -29,7 +30,8 @@ const (
 	kindAlive = "alive"
 	kindFinal = "final"
 
-	stopWord = "stop" // acknowledges a part and wants no more
+	stopWord  = "stop"  // acknowledges a part and wants no more
+	probeWord = "probe" // acknowledges nothing: the server answers it when nobody listens any more
 )
 
 const (
@@ -45,6 +47,8 @@ var ( // tests are in more of a hurry
 	signEvery = time.Second     // signs of life while a handler works
 	quiet     = 4 * time.Second // nothing heard for so long: no more will come
 
+	probeEvery = 250 * time.Millisecond // in silence: are those who work on their answers there?
+
 	// Nobody says that it holds a shard for so long after the slowest of the others has said what
 	// it holds: nobody does. Living instances say so within milliseconds, before they look anything
 	// up. The first half second is for those on a machine that is out of breath; and where all are
@@ -58,6 +62,19 @@ var ErrNobody = errors.New("nobody answers")
 // ErrIncomplete: some shards were not answered for. What came is valid.
 // IncompleteError has the list.
 var ErrIncomplete = errors.New("the answer is incomplete")
+
+// PartlyError is what a Handler ends with that could not answer for some of its shards: what it
+// sent is the whole answer of the others.
+type PartlyError struct {
+	Shards []int // those it could not answer for
+	Err    error // why; errors.Join of several
+}
+
+// Error says why.
+func (e *PartlyError) Error() string { return e.Err.Error() }
+
+// Unwrap returns why.
+func (e *PartlyError) Unwrap() error { return e.Err }
 
 // IncompleteError names the shards that were not answered for. It is an ErrIncomplete.
 type IncompleteError struct {

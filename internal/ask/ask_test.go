@@ -233,7 +233,7 @@ func TestUnclaimedShardsAreNotWaitedFor(t *testing.T) {
 
 // Where instances are slow to be heard, others may be as slow.
 func TestPatience(t *testing.T) {
-	claimed := map[int]bool{0: true}
+	claims := map[string]*claim{"a": {shards: map[int]bool{0: true}}}
 	for _, c := range []struct {
 		missing map[int]bool
 		claims  time.Duration
@@ -248,10 +248,50 @@ func TestPatience(t *testing.T) {
 		{map[int]bool{1: true}, time.Second, time.Second + unclaimed, 0},
 		{map[int]bool{1: true}, time.Minute, time.Minute, unclaimed},
 	} {
-		g := &gathering{shards: 2, missing: c.missing, claimed: claimed, claims: c.claims}
+		g := &gathering{shards: 2, missing: c.missing, claims: claims, claimed: c.claims}
 		if got := g.patience(c.asked); got != c.want {
 			t.Errorf("%v missing, claims after %v, asked %v ago: %v, want %v", c.missing, c.claims, c.asked, got, c.want)
 		}
+	}
+}
+
+// An instance that dies while it answers is not waited for as one that works, and what it sent
+// before counts.
+func TestInstanceDiesWhileItAnswers(t *testing.T) {
+	if probeEvery+unclaimed > 900*time.Millisecond {
+		t.Errorf("an answer without a dead instance takes %v", probeEvery+unclaimed)
+	}
+	hurry(t)
+	quiet, probeEvery = time.Minute, 20*time.Millisecond
+	t.Cleanup(func() { probeEvery = 250 * time.Millisecond })
+	nc := connect(t, 3)
+	handle(t, service(t, nc[0], "a"), "hosts", []int{0, 1}, func(ctx context.Context, _ []byte, send func(any) error) error {
+		for range 2 * partBytes / len(`{"shard":0,"n":0,"url":""}`) {
+			if err := send(thing{Shard: 0}); err != nil {
+				return err
+			}
+		}
+		nc[0].Close()
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	// Alive, and silent for much longer than a probe takes.
+	handle(t, service(t, nc[1], "b"), "hosts", []int{2}, func(_ context.Context, _ []byte, send func(any) error) error {
+		time.Sleep(10 * probeEvery)
+		return send(thing{Shard: 2})
+	})
+	start := time.Now()
+	got := map[int]int{}
+	err := Gather(t.Context(), nc[2], "x", "hosts", nil, 3, counting(got))
+	var inc *IncompleteError
+	if !errors.As(err, &inc) || fmt.Sprint(inc.Missing) != "[0 1]" {
+		t.Errorf("%v", err)
+	}
+	if got[0] == 0 || got[2] != 1 {
+		t.Errorf("what came: %v", got)
+	}
+	if d := time.Since(start); d > quiet/2 {
+		t.Errorf("took %v", d)
 	}
 }
 

@@ -2,11 +2,13 @@ package ask
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -22,11 +24,11 @@ import (
 //
 // It returns nil when every shard from 0 to shards-1 was answered for. The error is an
 // IncompleteError, joined with the handlers' errors, when nothing more comes (4 s of silence; 0.6 s
-// when nobody says that it holds what is missing), when ctx ends before that, or when a handler
-// failed. What came stays valid. A shard that changes hands meanwhile may be answered for twice, or
-// not at all. When every shard's handler failed, their errors come alone. With shards 0, all who
-// answer within that time are heard. An error of each ends it and is returned as it is. ErrNobody
-// means that no service listens.
+// when nobody says that it holds what is missing, or who said so has gone), when ctx ends before
+// that, or when a handler failed. What came stays valid. A shard that changes hands meanwhile may
+// be answered for twice, or not at all. When every shard's handler failed, their errors come alone.
+// With shards 0, all who answer within that time are heard. An error of each ends it and is
+// returned as it is. ErrNobody means that no service listens.
 func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question string, req any, shards int, each func(raw json.RawMessage) error) error {
 	all := make([]int, shards)
 	for k := range all {
@@ -46,7 +48,8 @@ func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question s
 	}
 	// A callback and not SubscribeSync, which makes room for 65,536 messages at once.
 	answers, ended := make(chan *nats.Msg), make(chan struct{})
-	sub, err := nc.Subscribe(nc.NewInbox(), func(m *nats.Msg) {
+	inbox := nc.NewInbox()
+	sub, err := nc.Subscribe(inbox+".*", func(m *nats.Msg) {
 		select {
 		case answers <- m:
 		case <-ended:
@@ -58,20 +61,32 @@ func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question s
 	defer close(ended)
 	defer sub.Unsubscribe()
 	_ = sub.SetPendingLimits(-1, -1) // bounded by each sender's window
-	if err := nc.PublishRequest(name.Query(question), sub.Subject, bytes.TrimSpace(data.Bytes())); err != nil {
+	if err := nc.PublishRequest(name.Query(question), inbox+questionReply, bytes.TrimSpace(data.Bytes())); err != nil {
 		// Nothing was asked: the connection is lost, or waits to be made anew.
 		return fmt.Errorf("%w: ask %q: %w", ErrNobody, question, err)
 	}
-	g := &gathering{nc: nc, question: question, each: each, missing: map[int]bool{}, failed: map[int]bool{}, claimed: map[int]bool{}, shards: shards, asked: time.Now()}
+	g := &gathering{nc: nc, inbox: inbox, question: question, each: each, missing: map[int]bool{}, failed: map[int]bool{}, claims: map[string]*claim{}, shards: shards,
+		asked: time.Now()}
 	for _, k := range wanted {
 		g.missing[k] = true
 	}
+	heard := g.asked
 	for shards == 0 || len(g.missing) > 0 {
-		m, err := next(ctx, answers, g.patience(time.Since(g.asked)))
+		left := g.patience(heard.Sub(g.asked)) - time.Since(heard)
+		m, err := next(ctx, answers, min(left, probeEvery))
+		if errors.Is(err, errQuiet) && left > probeEvery {
+			g.probe()
+			continue
+		}
 		if err != nil {
 			return g.ended(err)
 		}
+		heard = time.Now()
 		if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
+			if m.Subject != inbox+questionReply {
+				g.gone(m.Subject)
+				continue
+			}
 			return fmt.Errorf("%w: no service of crawl %q knows the question %q: is the crawl running?", ErrNobody, name, question)
 		}
 		if err := g.take(m); err != nil {
@@ -81,33 +96,84 @@ func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question s
 	return g.ended(nil)
 }
 
+// questionReply is the end of the subject that answers come to; those of probes are other ones.
+const questionReply = ".a"
+
 type gathering struct {
 	nc       *nats.Conn
+	inbox    string
 	question string
 	each     func(json.RawMessage) error
 	missing  map[int]bool // shards nobody has answered for yet
-	claimed  map[int]bool // shards an instance has said it would answer for
+	claims   map[string]*claim
 	failed   map[int]bool // shards whose handler failed, and that nobody else has answered for
 	shards   int
 	errs     []error
 	asked    time.Time
-	claims   time.Duration // after asked, when an instance last said that it would answer
+	claimed  time.Duration // after asked, when an instance last said that it would answer
+	probes   int
+}
+
+// claim is an instance's word that it will answer for some shards. It ends with the final part.
+// Claims are known by where the instance hears acknowledgements; an older version does not say
+// that at once, is known by its name, and cannot be probed.
+type claim struct {
+	shards map[int]bool
+	acks   string // "": not known
+	probe  string // what it is probed by, "": it is not
 }
 
 // errQuiet: nothing came for a while.
 var errQuiet = errors.New("no answer")
 
-// patience is how much longer to wait for a message, so long after the question was asked.
-func (g *gathering) patience(asked time.Duration) time.Duration {
-	if g.shards == 0 {
+// patience is how long to wait for the next message, when the last came so long after the question
+// was asked.
+func (g *gathering) patience(heard time.Duration) time.Duration {
+	if g.shards == 0 || g.working() {
 		return quiet
 	}
-	for k := range g.missing {
-		if g.claimed[k] {
-			return quiet
+	return min(quiet, max(0, g.claimed+unclaimed-heard))
+}
+
+// working reports whether an instance has said that it would answer for a missing shard.
+func (g *gathering) working() bool {
+	for _, c := range g.claims {
+		if g.waitedFor(c) {
+			return true
 		}
 	}
-	return min(quiet, max(0, g.claims+unclaimed-asked))
+	return false
+}
+
+func (g *gathering) waitedFor(c *claim) bool {
+	for k := range c.shards {
+		if g.missing[k] {
+			return true
+		}
+	}
+	return false
+}
+
+// probe asks the instances that are waited for whether they are there. They need not answer: for
+// one that has gone the server does, with the status 503 on the subject that gone knows. All that
+// the instance sent before has come by then.
+func (g *gathering) probe() {
+	for _, c := range g.claims {
+		if c.acks == "" || !g.waitedFor(c) {
+			continue
+		}
+		if c.probe == "" {
+			g.probes++
+			c.probe = g.inbox + ".p" + strconv.Itoa(g.probes)
+		}
+		// Where it cannot be sent, the instance is waited for longer.
+		_ = g.nc.PublishRequest(c.acks, c.probe, []byte(probeWord))
+	}
+}
+
+// gone ends the claim that a probe belongs to.
+func (g *gathering) gone(probe string) {
+	maps.DeleteFunc(g.claims, func(_ string, c *claim) bool { return c.probe == probe })
 }
 
 // next waits for a message, at most so long.
@@ -120,7 +186,12 @@ func next(ctx context.Context, answers <-chan *nats.Msg, patience time.Duration)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-t.C:
-		return nil, errQuiet
+		select {
+		case m := <-answers: // it came, and we were slow
+			return m, nil
+		default:
+			return nil, errQuiet
+		}
 	}
 }
 
@@ -133,11 +204,17 @@ func (g *gathering) take(m *nats.Msg) error {
 		}
 		_ = g.nc.Publish(m.Reply, nil)
 	case kindAlive:
+		c := g.claims[claimant(m)]
+		if c == nil {
+			c = &claim{shards: map[int]bool{}, acks: m.Reply}
+			g.claims[claimant(m)] = c
+		}
 		for k := range shardsOf(m) {
-			g.claimed[k] = true
-			g.claims = time.Since(g.asked)
+			c.shards[k] = true
+			g.claimed = time.Since(g.asked)
 		}
 	case kindFinal:
+		delete(g.claims, claimant(m))
 		text := m.Header.Get(headerError)
 		if text != "" {
 			g.errs = append(g.errs, fmt.Errorf("%s: %s: %s", g.question, m.Header.Get(headerFrom), text))
@@ -155,6 +232,8 @@ func (g *gathering) take(m *nats.Msg) error {
 	}
 	return nil
 }
+
+func claimant(m *nats.Msg) string { return cmp.Or(m.Reply, m.Header.Get(headerFrom)) }
 
 // shardsOf reads the shards that a message names.
 func shardsOf(m *nats.Msg) iter.Seq[int] {

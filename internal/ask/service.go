@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -162,6 +163,11 @@ func (s *Service) answer(r micro.Request, shards func() []int, h Handler) {
 	err = h(w.ctx, r.Data(), w.send)
 	after := shards()
 	both := slices.DeleteFunc(slices.Clone(before), func(k int) bool { return !slices.Contains(after, k) })
+	if partly := (*PartlyError)(nil); errors.As(err, &partly) {
+		failed := func(k int) bool { return slices.Contains(partly.Shards, k) }
+		w.finish(slices.DeleteFunc(slices.Clone(both), failed), nil)
+		both = partly.Shards
+	}
 	w.finish(both, err)
 }
 

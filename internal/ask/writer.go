@@ -47,6 +47,9 @@ func newWriter(s *Service, reply string, shards []int) (*writer, error) {
 			w.cancel(errGone)
 			return
 		}
+		if string(m.Data) == probeWord {
+			return
+		}
 		select {
 		case w.room <- struct{}{}:
 		default: // acknowledged twice
@@ -57,7 +60,6 @@ func newWriter(s *Service, reply string, shards []int) (*writer, error) {
 		return nil, err
 	}
 	m := w.message(kindAlive)
-	m.Reply = ""
 	m.Header[headerShards] = []string{joinShards(shards)}
 	_ = s.nc.PublishMsg(m) // when it is lost the asker is less patient
 	w.signs.Go(w.signOfLife)
@@ -73,9 +75,7 @@ func (w *writer) signOfLife() {
 		case <-w.ctx.Done():
 			return
 		case <-t.C:
-			m := w.message(kindAlive)
-			m.Reply = "" // needs no acknowledgement
-			_ = w.s.nc.PublishMsg(m)
+			_ = w.s.nc.PublishMsg(w.message(kindAlive))
 		}
 	}
 }
@@ -151,7 +151,6 @@ func (w *writer) finish(shards []int, err error) {
 		return
 	}
 	m := w.message(kindFinal)
-	m.Reply = ""
 	m.Header[headerShards] = []string{joinShards(shards)}
 	if err != nil {
 		m.Header[headerError] = []string{headerText(err.Error())}

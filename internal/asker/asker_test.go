@@ -60,7 +60,7 @@ func TestExport(t *testing.T) {
 	c := AtRest(crawl.Spec{}, nil, ask.Handlers{"export": sends("text\n", crawl.PageInfo{URL: "https://a.example/?a&b"}, left(1),
 		json.RawMessage(`"more\n"`), json.RawMessage(`{"url":"https://b.example/"}`), json.RawMessage(encoded))})
 	var b strings.Builder
-	got, err := c.Export(t.Context(), "pages", "jsonl", &b)
+	got, err := c.Export(t.Context(), crawl.ExportQuery{What: "pages", Format: "jsonl"}, &b)
 	lines := strings.Split(b.String(), "\n")
 	if err != nil || got.Pages["nosnippet"] != 3 || len(lines) != 5 || lines[0] != "text" || !strings.Contains(lines[1], "?a&b") || lines[2] != "more" ||
 		lines[3] != `{"url":"https://b.example/"}` {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/catalog"
@@ -27,6 +29,25 @@ func (c *Crawl) HostsNamed(ctx context.Context, names []string, each func(crawl.
 		}
 		return each(h)
 	})
+}
+
+// Timeline is what requests were sent to a host: the last before a time (zero: the last of all), at
+// most limit of them (0: all that are kept, which are the last 512 or some more). known is false
+// when no shard that answers knows the host; the error is an ask.ErrIncomplete when others do not
+// answer.
+func (c *Crawl) Timeline(ctx context.Context, host string, before time.Time, limit int) (t crawl.Timeline, known bool, err error) {
+	req := map[string]any{"host": host, "limit": limit}
+	if !before.IsZero() {
+		req["before"] = before
+	}
+	err = gather(ctx, c, "timeline", req, func(part crawl.Timeline) error {
+		t, known = part, true
+		return nil
+	})
+	if known && errors.Is(err, ask.ErrIncomplete) {
+		err = nil // the one shard that has the host has answered
+	}
+	return t, known, err
 }
 
 // Mirrors calls each for every origin that names a main host, or was found to be a mirror.
@@ -82,8 +103,27 @@ func (c *Crawl) Explain(ctx context.Context, url string) (crawl.Explanation, err
 	if x.Seen && errors.Is(err, ask.ErrIncomplete) {
 		err = nil // the one shard that knows the URL has answered
 	}
+	if err == nil && x.Seen && x.Reason != string(crawl.ReasonForgotten) {
+		// A log that cannot be read, or is somebody's who does not answer, explains nothing.
+		if p, lerr := c.Log(ctx, crawl.LogQuery{URL: x.Canonical, Limit: maxLife}); lerr == nil {
+			x.Life = p.Lines
+		}
+	}
+	if err == nil && x.State == crawl.Stored.String() {
+		// Without the indexer's answer the rest is as true.
+		_ = gather(ctx, c, "quoting", map[string]string{"url": url}, func(q crawl.QuoteLimit) error {
+			x.Quoting = append(x.Quoting, q)
+			return nil
+		})
+		if p, found, _ := c.Page(ctx, url, ""); found {
+			x.Usage = &p.Usage
+		}
+	}
 	return x, err
 }
+
+// maxLife is how many of a URL's lines in the crawl log explain it.
+const maxLife = 20
 
 // ExplainAll explains URLs, by what they were asked as. Of what no shard knows there is nothing in
 // the answer.
@@ -129,6 +169,24 @@ func (c *Crawl) Datasets(ctx context.Context, each func(crawl.DatasetInfo) error
 	return missing
 }
 
+// DatasetsState names the state of the catalogue: while it is the same Datasets calls each for the
+// same, but for what expires. forgotten tells by which Spec.Forgotten nothing of it is shown.
+// Shards that do not answer are part of the name.
+func (c *Crawl) DatasetsState(ctx context.Context) (state, forgotten string, err error) {
+	var told, without []string
+	err = gather(ctx, c, "indexer-status", struct{}{}, func(part crawl.IndexerStatus) error {
+		told, without = append(told, part.Datasets...), append(without, part.Forgotten)
+		return nil
+	})
+	var parts *ask.IncompleteError
+	if errors.As(err, &parts) {
+		told, err = append(told, fmt.Sprint("without ", parts.Missing)), nil
+	}
+	slices.Sort(told)
+	slices.Sort(without)
+	return strings.Join(told, "\n"), strings.Join(slices.Compact(without), "\n"), err
+}
+
 // DataRule says which line of a data.txt closes a URL to fetches of datasets, if one does. That
 // somebody who might know does not answer is an error.
 func (c *Crawl) DataRule(ctx context.Context, u canon.URL) (rule crawl.DataRule, closed bool, err error) {
@@ -143,13 +201,13 @@ func (c *Crawl) DataRule(ctx context.Context, u canon.URL) (rule crawl.DataRule,
 }
 
 // Export writes pages as jsonl, text or html, or links as jsonl. Pages that say nosnippet or
-// noarchive come without their content, or, as text and html, not at all; how many is returned.
-func (c *Crawl) Export(ctx context.Context, what, format string, w io.Writer) (left crawl.LeftOut, err error) {
-	req := map[string]string{"what": what, "format": format}
+// noarchive come without their content, or, as text and html, not at all; how many is returned, and
+// how many are no part of it for what their sites say of its purposes.
+func (c *Crawl) Export(ctx context.Context, q crawl.ExportQuery, w io.Writer) (left crawl.LeftOut, err error) {
 	left.Pages = map[string]int64{}
 	enc := json.NewEncoder(crawl.SafeJSONTo(w))
 	enc.SetEscapeHTML(false)
-	err = c.gather(ctx, "export", req, func(v any) error {
+	err = c.gather(ctx, "export", q, func(v any) error {
 		if raw, ok := v.(json.RawMessage); ok {
 			var err error
 			if v, err = exported(raw); err != nil {
@@ -158,9 +216,7 @@ func (c *Crawl) Export(ctx context.Context, what, format string, w io.Writer) (l
 		}
 		switch v := v.(type) {
 		case crawl.LeftOut: // of one indexer
-			for why, n := range v.Pages {
-				left.Pages[why] += n
-			}
+			left.Add(v)
 			return nil
 		case string: // written as it is
 			_, err := io.WriteString(w, v)

@@ -26,7 +26,9 @@ func (c *Crawl) accounting(ctx context.Context) (crawl.Status, error) {
 		parts = append(parts, part)
 		return nil
 	})
-	return Sum(parts), err
+	st := Sum(parts)
+	foresee(&st, c.Spec)
+	return st, err
 }
 
 // StoredIn is how many pages these shards of a crawl that runs hold, by what their frontiers count;
@@ -60,11 +62,11 @@ func (c *Crawl) StoredIn(ctx context.Context, shards []int) int64 {
 // stored.
 func (c *Crawl) Status(ctx context.Context) (crawl.Status, error) {
 	st, err := c.accounting(ctx)
+	st.Indexers, st.PagesTrouble = c.indexers(ctx)
 	if c.AtRest() {
 		st.State = cmp.Or(st.State, "done") // without any shard there is nothing to do
 		return st, err
 	}
-	st.PagesTrouble = c.pagesTrouble(ctx)
 	if err != nil || st.State != "running" || !resting(st) {
 		return st, err
 	}
@@ -74,24 +76,32 @@ func (c *Crawl) Status(ctx context.Context) (crawl.Status, error) {
 	return st, nil
 }
 
-// pagesTrouble asks the indexers what keeps them from storing pages. Those that do not answer
-// within two seconds are part of it.
-func (c *Crawl) pagesTrouble(ctx context.Context) string {
+// indexers asks the indexers how they stand, and what keeps them from storing pages. Those that do
+// not answer within two seconds are part of that.
+func (c *Crawl) indexers(ctx context.Context) (parts []crawl.IndexerStatus, trouble string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
+	err := gather(ctx, c, "indexer-status", struct{}{}, func(part crawl.IndexerStatus) error {
+		parts = append(parts, part)
+		return nil
+	})
+	slices.SortFunc(parts, func(a, b crawl.IndexerStatus) int { return strings.Compare(a.Instance, b.Instance) })
+	if c.AtRest() {
+		return parts, "" // nothing is stored
+	}
 	var all []string
-	err := indexers(ctx, c.Queue, c.Spec, func(part crawl.IndexerStatus) {
+	for _, part := range parts {
 		if part.Paused != "" {
 			all = append(all, part.Paused)
 		}
-	})
+	}
 	var missing *ask.IncompleteError
 	if errors.As(err, &missing) {
 		all = append(all, fmt.Sprintf("%d of %d shards have no indexer at the moment, their pages wait in the queue", len(missing.Missing), missing.Shards))
 	} else if err != nil {
 		all = append(all, "no indexer answers: "+err.Error())
 	}
-	return strings.Join(all, "; ")
+	return parts, strings.Join(all, "; ")
 }
 
 // indexers calls each for the status of every indexer that holds shards.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,57 +13,84 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Seed submits URLs at depth 0 to the logs of their shards and returns once all are acknowledged.
-// What is known already changes nothing.
-func Seed(ctx context.Context, q *queue.Conn, spec crawl.Spec, urls []canon.URL) error {
-	names := crawl.Names(spec.Name)
-	byShard := map[int][]canon.URL{}
-	for _, u := range urls {
-		i := crawl.ShardOf(u.Host(), spec.Shards)
-		byShard[i] = append(byShard[i], u)
+// perMessage is how many URLs one event carries: × 2 KiB they stay well under the payload limit.
+const perMessage = 200
+
+// Submission is what somebody has to tell a crawl: events, by the shard they are for.
+type Submission map[int][]crawl.Event
+
+// Seeds has URLs taken in at depth 0. What is known already changes nothing.
+func Seeds(spec crawl.Spec, urls []canon.URL) Submission {
+	return submission(spec, urls, canon.URL.Host, func(part []canon.URL) crawl.Event {
+		return crawl.Event{Links: []crawl.Links{{Seed: true, URLs: part}}}
+	})
+}
+
+// Retries has hosts ("d.example") and URLs tried again without waiting for what failures would have
+// us wait. Delays and what a Retry-After asks are kept. Unknown ones change nothing.
+func Retries(spec crawl.Spec, what []string) Submission {
+	return submission(spec, what, hostOf, func(part []string) crawl.Event { return crawl.Event{Retry: part} })
+}
+
+// Refetches has URLs fetched again, whatever became of them so far. Unknown ones change nothing.
+func Refetches(spec crawl.Spec, urls []string) Submission {
+	return submission(spec, urls, hostOf, func(part []string) crawl.Event { return crawl.Event{Refetch: part} })
+}
+
+func hostOf(what string) canon.Host {
+	if u, err := canon.Parse(what); err == nil {
+		return u.Host()
 	}
+	return canon.Host(what)
+}
+
+func submission[T any](spec crawl.Spec, all []T, host func(T) canon.Host, event func([]T) crawl.Event) Submission {
+	byShard := map[int][]T{}
+	for _, v := range all {
+		i := crawl.ShardOf(host(v), spec.Shards)
+		byShard[i] = append(byShard[i], v)
+	}
+	s := Submission{}
 	for i, list := range byShard {
+		for part := range slices.Chunk(list, perMessage) {
+			s[i] = append(s[i], event(part))
+		}
+	}
+	return s
+}
+
+// Submit appends events to the logs of their shards and returns once all are acknowledged.
+func Submit(ctx context.Context, q *queue.Conn, spec crawl.Spec, s Submission) error {
+	names := crawl.Names(spec.Name)
+	for _, i := range slices.Sorted(maps.Keys(s)) {
 		l, err := q.OpenLog(ctx, queue.LogConfig{Stream: names.EventsStream(i), Subject: names.EventsSubject(i)})
 		if err != nil {
 			return fmt.Errorf("event log %d: %w", i, err)
 		}
-		const perMessage = 200 // × 2 KiB stays well under the payload limit
-		for part := range slices.Chunk(list, perMessage) {
-			ev := crawl.Event{Links: []crawl.Links{{Seed: true, URLs: part}}}
-			if _, err := l.Append(ctx, crawl.AppendEvent(nil, &ev)); err != nil {
-				return fmt.Errorf("submit seeds: %w", err)
+		for j := range s[i] {
+			if _, err := l.Append(ctx, crawl.AppendEvent(nil, &s[i][j])); err != nil {
+				return fmt.Errorf("event log %d: %w", i, err)
 			}
 		}
 	}
 	return nil
 }
 
-// Retry has hosts ("d.example") and URLs tried again without waiting for what failures would have
-// us wait, and returns once the shards they fall to have taken that in. Delays and what a
-// Retry-After asks are kept. Unknown ones change nothing.
+// Seed submits Seeds.
+func Seed(ctx context.Context, q *queue.Conn, spec crawl.Spec, urls []canon.URL) error {
+	return Submit(ctx, q, spec, Seeds(spec, urls))
+}
+
+// Retry submits Retries, and returns once they are Applied.
 func Retry(ctx context.Context, q *queue.Conn, spec crawl.Spec, what []string) error {
-	names := crawl.Names(spec.Name)
-	byShard := map[int][]string{}
-	for _, w := range what {
-		host := canon.Host(w)
-		if u, err := canon.Parse(w); err == nil {
-			host = u.Host()
-		}
-		i := crawl.ShardOf(host, spec.Shards)
-		byShard[i] = append(byShard[i], w)
+	if err := Submit(ctx, q, spec, Retries(spec, what)); err != nil {
+		return err
 	}
-	for i, list := range byShard {
-		l, err := q.OpenLog(ctx, queue.LogConfig{Stream: names.EventsStream(i), Subject: names.EventsSubject(i)})
-		if err != nil {
-			return fmt.Errorf("event log %d: %w", i, err)
-		}
-		const perMessage = 200 // as in Seed
-		for part := range slices.Chunk(list, perMessage) {
-			if _, err := l.Append(ctx, crawl.AppendEvent(nil, &crawl.Event{Retry: part})); err != nil {
-				return fmt.Errorf("have hosts tried again: %w", err)
-			}
-		}
-	}
+	return Applied(ctx, q, spec)
+}
+
+// Applied waits until all shards have taken in what is in their logs by now, or ctx ends.
+func Applied(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
 	upTo, err := lastSequences(ctx, q, spec)
 	if err != nil {
 		return err

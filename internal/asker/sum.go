@@ -49,17 +49,14 @@ func addStatus(a, b crawl.Status) crawl.Status {
 		a.NextAgain = b.NextAgain
 	}
 	a.Rate += b.Rate
+	a.PausedHosts += b.PausedHosts
+	a.PausedURLs += b.PausedURLs
 	a.Held = append(a.Held, b.Held...)
 	a.Shards = append(a.Shards, b.Shards...)
-	switch {
-	case len(a.Shards) == len(b.Shards): // the first part
-		a.ETA = b.ETA
-	case a.ETA == nil || b.ETA == nil:
-		// A part that cannot tell makes the whole unknown, unless it has nothing left to do.
-		a.ETA = nil
-	case *b.ETA > *a.ETA:
-		a.ETA = b.ETA
+	if a.Outlook == nil {
+		a.Outlook = &crawl.Outlook{}
 	}
+	a.Outlook.Add(b.Outlook)
 	if a.State == "" || b.State == "paused" {
 		a.State = b.State
 	}

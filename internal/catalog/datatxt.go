@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/datatxt"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // Entry is what is kept of one data.txt: an origin's own, or one nested in it. The zero Entry
@@ -30,6 +31,9 @@ type Entry struct {
 	NoSnippet bool `json:"nosnippet,omitempty"` // none of its prose is to be shown
 	// it asks not to be kept from then on (unavailable_after)
 	Until time.Time `json:"until,omitzero"`
+
+	// What is said of the use of the copy.
+	Usage usage.Statements `json:"usage,omitempty"`
 
 	// The file that counts instead of this one while the origin is a mirror, and the newest visit
 	// that said whether it is one.
@@ -94,7 +98,7 @@ func Update(old Entry, p *crawl.Page, body []byte, token string) (e Entry, ok bo
 	}
 	e.Origin, e.Asked, e.Failed = p.Origin.String(), string(p.Asked), ""
 	if p.Deleted != "" {
-		e.URL, e.Body, e.Fetched, e.Fresh, e.NoSnippet, e.Until = "", nil, time.Time{}, 0, false, time.Time{}
+		e.URL, e.Body, e.Fetched, e.Fresh, e.NoSnippet, e.Until, e.Usage = "", nil, time.Time{}, 0, false, time.Time{}, nil
 		return e, true
 	}
 	// its end was cut off on the way here, and what is left does not show it
@@ -108,7 +112,7 @@ func Update(old Entry, p *crawl.Page, body []byte, token string) (e Entry, ok bo
 		return e, true
 	}
 	e.URL, e.Body, e.Fetched, e.Fresh = string(p.URL), body, p.FetchedAt, p.Fresh
-	e.NoSnippet, e.Until = p.Directives&crawl.NoSnippet != 0, p.UnavailableAfter
+	e.NoSnippet, e.Until, e.Usage = p.Directives&crawl.NoSnippet != 0, p.UnavailableAfter, p.Usage
 	return e, true
 }
 

@@ -71,7 +71,7 @@ func exportCSV(w io.Writer, all []crawl.DatasetInfo) error {
 	out := plainCells{csv.NewWriter(w)}
 	header := []string{"id", "name", "title", "description", "license", "spdx", "urls", "identifier", "page", "publisher", "creators", "keywords",
 		"version", "issued", "modified", "type", "rows", "cols", "source", "origin", "documents", "conflicts", "fetched_at",
-		"license_by_host", "also_described_at"}
+		"license_by_host", "also_described_at", "usage"}
 	if err := out.Write(header); err != nil {
 		return err
 	}
@@ -93,6 +93,7 @@ func exportCSV(w io.Writer, all []crawl.DatasetInfo) error {
 			strings.Join(d.Creators, "; "), strings.Join(d.Keywords, "; "), d.Version, d.Issued, d.Modified, d.Type, number(d.Rows), number(d.Cols),
 			d.Source, d.Origin, strings.Join(documents, " "), strings.Join(slices.Sorted(maps.Keys(d.Conflicts)), " "), d.FetchedAt.Format(time.RFC3339),
 			strconv.FormatBool(d.LicenseByHost), strings.Join(also, " "),
+			strings.Join(d.Usage.Said(), "; "),
 		})
 		if err != nil {
 			return err
@@ -162,6 +163,9 @@ func dcat(d *crawl.DatasetInfo) object {
 		address("dct:license", d.License)
 	default:
 		text("dct:rights", d.License)
+	}
+	if said := d.Usage.Said(); len(said) > 0 {
+		o["dct:accessRights"] = object{"@type": "dct:RightsStatement", "rdfs:label": "what its site lets it be used for: " + strings.Join(said, ", ")}
 	}
 	if d.Publisher != "" {
 		o["dct:publisher"] = object{"@type": "foaf:Agent", "foaf:name": d.Publisher}

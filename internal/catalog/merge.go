@@ -255,6 +255,7 @@ func (m *merger) assemble(s *set) (crawl.DatasetInfo, string) {
 		Origin: lead.Origin, Allowed: true, FetchedAt: lead.FetchedAt.UTC(), Expires: lead.Expires.UTC(),
 		URLs: []string{}, Files: []crawl.DatasetFile{}, Creators: []string{}, Keywords: []string{}, Columns: []crawl.DatasetColumn{}, Extra: map[string]any{},
 		Sources: []crawl.DatasetSource{}, AlsoDescribedAt: []crawl.DatasetSource{}, Provenance: map[string]string{}, Conflicts: map[string][]crawl.DatasetSaid{},
+		Usage: crawl.UsageOf(nil),
 	}
 	files, documents := map[string]int{}, map[string]bool{}
 	var known []string // the files, without what only leads to data
@@ -265,6 +266,7 @@ func (m *merger) assemble(s *set) (crawl.DatasetInfo, string) {
 		if !documents[c.Document] {
 			documents[c.Document] = true
 			d.Sources = append(d.Sources, crawl.DatasetSource{Kind: c.Kind, Document: c.Document, FetchedAt: c.FetchedAt.UTC()})
+			d.Usage.Add(c.Usage, c.Document)
 		}
 		if c.LeftOut > 0 {
 			at := slices.IndexFunc(d.Sources, func(s crawl.DatasetSource) bool { return s.Document == c.Document })

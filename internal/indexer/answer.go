@@ -16,7 +16,7 @@ import (
 
 // request is what questions ask with; each reads what it needs.
 type request struct {
-	URL string `json:"url"` // page, data-rule
+	URL string `json:"url"` // page, quoting, data-rule
 	// Of search, which asks in steps: see search.Run.
 	Step    search.Step  `json:"step,omitempty"`
 	Plan    *search.Plan `json:"plan,omitempty"`    // all but search.StepSimilar
@@ -25,9 +25,11 @@ type request struct {
 	Explain bool         `json:"explain,omitempty"` // search.StepRank
 	URLs    []string     `json:"urls,omitempty"`    // search.StepShow
 
-	What string `json:"what"` // export: pages or links
+	What string `json:"what"` // export, as in crawl.ExportQuery
 	// Of export; of page: text or html, as which its content comes, html unless it says otherwise.
-	Format string `json:"format"`
+	Format     string   `json:"format"`
+	For        []string `json:"for,omitempty"`         // export
+	UnknownToo bool     `json:"unknown_too,omitempty"` // export
 	// Page, export: content also of pages that ask for it not to be shown.
 	All bool `json:"all"`
 }
@@ -39,7 +41,8 @@ type answers struct {
 	status    func() crawl.IndexerStatus
 	token     func() string // by which records of a data.txt are chosen
 	searching bool
-	limit     int // bytes of JSON that one object of an answer may have; 0: any
+	met       *metrics // nil: nobody watches
+	limit     int      // bytes of JSON that one object of an answer may have; 0: any
 }
 
 // handlers are the questions by name:
@@ -47,6 +50,7 @@ type answers struct {
 //	pages           crawl.PageInfo, one for each page
 //	pages-under     crawl.Under, how many pages of a host, or below a URL
 //	page            the Record of one URL, or nothing
+//	quoting         crawl.QuoteLimit, what limits the excerpts of one URL's page
 //	search          by its step: search.Terms or search.Ranked, one for each shard; search.Similar,
 //	                one for each word and shard; crawl.Hit, those of the URLs that may be shown
 //	export          strings to be written as they are, objects one a line, a crawl.LeftOut
@@ -65,8 +69,9 @@ func (a answers) handlers() ask.Handlers {
 			}
 			return send(rec)
 		},
-		"search": a.search,
-		"export": a.export,
+		"quoting": a.quoting,
+		"search":  a.search,
+		"export":  a.export,
 		"datasets": func(ctx context.Context, _ request, send func(any) error) error {
 			return a.eachClaim(func(c crawl.DatasetClaim) error { return sendClaim(c, a.limit/2, send) })
 		},
@@ -88,7 +93,7 @@ func (a answers) handlers() ask.Handlers {
 
 // answers are this indexer's, for the shards it holds.
 func (x *Indexer) answers() answers {
-	return answers{parts: x.parts, status: x.Status, token: x.token, searching: x.o.Search, limit: maxSent}
+	return answers{parts: x.parts, status: x.Status, token: x.token, searching: x.o.Search, met: x.met, limit: maxSent}
 }
 
 // parts are the shards held now, to be read from.
@@ -150,7 +155,11 @@ func (a answers) page(r request) (rec Record, ok bool, err error) {
 }
 
 // search answers one step of a search.
-func (a answers) search(ctx context.Context, r request, send func(any) error) error {
+func (a answers) search(ctx context.Context, r request, send func(any) error) (err error) {
+	if a.met != nil {
+		began := time.Now()
+		defer func() { a.met.searched(ctx, r.Step, err, time.Since(began)) }()
+	}
 	p := r.Plan
 	if p == nil {
 		p = &search.Plan{}

@@ -68,8 +68,9 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	if errors.Is(err, catalog.ErrCut) {
 		err = nil // storing has said so
 	}
-	if !p.SnippetAllowed() {
-		for i := range claims {
+	for i := range claims {
+		claims[i].Usage = p.Usage
+		if !p.SnippetAllowed() {
 			claims[i].Untell()
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // maxSent bounds what is sent of one page over NATS, in bytes of JSON: a message holds 1 MiB. A
@@ -62,6 +63,10 @@ func (a answers) export(ctx context.Context, r request, send func(any) error) er
 	default:
 		return fmt.Errorf("export %q as %q: use pages as jsonl, text or html, or links as jsonl", what, format)
 	}
+	purposes, err := usage.ParsePurposes(r.For)
+	if err != nil {
+		return err
+	}
 	now := time.Now()
 	for _, p := range a.parts() {
 		err := p.store.EachWithBody(func(page pages.Page) error {
@@ -71,16 +76,40 @@ func (a answers) export(ctx context.Context, r request, send func(any) error) er
 			if page.Expired(now) || p.hidden(page.URL) {
 				return nil
 			}
+			if why := notFor(&page, purposes, r.UnknownToo); why != "" {
+				left.Add(crawl.LeftOut{Usage: map[string]int64{why: 1}})
+				return nil
+			}
 			return one(p, &page)
 		})
 		if err != nil && !p.gone.Load() {
 			return err
 		}
 	}
-	if len(left.Pages) == 0 {
+	if len(left.Pages)+len(left.Usage) == 0 {
 		return nil
 	}
 	return send(left)
+}
+
+// notFor says why a page is no part of an export for some purposes: which of them its site
+// disallows, or, unless that is let through, says nothing of. Search needs no permission (protocols
+// §8.3).
+func notFor(p *pages.Page, purposes []usage.Purpose, unknownToo bool) string {
+	if len(purposes) == 0 {
+		return ""
+	}
+	said := p.Usage.Concluded()
+	for _, purpose := range purposes {
+		switch v := said[purpose]; {
+		case v == usage.Disallow:
+		case v == usage.Unknown && purpose != usage.Search && !unknownToo:
+		default:
+			continue
+		}
+		return purpose.String() + " " + said[purpose].String()
+	}
+	return ""
 }
 
 // countLeftOut counts a record that came without its content because its site asked for that.

@@ -169,7 +169,7 @@ func TestReaderHides(t *testing.T) {
 		t.Error("shown")
 	}
 	var b strings.Builder
-	if _, err := atRest(r).Export(t.Context(), "pages", "jsonl", &b); err != nil || strings.Contains(b.String(), "d.example") {
+	if _, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: "jsonl"}, &b); err != nil || strings.Contains(b.String(), "d.example") {
 		t.Errorf("exported: %s, %v", b.String(), err)
 	}
 }

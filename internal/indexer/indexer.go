@@ -200,7 +200,9 @@ func (x *Indexer) run(ctx context.Context) error {
 	svc, err := ask.NewService(x.q.NC, x.names, "indexer", x.o.Instance, x.o.Version)
 	if err == nil {
 		defer svc.Stop()
-		err = svc.HandleAll(x.ids, x.answers().handlers())
+		handlers := x.answers().handlers()
+		handlers["judge-links"] = x.judgeLinks
+		err = svc.HandleAll(x.ids, handlers)
 	}
 	g.Go(func() error { return err })
 	g.Go(func() error { floor.Watch(ctx, x.log, x.setFull); return nil })
@@ -261,6 +263,15 @@ func (x *Indexer) letGo(s *shard) {
 	delete(x.shards, s.id)
 }
 
+// space is how much of a directory's disk is free, and how much there is; 0 where it is not known.
+func space(dir string) (free, total int64) {
+	free, total, err := disk.Space(dir)
+	if err != nil || total == 0 {
+		return 0, 0
+	}
+	return free, total
+}
+
 // ids are the numbers of the shards held now.
 func (x *Indexer) ids() []int {
 	ids := []int{}
@@ -274,7 +285,8 @@ func (x *Indexer) ids() []int {
 // asking the broker; while it does not answer there is at least one, so that nobody takes silence
 // for an empty queue.
 func (x *Indexer) Status() crawl.IndexerStatus {
-	st := crawl.IndexerStatus{Shards: []int{}, Forgotten: x.forgottenText()}
+	st := crawl.IndexerStatus{Instance: x.o.Instance, Shards: []int{}, Forgotten: x.forgottenText()}
+	st.DiskFree, st.DiskTotal = space(x.o.Dir)
 	if full, _ := x.room(); full != nil {
 		st.Paused = full.Error()
 	}
@@ -300,6 +312,7 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		st.Pending += n
 		st.Pages += stats.Pages
 		st.Bytes += stats.Bytes
+		st.Datasets = append(st.Datasets, s.store.Telling())
 		st.Behind += s.behind(x.o.Search)
 		if stuck := s.stuck.Load(); stuck != nil && st.Paused == "" {
 			st.Paused = (*stuck).Error()

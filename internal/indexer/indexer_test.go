@@ -242,6 +242,9 @@ func TestStoresIndexesAnswers(t *testing.T) {
 	if n := testutil.ToFloat64(x.met.pagesStored); n != 41 {
 		t.Errorf("curtsy_indexer_pages_stored_total = %v", n)
 	}
+	if n := testutil.ToFloat64(x.met.questions.WithLabelValues("rank", "answered")); n < 1 {
+		t.Errorf("after a search, curtsy_indexer_search_questions_total of rank = %v", n)
+	}
 	if problems, err := testutil.GatherAndLint(reg); err != nil || len(problems) > 0 {
 		t.Errorf("metrics: %v %v", problems, err)
 	}
@@ -276,7 +279,7 @@ func checkFiles(t *testing.T, dir string, live []crawl.PageInfo) {
 	}
 	for _, format := range []string{"jsonl", "text", "html"} {
 		var b strings.Builder
-		if _, err := atRest(r).Export(t.Context(), "pages", format, &b); err != nil {
+		if _, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format}, &b); err != nil {
 			t.Fatal(err)
 		}
 		if s := b.String(); strings.Contains(s, "hidden-text") || !strings.Contains(s, "number39") {

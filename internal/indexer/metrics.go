@@ -1,11 +1,13 @@
 package indexer
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/search"
 )
 
 // metrics follow Prometheus' conventions. No label holds a host or a URL.
@@ -14,6 +16,9 @@ type metrics struct {
 	commit                                                                               prometheus.Histogram
 	// By direction.
 	moves *prometheus.HistogramVec
+	// By step and outcome, and by step. No label holds what was asked for.
+	questions *prometheus.CounterVec
+	searching *prometheus.HistogramVec
 }
 
 func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
@@ -39,11 +44,25 @@ func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
 			Help: "Time to store a batch of pages, its fsync included.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}),
 	}
+	m.questions = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "curtsy", Subsystem: "indexer", Name: "search_questions_total",
+		Help: "Questions of searches by step (a search asks each indexer several) and by outcome: answered, failed, given_up by who asked.",
+	}, []string{"step", "outcome"})
+	m.searching = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: "curtsy", Subsystem: "indexer", Name: "search_seconds",
+		Help: "Time to answer a question of a search.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
+	}, []string{"step"})
+	for _, step := range []search.Step{search.StepTerms, search.StepSimilar, search.StepRank, search.StepShow} {
+		m.searching.WithLabelValues(string(step))
+		for _, outcome := range []string{"answered", "failed", "given_up"} {
+			m.questions.WithLabelValues(string(step), outcome)
+		}
+	}
 	if reg == nil {
 		return m, nil
 	}
 	for _, c := range []prometheus.Collector{m.pagesStored, m.unchanged, m.deleted, m.late, m.bytes, m.failed, m.unreadable, m.rebuilds, m.notMoved, m.moves, m.commit,
-		&collector{x}} {
+		m.questions, m.searching, &collector{x}} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -68,6 +87,25 @@ func (m *metrics) stored(res pages.Result, batch []pages.Page, took time.Duratio
 // moved counts a move; direction is in or out.
 func (m *metrics) moved(direction string, took time.Duration) {
 	m.moves.WithLabelValues(direction).Observe(took.Seconds())
+}
+
+// searched counts a question of a search. ctx is the question's: it ends when who asked has gone. A
+// step that this version does not know is not counted by its name, which came from outside.
+func (m *metrics) searched(ctx context.Context, step search.Step, err error, took time.Duration) {
+	switch step {
+	case search.StepTerms, search.StepSimilar, search.StepRank, search.StepShow:
+	default:
+		step = "unknown"
+	}
+	outcome := "answered"
+	switch {
+	case err != nil && ctx.Err() != nil:
+		outcome = "given_up"
+	case err != nil:
+		outcome = "failed"
+	}
+	m.questions.WithLabelValues(string(step), outcome).Inc()
+	m.searching.WithLabelValues(string(step)).Observe(took.Seconds())
 }
 
 var (

@@ -49,7 +49,7 @@ func TestExportLeavesOut(t *testing.T) {
 	defer r.Close()
 	for _, format := range formats {
 		var b strings.Builder
-		left, err := atRest(r).Export(t.Context(), "pages", format, &b)
+		left, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format}, &b)
 		if err != nil {
 			t.Fatal(err)
 		}

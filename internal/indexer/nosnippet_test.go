@@ -28,7 +28,7 @@ func TestExportDataNoSnippet(t *testing.T) {
 	defer r.Close()
 	for format, want := range map[string]int64{"jsonl": 1, "text": 1, "html": 0} {
 		var b strings.Builder
-		left, err := atRest(r).Export(t.Context(), "pages", format, &b)
+		left, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format}, &b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 // Reader answers from the files of a crawl that does not run, however it ended, what an Indexer
 // answers over NATS. Its methods may be called from many goroutines.
 type Reader struct {
+	dir       string
 	all       []part
 	marks     *marks
 	forgotten atomic.Pointer[crawl.Forgotten]
@@ -33,7 +34,7 @@ func OpenDir(dir string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{}
+	r := &Reader{dir: dir}
 	stores := make([]*pages.Store, 0, len(ids))
 	for _, id := range ids {
 		store, err := pages.OpenReadOnly(homes.PagesFile(dir, id))
@@ -104,11 +105,13 @@ func (r *Reader) Handlers(token string) ask.Handlers {
 // Status says what is held and how far search is behind.
 func (r *Reader) Status() crawl.IndexerStatus {
 	st := crawl.IndexerStatus{Shards: []int{}}
+	st.DiskFree, st.DiskTotal = space(r.dir)
 	for _, p := range r.all {
 		stats := p.store.Stats()
 		st.Shards = append(st.Shards, p.id)
 		st.Pages += stats.Pages
 		st.Bytes += stats.Bytes
+		st.Datasets = append(st.Datasets, p.store.Telling())
 		st.Behind += p.behind(true)
 	}
 	return st

@@ -40,6 +40,9 @@ func corpus(b *testing.B, limit int) [][]byte {
 		}
 		return nil
 	})
+	if len(docs) == 0 {
+		b.Fatalf("CURTSY_CORPUS: no page below %s has 9 to 36 KB; name a folder with .html files", root)
+	}
 	return docs
 }
 

@@ -153,6 +153,9 @@ func addPart(parts []part, p part) []part {
 // boilerplate decides what of a text of some length is boilerplate.
 func (r *walk) boilerplate(size int) []Span {
 	most := 4 * size / 5
+	if r.part {
+		most = size // a page may well begin with much of it
+	}
 	r.union(size, r.hard, nil)
 	if covered(r.around) > most {
 		r.around = r.around[:0]

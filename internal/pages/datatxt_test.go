@@ -90,3 +90,42 @@ func TestNextFile(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// What tells of datasets has another name after each change of it, and after nothing else.
+func TestTelling(t *testing.T) {
+	s := openTemp(t)
+	last := s.Telling()
+	changes := func(want bool, what string, do func() error) {
+		t.Helper()
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		if now := s.Telling(); (now != last) != want {
+			t.Errorf("%s: %s after %s", what, now, last)
+		} else {
+			last = now
+		}
+	}
+	put := func(p Page) func() error {
+		return func() error { _, err := s.Put([]Page{p}); return err }
+	}
+	file := func(v []byte) func() error {
+		return func() error {
+			return s.UpdateFiles([]string{"https://d.example"}, func(int, []byte) ([]byte, error) { return v, nil })
+		}
+	}
+	changes(false, "a page that tells of none", put(page("https://d.example/a", 1, "words")))
+	changes(true, "a page that tells", put(telling("https://d.example/b", 1)))
+	changes(true, "it tells of none any more", put(page("https://d.example/b", 2, "words")))
+	changes(true, "a data.txt", file([]byte("v")))
+	changes(false, "one that stays as it was", file(nil))
+	changes(true, "it is gone", func() error { return s.DropFiles(func(string) bool { return true }) })
+	changes(false, "it is gone already", func() error { return s.DropFiles(func(string) bool { return true }) })
+}
+
+// telling is a page that tells of datasets.
+func telling(u string, visit uint64) Page {
+	p := page(u, visit, "words")
+	p.Claims = []byte("c")
+	return p
+}

@@ -69,7 +69,7 @@ func (p *Page) Info() crawl.PageInfo {
 	info := crawl.PageInfo{
 		URL: string(p.URL), Status: p.Status, FetchedAt: p.FetchedAt, ContentType: p.ContentType, Title: p.Title,
 		Size: p.Size, SHA256: hex.EncodeToString(p.SHA256[:]), SnippetAllowed: p.SnippetAllowed(), MaxSnippet: p.MaxSnippet, Depth: p.Depth,
-		Truncated: p.Truncated, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf),
+		Truncated: p.Truncated, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf), Usage: crawl.UsageOf(p.Usage),
 	}
 	for _, u := range p.Aliases {
 		info.Aliases = append(info.Aliases, string(u))
@@ -112,13 +112,15 @@ func Unpack(dst []byte, enc crawl.Encoding, body []byte) ([]byte, error) {
 func (p *Page) sameContent(q *Page) bool {
 	return p.SHA256 == q.SHA256 && p.Size == q.Size && p.Directives == q.Directives && p.ContentType == q.ContentType &&
 		p.Charset == q.Charset && p.UnavailableAfter.Equal(q.UnavailableAfter) && p.MaxSnippet == q.MaxSnippet && p.Truncated == q.Truncated &&
-		p.Title == q.Title && p.Lang == q.Lang && p.Canonical == q.Canonical && p.Kind == q.Kind
+		p.Title == q.Title && p.Lang == q.Lang && p.Canonical == q.Canonical && p.Kind == q.Kind &&
+		slices.Equal(p.Usage, q.Usage)
 }
 
 // A record begins with its kind. Integers are varints; strings and the digest carry no padding. A
 // record is about 150 bytes and is read in one walk. What format 2 added stands at the end: a
-// record without it is of format 1. After that stands Since, if it is known, and then MaxSnippet,
-// if there is one. A version that does not know what stands at the end reads the record without it.
+// record without it is of format 1. After that stands Since, if it is known, then MaxSnippet, if
+// there is one, and then Usage, if anything is said. A version that does not know what stands at
+// the end reads the record without it.
 const (
 	kindPage      = 'P'
 	kindTombstone = 'T'
@@ -162,15 +164,20 @@ func appendRecord(dst []byte, p *Page) []byte {
 	dst = binary.AppendVarint(dst, millis(p.MetaUnavailableAfter))
 	dst = appendString(dst, string(p.Canonical))
 	dst = appendAlias(dst, p)
-	limited := p.MaxSnippet > 0 || p.MetaMaxSnippet > 0
-	if p.Since.IsZero() && !limited {
-		return dst // as in records from before Since was noted
+	// What follows is left out from where nothing is to be said any more, as in records from before
+	// it was noted.
+	said := len(p.Usage) > 0
+	limited := said || p.MaxSnippet > 0 || p.MetaMaxSnippet > 0
+	if limited || !p.Since.IsZero() {
+		dst = binary.AppendVarint(dst, millis(p.Since))
 	}
-	dst = binary.AppendVarint(dst, millis(p.Since))
-	if !limited {
-		return dst // as in records from before it was
+	if limited {
+		dst = binary.AppendVarint(binary.AppendVarint(dst, int64(p.MaxSnippet)), int64(p.MetaMaxSnippet))
 	}
-	return binary.AppendVarint(binary.AppendVarint(dst, int64(p.MaxSnippet)), int64(p.MetaMaxSnippet))
+	if said {
+		dst = appendUsage(dst, p.Usage)
+	}
+	return dst
 }
 
 // appendAlias encodes the newest word on whether a page is an alias.
@@ -232,6 +239,9 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 		}
 		if len(r.b) > 0 {
 			p.MaxSnippet, p.MetaMaxSnippet = int(r.varint()), int(r.varint())
+		}
+		if len(r.b) > 0 {
+			p.Usage = r.usage()
 		}
 	default:
 		r.bad = true

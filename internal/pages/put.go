@@ -39,6 +39,7 @@ type change struct {
 	tx      *bolt.Tx
 	c       counters
 	live    []*write // all that was applied
+	tells   bool     // what tells of datasets has changed
 	letters int64    // more in the outbox
 }
 
@@ -72,6 +73,9 @@ func (s *Store) update(what func() string, do func(*change) error) error {
 	s.counters.Store(&ch.c)
 	s.digests.set(recent)
 	s.outbox.Add(ch.letters)
+	if ch.tells {
+		s.told.Add(1)
+	}
 	if ch.c.LastSeq != before.LastSeq || ch.letters > 0 {
 		s.announce()
 	}
@@ -291,6 +295,14 @@ func (ch *change) renewed(w *write) (ok bool, err error) {
 		p.UnavailableAfter = earlier(said.UnavailableAfter, p.MetaUnavailableAfter)
 		p.MaxSnippet = smaller(said.MaxSnippet, p.MetaMaxSnippet)
 	}
+	p.Usage = p.Usage.Renew(said.Usage, said.Tagged)
+	if p.Usage.Preferences().Forbid(said.Purposes) {
+		// Together they forbid what neither does alone, so the fetcher could not know. It is asked
+		// for once more, and then it will.
+		w.page = p
+		w.page.Deleted = crawl.ReasonUsage
+		return true, ch.letter(Letter{Kind: LetterMissing, URL: said.URL, Visit: said.Visit})
+	}
 	if p.Expired(said.FetchedAt) && p.Directives&crawl.NoIndex == 0 {
 		p.Directives |= crawl.NoIndex
 		if said.Directives&crawl.NoIndex == 0 { // the fetcher could not know
@@ -342,6 +354,8 @@ func (ch *change) apply(live []*write) error {
 		if err := applyExpiry(expires, w); err != nil {
 			return err
 		}
+		// What a page says may also count for another now, when its tags or its date have changed.
+		ch.tells = ch.tells || w.old.claimed || w.page.claimed
 		if err := applyClaims(claims, w); err != nil {
 			return err
 		}

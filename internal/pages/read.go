@@ -19,12 +19,18 @@ const (
 
 // Get returns the page held for u with its body, which the caller may keep. ok is false when none
 // is held. The page may be the copy of an alias: then AliasOf is set.
-func (s *Store) Get(u canon.URL) (p Page, ok bool, err error) { return s.get(u, true) }
+func (s *Store) Get(u canon.URL) (p Page, ok bool, err error) { return s.get(u, true, nil) }
+
+// GetInto is Get, and puts the body into the room of dst if there is enough: for who looks at many
+// pages one after another.
+func (s *Store) GetInto(dst []byte, u canon.URL) (p Page, ok bool, err error) {
+	return s.get(u, true, dst)
+}
 
 // Lookup is Get without the body.
-func (s *Store) Lookup(u canon.URL) (p Page, ok bool, err error) { return s.get(u, false) }
+func (s *Store) Lookup(u canon.URL) (p Page, ok bool, err error) { return s.get(u, false, nil) }
 
-func (s *Store) get(u canon.URL, body bool) (p Page, ok bool, err error) {
+func (s *Store) get(u canon.URL, body bool, dst []byte) (p Page, ok bool, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketMeta).Get(appendKey(nil, u))
 		if b == nil || b[0] != kindPage {
@@ -35,7 +41,7 @@ func (s *Store) get(u canon.URL, body bool) (p Page, ok bool, err error) {
 		}
 		ok = true
 		if body {
-			p.Body = bytes.Clone(tx.Bucket(bucketBodies).Get(be64(p.ID)))
+			p.Body = append(dst[:0], tx.Bucket(bucketBodies).Get(be64(p.ID))...)
 		}
 		p.Aliases, err = readAliases(tx.Bucket(bucketAliases), appendKey(nil, u), maxAliases)
 		return err

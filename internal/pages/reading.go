@@ -75,17 +75,31 @@ const (
 // charset, and is not kept. Anything may be passed. Read goes over the tags once and builds no
 // tree; where that tells, TestReadAndTextAgree says how.
 func (x *Extractor) Read(pageURL canon.URL, contentType, charsetName string, body []byte) Reading {
+	out, _ := x.readSome(pageURL, contentType, charsetName, body, 0)
+	return out
+}
+
+// ReadBeginning reads about the first most bytes of a page's text, or all of it if it has no more,
+// and reports which. It finds no links. What it takes for boilerplate is so by the page's
+// beginning alone, and may be told otherwise by all of it; what says data-nosnippet is the same.
+func (x *Extractor) ReadBeginning(contentType, charsetName string, body []byte, most int) (r Reading, all bool) {
+	return x.readSome("", contentType, charsetName, body, most)
+}
+
+// readSome reads a page; most is how much of its text, 0: all, and the links.
+func (x *Extractor) readSome(pageURL canon.URL, contentType, charsetName string, body []byte, most int) (out Reading, all bool) {
 	x.reset()
 	r := &x.read
 	r.reset(x)
+	r.most = most
 	src := DecodeCharset(body, charsetName)
 	if contentType == "text/plain" {
 		x.plain(src)
-		return Reading{Body: x.body}
+		return Reading{Body: x.body}, true
 	}
 	r.xml = contentType == "application/xhtml+xml"
 	r.page(src)
-	out := Reading{Title: x.title, Lang: x.lang, Description: r.description, Body: x.body, Date: r.date.at}
+	out = Reading{Title: x.title, Lang: x.lang, Description: r.description, Body: x.body, Date: r.date.at}
 	if len(out.Title) == 0 {
 		out.Title = x.h1
 	}
@@ -93,9 +107,11 @@ func (x *Extractor) Read(pageURL canon.URL, contentType, charsetName string, bod
 		out.LinkShare = min(1, float64(r.anchored)/float64(len(x.body)))
 	}
 	around := r.boilerplate(len(x.body))
-	out.Links = r.resolve(pageURL, around, len(src) > 0 && len(body) > 0 && &src[0] != &body[0])
+	if most == 0 {
+		out.Links = r.resolve(pageURL, around, len(src) > 0 && len(body) > 0 && &src[0] != &body[0])
+	}
 	r.spans = append(append(append(r.spans, around...), r.code...), r.quiet.spans...)
 	slices.SortStableFunc(r.spans, func(a, b Span) int { return cmp.Or(a.From-b.From, b.To-a.To, int(b.Kind)-int(a.Kind)) })
 	out.Spans = r.spans
-	return out
+	return out, !r.part
 }

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -72,6 +73,8 @@ type Store struct {
 	counters atomic.Pointer[counters] // as of the last commit
 
 	outbox  atomic.Int64 // letters in it
+	told    atomic.Int64 // changes since it was opened of what tells of datasets
+	session string       // a random name for the time since then
 	digests digests
 	writing sync.Mutex    // held by writers from reading the counters to publishing the new ones
 	mu      sync.Mutex    // guards changed
@@ -198,7 +201,7 @@ func (s *Store) load(tx *bolt.Tx) error {
 		return fmt.Errorf("%w: URLs spelled by canonicaliser %d, this version spells as %d: move the file away and its pages are crawled again",
 			ErrFormat, f[1], canon.Version)
 	}
-	s.identity = hex.EncodeToString(f[2:])
+	s.identity, s.session = hex.EncodeToString(f[2:]), rand.Text()[:12]
 	c, err := getCounters(about)
 	if err != nil {
 		return err
@@ -213,6 +216,13 @@ func (s *Store) load(tx *bolt.Tx) error {
 // Identity names this store. Followers of its journal remember it, to notice when
 // the file was replaced.
 func (s *Store) Identity() string { return s.identity }
+
+// Telling changes whenever what is stored of datasets does, in pages or in data.txt files; time
+// that goes by changes nothing. While it is the same, so is what EachClaimed and EachFile go over.
+// Take it before reading them.
+func (s *Store) Telling() string {
+	return fmt.Sprintf("%s-%s-%d", s.identity, s.session, s.told.Load())
+}
 
 // Path is the file's path.
 func (s *Store) Path() string { return s.path }

@@ -9,6 +9,9 @@ type walk struct {
 	s   scanner
 	xml bool
 
+	most int  // how much text is read, about; 0: all
+	part bool // there was more
+
 	open     []frame       // followed elements that are open
 	count    [elements]int // how many of each these are
 	deeper   int           // followed elements that are open below maxOpen
@@ -74,6 +77,9 @@ func (r *walk) page(src []byte) {
 	r.s = scanner{src: src}
 	for {
 		kind, val, attrs := r.s.next()
+		if r.most > 0 && len(x.body) >= r.most && kind != atEnd {
+			kind, r.part = atEnd, true
+		}
 		switch kind {
 		case atEnd:
 			r.end()

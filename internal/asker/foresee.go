@@ -1,0 +1,158 @@
+package asker
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/dustin/go-humanize"
+)
+
+const (
+	// bound is below which part of what delays allow the requests sent show that something else is
+	// the bottleneck, once seenEnough requests were to be expected: a few are early or late by
+	// chance.
+	bound      = 0.6
+	seenEnough = 15
+	// growing is from which part of the whole time on a host matters of which nobody knows how much
+	// more it has.
+	growing = 0.25
+)
+
+// foresee says when a crawl is going to be done and what that waits for, from what its shards said
+// of the work before them. The delay of each host bounds it; only where fewer requests were sent
+// than all delays allow, the rate at which URLs were finished does.
+func foresee(st *crawl.Status, spec crawl.Spec) {
+	o := st.Outlook
+	st.Outlook = nil
+	left := st.Queued + st.InFlight
+	switch {
+	case st.Trouble != "":
+		st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsDisk, Sentence: st.Trouble}
+		return
+	case st.State == "paused":
+		st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsPaused, Sentence: "paused until curtsy resume"}
+		return
+	case o == nil || st.State != "running":
+		return
+	case o.Left == 0 && left > 0 && len(st.Held) == 0:
+		st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsPaused, Queued: left, Sentence: "waiting for hosts that are paused"}
+		return
+	case o.Left == 0:
+		zero := 0.
+		if st.ETA = &zero; len(st.Held) > 0 && left > 0 {
+			st.Bottleneck = held(st.Held)
+		}
+		return
+	}
+	pace := o.Pace()
+	machine := o.Requests > 0 && pace*o.SpanS >= seenEnough && o.Requests < bound*pace
+	done := func(seconds float64) float64 { return o.By(seconds) }
+	rate := pace
+	if machine {
+		rate = st.Rate
+		done = func(seconds float64) float64 { return min(o.By(seconds), rate*seconds) }
+	}
+	eta := 0.
+	if o.Last != nil {
+		eta, st.Bottleneck = o.Last.LeftS, waitsFor(o.Last)
+	}
+	if rate <= 0 {
+		return // unknown
+	}
+	// Where delays are the bound, all that hosts have left is in the longest time of one; hosts
+	// that sleep on disk have not been added up.
+	if t := o.Left / rate; t > eta && (machine || o.Last == nil || o.Left > o.By(math.Inf(1))) {
+		eta = t
+		st.Bottleneck = &crawl.Bottleneck{
+			Kind: crawl.WaitsMachine, Queued: left, LeftS: t,
+			Sentence: fmt.Sprintf("busy with %s on %s, %.1f a second", count(left, "URL"), count(st.Hosts, "host"), st.Rate),
+		}
+	}
+	unknown := o.GrowingS > growing*eta
+	if allowed, limit := within(st, spec); limit != "" && (allowed < o.Left || unknown) {
+		t := allowed / rate // what is still found keeps all hosts busy
+		if allowed < o.Left {
+			t = when(done, allowed, eta)
+		}
+		eta, unknown = t, false
+		st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsLimit, LeftS: t, Sentence: limit}
+	}
+	if unknown {
+		st.AtLeast = eta
+		return
+	}
+	st.ETA = &eta
+}
+
+// within is about how many more requests for URLs --max-pages and --max-bytes leave room for, and
+// says so; "": there is no limit, or nothing to go by yet. Redirects and failures take no room.
+func within(st *crawl.Status, spec crawl.Spec) (requests float64, sentence string) {
+	asked := float64(st.Stored + st.Redirected + st.Failed)
+	if st.Stored == 0 {
+		asked = 0
+	}
+	if spec.MaxPages > 0 && !spec.Recrawl {
+		room := max(spec.MaxPages-st.Stored, 0)
+		requests, sentence = float64(room), fmt.Sprintf("--max-pages leaves room for %s", count(room, "page"))
+		if asked > 0 {
+			requests *= asked / float64(st.Stored)
+		}
+	}
+	if spec.MaxBytes > 0 && asked > 0 && st.Bytes > 0 {
+		room := max(spec.MaxBytes-st.Bytes, 0)
+		if n := float64(room) / (float64(st.Bytes) / asked); sentence == "" || n < requests {
+			requests, sentence = n, fmt.Sprintf("--max-bytes leaves room for %s", humanize.IBytes(uint64(room)))
+		}
+	}
+	return requests, sentence
+}
+
+// when is after how many seconds so many requests are done, of which all are in so many.
+func when(done func(seconds float64) float64, requests, all float64) float64 {
+	low, high := 0., all
+	for range 40 {
+		if mid := (low + high) / 2; done(mid) < requests {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
+}
+
+func waitsFor(b *crawl.Bottleneck) *crawl.Bottleneck {
+	w := *b
+	if w.Queued == 0 {
+		w.Sentence = "waiting for " + w.Host
+		return &w
+	}
+	w.Sentence = fmt.Sprintf("waiting for %s: %s at %s", w.Host, count(w.Queued, "page"), seconds(w.DelayS))
+	return &w
+}
+
+// seconds is a delay as people write it: 0.5 s, 10 s.
+func seconds(s float64) string {
+	return humanize.Ftoa(time.Duration(s*float64(time.Second)).Round(time.Millisecond).Seconds()) + " s"
+}
+
+func held(list []crawl.HeldHost) *crawl.Bottleneck {
+	first := list[0]
+	for _, h := range list {
+		if h.Until.Before(first.Until) {
+			first = h
+		}
+	}
+	return &crawl.Bottleneck{
+		Kind: crawl.WaitsHeld, Host: first.Host, Queued: first.Queued,
+		Sentence: fmt.Sprintf("%s on hold, %s until %s", count(int64(len(list)), "host"), first.Host, first.Until.UTC().Format("2006-01-02 15:04 MST")),
+	}
+}
+
+func count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return humanize.Comma(n) + " " + what + "s"
+}

@@ -1,0 +1,31 @@
+package asker
+
+import (
+	"context"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// Preview says what another spec would make of a crawl that runs, which stays as it is. now is the
+// spec of now. That frontiers do not answer is an error; that indexers do not is in the answer.
+func (c *Crawl) Preview(ctx context.Context, now, next crawl.Spec) (crawl.Preview, error) {
+	var urls, links crawl.Judged
+	add := func(to *crawl.Judged) func(crawl.Judged) error {
+		return func(part crawl.Judged) error { to.Merge(part); return nil }
+	}
+	if err := gather(ctx, c, "judge", next, add(&urls)); err != nil {
+		return crawl.Preview{}, err
+	}
+	uncounted := false
+	if now.ScopeText() != next.ScopeText() {
+		err := gather(ctx, c, "judge-links", next, add(&links))
+		if ctx.Err() != nil {
+			return crawl.Preview{}, ctx.Err()
+		}
+		uncounted = err != nil
+	}
+	p := crawl.NewPreview(urls, links)
+	p.LinksUncounted = uncounted
+	p.About = p.About || uncounted
+	return p, nil
+}

@@ -1,0 +1,84 @@
+package indexer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// judgeFor is for how long the pages of a shard are read to foresee what another scope lets in.
+const judgeFor = 2 * time.Second
+
+// judgeLinks says how many links of the pages of each shard another spec, which is asked about,
+// would let in that are out of scope now. What relink would offer, no more: it changes nothing.
+func (x *Indexer) judgeLinks(ctx context.Context, req []byte, send func(any) error) error {
+	var next crawl.Spec
+	if err := json.Unmarshal(req, &next); err != nil {
+		return fmt.Errorf("judge-links: %w", err)
+	}
+	x.mu.Lock()
+	was := x.spec
+	x.mu.Unlock()
+	now, err := newOfferer(x, was)
+	if err != nil {
+		return err
+	}
+	then, err := newOfferer(x, next)
+	if err != nil {
+		return err
+	}
+	forgotten := crawl.NewForgotten(next.Forgotten)
+	news := func(u canon.URL) bool {
+		_, trapped := scope.Trap(u)
+		return !now.in.Decide(u).In && !trapped && !forgotten.Has(u)
+	}
+	for _, s := range x.held() {
+		all, err := s.judgeLinks(ctx, then, news, time.Now().Add(judgeFor))
+		if s.gone.Load() {
+			continue // the asker is told that the shard was not answered for
+		}
+		if err != nil {
+			return err
+		}
+		if err := send(all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeLinks reads pages until a time, at least one round of them.
+func (s *shard) judgeLinks(ctx context.Context, o *offerer, news func(canon.URL) bool, until time.Time) (all crawl.Judged, err error) {
+	held := s.store.Stats().Pages
+	for after := uint64(0); ; {
+		changes, err := s.store.Changes(after, relinkRound)
+		if err != nil || len(changes) == 0 {
+			all.Known = all.Looked // the count may be of another moment
+			return all, err
+		}
+		for i := range changes {
+			p := &changes[i]
+			if after = p.Seq; p.Deleted != "" {
+				continue
+			}
+			all.Looked++
+			l := o.linksOf(p)
+			if o.spec.MaxDepth >= 0 && l.Depth > o.spec.MaxDepth {
+				continue
+			}
+			for _, u := range l.URLs {
+				if news(u) {
+					all.Adds.Add(string(u))
+				}
+			}
+		}
+		if all.Known = max(held, all.Looked); time.Now().After(until) || ctx.Err() != nil {
+			return all, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// quoting sends what limits the excerpts of a page, if it is one that may be shown.
+func (a answers) quoting(_ context.Context, r request, send func(any) error) error {
+	u, err := canon.Parse(r.URL)
+	if err != nil {
+		return fmt.Errorf("quoting %q: %w", r.URL, err)
+	}
+	for _, in := range a.parts() {
+		p, ok, err := in.store.Get(u)
+		if in.gone.Load() {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !ok || in.hidden(u) || p.Expired(time.Now()) {
+			continue
+		}
+		limits := tagged(&p)
+		// A page that cannot be read is not quoted, and has nothing to say of it.
+		_ = in.marks.read(&p, func() { limits = append(limits, quiet(&p)...) })
+		for _, q := range limits {
+			if err := send(q); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// tagged is what the header and the markup of a page say of all of it. nosnippet makes any number
+// of characters meaningless.
+func tagged(p *pages.Page) []crawl.QuoteLimit {
+	if !p.SnippetAllowed() {
+		q := crawl.QuoteLimit{Rule: crawl.RuleNoSnippet, From: crawl.FromHeader}
+		if p.MetaDirectives&crawl.NoSnippet != 0 {
+			q.From = crawl.FromMeta
+		}
+		return []crawl.QuoteLimit{q}
+	}
+	if p.MaxSnippet == 0 {
+		return nil
+	}
+	q := crawl.QuoteLimit{Rule: crawl.RuleMaxSnippet, From: crawl.FromHeader, Chars: p.MaxSnippet}
+	if p.MetaMaxSnippet == p.MaxSnippet { // the smaller of the two counts
+		q.From = crawl.FromMeta
+	}
+	return []crawl.QuoteLimit{q}
+}
+
+// quiet is what parts of a page's text say of themselves.
+func quiet(p *pages.Page) []crawl.QuoteLimit {
+	body, err := p.Unpack(nil)
+	if err != nil || !p.SnippetAllowed() {
+		return nil
+	}
+	var x pages.Extractor
+	r := x.Read(p.URL, p.ContentType, p.Charset, body)
+	q := crawl.QuoteLimit{Rule: crawl.RuleDataNoSnippet, From: crawl.FromText}
+	for _, s := range r.Spans {
+		if s.Kind == pages.NoSnippet {
+			q.Parts++
+		}
+	}
+	if q.Parts == 0 {
+		return nil
+	}
+	text, _ := r.Quotable()
+	q.All = len(text) == 0
+	return []crawl.QuoteLimit{q}
+}

@@ -1,0 +1,32 @@
+package pages
+
+import (
+	"encoding/binary"
+
+	"github.com/curtsy/curtsy/pkg/usage"
+)
+
+// Usage in a record: how many statements, and of each what it says, a flag, its line, its place and
+// its text.
+const flagInferred = 1
+
+func appendUsage(dst []byte, l usage.Statements) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(l)))
+	for i := range l {
+		s := &l[i]
+		dst = append(dst, s.Says.Bits(), bit(s.Inferred)*flagInferred)
+		dst = binary.AppendUvarint(dst, uint64(max(s.Line, 0)))
+		dst = appendString(appendString(dst, s.From), s.Text)
+	}
+	return dst
+}
+
+func (r *reader) usage() (l usage.Statements) {
+	for n := r.uvarint(); n > 0 && !r.bad; n-- {
+		s := usage.Statement{Says: usage.PreferencesOf(r.byte())}
+		s.Inferred = r.byte()&flagInferred != 0
+		s.Line, s.From, s.Text = int(r.uvarint()), r.string(), r.string()
+		l = append(l, s)
+	}
+	return l
+}

@@ -1,0 +1,83 @@
+package pages
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/usage"
+)
+
+func said(from, says string) usage.Statement {
+	p, _ := usage.ParseContentSignal(says)
+	return usage.Statement{Place: usage.Place{From: from, Line: 2}, Text: says, Says: p}
+}
+
+// Protocols §8.3: what is said of the use of a page is kept with it, and a change of it alone is a
+// change of the page to those who follow the journal.
+func TestUsage_8_3_Kept(t *testing.T) {
+	s := openTemp(t)
+	p := page(a, 1, "body")
+	p.Usage = usage.Statements{said("robots.txt", "search=yes, ai-train=no"), {Place: usage.Place{From: "tdmrep.json", Line: 1 << 20}, Says: usage.PreferencesOf(0xaa), Inferred: true}}
+	put(t, s, p)
+	got, ok, err := s.Get(a)
+	if !ok || err != nil || !reflect.DeepEqual(got.Usage, p.Usage) {
+		t.Fatalf("Get = %+v, %v, %v", got.Usage, ok, err)
+	}
+	if u := got.Info().Usage; u.Search != "disallow" || u.AITrain != "disallow" || len(u.Sources) == 0 {
+		t.Errorf("%+v", u)
+	}
+	again := page(a, 2, "body")
+	again.Usage = p.Usage[:1]
+	if r := put(t, s, again); r != (Result{Stored: 1}) {
+		t.Errorf("with other statements: %+v", r)
+	}
+	same := page(a, 3, "body")
+	same.Usage = p.Usage[:1]
+	if r := put(t, s, same); r != (Result{Unchanged: 1}) {
+		t.Errorf("with the same: %+v", r)
+	}
+	silent := page("https://example.org/silent", 4, "body")
+	put(t, s, silent)
+	got, _, _ = s.Get(silent.URL)
+	if u := got.Info().Usage; got.Usage != nil || u.Search != "unknown" || u.TDM != "unknown" || u.Sources == nil {
+		t.Errorf("where nothing is said: %+v", u)
+	}
+}
+
+// Protocols §8.14: a 304 has robots.txt as it is now and replaces the headers it carries; what
+// together forbids all purposes ends the copy, and the page is asked for once more.
+func TestUsage_8_14_NotModified(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		old, now usage.Statements
+		purposes usage.Purposes
+		held     bool
+		want     usage.Statements
+	}{
+		{"nothing", usage.Statements{said("header Content-Signal", "ai-train=no")}, nil, 1, true, usage.Statements{said("header Content-Signal", "ai-train=no")}},
+		{"robots.txt", usage.Statements{said("robots.txt", "ai-train=no")}, usage.Statements{said("robots.txt", "ai-train=yes")}, 1, true,
+			usage.Statements{said("robots.txt", "ai-train=yes")}},
+		{"another purpose is left", usage.Statements{said("meta robots", "ai-train=no")}, usage.Statements{said("robots.txt", "ai-input=no")}, 1 | 4, true,
+			usage.Statements{said("meta robots", "ai-train=no"), said("robots.txt", "ai-input=no")}},
+		{"together they forbid all", usage.Statements{said("meta robots", "ai-train=no")}, usage.Statements{said("robots.txt", "search=no")}, 1 | 4, false, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := openTemp(t)
+			p := page(a, 1, "body")
+			p.Usage = c.old
+			put(t, s, p)
+			again := renewal(a, 2)
+			again.Usage, again.Purposes = c.now, c.purposes
+			put(t, s, again)
+			got, ok, err := s.Get(a)
+			letters, _ := s.Outbox(9)
+			if err != nil || ok != c.held || !reflect.DeepEqual(got.Usage, c.want) || (len(letters) == 0) != c.held {
+				t.Errorf("Get = %+v, %v, %v; letters %+v", got.Usage, ok, err, letters)
+			}
+			if !c.held && (letters[0].Kind != LetterMissing || letters[0].Visit != (crawl.VisitID{Epoch: again.Visit.Epoch, N: 2})) {
+				t.Errorf("%+v", letters)
+			}
+		})
+	}
+}
