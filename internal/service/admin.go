@@ -2,37 +2,38 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
 
-	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // AdminOptions says what an admin server shows.
 type AdminOptions struct {
-	Listen   string // host:port; port 0 for any
-	Title    string // of the status page: "crawl default", "fetcher f1"
-	Registry *prometheus.Registry
-	Ready    func(context.Context) error                 // nil error: ready for work
-	Status   func(context.Context) (crawl.Status, error) // nil: the page has none
-	Search   Site                                        // nil: there is no search
-	Log      *slog.Logger
+	Listen    string // host:port; port 0 for any
+	Cert, Key string // PEM files; with them it speaks TLS only
+	Title     string // of the status page: "crawl default", "fetcher f1"
+	Registry  *prometheus.Registry
+	Ready     func(context.Context) error // nil error: ready for work
+	Log       *slog.Logger
 }
 
-// Site is a part of what is served, which knows its own paths.
+// Site is a part of what is served, which knows its own paths, and decides who may see them.
 type Site interface {
 	http.Handler
 	Serves(path string) bool
 }
 
-// Admin serves the status page, /metrics, /livez, /readyz and, on loopback, search and profiles.
+// Admin serves the status page, /metrics, /livez, /readyz and, on loopback, profiles. A site takes
+// the place of the status page.
 type Admin struct {
 	o AdminOptions
 	*Server
+	site Site // nil: there is none
 }
 
 // NewAdmin opens the port, or the next free one after it.
@@ -41,8 +42,14 @@ func NewAdmin(o AdminOptions) (*Admin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (use another address, or --listen off)", err)
 	}
-	return &Admin{o, s}, nil
+	if err := s.Secure(o.Cert, o.Key); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &Admin{o: o, Server: s}, nil
 }
+
+// Show has a site served beside the rest. It is called before Run.
+func (a *Admin) Show(site Site) { a.site = site }
 
 // Run serves until ctx ends.
 func (a *Admin) Run(ctx context.Context) error { return a.Server.Run(ctx, a.handler()) }
@@ -59,26 +66,20 @@ func (a *Admin) handler() http.Handler {
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	if !a.Loopback() {
-		// No profiles here: they show memory, and cost as much as the client likes. No search
-		// either: who opens a port for metrics does not say that all may read what was crawled.
-		return mux
+	if a.Loopback() {
+		// Not elsewhere: profiles show memory, and cost as much as the client likes.
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.Handle("GET /debug/pprof/cmdline", http.NotFoundHandler()) // arguments hold passwords
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.Handle("GET /debug/pprof/cmdline", http.NotFoundHandler()) // arguments may hold passwords
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return a.Guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.o.Search != nil && a.o.Search.Serves(r.URL.Path) {
-			a.o.Search.ServeHTTP(w, r) // before the mux, which changes paths that hold a URL
+	own := a.Guarded(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.site != nil && a.site.Serves(r.URL.Path) {
+			a.site.ServeHTTP(w, r) // before the mux, which changes paths that hold a URL
 			return
 		}
-		mux.ServeHTTP(w, r)
-	}))
-}
-
-// searches reports whether search is served.
-func (a *Admin) searches() bool {
-	return a.o.Search != nil && a.Loopback() && a.o.Search.Serves("/search")
+		own.ServeHTTP(w, r)
+	})
 }

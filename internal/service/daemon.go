@@ -23,16 +23,19 @@ import (
 )
 
 // DaemonOptions say which crawl a daemon works for, and how it shows itself. All
-// fields but Search are required.
+// fields but Cert, Key and Site are required.
 type DaemonOptions struct {
 	Kind     string // frontier, fetcher, indexer
 	Instance string
 	Crawl    string
 	Queue    queue.Options
 	Listen   string // admin port; "off" for none
+	Cert     string // PEM files with which that port speaks TLS; "": plain HTTP
+	Key      string
 	Log      *slog.Logger
-	// Search makes the search that the admin port serves, once the crawl is known. nil: none.
-	Search func(Parts) Site
+	// Site makes what the admin port shows of the crawl, once that is known: for a port on
+	// loopback, or one that others reach. nil, or a nil Site: nothing.
+	Site func(p Parts, loopback bool) Site
 }
 
 // Runner is a service as a daemon runs it.
@@ -80,14 +83,11 @@ func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner,
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	var state atomic.Value // of readiness: string
 	state.Store("connecting to NATS")
-	var search *siteToCome
-	if o.Search != nil {
-		search = new(siteToCome)
-	}
+	show := func(Parts) {}
 	g, ctx := errgroup.WithContext(ctx)
 	if o.Listen != "off" {
 		adm, err := NewAdmin(AdminOptions{
-			Search: search.site(), Listen: o.Listen, Title: o.Kind + " " + o.Instance + " of crawl " + o.Crawl, Registry: reg, Log: o.Log,
+			Listen: o.Listen, Cert: o.Cert, Key: o.Key, Title: o.Kind + " " + o.Instance + " of crawl " + o.Crawl, Registry: reg, Log: o.Log,
 			Ready: func(context.Context) error {
 				if s := state.Load().(string); s != "" {
 					return errors.New(s)
@@ -98,15 +98,22 @@ func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner,
 		if err != nil {
 			return err
 		}
+		if o.Site != nil {
+			site := new(siteToCome)
+			adm.Show(site)
+			show = func(p Parts) {
+				if it := o.Site(p, adm.Loopback()); it != nil {
+					site.set(it)
+				}
+			}
+		}
 		o.Log.Info("admin port open", "url", adm.URL())
 		g.Go(func() error { return adm.Run(ctx) })
 	}
 	g.Go(func() error {
 		defer stop() // without a service the admin port has nothing to show
 		err := o.work(ctx, stop, reg, func(p Parts) (Runner, error) {
-			if search != nil {
-				search.set(o.Search(p))
-			}
+			show(p)
 			return construct(p)
 		}, func(s string) { state.Store(s) })
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -178,14 +185,6 @@ func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyVal
 
 // siteToCome is a Site from when it is set; before that it serves nothing.
 type siteToCome struct{ it atomic.Pointer[Site] }
-
-// site is the Site that a nil siteToCome is not.
-func (s *siteToCome) site() Site {
-	if s == nil {
-		return nil
-	}
-	return s
-}
 
 func (s *siteToCome) set(it Site) { s.it.Store(&it) }
 

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,8 +19,9 @@ const portsTried = 32
 
 // Server is an open port.
 type Server struct {
-	ln  net.Listener
-	log *slog.Logger
+	ln     net.Listener
+	log    *slog.Logger
+	secure *tls.Config // nil: it speaks plain HTTP
 }
 
 // Listen opens the port of an address, host:port, or the next free one after it; port 0 is any.
@@ -35,7 +37,7 @@ func Listen(addr string, log *slog.Logger) (*Server, error) {
 	for p := first; ; p++ {
 		ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(p)))
 		if err == nil {
-			return &Server{ln, log}, nil
+			return &Server{ln: ln, log: log}, nil
 		}
 		if first == 0 || p == first+portsTried-1 || p == 65535 || !errors.Is(err, syscall.EADDRINUSE) {
 			return nil, fmt.Errorf("listen on %s: %w", addr, err)
@@ -43,13 +45,31 @@ func Listen(addr string, log *slog.Logger) (*Server, error) {
 	}
 }
 
+// Secure has the server speak TLS only, with the certificate and key in these files (PEM). It is
+// called before Run. Without files it changes nothing.
+func (s *Server) Secure(certFile, keyFile string) error {
+	if certFile == "" && keyFile == "" {
+		return nil
+	}
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return fmt.Errorf("the certificate to serve with: %w", err)
+	}
+	s.secure = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	return nil
+}
+
 // URL is where the server can be reached.
 func (s *Server) URL() string {
+	scheme := "http://"
+	if s.secure != nil {
+		scheme = "https://"
+	}
 	addr := s.ln.Addr().(*net.TCPAddr)
 	if addr.IP.IsUnspecified() {
-		return "http://127.0.0.1:" + strconv.Itoa(addr.Port) + "/"
+		return scheme + "127.0.0.1:" + strconv.Itoa(addr.Port) + "/"
 	}
-	return "http://" + addr.String() + "/"
+	return scheme + addr.String() + "/"
 }
 
 // Loopback reports whether only this machine reaches it.
@@ -71,12 +91,15 @@ func (s *Server) Guarded(h http.Handler) http.Handler {
 	})
 }
 
-// Run serves h until ctx ends.
+// Run serves h until ctx ends. The contexts of requests end with it.
 func (s *Server) Run(ctx context.Context, h http.Handler) error {
 	srv := &http.Server{
 		Handler:           h,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		TLSConfig:         s.secure,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	stopped := make(chan struct{})
@@ -88,7 +111,11 @@ func (s *Server) Run(ctx context.Context, h http.Handler) error {
 			srv.Close() // a profile that is being made must not delay the end
 		}
 	})
-	err := srv.Serve(s.ln)
+	serve := func() error { return srv.Serve(s.ln) }
+	if s.secure != nil {
+		serve = func() error { return srv.ServeTLS(s.ln, "", "") }
+	}
+	err := serve()
 	if errors.Is(err, http.ErrServerClosed) && !unhook() {
 		<-stopped
 		return nil

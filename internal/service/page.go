@@ -2,14 +2,11 @@ package service
 
 import (
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -18,29 +15,17 @@ import (
 //go:embed page.html
 var pageHTML string
 
-// again loads the page anew every five seconds, unless somebody is writing into the search box.
-// Without scripts a meta element does so all the same.
-const again = `setInterval(() => { const q = document.querySelector('input'); if (q !== document.activeElement && !q.value) location.reload() }, 5000)`
+var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 
-var pageTemplate = template.Must(template.New("page").Parse(strings.Replace(pageHTML, "AGAIN", again, 1)))
+// pagePolicy lets the page load nothing and run nothing.
+const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// pagePolicy lets the page load nothing and run nothing but that.
-var pagePolicy = func() string {
-	sum := sha256.Sum256([]byte(again))
-	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-}()
-
-// pageData is what page.html shows.
+// pageData is what page.html shows: the status page of a process that shows no crawl.
 type pageData struct {
-	Title   string
-	Now     time.Time
-	Ready   string
-	Status  *crawl.Status
-	ETA     string
-	Reasons []Count
-	Problem string
-	Search  bool // there is a /search
+	Title    string
+	Now      time.Time
+	Ready    string
+	Profiles bool
 }
 
 // Count is how many URLs ended for one reason.
@@ -68,10 +53,17 @@ func ETA(s crawl.Status) string {
 	switch {
 	case s.Queued+s.InFlight == 0:
 		return "nothing left"
+	case s.ETA == nil && s.AtLeast > 0:
+		return "at least " + Span(s.AtLeast)
 	case s.ETA == nil:
 		return "unknown"
 	}
-	d := time.Duration(*s.ETA * float64(time.Second))
+	return Span(*s.ETA)
+}
+
+// Span is a time in seconds as people say it.
+func Span(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()+0.5))
@@ -84,17 +76,9 @@ func ETA(s crawl.Status) string {
 }
 
 func (a *Admin) page(w http.ResponseWriter, r *http.Request) {
-	d := pageData{Title: a.o.Title, Now: time.Now(), Ready: "ready", Search: a.searches()}
+	d := pageData{Title: a.o.Title, Now: time.Now(), Ready: "ready", Profiles: a.Loopback()}
 	if err := a.o.Ready(r.Context()); err != nil {
 		d.Ready = err.Error()
-	}
-	if a.o.Status != nil {
-		s, err := a.o.Status(r.Context())
-		if err != nil {
-			d.Problem = err.Error()
-		} else {
-			d.Status, d.ETA, d.Reasons = &s, ETA(s), Reasons(s)
-		}
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", pagePolicy)

@@ -1,0 +1,71 @@
+package dashboard
+
+import (
+	"context"
+
+	"github.com/microcosm-cc/bluemonday"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// cachedView is what cached.html shows.
+type cachedView struct {
+	crawl.PageRecord
+	// Copy is the page without all that acts, loads or leads anywhere, for a frame that may do
+	// nothing; "" where the page does not let itself be shown.
+	Copy string
+	Why  string // there is no copy
+}
+
+func (v cachedView) title() string { return "Copy of " + text(v.URL, 80) }
+
+// withheldWords say why the content of a page is not shown.
+var withheldWords = map[string]string{
+	"nosnippet": "The page asks not to be quoted (nosnippet).",
+	"noarchive": "The page asks not to be shown as a copy (noarchive).",
+	"metadata":  "Only what is said of the page is kept, not its content.",
+	"alias":     "This is another address of a page that is kept under its main one.",
+}
+
+// harmless lets markup pass that makes text readable, and nothing that loads, leads away, asks for
+// anything or looks different from the rest. Its policies may be used by many goroutines.
+var harmless = func() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("h1", "h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "div", "section", "article", "header", "footer", "main", "aside",
+		"ul", "ol", "li", "dl", "dt", "dd", "blockquote", "pre", "code", "kbd", "samp", "var", "em", "strong", "b", "i", "u", "s", "sub", "sup", "small",
+		"abbr", "cite", "q", "dfn", "span", "figure", "figcaption", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td")
+	p.AllowTables()
+	p.SkipElementsContent("script", "style", "noscript", "template", "iframe", "object", "svg", "math", "select", "textarea", "title")
+	return p
+}()
+
+func cached(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
+	asked := r.URL.Query().Get("url")
+	if _, err := canon.Parse(asked); err != nil {
+		return nil, wrong("That is no URL: %s.", text(asked, 120))
+	}
+	// Whether a page may be shown is decided by those who hold it.
+	rec, found, err := c.Page(ctx, asked, "html")
+	if !found {
+		if err != nil {
+			return nil, err
+		}
+		return nil, notFound("No copy of %s is kept.", text(asked, 120)).typed("curtsy explain " + quoted(asked))
+	}
+	v := cachedView{PageRecord: rec}
+	switch {
+	case rec.Withheld != "":
+		v.Why = withheldWords[rec.Withheld]
+		if v.Why == "" {
+			v.Why = "Its content cannot be shown."
+		}
+	case !rec.SnippetAllowed || rec.MaxSnippet > 0: // which Withheld says as well
+		v.Why = withheldWords["nosnippet"]
+	default:
+		v.Copy = harmless.Sanitize(rec.HTML)
+	}
+	v.HTML, v.Text = "", ""
+	return v, nil
+}

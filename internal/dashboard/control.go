@@ -1,0 +1,69 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/steer"
+)
+
+// What is wrong with a form. Browsers check most of it before they send one.
+var (
+	errDelay     = errors.New("A delay is a number of seconds from 0 to 600; to wait longer, pause the host.")
+	errConfirm   = errors.New("Nothing was forgotten: tick the box that says you mean it.")
+	errNoSeed    = errors.New("Type at least one URL, one a line.")
+	errManySeeds = errors.New("Those are too many URLs for one form: curtsy seed takes more of them.")
+)
+
+// maxSeedsTyped is how many seeds a form takes.
+const maxSeedsTyped = 200
+
+func pauseHost(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+	return steer.PauseHost(ctx, c, by, form.Get("host"))
+}
+
+func resumeHost(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+	return steer.ResumeHost(ctx, c, by, form.Get("host"))
+}
+
+// delayHost sets a delay. steer keeps what the site asks for where that is more.
+func delayHost(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+	s, err := strconv.ParseFloat(strings.TrimSpace(form.Get("seconds")), 64)
+	if err != nil || !(s >= 0 && s <= crawl.MaxHostDelay.Seconds()) {
+		return "", errDelay
+	}
+	return steer.DelayHost(ctx, c, by, form.Get("host"), time.Duration(s*float64(time.Second)))
+}
+
+func retryHost(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+	return steer.Retry(ctx, c, by, []string{form.Get("host")})
+}
+
+func forget(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+	undo := form.Get("undo") != ""
+	if !undo && form.Get("sure") == "" {
+		return "", errConfirm
+	}
+	return steer.Forget(ctx, c, by, form.Get("what"), undo)
+}
+
+func refetch(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+	return steer.Refetch(ctx, c, by, form.Get("url"))
+}
+
+func addSeeds(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+	urls := strings.Fields(form.Get("urls"))
+	switch {
+	case len(urls) == 0:
+		return "", errNoSeed
+	case len(urls) > maxSeedsTyped:
+		return "", errManySeeds
+	}
+	return steer.AddSeeds(ctx, c, by, urls)
+}

@@ -1,0 +1,82 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/steer"
+)
+
+// What is typed wrong is told before anybody is asked to do it.
+func TestFormsTypedWrong(t *testing.T) {
+	type form = url.Values
+	for _, bad := range []struct {
+		do   func(context.Context, *asker.Crawl, url.Values, steer.By) (string, error)
+		form form
+		want error
+	}{
+		{delayHost, form{"seconds": {"-1"}}, errDelay}, {delayHost, form{"seconds": {"NaN"}}, errDelay}, {delayHost, form{"seconds": {"600.1"}}, errDelay}, {delayHost, nil, errDelay},
+		{forget, form{"what": {"h.example"}}, errConfirm}, {addSeeds, form{"urls": {" \n"}}, errNoSeed},
+		{changeSettings, form{"max-pages": {"many"}}, errSetting}, {changeSettings, form{"max-pages": {"1"}, "max-pages-per-host": {"1"}, "max-depth": {"1"}, "delay": {"NaN"}}, errSetting},
+		{addSeeds, form{"urls": {strings.Repeat("a ", maxSeedsTyped+1)}}, errManySeeds},
+	} {
+		if _, err := bad.do(t.Context(), nil, bad.form, steer.By{}); !errors.Is(err, bad.want) {
+			t.Errorf("%.100v: %v, want %v", bad.form, err, bad.want)
+		}
+	}
+}
+
+// Where somebody is there to steer, pages have the forms for it, each with the token, and each
+// leads to an act there is.
+func TestControlsOnPages(t *testing.T) {
+	known := map[string]bool{}
+	for _, a := range acts {
+		known[a.path] = true
+	}
+	x := crawl.Explanation{Canonical: "https://h.example/", Seen: true}
+	unseen := crawl.Explanation{Canonical: "https://h.example/"}
+	for _, p := range []struct {
+		file  string
+		v     any
+		forms int
+	}{
+		{"host.html", hostView{HostInfo: crawl.HostInfo{Host: "h.example"}, Steered: true}, 4},
+		{"host.html", hostView{HostInfo: crawl.HostInfo{Host: "h.example", Paused: true}, Steered: true}, 4},
+		{"host.html", hostView{HostInfo: crawl.HostInfo{Host: "h.example"}}, 0},
+		{"explain.html", explainView{X: &x, Steered: true}, 2}, {"explain.html", explainView{X: &unseen, Steered: true}, 2}, {"explain.html", explainView{X: &x}, 0},
+		{"settings.html", settingsView{Spec: crawl.Spec{Forgotten: []string{"h.example"}, Seeds: []string{evilURL}}, Steered: true}, 3}, {"settings.html", settingsView{}, 0},
+	} {
+		var body bytes.Buffer
+		if err := pageTemplates()[p.file].Execute(&body, frame{V: p.v, CSRF: "token"}); err != nil {
+			t.Fatal(err)
+		}
+		checkMarkup(t, body.String())
+		doc, err := html.Parse(&body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forms := 0
+		each(doc, func(n *html.Node) {
+			if n.Data != "form" || attr(n, "method") != "post" {
+				return
+			}
+			forms++
+			token := false
+			each(n, func(in *html.Node) { token = token || attr(in, "name") == "csrf" && attr(in, "value") == "token" })
+			if !known[attr(n, "action")] || !token {
+				t.Errorf("%s: a form to %s, with the token: %v", p.file, attr(n, "action"), token)
+			}
+		})
+		if forms != p.forms {
+			t.Errorf("%s: %d forms, want %d", p.file, forms, p.forms)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package dashboard
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// datasetTable has all datasets, in the order in which they are listed. What they are filtered by
+// is in memory, about 200 bytes each; what is shown of them, and the words of what they say, is in
+// files that have no name.
+type datasetTable struct {
+	state, forgotten string // by asker.Crawl.DatasetsState
+	at               time.Time
+	missing          error // an ask.ErrIncomplete when shards did not answer
+
+	rows              []datasetPlace
+	byID              map[string]int32
+	licenses, formats []string // the most frequent
+	texts, records    spool
+}
+
+// datasetPlace is a dataset by what it is found by.
+type datasetPlace struct {
+	license string
+	formats []string
+	hosts   string // of its document and its files, a line each
+	bytes   int64  // of all its files; -1: not known
+	words   uint32 // length of its text, which follows that of the one before
+	row     uint32 // length of its row in records
+	whole   uint32 // length of the whole dataset, which follows the row
+	at      int64  // where its row begins
+}
+
+// makeTable asks for all datasets.
+func makeTable(ctx context.Context, c *asker.Crawl) (t *datasetTable, err error) {
+	t = &datasetTable{byID: map[string]int32{}, at: time.Now()}
+	if t.state, t.forgotten, err = c.DatasetsState(ctx); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(t.texts.open(), t.records.open()); err != nil {
+		t.close()
+		return nil, err
+	}
+	licenses, formats, one := choices{}, choices{}, same{}
+	t.missing = c.Datasets(ctx, func(d crawl.DatasetInfo) error {
+		row, hosts := rowOf(d), hostsOf(&d)
+		p := datasetPlace{license: one.text(licenseOf(&d)), formats: one.list(row.Formats), hosts: one.text(hosts), bytes: row.Bytes, at: t.records.size}
+		if !row.Known {
+			p.bytes = -1
+		}
+		licenses.add(p.license)
+		for _, f := range p.formats {
+			formats.add(f)
+		}
+		var err error
+		if p.words, err = t.texts.add([]byte(wordsOf(&d))); err != nil {
+			return err
+		}
+		for _, v := range []struct {
+			to *uint32
+			is any
+		}{{&p.row, row}, {&p.whole, d}} {
+			b, err := json.Marshal(v.is)
+			if err == nil {
+				*v.to, err = t.records.add(b)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		t.byID[d.ID] = int32(len(t.rows))
+		t.rows = append(t.rows, p)
+		return nil
+	})
+	err = errors.Join(t.texts.flush(), t.records.flush())
+	if t.missing != nil && !errors.Is(t.missing, ask.ErrIncomplete) {
+		err = t.missing
+	}
+	if err != nil {
+		t.close()
+		return nil, err
+	}
+	t.licenses, t.formats = licenses.sorted(), formats.sorted()
+	return t, nil
+}
+
+// hostsOf are the hosts of a dataset's document and of its files, a line each.
+func hostsOf(d *crawl.DatasetInfo) string {
+	all := []string{hostOf(d.Origin)}
+	for i := range d.Files {
+		if h := hostOf(d.Files[i].URL); h != all[len(all)-1] && !slices.Contains(all, h) && len(all) < hostsKept {
+			all = append(all, h)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// hostsKept is by how many hosts of its files a dataset is found.
+const hostsKept = 100
+
+// datasetFilter is what a list is asked for; its zero value lets all through.
+type datasetFilter struct {
+	words                       []string // in lower case
+	license, format, host, size string
+}
+
+// each calls take for every dataset in order, with whether the filter lets it through.
+func (t *datasetTable) each(f datasetFilter, take func(i int, matches bool)) error {
+	said := bufio.NewReaderSize(t.texts.reader(), 1<<18)
+	var text []byte
+	for i := range t.rows {
+		p := &t.rows[i]
+		ok := (f.license == "" || strings.EqualFold(f.license, p.license)) && (f.format == "" || slices.Contains(p.formats, f.format)) &&
+			strings.Contains(p.hosts, f.host) && p.within(f.size)
+		if len(f.words) > 0 {
+			text = slices.Grow(text[:0], int(p.words))[:p.words]
+			if _, err := io.ReadFull(said, text); err != nil {
+				return fmt.Errorf("the catalogue's texts: %w", err)
+			}
+			for _, w := range f.words {
+				ok = ok && bytes.Contains(text, []byte(w))
+			}
+		}
+		take(i, ok)
+	}
+	return nil
+}
+
+// within reports whether the dataset's size is in a range; "" is any.
+func (p *datasetPlace) within(key string) bool {
+	if key == "" {
+		return true
+	}
+	i := slices.IndexFunc(sizeRanges, func(s sizeRange) bool { return s.Key == key })
+	if i < 0 || key == "unknown" {
+		return i >= 0 && p.bytes < 0
+	}
+	return p.bytes >= sizeRanges[i].From && p.bytes < sizeRanges[i].To
+}
+
+// row is the i-th dataset as it stands in a list.
+func (t *datasetTable) row(i int) (r datasetRow, err error) {
+	p := &t.rows[i]
+	return r, t.records.decode(p.at, p.row, &r)
+}
+
+// dataset is the one with an ID.
+func (t *datasetTable) dataset(id string) (d crawl.DatasetInfo, found bool, err error) {
+	i, found := t.byID[id]
+	if !found {
+		return d, false, nil
+	}
+	p := &t.rows[i]
+	return d, true, t.records.decode(p.at+int64(p.row), p.whole, &d)
+}
+
+// close closes the files; nothing may be read any more. nil has none.
+func (t *datasetTable) close() {
+	if t != nil {
+		t.texts.close()
+		t.records.close()
+	}
+}
+
+// same keeps one copy of what is the same in many rows.
+type same map[string][]string
+
+func (s same) text(v string) string { return s.list([]string{v})[0] }
+
+func (s same) list(all []string) []string {
+	if len(all) == 0 {
+		return nil
+	}
+	key := strings.Join(all, "\x00")
+	have, ok := s[key]
+	if !ok {
+		have = slices.Clone(all)
+		s[key] = have
+	}
+	return have
+}
+
+// spool is a file without a name that is written once and then read.
+type spool struct {
+	file *os.File
+	to   *bufio.Writer
+	size int64
+}
+
+func (s *spool) open() (err error) {
+	if s.file, err = os.CreateTemp("", "curtsy-catalogue-"); err != nil {
+		return err
+	}
+	s.to = bufio.NewWriterSize(s.file, 1<<16)
+	return os.Remove(s.file.Name())
+}
+
+// add appends something, and says how long it is.
+func (s *spool) add(b []byte) (uint32, error) {
+	s.size += int64(len(b))
+	_, err := s.to.Write(b)
+	return uint32(len(b)), err
+}
+
+func (s *spool) flush() error {
+	err := s.to.Flush()
+	s.to = nil
+	return err
+}
+
+func (s *spool) reader() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
+
+func (s *spool) decode(at int64, size uint32, v any) error {
+	b := make([]byte, size)
+	if _, err := s.file.ReadAt(b, at); err != nil {
+		return fmt.Errorf("the catalogue's records: %w", err)
+	}
+	return json.Unmarshal(b, v)
+}
+
+func (s *spool) close() {
+	if s.file != nil {
+		_ = s.file.Close() // it is gone either way
+	}
+}

@@ -1,0 +1,88 @@
+package dashboard
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+var nextLink = regexp.MustCompile(`<a href="([^"]+)" rel="next">`)
+
+// follow counts the rows of a list on all its pages.
+func follow(t *testing.T, c *client, path string, rows string) (n, pages int) {
+	t.Helper()
+	for ; path != "" && pages < 20; pages++ {
+		code, body := c.get(path)
+		if code != 200 {
+			t.Fatalf("%s: %d %s", path, code, body)
+		}
+		n, path = n+strings.Count(body, rows), ""
+		if m := nextLink.FindStringSubmatch(body); m != nil {
+			path = strings.ReplaceAll(m[1], "&amp;", "&")
+		}
+	}
+	return n, pages
+}
+
+// The list of hosts is ordered, filtered and paged, and each column says how it is ordered.
+func TestHostsPage(t *testing.T) {
+	var rows []crawl.HostRow
+	for i := range 120 {
+		rows = append(rows, crawl.HostRow{Host: fmt.Sprintf("h%03d.example", i), State: "due", Queued: int64(i), Agents: i%2 == 0})
+	}
+	c := browse(t, New(Options{Ask: answering(ask.Handlers{"hosts-page": pagesHosts(rows)})}))
+	for path, want := range map[string]int{"/hosts": 120, "/hosts?sort=queued&down=1": 120, "/hosts?q=h00": 10, "/hosts?has=agents&state=due": 60} {
+		if n, pages := follow(t, c, path, `<th scope="row">`); n != want || pages != (want+perPage-1)/perPage {
+			t.Errorf("%s: %d hosts on %d pages", path, n, pages)
+		}
+	}
+	_, body := c.get("/hosts?sort=queued&down=1&q=h")
+	if !strings.Contains(body, `aria-sort="descending"><a href="/hosts?q=h&amp;sort=queued">queued</a>`) || strings.Index(body, "h119.example") > strings.Index(body, "h118.example") {
+		t.Errorf("not in the order asked for: %s", body)
+	}
+	if !strings.Contains(body, `<option value="due">due (120)`) || !strings.Contains(body, `href="/host/h119.example"`) {
+		t.Errorf("no counts or links: %s", body)
+	}
+	for _, path := range []string{"/hosts?sort=nonsense", "/hosts?has=nonsense", "/hosts?after=nonsense", "/agents?after=nonsense", "/log?before=nonsense", "/log?class=nonsense"} {
+		if code, _ := c.get(path); code != 400 {
+			t.Errorf("%s: %d", path, code)
+		}
+	}
+}
+
+func TestAgentsPage(t *testing.T) {
+	c := browse(t, New(Options{Ask: answering(ask.Handlers{
+		"hosts-page": pagesHosts([]crawl.HostRow{{Host: "a.example", Agents: true}, {Host: "b.example"}}),
+		"hosts": sends(crawl.HostInfo{Host: "a.example", AgentServers: []crawl.AgentInfo{{Path: "/x/", Target: "agents.example:7000", Line: 12}, {Path: "/", Target: "none", Line: 3}}},
+			crawl.HostInfo{Host: "b.example", AgentServers: []crawl.AgentInfo{{Path: "/not-asked"}}}),
+	})}))
+	_, body := c.get("/agents")
+	if !strings.Contains(body, "agents.example:7000") || strings.Contains(body, "not-asked") || strings.Index(body, ">none<") > strings.Index(body, "/x/") {
+		t.Errorf("%s", body)
+	}
+}
+
+// The log is shown from its end, and lines before lead on; what people did is told with who.
+func TestLogPage(t *testing.T) {
+	var lines []crawl.LogLine
+	for i := range 250 {
+		lines = append(lines, crawl.LogLine{Time: then, URL: fmt.Sprintf("https://h.example/%d", i), State: "failed", Reason: "timeout"})
+	}
+	lines = append(lines, crawl.LogLine{Time: then, Audit: "pause-host", What: "h.example", Who: "dashboard", From: "10.0.0.2"})
+	c := browse(t, New(Options{Ask: answering(ask.Handlers{"log": logs(lines)})}))
+	if n, pages := follow(t, c, "/log", `<th scope="row">`); n != 251 || pages != 3 {
+		t.Errorf("%d lines on %d pages", n, pages)
+	}
+	_, body := c.get("/log?class=audit")
+	if !strings.Contains(body, "<b>pause-host</b> h.example") || !strings.Contains(body, "by dashboard from 10.0.0.2") || strings.Contains(body, "timeout") {
+		t.Errorf("%s", body)
+	}
+	_, body = c.get("/log")
+	if strings.Index(body, "pause-host") > strings.Index(body, "https://h.example/249") {
+		t.Error("the latest is not first")
+	}
+}

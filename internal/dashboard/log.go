@@ -1,0 +1,48 @@
+package dashboard
+
+import (
+	"context"
+	"slices"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// logView is what log.html shows.
+type logView struct {
+	Host, Class, Wrong string
+	Classes            []string
+	Lines              []crawl.LogLine // the latest first
+	Latest, Older      string          // addresses; "": there is no such page
+}
+
+// linesShown is how many lines of the crawl log stand on a page.
+const linesShown = 100
+
+// logPage shows the crawl log. As a page that is live it follows it.
+func logPage(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
+	v := logView{Host: r.field("host"), Class: r.field("class"), Classes: crawl.LogClasses}
+	q := crawl.LogQuery{Class: v.Class, Before: r.URL.Query().Get("before"), Limit: linesShown}
+	if v.Class != "" && !slices.Contains(crawl.LogClasses, v.Class) {
+		return nil, wrong("There is no such class of lines.")
+	}
+	if v.Host != "" {
+		h, err := canon.ParseHost(v.Host)
+		if err != nil {
+			v.Wrong = "That is no name of a host."
+			return v, nil
+		}
+		q.Host = string(h)
+	}
+	page, err := c.Log(ctx, q)
+	v.Lines = page.Lines
+	slices.Reverse(v.Lines)
+	if q.Before != "" {
+		v.Latest = addressWith(r, "before", "")
+	}
+	if page.Before != "" {
+		v.Older = addressWith(r, "before", page.Before)
+	}
+	return v, listProblem(err, q.Before, "")
+}

@@ -1,0 +1,74 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/steer"
+)
+
+// settingsView is what settings.html shows.
+type settingsView struct {
+	crawl.Spec
+	Steered bool // somebody is there who can be told what to do
+	// Of the lists that are cut.
+	MoreSeeds, MoreForgotten int
+	MaxSeeds                 int
+	Scopes                   []string // the words there are
+}
+
+// listShown is how many seeds, rules and so on the settings list of each.
+const listShown = 50
+
+func settings(ctx context.Context, c *asker.Crawl, _ *request) (any, error) {
+	v := settingsView{Spec: c.Spec, Steered: !c.AtRest(), MaxSeeds: maxSeedsTyped, Scopes: steer.Scopes}
+	if v.Steered {
+		spec, err := service.ReadSpec(ctx, c.Bucket) // it may have changed since we came
+		if err != nil {
+			return nil, err
+		}
+		v.Spec = spec
+	}
+	v.Seeds, v.MoreSeeds = cut(v.Seeds, listShown)
+	v.Forgotten, v.MoreForgotten = cut(v.Forgotten, listShown)
+	v.Include, _ = cut(v.Include, listShown)
+	v.Exclude, _ = cut(v.Exclude, listShown)
+	v.Hurry, _ = cut(v.Hurry, listShown)
+	return v, nil
+}
+
+var errSetting = errors.New("A limit is a whole number, and a delay a number of seconds from 0 to 600.")
+
+// changeSettings changes scope, limits and the least delay, or says what that would do.
+func changeSettings(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+	var numbers [3]int64
+	for i, name := range []string{"max-pages", "max-pages-per-host", "max-depth"} {
+		n, err := strconv.ParseInt(strings.TrimSpace(form.Get(name)), 10, 64)
+		if err != nil {
+			return "", errSetting
+		}
+		numbers[i] = n
+	}
+	delay, err := strconv.ParseFloat(strings.TrimSpace(form.Get("delay")), 64)
+	if err != nil || !(delay >= 0 && delay < 1e9) {
+		return "", errSetting
+	}
+	to := func(s crawl.Spec) (crawl.Spec, error) {
+		s.Scope = form.Get("scope")
+		s.MaxPages, s.MaxPagesPerHost, s.MaxDepth = numbers[0], numbers[1], int(numbers[2])
+		s.Delay = time.Duration(math.Round(delay * float64(time.Second)))
+		return s, nil
+	}
+	if form.Get("preview") != "" {
+		return steer.PreviewSet(ctx, c, to)
+	}
+	return steer.Set(ctx, c, by, to)
+}

@@ -1,0 +1,206 @@
+package dashboard
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// requestsShown is how many requests the timeline of a host has on a page.
+const requestsShown = 40
+
+// timelineView is the requests to a host, as pictures and as a table.
+//
+// One picture has a row for each request. It begins at the end of the request before: first comes
+// the time that was owed, then the request itself as a bar. A bar that began within what was owed
+// was early. The other picture has the latest of them in one row, as time went by.
+type timelineView struct {
+	Rows    []requestRow // oldest first
+	Early   int
+	Least   string   // that any of them waited beyond what it owed; "": not known
+	Ticks   []string // of the pictures with a row for each request, from left to right
+	Height  float64  // of that picture
+	Strip   strip
+	Unknown []crawl.Unknown
+	Older   string // address of the requests before; "": there are none
+}
+
+// requestRow is a request of the table, and its row of the picture.
+type requestRow struct {
+	crawl.Request
+	N      int
+	Waited float64 // seconds since the end of the request before
+	// There is one before whose end is known.
+	After bool
+	Early bool // it waited for less than it owed
+	Class string
+	// In the picture: where its row begins from above, and in it the end of what was owed, the
+	// bar's begin and its width.
+	Y, Owed, X, W float64
+}
+
+// strip is the latest requests in one row.
+type strip struct {
+	Bars     []stripBar
+	From, To time.Time
+}
+
+// stripBar is a request in a strip, and what was owed before it.
+type stripBar struct {
+	Class         string
+	X, W          float64
+	OwedX, OwedTo float64
+}
+
+const (
+	drawWidth = 1000.0 // of a picture, in its own units: it is stretched to the room there is
+	rowHeight = 12.0
+	barLeast  = 2.5 // a bar is at least so wide
+	barFrom   = 0.5 // of the width at most is owed, in the row that owes most
+)
+
+// earlyBy is what rounding may take away from a pause, in seconds: times are kept to the
+// microsecond.
+const earlyBy = 2e-6
+
+// drawTimeline makes a view of a timeline, which may have one request more than is shown.
+func drawTimeline(t crawl.Timeline) timelineView {
+	v := timelineView{Unknown: t.Unknown}
+	if n := len(v.Unknown); n > requestsShown {
+		v.Unknown = v.Unknown[n-requestsShown:]
+	}
+	if len(t.Requests) == 0 {
+		return v
+	}
+	first := max(0, len(t.Requests)-requestsShown)
+	if t.More || first > 0 {
+		v.Older = "/host/" + url.PathEscape(t.Host) + "?before=" + url.QueryEscape(t.Requests[first].Start.UTC().Format(time.RFC3339Nano)) + "#timeline"
+	}
+	least := math.Inf(1)
+	for i := first; i < len(t.Requests); i++ {
+		row := requestRow{Request: t.Requests[i], N: i - first + 1, Class: "sent"}
+		if i > 0 && !t.Requests[i-1].Cut {
+			row.After, row.Waited = true, row.Start.Sub(t.Requests[i-1].End).Seconds()
+			row.Early = row.Waited < row.BoundS-earlyBy
+			least = min(least, row.Waited-row.BoundS)
+		}
+		switch {
+		case row.Early:
+			row.Class = "early"
+			v.Early++
+		case row.Unsent:
+			row.Class = "unsent"
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	if !math.IsInf(least, 1) {
+		v.Least = precise(max(least, 0))
+	}
+	v.place()
+	v.Strip = drawStrip(v.Rows)
+	return v
+}
+
+// took is how long a request was under way, in seconds; 0 if nobody knows.
+func took(r *crawl.Request) float64 {
+	if r.Cut {
+		return 0
+	}
+	return max(r.End.Sub(r.Start).Seconds(), 0)
+}
+
+// Took is how long the request was under way, in seconds.
+func (r *requestRow) Took() float64 { return took(&r.Request) }
+
+// place says where each request is in the picture. What was owed most takes half of its width, so
+// that what was waited beyond it is seen. Bars that began later than is drawn stand at the right
+// end.
+func (v *timelineView) place() {
+	scale := 0.0
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		scale = max(scale, r.BoundS/barFrom)
+	}
+	if scale == 0 { // nothing is owed: as wide as what is there
+		for i := range v.Rows {
+			r := &v.Rows[i]
+			scale = max(scale, r.Waited+r.Took())
+		}
+	}
+	if scale <= 0 {
+		scale = 1
+	}
+	for i := range 5 {
+		v.Ticks = append(v.Ticks, precise(scale*float64(i)/4))
+	}
+	v.Ticks[4] += " or later"
+	x := func(s float64) float64 { return tenth(drawWidth * min(max(s/scale, 0), 1)) }
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		r.Y, r.Owed = rowHeight*float64(i)+2, x(r.BoundS)
+		if !r.After {
+			continue
+		}
+		r.X = min(x(r.Waited), drawWidth-barLeast)
+		r.W = tenth(max(x(r.Waited+r.Took())-r.X, barLeast))
+	}
+	v.Height = rowHeight*float64(len(v.Rows)) + 2
+}
+
+// drawStrip draws the latest requests as time went by, back to a pause so long that what is after
+// it would be a line.
+func drawStrip(rows []requestRow) (s strip) {
+	from := len(rows) - 1
+	for ; from > 0; from-- {
+		if r := &rows[from]; !r.After || r.Waited > 10+5*r.BoundS {
+			break
+		}
+	}
+	rows = rows[from:]
+	if len(rows) < 2 {
+		return s
+	}
+	last := &rows[len(rows)-1]
+	s.From, s.To = rows[0].Start, last.End
+	if last.Cut {
+		s.To = last.Start
+	}
+	span := s.To.Sub(s.From).Seconds()
+	if span <= 0 {
+		return strip{}
+	}
+	x := func(at time.Time) float64 { return tenth(drawWidth * min(max(at.Sub(s.From).Seconds()/span, 0), 1)) }
+	for i := range rows {
+		r := &rows[i]
+		b := stripBar{Class: r.Class, X: min(x(r.Start), drawWidth-barLeast)}
+		b.W = tenth(max(drawWidth*r.Took()/span, barLeast))
+		if i > 0 && r.After {
+			end := rows[i-1].End
+			b.OwedX = x(end)
+			b.OwedTo = tenth(max(x(end.Add(time.Duration(r.BoundS*float64(time.Second))))-b.OwedX, 0))
+		}
+		s.Bars = append(s.Bars, b)
+	}
+	return s
+}
+
+func tenth(x float64) float64 { return math.Round(x*10) / 10 }
+
+// precise writes seconds so that one can see what is more: to the millisecond, or to the
+// microsecond where it is less than ten milliseconds.
+func precise(s float64) string {
+	switch {
+	case s == 0:
+		return "0 s"
+	case math.Abs(s) < 0.01:
+		return fmt.Sprintf("%.3f ms", s*1000)
+	case math.Abs(s) < 1:
+		return fmt.Sprintf("%.0f ms", s*1000)
+	case math.Abs(s) < 600:
+		return fmt.Sprintf("%.3f s", s)
+	}
+	return seconds(s)
+}
