@@ -5,7 +5,6 @@ package deploytest
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -21,12 +20,10 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/searchweb"
-	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -40,7 +37,17 @@ type browser struct {
 	wrong []string
 }
 
-// startBrowser starts a Chromium of a width.
+// browsers is held by the test that uses browsers now. They work where the others wait: several at
+// once would starve the daemons that other tests watch.
+var browsers sync.Mutex
+
+// browsing waits until no other test uses a browser.
+func browsing(t *testing.T) {
+	browsers.Lock()
+	t.Cleanup(browsers.Unlock)
+}
+
+// startBrowser starts a Chromium of a width, in a test that has called browsing.
 func startBrowser(t *testing.T, width int64, scripts bool) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -48,7 +55,7 @@ func startBrowser(t *testing.T, width int64, scripts bool) *browser {
 		t.Fatal("chromium is not installed: apt-get install chromium")
 	}
 	// Nothing but loopback can be reached, whatever a page may ask for.
-	ctx, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
 	ctx, closePage := chromedp.NewContext(ctx)
 	b := &browser{t: t, ctx: ctx}
@@ -183,37 +190,10 @@ func (b *browser) keep(name string) {
 // crawl at rest, and of answers made to have all that an answer can have.
 func TestExternalSearchPage(t *testing.T) {
 	t.Parallel()
+	browsing(t)
 	t.Run("Crawl", searchCrawl)
-	t.Run("Status", statusPage)
 	for _, width := range []int64{1200, 360} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) { searchAnswers(t, width) })
-	}
-}
-
-// statusPage is the page of a crawl that runs: it loads itself anew by a script, which its policy
-// must let run, and leads to search.
-func statusPage(t *testing.T) {
-	quiet := slog.New(slog.DiscardHandler)
-	adm, err := service.NewAdmin(service.AdminOptions{Listen: "127.0.0.1:0", Title: "crawl manuals", Registry: prometheus.NewRegistry(), Log: quiet,
-		Ready: func(context.Context) error { return nil }, Search: searchweb.New(searchweb.Options{Crawl: madeUp{}, Name: "manuals", Home: "/"})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go adm.Run(ctx)
-	b := startBrowser(t, 360, true)
-	b.open(adm.URL())
-	b.fits("the status page")
-	b.keep("status")
-	b.do(chromedp.SendKeys(chromedp.CSS("input"), "quiet"))
-	b.follow("button")
-	if got := b.text(".sum"); !strings.HasPrefix(got, "43 pages") {
-		t.Errorf("searched from the status page: %s", got)
-	}
-	b.follow("footer a")
-	if got := eval[string](b, "document.title"); got != "Curtsy: crawl manuals" {
-		t.Errorf("back on %q", got)
 	}
 }
 

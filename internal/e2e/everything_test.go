@@ -18,6 +18,7 @@ import (
 // first. What is stored, what may be shown, which agents serve what and which datasets there are
 // must be exactly what the documents call for.
 func TestOneSiteThatUsesEverything(t *testing.T) {
+	t.Parallel()
 	everything := simweb.Everything()
 	everything.Extra = append(everything.Extra, "Clean-param: session /guide")
 	web, err := simweb.Start(simweb.Config{Seed: 5, Hosts: 4, PagesPerHost: 8, Behaviors: map[int]simweb.Behavior{

@@ -18,6 +18,7 @@ import (
 // them any more, and their origins are asked for nothing any more: not on re-crawl, not for new
 // links and seeds, not after a restart. The rest is kept fresh as before.
 func TestForgettingARunningCrawl(t *testing.T) {
+	t.Parallel()
 	const out, part = "http://h0001.sim.test/", "http://h0002.sim.test/notes"
 	web, err := simweb.Start(simweb.Config{Seed: 8, Hosts: 3, PagesPerHost: 16, CrossLinks: 2, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll, Features: []simweb.Feature{simweb.FeatureDataYAML}}

@@ -158,7 +158,7 @@ func (f *field) done(limit time.Duration) crawl.Status {
 		switch {
 		case done:
 			return st
-		case err != nil && !errors.Is(err, ask.ErrIncomplete) && !errors.Is(err, ask.ErrNobody):
+		case err != nil && !errors.Is(err, ask.ErrIncomplete) && !errors.Is(err, ask.ErrNobody) && !queue.Unanswered(err):
 			f.t.Fatal(err)
 		case time.Now().After(end):
 			f.t.Fatalf("not done after %v: %+v (%v)", limit, st, err)
@@ -192,6 +192,7 @@ func (f *field) count(name, label, value string) (sum float64) {
 // move is in order, none makes a host wait for a lease, the web sees no request too early, and
 // every URL ends as it must.
 func TestFrontiersComeAndGo(t *testing.T) {
+	t.Parallel()
 	web, err := simweb.Start(simweb.Mixed(80, 12))
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +217,7 @@ func TestFrontiersComeAndGo(t *testing.T) {
 	stop1()
 	time.Sleep(500 * time.Millisecond)
 	stop2()
-	st := f.done(2 * time.Minute)
+	st := f.done(5 * time.Minute)
 	if n := f.count("curtsy_frontier_shards_taken_total", "owed", "lease"); n != 0 {
 		t.Errorf("%v shards were taken unclean", n)
 	}
@@ -243,6 +244,7 @@ func TestFrontiersComeAndGo(t *testing.T) {
 // of a crawl: the other goes on from checkpoints and logs once every visit it cannot know of is
 // dead, and the accounting is what it would have been.
 func TestAFrontierDiesWithItsDisk(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("waits for leases to run out")
 	}

@@ -30,6 +30,8 @@ const (
 	// Held: the host asks for more patience than a crawl has
 	ReasonCrawlDelay = "crawl-delay"
 	ReasonNoindex    = "noindex"   // fetched, not kept
+	ReasonUsage      = "usage"     // its site forbids what the crawl is for
+	ReasonPayment    = "payment"   // 402
 	ReasonScope      = "scope"     // outside the web
 	ReasonAddress    = "address"   // loopback, private or link-local
 	ReasonTooLong    = "too-long"  // URL over 2,048 bytes
@@ -46,7 +48,7 @@ const (
 	ReasonEncoding   = "encoding"  // body is not what Content-Encoding says
 )
 
-// Expectation is what an obedient crawler makes of a URL.
+// Expectation is what an obedient crawler, whose one purpose is search, makes of a URL.
 type Expectation struct {
 	Class    Class
 	Reason   string
@@ -140,7 +142,16 @@ func (w *Web) judge(u, token string) (Expectation, []anchor, ref) {
 	case !ok:
 		return Expectation{Class: Failed, Reason: ReasonHTTP4xx}, nil, ref{}
 	case res == nil && page == 0:
-		return Expectation{Class: Stored}, s.entries, ref{s, page}
+		want := Expectation{Class: Stored}
+		for _, w := range s.b.Wishes {
+			if w.Path == "/" {
+				want = w.expect()
+			}
+		}
+		if want.Class != Stored { // it is not asked for, so nothing is found on it
+			return want, nil, ref{}
+		}
+		return want, s.entries, ref{s, page}
 	case res == nil:
 		return Expectation{Class: Stored}, nil, ref{s, page}
 	case res.agentWant != nil:

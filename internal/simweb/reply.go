@@ -81,7 +81,7 @@ func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 	}
 	s.renderPage(buf, page)
 	buf.b = appendEdition(buf.b, edition)
-	return reply{status: 200, ctype: htmlType, header: "ETag: " + tag + "\r\n", body: buf.b}
+	return reply{status: 200, ctype: htmlType, header: "ETag: " + tag + "\r\n" + s.header, body: buf.b}
 }
 
 // flaps tells whether a numbered page fails at first.

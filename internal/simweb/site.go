@@ -20,6 +20,8 @@ type site struct {
 	mirror *site // the host whose content this one serves, if any
 	lender *site // the host whose robots.txt this one redirects to or has too, if any
 
+	header string // of each numbered page: lines, each ending in CRLF
+
 	rare      string // a word only a few of its pages know
 	rarePages [3]int
 
@@ -37,6 +39,9 @@ type site struct {
 func newSite(w *Web, i int, b Behavior) *site {
 	s := &site{web: w, index: i, name: cmp.Or(b.Name, hostName(i, w.cfg.Domain)), b: b, pages: w.cfg.PagesPerHost, special: map[string]*resource{}}
 	s.upper = strings.ToUpper(s.name)
+	for _, line := range b.Header {
+		s.header += line + "\r\n"
+	}
 	if b.Pages != 0 {
 		s.pages = max(b.Pages, 1)
 	}

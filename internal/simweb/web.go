@@ -48,6 +48,7 @@ func New(cfg Config) *Web {
 	w.pair()
 	for _, s := range w.sites {
 		s.buildRobots()
+		s.buildWishes()
 		for _, f := range s.b.Features {
 			features{s}.build(f)
 		}

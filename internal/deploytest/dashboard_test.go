@@ -1,0 +1,139 @@
+//go:build external
+
+package deploytest
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/dashboard"
+)
+
+// dashboardStatus is a status that has something of everything, and text by which a site tries to
+// get out of its place.
+func dashboardStatus(stored int64) crawl.Status {
+	eta := 12040.0
+	return crawl.Status{
+		State: "running", Discovered: 2410 + stored, Queued: 1204, InFlight: 6, Stored: 1000 + stored, Redirected: 80, Refused: 100, Failed: 20,
+		ByReason: map[string]int64{"robots": 90, "noindex": 10, "http-4xx": 20}, ETA: &eta, Rate: 3.25, Bytes: 5 << 20, Hosts: 12,
+		Held: []crawl.HeldHost{{Host: strings.Repeat("a-very-long-name.", 9) + "example", Queued: 3, Reason: `<script>document.title = "owned"</script>`}},
+		Shards: []crawl.ShardStatus{{Shard: 0, Owner: "frontier-1", Epoch: 3, Applied: 4711},
+			{Shard: 1, Owner: "frontier-2", Epoch: 9, Applied: 4_711_000}},
+	}
+}
+
+// serveDashboard serves the dashboard of a crawl that is made up. Each look finds one page more.
+func serveDashboard(t *testing.T, token string) (url string) {
+	t.Helper()
+	var looks atomic.Int64
+	c := asker.AtRest(crawl.Spec{Name: "manuals", Shards: 2}, func() error { return nil }, ask.Handlers{
+		"status": func(_ context.Context, _ []byte, send func(any) error) error {
+			return send(dashboardStatus(looks.Add(1)))
+		},
+		"history": func(context.Context, []byte, func(any) error) error { return nil },
+	})
+	srv := httptest.NewServer(dashboard.New(dashboard.Options{Ask: dashboard.Of(c), Name: "manuals", Token: token, Beat: 50 * time.Millisecond}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// TestExternalDashboard looks at the overview as a person does, in a real browser.
+func TestExternalDashboard(t *testing.T) {
+	t.Parallel()
+	browsing(t)
+	for _, width := range []int64{1280, 360} {
+		for _, scripts := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d scripts %v", width, scripts), func(t *testing.T) { overviewPage(t, width, scripts) })
+		}
+	}
+	t.Run("login", loginPage)
+}
+
+func overviewPage(t *testing.T, width int64, scripts bool) {
+	url := serveDashboard(t, "")
+	b := startBrowser(t, width, scripts)
+	for _, scheme := range []string{"light", "dark"} {
+		b.scheme(scheme)
+		b.open(url)
+		if got := eval[string](b, "document.title"); got != "Overview – manuals – Curtsy" {
+			t.Errorf("title %q", got)
+		}
+		b.fits("the overview, " + scheme)
+		b.contrast("the overview, " + scheme)
+		if scripts {
+			b.keep(fmt.Sprintf("overview-%d-%s", width, scheme))
+		}
+	}
+	const stored = `document.querySelector('#numbers dd').textContent`
+	before := eval[string](b, stored)
+	if !scripts {
+		time.Sleep(time.Second) // twenty looks, if anybody looked
+		if now := eval[string](b, stored); now != before {
+			t.Errorf("without scripts %s became %s", before, now)
+		}
+		return
+	}
+	for deadline := time.Now().Add(patience); eval[string](b, stored) == before; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("with scripts it stays at %s: %s", before, b.text("#live"))
+		}
+	}
+	if got := b.text("#live"); got != "Live." {
+		t.Errorf("it says of itself %q", got)
+	}
+	// With the keyboard: the first key leads past the navigation, the next ones through it, and
+	// where the focus is can be seen.
+	b.do(chromedp.KeyEvent(kb.Tab))
+	if got := eval[string](b, "document.activeElement.className"); got != "skip" {
+		t.Errorf("the first key leads to %q", got)
+	}
+	b.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab))
+	if got := eval[string](b, "document.activeElement.textContent + getComputedStyle(document.activeElement).outlineStyle"); got != "Searchsolid" {
+		t.Errorf("the fourth key leads to %q", got)
+	}
+	b.do(chromedp.KeyEvent(kb.Enter))
+	for deadline := time.Now().Add(patience); eval[string](b, "location.pathname") != "/search"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the link is not followed")
+		}
+	}
+	b.fits("search")
+}
+
+// loginPage: an address with the token opens it, and the token does not stay in the address.
+func loginPage(t *testing.T) {
+	const token = "a long enough token"
+	url := serveDashboard(t, token)
+	b := startBrowser(t, 360, true)
+	b.open(url + "/login")
+	b.fits("the login")
+	b.contrast("the login")
+	b.keep("login-360-light")
+	b.do(chromedp.SendKeys(chromedp.CSS("#token"), token))
+	b.follow("main button")
+	if got := eval[string](b, "location.pathname + location.search + document.cookie"); got != "/" {
+		t.Errorf("logged in at %q", got)
+	}
+	if got := b.text("h1"); !strings.HasPrefix(got, "Running") {
+		t.Errorf("shown is %q", got)
+	}
+	b.follow(".bar button")
+	if got := b.text("h1"); got != "Log in" {
+		t.Errorf("logged out, shown is %q", got)
+	}
+	b.open(url + "/login?token=a+long+enough+token")
+	if got := eval[string](b, "location.pathname + location.search"); got != "/" {
+		t.Errorf("by the address: at %q", got)
+	}
+}

@@ -1,0 +1,190 @@
+//go:build external
+
+package deploytest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// crawlWithDashboard starts a crawl of a simulated web and says where its dashboard is.
+func crawlWithDashboard(t *testing.T, web *simweb.Server, args ...string) (at string) {
+	t.Helper()
+	args = append([]string{"crawl", "--dir", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--allow-private", "--resolve", web.Resolve()}, args...)
+	// It is not done when the test is, and says so by its status.
+	p := launch(t, filepath.Join(t.TempDir(), "log"), "curtsy crawl", "curtsy", args...)
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			text, _ := os.ReadFile(p.log)
+			t.Logf("the crawl wrote, at last:\n%s", tail(text))
+		}
+	})
+	eventually(t, "the crawl says where its dashboard is", func() bool {
+		text, _ := os.ReadFile(p.log)
+		_, rest, found := strings.Cut(string(text), "dashboard: ")
+		at, _, _ = strings.Cut(rest, "\n")
+		if p.over() {
+			t.Fatalf("the crawl has ended: %s", tail(text))
+		}
+		return found && strings.Contains(rest, "\n")
+	})
+	return strings.TrimSuffix(strings.TrimSpace(at), "/")
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, reached func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !reached(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// body is what a page of the dashboard says.
+func body(t *testing.T, at string) string {
+	t.Helper()
+	r, err := http.Get(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const (
+	evilPage  = "http://h0000.sim.test/evil.html"
+	evilTitle = `<script>document.title='owned'</script>`
+)
+
+var datasetLink = regexp.MustCompile(`href="(/dataset/[^"]+)"`)
+
+// TestExternalDashboardPages looks at each page of the dashboard of a crawl that runs: wide and
+// narrow, light and dark, with scripts and without.
+func TestExternalDashboardPages(t *testing.T) {
+	t.Parallel()
+	browsing(t)
+	cfg := simweb.Demo()
+	cfg.Behaviors[0] = simweb.Behavior{Robots: simweb.RobotsAllowAll, CrawlDelay: 300 * time.Millisecond, Pages: 5000, Features: []simweb.Feature{simweb.FeatureMarkup}}
+	web, err := simweb.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	web.Override(evilPage, &simweb.Answer{Body: "<!DOCTYPE html><title>" + evilTitle + "</title><p>Zyzzyva <b>words</b> stand here.</p>"})
+	at := crawlWithDashboard(t, web, "--delay", "50ms", "--contact", "me@example.org", web.Seeds()[0], evilPage)
+
+	var data string
+	eventually(t, "a dataset, a mirror, an agent's server and the page with a bad title are there", func() bool {
+		if m := datasetLink.FindStringSubmatch(body(t, at+"/datasets")); m != nil {
+			data = m[1]
+		}
+		return data != "" && strings.Contains(body(t, at+"/mirrors"), "h0006.sim.test") && strings.Contains(body(t, at+"/agents"), "agents.sim.test") &&
+			strings.Contains(body(t, at+"/search?q=zyzzyva"), "evil.html")
+	})
+	evil := url.QueryEscape(evilPage)
+	pages := []struct{ name, path, heading string }{
+		{"overview", "/", "Running"}, {"hosts", "/hosts?sort=stored&down=1", "Hosts"}, {"host", "/host/h0000.sim.test", "h0000.sim.test"},
+		{"robots", "/robots?url=" + url.QueryEscape("http://h0002.sim.test/"), "robots.txt"}, {"explain", "/explain?url=" + evil, "What became of a URL"},
+		{"search", "/search?q=zyzzyva", ""}, {"datasets", "/datasets", "Datasets"}, {"dataset", data, ""}, {"mirrors", "/mirrors", "Mirrors"}, {"updates", "/updates", "Updates"},
+		{"log", "/log", "Log"}, {"agents", "/agents", "Mobile agents"}, {"copy", "/copy?url=" + evil, "Copy of"}, {"settings", "/settings", "Settings"},
+	}
+	for _, width := range []int64{1280, 360} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			b := startBrowser(t, width, true)
+			for _, p := range pages {
+				what := fmt.Sprintf("%s, %d px", p.name, width)
+				b.scripts(true)
+				b.open(at + p.path)
+				// At once: what is live may be replaced between two steps.
+				heading := eval[string](b, "document.querySelector('h1').innerText")
+				if !strings.Contains(heading, p.heading) {
+					t.Errorf("%s: the heading is %q", what, heading)
+				}
+				b.fits(what)
+				b.accessible(what)
+				for _, scheme := range []string{"light", "dark"} {
+					b.scheme(scheme)
+					b.contrast(what + ", " + scheme)
+					b.shot(fmt.Sprintf("%s-%d-%s", p.name, width, scheme), 1200)
+				}
+				if title := eval[string](b, "document.title"); title == "owned" {
+					t.Errorf("%s: a title of a site has run as a script", what)
+				}
+				b.scripts(false)
+				b.open(at + p.path)
+				if got := eval[string](b, "document.querySelector('h1').innerText"); !strings.Contains(got, p.heading) {
+					t.Errorf("%s, without scripts: the heading is %q", what, got)
+				}
+				b.fits(what + ", without scripts")
+			}
+			b.open(at + "/search?q=zyzzyva")
+			if got := b.text("main"); !strings.Contains(got, evilTitle) {
+				t.Errorf("the title that is a script is not shown as text: %s", got)
+			}
+		})
+	}
+}
+
+// scripts turns scripts of the pages that are opened next on or off.
+func (b *browser) scripts(on bool) {
+	b.t.Helper()
+	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+}
+
+// forgive takes what a test has provoked out of what the browser complained of.
+func (b *browser) forgive(part string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wrong = slices.DeleteFunc(b.wrong, func(s string) bool { return strings.Contains(s, part) })
+}
+
+// accessible holds a page to what people need who do not see it, or have no mouse: names, headings
+// in order, landmarks, tables that say what their columns are, and targets that a finger hits.
+func (b *browser) accessible(what string) {
+	b.t.Helper()
+	bad := eval[[]string](b, `(() => {
+		const all = s => [...document.querySelectorAll(s)], short = e => e.outerHTML.slice(0, 90), bad = []
+		const name = e => (e.getAttribute('aria-label') || (e.getAttribute('aria-labelledby') || '').split(/\s+/).map(i => i && document.getElementById(i)?.textContent || '').join('') || e.textContent).trim()
+		const claim = (ok, why, e) => { if (!ok) bad.push(why + (e ? ': ' + short(e) : '')) }
+		claim(document.documentElement.lang === 'en', 'the page has no language')
+		claim(document.title.trim(), 'the page has no title')
+		claim(all('h1').length === 1, all('h1').length + ' first headings')
+		claim(all('main').length === 1 && all('nav').length && all('footer').length === 1, 'landmarks are missing')
+		let level = 0
+		for (const h of all('h1, h2, h3, h4, h5, h6')) { const n = +h.tagName[1]; claim(n <= level + 1, 'a heading skips a level', h); claim(name(h), 'an empty heading', h); level = n }
+		for (const e of all('input:not([type=hidden]), select, textarea')) claim([...e.labels].some(l => l.textContent.trim()) || e.getAttribute('aria-label'), 'a field without a label', e)
+		for (const e of all('button, a[href], summary')) claim(name(e), 'nothing says what it does', e)
+		for (const e of all('svg')) claim(e.getAttribute('aria-hidden') === 'true' || e.getAttribute('role') === 'img' && e.getAttribute('aria-label'), 'a picture without words', e)
+		for (const e of all('iframe')) claim(e.title && e.hasAttribute('sandbox'), 'a frame without a title, or free', e)
+		for (const e of all('table')) claim(e.querySelector('thead th') && (e.caption || e.closest('[aria-label], [aria-labelledby]')), 'a table without a name or a head', e)
+		for (const e of all('th')) claim(e.scope, 'a head without a scope', e)
+		for (const e of all('[role=group], [role=img], section, nav')) if (e.tagName !== 'SECTION' || e.hasAttribute('aria-labelledby')) claim(name(e), 'a region without a name', e)
+		for (const e of all('[aria-labelledby], [aria-describedby], [aria-controls]')) for (const a of ['aria-labelledby', 'aria-describedby', 'aria-controls']) for (const i of (e.getAttribute(a) || '').split(/\s+/)) claim(!i || document.getElementById(i), 'a reference to nothing', e)
+		for (const e of all('*')) { if (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === 'auto') claim(e.tabIndex >= 0, 'cannot be scrolled with keys', e); claim(e.tabIndex <= 0, 'an order of its own', e) }
+		const ids = new Set(); for (const e of all('[id]')) { claim(!ids.has(e.id), 'an id twice', e); ids.add(e.id) }
+		for (const e of all('button, input:not([type=hidden]):not([type=checkbox]), select, nav[aria-label=Pages] a')) { const r = e.getBoundingClientRect(); claim(!r.height || r.height >= 24, 'too small for a finger', e) }
+		return bad
+	})()`)
+	if len(bad) > 0 {
+		b.t.Errorf("%s: %s", what, strings.Join(bad, "\n"))
+	}
+}

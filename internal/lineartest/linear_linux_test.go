@@ -1,0 +1,23 @@
+package lineartest
+
+import "testing"
+
+var sink int
+
+func work(n int) func() {
+	return func() {
+		for i := range n {
+			sink += i * i
+		}
+	}
+}
+
+func TestDoubles(t *testing.T) {
+	const n = 10_000_000
+	if half, all, ok := doubles(work(n), work(2*n)); !ok {
+		t.Errorf("work that is twice as much takes %v and %v", half, all)
+	}
+	if half, all, ok := doubles(work(n), work(4*n)); ok {
+		t.Errorf("work that is four times as much takes %v and %v", half, all)
+	}
+}
