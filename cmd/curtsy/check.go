@@ -15,7 +15,7 @@ import (
 func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check what a robots.txt, Host line, robots tag, data.txt, rupinfo.txt or RUP report says",
+		Short: "Check what a robots.txt, Host line, robots tag, usage preference, data.txt, rupinfo.txt, RUP report or signed request says",
 		Long: `Check what a site's files say, read exactly as the crawler reads them. Nothing is fetched: pass a file, or - for standard input.
 
   curl -s https://example.org/robots.txt | curtsy check robots --url https://example.org/shop -`,
@@ -27,7 +27,7 @@ func (a *app) checkCommand() *cobra.Command {
 		},
 	}
 	c := checks{a}
-	cmd.AddCommand(c.robots(), c.host(), c.robotstag(), c.datatxt(), c.rupinfo(), c.rupreport())
+	cmd.AddCommand(c.robots(), c.host(), c.robotstag(), c.usage(), c.datatxt(), c.rupinfo(), c.rupreport(), c.signature())
 	return cmd
 }
 

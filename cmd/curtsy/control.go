@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/spf13/cobra"
 )
 
@@ -97,41 +98,20 @@ func (a *app) stopCommand() *cobra.Command {
 
 func (a *app) pauseCommand() *cobra.Command {
 	return a.controlling("pause", "Let a crawl rest until curtsy resume", func(ctx context.Context, l *asker.Crawl, _ *config.Reader) error {
-		return a.setPaused(ctx, l, true, "paused")
+		return a.say(steer.Pause(ctx, l, me()))
 	})
 }
 
 func (a *app) resumeCommand() *cobra.Command {
 	return a.controlling("resume", "Let a paused crawl go on", func(ctx context.Context, l *asker.Crawl, _ *config.Reader) error {
-		return a.setPaused(ctx, l, false, "running")
+		return a.say(steer.Resume(ctx, l, me()))
 	})
 }
 
-// setPaused changes the spec and waits until the frontiers follow it.
-func (a *app) setPaused(ctx context.Context, l *asker.Crawl, paused bool, state string) error {
-	_, err := service.ChangeSpec(ctx, l.Bucket, func(old *crawl.Spec) (crawl.Spec, error) {
-		if old == nil {
-			return crawl.Spec{}, service.ErrNoSpec
-		}
-		s := *old
-		s.Paused = paused
-		return s, nil
-	})
-	if err != nil {
-		return err
+// say prints what came of an act.
+func (a *app) say(text string, err error) error {
+	if err == nil {
+		fmt.Fprintln(a.stdout, text)
 	}
-	for {
-		st, err := l.Status(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("crawl %q is to be %s, but nobody who works on it has said so yet: %w", l.Spec.Name, state, errors.Join(err, ctx.Err()))
-		case err == nil && ((st.State == "paused") == paused || st.Trouble != ""):
-			fmt.Fprintf(a.stdout, "%s: %s queued, %d in flight\n", state, count(st.Queued, "URL"), st.InFlight)
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
@@ -46,7 +47,7 @@ Exit codes: 0 nothing more can be done now, 1 failed, 2 typed or configured wron
 				return err
 			}
 		}
-		p := newProgress(a.stdout, a.stderr)
+		p := newProgress(a.stdout, a.stderr, cfg.Progress)
 		if p.person && !src.Given("log-level") {
 			cfg.LogLevel = "warn" // a person sees how it goes on the line below
 		}
@@ -82,7 +83,11 @@ func engineOptions(cfg *config.Crawl, log logger) engine.Options {
 func openEngine(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, log logger) (*engine.Engine, error) {
 	o := engineOptions(cfg, log)
 	o.Seeds, o.Registry, o.Mail = seeds, reg, cfg.MailOptions(reg, log)
-	o.Fetcher = fetcher.Options{Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), PageMemory: int64(cfg.PageMemory)}
+	signer, err := cfg.Signer()
+	if err != nil {
+		return nil, err
+	}
+	o.Fetcher = fetcher.Options{Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), PageMemory: int64(cfg.PageMemory), Signer: signer}
 	o.Plan = func(old *crawl.Spec) (crawl.Spec, error) {
 		s, err := planned(cfg.Plan, cfg.NATS, given, old, seeds)
 		s.Paused = false // to say "crawl" is to say "go on"
@@ -123,7 +128,7 @@ func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) b
 		return end, err
 	}
 	if cfg.Listen != "off" {
-		stopAdmin, err := serveAdmin(ctx, e.Crawl(), cfg.Listen, reg, p, log)
+		stopAdmin, err := serveAdmin(ctx, e.Crawl(), cfg, reg, p, log)
 		if err != nil {
 			return end, err
 		}
@@ -136,22 +141,25 @@ func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) b
 	return w.ended(e.Last()), nil
 }
 
-// serveAdmin opens the admin port until the function returned is called.
-func serveAdmin(ctx context.Context, c *asker.Crawl, listen string, reg *prometheus.Registry, p *progress, log logger) (stop func(), err error) {
-	status := func(ctx context.Context) (crawl.Status, error) { return asker.Status(ctx, c.Queue, c.Spec) }
+// serveAdmin opens the admin port, with the dashboard, until the function returned is called.
+func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *prometheus.Registry, p *progress, log logger) (stop func(), err error) {
 	adm, err := service.NewAdmin(service.AdminOptions{
-		Listen: listen, Title: "crawl " + c.Spec.Name, Registry: reg, Log: log,
+		Listen: cfg.Listen, Cert: cfg.TLSCert, Key: cfg.TLSKey, Title: "crawl " + c.Spec.Name, Registry: reg, Log: log,
 		Ready: func(ctx context.Context) error {
-			_, err := status(ctx)
+			_, err := asker.Status(ctx, c.Queue, c.Spec)
 			return err
 		},
-		Status: status,
-		Search: searchweb.New(searchweb.Options{Crawl: c, Name: c.Spec.Name, Home: "/", Log: log}),
 	})
 	if err != nil {
 		return nil, err
 	}
-	p.say("status page: %s", adm.URL())
+	o := cfg.Access.Dashboard(adm.Loopback(), log)
+	o.Ask, o.Name, o.Metrics = dashboard.Of(c), c.Spec.Name, true
+	if o.Searches, err = searchweb.NewMetrics(reg); err != nil {
+		return nil, errors.Join(err, adm.Close())
+	}
+	adm.Show(dashboard.New(o))
+	sayDashboard(p.say, adm.Server, o, cfg.Access)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {

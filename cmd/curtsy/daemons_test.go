@@ -172,6 +172,7 @@ func TestDaemons(t *testing.T) {
 		t.Errorf("search over NATS: %s", out)
 	}
 	searched(t, filepath.Join(dir, "indexer.log"), want)
+	assisted(t, want, "")
 	t.Log("an indexer is killed", time.Now())
 	away.Process.Kill()
 	away.Wait()
@@ -179,6 +180,7 @@ func TestDaemons(t *testing.T) {
 	partialInTime(t)
 	partialSearch(t, srv.ClientURL(), want)
 	searchedPartly(t, filepath.Join(dir, "indexer.log"))
+	assisted(t, want, "do not answer at the moment")
 	t.Log("stop", time.Now())
 	out := curtsy(t, 0, "stop", "--crawl", "shared")
 	for _, kind := range []string{"frontier", "fetcher", "indexer"} {

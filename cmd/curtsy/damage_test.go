@@ -138,11 +138,11 @@ func TestVersionFlagAndCompletion(t *testing.T) {
 	}
 	for typed, want := range map[string]string{
 		"export pages --format": "jsonl text html", "export links --format": "jsonl", "export datasets --format": strings.Join(catalog.Formats, " "),
-		"crawl --scope": "page prefix host domain any", "seed --scope": "page prefix host domain any", "crawl --updates-latency": "day week month",
+		"crawl --scope": "page prefix host domain any", "crawl --sign-form": "string dictionary jwks", "seed --scope": "page prefix host domain any", "crawl --updates-latency": "day week month",
 		"crawl --log-level": "debug info warn error", "status --log-format": "json text auto", "rup index --log-level": "debug info warn error",
 		"updates prefer https://a.test/": "day week month any", "rup register --latency": "day week month",
 		"datasets --license": strings.Join(catalog.Licenses(), " ") + " unknown", "datasets get --license": strings.Join(catalog.Licenses(), " ") + " unknown",
-		"check": "datatxt host robots robotstag rupinfo rupreport", "export": "datasets links pages",
+		"check": "datatxt host robots robotstag rupinfo rupreport signature usage", "export": "datasets links pages",
 	} {
 		got := curtsy(t, 0, append(append([]string{"__complete"}, strings.Fields(typed)...), "")...)
 		words, _, _ := strings.Cut(got, ":4\n") // 4: no files

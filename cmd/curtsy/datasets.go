@@ -111,7 +111,7 @@ func (w *wanted) datasets(ctx context.Context, from catalogue, words []string, e
 	}
 	return from.Datasets(ctx, func(d crawl.DatasetInfo) error {
 		w.note(&d)
-		if !w.license(&d) || !hasWords(&d, words) {
+		if !catalog.Licensed(&d, w.licenses) || !catalog.HasWords(&d, words) {
 			return nil
 		}
 		return each(d)
@@ -121,40 +121,11 @@ func (w *wanted) datasets(ctx context.Context, from catalogue, words []string, e
 // check refuses licences that nobody knows.
 func (w *wanted) check() error {
 	for _, l := range w.licenses {
-		if l != "unknown" && catalog.SPDX(l) == "" {
+		if l != catalog.UnknownLicense && catalog.SPDX(l) == "" {
 			return usage("--license %q is no SPDX identifier known here; use for example CC-BY-4.0, CC0-1.0, ODbL-1.0, or unknown", l)
 		}
 	}
 	return nil
-}
-
-func (w *wanted) license(d *crawl.DatasetInfo) bool {
-	return len(w.licenses) == 0 || slices.ContainsFunc(w.licenses, func(l string) bool {
-		// What a stranger says of somebody's files gives no right to them.
-		if d.SPDX == nil || !d.LicenseByHost {
-			return l == "unknown"
-		}
-		return *d.SPDX == catalog.SPDX(l)
-	})
-}
-
-// hasWords reports whether all words, in any case, are in what a dataset says of itself.
-func hasWords(d *crawl.DatasetInfo, words []string) bool {
-	if len(words) == 0 {
-		return true
-	}
-	says := []string{d.Title, d.Name, d.Description, d.Publisher, d.Identifier}
-	says = append(append(says, d.Keywords...), d.Creators...)
-	for _, c := range d.Columns {
-		says = append(says, c.Name, c.Description)
-	}
-	text := strings.ToLower(strings.Join(says, "\n"))
-	for _, w := range words {
-		if !strings.Contains(text, strings.ToLower(w)) {
-			return false
-		}
-	}
-	return true
 }
 
 func (a *app) exportDatasets() *cobra.Command {
@@ -178,17 +149,28 @@ text, and trust no site's formulas.`,
 	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "one of `"+join(catalog.Formats)+"`")
 	completes(cmd, "format", catalog.Formats...)
 	want.flags(cmd)
+	var uses exportUses
+	uses.flags(cmd)
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
 		if !slices.Contains(catalog.Formats, format) {
 			return usage("--format %q: use %s", format, join(catalog.Formats))
 		}
+		if err := uses.check(); err != nil {
+			return err
+		}
+		left := map[string]int64{}
+		defer func() { a.tellUses(left, "dataset") }()
 		defer want.tell(a.stderr)
 		var all []crawl.DatasetInfo
 		missing := want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
+			if why := uses.against(&d.Usage); why != "" {
+				left[why]++
+				return nil
+			}
 			all = append(all, d)
 			return nil
 		})
-		if missing != nil && len(all) == 0 {
+		if missing != nil && len(all)+len(left) == 0 {
 			return missing
 		}
 		return errors.Join(catalog.Export(a.stdout, format, all), missing)

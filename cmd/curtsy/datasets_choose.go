@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
@@ -47,11 +48,11 @@ func (w *wanted) choose(ctx context.Context, from catalogue, ids []string) ([]cr
 			return nil, usage("%q is the beginning of several IDs; type more of one of them:%s", id, listed(found[i]))
 		}
 		d := found[i][0]
-		if !w.license(&d) && d.SPDX != nil && !d.LicenseByHost {
+		if !catalog.Licensed(&d, w.licenses) && d.SPDX != nil && !d.LicenseByHost {
 			return nil, fmt.Errorf("%s is under %s by the word of %s alone, and --license goes by what the host of the files says; without it, or with --license unknown, you get them",
 				d.ID, *d.SPDX, cmp.Or(d.Provenance["license"], d.Origin))
 		}
-		if !w.license(&d) {
+		if !catalog.Licensed(&d, w.licenses) {
 			return nil, fmt.Errorf("%s is under %s, which --license %s leaves out", d.ID, spelled(&d), strings.Join(w.licenses, ","))
 		}
 		if !seen[d.ID] {

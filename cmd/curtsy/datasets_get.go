@@ -18,6 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -33,6 +34,8 @@ type getting struct {
 	json  bool
 	shown *downloadLine
 	log   *slog.Logger
+
+	signer *botauth.Signer // nil: requests are not signed
 }
 
 func (a *app) datasetsGet() *cobra.Command {
@@ -62,7 +65,10 @@ Exit codes: 0 all are there, 1 some could not be had, 2 typed or configured wron
 	cmd.Flags().StringVar(&g.out, "dir", "./datasets", "put the files into `DIR`")
 	cmd.Flags().BoolVar(&g.json, "json", false, "as JSON Lines, one file a line")
 	g.want.flags(cmd)
-	return configured(cmd, g.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
+	return configured(cmd, g.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) (err error) {
+		if g.signer, err = g.cfg.Signer(); err != nil {
+			return err
+		}
 		if _, err := os.Stat(filepath.Join(g.out, "crawl.jsonl")); err == nil {
 			return usage("--dir %s is a crawl's directory, and here it says where the files go; name the crawl with --data %[1]s", quoteArg(g.out))
 		}
@@ -154,7 +160,7 @@ func (g *getting) beside(ctx context.Context, l *asker.Crawl, get getter) error 
 			stop(errCrawlEnded)
 		}()
 	}
-	err := downloading(ctx, l, fetcher.Options{Log: g.log}, get)
+	err := downloading(ctx, l, fetcher.Options{Log: g.log, Signer: g.signer}, get)
 	if err != nil && l.Queue.NC.IsClosed() && g.cfg.URL == "" {
 		return errCrawlEnded // and its server with it
 	}
@@ -191,7 +197,7 @@ func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) erro
 	}
 	err = e.Run(ctx, func(ctx context.Context, _ crawl.Status) error {
 		// By the frontier's own name: it need not reckon with visits that outlive it.
-		return downloading(ctx, e.Crawl(), fetcher.Options{Name: e.Instance(), Log: g.log}, get)
+		return downloading(ctx, e.Crawl(), fetcher.Options{Name: e.Instance(), Log: g.log, Signer: g.signer}, get)
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause

@@ -27,10 +27,11 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Crawl a simulated web on this machine, offline",
 		Long: `Serve a small simulated web on loopback, crawl it with the production code, and show what came of it: pages, refusals by
-reason, a search. With --stay the simulated web is served on, to be crawled and looked at by hand.`,
+reason, a search. With --stay the simulated web is served on, to be crawled by hand, and the dashboard of what was
+crawled with it.`,
 		Args: no,
 	}
-	cmd.Flags().BoolVar(&stay, "stay", false, "go on serving the simulated web until ^C")
+	cmd.Flags().BoolVar(&stay, "stay", false, "go on serving the simulated web, and the dashboard, until ^C")
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, src *config.Source) error {
 		if !src.Given("log-level") {
 			// The simulated web breaks in every way; that is the point, and no news.
@@ -70,7 +71,7 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 		seeds = append(seeds, u)
 	}
 	fmt.Fprintf(a.stdout, "a simulated web of %d hosts is served on %s; crawling it from %s\n", len(web.Hosts()), web.Addr(), seeds[0])
-	p := newProgress(a.stdout, a.stderr)
+	p := newProgress(a.stdout, a.stderr, "auto")
 	p.plain = !p.person
 	all := func(string) bool { return true }
 	end, err := a.crawl(ctx, c, all, seeds, p, c.Logger(p.logTo()))
@@ -92,8 +93,13 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 	}
 	if stay {
 		fmt.Fprintf(a.stdout, "\nstill serving on %s until ^C; crawl it yourself with:\n%s\n", web.Addr(), simwebHint(web))
-		<-ctx.Done()
-		return nil
+		if cfg.Listen == "off" {
+			<-ctx.Done()
+			return nil
+		}
+		d := config.NewDashboard()
+		d.Common, d.Dir, d.Listen = cfg.Common, dir, cfg.Listen
+		return a.dashboard(ctx, d)
 	}
 	fmt.Fprintf(a.stdout, "\nnow a real site, with your address for its webmaster:\n  curtsy crawl --contact me@example.org https://example.org/\n")
 	return nil

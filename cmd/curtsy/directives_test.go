@@ -56,6 +56,19 @@ var directives = []directed{
 	{name: "noindex-later"},
 }
 
+// directedLimits is what curtsy explain says of the excerpts of pages that limit them.
+var directedLimits = map[string]string{
+	"nosnippet-header":   "snippets not allowed: nosnippet in its Robots-Tag header",
+	"nosnippet-meta":     "snippets not allowed: nosnippet in its robots meta",
+	"max-snippet-0":      "snippets not allowed: nosnippet in its robots meta",
+	"max-snippet-header": "snippets at most 40 characters: max-snippet:40 in its Robots-Tag header",
+	"max-snippet-meta":   "snippets at most 40 characters: max-snippet:40 in its robots meta",
+	"max-snippet-us":     "snippets at most 40 characters: max-snippet:40 in its Robots-Tag header",
+	"max-snippet-tiny":   "snippets at most 10 characters: max-snippet:10 in its robots meta",
+	"data-nosnippet":     "snippets all but one part of the text: data-nosnippet in its text",
+	"both":               "snippets not allowed: nosnippet in its robots meta",
+}
+
 const directedHost = "http://h0000.sim.test/"
 
 func (d directed) url() string { return directedHost + d.name + ".html" }
@@ -90,7 +103,10 @@ type look struct {
 	t     *testing.T
 	dir   string
 	lists map[string]string
+	odd   []string // where two columns contradict one another
 }
+
+func (l *look) wrong(format string, args ...any) { l.odd = append(l.odd, fmt.Sprintf(format, args...)) }
 
 func (l *look) run(args ...string) string {
 	l.t.Helper()
@@ -108,7 +124,7 @@ func (l *look) short(d directed, hits ...crawl.Hit) {
 	l.t.Helper()
 	for _, h := range hits {
 		if n := utf8.RuneCountInString(text(h.Snippet)); d.max > 0 && n > d.max {
-			l.t.Errorf("%s: a snippet of %d characters, at most %d: %q", d.name, n, d.max, *h.Snippet)
+			l.wrong("%s: a snippet of %d characters, at most %d: %q", d.name, n, d.max, *h.Snippet)
 		}
 	}
 }
@@ -143,7 +159,7 @@ var directedColumns = []struct {
 		out := l.run("search", "--json", "--explain", d.word())
 		var h crawl.Hit
 		if out != "" && json.Unmarshal([]byte(out), &h) != nil || h.Snippet == nil && len(h.Marks) > 0 {
-			l.t.Errorf("search --json: %s", out)
+			l.wrong("search --json: %s", out)
 		}
 		l.short(d, h)
 		return seen(h.URL == d.url(), strings.Contains(out, d.word()))
@@ -151,7 +167,7 @@ var directedColumns = []struct {
 	{"pages", func(l *look, d directed) string {
 		table, lines := line(l.run("pages"), d.url()), line(l.run("pages", "--json"), `"url":"`+d.url())
 		if (table == "") != (lines == "") {
-			l.t.Errorf("pages lists %q, pages --json %q", table, lines)
+			l.wrong("pages lists %q, pages --json %q", table, lines)
 		}
 		return seen(strings.Contains(table, "Title of "+d.name), strings.Contains(lines, d.word()))
 	}},
@@ -161,12 +177,12 @@ var directedColumns = []struct {
 		var a searchweb.Answer
 		out := l.get("/api/v1/search?explain=1&q=" + d.word())
 		if err := json.Unmarshal([]byte(out), &a); err != nil {
-			l.t.Error(err)
+			l.wrong("%v", err)
 		}
 		l.short(d, a.Hits...)
 		body, err := json.Marshal(a.Hits)
 		if err != nil {
-			l.t.Error(err)
+			l.wrong("%v", err)
 		}
 		return seen(strings.Contains(string(body), d.url()), strings.Contains(string(body), d.word()))
 	}},
@@ -196,7 +212,7 @@ var directedColumns = []struct {
 	{"datasets", func(l *look, d directed) string {
 		row := line(l.run("datasets", "--json"), "data-"+d.name)
 		if table := line(l.run("datasets"), "data-"+d.name); (table == "") != (row == "") {
-			l.t.Errorf("datasets lists %q, datasets --json %q", table, row)
+			l.wrong("datasets lists %q, datasets --json %q", table, row)
 		}
 		return seen(row != "", strings.Contains(row, d.word()))
 	}},
@@ -206,6 +222,10 @@ var directedColumns = []struct {
 	}},
 	{"explain", func(l *look, d directed) string {
 		x := l.explain(d.url())
+		limits := strings.Join(strings.Fields(line(l.run("explain", d.url()), "snippets ")), " ")
+		if want := directedLimits[d.name]; limits != want {
+			l.wrong("%s: curtsy explain says %q of its excerpts, want %q", d.name, limits, want)
+		}
 		if x.Reason == "" {
 			return x.State
 		}
@@ -216,7 +236,7 @@ var directedColumns = []struct {
 
 func (l *look) explain(u string) (x crawl.Explanation) {
 	if err := json.Unmarshal([]byte(l.run("explain", "--json", u)), &x); err != nil {
-		l.t.Error(err)
+		l.wrong("%v", err)
 	}
 	return x
 }
@@ -244,7 +264,7 @@ func (l *look) get(path string) string {
 	rec := httptest.NewRecorder()
 	searchweb.New(searchweb.Options{Crawl: from}).ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
 	if rec.Code != http.StatusOK && rec.Code != http.StatusNotFound {
-		l.t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+		l.wrong("%s: %d %s", path, rec.Code, rec.Body)
 	}
 	return rec.Body.String()
 }
@@ -268,13 +288,23 @@ func (l *look) page(d directed, format string) string {
 	}
 	content := rec.Text + rec.HTML
 	if (rec.Withheld == "") == (content == "") && found {
-		l.t.Errorf("%s as %s: withheld %q, and %d bytes of content", d.url(), format, rec.Withheld, len(content))
+		l.wrong("%s as %s: withheld %q, and %d bytes of content", d.url(), format, rec.Withheld, len(content))
 	}
 	return seen(found, strings.Contains(content, d.word()))
 }
 
-// see writes the rows of some pages.
+// see writes the rows of some pages, and what contradicts itself in them.
 func see(t *testing.T, dir string, pages ...directed) string {
+	t.Helper()
+	rows, odd := looked(t, dir, pages...)
+	for _, o := range odd {
+		t.Error(o)
+	}
+	return rows
+}
+
+// looked is see for pages that may change meanwhile.
+func looked(t *testing.T, dir string, pages ...directed) (rows string, odd []string) {
 	t.Helper()
 	l := &look{t: t, dir: dir, lists: map[string]string{}}
 	var b strings.Builder
@@ -285,7 +315,7 @@ func see(t *testing.T, dir string, pages ...directed) string {
 		}
 		b.WriteByte('\n')
 	}
-	return b.String()
+	return b.String(), l.odd
 }
 
 // holds compares rows cell by cell.
@@ -335,7 +365,10 @@ func TestDirectives(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), directedHost)
 
-	if before := see(t, dir, soon); time.Now().Before(date) {
+	if before, odd := looked(t, dir, soon); time.Now().Before(date) {
+		for _, o := range odd {
+			t.Error(o)
+		}
 		holds(t, "before its date", before, `
 			expires-soon     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
 	} else {

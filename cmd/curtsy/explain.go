@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	use "github.com/curtsy/curtsy/pkg/usage"
 	"github.com/spf13/cobra"
 )
 
@@ -51,6 +52,12 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 			verdict += ", fetched " + r.FetchedAt.Local().Format(time.DateTime)
 		}
 		line("robots.txt", "%s: %s", r.State, verdict)
+		if r.Usage != nil {
+			printUse(line, "use", *r.Usage)
+		}
+		for _, l := range r.Licenses {
+			line("licence", "%s, robots.txt line %d", l.Text, l.Line)
+		}
 	} else {
 		line("robots.txt", "not asked for yet")
 	}
@@ -65,6 +72,14 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 	default:
 		line("found on", "nothing: it is a seed")
 	}
+	switch after, by := x.FoundAfter, x.FoundBy; {
+	case after != nil && by != nil:
+		line("found", "from %s to %s", after.Local().Format(time.DateTime), by.Local().Format(time.DateTime))
+	case by != nil:
+		line("found", "by %s", by.Local().Format(time.DateTime))
+	case after != nil:
+		line("found", "after %s", after.Local().Format(time.DateTime))
+	}
 	if x.Depth != nil {
 		line("depth", "%d", *x.Depth)
 	}
@@ -72,14 +87,49 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 	if x.Location != "" {
 		line("leads to", "%s", x.Location)
 	}
+	if x.FetchedAt != nil {
+		line("fetched", "%s", x.FetchedAt.Local().Format(time.DateTime))
+	}
+	for _, l := range x.Life {
+		line("log", "%s", logText(l, false))
+	}
 	if x.NextDue != nil {
 		line("next due", "%s", x.NextDue.Local().Format(time.DateTime))
 	}
-	if x.SnippetAllowed != nil && !*x.SnippetAllowed {
+	for _, q := range x.Quoting {
+		line("snippets", "%s: %s in %s", q.Means(), q.Written(), q.Where())
+	}
+	if len(x.Quoting) == 0 && x.SnippetAllowed != nil && !*x.SnippetAllowed {
 		line("snippets", "not allowed by the page")
+	}
+	if x.Usage != nil {
+		printUse(line, "kept for", *x.Usage)
 	}
 	if x.AgentServer != nil {
 		line("agent server", "%s", *x.AgentServer)
+	}
+}
+
+// printUse prints what is said of each purpose, and where that stands; of the others nothing.
+func printUse(line func(name, format string, args ...any), name string, u crawl.Usage) {
+	for i := range (use.Preferences{}) {
+		p := use.Purpose(i)
+		value := u.Of(p)
+		if value == use.Unknown.String() {
+			continue
+		}
+		text := p.String() + ": " + value
+		for _, s := range u.Sources {
+			if s.Purpose != p.String() || s.Value != value {
+				continue
+			}
+			text += fmt.Sprintf(" by %s line %d, %q", s.From, s.Line, s.Text)
+			if s.Inferred {
+				text += ", inferred from what it tells those who train"
+			}
+			break // the first that decides
+		}
+		line(name, "%s", text)
 	}
 }
 

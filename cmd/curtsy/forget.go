@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/spf13/cobra"
 )
 
@@ -54,30 +55,12 @@ removed soon after; of one at rest in --dir they are by then. --undo lets it be 
 	})
 }
 
-// forgetting is the change of a spec that is to forget an entry. changed says whether
-// that changes anything.
-func forgetting(entry string, undo bool, changed *bool) func(old *crawl.Spec) (crawl.Spec, error) {
-	return func(old *crawl.Spec) (next crawl.Spec, err error) {
-		if old == nil {
-			return next, service.ErrNoSpec
-		}
-		next, *changed, err = old.Forget(entry, undo)
-		return next, err
+// sayForgotten says what has become of an entry, and what has gone with it.
+func (a *app) sayForgotten(text, gone string) {
+	if gone != "" {
+		text += ": " + gone
 	}
-}
-
-// sayForgotten says what has become of an entry.
-func (a *app) sayForgotten(entry string, undo, changed bool, gone string) {
-	what := "is forgotten: " + gone
-	switch {
-	case !changed && undo:
-		what = "was not forgotten"
-	case !changed:
-		what = "was forgotten already"
-	case undo:
-		what = "may be crawled again"
-	}
-	fmt.Fprintln(a.stdout, entry, what)
+	fmt.Fprintln(a.stdout, text)
 }
 
 func (a *app) forget(ctx context.Context, l *asker.Crawl, entry string, undo bool) error {
@@ -87,30 +70,11 @@ func (a *app) forget(ctx context.Context, l *asker.Crawl, entry string, undo boo
 	if err != nil {
 		return err
 	}
-	changed := false
-	if _, err := service.ChangeSpec(ctx, l.Bucket, forgetting(entry, undo, &changed)); err != nil {
-		return err
+	text, err := steer.Forget(ctx, l, me(), entry, undo)
+	if err == nil {
+		a.sayForgotten(text, gone)
 	}
-	if undo {
-		a.sayForgotten(entry, undo, changed, gone)
-		return nil
-	}
-	// Whoever works on the crawl has the changed spec within a moment: wait until all say so.
-	for {
-		spec, err := service.ReadSpec(ctx, l.Bucket) // somebody may have forgotten more meanwhile
-		if err == nil {
-			var hidden bool
-			if hidden, _, err = asker.Forgotten(ctx, l.Queue, spec); hidden {
-				a.sayForgotten(entry, undo, changed, gone)
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s is to be forgotten, but not everybody who works on the crawl has said so yet: %w", entry, errors.Join(err, ctx.Err()))
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	return err
 }
 
 // forgetAtRest opens the crawl in a directory for as long as it takes to change its spec and to
@@ -129,18 +93,23 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 	if engine.IsNew(cfg.Dir) {
 		return usage("the crawl in %s belongs to a server; name it: curtsy forget --nats URL --crawl NAME %s", cfg.Dir, entry)
 	}
-	changed := false
-	o := takenUp(cfg, a.logger(cfg))
-	o.Plan = forgetting(entry, undo, &changed)
-	e, err := engine.Open(ctx, o)
+	e, err := engine.Open(ctx, takenUp(cfg, a.logger(cfg)))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	err = e.Run(ctx, func(ctx context.Context, _ crawl.Status) error {
+	var text string
+	err = e.Run(ctx, func(ctx context.Context, _ crawl.Status) (err error) {
+		if text, err = steer.Forget(ctx, e.Crawl(), me(), entry, undo); err != nil {
+			return err
+		}
+		spec, err := service.ReadSpec(ctx, e.Crawl().Bucket)
+		if err != nil {
+			return err
+		}
 		for {
 			// Who does not answer yet will.
-			if _, done, _ := asker.Forgotten(ctx, e.Crawl().Queue, e.Spec()); done {
+			if hidden, done, _ := asker.Forgotten(ctx, e.Crawl().Queue, spec); hidden && done {
 				return nil
 			}
 			select {
@@ -153,7 +122,7 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 	if err != nil {
 		return fmt.Errorf("%s: not all is done yet; do the same again, or let the crawl go on: %w", entry, err)
 	}
-	a.sayForgotten(entry, undo, changed, gone)
+	a.sayForgotten(text, gone)
 	return nil
 }
 

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
@@ -13,18 +16,32 @@ import (
 
 func (a *app) hostsCommand() *cobra.Command {
 	var asJSON bool
+	var want hostsWanted
 	cmd := &cobra.Command{
-		Use:   "hosts",
-		Short: "List the hosts: their state, delay, queue and robots.txt",
-		Args:  no,
+		Use:   "hosts [NAME]",
+		Short: "List the hosts: their state, delay, queue and robots.txt; with NAME, all that is known of one",
+		Example: `  curtsy hosts --sort queued --desc --limit 20
+  curtsy hosts --filter '*.example.org' --state held
+  curtsy hosts --has usage
+  curtsy hosts docs.example.org`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && want != (hostsWanted{}) {
+				return usage("%s takes the name of one host, or flags that choose some, for example: %s docs.example.org", cmd.CommandPath(), cmd.CommandPath())
+			}
+			return nil
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one host a line")
-	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
+	want.flags(cmd)
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
+		if len(args) == 1 {
+			return a.oneHost(cmd.Context(), from, args[0], asJSON)
+		}
 		if asJSON {
-			return from.Hosts(cmd.Context(), func(h crawl.HostInfo) error { return a.printJSON(h) })
+			return want.hosts(cmd.Context(), from, func(h crawl.HostInfo) error { return a.printJSON(h) })
 		}
 		t := newTable(a.stdout, "HOST", "STATE", "DELAY", "BY", "QUEUED", "FETCHED", "ROBOTS", "NOTE")
-		err := from.Hosts(cmd.Context(), func(h crawl.HostInfo) error {
+		err := want.hosts(cmd.Context(), from, func(h crawl.HostInfo) error {
 			robots := "unknown"
 			if h.Robot != nil {
 				robots = h.Robot.State
@@ -34,6 +51,72 @@ func (a *app) hostsCommand() *cobra.Command {
 		})
 		return errors.Join(err, t.flush())
 	})
+}
+
+// hostsWanted says which hosts are listed, and in what order.
+type hostsWanted struct {
+	q     crawl.HostsQuery
+	limit int
+}
+
+func (w *hostsWanted) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&w.q.Sort, "sort", "", "order by `WORD`: "+strings.Join(crawl.HostSorts, ", "))
+	f.BoolVar(&w.q.Descending, "desc", false, "the greatest first")
+	f.StringVar(&w.q.Filter, "filter", "", "only hosts with `TEXT` in their names, or that match a pattern such as '*.example.org'")
+	f.StringVar(&w.q.State, "state", "", "only hosts in `STATE`, as the list shows it, such as held")
+	f.StringVar(&w.q.Reason, "reason", "", "only hosts with `TEXT` in the reason why they wait")
+	f.StringVar(&w.q.Has, "has", "", "only hosts with `WHAT`: "+strings.Join(crawl.HostHas, ", "))
+	f.IntVar(&w.limit, "limit", 0, "at most `N` hosts; 0: all")
+	completes(cmd, "sort", crawl.HostSorts...)
+	completes(cmd, "has", crawl.HostHas...)
+}
+
+// hosts calls each for the hosts wanted. The lists of all hosts come as the shards send them; of
+// others it asks for pages, and then what there is to say of the hosts on each.
+func (w *hostsWanted) hosts(ctx context.Context, from *asker.Crawl, each func(crawl.HostInfo) error) error {
+	switch {
+	case w.limit < 0:
+		return usage("--limit %d: use a number from 0 on", w.limit)
+	case *w == hostsWanted{}:
+		return from.Hosts(ctx, each)
+	}
+	var missing error // some shards do not answer: what the others say is shown
+	for left := w.limit; ; {
+		w.q.Limit = crawl.MaxLimit
+		if w.limit > 0 {
+			w.q.Limit = min(left, crawl.MaxLimit)
+		}
+		page, err := from.HostsPage(ctx, w.q)
+		if missing = cmp.Or(missing, err); err != nil && !errors.Is(err, ask.ErrIncomplete) {
+			return err
+		}
+		var names []string
+		for _, row := range page.Rows {
+			names = append(names, row.Host)
+		}
+		infos := map[string]crawl.HostInfo{}
+		if len(names) > 0 {
+			err = from.HostsNamed(ctx, names, func(h crawl.HostInfo) error {
+				infos[h.Host] = h
+				return nil
+			})
+		}
+		if missing = cmp.Or(missing, err); err != nil && !errors.Is(err, ask.ErrIncomplete) {
+			return err
+		}
+		for _, name := range names {
+			if h, ok := infos[name]; ok {
+				if err := each(h); err != nil {
+					return err
+				}
+			}
+		}
+		left -= len(names)
+		if w.q.After = page.Next; page.Next == "" || w.limit > 0 && left <= 0 {
+			return missing
+		}
+	}
 }
 
 // hostNote is what else there is to say of a host.
@@ -58,6 +141,9 @@ func hostNote(h crawl.HostInfo) string {
 		notes = append(notes, n)
 	}
 	if n := securityNote(h.Robots); n != "" {
+		notes = append(notes, n)
+	}
+	if n := usageNote(h.Robots); n != "" {
 		notes = append(notes, n)
 	}
 	return strings.Join(notes, "; ")

@@ -60,9 +60,9 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("curtsy {{.Version}} (" + runtime.Version() + ")\n")
 	root.AddCommand(
 		a.crawlCommand(), a.seedCommand(), a.demoCommand(),
-		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.serveCommand(), a.hostsCommand(), a.mirrorsCommand(), a.updatesCommand(), a.explainCommand(), a.exportCommand(),
-		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.forgetCommand(), a.retryCommand(), a.reindexCommand(),
-		a.checkCommand(), a.rupCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
+		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.serveCommand(), a.mcpCommand(), a.dashboardCommand(), a.hostsCommand(), a.timelineCommand(), a.mirrorsCommand(), a.updatesCommand(), a.explainCommand(), a.logCommand(), a.exportCommand(),
+		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.setCommand(), a.hostCommand(), a.refetchCommand(), a.forgetCommand(), a.retryCommand(), a.reindexCommand(),
+		a.checkCommand(), a.identityCommand(), a.rupCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
 	)
 	return root
 }

@@ -96,6 +96,9 @@ func printMissed(w io.Writer, end ending) {
 			what += " → " + m.x.Canonical
 		}
 		because := why(m.x)
+		if m.x.Reason == string(crawl.ReasonScope) {
+			because = m.x.State
+		}
 		if !m.x.InScope {
 			because += ": not in scope (" + m.x.ScopeRule + ")"
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -22,6 +23,7 @@ type progress struct {
 	stdout, stderr io.Writer
 	person         bool
 	plain          bool // for a person without a terminal: lines
+	none           bool // nothing until the end
 	every          time.Duration
 
 	mu    sync.Mutex // guards the rest, and the terminal
@@ -29,8 +31,10 @@ type progress struct {
 	shown time.Time
 }
 
-func newProgress(stdout, stderr io.Writer) *progress {
-	p := &progress{stdout: stdout, stderr: stderr, person: config.Terminal(stdout), every: 5 * time.Second}
+// newProgress shows it in one of config.ProgressModes.
+func newProgress(stdout, stderr io.Writer, mode string) *progress {
+	p := &progress{stdout: stdout, stderr: stderr, every: 5 * time.Second, plain: mode == "plain", none: mode == "none"}
+	p.person = mode == "auto" && config.Terminal(stdout)
 	if p.person {
 		p.every = 500 * time.Millisecond
 	}
@@ -41,7 +45,7 @@ func newProgress(stdout, stderr io.Writer) *progress {
 func (p *progress) show(st crawl.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.shown) < p.every {
+	if p.none || time.Since(p.shown) < p.every {
 		return
 	}
 	p.shown = time.Now()
@@ -69,10 +73,23 @@ func (p *progress) print(st crawl.Status) {
 
 const clearLine = "\r\x1b[K"
 
-// progressLine fits a terminal of 80 columns.
+// columns is how wide a progress line may be.
+const columns = 80
+
+// progressLine fits a terminal of 80 columns: what is waited for is left out where there is no
+// room.
 func progressLine(st crawl.Status) string {
-	return fmt.Sprintf("%s · %s queued · %s · %.1f/s · %s",
-		count(st.Stored, "page"), humanize.Comma(st.Queued+st.InFlight), count(st.Hosts, "host"), st.Rate, timeLeft(st))
+	line := fmt.Sprintf("%s · %s queued · %.1f/s · %s", count(st.Stored, "page"), humanize.Comma(st.Queued+st.InFlight), st.Rate, timeLeft(st))
+	b := st.Bottleneck
+	if b == nil || b.Kind != crawl.WaitsHost && b.Kind != crawl.WaitsLimit {
+		return line + " · " + count(st.Hosts, "host")
+	}
+	for _, more := range []string{b.Sentence, "for " + b.Host} {
+		if longer := line + ", " + clean(more); utf8.RuneCountInString(longer) <= columns && more != "for " {
+			return longer
+		}
+	}
+	return line
 }
 
 // timeLeft is honest about what it does not know.
@@ -82,6 +99,8 @@ func timeLeft(st crawl.Status) string {
 		return "paused: disk full (curtsy status)"
 	case st.State == "paused":
 		return "paused (curtsy resume)"
+	case st.ETA == nil && st.AtLeast > 0:
+		return "at least " + service.Span(st.AtLeast) + " left"
 	case st.ETA == nil:
 		return "time left unknown"
 	case len(st.Held) > 0:

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -37,7 +38,9 @@ between requests is kept, and so is what a server asked for with Retry-After. Of
 		if cfg.URL == "" {
 			l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
-				return a.retryAtRest(ctx, cfg, hosts)
+				return a.steerAtRest(ctx, cfg, func(ctx context.Context, l *asker.Crawl) error {
+					return a.retry(ctx, l, hosts, " when the crawl goes on: curtsy crawl --dir "+quoteArg(cfg.Dir))
+				})
 			}
 			if err != nil {
 				return err
@@ -90,15 +93,8 @@ func (a *app) retry(ctx context.Context, l *asker.Crawl, hosts []string, after s
 			return fmt.Errorf("crawl %q knows no host %q; curtsy hosts lists those it knows", l.Spec.Name, h)
 		}
 	}
-	if err := asker.Retry(ctx, l.Queue, l.Spec, hosts); err != nil {
+	if _, err := steer.Retry(ctx, l, me(), hosts); err != nil {
 		return err
-	}
-	for !passed(ctx, l) { // so that the numbers are those of what is queued by now
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
 	}
 	return l.HostsNamed(ctx, hosts, func(h crawl.HostInfo) error {
 		when := after
@@ -107,37 +103,6 @@ func (a *app) retry(ctx context.Context, l *asker.Crawl, hosts []string, after s
 		}
 		fmt.Fprintf(a.stdout, "%s is tried again%s (%s queued)\n", h.Host, when, humanize.Comma(h.Queued))
 		return nil
-	})
-}
-
-// passed reports that no shard is going through hosts to be tried again.
-func passed(ctx context.Context, l *asker.Crawl) bool {
-	st, err := asker.Status(ctx, l.Queue, l.Spec)
-	return err == nil && !slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Retrying })
-}
-
-// retryAtRest opens the crawl in a directory for as long as it takes to note what is to be tried
-// again: with its frontier, without a fetcher, so that no request is sent.
-func (a *app) retryAtRest(ctx context.Context, cfg *config.Reader, hosts []string) (err error) {
-	from, err := engine.OpenFiles(cfg.Dir) // says what to type when there is no crawl
-	if err != nil {
-		return err
-	}
-	if err := from.Close(); err != nil {
-		return err
-	}
-	if engine.IsNew(cfg.Dir) {
-		return usage("the crawl in %s belongs to a server; name it: curtsy retry --nats URL --crawl NAME %s", cfg.Dir, hosts[0])
-	}
-	o := takenUp(cfg, a.logger(cfg))
-	o.NotIndexed = true
-	e, err := engine.Open(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	return e.Run(ctx, func(ctx context.Context, _ crawl.Status) error {
-		return a.retry(ctx, e.Crawl(), hosts, " when the crawl goes on: curtsy crawl --dir "+quoteArg(cfg.Dir))
 	})
 }
 

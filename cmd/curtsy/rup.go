@@ -62,8 +62,12 @@ func (c rupCommands) asking(cmd *cobra.Command, example string, ask func(context
 	cmd.Flags().StringVar(&r.cgi, "cgi", "", "ask at this `URL` instead of the one that /rupinfo.txt names")
 	cmd.Flags().BoolVar(&r.asJSON, "json", false, "as one JSON object")
 	return configured(cmd, r.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) (err error) {
+		signer, err := r.cfg.Signer()
+		if err != nil {
+			return err
+		}
 		r.hand, err = fetcher.NewByHand(fetcher.ByHandOptions{
-			Contact: r.cfg.Contact, AllowPrivate: r.cfg.AllowPrivate, Resolve: r.cfg.Resolve,
+			Signer: signer, Contact: r.cfg.Contact, AllowPrivate: r.cfg.AllowPrivate, Resolve: r.cfg.Resolve,
 			Waiting: func(host string, wait time.Duration) {
 				fmt.Fprintf(c.app.stderr, "waiting %v before asking %s again\n", wait.Round(100*time.Millisecond), clean(host))
 			},

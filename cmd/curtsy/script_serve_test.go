@@ -7,19 +7,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serving runs `curtsy serve` beside the script: until "serving ends", which sees it end cleanly.
+// serving runs a command that serves beside the script: until "serving ends", which sees it end
+// cleanly.
 type serving struct{ cmd *exec.Cmd }
 
-// script is the command "serving args": sets SEARCH to where search is served.
+// script is the command "serving serve|dashboard args": sets SEARCH or DASHBOARD to where it is.
 func (s *serving) script(ts *testscript.TestScript, neg bool, args []string) {
-	if neg {
-		ts.Fatalf("usage: serving args | serving ends")
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: serving serve|dashboard args | serving ends")
 	}
 	if len(args) == 1 && args[0] == "ends" {
 		ts.Check(s.cmd.Process.Signal(os.Interrupt))
@@ -34,20 +36,27 @@ func (s *serving) script(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 	}
-	cmd := exec.Command(path, append([]string{"serve"}, args...)...)
+	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Stderr = ts.MkAbs("."), os.Stderr
 	cmd.Env = append(os.Environ(), "CURTSY_LISTEN=off")
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
 	ts.Defer(func() { cmd.Process.Kill() })
-	line, err := bufio.NewReader(out).ReadString('\n')
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
 	ts.Check(err)
-	url, ok := strings.CutPrefix(strings.TrimSpace(line), "search: ")
-	if !ok || !strings.HasSuffix(url, "/search") {
-		ts.Fatalf("curtsy serve says %q", line)
+	what, url, _ := strings.Cut(strings.TrimSpace(line), ": ")
+	if want := map[string]string{"serve": "search", "dashboard": "dashboard"}[args[0]]; what != want || want == "" {
+		ts.Fatalf("curtsy %s says %q", args[0], line)
 	}
-	ts.Setenv("SEARCH", strings.TrimSuffix(url, "/search"))
+	ts.Setenv(strings.ToUpper(what), strings.TrimSuffix(strings.TrimSuffix(url, "/search"), "/"))
+	if slices.Contains(args, "--metrics") {
+		line, err := lines.ReadString('\n')
+		ts.Check(err)
+		_, url, _ := strings.Cut(strings.TrimSpace(line), "metrics: ")
+		ts.Setenv("METRICS", url)
+	}
 	s.cmd = cmd
 }
 

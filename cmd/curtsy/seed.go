@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/spf13/cobra"
@@ -67,7 +68,7 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	if created {
 		fmt.Fprintf(a.stdout, "created crawl %q with %d shards\n", spec.Name, spec.Shards)
 	}
-	if err := asker.Seed(ctx, q, spec, seeds); err != nil {
+	if err := steer.SubmitSeeds(ctx, asker.Running(q, kv, spec), me(), seeds); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "submitted %s to crawl %q\n", count(int64(len(seeds)), "URL"), spec.Name)

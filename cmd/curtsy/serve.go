@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/asker"
@@ -23,7 +26,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Serve search as a web page and as JSON, of a crawl running or not",
 		Long: `Serve a search page at /search, and the same as JSON at /api/v1/search (described at /api/openapi.json), until ^C.
 
-The crawl may begin and end meanwhile. A crawl that runs serves the same on its status page's port by itself.`,
+The crawl may begin and end meanwhile. A crawl that runs serves the same within its dashboard.`,
 		Example: `  curtsy serve
   curtsy serve --dir /var/lib/curtsy --listen 127.0.0.1:9000
   curtsy serve --nats nats://n1:4222 --crawl docs`,
@@ -46,7 +49,7 @@ func (a *app) serve(ctx context.Context, cfg *config.Serve) error {
 		defer c.Close()
 		o.Crawl, o.Name = c, c.Spec.Name
 	} else {
-		d, err := engine.WatchDirectory(ctx, cfg.Dir, log)
+		d, err := engine.WatchDirectory(ctx, cfg.Dir, log, engine.OpenPages)
 		if err != nil {
 			return err
 		}
@@ -59,6 +62,21 @@ func (a *app) serve(ctx context.Context, cfg *config.Serve) error {
 	}
 	fmt.Fprintf(a.stdout, "search: %ssearch\n", s.URL())
 	g, ctx := errgroup.WithContext(ctx)
+	if cfg.Metrics != "off" {
+		reg := prometheus.NewRegistry()
+		reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		adm, err := service.NewAdmin(service.AdminOptions{
+			Listen: cfg.Metrics, Title: "search of " + o.Name, Registry: reg, Log: log, Ready: func(context.Context) error { return nil },
+		})
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		if o.Metrics, err = searchweb.NewMetrics(reg); err != nil {
+			return errors.Join(err, adm.Close(), s.Close())
+		}
+		fmt.Fprintf(a.stdout, "metrics: %smetrics\n", adm.URL())
+		g.Go(func() error { return adm.Run(ctx) })
+	}
 	g.Go(func() error { return watch(ctx) })
 	g.Go(func() error { return s.Run(ctx, s.Guarded(front(searchweb.New(o)))) })
 	return g.Wait()

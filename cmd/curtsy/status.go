@@ -38,10 +38,17 @@ func (a *app) statusCommand() *cobra.Command {
 		}
 		// With shards that do not answer, what the others say is wanted all the more; the error
 		// says which are missing.
+		// Without it the rest is as true.
+		if speak, perr := from.HostsPage(cmd.Context(), crawl.HostsQuery{Has: "usage", Paging: crawl.Paging{Limit: 1}}); perr == nil {
+			st.UsageHosts = speak.Matched
+		}
 		if asJSON {
 			return errors.Join(a.printJSON(st), err)
 		}
 		printStatus(a.stdout, st)
+		if purposes := from.Spec.PurposeSet(); purposes.Beyond() {
+			fmt.Fprintf(a.stdout, "for %s: what its site forbids all of that is not kept\n", purposes)
+		}
 		return err
 	})
 }
@@ -60,6 +67,9 @@ func printStatus(w io.Writer, st crawl.Status) {
 	if st.State == "running" {
 		fmt.Fprintf(w, "%.1f URLs a second, time left: %s\n", st.Rate, service.ETA(st))
 	}
+	if st.Bottleneck != nil && st.Trouble == "" && st.State != "paused" {
+		fmt.Fprintf(w, "%s\n", clean(st.Bottleneck.Sentence))
+	}
 	if st.NextAgain != nil {
 		fmt.Fprintf(w, "%s asked for again in time, the next %s\n", count(st.Again, "URL"), clock(*st.NextAgain, time.Now()))
 	}
@@ -71,6 +81,12 @@ func printStatus(w io.Writer, st crawl.Status) {
 	}
 	printReasons(w, st)
 	printHeld(w, st)
+	if st.PausedHosts > 0 {
+		fmt.Fprintf(w, "%s paused by the operator, with %s queued: curtsy hosts --state paused\n", count(st.PausedHosts, "host"), count(st.PausedURLs, "URL"))
+	}
+	if st.UsageHosts > 0 {
+		fmt.Fprintf(w, "%s in robots.txt what pages may be used for: curtsy hosts --has usage\n", countSay(st.UsageHosts))
+	}
 	if st.Limit != "" {
 		fmt.Fprintf(w, "ended by a limit: %s\n", st.Limit)
 	}
@@ -85,6 +101,14 @@ func printReasons(w io.Writer, st crawl.Status) {
 	for _, r := range reasons {
 		fmt.Fprintf(w, "  %-10s %10s\n", r.Reason, humanize.Comma(r.N))
 	}
+}
+
+// countSay is "1 host says", or "2 hosts say".
+func countSay(n int64) string {
+	if n == 1 {
+		return count(n, "host") + " says"
+	}
+	return count(n, "host") + " say"
 }
 
 // heldShown is how many held hosts people are shown; --json has all that the status has.

@@ -21,7 +21,9 @@ func (p *progress) finish(dir string, end ending) error {
 	if p.person {
 		fmt.Fprint(p.stdout, clearLine)
 		w = p.stdout
-	} else {
+	} else if p.plain {
+		w = p.stdout
+	} else if !p.none {
 		p.print(end.status)
 	}
 	p.line = ""
@@ -116,6 +118,9 @@ func hints(dir string, end ending) []string {
 		hint("to search it", `curtsy search "words"`)
 	} else if end.status.Stored > 0 {
 		hint("to list it", "curtsy pages")
+	}
+	if end.datasets > 0 {
+		hint(count(end.datasets, "dataset"), "curtsy datasets")
 	}
 	return hs
 }

@@ -46,6 +46,8 @@ func TestEndings(t *testing.T) {
 		"finished":    {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "host"}}, 0, []string{"this crawl is finished", "--scope domain", "curtsy pages"}},
 		"domain":      {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "domain"}}, 0, []string{"to add to it"}},
 		"limit":       {ending{status: crawl.Status{Limit: "max-bytes"}, why: errLimit, spec: crawl.Spec{MaxBytes: 1 << 20}}, 3, []string{"ended by --max-bytes", "curtsy crawl --max-bytes 2MiB --dir 'my crawl'"}},
+		"datasets":    {ending{status: stored, datasets: 1204}, 0, []string{"curtsy pages", "1,204 datasets: curtsy datasets --dir 'my crawl'"}},
+		"a dataset":   {ending{status: stored, datasets: 1}, 0, []string{"1 dataset:     curtsy datasets --dir"}},
 		"interrupted": {ending{why: context.Canceled}, 130, []string{"interrupted", "to go on:      curtsy crawl --dir 'my crawl'"}},
 		"stopped":     {ending{why: errStopped}, 130, []string{"stopped", "to go on"}},
 		"one seed": {ending{status: stored, asked: 3, missed: []missed{
@@ -71,12 +73,49 @@ func TestEndings(t *testing.T) {
 func TestProgressLine(t *testing.T) {
 	eta := 3700.0
 	st := crawl.Status{Stored: 1234, Queued: 56789, Hosts: 12, Rate: 3.26, ETA: &eta, State: "running"}
-	if got, want := progressLine(st), "1,234 pages · 56,789 queued · 12 hosts · 3.3/s · 1h01m left"; got != want {
+	if got, want := progressLine(st), "1,234 pages · 56,789 queued · 3.3/s · 1h01m left · 12 hosts"; got != want {
 		t.Errorf("progressLine = %q, want %q", got, want)
 	}
-	st.ETA = nil
-	if got := progressLine(st); !strings.HasSuffix(got, "time left unknown") {
+	st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsHost, Host: "a.example", Sentence: "waiting for a.example: 9 pages at 10 s"}
+	if got, want := progressLine(st), "1,234 pages · 56,789 queued · 3.3/s · 1h01m left, for a.example"; got != want {
+		t.Errorf("without room for more: %q, want %q", got, want)
+	}
+	st.Queued = 9
+	st.Stored = 12
+	if got, want := progressLine(st), "12 pages · 9 queued · 3.3/s · 1h01m left, waiting for a.example: 9 pages at 10 s"; got != want {
+		t.Errorf("progressLine = %q, want %q", got, want)
+	}
+	st.ETA, st.Bottleneck = nil, nil
+	if got := progressLine(st); !strings.Contains(got, "time left unknown") {
 		t.Errorf("without ETA: %q", got)
+	}
+	st.AtLeast = 90
+	if got := progressLine(st); !strings.Contains(got, "at least 1m30s left") {
+		t.Errorf("while it grows: %q", got)
+	}
+}
+
+// What --progress says is shown, and nothing else.
+func TestProgressModes(t *testing.T) {
+	st := crawl.Status{Stored: 1, State: "done"}
+	for mode, want := range map[string]struct{ out, err string }{
+		"auto":  {`"stored":1`, "done: 1 page stored"}, // not a terminal
+		"json":  {`"stored":1`, "done: 1 page stored"},
+		"plain": {"1 page · 0 queued", ""},
+		"none":  {"", "done: 1 page stored"},
+	} {
+		var out, errs bytes.Buffer
+		p := newProgress(&out, &errs, mode)
+		p.show(st)
+		if err := p.finish(".", ending{status: st}); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+		if mode == "none" && out.Len() > 0 || !strings.Contains(out.String(), want.out) || !strings.Contains(errs.String(), want.err) {
+			t.Errorf("%s: %q and %q, want %q and %q", mode, out.String(), errs.String(), want.out, want.err)
+		}
+		if json := strings.Contains(out.String(), "{"); json != (mode == "json" || mode == "auto") {
+			t.Errorf("%s: JSON lines: %v", mode, json)
+		}
 	}
 }
 
@@ -89,7 +128,7 @@ func TestLogAroundLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.clear()
-	line := "1 page · 0 queued · 0 hosts · 0.0/s · time left unknown"
+	line := "1 page · 0 queued · 0.0/s · time left unknown · 0 hosts"
 	want := clearLine + line + clearLine + "a log line\n" + line + clearLine
 	if screen.String() != want {
 		t.Errorf("screen:\n%q\nwant\n%q", screen.String(), want)

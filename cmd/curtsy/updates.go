@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 	"github.com/spf13/cobra"
@@ -129,14 +129,9 @@ func (a *app) steeringUpdates(cmd *cobra.Command, change func(s *crawl.Spec, sit
 			return err
 		}
 		defer l.Close()
-		said := ""
-		_, err = service.ChangeSpec(cmd.Context(), l.Bucket, func(old *crawl.Spec) (next crawl.Spec, err error) {
-			if old == nil {
-				return next, service.ErrNoSpec
-			}
-			next = *old
-			said, err = change(&next, site, args)
-			return next, err
+		said, err := steer.Updates(cmd.Context(), l, me(), site, func(s crawl.Spec) (crawl.Spec, string, error) {
+			said, err := change(&s, site.String(), args)
+			return s, said, err
 		})
 		if err == nil {
 			_, err = fmt.Fprintln(a.stdout, said)
@@ -146,13 +141,13 @@ func (a *app) steeringUpdates(cmd *cobra.Command, change func(s *crawl.Spec, sit
 }
 
 // siteOf is the origin that a person names, by any URL of it.
-func siteOf(arg string) (string, error) {
+func siteOf(arg string) (canon.Origin, error) {
 	if !strings.Contains(arg, "://") {
 		arg = "https://" + arg
 	}
 	u, err := canon.Parse(arg)
 	if err != nil {
-		return "", usage("%s is no site: %v; use for example https://docs.example.org/", arg, err)
+		return canon.Origin{}, usage("%s is no site: %v; use for example https://docs.example.org/", arg, err)
 	}
-	return u.Origin().String(), nil
+	return u.Origin(), nil
 }

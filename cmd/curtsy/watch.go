@@ -24,6 +24,8 @@ type ending struct {
 	missed []missed // seeds that could not be fetched
 	asked  int      // how many seeds were looked into
 	none   bool     // nothing could be fetched at all
+
+	datasets int64 // that sites announce, as far as is known
 }
 
 // errLimit is why a crawl ends that reached a limit; Status.Limit says which.
@@ -51,6 +53,31 @@ const (
 // watch returns when the crawl is done, has reached a limit or ctx has ended: all of
 // them are no errors.
 func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
+	err := w.untilEnd(ctx, first)
+	if err == nil && w.end.status.Stored > 0 {
+		w.countDatasets(ctx)
+	}
+	return err
+}
+
+// countFor bounds how long somebody who waits for the end waits for the datasets to be counted.
+const countFor = time.Second
+
+// countDatasets counts what the catalogue has, also after ctx has ended. Where not every shard has
+// answered there is no number, rather than a wrong one.
+func (w *watcher) countDatasets(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countFor)
+	defer cancel()
+	n := int64(0)
+	if err := w.c.Datasets(ctx, func(crawl.DatasetInfo) error { n++; return nil }); err != nil {
+		w.log.Info("the datasets were not counted", "err", err)
+		return
+	}
+	w.end.datasets = n
+}
+
+// untilEnd is watch, but for what is counted at the end.
+func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 	w.end.spec, w.end.first = w.c.Spec, first
 	run, cancel := ctx, context.CancelFunc(func() {})
 	if d := w.maxTime; d > 0 {

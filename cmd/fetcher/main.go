@@ -27,12 +27,16 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 		return config.Exit("fetcher", err, stderr)
 	}
 	o := cfg.Options("fetcher", "", stderr)
-	err := service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
+	signer, err := cfg.Signer()
+	if err != nil {
+		return config.Exit("fetcher", err, stderr)
+	}
+	err = service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
 		if set := wire.ProxyVariables(); len(set) > 0 {
 			o.Log.Warn("a proxy is configured and not used: sites are asked directly", "variables", set)
 		}
 		return fetcher.New(p.Queue, p.Spec, fetcher.Options{
-			Name: o.Instance, Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), PageMemory: int64(cfg.PageMemory), Log: o.Log, Registerer: p.Registry,
+			Name: o.Instance, Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), PageMemory: int64(cfg.PageMemory), Signer: signer, Log: o.Log, Registerer: p.Registry,
 		})
 	})
 	return config.Exit("fetcher", err, stderr)

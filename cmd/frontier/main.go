@@ -39,7 +39,7 @@ func serve(ctx context.Context, cfg *config.Frontier, stderr io.Writer) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	crawlLog, err := disk.OpenRegular(filepath.Join(cfg.Dir, "crawl.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND)
+	crawlLog, err := disk.OpenRegular(filepath.Join(cfg.Dir, frontier.CrawlLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("crawl log: %w", err)
 	}

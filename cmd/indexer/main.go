@@ -1,5 +1,5 @@
-// Command indexer stores the pages of a crawl, indexes their text, and answers searches, over NATS
-// and, for the whole crawl, on its admin port. It keeps its shards in --dir.
+// Command indexer stores the pages of a crawl, indexes their text, and answers searches. On
+// its admin port it shows the dashboard of the whole crawl. It keeps its shards in --dir.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
@@ -39,8 +40,19 @@ func serve(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	o := cfg.Options("indexer", cfg.Dir, stderr)
-	o.Search = func(p service.Parts) service.Site {
-		return searchweb.New(searchweb.Options{Crawl: asker.Running(p.Queue, p.Bucket, p.Spec), Name: cfg.Crawl, Home: "/", Log: o.Log})
+	o.Cert, o.Key = cfg.TLSCert, cfg.TLSKey
+	o.Site = func(p service.Parts, loopback bool) service.Site {
+		if !loopback && cfg.Token == "" {
+			return nil // a port for metrics does not say that others may look at the crawl
+		}
+		d := cfg.Access.Dashboard(loopback, o.Log)
+		d.Ask, d.Name, d.Metrics = dashboard.Of(asker.Running(p.Queue, p.Bucket, p.Spec)), cfg.Crawl, true
+		var err error
+		if d.Searches, err = searchweb.NewMetrics(p.Registry); err != nil {
+			o.Log.Error("searches are not counted", "err", err)
+			d.Searches = nil
+		}
+		return dashboard.New(d)
 	}
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
 		return indexer.New(p.Queue, p.Spec, indexer.Options{

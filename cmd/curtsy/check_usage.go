@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/uses"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
+	use "github.com/curtsy/curtsy/pkg/usage"
+	"github.com/spf13/cobra"
+)
+
+// usageAnswer is what `curtsy check usage --json` prints.
+type usageAnswer struct {
+	Search      string            `json:"search"` // allow, disallow or unknown, as the next three
+	AIInput     string            `json:"ai-input"`
+	AITrain     string            `json:"ai-train"`
+	TDM         string            `json:"tdm"`
+	Sources     []usageSource     `json:"sources"`
+	Terms       []usageTerms      `json:"terms"`
+	Diagnostics []usageDiagnostic `json:"diagnostics"`
+}
+
+type usageSource struct {
+	Purpose  string `json:"purpose"`
+	Value    string `json:"value"`
+	From     string `json:"from"`
+	Line     int    `json:"line"`
+	Text     string `json:"text"`
+	Inferred bool   `json:"inferred,omitempty"`
+}
+
+type usageTerms struct {
+	Kind string `json:"kind"`
+	URL  string `json:"url"`
+	From string `json:"from"`
+	Line int    `json:"line"`
+}
+
+type usageDiagnostic struct {
+	From   string `json:"from"`
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
+
+// usageInput is what the flags of check usage name.
+type usageInput struct {
+	robots, url, html, tdmrep, rsl, agent string
+	headers                               []string
+}
+
+func (c checks) usage() *cobra.Command {
+	var in usageInput
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "usage",
+		Short: "What a site says its pages may be used for: search, AI answers, AI training, text and data mining",
+		Long: `What robots.txt, headers, a page, tdmrep.json and a licence document say of the use of a URL, put together: of several the strictest counts.
+
+Without --url the site's root is asked about.`,
+		Example: "  curtsy check usage --robots robots.txt --url https://example.org/a --header 'Content-Usage: train-ai=n'",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if in.robots == "" && in.html == "" && in.tdmrep == "" && in.rsl == "" && len(in.headers) == 0 {
+				return usage("%s takes --robots, --header, --html, --tdmrep, --rsl, or several of them", cmd.CommandPath())
+			}
+			ans, err := c.askUsage(in)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.app.printJSON(ans)
+			}
+			c.printUsage(ans)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&in.robots, "robots", "", "the site's robots.txt, a `FILE`")
+	cmd.Flags().StringVar(&in.url, "url", "", "`URL` to ask about (default: the site's root)")
+	cmd.Flags().StringArrayVar(&in.headers, "header", nil, "a response header, `'Name: value'` (repeatable)")
+	cmd.Flags().StringVar(&in.html, "html", "", "the page, a `FILE`")
+	cmd.Flags().StringVar(&in.tdmrep, "tdmrep", "", "the site's /.well-known/tdmrep.json, a `FILE`")
+	cmd.Flags().StringVar(&in.rsl, "rsl", "", "a licence document that applies, a `FILE`")
+	cmd.Flags().StringVar(&in.agent, "agent", "curtsy", "the robot's product `TOKEN`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	return cmd
+}
+
+func (c checks) askUsage(in usageInput) (usageAnswer, error) {
+	var origin robots.Origin
+	address, path := "/", "/"
+	if in.url != "" {
+		u, err := canon.Parse(in.url)
+		if err != nil {
+			return usageAnswer{}, usage("--url %q: %v; use for example https://example.org/shop", in.url, err)
+		}
+		if origin, err = robots.ParseOrigin(u.String()); err != nil {
+			return usageAnswer{}, err
+		}
+		address, path = u.String(), u.PathQuery()
+	}
+	var s use.Set
+	if in.robots != "" {
+		body, err := c.readInput(in.robots, robots.MaxBytes+2)
+		if err != nil {
+			return usageAnswer{}, err
+		}
+		sayRobots(&s, body, in.agent, origin, path)
+	}
+	if in.tdmrep != "" {
+		body, err := c.readInput(in.tdmrep, use.MaxTDMRep+1)
+		if err != nil {
+			return usageAnswer{}, err
+		}
+		if file, err := use.ParseTDMRep(body); err != nil {
+			s.Odd(use.Place{From: "tdmrep.json", Line: 1}, err.Error(), "")
+		} else {
+			s.TDMRep(file, address)
+		}
+	}
+	if in.rsl != "" {
+		body, err := c.readInput(in.rsl, use.MaxRSL+1)
+		if err != nil {
+			return usageAnswer{}, err
+		}
+		if doc, err := use.ParseRSL(body); err != nil {
+			s.Odd(use.Place{From: "rsl", Line: 1}, err.Error(), "")
+		} else {
+			s.RSL(doc, use.Place{From: "rsl", Line: 1}, address)
+		}
+	}
+	if err := c.sayAnswer(&s, in, address); err != nil {
+		return usageAnswer{}, err
+	}
+	return usageOf(&s), nil
+}
+
+// sayRobots adds what a robots.txt says, to us and to those who train models, and what is odd in
+// it.
+func sayRobots(s *use.Set, body []byte, agent string, origin robots.Origin, path string) {
+	file := robots.Parse(body)
+	rules := file.Rules(agent, origin)
+	uses.Robots(s, rules, path)
+	uses.Training(s, file, origin)
+	if v := rules.Match(path); !v.Allowed {
+		s.Odd(use.Place{From: "robots.txt", Line: v.Line}, "forbids "+agent+" the URL: Content-Usage says nothing of it", v.Rule)
+	}
+	for _, d := range file.Diagnostics {
+		s.Odd(use.Place{From: "robots.txt", Line: d.Line}, d.Reason, d.Text)
+	}
+}
+
+// sayAnswer adds what the headers and the page say, read as the crawler reads them.
+func (c checks) sayAnswer(s *use.Set, in usageInput, address string) error {
+	header := http.Header{}
+	for _, h := range in.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return usage("--header %q: use 'Name: value', for example --header 'Content-Usage: train-ai=n'", h)
+		}
+		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	page := htmlscan.Page{ContentType: header.Get("Content-Type"), Header: header, Token: in.agent}
+	if in.html != "" {
+		body, err := c.readInput(in.html, maxHTML)
+		if err != nil {
+			return err
+		}
+		page.Body, page.HTML = body, true
+	}
+	var scanner htmlscan.Scanner
+	r := scanner.Scan(page)
+	uses.Answer(s, header, &r, address)
+	return nil
+}
+
+func usageOf(s *use.Set) usageAnswer {
+	p := s.Concluded()
+	ans := usageAnswer{Search: p[use.Search].String(), AIInput: p[use.AIInput].String(), AITrain: p[use.AITrain].String(), TDM: p[use.TDM].String(),
+		Sources: []usageSource{}, Terms: []usageTerms{}, Diagnostics: []usageDiagnostic{}}
+	for _, src := range s.Sources() {
+		ans.Sources = append(ans.Sources, usageSource{src.Purpose.String(), src.Value.String(), src.From, src.Line, src.Text, src.Inferred})
+	}
+	for _, t := range s.Terms() {
+		ans.Terms = append(ans.Terms, usageTerms{t.Kind, t.URL, t.From, t.Line})
+	}
+	for _, d := range s.Diagnostics() {
+		ans.Diagnostics = append(ans.Diagnostics, usageDiagnostic{d.From, d.Line, d.Reason, d.Text})
+	}
+	return ans
+}
+
+func (c checks) printUsage(ans usageAnswer) {
+	w := c.app.stdout
+	fmt.Fprintf(w, "search: %s\nai-input: %s\nai-train: %s\ntdm: %s\n", ans.Search, ans.AIInput, ans.AITrain, ans.TDM)
+	for _, s := range ans.Sources {
+		inferred := ""
+		if s.Inferred {
+			inferred = ", inferred from what it tells those who train"
+		}
+		fmt.Fprintf(w, "%s %s by %s, line %d%s: %s\n", s.Purpose, s.Value, s.From, s.Line, inferred, s.Text)
+	}
+	for _, t := range ans.Terms {
+		fmt.Fprintf(w, "terms (%s) by %s, line %d: %s\n", t.Kind, t.From, t.Line, t.URL)
+	}
+	for _, d := range ans.Diagnostics {
+		fmt.Fprintf(w, "%s, line %d: %s: %s\n", d.From, d.Line, d.Reason, d.Text)
+	}
+}

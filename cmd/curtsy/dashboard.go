@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/dashboard"
+	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) dashboardCommand() *cobra.Command {
+	cfg := config.NewDashboard()
+	cmd := &cobra.Command{
+		Use:   "dashboard",
+		Short: "Show a crawl in a browser, running or not, and steer it",
+		Long: `Serve the dashboard of a crawl until ^C: how it goes, its hosts, its datasets, search, and the controls.
+
+The crawl may begin and end meanwhile. A crawl that runs serves the same by itself, at the address it says when it begins.
+Beyond loopback a token opens it, which is shown once, or taken from CURTSY_DASHBOARD_TOKEN or --dashboard-token-file.`,
+		Example: `  curtsy dashboard
+  curtsy dashboard --dir /var/lib/curtsy --listen 127.0.0.1:9000
+  curtsy dashboard --nats nats://n1:4222 --crawl docs
+  curtsy dashboard --listen 0.0.0.0:7890 --dashboard-hosts crawl.example.org --dashboard-cert cert.pem --dashboard-key key.pem`,
+		Args: no,
+	}
+	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
+		return a.dashboard(cmd.Context(), cfg)
+	})
+}
+
+func (a *app) dashboard(ctx context.Context, cfg *config.Dashboard) error {
+	log := cfg.Logger(a.stderr)
+	var (
+		asked dashboard.Ask
+		name  string
+		watch = func(context.Context) error { return nil }
+	)
+	if cfg.URL != "" {
+		c, err := asker.Dial(ctx, cfg.NATS.Queue("curtsy dashboard"), crawl.Names(cfg.Crawl), log)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		asked, name = dashboard.Of(c), c.Spec.Name
+	} else {
+		d, err := engine.WatchDirectory(ctx, cfg.Dir, log, engine.OpenFiles)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		asked, name, watch = d.Ask, d.Name(), d.Run
+	}
+	s, err := service.Listen(cfg.Listen, log)
+	if err != nil {
+		return fmt.Errorf("%w (use another address, for example --listen 127.0.0.1:0)", err)
+	}
+	if err := s.Secure(cfg.TLSCert, cfg.TLSKey); err != nil {
+		s.Close()
+		return err
+	}
+	o := cfg.Access.Dashboard(s.Loopback(), log)
+	o.Ask, o.Name = asked, name
+	web := dashboard.New(o)
+	sayDashboard(func(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }, s, o, cfg.Access)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return watch(ctx) })
+	g.Go(func() error {
+		return s.Run(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/livez" {
+				fmt.Fprintln(w, "ok")
+				return
+			}
+			web.ServeHTTP(w, r)
+		}))
+	})
+	return g.Wait()
+}
+
+// sayDashboard says where a dashboard is, once with the token if that was made for it.
+func sayDashboard(say func(format string, args ...any), s *service.Server, o dashboard.Options, access config.Access) {
+	at := s.URL()
+	if o.Token != "" && access.Token == "" {
+		at += "login?token=" + url.QueryEscape(o.Token)
+	}
+	say("dashboard: %s", at)
+	if !s.Loopback() && access.TLSCert == "" {
+		say("the token goes over the net as it is: use --dashboard-cert and --dashboard-key, or a proxy that speaks TLS")
+	}
+}

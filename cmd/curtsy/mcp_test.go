@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// assistant starts curtsy mcp as assistants do, and talks to it by the SDK's own client.
+func assistant(t *testing.T, args ...string) *helper {
+	t.Helper()
+	cmd := exec.Command("curtsy", append([]string{"mcp"}, args...)...)
+	var log strings.Builder
+	cmd.Stderr = &log
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &log)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil || cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 0 {
+			t.Errorf("curtsy mcp ends with %v, %v\n%s", cmd.ProcessState, err, &log)
+		}
+	})
+	return &helper{t, s}
+}
+
+type helper struct {
+	t *testing.T
+	s *mcp.ClientSession
+}
+
+// said is what a tool answers, of any tool; the same as text.
+type said struct {
+	Hits       []saidHit
+	Datasets   []saidHit
+	Hosts      []saidHit
+	Total      int64
+	URL, Text  string
+	State      string
+	Withheld   string
+	Because    string
+	NextOffset int `json:"next_offset"`
+}
+
+type saidHit struct{ URL, ID, Host, Title, Snippet, Description, Withheld, Because string }
+
+// asks calls a tool that must answer.
+func (h *helper) asks(tool string, args map[string]any) (v said, text string) {
+	h.t.Helper()
+	v, text, failed := h.call(tool, args)
+	if failed {
+		h.t.Fatalf("%s %v: %s", tool, args, text)
+	}
+	return v, text
+}
+
+func (h *helper) call(tool string, args map[string]any) (v said, text string, failed bool) {
+	h.t.Helper()
+	r, err := h.s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	text = r.Content[0].(*mcp.TextContent).Text
+	if r.IsError {
+		return v, text, true
+	}
+	b, err := json.Marshal(r.StructuredContent)
+	if err == nil {
+		err = json.Unmarshal(b, &v)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return v, text, false
+}
+
+// args are a tool's arguments.
+type args = map[string]any
+
+// TestMCPWishes: of each page of the sites that say what they may be used for, assistants get its
+// text if its site lets it be input of a model, or says nothing, and otherwise title and address.
+func TestMCPWishes(t *testing.T) {
+	t.Setenv("CURTSY_LISTEN", "off")
+	w := crawlWishes(t, "search")
+	h := assistant(t, "--dir", w.dir)
+	found := map[string]saidHit{}
+	for offset := 0; ; {
+		s, _ := h.asks("search", args{"query": "wish", "limit": 20, "offset": offset})
+		for _, hit := range s.Hits {
+			found[hit.URL] = hit
+		}
+		if offset = s.NextOffset; offset == 0 {
+			break
+		}
+	}
+	open, closed := 0, 0
+	for u := range w.listed("export", "pages") {
+		wish, ok := w.web.Wishes()[u]
+		if !ok {
+			continue
+		}
+		p, text := h.asks("page", args{"url": u})
+		hit, listed := found[u]
+		if no := wish.Says("ai-input", "search") == "disallow"; no {
+			closed++
+			if p.Withheld != "usage ai-input" || p.Because == "" || p.Text != "" || strings.Contains(text, "has a wish.") {
+				t.Errorf("%s is not to be read by a model: %+v", u, p)
+			}
+			if listed && (hit.Withheld != "usage ai-input" || hit.Snippet != "" || hit.Title == "") {
+				t.Errorf("%s is not to be read by a model: %+v", u, hit)
+			}
+		} else {
+			open++
+			if p.Withheld != "" || p.Text == "" {
+				t.Errorf("%s may be read: %+v", u, p)
+			}
+			if listed && hit.Snippet == "" {
+				t.Errorf("%s may be read: %+v", u, hit)
+			}
+		}
+	}
+	if open < 5 || closed < 5 || len(found) < 5 {
+		t.Errorf("%d pages are open, %d closed, %d found: too few to tell", open, closed, len(found))
+	}
+}
+
+// TestMCPTags: nosnippet and noarchive hold for assistants, and all tools answer of a crawl at
+// rest.
+func TestMCPTags(t *testing.T) {
+	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 3, Mix: func(int) simweb.Behavior {
+		return simweb.Behavior{Features: []simweb.Feature{simweb.FeatureTags, simweb.FeatureDataYAML}}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "data")
+	curtsy(t, 0, "crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), web.Seeds()[0])
+	h := assistant(t, "--dir", dir)
+	tagged := 0
+	for u, want := range web.Expect("curtsy") {
+		if want.Class != simweb.Stored || want.Optional {
+			continue
+		}
+		if x, _ := h.asks("explain", args{"url": u}); x.State != "stored" {
+			t.Errorf("%s is explained as %+v", u, x)
+		}
+		p, _ := h.asks("page", args{"url": u})
+		switch {
+		case want.NoSnippet || want.NoArchive:
+			tagged++
+			if p.Text != "" || p.Withheld != "nosnippet" && p.Withheld != "noarchive" {
+				t.Errorf("%s asks not to be quoted or copied: %+v", u, p)
+			}
+		case p.Text == "" && p.Withheld == "":
+			t.Errorf("%s has no text: %+v", u, p)
+		}
+	}
+	if tagged < 3 {
+		t.Errorf("%d pages with tags: too few to tell", tagged)
+	}
+	if d, text := h.asks("datasets", args{}); len(d.Datasets) == 0 || d.Datasets[0].ID == "" {
+		t.Errorf("datasets: %s", text)
+	}
+	if l, text := h.asks("hosts", args{}); len(l.Hosts) != 1 || l.Hosts[0].Host == "" {
+		t.Errorf("hosts: %s", text)
+	}
+	if _, why, failed := h.call("page", args{"url": "https://elsewhere.example/"}); !failed || !strings.Contains(why, "explain says") {
+		t.Errorf("a page that is not there: %s", why)
+	}
+}
+
+// TestMCPWhileACrawlRuns: one session sees a crawl run and end.
+func TestMCPWhileACrawlRuns(t *testing.T) {
+	web := web(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "200ms", "--scope", "host", "--resolve", web.Resolve(), web.Seeds()[0]},
+			strings.NewReader(""), io.Discard, io.Discard)
+	}()
+	until(t, "the sites are asked", func() bool { return len(web.Log()) > 2 })
+	h := assistant(t, "--dir", dir)
+	running := 0
+	until(t, "a page is found", func() bool {
+		s, why, failed := h.call("search", args{"query": "quiet"})
+		if failed && !strings.Contains(why, "again") {
+			t.Fatal(why)
+		}
+		if len(ended) == 0 {
+			running++
+		}
+		return len(s.Hits) > 0
+	})
+	if running == 0 {
+		t.Error("nothing was asked while the crawl ran")
+	}
+	if code := <-ended; code != 0 {
+		t.Fatalf("the crawl ends with %d", code)
+	}
+	var pages int
+	for l := range strings.Lines(curtsy(t, 0, "pages", "--json", "--dir", dir)) {
+		var p crawl.PageInfo
+		if err := json.Unmarshal([]byte(l), &p); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := h.asks("page", args{"url": p.URL}); got.Text == "" {
+			t.Errorf("%s: %+v", p.URL, got)
+		}
+		pages++
+	}
+	if pages == 0 {
+		t.Error("no pages")
+	}
+	if l, text := h.asks("hosts", args{"filter": web.Hosts()[0]}); len(l.Hosts) != 1 {
+		t.Errorf("hosts: %s", text)
+	}
+	// A model pays for each word it reads: no hit takes as much as it does as JSON of the API.
+	hits := curtsy(t, 0, "search", "--json", "--limit", "10", "--dir", dir, "quiet")
+	n := strings.Count(hits, "\n")
+	r, err := h.s.CallTool(t.Context(), &mcp.CallToolParams{Name: "search", Arguments: args{"query": "quiet"}})
+	if err != nil || n == 0 {
+		t.Fatalf("%d hits, %v", n, err)
+	}
+	structured, err := json.Marshal(r.StructuredContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := r.Content[0].(*mcp.TextContent).Text
+	t.Logf("bytes a hit, of %d: %d as the API's JSON, %d structured, %d as text", n, len(hits)/n, len(structured)/n, len(text)/n)
+	if len(text)*3 > len(hits)*2 || len(structured)*3 > len(hits)*2 {
+		t.Errorf("an answer is not compact: %d bytes as text, %d structured, %d by the API", len(text), len(structured), len(hits))
+	}
+}
+
+// assisted asks the daemons as an assistant does, of which some may be away, which is to be said.
+func assisted(t *testing.T, pages []string, missing string) {
+	t.Helper()
+	h := assistant(t, "--crawl", "shared")
+	if s, text := h.asks("search", args{"query": "quiet"}); len(s.Hits) == 0 || !strings.Contains(text, missing) {
+		t.Errorf("search of daemons: %s", text)
+	}
+	if l, text := h.asks("hosts", args{}); len(l.Hosts) == 0 {
+		t.Errorf("hosts of daemons: %s", text)
+	}
+	for _, u := range pages[:3] {
+		if x, text := h.asks("explain", args{"url": u}); x.State != "stored" {
+			t.Errorf("explain of daemons: %s", text)
+		}
+		if p, text, failed := h.call("page", args{"url": u}); missing == "" && p.Text == "" || failed && !strings.Contains(text, "ask again") {
+			t.Errorf("page of daemons: %s", text)
+		}
+	}
+}
+
+// TestMCPSaysNothingElse: whatever else there is to say goes to standard error, a message that is
+// too long ends the session and nothing more, and the end of the input is a good end.
+func TestMCPSaysNothingElse(t *testing.T) {
+	web := web(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	curtsy(t, 0, "crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "0s", "--max-pages", "1000", "--scope", "host", "--resolve", web.Resolve(), web.Seeds()[0])
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
+	for name, c := range map[string]struct {
+		in   string
+		code int
+	}{
+		"an end":            {hello, 0},
+		"nothing":           {"", 0},
+		"a long message":    {hello + `{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"x":"` + strings.Repeat("x", 4<<20) + `"}}}` + "\n", 1},
+		"no JSON":           {hello + "nonsense\n", 1},
+		"an unknown method": {hello + `{"jsonrpc":"2.0","id":2,"method":"nothing"}` + "\n", 0},
+	} {
+		cmd := exec.Command("curtsy", "mcp", "--dir", dir, "--log-level", "debug")
+		cmd.Stdin, cmd.Env = strings.NewReader(c.in), os.Environ()
+		var out, log strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &log
+		err := cmd.Run()
+		if cmd.ProcessState.ExitCode() != c.code || log.Len() > 1<<16 {
+			t.Errorf("%s: %v\n%.2000s", name, err, log.String())
+		}
+		for l := range strings.Lines(out.String()) {
+			var m struct{ JSONRPC string }
+			if err := json.Unmarshal([]byte(l), &m); err != nil || m.JSONRPC != "2.0" {
+				t.Errorf("%s: on standard output stands %q", name, l)
+			}
+		}
+	}
+}

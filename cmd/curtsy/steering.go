@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/steer"
+)
+
+// me is who types, for the crawl log.
+func me() steer.By {
+	name, host := "somebody", "this machine"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	} else if n := os.Getenv("USER"); n != "" {
+		name = n
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = cmp.Or(h, host)
+	}
+	return steer.By{Who: name + "@" + host}
+}
+
+// steering makes a command that steers a crawl which runs, or one at rest.
+func (a *app) steering(cmd *cobra.Command, act func(ctx context.Context, l *asker.Crawl, args []string) (string, error)) *cobra.Command {
+	cfg := config.NewReader()
+	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
+		ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+		defer cancel()
+		do := func(ctx context.Context, l *asker.Crawl) error {
+			return a.say(act(ctx, l, args))
+		}
+		if cfg.URL == "" {
+			l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
+			if errors.Is(err, engine.ErrNotRunning) {
+				return a.steerAtRest(ctx, cfg, do)
+			}
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			return do(ctx, l)
+		}
+		l, err := a.reach(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		return do(ctx, l)
+	})
+}
+
+// steerAtRest opens the crawl in a directory for as long as an act takes: with its frontier,
+// without a fetcher, so that no request is sent.
+func (a *app) steerAtRest(ctx context.Context, cfg *config.Reader, do func(context.Context, *asker.Crawl) error) (err error) {
+	from, err := engine.OpenFiles(cfg.Dir) // says what to type when there is no crawl
+	if err != nil {
+		return err
+	}
+	if err := from.Close(); err != nil {
+		return err
+	}
+	if engine.IsNew(cfg.Dir) {
+		return usage("the crawl in %s belongs to a server; name it with --nats URL --crawl NAME", cfg.Dir)
+	}
+	o := takenUp(cfg, a.logger(cfg))
+	o.NotIndexed = true
+	e, err := engine.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	return e.Run(ctx, func(ctx context.Context, _ crawl.Status) error { return do(ctx, e.Crawl()) })
+}
+
+func (a *app) hostCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "host",
+		Short: "Pause, resume or slow down one host of a crawl",
+		Long: `Pause, resume or slow down one host of a crawl. What is set holds until it is taken back, also when the crawl is stopped and goes
+on. Who did it, and when, stands in the crawl log (crawl.jsonl).`,
+	}
+	cmd.AddCommand(
+		a.steering(&cobra.Command{
+			Use:   "pause HOST",
+			Short: "Ask nothing of a host until it is resumed",
+			Long: `Ask nothing of a host until curtsy host resume. A visit under way ends before its next request; what the host has queued stays queued.
+While a host with a queue is paused a crawl is not done.`,
+			Example: "  curtsy host pause docs.example.org",
+			Args:    one("host", "docs.example.org"),
+		}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
+			return steer.PauseHost(ctx, l, me(), args[0])
+		}),
+		a.steering(&cobra.Command{
+			Use: "resume HOST", Short: "Let a paused host go on", Example: "  curtsy host resume docs.example.org",
+			Args: one("host", "docs.example.org"),
+		}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
+			return steer.ResumeHost(ctx, l, me(), args[0])
+		}),
+		a.steering(&cobra.Command{
+			Use:   "delay HOST DURATION",
+			Short: "Set the least time between requests to a host",
+			Long: `Set the least time between the end of a host's response and the next request to it: 5s, 2m, at most 10m; 0 takes it back. What the
+site asks for, what --delay says and what our back-off has come to are kept when they are more.`,
+			Example: "  curtsy host delay docs.example.org 5s",
+			Args: func(_ *cobra.Command, args []string) error {
+				if len(args) != 2 {
+					return usage("name a host and a delay, for example: curtsy host delay docs.example.org 5s")
+				}
+				return nil
+			},
+		}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
+			d, err := time.ParseDuration(args[1])
+			if err != nil {
+				return "", usage("%q is no time; use for example 5s or 500ms", args[1])
+			}
+			return steer.DelayHost(ctx, l, me(), args[0], d)
+		}),
+	)
+	return cmd
+}
+
+func (a *app) refetchCommand() *cobra.Command {
+	return a.steering(&cobra.Command{
+		Use:   "refetch URL",
+		Short: "Have a URL fetched again",
+		Long: `Have a URL that the crawl knows fetched again, whatever became of it: it is queued with its host, whose delay and order are kept. The
+copy there is stays until the new one is stored. A crawl at rest fetches it when it goes on.`,
+		Example: "  curtsy refetch https://docs.example.org/changes.html",
+		Args:    one("URL", "https://docs.example.org/"),
+	}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
+		return steer.Refetch(ctx, l, me(), args[0])
+	})
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) timelineCommand() *cobra.Command {
+	var asJSON bool
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "timeline HOST",
+		Short:   "Show the last requests to a host, and the pause before each beside the one it is owed",
+		Example: "  curtsy timeline docs.example.org",
+		Args:    one("HOST", "docs.example.org"),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().IntVar(&limit, "limit", 0, "so many of them; 0: all that are kept, the last 512 or some more")
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
+		t, known, err := from.Timeline(cmd.Context(), args[0], time.Time{}, limit)
+		switch {
+		case err != nil:
+			return err
+		case !known:
+			return fmt.Errorf("the crawl knows no host %q; `curtsy hosts` lists those it knows", args[0])
+		case asJSON:
+			return a.printJSON(t)
+		}
+		return printTimeline(a.stdout, t)
+	})
+}
+
+// printTimeline prints a line a request, with the times in which others may have been sent between
+// them.
+func printTimeline(w io.Writer, t crawl.Timeline) error {
+	if len(t.Requests) == 0 && len(t.Unknown) == 0 {
+		_, err := fmt.Fprintf(w, "no request to %s is known of yet\n", clean(t.Host))
+		return err
+	}
+	table := newTable(w, "START", "TOOK", "PAUSE", "OWED", "BY", "KIND", "STATUS", "BYTES", "URL")
+	unknown := t.Unknown
+	gap := func(before time.Time) error {
+		for ; len(unknown) > 0 && (before.IsZero() || unknown[0].From.Before(before)); unknown = unknown[1:] {
+			u := unknown[0]
+			err := table.row(instant(u.From), seconds(u.To.Sub(u.From)), "", "", "", "", "", "", "not known: its fetcher did not tell what it sent")
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var end time.Time
+	for _, r := range t.Requests {
+		if err := gap(r.Start); err != nil {
+			return err
+		}
+		pause, took, status := "", seconds(r.End.Sub(r.Start)), strconv.Itoa(r.Status)
+		if !end.IsZero() {
+			pause = seconds(r.Start.Sub(end))
+		}
+		switch {
+		case r.Cut:
+			took, status = "", "cut"
+		case r.Unsent:
+			status = "unsent"
+		case r.Status == 0:
+			status = "none"
+		}
+		err := table.row(instant(r.Start), took, pause, strconv.FormatFloat(r.BoundS, 'g', 4, 64)+"s", r.BoundSource, r.Kind, status,
+			strconv.FormatInt(r.Bytes, 10), r.URL)
+		if err != nil {
+			return err
+		}
+		end = r.End
+	}
+	if err := gap(time.Time{}); err != nil {
+		return err
+	}
+	return table.flush()
+}
+
+// instant is a time of a request, for people.
+func instant(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
+
+// seconds is a time of a request's, to the millisecond.
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + "s" }
