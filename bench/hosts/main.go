@@ -19,13 +19,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/curtsy/curtsy/bench/command"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -35,19 +35,7 @@ type settings struct {
 }
 
 func main() {
-	s, err := parse(os.Args[1:], os.Stderr)
-	if err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "hosts:", err)
-		}
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, s, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "hosts:", err)
-		os.Exit(1)
-	}
+	command.Main("hosts", parse, run)
 }
 
 func parse(args []string, stderr io.Writer) (settings, error) {

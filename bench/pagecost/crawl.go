@@ -24,8 +24,15 @@ type round struct {
 	pages  int64 // fetched and, unless discarded, stored
 	links  int64 // offered to the frontier: in scope, new in their visit
 	visits int64
+	sent   sent
 	server time.Duration // CPU of the site's server
 	costs  costs
+}
+
+// sent is what streams took in.
+type sent struct {
+	events, pages int64 // messages
+	bytes         int64 // of events, with what the broker adds to each
 }
 
 // oneRound crawls the whole site into a new directory, from opening it to closing it.
@@ -56,6 +63,7 @@ func oneRound(ctx context.Context, s settings, parent string) (r round, err erro
 	if r.pages != int64(web.Pages) || c.status.Stored != r.pages {
 		return r, fmt.Errorf("the site has %d pages; %d were fetched, and the crawl counts %+v", web.Pages, r.pages, c.status)
 	}
+	r.sent = c.sent
 	r.links, r.visits = c.counter("curtsy_frontier_links_total"), c.counter("curtsy_frontier_visits_total")
 	r.costs = costsOf(r.profile)
 	return r, nil
@@ -69,6 +77,7 @@ type crawling struct {
 	log    *slog.Logger
 	reg    *prometheus.Registry
 	status crawl.Status
+	sent   sent
 }
 
 // spec is a crawl without a delay: the hosts are listed as the operator's own, or the frontier,
@@ -76,7 +85,7 @@ type crawling struct {
 // second between its requests.
 func (c *crawling) spec() (crawl.Spec, []canon.URL, error) {
 	spec := crawl.Spec{
-		Name: "default", Shards: c.s.shards, Created: time.Now(), Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Second,
+		Name: "default", Shards: c.s.shards, Created: time.Now(), Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Second, Delay: c.s.delay,
 		Agent: "curtsy", AllowPrivate: true, Hurry: c.web.Hosts, Resolve: []string{c.web.Resolve}, Search: c.s.search,
 	}
 	var seeds []canon.URL
@@ -106,7 +115,9 @@ func (c *crawling) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Run(ctx, func(ctx context.Context, _ crawl.Status) (err error) {
-		c.status, err = watch(ctx, e.Crawl())
+		if c.status, err = watch(ctx, e.Crawl()); err == nil {
+			c.sent, err = count(ctx, e.Crawl())
+		}
 		return err
 	})
 }
@@ -128,4 +139,26 @@ func watch(ctx context.Context, c *asker.Crawl) (crawl.Status, error) {
 		case <-time.After(150 * time.Millisecond):
 		}
 	}
+}
+
+// count says what the streams of a crawl took in. Of events that were purged meanwhile, the bytes
+// are taken to be as many as of those that are left.
+func count(ctx context.Context, c *asker.Crawl) (n sent, err error) {
+	names := crawl.Names(c.Spec.Name)
+	for i := range c.Spec.Shards {
+		s, err := c.Queue.JS.Stream(ctx, names.EventsStream(i))
+		if err != nil {
+			return n, err
+		}
+		st := s.CachedInfo().State
+		n.events += int64(st.LastSeq)
+		if st.Msgs > 0 {
+			n.bytes += int64(float64(st.Bytes) * float64(st.LastSeq) / float64(st.Msgs))
+		}
+	}
+	s, err := c.Queue.JS.Stream(ctx, names.PagesStream())
+	if err == nil {
+		n.pages = int64(s.CachedInfo().State.LastSeq)
+	}
+	return n, err
 }

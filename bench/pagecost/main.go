@@ -5,6 +5,8 @@
 //	go run ./pagecost                        pages stored (S2), search off
 //	go run ./pagecost -store=discard         pages fetched, read for links, thrown away
 //	go run ./pagecost -search                and indexed
+//	go run ./pagecost -delay=20ms            visits tell of each page, as on real hosts
+//	go run ./pagecost -says                  sites say what their pages may be used for
 //	go run ./pagecost -peers                 wget2 on the same site in alternating rounds
 //
 // The site is served by another process (this program again), so that its work is not counted. A
@@ -25,9 +27,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"github.com/curtsy/curtsy/bench/command"
 )
 
 // settings say what to measure.
@@ -39,6 +41,9 @@ type settings struct {
 	peers   bool
 	rounds  int
 	limit   time.Duration
+	delay   time.Duration
+	latency time.Duration
+	says    bool
 	dir     string // where data directories are made and removed
 	profile string // the profile is written here, for go tool pprof
 	verbose bool
@@ -48,19 +53,7 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == serveCommand {
 		os.Exit(serve(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	s, err := parse(os.Args[1:], os.Stderr)
-	if err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "pagecost:", err)
-		}
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, s, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "pagecost:", err)
-		os.Exit(1)
-	}
+	command.Main("pagecost", parse, run)
 }
 
 func parse(args []string, stderr io.Writer) (settings, error) {
@@ -76,6 +69,9 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.BoolVar(&s.search, "search", false, "index the pages too")
 	f.BoolVar(&s.peers, "peers", false, "crawl the site with wget2 as well, in alternating rounds")
 	f.IntVar(&s.rounds, "rounds", 0, "rounds to measure; 0 means 1, with -peers 3")
+	f.DurationVar(&s.delay, "delay", 0, "between requests to a host; from 20ms on a visit tells of each page")
+	f.DurationVar(&s.latency, "latency", 0, "of the site before each answer; visits that last longer than a second tell of themselves each second")
+	f.BoolVar(&s.says, "says", false, "each site says what its pages may be used for: four lines in robots.txt, two headers on every page")
 	f.DurationVar(&s.limit, "limit", 5*time.Minute, "give a crawl up that takes longer")
 	f.StringVar(&s.dir, "dir", "", "make the data directories here instead of in the system's place for temporary files")
 	f.StringVar(&s.profile, "profile", "", "write the CPU profile of all rounds to this file, for go tool pprof")
@@ -98,8 +94,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return s, errors.New("-search needs pages to index: leave -store=discard out")
 	case s.hosts < 1 || s.pages < 10*s.hosts:
 		return s, fmt.Errorf("-pages %d -hosts %d: use at least 10 pages a host", s.pages, s.hosts)
-	case s.cross < 0 || s.cross > 43 || s.shards < 1 || s.hands < 1 || s.rounds < 1:
-		return s, errors.New("-cross is 0 to 43; -shards, -visits and -rounds are at least 1")
+	case s.cross < 0 || s.cross > 43 || s.shards < 1 || s.hands < 1 || s.rounds < 1 || s.delay < 0 || s.latency < 0:
+		return s, errors.New("-cross is 0 to 43; -delay and -latency are not negative; -shards, -visits and -rounds are at least 1")
 	}
 	if s.peers {
 		return s, peersPossible()

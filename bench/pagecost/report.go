@@ -77,8 +77,11 @@ func (r *report) title() string {
 	if s.search {
 		what += ", searchable"
 	}
-	return fmt.Sprintf("%s: %d pages of 18 KB on %d hosts, 43 links each (%.1f offered to the frontier), delay 0, %d shards, %.0f URLs a visit",
-		what, first.pages, s.hosts, float64(first.links)/float64(first.pages), s.shards, float64(first.pages)/float64(max(first.visits, 1)))
+	if s.says {
+		what += ", of sites that say what they may be used for"
+	}
+	return fmt.Sprintf("%s: %d pages of 18 KB on %d hosts, 43 links each (%.1f offered to the frontier), delay %v, latency %v, %d shards, %.0f URLs a visit",
+		what, first.pages, s.hosts, float64(first.links)/float64(first.pages), s.delay, s.latency, s.shards, float64(first.pages)/float64(max(first.visits, 1)))
 }
 
 func (r *report) printStages(w io.Writer) {
@@ -116,8 +119,9 @@ func (r *report) check() error {
 func (r *report) printRounds(w io.Writer) {
 	for i := range r.rounds {
 		o := &r.rounds[i]
-		fmt.Fprintf(w, "round %d: %d pages in %.2f s, %.0f pages/s, CPU %.1f µs/page (the site's server, apart: %.1f)\n", i+1, o.pages,
-			o.wall.Seconds(), float64(o.pages)/o.wall.Seconds(), o.perPage(), micros(o.server)/float64(o.pages))
+		fmt.Fprintf(w, "round %d: %d pages in %.2f s, %.0f pages/s, CPU %.1f µs/page (the site's server, apart: %.1f); a page: %.3f messages of events, %.0f B, and %.3f of pages\n",
+			i+1, o.pages, o.wall.Seconds(), float64(o.pages)/o.wall.Seconds(), o.perPage(), micros(o.server)/float64(o.pages),
+			float64(o.sent.events)/float64(o.pages), float64(o.sent.bytes)/float64(o.pages), float64(o.sent.pages)/float64(o.pages))
 	}
 }
 

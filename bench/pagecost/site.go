@@ -16,7 +16,7 @@ import (
 )
 
 // serveCommand makes this program the site's server instead: pagecost serve HOSTS
-// PAGES-PER-HOST CROSS-LINKS ADDR.
+// PAGES-PER-HOST CROSS-LINKS ADDR LATENCY SAYS.
 const serveCommand = "serve"
 
 // siteInfo is what the server says of itself on its first line of output.
@@ -41,6 +41,18 @@ func serve(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > len(n) {
 		cfg.Addr = args[len(n)]
 	}
+	if len(args) > len(n)+1 {
+		plain := cfg.Mix
+		latency, _ := time.ParseDuration(args[len(n)+1])
+		cfg.Mix = func(i int) simweb.Behavior {
+			b := plain(i)
+			b.Latency = latency
+			return b
+		}
+	}
+	if len(args) > len(n)+2 && args[len(n)+2] == "true" {
+		cfg.Mix = saying(cfg.Mix)
+	}
 	web, err := simweb.Start(cfg)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
@@ -58,6 +70,18 @@ func serve(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
+// saying adds to sites what they want their pages used for, as a site does that says all it can:
+// none of it keeps a page from being kept.
+func saying(plain func(int) simweb.Behavior) func(int) simweb.Behavior {
+	return func(i int) simweb.Behavior {
+		b := plain(i)
+		b.Robots, b.RobotsText = simweb.RobotsCustom, "User-agent: *\nContent-Signal: search=yes, ai-input=yes, ai-train=no\n"+
+			"Content-Usage: search=y, train-ai=n\nContent-Usage: /p ai-use=n\nLicense: https://licences.example/1.xml\nAllow: /\n"
+		b.Header = []string{"Content-Usage: train-ai=n, search=y", "Content-Signal: search=yes, ai-train=no"}
+		return b
+	}
+}
+
 // site is the server's process.
 type site struct {
 	siteInfo
@@ -73,7 +97,8 @@ func startSite(ctx context.Context, s settings, addr string) (*site, error) {
 		return nil, err
 	}
 	// Not in our process group, so that ^C leaves it to us to stop it.
-	cmd := exec.CommandContext(ctx, self, serveCommand, strconv.Itoa(s.hosts), strconv.Itoa(s.pages/s.hosts), strconv.Itoa(s.cross), addr)
+	cmd := exec.CommandContext(ctx, self, serveCommand, strconv.Itoa(s.hosts), strconv.Itoa(s.pages/s.hosts), strconv.Itoa(s.cross), addr,
+		s.latency.String(), strconv.FormatBool(s.says))
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := cmd.StdinPipe()

@@ -64,31 +64,31 @@ var whole = []rule{
 // allocator, which no rule knows, belong to whoever called them. Of rules that fit the same
 // function the first counts.
 var innermost = []rule{
-	{commit, []string{our + "internal/frontier.(*shard).commit", our + "internal/frontier.(*shard).keepCommitted"}},
-	{crawlLog, []string{our + "internal/frontier.(*shard).logLine"}},
+	{commit, []string{our + "internal/frontier/ledger.(*Ledger).Commit", our + "internal/frontier.(*shard).keepCommitted"}},
+	{crawlLog, []string{our + "internal/frontier/urls.(*URLs).LogLine"}},
 	{grant, []string{
-		our + "internal/frontier.(*shard).grant", our + "internal/frontier.(*shard).pick", our + "internal/frontier.(*shard).visitTo",
-		our + "internal/frontier.(*shard).renew", our + "internal/frontier.(*shard).wakeLater", our + "internal/frontier.(*shard).nextDue",
+		our + "internal/frontier/visits.",
 		our + "internal/frontier.(*Frontier).", our + "internal/crawl.AppendGrants", our + "internal/crawl.DecodeGrants",
 		our + "internal/crawl.AppendTake", our + "internal/crawl.DecodeTake", our + "internal/fetcher.(*Fetcher).askVisits",
 		our + "internal/fetcher.(*Fetcher).free", our + "internal/fetcher.(*runner).", our + "internal/fetcher.(*lease",
 		our + "internal/fetcher.newLease",
 	}},
-	{apply, []string{our + "internal/frontier."}},
+	{apply, []string{our + "internal/frontier.", our + "internal/frontier/"}},
 	{store, []string{our + "internal/pages.", our + "internal/indexer."}},
 	{tokenize, []string{our + "internal/htmlscan.(*Scanner).Scan", our + "internal/htmlscan.(*Scanner).tokenize"}},
 	{resolve, []string{
-		our + "internal/htmlscan.(*Scanner).resolve", our + "internal/fetcher.(*visit).keep", our + "internal/fetcher.(*visit).offer",
-		our + "internal/fetcher.(*outlinks).", our + "internal/fetcher.(*shardLinks).",
+		our + "internal/htmlscan.(*Scanner).resolve", our + "internal/fetcher/visit.(*Visit).keep", our + "internal/fetcher/visit.(*Visit).offer",
+		our + "internal/fetcher/visit.(*outlinks).", our + "internal/fetcher/visit.(*shardLinks).",
 	}},
-	{pack, []string{our + "internal/fetcher.(*visit).pack"}},
+	{pack, []string{our + "internal/fetcher/visit.(*Visit).pack"}},
 	{handOff, []string{
-		our + "internal/fetcher.(*visit).handOver", our + "internal/fetcher.(*visit).flush", our + "internal/fetcher.(*visit).send",
-		our + "internal/fetcher.(*visit).publish", our + "internal/fetcher.(*visit).finish", our + "internal/fetcher.splitLinks",
-		our + "internal/fetcher.(*outlets).", our + "internal/fetcher.(*Fetcher).send", our + "internal/fetcher.(*Fetcher).append",
+		our + "internal/fetcher/visit.(*Visit).handOver", our + "internal/fetcher/visit.(*Visit).flush", our + "internal/fetcher/visit.(*Visit).send",
+		our + "internal/fetcher/visit.(*Visit).publish", our + "internal/fetcher/visit.(*Visit).tell", our + "internal/fetcher/visit.(*Visit).Close",
+		our + "internal/fetcher/visit.splitLinks", our + "internal/fetcher.(*outlets).", our + "internal/fetcher.(*Fetcher).send",
+		our + "internal/fetcher.(*Fetcher).append", our + "internal/fetcher.(*stay).",
 		our + "pkg/queue.", "github.com/nats-io/nats%2ego.", "github.com/nats-io/nats.go/",
 	}},
-	{fetch, []string{our + "internal/fetcher.", "net/http.", "net/http/"}},
+	{fetch, []string{our + "internal/fetcher.", our + "internal/fetcher/", "net/http.", "net/http/"}},
 	{collector, []string{"runtime.gcBgMarkWorker", "runtime.bgsweep", "runtime.bgscavenge", "runtime.runFinalizers", "runtime.runCleanups", "runtime._GC"}},
 	{overhead, []string{"main."}},
 }

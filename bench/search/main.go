@@ -18,11 +18,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/curtsy/curtsy/bench/command"
 )
 
 type settings struct {
@@ -30,22 +31,11 @@ type settings struct {
 	half                     string
 	engines                  []string
 	verbose, misses, reindex bool
+	slips                    bool
 }
 
 func main() {
-	s, err := parse(os.Args[1:], os.Stderr)
-	if err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "search:", err)
-		}
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := measure(ctx, s, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "search:", err)
-		os.Exit(1)
-	}
+	command.Main("search", parse, measure)
 }
 
 func parse(args []string, stderr io.Writer) (s settings, err error) {
@@ -58,6 +48,7 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	f.BoolVar(&s.reindex, "reindex", false, "index the kept crawl anew first")
 	f.BoolVar(&s.verbose, "v", false, "list the queries of the tuning half with their ranks")
 	f.BoolVar(&s.misses, "misses", false, "show the first engine's first three hits where the wanted page is not first (tuning half)")
+	f.BoolVar(&s.slips, "misspelled", false, "misspell the queries, and count what is suggested instead (tuning half)")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
@@ -67,6 +58,8 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case s.half != "tuning" && s.half != "aside" && s.half != "all":
 		return s, fmt.Errorf("-half %q: use tuning, aside or all", s.half)
+	case s.slips && s.half != "tuning":
+		return s, errors.New("-misspelled looks at single queries: use it with -half tuning")
 	case s.shards < 1:
 		return s, errors.New("-shards is greater than 0")
 	}
@@ -93,6 +86,9 @@ func measure(ctx context.Context, s settings, w io.Writer) (err error) {
 	qs, err := s.queries()
 	if err != nil {
 		return err
+	}
+	if s.slips {
+		return s.misspelled(ctx, w, qs)
 	}
 	var engines []engine
 	for _, name := range s.engines {

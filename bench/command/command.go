@@ -1,0 +1,33 @@
+// Package command is the frame of the programs that measure: flags are read, ^C ends the run, and
+// an error becomes an exit code.
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Main reads the settings of a program from its arguments and runs it until it ends or somebody
+// interrupts it. It ends the process with 2 when parse fails, which -help counts as, and with 1
+// when run does; what went wrong is said on standard error.
+func Main[S any](name string, parse func(args []string, stderr io.Writer) (S, error), run func(context.Context, S, io.Writer) error) {
+	s, err := parse(os.Args[1:], os.Stderr)
+	if err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		}
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, s, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
