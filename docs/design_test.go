@@ -90,7 +90,7 @@ func (h *house) read(file, text string) {
 
 var (
 	mapRow    = regexp.MustCompile(`(?m)^\| ((?:cmd|internal|pkg)[\w/, ]*) \|`)
-	clauseRow = regexp.MustCompile(`^\| (\d+\.\d+\.\d+)\b`)
+	clauseRow = regexp.MustCompile(`^\| (\d+\.\d+(?:\.\d+)?)\b`)
 	anchor    = regexp.MustCompile(`\]\(#([\w-]+)\)`)
 	repoPath  = regexp.MustCompile("`((?:cmd|internal|pkg|docs|deploy|bench)/[\\w./-]*)`")
 )

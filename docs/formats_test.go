@@ -17,7 +17,7 @@ import (
 )
 
 // specPackages are the packages whose clauses formats.md lists.
-var specPackages = []string{"robots", "robotstag", "datatxt", "rup"}
+var specPackages = []string{"robots", "robotstag", "datatxt", "rup", "botauth", "usage"}
 
 // TestFormats: formats.md and the tests say the same.
 func TestFormats(t *testing.T) {
@@ -37,6 +37,45 @@ func TestFormats(t *testing.T) {
 	}
 	if n := len(tree.cited); n < 20 {
 		t.Errorf("only %d clauses cited in comments: is the test looking at the packages?", n)
+	}
+}
+
+// usageRows are the decisions about use and signatures that §8 of formats.md holds: each is a
+// clause, with a test that is named by it.
+const usageRows = 34
+
+// rowsToCome are those of which others are still to land the test that is named by them.
+var rowsToCome = []int{22, 33, 34}
+
+// TestUsageRows: each row of §8 has a test that is named by its number.
+func TestUsageRows(t *testing.T) {
+	text, err := os.ReadFile("formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, ok := range namedRows(string(text)) {
+		if !ok && !slices.Contains(rowsToCome, n) {
+			t.Errorf("clause 8.%d names no test of its own", n)
+		}
+	}
+}
+
+// namedRows tells of each row of §8 whether a clause of its number names a test with it.
+func namedRows(page string) map[int]bool {
+	rows := map[int]bool{}
+	for n := 1; n <= usageRows; n++ {
+		clause := regexp.MustCompile(fmt.Sprintf(`(?m)^\| 8\.%d .*\bTest(?:Usage|Signing)_8_%d_`, n, n))
+		rows[n] = clause.MatchString(page)
+	}
+	return rows
+}
+
+func TestUsageRowsCanFail(t *testing.T) {
+	const page = "| 8.1 a | b | `x.TestUsage_8_1_A` |\n| 8.2 a | b | `x.TestUsage_8_1_A` |\n| 8.33 a | b | `x.TestSigning_8_33_A` |\nTestUsage_8_4_A\n"
+	for n, ok := range namedRows(page) {
+		if want := n == 1 || n == 33; ok != want {
+			t.Errorf("row %d: %v", n, ok)
+		}
 	}
 }
 
@@ -113,7 +152,7 @@ func citations(comment string) (clauses []string) {
 var (
 	namedTest   = regexp.MustCompile("`([a-z]\\w*)\\.((?:Test|Fuzz|Example)\\w*)(?:/([^`]+))?`")
 	heading     = regexp.MustCompile(`^#+ (\d+(?:\.\d+)*) `)
-	rowClause   = regexp.MustCompile(`^(\d+\.\d+\.\d+)\b`)
+	rowClause   = regexp.MustCompile(`^(\d+\.\d+(?:\.\d+)?)\b`)
 	ofAClause   = regexp.MustCompile(`^Test[A-Z][A-Za-z0-9]*_`)
 	notBuiltYet = "not built yet"
 )

@@ -25,6 +25,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/updates"
 )
 
@@ -216,6 +217,9 @@ func ourMetrics(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	if _, err := indexer.New(nil, spec, indexer.Options{Dir: "x", Instance: "x", Registry: &reg}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := searchweb.NewMetrics(&reg); err != nil {
 		t.Fatal(err)
 	}
 	_, err := updates.New(updates.Options{

@@ -28,10 +28,11 @@ var mayUse = map[string][]string{
 	"slices": nil, "strconv": nil, "strings": nil, "unicode/utf16": nil, "unicode/utf8": nil,
 	"net/url":  nil,
 	"net/http": {"Header", "ParseTime", "StatusNotModified", "StatusText", "StatusOK", "StatusBadRequest", "StatusNotImplemented"},
-	"time": {"Time", "Duration", "Date", "UTC", "Nanosecond", "Second", "Minute", "Hour", "ANSIC", "Parse", "ParseInLocation", "Location", "DateOnly",
+	"time": {"Time", "Duration", "Date", "UTC", "Nanosecond", "Second", "Minute", "Hour", "ANSIC", "Parse", "ParseInLocation", "Unix", "RFC3339", "Location", "DateOnly",
 		"FixedZone", "Sunday", "Saturday"},
+	"crypto/ed25519": nil, "crypto/x509": nil, "encoding/base64": nil, "encoding/json": nil, "encoding/pem": nil, "github.com/dunglas/httpsfv": nil,
 	"golang.org/x/net/html": nil, "golang.org/x/net/html/atom": nil,
-	"go.yaml.in/yaml/v3": nil,
+	"go.yaml.in/yaml/v3": nil, "encoding/xml": nil,
 }
 
 // connected are the files of pkg/rup that ask or answer over HTTP.
