@@ -362,13 +362,20 @@ func TestServiceIsDiscovered(t *testing.T) {
 	if err := Gather(t.Context(), nc, "my-crawl", "search", nil, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	m, err := nc.Request("$SRV.STATS.my-crawl-indexer", nil, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	// A request is counted once its handler has returned, which may be after its answer has come.
 	var st micro.Stats
-	if err := json.Unmarshal(m.Data, &st); err != nil {
-		t.Fatal(err)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		m, err := nc.Request("$SRV.STATS.my-crawl-indexer", nil, 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st = micro.Stats{}
+		if err := json.Unmarshal(m.Data, &st); err != nil {
+			t.Fatal(err)
+		}
+		if len(st.Endpoints) != 1 || st.Endpoints[0].NumRequests != 0 || time.Now().After(deadline) {
+			break
+		}
 	}
 	if st.Metadata["instance"] != "host/7" || st.Metadata["version"] != "devel +abc" || len(st.Endpoints) != 1 || st.Endpoints[0].NumRequests != 1 {
 		t.Errorf("%+v", st)
