@@ -146,14 +146,14 @@ text, and trust no site's formulas.`,
 		Example: `  curtsy export datasets --license CC-BY-4.0,CC0-1.0 --format csv > open.csv`,
 		Args:    cobra.ArbitraryArgs,
 	}
-	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "one of `"+join(catalog.Formats)+"`")
+	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "one of `"+strings.Join(catalog.Formats, "|")+"`")
 	completes(cmd, "format", catalog.Formats...)
 	want.flags(cmd)
 	var uses exportUses
 	uses.flags(cmd)
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
 		if !slices.Contains(catalog.Formats, format) {
-			return usage("--format %q: use %s", format, join(catalog.Formats))
+			return usage("--format %q: use %s", format, strings.Join(catalog.Formats, "|"))
 		}
 		if err := uses.check(); err != nil {
 			return err

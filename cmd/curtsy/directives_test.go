@@ -197,6 +197,14 @@ var directedColumns = []struct {
 		row := line(l.run("export", "pages"), `"url":"`+d.url()+`"`)
 		return seen(row != "", strings.Contains(row, d.word()))
 	}},
+	{"markdown", func(l *look, d directed) string {
+		row := line(l.run("export", "pages", "--format", "markdown"), `"url":"`+d.url()+`"`)
+		return seen(row != "", strings.Contains(row, d.word()))
+	}},
+	{"chunks", func(l *look, d directed) string {
+		row := line(l.run("export", "pages", "--format", "chunks"), `"url":"`+d.url()+`"`)
+		return seen(row != "", strings.Contains(row, d.word()))
+	}},
 	{"text", func(l *look, d directed) string {
 		out := l.run("export", "pages", "--format", "text")
 		return seen(strings.Contains(out, d.url()), strings.Contains(out, d.word()))
@@ -370,40 +378,40 @@ func TestDirectives(t *testing.T) {
 			t.Error(o)
 		}
 		holds(t, "before its date", before, `
-			expires-soon     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
+			expires-soon     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
 	} else {
 		t.Log("the machine is too slow to see a page before it expires")
 	}
 	holds(t, "after the crawl", see(t, dir, slices.DeleteFunc(slices.Clone(directives), func(d directed) bool { return d.name == soon.name })...), `
-			plain            whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			noindex-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-ours     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-other    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			none             -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex no
-			nofollow         whole whole bare  whole whole whole whole whole whole whole whole whole -     whole whole stored          no
-			nosnippet-header bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
-			nosnippet-meta   bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
-			max-snippet-0    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
-			max-snippet-header whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored        yes
-			max-snippet-meta whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-us   whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-tiny bare  bare  bare  whole whole bare  bare  whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-any  whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			data-nosnippet   bare  bare  bare  bare  whole bare  bare  bare  whole bare  bare  whole whole whole whole stored          yes
-			noarchive-header whole whole bare  bare  bare  whole whole bare  bare  bare  -     -     whole whole whole stored          yes
-			noarchive-meta   whole whole bare  bare  bare  whole whole bare  bare  bare  -     -     whole whole whole stored          yes
-			both             bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     whole bare  bare  stored          yes
-			expired-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			expired-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			expires-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			noindex-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
+			plain            whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			noindex-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-ours     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-other    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			none             -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex no
+			nofollow         whole whole bare  whole whole whole whole whole whole whole whole whole whole whole -     whole whole stored          no
+			nosnippet-header bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole bare  bare  stored          yes
+			nosnippet-meta   bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole bare  bare  stored          yes
+			max-snippet-0    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole bare  bare  stored          yes
+			max-snippet-header whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-meta whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-us   whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-tiny bare  bare  bare  whole whole bare  bare  whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-any  whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			data-nosnippet   bare  bare  bare  bare  whole bare  bare  bare  whole bare  bare  bare  bare  whole whole whole whole stored          yes
+			noarchive-header whole whole bare  bare  bare  whole whole bare  bare  bare  bare  -     -     -     whole whole whole stored          yes
+			noarchive-meta   whole whole bare  bare  bare  whole whole bare  bare  bare  bare  -     -     -     whole whole whole stored          yes
+			both             bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole bare  bare  stored          yes
+			expired-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expired-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expires-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			noindex-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
 
 	for time.Now().Before(date) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	holds(t, "when its date has passed and nothing runs", see(t, dir, soon), `
-			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
+			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
 
 	later.header = "X-Robots-Tag: noindex"
 	web.Override(later.url(), later.answer())
@@ -413,6 +421,6 @@ func TestDirectives(t *testing.T) {
 		both = see(t, dir, later, soon)
 	}
 	holds(t, "after a later crawl", both, `
-			noindex-later    -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
+			noindex-later    -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
 }

@@ -85,7 +85,7 @@ any more. Its pages are then asked for again as any other's. --undo lets it tell
 func (a *app) preferCommand() *cobra.Command {
 	words := []string{string(rup.Day), string(rup.Week), string(rup.Month), "any"}
 	cmd := &cobra.Command{
-		Use:     "prefer SITE " + join(words),
+		Use:     "prefer SITE " + strings.Join(words, "|"),
 		Short:   "Say how often a site is to tell, in a crawl that runs",
 		Long:    `Say how often a site is to tell what changed; it holds where the site offers it. any: as --updates-latency says, for all sites.`,
 		Example: "  curtsy updates prefer https://docs.example.org/ week",

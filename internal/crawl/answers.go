@@ -317,16 +317,45 @@ type PageRecord struct {
 	Charset string `json:"charset,omitempty"`
 	Text    string `json:"text,omitempty"` // what is visible of it
 	HTML    string `json:"html,omitempty"` // the page itself; only where asked for
-	Cut     bool   `json:"cut,omitempty"`  // Text or HTML is the beginning only
+	// Its main text; only where asked for.
+	Markdown string `json:"markdown,omitempty"`
+	Cut      bool   `json:"cut,omitempty"` // Text, HTML or Markdown is the beginning only
 	// Why there is no content: "nosnippet", "noarchive", "metadata", "alias", "unreadable", or
 	// what is wrong with it.
 	Withheld string `json:"withheld,omitempty"`
+}
+
+// PageRemoved is a line of an export of what changed: the page is no part of it any more.
+type PageRemoved struct {
+	URL       string    `json:"url"`
+	FetchedAt time.Time `json:"fetched_at"`
+	Removed   string    `json:"removed"` // why: a Reason, "unavailable_after", or as in LeftOut
+}
+
+// PageChunk is a piece of a page's main text as `curtsy export pages --format chunks` writes it.
+type PageChunk struct {
+	URL   string `json:"url"`
+	N     int    `json:"n"`  // from 1, in order of the page
+	Of    int    `json:"of"` // how many pieces the page has
+	Title string `json:"title,omitempty"`
+	// Headings are what it stands under, outermost first; 200 bytes of each.
+	Headings  []string  `json:"headings,omitempty"`
+	Text      string    `json:"text,omitempty"` // Markdown
+	Lang      string    `json:"lang,omitempty"`
+	FetchedAt time.Time `json:"fetched_at"`
+	SHA256    string    `json:"sha256,omitempty"` // of the page, as in PageInfo
+	Usage     *Usage    `json:"usage,omitempty"`
 }
 
 // ExportQuery says what is exported, and as what.
 type ExportQuery struct {
 	What   string `json:"what"`   // pages or links
 	Format string `json:"format"` // "": jsonl
+	// ChunkSize, of chunks, is the most characters of one; 0: 2,000.
+	ChunkSize int `json:"chunk_size,omitempty"`
+	// Since, unless zero, leaves out pages that have not changed since then, by the clock of who
+	// stores them; those that are gone come as PageRemoved. Of pages as jsonl, markdown and chunks.
+	Since time.Time `json:"since,omitzero"`
 	// For are purposes (usage.Purpose) that all must be allowed for a page, or its links, to be
 	// exported: not disallowed, and, but for search, which needs no permission, not unknown either.
 	For []string `json:"for,omitempty"`

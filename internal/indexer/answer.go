@@ -26,10 +26,13 @@ type request struct {
 	URLs    []string     `json:"urls,omitempty"`    // search.StepShow
 
 	What string `json:"what"` // export, as in crawl.ExportQuery
-	// Of export; of page: text or html, as which its content comes, html unless it says otherwise.
-	Format     string   `json:"format"`
-	For        []string `json:"for,omitempty"`         // export
-	UnknownToo bool     `json:"unknown_too,omitempty"` // export
+	// Of export; of page: text, html or markdown, as which its content comes, html unless it says
+	// otherwise.
+	Format     string    `json:"format"`
+	For        []string  `json:"for,omitempty"`         // export
+	UnknownToo bool      `json:"unknown_too,omitempty"` // export
+	ChunkSize  int       `json:"chunk_size,omitempty"`  // export
+	Since      time.Time `json:"since,omitzero"`        // export
 	// Page, export: content also of pages that ask for it not to be shown.
 	All bool `json:"all"`
 }

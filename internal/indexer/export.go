@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/canon"
-	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // maxSent bounds what is sent of one page over NATS, in bytes of JSON: a message holds 1 MiB. A
@@ -35,83 +33,6 @@ type exporter struct {
 	buf     []byte
 }
 
-// export calls send with a string for everything to be written as it is, and with an object for
-// every line of JSON. Pages that ask not to be quoted come without their content, unless the asker
-// takes that on himself: what he shows of it then is his to answer for.
-func (a answers) export(ctx context.Context, r request, send func(any) error) error {
-	e := exporter{limit: a.limit}
-	left := crawl.LeftOut{Pages: map[string]int64{}}
-	var one func(in part, p *pages.Page) error
-	switch what, format := r.What, r.Format; {
-	case (what == "pages" || what == "") && (format == "jsonl" || format == ""):
-		one = func(in part, p *pages.Page) error {
-			rec := e.record(in, p, "text", r.All)
-			countLeftOut(left, rec.Withheld)
-			return send(rec)
-		}
-	case (what == "pages" || what == "") && (format == "text" || format == "html"):
-		one = func(in part, p *pages.Page) error {
-			rec := e.record(in, p, format, r.All)
-			if rec.Withheld != "" {
-				countLeftOut(left, rec.Withheld)
-				return nil
-			}
-			return send(document(rec, format))
-		}
-	case what == "links":
-		one = func(in part, p *pages.Page) error { return e.links(in, p, send) }
-	default:
-		return fmt.Errorf("export %q as %q: use pages as jsonl, text or html, or links as jsonl", what, format)
-	}
-	purposes, err := usage.ParsePurposes(r.For)
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	for _, p := range a.parts() {
-		err := p.store.EachWithBody(func(page pages.Page) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if page.Expired(now) || p.hidden(page.URL) {
-				return nil
-			}
-			if why := notFor(&page, purposes, r.UnknownToo); why != "" {
-				left.Add(crawl.LeftOut{Usage: map[string]int64{why: 1}})
-				return nil
-			}
-			return one(p, &page)
-		})
-		if err != nil && !p.gone.Load() {
-			return err
-		}
-	}
-	if len(left.Pages)+len(left.Usage) == 0 {
-		return nil
-	}
-	return send(left)
-}
-
-// notFor says why a page is no part of an export for some purposes: which of them its site
-// disallows, or, unless that is let through, says nothing of. Search needs no permission (protocols
-// §8.3).
-func notFor(p *pages.Page, purposes []usage.Purpose, unknownToo bool) string {
-	if len(purposes) == 0 {
-		return ""
-	}
-	said := p.Usage.Concluded()
-	for _, purpose := range purposes {
-		switch v := said[purpose]; {
-		case v == usage.Disallow:
-		case v == usage.Unknown && purpose != usage.Search && !unknownToo:
-		default:
-			continue
-		}
-		return purpose.String() + " " + said[purpose].String()
-	}
-	return ""
-}
-
 // countLeftOut counts a record that came without its content because its site asked for that.
 func countLeftOut(left crawl.LeftOut, why string) {
 	if why == "nosnippet" || why == "noarchive" {
@@ -119,8 +40,8 @@ func countLeftOut(left crawl.LeftOut, why string) {
 	}
 }
 
-// record makes the record of a page with its body; content is text or html. A body that cannot
-// be read is left out.
+// record makes the record of a page with its body; content is text, html or markdown. A body that
+// cannot be read is left out.
 func (e *exporter) record(in part, p *pages.Page, content string, all bool) (rec Record) {
 	if in.marks.read(p, func() { rec = e.read(in, p, content, all) }) != nil {
 		e.extract, e.buf = pages.Extractor{}, nil
@@ -153,6 +74,11 @@ func (e *exporter) read(in part, p *pages.Page, content string, all bool) Record
 	switch {
 	case content == "html": // the page itself, data-nosnippet and all: who has it can obey it
 		rec.HTML = e.cut(pages.DecodeCharset(body, p.Charset), &rec.Cut)
+	case content == "markdown":
+		md, none := e.extract.Markdown(p, body)
+		if rec.Markdown = e.cut(md, &rec.Cut); none && !all {
+			rec.Markdown, rec.Withheld = "", "nosnippet"
+		}
 	case all:
 		rec.Text = e.cut(e.extract.Text(p.ContentType, p.Charset, body).Body, &rec.Cut)
 	default:

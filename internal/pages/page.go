@@ -36,6 +36,10 @@ type Page struct {
 	// Since is when the body was first fetched as it is, by its digest: fetching the same again
 	// leaves it alone. The zero time means not known: since before it was noted. Put sets it.
 	Since time.Time
+	// Changed is when what is held of the page last changed by this store's clock: its body, or
+	// what its site says of it, or that it is held at all. The store sets it. Of records from
+	// before it was noted it is Since, else FetchedAt.
+	Changed time.Time
 
 	// Claims, for Put, is what in the body tells of datasets, packed by its reader. nil: nothing
 	// does. Empty: all of the body does.
@@ -117,10 +121,10 @@ func (p *Page) sameContent(q *Page) bool {
 }
 
 // A record begins with its kind. Integers are varints; strings and the digest carry no padding. A
-// record is about 150 bytes and is read in one walk. What format 2 added stands at the end: a
+// record is about 160 bytes and is read in one walk. What format 2 added stands at the end: a
 // record without it is of format 1. After that stands Since, if it is known, then MaxSnippet, if
-// there is one, and then Usage, if anything is said. A version that does not know what stands at
-// the end reads the record without it.
+// there is one, then Usage, if anything is said, and then Changed, if it is not Since. A version
+// that does not know what stands at the end reads the record without it.
 const (
 	kindPage      = 'P'
 	kindTombstone = 'T'
@@ -149,7 +153,7 @@ func appendRecord(dst []byte, p *Page) []byte {
 	}
 	dst = binary.AppendVarint(dst, millis(p.FetchedAt))
 	if kind == kindTombstone {
-		return appendAlias(appendString(dst, string(p.Deleted)), p)
+		return binary.AppendVarint(appendAlias(appendString(dst, string(p.Deleted)), p), millis(p.Changed))
 	}
 	dst = append(dst, byte(p.Directives), byte(p.Encoding),
 		bit(p.Truncated)*flagTruncated|bit(p.Kind == crawl.KindMeta)*flagMeta|bit(p.claimed)*flagClaims)
@@ -166,7 +170,8 @@ func appendRecord(dst []byte, p *Page) []byte {
 	dst = appendAlias(dst, p)
 	// What follows is left out from where nothing is to be said any more, as in records from before
 	// it was noted.
-	said := len(p.Usage) > 0
+	changed := !p.Changed.IsZero() && millis(p.Changed) != millis(p.Since)
+	said := changed || len(p.Usage) > 0
 	limited := said || p.MaxSnippet > 0 || p.MetaMaxSnippet > 0
 	if limited || !p.Since.IsZero() {
 		dst = binary.AppendVarint(dst, millis(p.Since))
@@ -176,6 +181,9 @@ func appendRecord(dst []byte, p *Page) []byte {
 	}
 	if said {
 		dst = appendUsage(dst, p.Usage)
+	}
+	if changed {
+		dst = binary.AppendVarint(dst, millis(p.Changed))
 	}
 	return dst
 }
@@ -213,6 +221,9 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 		if len(r.b) > 0 {
 			r.alias(&p)
 		}
+		if len(r.b) > 0 {
+			p.Changed = fromMillis(r.varint())
+		}
 	case kindPage:
 		p.Directives, p.Encoding = crawl.DirectiveBits(r.byte()), crawl.Encoding(r.byte())
 		flags := r.byte()
@@ -243,11 +254,19 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 		if len(r.b) > 0 {
 			p.Usage = r.usage()
 		}
+		if len(r.b) > 0 {
+			p.Changed = fromMillis(r.varint())
+		}
 	default:
 		r.bad = true
 	}
 	if r.bad {
 		return Page{}, fmt.Errorf("%w: record of %s", errRecord, u)
+	}
+	if p.Changed.IsZero() {
+		if p.Changed = p.Since; p.Since.IsZero() {
+			p.Changed = p.FetchedAt
+		}
 	}
 	return p, nil
 }

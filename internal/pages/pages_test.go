@@ -76,7 +76,10 @@ func TestPutGet(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("Get = %v, %v", ok, err)
 	}
-	want.ID, want.Seq, want.Packed, want.Since = 1, 1, len(want.Body), want.FetchedAt
+	if d := time.Since(got.Changed); d < 0 || d > time.Minute {
+		t.Errorf("changed %v ago", d)
+	}
+	want.ID, want.Seq, want.Packed, want.Since, want.Changed = 1, 1, len(want.Body), want.FetchedAt, got.Changed
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Get\n got %+v\nwant %+v", got, want)
 	}

@@ -336,7 +336,9 @@ func (ch *change) apply(live []*write) error {
 	// Numbers only grow: full leaves are never opened again, so there is no reason to
 	// leave room in them.
 	bodies.FillPercent, changes.FillPercent = 1, 1
+	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, w := range live {
+		w.date(now)
 		if err := meta.Put(w.key, appendRecord(nil, &w.page)); err != nil {
 			return err
 		}
@@ -380,6 +382,15 @@ func (ch *change) apply(live []*write) error {
 		}
 	}
 	return nil
+}
+
+// date notes when what is held of a page, or that it is held, changed.
+func (w *write) date(now time.Time) {
+	p, old := &w.page, &w.old
+	same := old.ID != 0 && p.Deleted == old.Deleted && p.AliasOf == old.AliasOf
+	if p.Changed = old.Changed; !same || p.Deleted == "" && !p.sameContent(old) {
+		p.Changed = now
+	}
 }
 
 // count subtracts from the counters what was known of a URL and adds what is known now.

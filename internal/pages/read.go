@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -66,22 +67,52 @@ func (s *Store) AliasOf(u canon.URL) (main canon.URL, err error) {
 // Each calls fn for every page held, without its body, ordered by host, then origin, then path.
 // Copies of aliases are left out. Pages stored meanwhile may or may not be among them; none comes
 // twice. No transaction is open while fn runs. An error of fn ends the walk and is returned.
-func (s *Store) Each(fn func(Page) error) error { return s.each("", false, fn) }
+func (s *Store) Each(fn func(Page) error) error { return s.each("", walked{}, fn) }
 
 // EachWithBody is Each with bodies. fn may keep them.
-func (s *Store) EachWithBody(fn func(Page) error) error { return s.each("", true, fn) }
+func (s *Store) EachWithBody(fn func(Page) error) error {
+	return s.each("", walked{bodies: true}, fn)
+}
 
 // EachOfHost is Each for one host.
-func (s *Store) EachOfHost(h canon.Host, fn func(Page) error) error { return s.each(h, false, fn) }
+func (s *Store) EachOfHost(h canon.Host, fn func(Page) error) error {
+	return s.each(h, walked{}, fn)
+}
 
-func (s *Store) each(h canon.Host, bodies bool, fn func(Page) error) error {
+// EachSince is EachWithBody for what changed at t or later, expiry included. Pages that are not
+// held any more, and those that are now another's alias, are among them: without a body, with
+// Deleted or AliasOf.
+func (s *Store) EachSince(t time.Time, fn func(Page) error) error {
+	return s.eachSince(t, time.Now(), fn)
+}
+
+func (s *Store) eachSince(t, now time.Time, fn func(Page) error) error {
+	return s.each("", walked{bodies: true, since: t.Truncate(time.Millisecond), now: now}, fn)
+}
+
+// walked says which pages a walk is to come by, and with what.
+type walked struct {
+	bodies bool
+	since  time.Time // zero: all that are held
+	now    time.Time
+}
+
+// takes reports whether a page is one of them.
+func (w *walked) takes(p *Page) bool {
+	if w.since.IsZero() {
+		return p.listed()
+	}
+	return !p.Changed.Before(w.since) || p.Expired(w.now) && !p.UnavailableAfter.Before(w.since)
+}
+
+func (s *Store) each(h canon.Host, which walked, fn func(Page) error) error {
 	var prefix []byte
 	if h != "" {
 		prefix = hostPrefix(h)
 	}
 	after := prefix
 	for {
-		chunk, last, err := s.chunk(after, prefix, bodies)
+		chunk, last, err := s.chunk(after, prefix, &which)
 		if err != nil {
 			return err
 		}
@@ -98,7 +129,7 @@ func (s *Store) each(h canon.Host, bodies bool, fn func(Page) error) error {
 }
 
 // chunk reads pages whose keys come after `after`; last is nil at the end.
-func (s *Store) chunk(after, prefix []byte, bodies bool) (chunk []Page, last []byte, err error) {
+func (s *Store) chunk(after, prefix []byte, which *walked) (chunk []Page, last []byte, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		cur, held, size, seen := tx.Bucket(bucketMeta).Cursor(), tx.Bucket(bucketBodies), 0, 0
 		aliases := tx.Bucket(bucketAliases)
@@ -115,20 +146,20 @@ func (s *Store) chunk(after, prefix []byte, bodies bool) (chunk []Page, last []b
 				return nil // last names where to go on
 			}
 			last = append(last[:0], k...)
-			if v[0] != kindPage {
+			if v[0] != kindPage && which.since.IsZero() {
 				continue
 			}
 			p, err := parseRecord(parseKey(k), v)
 			if err != nil {
 				return err
 			}
-			if !p.listed() {
+			if !which.takes(&p) {
 				continue
 			}
 			if p.Aliases, err = readAliases(aliases, k, maxAliases); err != nil {
 				return err
 			}
-			if bodies {
+			if which.bodies && p.listed() {
 				p.Body = bytes.Clone(held.Get(be64(p.ID)))
 			}
 			size += len(p.Body)

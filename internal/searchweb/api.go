@@ -136,9 +136,9 @@ func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
 // maxURL bounds the URL of a page that is asked for, in bytes. The crawl keeps no longer ones.
 const maxURL = 4096
 
-// pageAsked is the page that a request is for, and as what its content is wanted: "text" or "html".
-// The page stands in the parameter url, or in the path: escaped as a whole, or as it is, and then
-// what follows a "?" is its own.
+// pageAsked is the page that a request is for, and as what its content is wanted: "text",
+// "markdown" or "html". The page stands in the parameter url, or in the path: escaped as a whole,
+// or as it is, and then what follows a "?" is its own.
 func pageAsked(u *url.URL) (page, content string, bad *problem) {
 	rest, inPath := strings.CutPrefix(u.EscapedPath(), pagesPath)
 	content = "text"
@@ -188,10 +188,10 @@ func onlyContent(raw string, content, page *string) *problem {
 		switch {
 		case len(values) > 1:
 			return wrong(shown(name), "%s is given %d times: give it once", shown(name), len(values))
-		case name == "content" && (values[0] == "text" || values[0] == "html"):
+		case name == "content" && (values[0] == "text" || values[0] == "html" || values[0] == "markdown"):
 			*content = values[0]
 		case name == "content":
-			return wrong(name, "content is %q; use text or html", shown(values[0]))
+			return wrong(name, "content is %q; use text, markdown or html", shown(values[0]))
 		case name == "url" && page != nil:
 			*page = values[0]
 		default:

@@ -1,0 +1,176 @@
+package indexer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/usage"
+)
+
+// export calls send with a string for everything to be written as it is, and with an object for
+// every line of JSON. Pages that ask not to be quoted come without their content, unless the asker
+// takes that on himself: what he shows of it then is his to answer for.
+func (a answers) export(ctx context.Context, r request, send func(any) error) error {
+	x := exported{exporter: exporter{limit: a.limit}, request: r, send: send, left: crawl.LeftOut{Pages: map[string]int64{}}}
+	var err error
+	if x.purposes, err = usage.ParsePurposes(r.For); err != nil {
+		return err
+	}
+	if x.one, err = x.format(); err != nil {
+		return err
+	}
+	now := time.Now()
+	for _, p := range a.parts() {
+		walk := p.store.EachWithBody
+		if !r.Since.IsZero() {
+			walk = func(fn func(pages.Page) error) error { return p.store.EachSince(r.Since, fn) }
+		}
+		err := walk(func(page pages.Page) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if p.hidden(page.URL) {
+				return nil
+			}
+			return x.page(p, &page, now)
+		})
+		if err != nil && !p.gone.Load() {
+			return err
+		}
+	}
+	if len(x.left.Pages)+len(x.left.Usage) == 0 {
+		return nil
+	}
+	return send(x.left)
+}
+
+// exported is one export under way.
+type exported struct {
+	exporter
+	request
+	purposes []usage.Purpose
+	one      func(in part, p *pages.Page) error // what is sent of a page
+	send     func(any) error
+	left     crawl.LeftOut
+}
+
+// format returns what is sent of a page.
+func (x *exported) format() (func(in part, p *pages.Page) error, error) {
+	what, format := cmp.Or(x.What, "pages"), cmp.Or(x.Format, "jsonl")
+	lines := what == "pages" && (format == "jsonl" || format == "markdown" || format == "chunks")
+	switch {
+	case !x.Since.IsZero() && !lines:
+		return nil, fmt.Errorf("export %s as %s since a time: use pages as jsonl, markdown or chunks", what, format)
+	case lines && format == "chunks":
+		return x.chunks, nil
+	case lines:
+		content := map[string]string{"jsonl": "text", "markdown": "markdown"}[format]
+		return func(in part, p *pages.Page) error {
+			rec := x.record(in, p, content, x.All)
+			countLeftOut(x.left, rec.Withheld)
+			return x.send(rec)
+		}, nil
+	case what == "pages" && (format == "text" || format == "html"):
+		return func(in part, p *pages.Page) error {
+			rec := x.record(in, p, format, x.All)
+			if rec.Withheld != "" {
+				countLeftOut(x.left, rec.Withheld)
+				return nil
+			}
+			return x.send(document(rec, format))
+		}, nil
+	case what == "links":
+		return func(in part, p *pages.Page) error { return x.links(in, p, x.send) }, nil
+	}
+	return nil, fmt.Errorf("export %q as %q: use pages as jsonl, markdown, chunks, text or html, or links as jsonl", what, format)
+}
+
+// page sends what is to be sent of a page; of one that is no part of the export any more that it is
+// not, if only changes are asked for.
+func (x *exported) page(in part, p *pages.Page, now time.Time) error {
+	removed, use := "", ""
+	switch {
+	case p.Deleted == crawl.ReasonForgotten: // is not named any more
+		return nil
+	case p.Deleted != "":
+		removed = string(p.Deleted)
+	case p.AliasOf != "":
+		removed = string(crawl.ReasonMirror)
+	case p.Expired(now):
+		removed = "unavailable_after"
+	default:
+		use = notFor(p, x.purposes, x.UnknownToo)
+	}
+	if use != "" {
+		removed = use
+		x.left.Add(crawl.LeftOut{Usage: map[string]int64{use: 1}})
+	}
+	switch {
+	case removed == "":
+		return x.one(in, p)
+	case x.Since.IsZero():
+		return nil
+	}
+	return x.remove(p, removed)
+}
+
+// remove says that a page is no part of the export any more.
+func (x *exported) remove(p *pages.Page, why string) error {
+	return x.send(crawl.PageRemoved{URL: string(p.URL), FetchedAt: p.FetchedAt, Removed: why})
+}
+
+// chunks sends a page piece by piece.
+func (x *exported) chunks(in part, p *pages.Page) error {
+	limit := x.limit
+	x.limit = 0 // of a piece, not of the page
+	rec := x.record(in, p, "markdown", x.All)
+	x.limit = limit
+	if rec.Withheld != "" {
+		if countLeftOut(x.left, rec.Withheld); x.Since.IsZero() {
+			return nil
+		}
+		return x.remove(p, rec.Withheld)
+	}
+	all := slices.Collect(pages.Chunks([]byte(rec.Markdown), cmp.Or(x.ChunkSize, pages.DefaultChunk)))
+	for i, c := range all {
+		cut := false
+		chunk := crawl.PageChunk{URL: rec.URL, N: i + 1, Of: len(all), Title: rec.Title, Text: x.cut(c.Text, &cut),
+			Lang: rec.Lang, FetchedAt: rec.FetchedAt, SHA256: rec.SHA256, Usage: &rec.Usage}
+		for _, h := range c.Headings {
+			chunk.Headings = append(chunk.Headings, strings.ToValidUTF8(h[:min(len(h), maxHeading)], ""))
+		}
+		if err := x.send(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxHeading is how much of a heading a piece of a page repeats, in bytes.
+const maxHeading = 200
+
+// notFor says why a page is no part of an export for some purposes: which of them its site
+// disallows, or, unless that is let through, says nothing of. Search needs no permission (protocols
+// §8.3).
+func notFor(p *pages.Page, purposes []usage.Purpose, unknownToo bool) string {
+	if len(purposes) == 0 {
+		return ""
+	}
+	said := p.Usage.Concluded()
+	for _, purpose := range purposes {
+		switch v := said[purpose]; {
+		case v == usage.Disallow:
+		case v == usage.Unknown && purpose != usage.Search && !unknownToo:
+		default:
+			continue
+		}
+		return purpose.String() + " " + said[purpose].String()
+	}
+	return ""
+}

@@ -1,0 +1,197 @@
+package pages
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// pruner decides on a tree what boilerplate.go decides on a page's tags, by the same rules. Each of
+// its walks is linear in the size of the tree, whose depth the parser bounds.
+type pruner struct{ is map[*html.Node]mark }
+
+// mainText is the mark of an element that holds the main text.
+const mainText mark = 255
+
+// cuts is which elements are cut off.
+type cuts struct{ hard, soft, outside bool }
+
+// prune cuts off what stands around the main text. Without a heading of level 1 the title becomes
+// one.
+func prune(doc *html.Node, title string) {
+	body := find(doc, atom.Body)
+	if body == nil {
+		return
+	}
+	p := pruner{map[*html.Node]mark{}}
+	all := p.judge(body, false).text
+	cut := cuts{hard: true}
+	if left := p.left(body, cut, false); 5*left < all {
+		cut.hard = false // all of it looks like boilerplate: none is
+	} else {
+		outside := cuts{hard: true, outside: true}
+		if main := p.left(body, outside, false); 2*main > left && 5*main >= all {
+			cut = outside
+		}
+		soft := cut
+		soft.soft = true
+		if 5*p.left(body, soft, false) >= all {
+			cut = soft
+		}
+	}
+	p.cut(body, cut, false)
+	if title = strings.TrimSpace(title); title != "" && !titled(body, title) {
+		h := &html.Node{Type: html.ElementNode, Data: "h1", DataAtom: atom.H1}
+		h.AppendChild(&html.Node{Type: html.TextNode, Data: string(appendEscaped(nil, []byte(unmarked.Replace(title)), false, false, false))})
+		body.InsertBefore(h, body.FirstChild)
+	}
+}
+
+// content is what is in an element.
+type content struct {
+	text, anchored  int // bytes
+	links, headings int
+	h1              bool
+}
+
+// judge marks the elements in n.
+func (p *pruner) judge(n *html.Node, inMain bool) (c content) {
+	if n.Type != html.ElementNode {
+		return content{text: textSize(n)}
+	}
+	m := plain
+	for _, a := range n.Attr {
+		switch {
+		case a.Key != marksAttr:
+		case a.Val == "m":
+			m = mainText
+		case inMain:
+			m = mark(a.Val[1] - '0')
+		default:
+			m = mark(a.Val[0] - '0')
+		}
+	}
+	for k := n.FirstChild; k != nil; k = k.NextSibling {
+		in := p.judge(k, inMain || m == mainText)
+		c.text, c.anchored, c.links, c.headings, c.h1 = c.text+in.text, c.anchored+in.anchored, c.links+in.links, c.headings+in.headings, c.h1 || in.h1
+	}
+	switch n.DataAtom {
+	case atom.A:
+		c.links, c.anchored = 1, c.text
+	case atom.H1:
+		c.h1 = true
+		c.headings++
+	case atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		c.headings++
+	}
+	switch {
+	case m == hardHeader && c.h1:
+		m = plain
+	case m == hardHeader:
+		m = hard
+	case m == plain && !inMain && c.links >= 3 && c.headings == 0 && 4*c.anchored >= 3*c.text && elementOf([]byte(n.Data)).follows():
+		m = soft
+	}
+	if m != plain {
+		p.is[n] = m
+	}
+	return c
+}
+
+// left is how many bytes of text would be left.
+func (p *pruner) left(n *html.Node, c cuts, inMain bool) (size int) {
+	gone, inMain := p.gone(n, c, inMain)
+	switch {
+	case gone:
+		return 0
+	case n.Type == html.TextNode && (inMain || !c.outside):
+		return textSize(n)
+	}
+	for k := n.FirstChild; k != nil; k = k.NextSibling {
+		size += p.left(k, c, inMain)
+	}
+	return size
+}
+
+// cut removes what is to be cut off, and reports whether anything is left.
+func (p *pruner) cut(n *html.Node, c cuts, inMain bool) (kept bool) {
+	gone, inMain := p.gone(n, c, inMain)
+	switch {
+	case gone:
+		return false
+	case n.Type == html.TextNode:
+		return inMain || !c.outside
+	}
+	kept = inMain || !c.outside
+	for k := n.FirstChild; k != nil; {
+		next := k.NextSibling
+		if p.cut(k, c, inMain) {
+			kept = true
+		} else {
+			n.RemoveChild(k)
+		}
+		k = next
+	}
+	return kept
+}
+
+// gone reports whether a node is cut off with all in it, and whether it is, or lies in, the main
+// text. What is within the main text is only cut off by a hard mark.
+func (p *pruner) gone(n *html.Node, c cuts, inMain bool) (gone, main bool) {
+	switch p.is[n] {
+	case mainText:
+		return false, true
+	case hard:
+		return c.hard, inMain
+	case soft:
+		return c.soft, inMain
+	}
+	return false, inMain
+}
+
+func textSize(n *html.Node) int {
+	if n.Type != html.TextNode {
+		return 0
+	}
+	return len(strings.TrimSpace(n.Data))
+}
+
+// find returns the first element of a name in a node.
+func find(n *html.Node, a atom.Atom) *html.Node {
+	for k := range n.Descendants() {
+		if k.DataAtom == a && k.Type == html.ElementNode {
+			return k
+		}
+	}
+	return nil
+}
+
+// titled reports whether a page has a heading of level 1, or its first heading is its title.
+func titled(body *html.Node, title string) bool {
+	if find(body, atom.H1) != nil {
+		return true
+	}
+	first := firstHeading(body)
+	if first == nil {
+		return false
+	}
+	var text strings.Builder
+	for n := range first.Descendants() {
+		if n.Type == html.TextNode {
+			text.WriteString(n.Data)
+		}
+	}
+	head := strings.Join(strings.Fields(text.String()), " ")
+	return head != "" && strings.Contains(strings.ToLower(title), strings.ToLower(head))
+}
+
+func firstHeading(n *html.Node) *html.Node {
+	for k := range n.Descendants() {
+		switch k.DataAtom {
+		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+			return k
+		}
+	}
+	return nil
+}
