@@ -66,7 +66,7 @@ var rooms = map[string][]string{
 
 	"internal/frontier": roomsOf("internal/frontier",
 		"account history passes links mirrors rupsites visits datafiles hops recrawl "+
-			"security sitemaps timeline polite urls features ledger budget crawllog mirror judge metrics times"),
+			"askonce sitemaps timeline polite urls features ledger budget crawllog mirror judge metrics times"),
 	"internal/frontier/account": roomsOf("internal/frontier",
 		"history passes links mirrors rupsites visits datafiles "+
 			"recrawl sitemaps polite urls ledger mirror judge"),
@@ -78,7 +78,7 @@ var rooms = map[string][]string{
 	"internal/frontier/datafiles": roomsOf("internal/frontier", "polite features ledger times"),
 	"internal/frontier/history":   roomsOf("internal/frontier", "features ledger"),
 	"internal/frontier/hops":      roomsOf("internal/frontier", "polite features ledger"),
-	"internal/frontier/security":  roomsOf("internal/frontier", "polite features ledger"),
+	"internal/frontier/askonce":   roomsOf("internal/frontier", "polite features ledger"),
 	"internal/frontier/recrawl":   roomsOf("internal/frontier", "polite urls ledger"),
 	"internal/frontier/sitemaps":  roomsOf("internal/frontier", "polite urls features ledger mirror times"),
 	"internal/frontier/timeline":  roomsOf("internal/frontier", "features ledger times"),

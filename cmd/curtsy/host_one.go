@@ -71,6 +71,9 @@ func printHost(w io.Writer, h crawl.HostInfo) {
 	if n := securityNote(h.Robots); n != "" {
 		line("security.txt", "%s", strings.TrimPrefix(n, "security.txt: "))
 	}
+	if n := llmsNote(h.Robots); n != "" {
+		line("llms.txt", "%s", strings.TrimPrefix(n, "llms.txt: "))
+	}
 	for _, s := range h.AgentServers {
 		line("agents", "line %d, for %s: %s", s.Line, s.Path, s.Target)
 	}

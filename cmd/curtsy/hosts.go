@@ -143,6 +143,9 @@ func hostNote(h crawl.HostInfo) string {
 	if n := securityNote(h.Robots); n != "" {
 		notes = append(notes, n)
 	}
+	if n := llmsNote(h.Robots); n != "" {
+		notes = append(notes, n)
+	}
 	if n := usageNote(h.Robots); n != "" {
 		notes = append(notes, n)
 	}
@@ -167,13 +170,38 @@ func sitemapsNote(list []crawl.SitemapInfo) string {
 	return "sitemaps read: " + strconv.Itoa(read) + ", naming " + strconv.Itoa(pages) + " pages"
 }
 
+// llmsNote is what the first llms.txt of a host has that was found, or else what came of asking;
+// empty when it was not asked for.
+func llmsNote(origins []crawl.RobotsInfo) (note string) {
+	for _, o := range origins {
+		m := o.LLMSTxt
+		switch {
+		case m == nil:
+			continue
+		case m.State == crawl.FileFound:
+			note = "llms.txt: " + count(int64(m.Links), "link") + ", " + strconv.Itoa(m.Within) + " in scope"
+		case note == "":
+			note = "llms.txt: " + m.State
+		default:
+			continue
+		}
+		if m.Reason != "" {
+			note += " (" + m.Reason + ")"
+		}
+		if m.State == crawl.FileFound {
+			return note
+		}
+	}
+	return note
+}
+
 // securityNote is what the first security.txt of a host says that was found, or else what came of
 // asking; empty when it was not asked for.
 func securityNote(origins []crawl.RobotsInfo) (note string) {
 	for _, o := range origins {
 		switch s := o.SecurityTxt; {
 		case s == nil:
-		case s.State == crawl.SecurityFound:
+		case s.State == crawl.FileFound:
 			note = "security.txt: " + strings.Join(s.Contacts, " ")
 			if !s.Expires.IsZero() {
 				note += ", expires " + s.Expires.Local().Format(time.DateOnly)

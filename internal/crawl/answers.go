@@ -136,6 +136,7 @@ type RobotsInfo struct {
 	MirrorOf string       `json:"mirror_of,omitempty"` // the origin it is a mirror of
 
 	SecurityTxt *SecurityTxt `json:"security_txt,omitempty"` // once it was asked for
+	LLMSTxt     *LLMSTxt     `json:"llms_txt,omitempty"`     // once it was asked for
 
 	// What the file says to us of the use of the origin's pages, in file order: MaxUsageLines, and
 	// how many more there are.

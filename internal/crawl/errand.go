@@ -37,6 +37,9 @@ const (
 	ErrandRUP ErrandKind = 8
 	// ErrandSecurityTxt asks for Origin's /.well-known/security.txt (RFC 9116).
 	ErrandSecurityTxt ErrandKind = 9
+	// ErrandLLMSTxt reads Origin's /llms.txt, whose links are taken for those of a page (signals.md
+	// §6 row 22).
+	ErrandLLMSTxt ErrandKind = 10
 )
 
 // errandNames has a row for each kind.
@@ -51,6 +54,7 @@ var errandNames = map[ErrandKind]string{
 	ErrandRUP:     "rup",
 
 	ErrandSecurityTxt: "security-txt",
+	ErrandLLMSTxt:     "llms-txt",
 }
 
 // String is the word that logs use.

@@ -173,6 +173,23 @@ func (a *Answer) fields(c *codec) {
 			m.fields(c)
 		}
 	}
+	if c.at == 9 {
+		a.LLMSTxt = new(LLMSTxt)
+	}
+	if m := a.LLMSTxt; m != nil {
+		for range c.one(9) {
+			m.fields(c)
+		}
+	}
+}
+
+func (m *LLMSTxt) fields(c *codec) {
+	c.text(1, &m.State)
+	c.text(2, &m.Reason)
+	c.text(3, &m.Title)
+	c.int(4, &m.Links)
+	c.int(5, &m.Within)
+	c.duration(6, &m.Fresh)
 }
 
 func (s *SecurityTxt) fields(c *codec) {

@@ -166,13 +166,14 @@ type Answer struct {
 	RUP     RUP     // ErrandRUP
 
 	SecurityTxt *SecurityTxt // ErrandSecurityTxt; else nil
+	LLMSTxt     *LLMSTxt     // ErrandLLMSTxt; else nil
 }
 
-// What asking an origin for its security.txt led to.
+// What asking an origin for a file such as its security.txt led to.
 const (
-	SecurityFound      = "found"
-	SecurityNone       = "none"       // the site has none
-	SecurityUnreadable = "unreadable" // not to be had, or it names nobody: Reason
+	FileFound      = "found"
+	FileNone       = "none"       // the site has none
+	FileUnreadable = "unreadable" // not to be had, or of no use: Reason
 )
 
 // SecurityTxt is what an origin's security.txt says, as it is answered, kept and shown.
@@ -181,6 +182,21 @@ type SecurityTxt struct {
 	Reason   string    `json:"reason,omitempty"` // for people
 	Contacts []string  `json:"contacts,omitempty"`
 	Expires  time.Time `json:"expires,omitzero"` // what it says is stale after that
+}
+
+// LLMSTxtPath is where an origin has its llms.txt.
+const LLMSTxtPath = "/llms.txt"
+
+// LLMSTxt is what an origin's llms.txt led to, as it is answered, kept and shown. Its links went to
+// the logs of their shards before.
+type LLMSTxt struct {
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"` // for people
+	Title  string `json:"title,omitempty"`
+	Links  int    `json:"links"` // that it has
+	Within int    `json:"in_scope"`
+	// Fresh is how long it need not be asked for again; as an answer only.
+	Fresh time.Duration `json:"-"`
 }
 
 // ClaimKind is what an origin's robots.txt says of its being a mirror (protocols §2.4).

@@ -32,9 +32,9 @@ func TestSecurityTxt(t *testing.T) {
 		}
 	}
 	unreadable := func(why string) crawl.SecurityTxt {
-		return crawl.SecurityTxt{State: crawl.SecurityUnreadable, Reason: why}
+		return crawl.SecurityTxt{State: crawl.FileUnreadable, Reason: why}
 	}
-	found := crawl.SecurityTxt{State: crawl.SecurityFound, Contacts: []string{"tel:1"}}
+	found := crawl.SecurityTxt{State: crawl.FileFound, Contacts: []string{"tel:1"}}
 	for name, tt := range map[string]struct {
 		robots string
 		answer http.HandlerFunc
@@ -46,7 +46,7 @@ func TestSecurityTxt(t *testing.T) {
 		"moved away": {"", moved("http://other.test/security.txt"), unreadable("it redirects elsewhere"), path},
 		"in a ring":  {"", moved(path), unreadable("it redirects elsewhere"), path},
 		"disallowed": {"User-agent: *\nDisallow: /.well-known/\n", nil, unreadable("robots: line 2: Disallow: /.well-known/"), ""},
-		"none":       {"", text(404, "text/html", "no"), crawl.SecurityTxt{State: crawl.SecurityNone}, path},
+		"none":       {"", text(404, "text/html", "no"), crawl.SecurityTxt{State: crawl.FileNone}, path},
 		"busy":       {"", text(503, "text/html", "no"), unreadable("HTTP 503"), path},
 		"a page":     {"", text(200, "text/html", "Contact: tel:1\n"), unreadable("not text/plain"), path},
 		"nobody":     {"", text(200, "text/plain", "# nobody\n"), unreadable("no usable Contact"), path},

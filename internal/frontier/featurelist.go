@@ -4,8 +4,8 @@ import (
 	"maps"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/askonce"
 	"github.com/curtsy/curtsy/internal/frontier/features"
-	"github.com/curtsy/curtsy/internal/frontier/security"
 )
 
 // allFeatures are all there are. A new one is a line here.
@@ -17,7 +17,8 @@ func (s *shard) allFeatures() []features.Feature {
 		s.sitemaps.SitemapsFeature(),
 		s.rupsites.UpdatesFeature(),
 		s.timeline.Feature(),
-		security.Feature(s.features, s.ledger),
+		askonce.SecurityTxt(s.features, s.ledger),
+		askonce.LLMSTxt(s.features, s.ledger),
 		s.history.Feature(),
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/askonce"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
-	"github.com/curtsy/curtsy/internal/frontier/security"
 )
 
 // Once the spec wants it an origin is asked for its security.txt, under a visit of its own and once
@@ -40,7 +40,7 @@ func TestSecurityTxt(t *testing.T) {
 		if len(v) != 1 || len(v[0].URLs) != 0 || len(v[0].Errands) != 1 || v[0].Errands[0].URL != "http://a.example/.well-known/security.txt" {
 			t.Fatalf("%+v", v)
 		}
-		want := crawl.SecurityTxt{State: crawl.SecurityFound, Contacts: []string{"tel:1"}, Expires: time.UnixMilli(1e12).UTC()}
+		want := crawl.SecurityTxt{State: crawl.FileFound, Contacts: []string{"tel:1"}, Expires: time.UnixMilli(1e12).UTC()}
 		b.event(crawl.Event{Visit: v[0].ID, Answers: []crawl.Answer{{Errand: v[0].Errands[0], SecurityTxt: &want}}})
 		b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: v[0].Host, Requests: 1, Done: v[0].Errands}})
 		b.commit()
@@ -56,7 +56,7 @@ func TestSecurityTxt(t *testing.T) {
 		if got := shown(); got == nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%+v", got)
 		}
-		time.Sleep(security.Again - time.Hour)
+		time.Sleep(askonce.Again - time.Hour)
 		b.learned("http://a.example", "", crawl.VisitID{})
 		if len(asked()) != 0 {
 			t.Errorf("asked again: %+v", asked())

@@ -64,6 +64,7 @@ func init() {
 		crawl.ErrandRUP:     {do: doRUP},
 
 		crawl.ErrandSecurityTxt: {do: doSecurityTxt},
+		crawl.ErrandLLMSTxt:     {do: doLLMSTxt},
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 // doSecurityTxt asks an origin for its security.txt. Its robots.txt is obeyed, and one redirect is
 // followed that stays on it: RFC 9116 knows of files at /security.txt.
 func doSecurityTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
-	m := &crawl.SecurityTxt{State: crawl.SecurityUnreadable}
+	m := &crawl.SecurityTxt{State: crawl.FileUnreadable}
 	a.SecurityTxt = m
 	t := Trail{At: e.URL, Most: 1, within: e.Origin}
 	t.May = func(u canon.URL) bool {
@@ -47,7 +47,7 @@ func doSecurityTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 	case end != TrailArrived:
 		m.Reason = "it redirects elsewhere"
 	case got.Status == http.StatusNotFound || got.Status == http.StatusGone:
-		m.State = crawl.SecurityNone
+		m.State = crawl.FileNone
 	case got.Status != http.StatusOK:
 		if overloaded(got.Status) {
 			v.overload(got)
@@ -59,8 +59,8 @@ func doSecurityTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 		m.Reason = "over 32 KiB"
 	default:
 		m.Contacts, m.Expires = parseSecurityTxt(got.Body)
-		if m.State = crawl.SecurityFound; len(m.Contacts) == 0 {
-			m.State, m.Reason = crawl.SecurityUnreadable, "no usable Contact"
+		if m.State = crawl.FileFound; len(m.Contacts) == 0 {
+			m.State, m.Reason = crawl.FileUnreadable, "no usable Contact"
 		}
 	}
 	return done

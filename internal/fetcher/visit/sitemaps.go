@@ -49,7 +49,7 @@ func (v *Visit) sitemap(e *crawl.Errand) (s crawl.Sitemap, ok bool) {
 		if moved {
 			conditions = nil
 		}
-		r = &sitemapReader{v: v, e: e, url: u, base: canon.NewBase(u)}
+		r = &sitemapReader{e: e, url: u, base: canon.NewBase(u), batches: batches{v: v, as: crawl.Links{FoundOn: e.URL, Depth: 1, Source: crawl.SourceSitemap}}}
 		a, err := v.ask(u, conditions, r.want)
 		s = crawl.Sitemap{Status: a.Status, Entries: r.entries, Skipped: r.skipped, Scope: v.cfg.scopeHash}
 		if err == nil {
@@ -131,12 +131,10 @@ func (r *sitemapReader) passOn(next canon.URL, s *crawl.Sitemap) bool {
 // batch at a time. Those of its own host and of the host whose robots.txt vouches for it
 // count: at most two shards.
 type sitemapReader struct {
-	v    *Visit
 	e    *crawl.Errand
 	url  canon.URL // where it is
 	base *canon.Base
-
-	shards []sitemapEntries
+	batches
 
 	sum      sitemap.Summary
 	entries  int
@@ -144,15 +142,6 @@ type sitemapReader struct {
 	not      bool // it is no sitemap
 	nofollow bool
 	deep     bool // an index too many
-}
-
-// sitemapEntries are those that a shard is to be told of.
-type sitemapEntries struct {
-	shard   int
-	links   crawl.Links
-	dated   bool // some of links.Mods are not 0
-	errands []crawl.Errand
-	bytes   int
 }
 
 func (r *sitemapReader) want(status int, header http.Header) wire.Wanted {
@@ -198,9 +187,8 @@ func (r *sitemapReader) entry(e sitemap.Entry) error {
 		return nil
 	}
 	b := r.of(crawl.ShardOf(host, r.v.kit.opt.Shards))
-	b.bytes += len(u) + linkOverhead
 	if e.Sitemap {
-		b.bytes += 100
+		b.bytes += len(u) + linkOverhead + 100
 		b.errands = append(b.errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: u, Origin: r.e.Origin, Hop: r.e.Hop + 1, ReplyShard: b.shard})
 	} else {
 		mod := int64(0)
@@ -208,7 +196,7 @@ func (r *sitemapReader) entry(e sitemap.Entry) error {
 			mod, b.dated = t.Unix(), true
 			b.bytes += 5
 		}
-		b.links.URLs, b.links.Mods = append(b.links.URLs, u), append(b.links.Mods, mod)
+		b.add(u, mod)
 	}
 	if b.bytes < sitemapBatch {
 		return nil
@@ -217,44 +205,4 @@ func (r *sitemapReader) entry(e sitemap.Entry) error {
 	err = r.send(b)
 	r.v.hold.PausedSince(start)
 	return err
-}
-
-// of returns what a shard is to be told.
-func (r *sitemapReader) of(shard int) *sitemapEntries {
-	i := slices.IndexFunc(r.shards, func(b sitemapEntries) bool { return b.shard == shard })
-	if i < 0 {
-		i = len(r.shards)
-		r.shards = append(r.shards, sitemapEntries{shard: shard, links: crawl.Links{FoundOn: r.e.URL, Depth: 1, Source: crawl.SourceSitemap}})
-	}
-	return &r.shards[i]
-}
-
-// flush tells the shards of all that is left.
-func (r *sitemapReader) flush() error {
-	for i := range r.shards {
-		if err := r.send(&r.shards[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var errNotTold = errors.New("its entries cannot be told")
-
-// send tells a shard of the entries gathered for it.
-func (r *sitemapReader) send(b *sitemapEntries) error {
-	ev := crawl.Event{Visit: r.v.job.ID, Fetcher: r.v.kit.opt.Fetcher, Errands: b.errands}
-	if len(b.links.URLs) > 0 {
-		links := b.links
-		if !b.dated {
-			links.Mods = nil
-		}
-		ev.Links = []crawl.Links{links}
-	}
-	if (len(ev.Links) > 0 || len(ev.Errands) > 0) && !r.v.publish(b.shard, &ev) {
-		return errNotTold
-	}
-	clear(b.links.URLs) // they would keep the strings alive
-	b.links.URLs, b.links.Mods, b.dated, b.errands, b.bytes = b.links.URLs[:0], b.links.Mods[:0], false, b.errands[:0], 0
-	return nil
 }

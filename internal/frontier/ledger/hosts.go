@@ -162,6 +162,9 @@ type Origin struct {
 	// before SecurityTxtDue.
 	SecurityTxt    *crawl.SecurityTxt `json:"security_txt,omitempty"`
 	SecurityTxtDue time.Time          `json:"security_txt_due,omitzero"`
+	// LLMSTxt and LLMSTxtDue are the same of its llms.txt.
+	LLMSTxt    *crawl.LLMSTxt `json:"llms_txt,omitempty"`
+	LLMSTxtDue time.Time      `json:"llms_txt_due,omitzero"`
 
 	Mirror *mirror.Record `json:"mirror,omitempty"`
 	// Where the page asked for last has moved for good, its path kept.
@@ -214,6 +217,7 @@ func (h *Host) Times(see times.See) {
 		see(&o.DataDue, times.Waits)
 		see(&o.RUPDue, times.Waits)
 		see(&o.SecurityTxtDue, times.Waits)
+		see(&o.LLMSTxtDue, times.Waits)
 		for j := range o.Apart {
 			see(&o.Apart[j].Due, times.Waits)
 		}
