@@ -40,6 +40,7 @@ type Plan struct {
 	UpdatesMail     string        `key:"updates-mail" usage:"have sites mail what changed to addresses made of this ‹ADDRESS› (empty: ask them)" example:"curtsy@crawler.example"`
 	UpdatesLatency  string        `key:"updates-latency" usage:"how often sites are to tell, if they offer that ‹UNIT›: {} (empty: as often as they offer)" choices:"day week month" example:"week"`
 	Purposes        []string      `key:"purpose" usage:"‹WORD› for what pages are fetched for: search, ai-input, ai-train or tdm (repeatable)" example:"search"`
+	AcceptMarkdown  bool          `key:"accept-markdown" usage:"ask for pages as Markdown, which is kept where a site has it"`
 	LLMSTxt         bool          `key:"llms-txt" usage:"read the /llms.txt of each site, and follow its links"`
 	SecurityTxt     bool          `key:"security-txt" usage:"ask sites whom to tell of security problems (/.well-known/security.txt)"`
 	Search          bool          `key:"search" usage:"index the text of pages for curtsy search"`
@@ -217,6 +218,7 @@ func (p Plan) Spec(old *crawl.Spec, given func(key string) bool) crawl.Spec {
 	set("updates-mail", func() { s.UpdatesMail = p.UpdatesMail })
 	set("updates-latency", func() { s.UpdatesLatency = p.UpdatesLatency })
 	set("purpose", func() { s.Purposes = purposeNames(p.Purposes) })
+	set("accept-markdown", func() { s.AcceptMarkdown = p.AcceptMarkdown })
 	set("llms-txt", func() { s.LLMSTxt = p.LLMSTxt })
 	set("security-txt", func() { s.SecurityTxt = p.SecurityTxt })
 	set("search", func() { s.Search = p.Search })

@@ -306,7 +306,9 @@ type PageInfo struct {
 	// AliasOf is set where URL is such another address: of the page named here, which is
 	// the one that is kept.
 	AliasOf string `json:"alias_of,omitempty"`
-	Usage   Usage  `json:"usage"`
+	// Vary is what the answer said that it depends on, where Markdown was asked for as well.
+	Vary  string `json:"vary,omitempty"`
+	Usage Usage  `json:"usage"`
 }
 
 // PageRecord is a page as `curtsy export pages` writes it: what `curtsy pages` says of it, and its

@@ -419,6 +419,7 @@ func (p *Page) fields(c *codec) {
 		statementFields(st, c)
 	}
 	c.enum(34, (*uint8)(&p.Purposes))
+	c.text(35, &p.Vary)
 }
 
 func statementFields(s *usage.Statement, c *codec) {

@@ -57,7 +57,8 @@ type Page struct {
 	Visit     VisitID // the newest visit per URL wins
 	Status    int
 	FetchedAt time.Time
-	// Media type without parameters, lower case: text/html, application/xhtml+xml, text/plain.
+	// Media type without parameters, lower case: text/html, application/xhtml+xml, text/plain,
+	// text/markdown.
 	ContentType      string
 	Charset          string // name for golang.org/x/net/html/charset; "utf-8" when known or assumed
 	Directives       DirectiveBits
@@ -107,4 +108,7 @@ type Page struct {
 	// Purposes, with Renewed: what the crawl is for. When all of that is forbidden now, with what
 	// the page had said before, the copy goes and the page is asked for once more.
 	Purposes usage.Purposes
+	// Vary is that header of an answer to a request that took Markdown as well: what the URL has
+	// for others may be something else. 200 bytes at most.
+	Vary string
 }

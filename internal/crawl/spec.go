@@ -73,6 +73,8 @@ type Spec struct {
 	Purposes []string `json:"purposes,omitempty"`
 	// SecurityTxt has each origin asked for its security.txt.
 	SecurityTxt bool `json:"security_txt,omitempty"`
+	// AcceptMarkdown has pages asked for as Markdown where a site has them so.
+	AcceptMarkdown bool `json:"accept_markdown,omitempty"`
 	// LLMSTxt has each origin asked for its llms.txt, whose links are followed.
 	LLMSTxt bool `json:"llms_txt,omitempty"`
 	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` took out: never

@@ -101,7 +101,7 @@ func TestWireRoundTrip(t *testing.T) {
 	pages := []Page{{
 		"http://a.example/", testVisitID, 200, time.UnixMilli(1), "text/html", "utf-8", NoSnippet, time.UnixMilli(2), 3, [32]byte{1}, 4,
 		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, 6, KindData, testOrigin, 5, "http://c.example/", "http://d.example/", true, true, NoIndex, time.UnixMilli(3), "http://a.example/d/data.txt", 7, 8,
-		usage.Statements{{Place: usage.Place{From: "robots.txt", Line: 3}, Text: "t", Says: usage.PreferencesOf(0x99), Inferred: true}}, 5,
+		usage.Statements{{Place: usage.Place{From: "robots.txt", Line: 3}, Text: "t", Says: usage.PreferencesOf(0x99), Inferred: true}}, 5, "accept",
 	}}
 	gotPages, err := DecodePages(AppendPages(nil, pages))
 	roundTrip(t, pages[0], gotPages[0], err)

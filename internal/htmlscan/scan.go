@@ -2,11 +2,14 @@ package htmlscan
 
 import (
 	"bytes"
+	"cmp"
 	"html"
 	"net/http"
+	"strings"
 
 	"golang.org/x/net/html/atom"
 
+	"github.com/curtsy/curtsy/internal/mdhtml"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robotstag"
 	"github.com/curtsy/curtsy/pkg/usage"
@@ -86,8 +89,14 @@ type Scanner struct {
 func (s *Scanner) Scan(p Page) Result {
 	s.set.Reset(p.Token)
 	s.set.AddHeaders(p.Header)
+	said := ""
+	if p.HTML && isMarkdown(p.ContentType) {
+		cs := detect(p.Body, p.ContentType, false)
+		p.Body, said = mdhtml.HTML(s.utf8(p.Body, cs)), cs.name
+		p.ContentType = "text/html; charset=utf-8"
+	}
 	cs := detect(p.Body, p.ContentType, p.HTML)
-	r := Result{Charset: cs.name}
+	r := Result{Charset: cmp.Or(said, cs.name)}
 	if p.HTML {
 		body := s.utf8(p.Body, cs)
 		s.refs.reset()
@@ -110,6 +119,12 @@ func (s *Scanner) Scan(p Page) Result {
 		s.text, s.refs.bytes, s.attrs, s.canonical, s.marks = nil, nil, nil, nil, nil
 	}
 	return r
+}
+
+// isMarkdown reports whether a page is Markdown, which is read as the HTML that it stands for.
+func isMarkdown(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	return equalFold([]byte(strings.TrimSpace(media)), mdhtml.MediaType)
 }
 
 // keepBuffers is the size of page up to which a Scanner keeps the buffers it needed.

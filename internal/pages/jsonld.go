@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"mime"
 	"strings"
+
+	"github.com/curtsy/curtsy/internal/mdhtml"
 )
 
 // maxScripts is how many scripts of a page are looked into for JSON-LD.
@@ -15,7 +17,7 @@ const maxScripts = 1000
 // bytes. A page without JSON-LD costs a search for two words; a page with both is read tag by tag.
 // No tree is built, so memory does not grow with the page.
 func (x *Extractor) LinkedData(contentType, charsetName string, body []byte, limit int) []byte {
-	if contentType == "text/plain" {
+	if contentType == "text/plain" || contentType == mdhtml.MediaType {
 		return nil
 	}
 	if wide := strings.HasPrefix(strings.ToLower(charsetName), "utf-16"); !wide && !mayLink(body) {

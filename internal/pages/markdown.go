@@ -43,7 +43,8 @@ var toMarkdown = converter.NewConverter(converter.WithEscapeMode(converter.Escap
 // lives until the Extractor's next use.
 func (x *Extractor) Markdown(p *Page, body []byte) (md []byte, none bool) {
 	src := DecodeCharset(body, p.Charset)
-	if p.ContentType == "text/plain" {
+	kind, src := readable(p.ContentType, src)
+	if kind == "text/plain" {
 		return bytes.TrimSpace(src), false
 	}
 	r := newRewriter(x, p)
@@ -62,7 +63,7 @@ func (x *Extractor) Markdown(p *Page, body []byte) (md []byte, none bool) {
 			}
 		}
 	}
-	return x.Quotable(p.URL, p.ContentType, "utf-8", src)
+	return x.Quotable(p.URL, kind, "utf-8", src)
 }
 
 // says reports whether anything is in a tree but ellipses in the place of what is not to be shown.

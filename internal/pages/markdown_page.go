@@ -225,6 +225,11 @@ func (r *rewriter) start(name, attrs []byte, closed, slash bool) {
 		return
 	}
 	if inline := lineTag(name); inline != "" {
+		if pre := []byte("<pre>"); bytes.HasSuffix(r.out, pre) && inline == "code" {
+			if l := language(attrs); l != "" {
+				r.out = append(append(append(r.out[:len(r.out)-1], ` class="language-`...), l...), `">`...)
+			}
+		}
 		r.open(inline, "")
 		return
 	}

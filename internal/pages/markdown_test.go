@@ -36,7 +36,7 @@ func TestMarkdown(t *testing.T) {
 		{"lists", `<h1>T</h1><ul><li>a<li>b<ol start=3><li>c<li>d</ol></ul><p>e`, "# T\n\n- a\n- b\n  \n  3. c\n  4. d\n\ne"},
 		{"definitions", `<h1>T</h1><dl><dt>a<dd>b<dt>c<dd>d</dl>e`, "# T\n\n**a**\n\nb\n\n**c**\n\nd\n\ne"},
 		{"code", "<h1>T</h1><div class='highlight-python notranslate'><pre>if <b>x</b>:\n\n    y = \"`\" # &lt;z&gt;\n</pre></div><pre>```</pre><pre><code class=language-c++>f();</code></pre>",
-			"# T\n\n```python\nif x:\n\n    y = \"`\" # <z>\n```\n\n````\n```\n````\n\n```\nf();\n```"},
+			"# T\n\n```python\nif x:\n\n    y = \"`\" # <z>\n```\n\n````\n```\n````\n\n```c++\nf();\n```"},
 		{"an xmp", `<h1>T</h1><xmp><b>x</b></xmp>a`, "# T\n\n```\n<b>x</b>\n```\n\na"},
 		{"a table", `<h1>T</h1><table><tr><th>a<th>b<tr><td>1|2<td><p>3</p><p>4</p></table>`, "# T\n\n| a | b |\n|---|---|\n| 1\\|2 | 3<br /><br /><br /><br />4 |"},
 		{"a quotation", `<h1>T</h1><blockquote><p>a<p>b</blockquote>`, "# T\n\n> a\n> \n> b"},

@@ -160,7 +160,7 @@ func endsAlone(name []byte) bool {
 // Quotable is what is visible of a page and may be shown: as Text has it, but for what says
 // data-nosnippet. none reports that there is text, and none of it may be shown.
 func (x *Extractor) Quotable(u canon.URL, contentType, charsetName string, body []byte) (text []byte, none bool) {
-	body = DecodeCharset(body, charsetName)
+	contentType, body = readable(contentType, DecodeCharset(body, charsetName))
 	if contentType == "text/plain" || !bytes.Contains(bytes.ToLower(body), []byte(attribute)) {
 		return x.Text(contentType, "utf-8", body).Body, false
 	}

@@ -73,7 +73,7 @@ func (p *Page) Info() crawl.PageInfo {
 	info := crawl.PageInfo{
 		URL: string(p.URL), Status: p.Status, FetchedAt: p.FetchedAt, ContentType: p.ContentType, Title: p.Title,
 		Size: p.Size, SHA256: hex.EncodeToString(p.SHA256[:]), SnippetAllowed: p.SnippetAllowed(), MaxSnippet: p.MaxSnippet, Depth: p.Depth,
-		Truncated: p.Truncated, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf), Usage: crawl.UsageOf(p.Usage),
+		Truncated: p.Truncated, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf), Usage: crawl.UsageOf(p.Usage), Vary: p.Vary,
 	}
 	for _, u := range p.Aliases {
 		info.Aliases = append(info.Aliases, string(u))
@@ -123,8 +123,8 @@ func (p *Page) sameContent(q *Page) bool {
 // A record begins with its kind. Integers are varints; strings and the digest carry no padding. A
 // record is about 160 bytes and is read in one walk. What format 2 added stands at the end: a
 // record without it is of format 1. After that stands Since, if it is known, then MaxSnippet, if
-// there is one, then Usage, if anything is said, and then Changed, if it is not Since. A version
-// that does not know what stands at the end reads the record without it.
+// there is one, then Usage, if anything is said, then Changed, if it is not Since, and Vary. A
+// version that does not know what stands at the end reads the record without it.
 const (
 	kindPage      = 'P'
 	kindTombstone = 'T'
@@ -170,7 +170,7 @@ func appendRecord(dst []byte, p *Page) []byte {
 	dst = appendAlias(dst, p)
 	// What follows is left out from where nothing is to be said any more, as in records from before
 	// it was noted.
-	changed := !p.Changed.IsZero() && millis(p.Changed) != millis(p.Since)
+	changed := p.Vary != "" || !p.Changed.IsZero() && millis(p.Changed) != millis(p.Since)
 	said := changed || len(p.Usage) > 0
 	limited := said || p.MaxSnippet > 0 || p.MetaMaxSnippet > 0
 	if limited || !p.Since.IsZero() {
@@ -184,6 +184,9 @@ func appendRecord(dst []byte, p *Page) []byte {
 	}
 	if changed {
 		dst = binary.AppendVarint(dst, millis(p.Changed))
+	}
+	if p.Vary != "" {
+		dst = appendString(dst, p.Vary)
 	}
 	return dst
 }
@@ -256,6 +259,9 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 		}
 		if len(r.b) > 0 {
 			p.Changed = fromMillis(r.varint())
+		}
+		if len(r.b) > 0 {
+			p.Vary = r.string()
 		}
 	default:
 		r.bad = true

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/mdhtml"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -93,6 +94,10 @@ func (x *Extractor) readSome(pageURL canon.URL, contentType, charsetName string,
 	r.reset(x)
 	r.most = most
 	src := DecodeCharset(body, charsetName)
+	if contentType == mdhtml.MediaType {
+		contentType, src = readable(contentType, src)
+		body = src // its links are in UTF-8
+	}
 	if contentType == "text/plain" {
 		x.plain(src)
 		return Reading{Body: x.body}, true

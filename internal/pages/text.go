@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
+
+	"github.com/curtsy/curtsy/internal/mdhtml"
 )
 
 // Text is what a reader of a page sees, UTF-8. Its slices live in the Extractor that returned it,
@@ -47,6 +49,7 @@ type Extractor struct {
 func (x *Extractor) Text(contentType, charsetName string, body []byte) Text {
 	x.reset()
 	body = DecodeCharset(body, charsetName)
+	contentType, body = readable(contentType, body)
 	if contentType == "text/plain" {
 		x.plain(body)
 	} else if xml := contentType == "application/xhtml+xml"; !x.document(body, xml) {
@@ -56,6 +59,14 @@ func (x *Extractor) Text(contentType, charsetName string, body []byte) Text {
 	return Text{Title: x.bestTitle(), Lang: x.lang, Headings: x.heads, Body: x.body}
 }
 
+// readable makes HTML of Markdown, in UTF-8, and leaves all else alone.
+func readable(contentType string, body []byte) (string, []byte) {
+	if contentType != mdhtml.MediaType {
+		return contentType, body
+	}
+	return "text/html", mdhtml.HTML(body)
+}
+
 // Title returns title and language only, which costs a few microseconds: reading stops at </title>.
 // Without a title it goes on to the first h1.
 func (x *Extractor) Title(contentType, charsetName string, body []byte) (title, lang string) {
@@ -63,7 +74,8 @@ func (x *Extractor) Title(contentType, charsetName string, body []byte) (title, 
 		return "", ""
 	}
 	x.reset()
-	x.html(DecodeCharset(body, charsetName), contentType == "application/xhtml+xml", true)
+	contentType, body = readable(contentType, DecodeCharset(body, charsetName))
+	x.html(body, contentType == "application/xhtml+xml", true)
 	return string(x.bestTitle()), x.lang
 }
 

@@ -185,6 +185,8 @@ func typeName(media string) string {
 		return "XHTML"
 	case "text/plain":
 		return "plain text"
+	case "text/markdown":
+		return "Markdown"
 	}
 	return webtext.Short(webtext.Clean(media), maxCrumb)
 }

@@ -114,7 +114,7 @@ func (v *Visit) sample(u canon.URL) (s crawl.Sample, ok bool) {
 
 // likenessOf is what the text of a page of that type is like.
 func likenessOf(kind string, body []byte) uint64 {
-	if kind == typeText {
+	if kind == typeText || kind == typeMarkdown {
 		return likeness.OfText(body)
 	}
 	return likeness.OfHTML(body)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/mdhtml"
 )
 
 // maxRetryAfter bounds what a Retry-After can ask: a year in a header is a mistake, and a day's
@@ -61,6 +63,8 @@ const (
 	typeHTML  = "text/html"
 	typeXHTML = "application/xhtml+xml"
 	typeText  = "text/plain"
+
+	typeMarkdown = mdhtml.MediaType
 )
 
 // storable reports whether pages of this type are kept.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -19,8 +20,8 @@ import (
 func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 	var kind string // media type, declared or sniffed
 	meta := false   // it is a document that tells of datasets
-	conditions := conditional(u.ETag, u.LastModified)
-	a, err := v.ask(u.URL, conditions, func(status int, header http.Header) wire.Wanted {
+	conditions := v.conditions(u)
+	a, err := v.ask(u.URL, v.accepting(conditions), func(status int, header http.Header) wire.Wanted {
 		meta = false
 		if status < 200 || status > 299 || status == http.StatusPartialContent {
 			return wire.Wanted{}
@@ -37,9 +38,9 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 					kind = mediaType(http.DetectContentType(first))
 				}
 				meta = possible && kind != typeHTML && looksLikeJSON(first)
-				return meta || storable(kind)
+				return meta || v.storable(kind)
 			}}
-		case !storable(kind):
+		case !v.storable(kind):
 			return wire.Wanted{}
 		}
 		return wire.Wanted{Limit: v.kit.opt.MaxBody}
@@ -68,7 +69,7 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 		r.Class, r.Reason = crawl.Failed, crawl.ReasonHTTPOther
 	case status <= 299 && meta:
 		v.keepMeta(u, &a, kind, &r)
-	case status <= 299 && !storable(kind):
+	case status <= 299 && !v.storable(kind):
 		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonType, kind
 		v.forget(u, crawl.ReasonType)
 	case status <= 299:
@@ -159,6 +160,9 @@ func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *h
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"),
 		Truncated: a.Truncated,
 	}
+	if v.cfg.spec.AcceptMarkdown {
+		p.Vary = strings.ToValidUTF8(crawl.ShortDetail(a.Header.Get("Vary")), "")
+	}
 	if d.NoIndex {
 		r.Class, r.Reason = crawl.Refused, crawl.ReasonNoindex
 		v.handOver(&p)
@@ -212,6 +216,9 @@ func (v *Visit) pack(p *crawl.Page, body []byte, r *crawl.Result) {
 	if r != nil {
 		r.Digest = digestOf(p.SHA256)
 		r.ETag, r.LastModified = validators(p.ETag, p.LastModified)
+		if p.ContentType == typeMarkdown {
+			r.ETag, r.LastModified = ofMarkdown(r.ETag, r.LastModified)
+		}
 	}
 	whole := len(body)
 	if need := s2.MaxEncodedLen(len(body)); cap(h.packed) < need {

@@ -69,13 +69,17 @@ func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"),
 		Usage: append(said, usage.Carried(a.Header)...), Purposes: v.cfg.purposes,
 	}
+	etag, isMarkdown := markdownETag(u.ETag)
 	if p.ETag == "" {
-		p.ETag = u.ETag
+		p.ETag = etag
 	}
 	if p.LastModified == "" {
 		p.LastModified = u.LastModified
 	}
 	r.ETag, r.LastModified = validators(p.ETag, p.LastModified)
+	if isMarkdown {
+		r.ETag, r.LastModified = ofMarkdown(r.ETag, r.LastModified)
+	}
 	if robotstag.Carries(a.Header) {
 		p.Tagged, p.Directives = true, bitsOf(d)
 		p.UnavailableAfter, p.MaxSnippet = d.UnavailableAfter, d.MaxSnippet
