@@ -84,7 +84,7 @@ func TestUsage_8_34_Accept(t *testing.T) {
 		if p.ContentType != kind || p.Charset != "utf-8" || p.ETag != `"1"` || p.Vary != vary || out.Results[0].ETag != tag {
 			t.Errorf("%v: %+v, validator %s", on, p, out.Results[0].ETag)
 		}
-		if html.ContentType != "text/html" || out.Results[1].ETag != `"1"` {
+		if html.ContentType != "text/html" || out.Results[1].ETag != tag {
 			t.Errorf("%v: %+v, validator %s", on, html, out.Results[1].ETag)
 		}
 		d.mu.Lock()
@@ -103,8 +103,8 @@ func TestUsage_8_34_Accept(t *testing.T) {
 	}
 }
 
-// A copy in Markdown is validated by requests that take Markdown alone; what the frontier keeps of
-// it says which it is.
+// What was had by taking Markdown is validated by requests that take it, and all else by those that
+// do not; what the frontier keeps of a copy says which it is.
 func TestUsage_8_34_Validators(t *testing.T) {
 	addr, asked := markdownSite(t)
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestUsage_8_34_Validators(t *testing.T) {
 		now        string
 	}{
 		{true, `md:"1"`, `"1"`, "not modified", `md:"1"`},
-		{true, `"1"`, `"1"`, "not modified", `"1"`}, // HTML it was, HTML it is
+		{true, `"1"`, "", "stored", `md:"1"`}, // of HTML, from before Markdown was asked for
 		{true, `md:"0"`, `"0"`, "stored", `md:"1"`},
 		{false, `md:"1"`, "", "stored", `"1"`},
 		{false, `"1"`, `"1"`, "not modified", `"1"`},

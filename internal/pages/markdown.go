@@ -59,7 +59,7 @@ func (x *Extractor) Markdown(p *Page, body []byte) (md []byte, none bool) {
 			}
 			prune(doc, p.Title)
 			if md, err := toMarkdown.ConvertNode(doc); err == nil {
-				return md, false
+				return angled(md), false
 			}
 		}
 	}

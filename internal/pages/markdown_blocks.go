@@ -19,7 +19,15 @@ func (r *rewriter) begin(name, as string, attrs ...string) {
 		r.out = append(r.out, ' ')
 		return
 	}
+	if (as == "p" || as == "div") && r.inCell() {
+		// A row is one line: what would be paragraphs in it are parted by a line's end each.
+		r.closeLine(0)
+		r.gap = r.gap || !r.begins
+		r.blocks = append(r.blocks, openBlock{name, "", len(r.line)})
+		return
+	}
 	r.block(as, attrs...)
+	r.gap = false
 	r.blocks = append(r.blocks, openBlock{name, as, len(r.line)})
 	switch as {
 	case "table":
@@ -27,6 +35,20 @@ func (r *rewriter) begin(name, as string, attrs ...string) {
 	case "pre":
 		r.pre++
 	}
+}
+
+// inCell reports whether text would come directly into a cell of a table.
+func (r *rewriter) inCell() bool {
+	for i := len(r.blocks) - 1; i >= 0; i-- {
+		switch r.blocks[i].as {
+		case "":
+		case "td", "th":
+			return true
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // ends reports whether a block that has no end tag ends where another begins, as in HTML.
@@ -92,12 +114,15 @@ func (r *rewriter) endBlock() {
 	b := r.blocks[n]
 	r.blocks, r.line = r.blocks[:n], r.line[:min(len(r.line), b.line)]
 	switch b.as {
+	case "":
+		r.gap = r.gap || !r.begins
+		return
 	case "table":
 		r.tables--
 	case "pre":
 		r.pre--
 	}
-	r.begins = true
+	r.begins, r.gap = true, false
 	r.tags++
 	r.out = append(append(append(r.out, "</"...), b.as...), '>')
 }

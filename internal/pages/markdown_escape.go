@@ -6,7 +6,7 @@ import "bytes"
 // a heading or a link, or set letters apart, gets a backslash. begins says that the text begins a
 // block, cell that it stands in a table, link that it stands in a link. One look at each byte and
 // its neighbours decides, so the cost is linear; the converter's own escaping looks ahead from
-// every character, and is off. What it still does by itself: < and > become references.
+// every character, and is off. What it does to < and > all the same, angles gets round.
 func appendEscaped(dst, text []byte, begins, cell, link bool) []byte {
 	at := func(i int) byte {
 		if i < 0 || i >= len(text) {
@@ -51,6 +51,34 @@ func appendEscaped(dst, text []byte, begins, cell, link bool) []byte {
 		}
 	}
 	return append(dst, text[from:]...)
+}
+
+// angles puts what stands for < and > into text: the converter would make references of them.
+func angles(text []byte) []byte {
+	if bytes.IndexByte(text, '<') < 0 && bytes.IndexByte(text, '>') < 0 {
+		return text
+	}
+	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("<"), []byte(leftAngle)), []byte(">"), []byte(rightAngle))
+}
+
+// angled puts < and > where they stand for; a < that would begin HTML gets a backslash.
+func angled(md []byte) []byte {
+	if !bytes.Contains(md, []byte(leftAngle)) && !bytes.Contains(md, []byte(rightAngle)) {
+		return md
+	}
+	out := make([]byte, 0, len(md))
+	for {
+		i := bytes.Index(md, []byte(leftAngle))
+		if i < 0 {
+			break
+		}
+		out, md = append(out, md[:i]...), md[i+len(leftAngle):]
+		if len(md) > 0 && (isLetter(md[0]) || md[0] == '/' || md[0] == '!' || md[0] == '?') {
+			out = append(out, '\\')
+		}
+		out = append(out, '<')
+	}
+	return bytes.ReplaceAll(append(out, md...), []byte(rightAngle), []byte(">"))
 }
 
 // markerEnd returns where the sign ends that makes of a line a heading, a quotation, an item or a

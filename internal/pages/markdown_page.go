@@ -29,6 +29,7 @@ type rewriter struct {
 	written int         // how many of them are open in out
 	blocks  []openBlock
 	deeper  int    // blocks that are open below maxBlocks, and are not written
+	gap     bool   // in a cell, a line ends before the next text
 	begins  bool   // no text has come since a block began, or a line
 	tables  int    // open <table>
 	pre     int    // open <pre>
@@ -51,9 +52,17 @@ const (
 	maxBlocks = 64
 )
 
-// unmarked takes out the two characters that the converter has for itself: one that marks what is
-// escaped, and one in the place of a line's end.
-var unmarked = strings.NewReplacer("\a", "", "\uF002", "")
+// unmarked takes out the characters that mean something on the way: the converter's own for what is
+// escaped and for a line's end, and ours for angles.
+var unmarked = strings.NewReplacer("\a", "", "\uF002", "", leftAngle, "", rightAngle, "")
+
+const reserved = "\a\uF002" + leftAngle + rightAngle
+
+// What stands for < and > in text until the converter is done, which would write &lt; and &gt;.
+const (
+	leftAngle  = "\uF003"
+	rightAngle = "\uF004"
+)
 
 // marksAttr is the attribute in which marks travel to prune.
 const marksAttr = "m"
@@ -109,6 +118,10 @@ func (r *rewriter) text(val []byte) {
 		return
 	}
 	if len(bytes.TrimSpace(val)) > 0 {
+		if r.gap {
+			r.gap = false
+			r.out = append(r.out, "<br>"...)
+		}
 		r.reopen()
 	}
 	r.mark(val)
@@ -137,7 +150,7 @@ func (r *rewriter) mark(val []byte) {
 		return
 	}
 	val = unescape(val)
-	if bytes.ContainsAny(val, "\a\uF002") {
+	if bytes.ContainsAny(val, reserved) {
 		val = []byte(unmarked.Replace(string(val)))
 	}
 	code, link := r.pre > 0, false
@@ -147,7 +160,7 @@ func (r *rewriter) mark(val []byte) {
 	switch {
 	case !code:
 		r.ref = appendEscaped(r.ref[:0], val, r.begins, r.tables > 0, link)
-		val = r.ref
+		val = angles(r.ref)
 	case r.tables > 0 && r.pre == 0:
 		val = bytes.ReplaceAll(val, []byte("|"), []byte(`\|`))
 	}
@@ -452,6 +465,17 @@ func language(attrs []byte) string {
 	return ""
 }
 
+// asideNote reports whether an element is called a sidebar, by that word alone. What is called so
+// stands beside the text: navigation, or, in books, a box that belongs to it.
+func asideNote(attrs []byte) bool {
+	for name, val, rest := nextAttr(attrs); name != nil; name, val, rest = nextAttr(rest) {
+		if is(name, "class") && is(bytes.TrimSpace(val), "sidebar") {
+			return true
+		}
+	}
+	return false
+}
+
 // marks are what markOf makes of an element outside of a main text, and in one, as an attribute for
 // prune: two digits, or "m" for one that holds a main text.
 func marks(e element, attrs []byte) string {
@@ -465,6 +489,9 @@ func marks(e element, attrs []byte) string {
 	in, _ := markOf(e, attrs, true)
 	if out == plain && in == plain {
 		return ""
+	}
+	if e == elementDiv && asideNote(attrs) {
+		out, in = sideNote, sideNote
 	}
 	return string([]byte{'0' + byte(out), '0' + byte(in)})
 }

@@ -11,8 +11,11 @@ import (
 // its walks is linear in the size of the tree, whose depth the parser bounds.
 type pruner struct{ is map[*html.Node]mark }
 
-// mainText is the mark of an element that holds the main text.
-const mainText mark = 255
+// Marks beside those of boilerplate.go.
+const (
+	sideNote mark = 9   // a box of the text if it holds a hundred bytes, and is not mostly links
+	mainText mark = 255 // it holds the main text
+)
 
 // cuts is which elements are cut off.
 type cuts struct{ hard, soft, outside bool }
@@ -43,7 +46,7 @@ func prune(doc *html.Node, title string) {
 	p.cut(body, cut, false)
 	if title = strings.TrimSpace(title); title != "" && !titled(body, title) {
 		h := &html.Node{Type: html.ElementNode, Data: "h1", DataAtom: atom.H1}
-		h.AppendChild(&html.Node{Type: html.TextNode, Data: string(appendEscaped(nil, []byte(unmarked.Replace(title)), false, false, false))})
+		h.AppendChild(&html.Node{Type: html.TextNode, Data: string(angles(appendEscaped(nil, []byte(unmarked.Replace(title)), false, false, false)))})
 		body.InsertBefore(h, body.FirstChild)
 	}
 }
@@ -86,6 +89,10 @@ func (p *pruner) judge(n *html.Node, inMain bool) (c content) {
 		c.headings++
 	}
 	switch {
+	case m == sideNote && c.text >= 100 && 2*c.anchored < c.text:
+		m = plain
+	case m == sideNote:
+		m = hard
 	case m == hardHeader && c.h1:
 		m = plain
 	case m == hardHeader:

@@ -8,6 +8,7 @@ package llmstxt
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -37,7 +38,7 @@ func Parse(body []byte) (f File, err error) {
 		body, f.Truncated = body[:MaxBytes], true
 	}
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
-	fenced := false
+	fence := "" // of the code that is open
 	for line := range bytes.Lines(body) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
@@ -49,10 +50,12 @@ func Parse(body []byte) (f File, err error) {
 			}
 			continue
 		}
-		if bytes.HasPrefix(line, []byte("```")) {
-			fenced = !fenced
-		}
-		if fenced {
+		if mark := fenceOf(line); fence != "" {
+			if strings.HasPrefix(mark, fence) && len(mark) == len(line) {
+				fence = ""
+			}
+			continue
+		} else if fence = mark; fence != "" {
 			continue
 		}
 		u := itemLink(line)
@@ -69,6 +72,21 @@ func Parse(body []byte) (f File, err error) {
 		return File{}, ErrNoTitle
 	}
 	return f, nil
+}
+
+// fenceOf returns the signs of a fence that a line begins with; "" if none.
+func fenceOf(line []byte) string {
+	if line[0] != '`' && line[0] != '~' {
+		return ""
+	}
+	n := 0
+	for n < len(line) && line[n] == line[0] {
+		n++
+	}
+	if n < 3 {
+		return ""
+	}
+	return string(line[:n])
 }
 
 // title is the text of a heading of level 1; "" for all else.

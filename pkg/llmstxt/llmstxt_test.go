@@ -20,6 +20,7 @@ func TestParse(t *testing.T) {
 		{"angles", "# A\n- [a](</x y>)\n- [b](</x\n- [c](< /z> )", "A", []string{"/x y", " /z"}},
 		{"indented, in bold", "# A\n   - **[a](/x)**: b", "A", []string{"/x"}},
 		{"not at the beginning", "# A\n- see [a](/x)\n[b](/y)\n- ![c](/z)\n-[d](/e)\n- [f] (/g)\n- [h](/i", "A", nil},
+		{"in longer code", "# A\n````md\n```\n- [a](/x)\n```\n````\n~~~\n- [c](/z)\n~~~\n- [b](/y)", "A", []string{"/y"}},
 		{"in code", "# A\n```\n- [a](/x)\n```\n- [b](/y)", "A", []string{"/y"}},
 		{"too long", "# A\n- [a](/" + strings.Repeat("x", MaxLink) + ")\n- [b](/" + strings.Repeat("x", MaxLink-1) + ")", "A", []string{"/" + strings.Repeat("x", MaxLink-1)}},
 	} {

@@ -9,34 +9,31 @@ import (
 )
 
 // Pages as Markdown (signals.md §6 row 34). It is another representation of the same resource, and
-// never mixed with the HTML one: a copy in Markdown is only validated by a request that takes
-// Markdown, since a careless origin has one validator for both, and an answer in HTML replaces it
-// as a whole.
+// never mixed with the HTML one. A careless origin has one validator for both, so what was answered
+// to a request that took Markdown is only validated by another such request, and all else only by
+// one that did not: what a 304 speaks of is then what the request would have had. An answer of the
+// other kind replaces a copy as a whole.
 
 // acceptMarkdown is what a request for a page says that it takes, with --accept-markdown.
 const acceptMarkdown = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
 
-// markdownMark stands before the validator of a copy in Markdown where the frontier keeps it. No
-// entity tag begins so.
-const markdownMark = "md:"
+// takesMarkdown stands before the validator, where the frontier keeps it, of an answer to a request
+// that took Markdown. No entity tag begins so.
+const takesMarkdown = "md:"
 
-// ofMarkdown marks the validators of a copy in Markdown.
-func ofMarkdown(etag, lastModified string) (string, string) {
-	if etag == "" && lastModified == "" {
-		return "", ""
+// keptValidators are validators as the frontier keeps them.
+func (v *Visit) keptValidators(etag, lastModified string) (string, string) {
+	etag, lastModified = validators(etag, lastModified)
+	if v.cfg.spec.AcceptMarkdown && (etag != "" || lastModified != "") {
+		etag = takesMarkdown + etag
 	}
-	return markdownMark + etag, lastModified
-}
-
-// markdownETag tells whether a validator is of a copy in Markdown, and which the site gave.
-func markdownETag(kept string) (etag string, isMarkdown bool) {
-	return strings.CutPrefix(kept, markdownMark)
+	return etag, lastModified
 }
 
 // conditions is the header by which the copy held is validated; nil for none.
 func (v *Visit) conditions(u *crawl.VisitURL) http.Header {
-	etag, isMarkdown := markdownETag(u.ETag)
-	if isMarkdown && !v.cfg.spec.AcceptMarkdown {
+	etag, took := strings.CutPrefix(u.ETag, takesMarkdown)
+	if took != v.cfg.spec.AcceptMarkdown {
 		return nil
 	}
 	return conditional(etag, u.LastModified)

@@ -215,10 +215,7 @@ func (v *Visit) pack(p *crawl.Page, body []byte, r *crawl.Result) {
 	p.SHA256 = sha256.Sum256(body)
 	if r != nil {
 		r.Digest = digestOf(p.SHA256)
-		r.ETag, r.LastModified = validators(p.ETag, p.LastModified)
-		if p.ContentType == typeMarkdown {
-			r.ETag, r.LastModified = ofMarkdown(r.ETag, r.LastModified)
-		}
+		r.ETag, r.LastModified = v.keptValidators(p.ETag, p.LastModified)
 	}
 	whole := len(body)
 	if need := s2.MaxEncodedLen(len(body)); cap(h.packed) < need {

@@ -3,6 +3,7 @@ package visit
 import (
 	"encoding/binary"
 	"net/http"
+	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
@@ -69,17 +70,13 @@ func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"),
 		Usage: append(said, usage.Carried(a.Header)...), Purposes: v.cfg.purposes,
 	}
-	etag, isMarkdown := markdownETag(u.ETag)
 	if p.ETag == "" {
-		p.ETag = etag
+		p.ETag = strings.TrimPrefix(u.ETag, takesMarkdown)
 	}
 	if p.LastModified == "" {
 		p.LastModified = u.LastModified
 	}
-	r.ETag, r.LastModified = validators(p.ETag, p.LastModified)
-	if isMarkdown {
-		r.ETag, r.LastModified = ofMarkdown(r.ETag, r.LastModified)
-	}
+	r.ETag, r.LastModified = v.keptValidators(p.ETag, p.LastModified)
 	if robotstag.Carries(a.Header) {
 		p.Tagged, p.Directives = true, bitsOf(d)
 		p.UnavailableAfter, p.MaxSnippet = d.UnavailableAfter, d.MaxSnippet
