@@ -4,7 +4,7 @@
 // what is their main text, a CSS selector for each manual says, written from a look at its pages
 // before anything was measured.
 //
-//	apt-get install postgresql-doc-15 python3-doc gimp-help-de debian-handbook \\
+//	apt-get install postgresql-doc-15 python3-doc gimp-help-de debian-handbook \
 //	        cppreference-doc-en-html
 //	cd bench && go run ./markdown
 package main
