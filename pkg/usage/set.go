@@ -20,6 +20,9 @@ const maxLines = 64
 // Set gathers what is said of one URL. The zero value is empty and works; it allocates nothing as
 // long as nothing is said. A Set may be used by one goroutine at a time.
 type Set struct {
+	// Memo, unless nil, spares reading a statement that was read before.
+	Memo *Memo
+
 	kept     Statements  // but for reservations
 	said     Preferences // by these
 	inferred Preferences // likewise
@@ -75,21 +78,31 @@ func (s *Set) Diagnostics() []Diagnostic { return s.diags }
 // ContentUsage adds an AIPREF statement: that of a line of robots.txt, or the header's lines
 // joined. A broken one says nothing (§8.8).
 func (s *Set) ContentUsage(at Place, statement string) {
+	if s.remembered(at, memoUsage, statement) {
+		return
+	}
 	p, err := ParseContentUsage(statement)
 	if err != nil {
 		s.odd(at, err.Error(), statement)
 		return
 	}
-	s.add(at, statement, p)
+	s.remember(at, memoUsage, statement, p)
 }
 
 // ContentSignal adds a statement of a line of robots.txt or of the header (§8.11, §8.12).
 func (s *Set) ContentSignal(at Place, statement string) {
+	if s.remembered(at, memoSignal, statement) {
+		return
+	}
 	p, ignored := ParseContentSignal(statement)
 	for _, i := range ignored {
 		s.odd(at, "without meaning here: ignored", i)
 	}
-	s.add(at, statement, p)
+	if len(ignored) > 0 {
+		s.add(at, statement, p)
+		return
+	}
+	s.remember(at, memoSignal, statement, p)
 }
 
 // License notes what a License line of robots.txt names: the absolute address of a licence
@@ -150,6 +163,9 @@ func (s *Set) Headers(h http.Header) {
 
 // joined makes one dictionary of the lines; of too many, one that is too long.
 func joined(lines []string) string {
+	if len(lines) == 1 && len(lines[0]) <= MaxStatement {
+		return strings.Trim(lines[0], " \t")
+	}
 	n := 0
 	var kept []string
 	for _, l := range lines {

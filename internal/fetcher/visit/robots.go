@@ -12,10 +12,8 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
-	"github.com/curtsy/curtsy/internal/uses"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
-	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // RobotsPath is where an origin's rules are, and what needs no leave by them.
@@ -127,13 +125,7 @@ func (v *Visit) rules(r *crawl.Robots) *ruleset {
 		return nil
 	}
 	file := robots.Parse(body)
-	rules := &ruleset{Rules: file.Rules(v.cfg.spec.Agent, RobotsOrigin(r.Origin))}
-	if len(file.CleanParams) > 0 {
-		rules.file = file
-	}
-	var said usage.Set
-	uses.Training(&said, file, RobotsOrigin(r.Origin))
-	rules.inferred = said.Statements()
+	rules := newRuleset(file, v.cfg.spec.Agent, r.Origin)
 	if len(r.Digest) > 0 {
 		v.kit.rules.put(key, rules, len(body))
 	}

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"sync"
 
+	"github.com/curtsy/curtsy/internal/uses"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 	"github.com/curtsy/curtsy/pkg/usage"
@@ -27,6 +28,37 @@ type ruleset struct {
 	file *robots.File // if it has Clean-param lines; else nil
 	// what it tells those who train models (protocols §8.21); nil: nothing
 	inferred usage.Statements
+	// What its lines about use say, by line, and what they would say together (§8.1).
+	said     map[int]usage.Statements
+	together usage.Preferences
+}
+
+// newRuleset reads what a robots.txt says to us.
+func newRuleset(file *robots.File, token string, origin canon.Origin) *ruleset {
+	r := &ruleset{Rules: file.Rules(token, RobotsOrigin(origin))}
+	if len(file.CleanParams) > 0 {
+		r.file = file
+	}
+	for _, l := range file.UsageFor(token) {
+		var said usage.Set
+		if uses.Line(&said, l); r.said == nil {
+			r.said = map[int]usage.Statements{}
+		}
+		r.said[l.Line] = said.Statements()
+		r.together = r.together.Merge(said.Preferences())
+	}
+	var said usage.Set
+	uses.Training(&said, file, RobotsOrigin(origin))
+	r.inferred = said.Statements()
+	return r
+}
+
+// say adds what the file says of a URL.
+func (r *ruleset) say(said *usage.Set, pathQuery string) {
+	for _, l := range r.Usage(pathQuery) {
+		said.Add(r.said[l.Line])
+	}
+	said.Add(r.inferred)
 }
 
 // allowAll is the ruleset of an origin without a robots.txt.

@@ -22,7 +22,7 @@ func (v *Visit) match(s *site, u canon.URL) (verdict robots.Verdict, why crawl.R
 	if verdict = s.rules.Match(pathQuery); !verdict.Allowed {
 		return verdict, crawl.ReasonRobots
 	}
-	if pathQuery == RobotsPath || len(s.rules.Usage(pathQuery)) == 0 && s.apart == nil {
+	if pathQuery == RobotsPath || s.apart == nil && !s.rules.together.Forbid(v.cfg.purposes) {
 		return verdict, ""
 	}
 	var said usage.Set
@@ -43,8 +43,7 @@ func (v *Visit) match(s *site, u canon.URL) (verdict robots.Verdict, why crawl.R
 
 // say adds what is said of the use of a URL of the site before it is asked for.
 func (s *site) say(said *usage.Set, u canon.URL) {
-	uses.Robots(said, s.rules.Rules, u.PathQuery())
-	said.Add(s.rules.inferred)
+	s.rules.say(said, u.PathQuery())
 	s.apart.say(said, u)
 }
 
@@ -70,7 +69,7 @@ func (v *Visit) headerTags(a *wire.Answer) *htmlscan.Result {
 
 // said gathers what robots.txt, an answer's headers and its page say of the use of a URL.
 func (v *Visit) said(u canon.URL, header http.Header, scan *htmlscan.Result) usage.Statements {
-	var said usage.Set
+	said := usage.Set{Memo: &v.hand.memo}
 	for _, s := range v.sites {
 		if s.rules != nil && s.origin == u.Origin() {
 			s.say(&said, u)

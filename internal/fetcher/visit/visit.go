@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // Visit is one visit being carried out, by one goroutine.
@@ -49,6 +50,7 @@ type Visit struct {
 // Hand is what a visit works with and leaves to the next: buffers, and nothing that means anything.
 type Hand struct {
 	scanner htmlscan.Scanner
+	memo    usage.Memo // what pages of a site say is mostly the same
 	links   outlinks
 	body    []byte // an answer
 	packed  []byte // a page, compressed
