@@ -3,6 +3,7 @@ package visit
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
@@ -69,14 +70,44 @@ func (v *Visit) headerTags(a *wire.Answer) *htmlscan.Result {
 
 // said gathers what robots.txt, an answer's headers and its page say of the use of a URL.
 func (v *Visit) said(u canon.URL, header http.Header, scan *htmlscan.Result) usage.Statements {
-	said := usage.Set{Memo: &v.hand.memo}
+	var by saidBy
 	for _, s := range v.sites {
 		if s.rules != nil && s.origin == u.Origin() {
-			s.say(&said, u)
+			by.site, by.rules, by.lines = s, s.rules, s.rules.Usage(u.PathQuery())
 		}
 	}
+	by.use, by.signal = header["Content-Usage"], header["Content-Signal"]
+	plain := len(scan.Marks) == 0 && !scan.Directives.NoAI && !scan.Directives.NoImageAI && len(header["Tdm-Reservation"]) == 0 &&
+		(by.site == nil || by.site.apart == nil)
+	if plain && v.lastSaid.same(&by) {
+		return v.lastSaid.statements
+	}
+	said := usage.Set{Memo: &v.hand.memo}
+	if by.site != nil {
+		by.site.say(&said, u)
+	}
 	uses.Answer(&said, header, scan, u.String())
-	return said.Statements()
+	by.statements = slices.Clip(said.Statements())
+	if plain {
+		v.lastSaid = by
+	}
+	return by.statements
+}
+
+// saidBy is what was said of a URL, and by what. Most pages of a site say the same, so the last is
+// kept: nobody changes what it holds.
+type saidBy struct {
+	site        *site // nil: none of ours
+	rules       *ruleset
+	lines       []robots.UsageLine
+	use, signal []string // headers
+	statements  usage.Statements
+}
+
+// same reports whether the same is said by other's sources.
+func (b *saidBy) same(other *saidBy) bool {
+	return b.site != nil && b.site == other.site && b.rules == other.rules && slices.Equal(b.use, other.use) && slices.Equal(b.signal, other.signal) &&
+		slices.EqualFunc(b.lines, other.lines, func(l, m robots.UsageLine) bool { return l.Line == m.Line })
 }
 
 // unwanted says which statement forbids all that the crawl is for, if one does (protocols §8.2).

@@ -41,10 +41,11 @@ type Visit struct {
 
 	pubCtx context.Context // outlives the lease, and the fetcher's stop by its grace
 
-	out    crawl.Outcome // so far, without Results
-	told   told
-	probes []crawl.Probe
-	nested []crawl.Errand // what the data.txt read last leads to
+	out      crawl.Outcome // so far, without Results
+	told     told
+	probes   []crawl.Probe
+	nested   []crawl.Errand // what the data.txt read last leads to
+	lastSaid saidBy
 }
 
 // Hand is what a visit works with and leaves to the next: buffers, and nothing that means anything.
