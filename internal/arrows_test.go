@@ -22,6 +22,7 @@ var siblings = map[string]bool{"frontier": true, "fetcher": true, "indexer": tru
 var lower = map[string][]string{
 	"crawl":    {"pkg/canon", "pkg/usage"},
 	"scope":    {"pkg/canon"},
+	"indexnow": {"pkg/canon"},
 	"disk":     {},
 	"boltfile": {"internal/disk"},
 	"likeness": {},
@@ -50,7 +51,7 @@ var lower = map[string][]string{
 	"indexer/homes": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
 		"pkg/queue"},
 	"identity": {"pkg/botauth"},
-	"updates":  {"internal/crawl", "pkg/canon", "pkg/queue", "pkg/rup"},
+	"updates":  {"internal/crawl", "internal/indexnow", "pkg/canon", "pkg/queue", "pkg/rup"},
 	"catalog":  {"internal/crawl", "pkg/canon", "pkg/datatxt", "pkg/usage"},
 	// On the fetcher: whoever sends requests is one.
 	"download": {"internal/crawl", "internal/disk", "internal/fetcher/visit", "pkg/canon"},
@@ -65,10 +66,10 @@ var rooms = map[string][]string{
 	"internal/fetcher/wiretest": {},
 
 	"internal/frontier": roomsOf("internal/frontier",
-		"account history passes links mirrors rupsites visits datafiles hops recrawl "+
+		"account history passes links mirrors indexnow rupsites visits datafiles hops recrawl "+
 			"askonce sitemaps timeline polite urls features ledger budget crawllog mirror judge metrics times"),
 	"internal/frontier/account": roomsOf("internal/frontier",
-		"history passes links mirrors rupsites visits datafiles "+
+		"history indexnow passes links mirrors rupsites visits datafiles "+
 			"recrawl sitemaps polite urls ledger mirror judge"),
 	"internal/frontier/passes":    roomsOf("internal/frontier", "links mirrors visits datafiles recrawl urls features ledger judge"),
 	"internal/frontier/links":     roomsOf("internal/frontier", "mirrors rupsites recrawl polite urls ledger"),
@@ -78,6 +79,7 @@ var rooms = map[string][]string{
 	"internal/frontier/datafiles": roomsOf("internal/frontier", "polite features ledger times"),
 	"internal/frontier/history":   roomsOf("internal/frontier", "features ledger"),
 	"internal/frontier/hops":      roomsOf("internal/frontier", "polite features ledger"),
+	"internal/frontier/indexnow":  roomsOf("internal/frontier", "polite features ledger times"),
 	"internal/frontier/askonce":   roomsOf("internal/frontier", "polite features ledger"),
 	"internal/frontier/recrawl":   roomsOf("internal/frontier", "polite urls ledger"),
 	"internal/frontier/sitemaps":  roomsOf("internal/frontier", "polite urls features ledger mirror times"),

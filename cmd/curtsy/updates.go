@@ -22,10 +22,10 @@ func (a *app) updatesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "updates",
 		Short: "List the sites that tell what changed on them, and what came of that",
-		Long: `List the sites that tell what changed on them: by the Remote Update Protocol (/rupinfo.txt), with --updates and --recrawl, or by the dates
-in their sitemaps.
+		Long: `List the sites that tell what changed on them: by the Remote Update Protocol (/rupinfo.txt), with --updates and --recrawl, by the dates
+in their sitemaps, or by IndexNow, with --updates-indexnow.
 
-  CHANNEL  mail: it mails reports to an address of its own; poll: it is asked; none: see STATE and WHY
+  CHANNEL  mail: it mails reports to an address of its own; http: by IndexNow; poll: it is asked; none: see STATE and WHY
   LAST     the number of the last report in sequence, and when it came; +N: so many are missing
   TOLD     URLs in all reports, of them put first or new, asked for since, and found changed`,
 		Args: no,

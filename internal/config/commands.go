@@ -266,15 +266,19 @@ func (c *Frontier) check(src *Source) error {
 
 // Mail is where a process takes the reports that sites mail (protocols §6.4), and from whom.
 type Mail struct {
-	UpdatesListen  string `key:"updates-listen" usage:"take reports by SMTP at ‹ADDRESS›" example:"127.0.0.1:2525"`
-	UpdatesLMTP    bool   `key:"updates-lmtp" usage:"take them by LMTP there, from a mail server of yours"`
-	UpdatesMaildir string `key:"updates-maildir" usage:"take reports out of the Maildir ‹DIR›" example:"/var/mail/curtsy"`
-	UpdatesTrust   string `key:"updates-trust" usage:"believe the Authentication-Results that the mail server ‹ID› writes" example:"mx.crawler.example"`
+	UpdatesListen   string `key:"updates-listen" usage:"take reports by SMTP at ‹ADDRESS›" example:"127.0.0.1:2525"`
+	UpdatesLMTP     bool   `key:"updates-lmtp" usage:"take them by LMTP there, from a mail server of yours"`
+	UpdatesMaildir  string `key:"updates-maildir" usage:"take reports out of the Maildir ‹DIR›" example:"/var/mail/curtsy"`
+	UpdatesIndexNow string `key:"updates-indexnow" usage:"take IndexNow submissions by HTTP at ‹ADDRESS›/indexnow" example:"127.0.0.1:8087"`
+	UpdatesTrust    string `key:"updates-trust" usage:"believe the Authentication-Results that the mail server ‹ID› writes" example:"mx.crawler.example"`
 }
 
 func (m Mail) check(src *Source) error {
 	if _, _, err := net.SplitHostPort(m.UpdatesListen); m.UpdatesListen != "" && err != nil {
 		return src.Refuse("updates-listen", "is no address with a port; use for example 127.0.0.1:2525")
+	}
+	if _, _, err := net.SplitHostPort(m.UpdatesIndexNow); m.UpdatesIndexNow != "" && err != nil {
+		return src.Refuse("updates-indexnow", "is no address with a port; use for example 127.0.0.1:8087")
 	}
 	if m.UpdatesLMTP && m.UpdatesListen == "" {
 		return src.Refuse("updates-lmtp", "needs updates-listen beside it, for example 127.0.0.1:2525")
@@ -283,7 +287,9 @@ func (m Mail) check(src *Source) error {
 }
 
 // On reports whether any way of taking reports is configured.
-func (m Mail) On() bool { return m.UpdatesListen != "" || m.UpdatesMaildir != "" }
+func (m Mail) On() bool {
+	return m.UpdatesListen != "" || m.UpdatesMaildir != "" || m.UpdatesIndexNow != ""
+}
 
 // Disk is how a process that keeps files deals with a disk that fills up.
 type Disk struct {

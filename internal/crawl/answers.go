@@ -187,10 +187,10 @@ type MirrorInfo struct {
 // registration's key is not among it.
 type UpdatesInfo struct {
 	Site    string `json:"site"`    // its origin
-	Source  string `json:"source"`  // rup, sitemap
-	Channel string `json:"channel"` // mail, poll, none
+	Source  string `json:"source"`  // rup, sitemap, indexnow
+	Channel string `json:"channel"` // mail, poll, http, none
 	// Asking, registering, registered, recovering, polled, refused, unused,
-	// unregistering, off, mirror; read.
+	// unregistering, off, mirror; read; proved.
 	State        string         `json:"state"`
 	Since        *time.Time     `json:"since,omitempty"`
 	Latency      string         `json:"latency,omitempty"`        // day, week, month

@@ -40,6 +40,8 @@ const (
 	// ErrandLLMSTxt reads Origin's /llms.txt, whose links are taken for those of a page (signals.md
 	// §6 row 22).
 	ErrandLLMSTxt ErrandKind = 10
+	// ErrandIndexNow asks for the key file of Origin at URL (signals.md §6 row 33).
+	ErrandIndexNow ErrandKind = 11
 )
 
 // errandNames has a row for each kind.
@@ -55,6 +57,7 @@ var errandNames = map[ErrandKind]string{
 
 	ErrandSecurityTxt: "security-txt",
 	ErrandLLMSTxt:     "llms-txt",
+	ErrandIndexNow:    "indexnow",
 }
 
 // String is the word that logs use.

@@ -47,6 +47,8 @@ type Event struct {
 	Refetch []string
 	// Audits are acts of those who steer the crawl, for the crawl log.
 	Audits []Audit
+	// Told are submissions of IndexNow, for sites of this shard.
+	Told []IndexNow
 	// Forward says that some of Links may be of other shards: who applies the event owes those to
 	// them. Who does not know of that would drop them, so such an event is of version 2.
 	Forward bool
@@ -90,6 +92,7 @@ const (
 	SourceFeed                  // a feed, FoundOn
 	// A RUP report (protocols §6.4) of the site with the /rupinfo.txt FoundOn.
 	SourceRUP
+	SourceIndexNow // an IndexNow submission, proved by the key file FoundOn
 )
 
 // String is the word used in JSON and on the command line; empty for a page.
@@ -101,8 +104,22 @@ func (s Source) String() string {
 		return "feed"
 	case SourceRUP:
 		return "rup"
+	case SourceIndexNow:
+		return "indexnow"
 	}
 	return ""
+}
+
+// IndexNow is what somebody has submitted as a site (signals.md §6 row 33), or a part of it. It is
+// believed once KeyURL, fetched like any URL of the site, holds Key. Applied again it tells nothing
+// new.
+type IndexNow struct {
+	Origin canon.Origin
+	Key    string
+	KeyURL canon.URL
+	URLs   []canon.URL // of Origin
+	// Received is when it came, by the clock of who received it.
+	Received time.Time
 }
 
 // Report is a RUP report, or a part of one that is too large for one message; all parts go to the

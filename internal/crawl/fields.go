@@ -181,6 +181,14 @@ func (a *Answer) fields(c *codec) {
 			m.fields(c)
 		}
 	}
+	if c.at == 10 {
+		a.KeyFile = new(KeyFile)
+	}
+	if k := a.KeyFile; k != nil {
+		for range c.one(10) {
+			k.fields(c)
+		}
+	}
 }
 
 func (m *LLMSTxt) fields(c *codec) {
@@ -298,6 +306,9 @@ func (ev *Event) fields(c *codec) {
 		a.fields(c)
 	}
 	c.bool(20, &ev.Forward)
+	for t := range each(c, 21, &ev.Told) {
+		t.fields(c)
+	}
 }
 
 func (a *Audit) fields(c *codec) {
@@ -325,6 +336,19 @@ func (l *Links) fields(c *codec) {
 	c.numbers(6, &l.Mods)
 	c.enum(8, (*uint8)(&l.Source))
 	c.bool(9, &l.Gone)
+}
+
+func (t *IndexNow) fields(c *codec) {
+	c.origin(1, &t.Origin)
+	c.text(2, &t.Key)
+	c.url(3, &t.KeyURL)
+	texts(c, 4, &t.URLs)
+	c.stamp(5, &t.Received)
+}
+
+func (k *KeyFile) fields(c *codec) {
+	c.text(1, &k.Key)
+	c.text(2, &k.Reason)
 }
 
 func (r *Report) fields(c *codec) {

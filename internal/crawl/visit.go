@@ -167,6 +167,7 @@ type Answer struct {
 
 	SecurityTxt *SecurityTxt // ErrandSecurityTxt; else nil
 	LLMSTxt     *LLMSTxt     // ErrandLLMSTxt; else nil
+	KeyFile     *KeyFile     // ErrandIndexNow; else nil
 }
 
 // What asking an origin for a file such as its security.txt led to.
@@ -182,6 +183,12 @@ type SecurityTxt struct {
 	Reason   string    `json:"reason,omitempty"` // for people
 	Contacts []string  `json:"contacts,omitempty"`
 	Expires  time.Time `json:"expires,omitzero"` // what it says is stale after that
+}
+
+// KeyFile is what asking for a key file of IndexNow led to.
+type KeyFile struct {
+	Key    string // that it holds; empty: none
+	Reason string // for people: why
 }
 
 // LLMSTxtPath is where an origin has its llms.txt.

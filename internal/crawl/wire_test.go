@@ -21,7 +21,7 @@ var (
 	testAnswer = Answer{testErrand, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
 		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r", true, 3}, RUP{200, "r", true, 1, []byte("b"), 2, "k", 3, 4, 5},
 		&SecurityTxt{FileFound, "r", []string{"tel:1"}, time.UnixMilli(6)},
-		&LLMSTxt{FileFound, "r", "t", 1, 2, 3}}
+		&LLMSTxt{FileFound, "r", "t", 1, 2, 3}, &KeyFile{"k", "r"}}
 	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, SourceRUP, true}
 	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5, true, "http://a.example/c?t"}
 	testVisitID = VisitID{1 << 40, 77}
@@ -94,6 +94,7 @@ func TestWireRoundTrip(t *testing.T) {
 		Audits:  []Audit{{ID: "Q1", At: time.UnixMilli(1753000000123), Who: "ada@laptop", From: "10.0.0.2", Act: "delay-host", What: "a.example", Detail: "5s", Error: "no"}},
 		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []Errand{testErrand}, true, 7, 8},
 		Traces:  []Trace{{"a.example", 1, 2, []Sent{{3, "r", RequestDownload, 4, 5, 6, 7, 8, "s", true, true}}, true, 9, "s"}}, Forward: true,
+		Told: []IndexNow{{testOrigin, "k", "http://a.example/k.txt", []canon.URL{"http://a.example/1"}, time.UnixMilli(5)}},
 	}
 	gotEvent, err := DecodeEvent(AppendEvent(nil, &ev))
 	roundTrip(t, ev, gotEvent, err)

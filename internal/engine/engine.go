@@ -227,7 +227,7 @@ func (e *Engine) makeServices(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if o.Mail.Listen != "" || o.Mail.Maildir != "" {
+	if o.Mail.On() {
 		m := o.Mail
 		m.Log, m.Registry = o.Log, o.Registry
 		if e.mail, err = updates.NewService(ctx, e.q, e.kv, e.spec, m); err != nil {

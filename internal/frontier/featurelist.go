@@ -16,6 +16,7 @@ func (s *shard) allFeatures() []features.Feature {
 		s.mirrors.MirrorsFeature(),
 		s.sitemaps.SitemapsFeature(),
 		s.rupsites.UpdatesFeature(),
+		s.indexnow.Feature(),
 		s.timeline.Feature(),
 		askonce.SecurityTxt(s.features, s.ledger),
 		askonce.LLMSTxt(s.features, s.ledger),

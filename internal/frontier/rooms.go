@@ -6,6 +6,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/features"
 	"github.com/curtsy/curtsy/internal/frontier/history"
 	"github.com/curtsy/curtsy/internal/frontier/hops"
+	"github.com/curtsy/curtsy/internal/frontier/indexnow"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/links"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
@@ -30,11 +31,12 @@ func (s *shard) wire() {
 	s.datafiles = datafiles.New(s.features, s.ledger)
 	s.hops = hops.New(s.features, s.ledger)
 	s.mirrors = mirrors.New(s.features, s.ledger, s.recrawl, s.urls)
+	s.indexnow = indexnow.New(s.features, s.ledger)
 	s.rupsites = rupsites.New(s.features, s.ledger, s.recrawl, s.urls)
 	s.timeline = timeline.New(s.ledger)
 	s.links = links.New(s.ledger, s.mirrors, s.polite, s.recrawl, s.rupsites, s.urls)
 	s.visits = visits.New(s.features, s.ledger, s.polite, s.recrawl, s.sitemaps, s.timeline, s.urls)
 	s.passes = passes.New(s.datafiles, s.features, s.ledger, s.links, s.mirrors, s.recrawl, s.urls, s.visits)
 	s.history = history.New(s.ledger)
-	s.account = account.New(s.datafiles, s.history, s.ledger, s.links, s.mirrors, s.passes, s.polite, s.recrawl, s.rupsites, s.sitemaps, s.urls, s.visits)
+	s.account = account.New(s.datafiles, s.history, s.indexnow, s.ledger, s.links, s.mirrors, s.passes, s.polite, s.recrawl, s.rupsites, s.sitemaps, s.urls, s.visits)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/features"
 	"github.com/curtsy/curtsy/internal/frontier/history"
 	"github.com/curtsy/curtsy/internal/frontier/hops"
+	"github.com/curtsy/curtsy/internal/frontier/indexnow"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/links"
@@ -45,6 +46,7 @@ type shard struct {
 	polite    *polite.Polite
 	recrawl   *recrawl.Recrawl
 	rupsites  *rupsites.RUPSites
+	indexnow  *indexnow.IndexNow
 	sitemaps  *sitemaps.Sitemaps
 	timeline  *timeline.Timeline
 	urls      *urls.URLs
@@ -272,6 +274,11 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	}
 	for i := range ev.Reports {
 		if err := s.rupsites.ApplyReport(&ev.Reports[i], now); err != nil {
+			return err
+		}
+	}
+	for i := range ev.Told {
+		if err := s.indexnow.Apply(&ev.Told[i], now); err != nil {
 			return err
 		}
 	}

@@ -23,9 +23,13 @@ type MailOptions struct {
 	LMTP     bool   // by LMTP instead
 	Maildir  string // folder to read mail from; empty: none
 	Trusted  string // as in Options
+	IndexNow string // address to take IndexNow submissions at; empty: nowhere
 	Registry prometheus.Registerer
 	Log      *slog.Logger
 }
+
+// On reports whether there is any way by which reports come in.
+func (o *MailOptions) On() bool { return o.Listen != "" || o.Maildir != "" || o.IndexNow != "" }
 
 // Service takes the reports of a crawl, as long as its spec has an address for them.
 type Service struct {
@@ -34,6 +38,8 @@ type Service struct {
 	secret   []byte
 	listener net.Listener // nil: none
 	maildir  *Maildir     // nil: none
+	indexnow *IndexNow    // taken at at; nil: none
+	at       net.Listener // nil: none
 }
 
 // NewService opens the ways by which reports come in, so that a port in use or a missing folder is
@@ -49,15 +55,15 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 		return nil, err
 	}
 	s := &Service{o: o, secret: secret}
+	put := func(ctx context.Context, shard int, event []byte) error {
+		l, err := q.OpenLog(ctx, queue.LogConfig{Stream: names.EventsStream(shard), Subject: names.EventsSubject(shard)})
+		if err == nil {
+			_, err = l.Append(ctx, event)
+		}
+		return err
+	}
 	s.receiver, err = New(Options{
-		Addresses: Addresses{Mailbox: spec.UpdatesMail, Secret: secret}, Shards: spec.Shards, Trusted: o.Trusted, Metrics: o.Registry, Log: o.Log,
-		Append: func(ctx context.Context, shard int, event []byte) error {
-			l, err := q.OpenLog(ctx, queue.LogConfig{Stream: names.EventsStream(shard), Subject: names.EventsSubject(shard)})
-			if err == nil {
-				_, err = l.Append(ctx, event)
-			}
-			return err
-		},
+		Addresses: Addresses{Mailbox: spec.UpdatesMail, Secret: secret}, Shards: spec.Shards, Trusted: o.Trusted, Metrics: o.Registry, Log: o.Log, Append: put,
 	})
 	if err != nil {
 		return nil, err
@@ -73,7 +79,24 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 		}
 		o.Log.Info("reports are taken by mail", "address", s.listener.Addr().String(), "lmtp", o.LMTP)
 	}
+	if o.IndexNow != "" {
+		if s.indexnow, err = NewIndexNow(spec.Shards, put, o.Registry, o.Log); err == nil {
+			s.at, err = net.Listen("tcp", o.IndexNow)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("updates-indexnow %s: %w; choose another address, for example 127.0.0.1:8087", o.IndexNow, err), s.Close())
+		}
+		o.Log.Info("submissions are taken by IndexNow", "url", "http://"+s.at.Addr().String()+IndexNowPath)
+	}
 	return s, nil
+}
+
+// IndexNowAddr is where submissions are taken; nil for nowhere.
+func (s *Service) IndexNowAddr() net.Addr {
+	if s.at == nil {
+		return nil
+	}
+	return s.at.Addr()
 }
 
 // Addr is where mail is taken; nil without a listener.
@@ -103,16 +126,21 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.maildir != nil {
 		g.Go(func() error { return s.maildir.Run(ctx) })
 	}
+	if s.at != nil {
+		g.Go(func() error { return s.indexnow.Serve(ctx, s.at) })
+	}
 	return g.Wait()
 }
 
 // Close closes a service that was not run.
 func (s *Service) Close() error {
-	if s.listener == nil {
-		return nil
-	}
-	if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
-		return err
+	for _, l := range []net.Listener{s.listener, s.at} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			return err
+		}
 	}
 	return nil
 }

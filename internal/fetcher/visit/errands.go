@@ -65,6 +65,7 @@ func init() {
 
 		crawl.ErrandSecurityTxt: {do: doSecurityTxt},
 		crawl.ErrandLLMSTxt:     {do: doLLMSTxt},
+		crawl.ErrandIndexNow:    {do: doKeyFile},
 	}
 }
 

@@ -5,6 +5,7 @@ package account
 import (
 	"github.com/curtsy/curtsy/internal/frontier/datafiles"
 	"github.com/curtsy/curtsy/internal/frontier/history"
+	"github.com/curtsy/curtsy/internal/frontier/indexnow"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/links"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
@@ -21,6 +22,7 @@ import (
 type Account struct {
 	datafiles *datafiles.DataFiles
 	history   *history.History
+	indexnow  *indexnow.IndexNow
 	ledger    *ledger.Ledger
 	links     *links.Links
 	mirrors   *mirrors.Mirrors
@@ -34,6 +36,6 @@ type Account struct {
 }
 
 // New returns them for one shard, with the rooms they stand on.
-func New(datafiles *datafiles.DataFiles, history *history.History, ledger *ledger.Ledger, links *links.Links, mirrors *mirrors.Mirrors, passes *passes.Passes, polite *polite.Polite, recrawl *recrawl.Recrawl, rupsites *rupsites.RUPSites, sitemaps *sitemaps.Sitemaps, urls *urls.URLs, visits *visits.Visits) *Account {
-	return &Account{datafiles: datafiles, history: history, ledger: ledger, links: links, mirrors: mirrors, passes: passes, polite: polite, recrawl: recrawl, rupsites: rupsites, sitemaps: sitemaps, urls: urls, visits: visits}
+func New(datafiles *datafiles.DataFiles, history *history.History, indexnow *indexnow.IndexNow, ledger *ledger.Ledger, links *links.Links, mirrors *mirrors.Mirrors, passes *passes.Passes, polite *polite.Polite, recrawl *recrawl.Recrawl, rupsites *rupsites.RUPSites, sitemaps *sitemaps.Sitemaps, urls *urls.URLs, visits *visits.Visits) *Account {
+	return &Account{datafiles: datafiles, history: history, indexnow: indexnow, ledger: ledger, links: links, mirrors: mirrors, passes: passes, polite: polite, recrawl: recrawl, rupsites: rupsites, sitemaps: sitemaps, urls: urls, visits: visits}
 }

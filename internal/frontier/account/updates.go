@@ -16,6 +16,9 @@ func (s *Account) UpdatesInfos(h *ledger.Host) (list []crawl.UpdatesInfo) {
 		} else if info, ok := s.sitemapUpdates(h, o); ok {
 			list = append(list, info)
 		}
+		if info, ok := s.indexnow.Info(h, o); ok {
+			list = append(list, info)
+		}
 	}
 	return list
 }

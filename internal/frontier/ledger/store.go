@@ -54,6 +54,8 @@ var (
 	BucketNested = []byte("nested")
 	// Host id, origin → what is known of a site that tells of its updates (package rupsites).
 	BucketRUP = []byte("rup")
+	// Host id, origin → what is known of a site as one that tells by IndexNow (package indexnow).
+	BucketIndexNow = []byte("indexnow")
 
 	// Host id, day (since 1970, UTC), registered domain → how many hops its robots.txt files
 	// led there (package hops).
@@ -72,7 +74,7 @@ var (
 	BucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
 
 	allBuckets = [][]byte{BucketMeta, bucketNames, BucketHosts, BucketRobots, BucketSeen, BucketURLs, BucketQueue, BucketLater, BucketAgain, BucketForget, BucketRetry,
-		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketDomains, BucketClosed, BucketSleepers, BucketWaiting, BucketHops, BucketTimeline,
+		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketDomains, BucketClosed, BucketSleepers, BucketWaiting, BucketHops, BucketTimeline,
 		BucketHistory}
 )
 

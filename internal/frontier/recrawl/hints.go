@@ -56,14 +56,15 @@ func (s *Recrawl) Hint(h *ledger.Host, k, v []byte, mod int64, source crawl.Sour
 	if mod <= 0 || mod > now.Add(hintAhead).Unix() {
 		return nil
 	}
-	if source == crawl.SourceRUP {
+	report := source == crawl.SourceRUP || source == crawl.SourceIndexNow
+	if report {
 		// The end of that second: a report says what changed before it came, and may have come
 		// within the second of a fetch.
 		mod++
 	}
 	r, err := urls.DecodeRecord(k, v)
 	// What was gone may be back.
-	told := r.Class == crawl.Stored || source == crawl.SourceRUP && r.Class != crawl.Queued
+	told := r.Class == crawl.Stored || report && r.Class != crawl.Queued
 	if err != nil || !told || mod*1000 <= r.FetchedAt || r.Next == 0 || r.Pace == urls.PaceHint {
 		return err
 	}

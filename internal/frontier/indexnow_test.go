@@ -1,0 +1,183 @@
+package frontier
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/indexnow"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// told submits URLs of a.example with a key.
+func (b *bench) told(key string, urls ...string) {
+	b.t.Helper()
+	s := crawl.IndexNow{Key: key, KeyURL: canon.URL("http://a.example/" + key + ".txt"), Received: time.Now()}
+	s.Origin = s.KeyURL.Origin()
+	for _, u := range urls {
+		s.URLs = append(s.URLs, canon.URL(u))
+	}
+	b.event(crawl.Event{Told: []crawl.IndexNow{s}})
+}
+
+// holds answers the errand for a key file with what it holds.
+func (b *bench) holds(v crawl.Visit, holds string) {
+	b.t.Helper()
+	k := crawl.KeyFile{Key: holds}
+	if holds == "" {
+		k.Reason = "its key file: HTTP 404"
+	}
+	b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: v.Errands[0], KeyFile: &k}}})
+	b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: v.Errands}})
+	b.commit()
+}
+
+func (b *bench) indexNow() (info crawl.UpdatesInfo) {
+	h := b.s.ledger.Hosts["a.example"]
+	for _, u := range b.s.account.UpdatesInfos(h) {
+		if u.Source == "indexnow" {
+			info = u
+		}
+	}
+	return info
+}
+
+// Signals §6 row 33: what is submitted counts once the site is seen to have the key, also when all
+// that knew of it crashed between; then it is asked for no sooner than its delay allows.
+func TestUsage_8_33_Proved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := testSpec("http://a.example/")
+		spec.Recrawl = true
+		b := newBench(t, spec)
+		b.links(0, "", "http://a.example/")
+		b.finish(b.grant(1)[0], crawl.Stored, "")
+		again := func() { // opened anew after a crash
+			b.commit()
+			b.crash()
+			b.open()
+			b.passes()
+		}
+		b.told("12345678", "http://a.example/new", "http://a.example/", "http://b.example/other")
+		b.told("12345678", "http://a.example/new", "http://a.example/newer")
+		again()
+		if got := b.indexNow(); got.State != "asking" || got.Told != 0 {
+			t.Errorf("%+v", got)
+		}
+		if v := b.grant(1); len(v) != 0 {
+			t.Fatalf("asked at once, before its delay: %+v", v)
+		}
+		time.Sleep(2 * time.Second)
+		v := b.grant(1)
+		if len(v) != 1 || len(v[0].URLs) != 0 || len(v[0].Errands) != 1 || v[0].Errands[0].URL != "http://a.example/12345678.txt" || v[0].Errands[0].Kind != crawl.ErrandIndexNow {
+			t.Fatalf("%+v", v)
+		}
+		b.holds(v[0], "12345678")
+		again()
+		if got := b.indexNow(); got.State != "proved" || got.Told != 3 || got.Strange != 1 {
+			t.Errorf("%+v", got)
+		}
+		var urls []string
+		for range 3 {
+			time.Sleep(2 * time.Hour)
+			for _, v := range b.grant(1) {
+				for _, u := range v.URLs {
+					urls = append(urls, string(u.URL))
+				}
+				b.finish(v, crawl.Stored, "")
+			}
+		}
+		all := strings.Join(urls, " ")
+		for _, u := range []string{"http://a.example/new", "http://a.example/newer"} {
+			if !strings.Contains(all+" ", u+" ") {
+				t.Errorf("%s is not asked for: %s", u, all)
+			}
+		}
+		// The key is known now, for a week: no more requests for it.
+		b.told("12345678", "http://a.example/newest")
+		for _, e := range b.s.ledger.Hosts["a.example"].Errands {
+			t.Errorf("asked for %+v", e)
+		}
+		if got := b.indexNow(); got.Told != 4 {
+			t.Errorf("%+v", got)
+		}
+		time.Sleep(indexnow.KeyLife)
+		b.told("12345678", "http://a.example/last")
+		if got := b.indexNow(); got.State != "asking" || got.Told != 4 {
+			t.Errorf("after a week: %+v", got)
+		}
+	})
+}
+
+// Nobody can have a site asked for more than three key files a day, or have more kept than is
+// bounded; what comes with a wrong key, or of a host that the crawl does not know, means nothing.
+func TestUsage_8_33_Flood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.event(crawl.Event{Told: []crawl.IndexNow{{Origin: canon.URL("http://z.example/").Origin(), Key: "12345678", KeyURL: "http://z.example/12345678.txt",
+			URLs: []canon.URL{"http://z.example/"}, Received: time.Now()}}})
+		if len(b.s.ledger.Hosts) != 0 {
+			t.Errorf("a host that nobody links to is known: %v", b.s.ledger.Hosts)
+		}
+		b.links(0, "", "http://a.example/")
+		b.finish(b.grant(1)[0], crawl.Stored, "")
+		asked := 0
+		for round := range 8 {
+			for i := range 100 {
+				var urls []string
+				for j := range 200 {
+					urls = append(urls, fmt.Sprintf("http://a.example/%d/%d/%s", i, j, strings.Repeat("x", 100)))
+				}
+				b.told(fmt.Sprintf("key-%05d", i%50), urls...)
+			}
+			if n := len(b.s.ledger.Hosts["a.example"].Errands); n > indexnow.MaxTries {
+				t.Fatalf("%d errands", n)
+			}
+			time.Sleep(time.Minute)
+			for _, v := range b.grant(1) {
+				if len(v.URLs) > 0 {
+					t.Fatalf("%+v", v)
+				}
+				for _, e := range v.Errands {
+					asked++
+					k := crawl.KeyFile{Reason: "its key file: HTTP 404"}
+					b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: e, KeyFile: &k}}})
+				}
+				b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: len(v.Errands), Done: v.Errands}})
+				b.commit()
+			}
+			if round == 3 {
+				b.crash()
+				b.open()
+				b.passes()
+			}
+		}
+		if asked != indexnow.MaxTries {
+			t.Errorf("%d key files were asked for within minutes", asked)
+		}
+		if got := b.indexNow(); got.Told != 0 || got.State != "refused" || got.Strange != 8*100*200 || got.Reason == "" {
+			t.Errorf("%+v", got)
+		}
+		time.Sleep(24 * time.Hour)
+		b.told("12345678", "http://a.example/new")
+		if got := b.indexNow(); got.State != "asking" {
+			t.Errorf("the next day: %+v", got)
+		}
+
+		// What waits with one key is bounded.
+		for i := range 30 {
+			var urls []string
+			for j := range 1000 {
+				urls = append(urls, fmt.Sprintf("http://a.example/%d", i*1000+j))
+			}
+			b.told("12345678", urls...)
+		}
+		h := b.s.ledger.Hosts["a.example"]
+		r, err := b.s.indexnow.Of(h, h.Origins[0].Origin)
+		if err != nil || len(r.Waiting) != 1 || len(r.Waiting[0].URLs) != indexnow.MaxURLs {
+			t.Errorf("%d keys wait; %v", len(r.Waiting), err)
+		}
+	})
+}

@@ -1,0 +1,162 @@
+// Package indexnow reads submissions of the IndexNow protocol (indexnow.org, as of 2026; signals.md
+// §4.14), with which a site tells of its pages that are new, changed or gone, and the key files by
+// which it proves that it is the site that tells. It asks the network for nothing. All functions
+// may be called concurrently.
+package indexnow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// What a submission may have at most.
+const (
+	MaxBody = 4 << 20 // bytes of a POST
+	MaxURLs = 10_000
+	MaxURL  = 2048 // bytes of each
+	// MaxKeyFile is how much of a key file is read, in bytes.
+	MaxKeyFile = 1 << 10
+
+	minKey, maxKey = 8, 128
+)
+
+// ErrNotItsOwn says that URLs are not of the host, or not below the folder of its key file.
+var ErrNotItsOwn = errors.New("some URLs are not of the host, or not in the folder of its key file")
+
+// Submission is what a site tells. Its URLs are of one origin, each named once.
+type Submission struct {
+	Origin canon.Origin
+	Key    string
+	KeyURL canon.URL // where the site has its key file
+	URLs   []canon.URL
+}
+
+// ParseQuery reads a submission of one URL: GET /indexnow?url=…&key=…[&keyLocation=…].
+func ParseQuery(q url.Values) (Submission, error) {
+	for _, name := range []string{"url", "key"} {
+		if len(q[name]) != 1 || q.Get(name) == "" {
+			return Submission{}, fmt.Errorf("name %s once: /indexnow?url=https%%3A%%2F%%2Fexample.org%%2Fpage&key=YOURKEY", name)
+		}
+	}
+	u, err := own(q.Get("url"))
+	if err != nil {
+		return Submission{}, err
+	}
+	return submission(u.Host(), q.Get("key"), q.Get("keyLocation"), []string{q.Get("url")})
+}
+
+// ParseJSON reads the body of a POST: {"host","key","keyLocation","urlList"}.
+func ParseJSON(body []byte) (Submission, error) {
+	if len(body) > MaxBody {
+		return Submission{}, fmt.Errorf("the body has over %d MiB", MaxBody>>20)
+	}
+	var s struct {
+		Host, Key, KeyLocation string
+		URLList                []string `json:"urlList"`
+	}
+	if err := json.Unmarshal(body, &s); err != nil {
+		return Submission{}, fmt.Errorf("the body is not the JSON that is expected: %.100s", err)
+	}
+	switch {
+	case len(s.URLList) == 0:
+		return Submission{}, errors.New("urlList is empty")
+	case len(s.URLList) > MaxURLs:
+		return Submission{}, fmt.Errorf("urlList has %d URLs; send %d at most", len(s.URLList), MaxURLs)
+	}
+	first, err := own(s.URLList[0])
+	if err != nil {
+		return Submission{}, err
+	}
+	if host, err := own(first.Origin().Scheme + "://" + s.Host + "/"); err != nil || host.Host() != first.Host() || host.PathQuery() != "/" {
+		return Submission{}, ErrNotItsOwn
+	}
+	return submission(first.Host(), s.Key, s.KeyLocation, s.URLList)
+}
+
+func submission(host canon.Host, key, location string, list []string) (s Submission, err error) {
+	if !IsKey(key) {
+		return s, fmt.Errorf("the key has %d characters; use %d to %d letters, digits and -", len(key), minKey, maxKey)
+	}
+	seen := make(map[canon.URL]bool, len(list))
+	for _, text := range list {
+		u, err := own(text)
+		switch {
+		case err != nil:
+			return Submission{}, err
+		case s.Key == "":
+			s.Origin, s.Key = u.Origin(), key
+			if s.KeyURL, err = s.keyURL(location); err != nil {
+				return Submission{}, err
+			}
+		}
+		if u.Origin() != s.Origin || u.Host() != host || !strings.HasPrefix(string(u), s.folder()) {
+			return Submission{}, ErrNotItsOwn
+		}
+		if !seen[u] {
+			seen[u] = true
+			s.URLs = append(s.URLs, u)
+		}
+	}
+	return s, nil
+}
+
+// keyURL is where the key file is: at the root of the site, unless a place on it is named.
+func (s *Submission) keyURL(location string) (canon.URL, error) {
+	if location == "" {
+		return s.Origin.URL("/" + s.Key + ".txt")
+	}
+	u, err := own(location)
+	if err == nil && u.Origin() != s.Origin {
+		err = ErrNotItsOwn
+	}
+	return u, err
+}
+
+// folder is the URL of the folder with the key file: it speaks for what is in it.
+func (s *Submission) folder() string {
+	u := string(s.KeyURL)
+	if i := strings.IndexByte(u, '?'); i >= 0 {
+		u = u[:i]
+	}
+	return u[:strings.LastIndexByte(u, '/')+1]
+}
+
+func own(text string) (canon.URL, error) {
+	if len(text) > MaxURL {
+		return "", fmt.Errorf("a URL has %d bytes; none over %d is taken", len(text), MaxURL)
+	}
+	u, err := canon.Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("%.100q is no URL of a page: use for example https://example.org/page", text)
+	}
+	return u, nil
+}
+
+// IsKey reports whether a text can be a key.
+func IsKey(key string) bool {
+	if len(key) < minKey || len(key) > maxKey {
+		return false
+	}
+	for i := range len(key) {
+		switch c := key[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// KeyIn is the key that a key file holds; ok is false when it holds none.
+func KeyIn(body []byte) (key string, ok bool) {
+	if len(body) > MaxKeyFile {
+		return "", false
+	}
+	key = strings.Trim(strings.TrimPrefix(string(body), "\ufeff"), " \t\r\n")
+	return key, IsKey(key)
+}

@@ -1,0 +1,175 @@
+package updates
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/net/netutil"
+	"golang.org/x/time/rate"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/indexnow"
+)
+
+// IndexNowPath is where submissions are taken.
+const IndexNowPath = "/indexnow"
+
+// What strangers may have of the endpoint. What is taken in goes into the log of a shard, so its
+// bytes are bounded as well as its requests.
+const (
+	peerRate, peerBurst = 1, 20 // submissions a second of one address, for IPv6 of its /64
+	allRate, allBurst   = 20, 100
+	byteRate, byteBurst = 64 << 10, 8 << 20 // bytes of URLs a second, of all together
+	maxPeers            = 10_000            // addresses remembered; with more, all are forgotten
+	partBytes           = 64 << 10          // URLs of one message, about
+)
+
+// IndexNow takes submissions (indexnow.org): it reads them, bounds them, and hands them to the
+// shard of their site, which believes them once the site is seen to have the key. It may be called
+// concurrently.
+type IndexNow struct {
+	shards int
+	append func(ctx context.Context, shard int, event []byte) error
+	log    *slog.Logger
+	taken  *prometheus.CounterVec
+
+	all, bytes *rate.Limiter
+	mu         sync.Mutex // guards peers
+	peers      map[netip.Prefix]*rate.Limiter
+}
+
+// NewIndexNow returns the handler for a crawl with some shards. append is as in Options; reg may be
+// nil.
+func NewIndexNow(shards int, append func(ctx context.Context, shard int, event []byte) error, reg prometheus.Registerer, log *slog.Logger) (*IndexNow, error) {
+	x := &IndexNow{shards: shards, append: append, log: log, all: rate.NewLimiter(allRate, allBurst), bytes: rate.NewLimiter(byteRate, byteBurst),
+		peers: map[netip.Prefix]*rate.Limiter{}, taken: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "curtsy_updates_indexnow_total", Help: "Submissions by IndexNow, by what became of them here.",
+		}, []string{"outcome"})}
+	if reg != nil {
+		if err := reg.Register(x.taken); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// ServeHTTP answers 202 to what was taken in: whether it is believed is not known
+// yet.
+func (x *IndexNow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	status, why := x.serve(w, r)
+	x.taken.WithLabelValues(strconv.Itoa(status)).Inc()
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "60")
+	}
+	w.WriteHeader(status)
+	// A peer that is gone does not care.
+	_ = json.NewEncoder(w).Encode(map[string]string{"message": why})
+}
+
+func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, why string) {
+	if r.URL.Path != IndexNowPath {
+		return http.StatusNotFound, "submissions are taken at " + IndexNowPath
+	}
+	if !x.peer(r.RemoteAddr).Allow() || !x.all.Allow() {
+		return http.StatusTooManyRequests, "too many submissions; send many URLs in one"
+	}
+	var s indexnow.Submission
+	var err error
+	switch r.Method {
+	case http.MethodGet:
+		s, err = indexnow.ParseQuery(r.URL.Query())
+	case http.MethodPost:
+		if kind, _, bad := mime.ParseMediaType(r.Header.Get("Content-Type")); bad != nil || kind != "application/json" {
+			return http.StatusUnsupportedMediaType, "send application/json"
+		}
+		var body []byte
+		if body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, indexnow.MaxBody)); err != nil {
+			return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body cannot be read, or has over %d MiB", indexnow.MaxBody>>20)
+		}
+		s, err = indexnow.ParseJSON(body)
+	default:
+		return http.StatusMethodNotAllowed, "use GET or POST"
+	}
+	switch {
+	case errors.Is(err, indexnow.ErrNotItsOwn):
+		return http.StatusUnprocessableEntity, err.Error()
+	case err != nil:
+		return http.StatusBadRequest, err.Error()
+	}
+	size := 0
+	for _, u := range s.URLs {
+		size += len(u)
+	}
+	if !x.bytes.AllowN(time.Now(), size) {
+		return http.StatusTooManyRequests, "too much is submitted at the moment"
+	}
+	if err := x.take(r.Context(), &s); err != nil {
+		x.log.Error("a submission cannot be taken now", "site", s.Origin.String(), "err", err)
+		return http.StatusServiceUnavailable, "it cannot be taken now"
+	}
+	return http.StatusAccepted, "taken; it counts once the key is found at " + string(s.KeyURL)
+}
+
+// take puts a submission into the log of its site's shard, in parts that fit. Of one that breaks
+// off the first parts count, and its sender is told to send it again.
+func (x *IndexNow) take(ctx context.Context, s *indexnow.Submission) error {
+	to, now := crawl.ShardOf(s.Origin.Host, x.shards), time.Now()
+	for rest := s.URLs; len(rest) > 0; {
+		n, size := 0, 0
+		for n < len(rest) && (n == 0 || size+len(rest[n]) <= partBytes) {
+			size += len(rest[n])
+			n++
+		}
+		ev := crawl.Event{Told: []crawl.IndexNow{{Origin: s.Origin, Key: s.Key, KeyURL: s.KeyURL, URLs: rest[:n], Received: now}}}
+		if err := x.append(ctx, to, crawl.AppendEvent(nil, &ev)); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// peer is the limiter of an address.
+func (x *IndexNow) peer(addr string) *rate.Limiter {
+	var p netip.Prefix
+	if a, err := netip.ParseAddrPort(addr); err == nil {
+		p = peerOf(net.TCPAddrFromAddrPort(a))
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	l := x.peers[p]
+	if l == nil {
+		if len(x.peers) >= maxPeers {
+			clear(x.peers)
+		}
+		l = rate.NewLimiter(peerRate, peerBurst)
+		x.peers[p] = l
+	}
+	return l
+}
+
+// Serve takes submissions at a listener until ctx ends.
+func (x *IndexNow) Serve(ctx context.Context, ln net.Listener) error {
+	srv := &http.Server{Handler: x, ReadTimeout: time.Minute, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(x.log.Handler(), slog.LevelDebug)}
+	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
+	defer stop()
+	if err := srv.Serve(netutil.LimitListener(ln, maxConns)); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}

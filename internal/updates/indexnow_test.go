@@ -1,0 +1,144 @@
+package updates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+func indexNow(t *testing.T, fail error) (x *IndexNow, told func() []crawl.IndexNow) {
+	var mu sync.Mutex
+	var all []crawl.IndexNow
+	x, err := NewIndexNow(4, func(_ context.Context, shard int, event []byte) error {
+		ev, err := crawl.DecodeEvent(event)
+		if err != nil || len(ev.Told) != 1 || crawl.ShardOf(ev.Told[0].Origin.Host, 4) != shard || len(event) > crawl.MaxEventBytes+partBytes {
+			t.Errorf("%d bytes to shard %d: %+v, %v", len(event), shard, ev, err)
+		}
+		if fail != nil {
+			return fail
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, ev.Told...)
+		return nil
+	}, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x, func() []crawl.IndexNow {
+		mu.Lock()
+		defer mu.Unlock()
+		return all
+	}
+}
+
+func ask(x http.Handler, from, method, target, kind, body string) (int, string) {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.RemoteAddr = from
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
+	}
+	w := httptest.NewRecorder()
+	x.ServeHTTP(w, r)
+	b, _ := io.ReadAll(w.Result().Body)
+	return w.Code, string(b)
+}
+
+// Signals §6 row 33: what the endpoint answers, and what of it goes to which shard.
+func TestUsage_8_33_Endpoint(t *testing.T) {
+	x, told := indexNow(t, nil)
+	const get, key = "/indexnow?url=https%3A%2F%2Fa.example%2Fx&key=", "12345678"
+	list := `{"host":"a.example","key":"` + key + `","urlList":["https://a.example/1","https://a.example/2"]}`
+	for i, c := range []struct {
+		method, target, kind, body string
+		status                     int
+		says                       string
+		urls                       int
+	}{
+		{"GET", get + key, "", "", 202, "https://a.example/12345678.txt", 1},
+		{"POST", "/indexnow", "application/json; charset=utf-8", list, 202, "taken", 2},
+		{"GET", get, "", "", 400, "name key once", 0},
+		{"GET", get + "short", "", "", 400, "8 to 128", 0},
+		{"GET", get + key + "&keyLocation=https://b.example/k.txt", "", "", 422, "not of the host", 0},
+		{"POST", "/indexnow", "text/plain", list, 415, "application/json", 0},
+		{"POST", "/indexnow", "application/json", "{", 400, "not the JSON", 0},
+		{"POST", "/indexnow", "application/json", `{"x":"` + strings.Repeat("x", 5<<20), 413, "over 4 MiB", 0},
+		{"PUT", "/indexnow", "", "", 405, "GET or POST", 0},
+		{"GET", "/", "", "", 404, "/indexnow", 0},
+	} {
+		before := len(told())
+		status, says := ask(x, fmt.Sprintf("192.0.2.%d:1", i), c.method, c.target, c.kind, c.body)
+		n := 0
+		for _, s := range told()[before:] {
+			n += len(s.URLs)
+		}
+		if status != c.status || !strings.Contains(says, c.says) || n != c.urls {
+			t.Errorf("%s %s: %d %s, %d URLs", c.method, c.target, status, says, n)
+		}
+	}
+	x, _ = indexNow(t, errors.New("no broker"))
+	if status, says := ask(x, "192.0.2.1:1", "GET", get+key, "", ""); status != 503 || strings.Contains(says, "broker") {
+		t.Errorf("%d %s", status, says)
+	}
+}
+
+// Nobody has more than his share of the endpoint, and all together no more than the log may grow
+// by.
+func TestIndexNowLimits(t *testing.T) {
+	const get = "/indexnow?url=https%3A%2F%2Fa.example%2Fx&key=12345678"
+	x, _ := indexNow(t, nil)
+	for i := range peerBurst + 1 {
+		status, _ := ask(x, fmt.Sprintf("[2001:db8::%x]:%d", i+1, i+1), "GET", get, "", "")
+		if want := map[bool]int{true: 202, false: 429}[i < peerBurst]; status != want {
+			t.Errorf("request %d of a peer: %d, want %d", i, status, want)
+		}
+	}
+	if status, _ := ask(x, "192.0.2.1:1", "GET", get, "", ""); status != 202 {
+		t.Errorf("another peer: %d", status)
+	}
+	taken := 0
+	for i := range 2 * allBurst {
+		if status, _ := ask(x, fmt.Sprintf("192.0.%d.2:1", i), "GET", get, "", ""); status == 202 {
+			taken++
+		}
+	}
+	if taken > allBurst+allRate {
+		t.Errorf("%d of all were taken", taken)
+	}
+
+	x, told := indexNow(t, nil)
+	var b strings.Builder
+	b.WriteString(`{"host":"a.example","key":"12345678","urlList":["https://a.example/"`)
+	for i := range 3000 {
+		fmt.Fprintf(&b, `,"https://a.example/%s%d"`, strings.Repeat("x", 1000), i)
+	}
+	b.WriteString("]}")
+	accepted := 0
+	for i := range 6 {
+		if status, _ := ask(x, fmt.Sprintf("192.0.%d.3:1", i), "POST", "/indexnow", "application/json", b.String()); status == 202 {
+			accepted++
+		}
+	}
+	urls := 0
+	for _, s := range told() {
+		urls += len(s.URLs)
+	}
+	if accepted != 2 || urls != 2*3001 || len(told()) < 2*3000*1000/partBytes {
+		t.Errorf("%d taken, %d URLs in %d messages", accepted, urls, len(told()))
+	}
+	for i := range maxPeers + 10 {
+		x.peer(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256))
+	}
+	if len(x.peers) > maxPeers {
+		t.Errorf("%d peers are remembered", len(x.peers))
+	}
+}
