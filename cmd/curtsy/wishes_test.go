@@ -166,6 +166,54 @@ func TestUsage_8_17_Lost(t *testing.T) {
 	}
 }
 
+// Protocols §8.19: a licence that was not read, since it is on another site or could not be had,
+// may allow nothing of what it speaks of: it counts so. The site that has it is asked for nothing.
+func TestUsage_8_19_Unread(t *testing.T) {
+	t.Setenv("CURTSY_LISTEN", "off")
+	web, err := simweb.Start(simweb.Config{Hosts: 3, PagesPerHost: 3, Mix: func(int) simweb.Behavior { return simweb.Behavior{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	web.Override("http://h0000.sim.test/robots.txt", &simweb.Answer{Header: []string{"Content-Type: text/plain"}, Body: "License: http://h0002.sim.test/licence.xml\n"})
+	web.Override("http://h0001.sim.test/robots.txt", &simweb.Answer{Header: []string{"Content-Type: text/plain"}, Body: "License: http://h0001.sim.test/licence.xml\n"})
+	web.Override("http://h0001.sim.test/licence.xml", &simweb.Answer{Status: 503})
+	for _, purposes := range [][]string{{"search"}, {"search", "ai-train"}} {
+		w := &wished{t: t, dir: filepath.Join(t.TempDir(), "data"), web: web}
+		args := []string{"crawl", "--dir", w.dir, "--allow-private", "--delay", "0s", "--scope", "host", "--resolve", web.Resolve(), "http://h0000.sim.test/", "http://h0001.sim.test/"}
+		for _, p := range purposes {
+			args = append(args, "--purpose", p)
+		}
+		curtsy(t, exitOK, args...)
+		pages := 0
+		for l := range strings.Lines(curtsy(t, exitOK, "export", "pages", "--dir", w.dir)) {
+			var p crawl.PageRecord
+			if err := json.Unmarshal([]byte(l), &p); err != nil {
+				t.Fatal(err)
+			}
+			pages++
+			want, why := "unknown", ""
+			if len(purposes) > 1 {
+				want, why = "disallow", "it is on another site"
+				if strings.Contains(p.URL, "h0001") {
+					why = "HTTP 503"
+				}
+			}
+			if src := p.Usage.Against(use.AITrain); p.Usage.AITrain != want || p.Usage.AIInput != want || p.Usage.Search != "unknown" || p.Usage.TDM != "unknown" || !strings.Contains(src.Text, why) {
+				t.Errorf("for %v: %s: %+v", purposes, p.URL, p.Usage)
+			}
+		}
+		if pages == 0 {
+			t.Error("no pages")
+		}
+		for _, q := range web.Log() {
+			if q.Host == "h0002.sim.test" || q.Path == "/licence.xml" && len(purposes) == 1 {
+				t.Errorf("asked for %s%s", q.Host, q.Path)
+			}
+		}
+	}
+}
+
 // holds compares what came of the crawl with what was meant.
 func (w *wished) holds() {
 	t, purposes := w.t, w.purposes

@@ -24,6 +24,13 @@ type apart struct {
 	tdm      *usage.TDMRep
 	tdmLost  string // why it could not be had; "": it could, or is not there
 	licences []licence
+	unread   []unread
+}
+
+// unread is a licence that robots.txt names and that was not read.
+type unread struct {
+	url canon.URL
+	why string
 }
 
 type licence struct {
@@ -56,6 +63,11 @@ func (a *apart) say(said *usage.Set, u canon.URL) {
 	if a.tdm != nil {
 		said.TDMRep(a.tdm, u.String())
 	}
+	for _, l := range a.unread {
+		var p usage.Preferences
+		p[usage.AIInput], p[usage.AITrain] = usage.Disallow, usage.Disallow
+		said.Add(usage.Statements{{Place: usage.Place{From: "licence " + string(l.url), Line: 1}, Text: "was not read, so it counts as a reservation: " + l.why, Says: p}})
+	}
 	for _, l := range a.licences {
 		said.RSL(l.doc, usage.Place{From: "licence " + string(l.url), Line: 1}, u.String())
 	}
@@ -83,14 +95,15 @@ func (v *Visit) readAparts(s *site) bool {
 	if len(learned) > 0 && !v.publishFact(crawl.Robots{Origin: s.origin, Apart: learned}) {
 		return false
 	}
-	if a.tdm != nil || a.tdmLost != "" || len(a.licences) > 0 {
+	v.leaveOut(s, a)
+	if a.tdm != nil || a.tdmLost != "" || len(a.licences) > 0 || len(a.unread) > 0 {
 		s.apart = a
 	}
 	return true
 }
 
 // apartsOf lists the files: tdmrep.json, and the licences on the same origin that robots.txt names
-// for us. One elsewhere would need leave of its own, and says nothing.
+// for us. One elsewhere would need leave of its own: see leaveOut.
 func (v *Visit) apartsOf(s *site) (all []canon.URL) {
 	if u, err := s.origin.URL(crawl.TDMRepPath); err == nil {
 		all = append(all, u)
@@ -105,6 +118,28 @@ func (v *Visit) apartsOf(s *site) (all []canon.URL) {
 	}
 	return all
 }
+
+// leaveOut notes the licences that robots.txt names and that are not asked for. What they say may
+// be that nothing is allowed, and who has not read them cannot tell.
+func (v *Visit) leaveOut(s *site, a *apart) {
+	read := v.apartsOf(s)
+	for _, l := range s.rules.Usage("/") {
+		if l.Kind != robots.License || len(a.unread) >= maxUnread {
+			continue
+		}
+		u, err := canon.Parse(l.Statement)
+		switch {
+		case err != nil || slices.Contains(read, u) || slices.ContainsFunc(a.unread, func(k unread) bool { return k.url == u }):
+		case u.Origin() != s.origin:
+			a.unread = append(a.unread, unread{u, "it is on another site, which was not asked"})
+		default:
+			a.unread = append(a.unread, unread{u, "robots.txt names too many"})
+		}
+	}
+}
+
+// maxUnread bounds what is kept of licences that are not read; more of them say no more.
+const maxUnread = 4
 
 // knownApart is such a file as the frontier, or an earlier look of this visit, has it; ok is false
 // when it is to be asked for.
@@ -210,6 +245,8 @@ func (a *apart) read(f crawl.Apart) {
 	switch {
 	case f.State == crawl.ApartLost && f.URL.PathQuery() == crawl.TDMRepPath:
 		a.tdmLost = f.Reason
+	case f.State == crawl.ApartLost:
+		a.unread = append(a.unread, unread{f.URL, f.Reason})
 	case f.State == crawl.ApartRead:
 		if n, err := s2.DecodedLen(f.Body); err != nil || n > usage.MaxTDMRep {
 			return
