@@ -29,7 +29,7 @@ func TestUsage_8_33_KeyFile(t *testing.T) {
 		"elsewhere":      {"", 302, "", crawl.KeyFile{Reason: "its key file: HTTP 302"}, true},
 		"busy":           {"", 503, key, crawl.KeyFile{Reason: "its key file: HTTP 503"}, true},
 		"closed":         {"User-agent: *\nDisallow: /*.txt$\n", 200, key, crawl.KeyFile{Reason: "robots: line 2: Disallow: /*.txt$"}, false},
-		"not to be used": {"User-agent: *\nContent-Signal: search=no\n", 200, key, crawl.KeyFile{Reason: "usage: line 2: robots.txt, line 2: Content-Signal: search=no"}, false},
+		"not to be used": {"User-agent: *\nContent-Signal: search=no\n", 200, key, crawl.KeyFile{Reason: "usage: robots.txt, line 2: Content-Signal: search=no"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex

@@ -61,7 +61,7 @@ func TestUsage_8_22_LLMSTxt(t *testing.T) {
 		"moved":        {"", moved("/docs/llms.txt"), crawl.LLMSTxt{State: crawl.FileFound, Title: "A", Links: 1, Within: 1, Fresh: week}, path + " /docs/llms.txt", "http://h.test/docs/x"},
 		"moved away":   {"", moved("http://other.test/llms.txt"), bad(crawl.FileUnreadable, "it redirects elsewhere"), path, ""},
 		"disallowed":   {"User-agent: *\nDisallow: /llms\n", nil, bad(crawl.FileUnreadable, "robots: line 2: Disallow: /llms"), "", ""},
-		"not for this": {"User-agent: *\nContent-Signal: search=no\n", nil, bad(crawl.FileUnreadable, "usage: line 2: robots.txt, line 2: Content-Signal: search=no"), "", ""},
+		"not for this": {"User-agent: *\nContent-Signal: search=no\n", nil, bad(crawl.FileUnreadable, "usage: robots.txt, line 2: Content-Signal: search=no"), "", ""},
 		"none":         {"", text(404, "text/html", "no"), bad(crawl.FileNone, ""), path, ""},
 		"busy":         {"", text(503, "text/html", "no"), bad(crawl.FileUnreadable, "HTTP 503"), path, ""},
 		"a page":       {"", text(200, "text/html", good), bad(crawl.FileNone, "not Markdown"), path, ""},

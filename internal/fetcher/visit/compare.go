@@ -135,7 +135,11 @@ func (v *Visit) mayAsk(u canon.URL) (why string, ok bool) {
 	case s == nil || v.over():
 		return "", false
 	}
-	if verdict, why := v.match(s, u); why != "" {
+	switch verdict, why := v.match(s, u); why {
+	case "":
+	case crawl.ReasonUsage: // its rule says where it stands
+		return fmt.Sprintf("%s: %s", why, crawl.ShortDetail(verdict.Rule)), true
+	default:
 		return fmt.Sprintf("%s: line %d: %s", why, verdict.Line, crawl.ShortDetail(verdict.Rule)), true
 	}
 	return "", true
