@@ -137,7 +137,7 @@ func TestVersionFlagAndCompletion(t *testing.T) {
 		t.Errorf("--version says %q, version %q", a, b)
 	}
 	for typed, want := range map[string]string{
-		"export pages --format": "jsonl text html", "export links --format": "jsonl", "export datasets --format": strings.Join(catalog.Formats, " "),
+		"export pages --format": "jsonl markdown chunks text html", "export links --format": "jsonl", "export datasets --format": strings.Join(catalog.Formats, " "),
 		"crawl --scope": "page prefix host domain any", "crawl --sign-form": "string dictionary jwks", "seed --scope": "page prefix host domain any", "crawl --updates-latency": "day week month",
 		"crawl --log-level": "debug info warn error", "status --log-format": "json text auto", "rup index --log-level": "debug info warn error",
 		"updates prefer https://a.test/": "day week month any", "rup register --latency": "day week month",

@@ -349,6 +349,7 @@ func (t *IndexNow) fields(c *codec) {
 func (k *KeyFile) fields(c *codec) {
 	c.text(1, &k.Key)
 	c.text(2, &k.Reason)
+	c.bool(3, &k.Again)
 }
 
 func (r *Report) fields(c *codec) {

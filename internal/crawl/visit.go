@@ -189,6 +189,7 @@ type SecurityTxt struct {
 type KeyFile struct {
 	Key    string // that it holds; empty: none
 	Reason string // for people: why
+	Again  bool   // it could not be had now, and may be had later
 }
 
 // LLMSTxtPath is where an origin has its llms.txt.

@@ -27,7 +27,7 @@ func TestUsage_8_33_KeyFile(t *testing.T) {
 		"too long":       {"", 200, key + strings.Repeat(" ", 2000), crawl.KeyFile{Reason: "what it has in the place of its key file is no key"}, true},
 		"none":           {"", 404, key, crawl.KeyFile{Reason: "its key file: HTTP 404"}, true},
 		"elsewhere":      {"", 302, "", crawl.KeyFile{Reason: "its key file: HTTP 302"}, true},
-		"busy":           {"", 503, key, crawl.KeyFile{Reason: "its key file: HTTP 503"}, true},
+		"busy":           {"", 503, key, crawl.KeyFile{Reason: "its key file: HTTP 503", Again: true}, true},
 		"closed":         {"User-agent: *\nDisallow: /*.txt$\n", 200, key, crawl.KeyFile{Reason: "robots: line 2: Disallow: /*.txt$"}, false},
 		"not to be used": {"User-agent: *\nContent-Signal: search=no\n", 200, key, crawl.KeyFile{Reason: "usage: robots.txt, line 2: Content-Signal: search=no"}, false},
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/indexnow"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -76,7 +77,7 @@ func TestUsage_8_33_Proved(t *testing.T) {
 		}
 		b.holds(v[0], "12345678")
 		again()
-		if got := b.indexNow(); got.State != "proved" || got.Told != 3 || got.Strange != 1 {
+		if got := b.indexNow(); got.State != "proved" || got.Told != 4 || got.Strange != 1 {
 			t.Errorf("%+v", got)
 		}
 		var urls []string
@@ -100,13 +101,51 @@ func TestUsage_8_33_Proved(t *testing.T) {
 		for _, e := range b.s.ledger.Hosts["a.example"].Errands {
 			t.Errorf("asked for %+v", e)
 		}
-		if got := b.indexNow(); got.Told != 4 {
+		if got := b.indexNow(); got.Told != 5 {
 			t.Errorf("%+v", got)
 		}
+		// After a week it is asked for anew, whatever strangers have asked for since.
 		time.Sleep(indexnow.KeyLife)
+		for i := range 5 {
+			b.told(fmt.Sprintf("stranger-%d", i), "http://a.example/x")
+		}
 		b.told("12345678", "http://a.example/last")
-		if got := b.indexNow(); got.State != "asking" || got.Told != 4 {
-			t.Errorf("after a week: %+v", got)
+		asked := 0
+		for _, e := range b.s.ledger.Hosts["a.example"].Errands {
+			if e.Kind == crawl.ErrandIndexNow {
+				asked++
+			}
+		}
+		if got := b.indexNow(); got.State != "asking" || got.Told != 5 || asked != indexnow.MaxTries+1 {
+			t.Errorf("after a week: %+v, asked for %d", got, asked)
+		}
+	})
+}
+
+// A key file that could not be had just now costs nothing that waits for it: it is asked for once
+// more when its site submits again, and what was told counts from when it was told last.
+func TestIndexNowLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := testSpec("http://a.example/")
+		spec.Recrawl = true
+		b := newBench(t, spec)
+		b.links(0, "", "http://a.example/")
+		b.finish(b.grant(1)[0], crawl.Stored, "")
+		b.told("12345678", "http://a.example/one")
+		time.Sleep(time.Minute)
+		v := b.grant(1)[0]
+		b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: v.Errands[0], KeyFile: &crawl.KeyFile{Reason: "its key file: HTTP 503", Again: true}}}})
+		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: v.Errands}})
+		b.commit()
+		if got := b.indexNow(); got.State != "asking" || got.Strange != 0 || len(b.s.ledger.Hosts["a.example"].Errands) != 0 {
+			t.Errorf("%+v", got)
+		}
+		b.told("12345678", "http://a.example/two")
+		time.Sleep(time.Minute)
+		v = b.grant(1)[0]
+		b.holds(v, "12345678")
+		if got := b.indexNow(); got.State != "proved" || got.Told != 2 || got.Strange != 0 {
+			t.Errorf("%+v", got)
 		}
 	})
 }
@@ -176,8 +215,22 @@ func TestUsage_8_33_Flood(t *testing.T) {
 		}
 		h := b.s.ledger.Hosts["a.example"]
 		r, err := b.s.indexnow.Of(h, h.Origins[0].Origin)
-		if err != nil || len(r.Waiting) != 1 || len(r.Waiting[0].URLs) != indexnow.MaxURLs {
+		if err != nil || len(r.Waiting) != 1 || r.Waiting[0].URLs != indexnow.MaxURLs {
 			t.Errorf("%d keys wait; %v", len(r.Waiting), err)
+		}
+		waits := func() (n int) { return b.s.ledger.Tx.Bucket(ledger.BucketIndexNowURLs).Stats().KeyN }
+		b.commit()
+		if n := waits(); n != 11 { // and the one before
+
+			t.Errorf("%d parts wait", n)
+		}
+		time.Sleep(indexnow.WaitLife + 25*time.Hour) // nobody has asked for the file
+		if err := b.s.features.Upkeep(time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		b.commit()
+		if n := waits(); n != 0 {
+			t.Errorf("%d parts wait after a week", n)
 		}
 	})
 }

@@ -111,10 +111,16 @@ func (s *Submission) keyURL(location string) (canon.URL, error) {
 		return s.Origin.URL("/" + s.Key + ".txt")
 	}
 	u, err := own(location)
-	if err == nil && u.Origin() != s.Origin {
-		err = ErrNotItsOwn
+	switch {
+	case err != nil:
+		return u, err
+	case u.Origin() != s.Origin:
+		return u, ErrNotItsOwn
+	case !strings.HasSuffix(u.PathQuery(), ".txt"):
+		// Who submits chooses what the site is asked for: nothing that does more than give a file.
+		return u, errors.New("keyLocation is to be a text file, such as https://example.org/folder/YOURKEY.txt")
 	}
-	return u, err
+	return u, nil
 }
 
 // folder is the URL of the folder with the key file: it speaks for what is in it.

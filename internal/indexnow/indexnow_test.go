@@ -22,6 +22,7 @@ func TestParse(t *testing.T) {
 		{"url=https://a.example/x&key=" + key + "&keyLocation=https://a.example/in/k.txt", "", "not in the folder"},
 		{"url=https://a.example/x&key=" + key + "&keyLocation=https://b.example/k.txt", "", "not of the host"},
 		{"url=https://a.example/x&key=" + key + "&keyLocation=/k.txt", "", "is no URL"},
+		{"url=https://a.example/x&key=" + key + "&keyLocation=https://a.example/logout?x", "", "a text file"},
 		{"url=https://a.example/x", "", "name key once"},
 		{"key=" + key, "", "name url once"},
 		{"url=https://a.example/x&url=https://a.example/y&key=" + key, "", "name url once"},
@@ -95,7 +96,7 @@ func TestKeyIn(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(`{"host":"a.example","key":"`+key+`","keyLocation":"https://a.example/in/k.txt?x","urlList":["https://a.example/in/x"]}`, "url=https://a.example/x&key="+key)
+	f.Add(`{"host":"a.example","key":"`+key+`","keyLocation":"https://a.example/in/k.txt","urlList":["https://a.example/in/x"]}`, "url=https://a.example/x&key="+key)
 	f.Fuzz(func(t *testing.T, body, query string) {
 		var all []Submission
 		if s, err := ParseJSON([]byte(body)); err == nil {

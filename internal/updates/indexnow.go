@@ -31,7 +31,7 @@ const IndexNowPath = "/indexnow"
 const (
 	peerRate, peerBurst = 1, 20 // submissions a second of one address, for IPv6 of its /64
 	allRate, allBurst   = 20, 100
-	byteRate, byteBurst = 64 << 10, 8 << 20 // bytes of URLs a second, of all together
+	byteRate, byteBurst = 16 << 10, 8 << 20 // bytes of URLs a second, of all together
 	maxPeers            = 10_000            // addresses remembered; with more, all are forgotten
 	partBytes           = 64 << 10          // URLs of one message, about
 )

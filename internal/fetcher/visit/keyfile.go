@@ -2,6 +2,7 @@ package visit
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
@@ -15,6 +16,8 @@ func doKeyFile(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 	k := new(crawl.KeyFile)
 	a.KeyFile = k
 	if k.Reason, done = v.mayAsk(e.URL); !done || k.Reason != "" {
+		// Rules that could not be had may be had later; those that forbid it stand.
+		k.Again = slices.ContainsFunc(v.sites, func(s *site) bool { return s.origin == e.Origin && s.closed })
 		return done
 	}
 	got, err := v.ask(e.URL, nil, func(status int, _ http.Header) wire.Wanted {
@@ -26,12 +29,12 @@ func doKeyFile(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 	switch {
 	case err != nil:
 		fail := v.failureOf(err)
-		k.Reason, done = fail.String(), !fail.Unsent
+		k.Reason, k.Again, done = fail.String(), !fail.Final, !fail.Unsent
 	case got.Status != http.StatusOK:
 		if overloaded(got.Status) {
 			v.overload(got)
 		}
-		k.Reason = "its key file: " + statusText(&got)
+		k.Reason, k.Again = "its key file: "+statusText(&got), overloaded(got.Status) || got.Status >= 500
 	default:
 		key, ok := indexnow.KeyIn(got.Body)
 		if ok {

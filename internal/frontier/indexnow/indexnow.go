@@ -6,6 +6,7 @@
 package indexnow
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,24 +23,26 @@ import (
 
 // What is kept of one origin at most, and how often it is asked.
 const (
-	MaxWaiting = 3       // keys that wait to be proved
-	MaxURLs    = 10_000  // URLs that wait with one
-	MaxBytes   = 1 << 20 // of these
-	MaxTries   = 3       // key files asked for in a day
+	MaxWaiting = 3         // keys that wait to be proved
+	MaxURLs    = 10_000    // URLs that wait with one
+	MaxBytes   = 512 << 10 // of these
+	MaxTries   = 3         // key files asked for in a day; one more for a key that was seen before
+	MaxKeys    = 4         // that are believed: one for each folder
 
 	KeyLife  = 7 * 24 * time.Hour // for which a key that was seen is believed
-	day      = 24 * time.Hour
 	WaitLife = 7 * 24 * time.Hour // after which what waits is forgotten
+	day      = 24 * time.Hour
 )
 
 // IndexNow is what one shard knows of submissions.
 type IndexNow struct {
 	features *features.Features
 	ledger   *ledger.Ledger
+	swept    time.Time // when what has waited for too long was last looked for
 }
 
 // New returns it for one shard.
-func New(f *features.Features, l *ledger.Ledger) *IndexNow { return &IndexNow{f, l} }
+func New(f *features.Features, l *ledger.Ledger) *IndexNow { return &IndexNow{features: f, ledger: l} }
 
 // Feature has key files asked for, and answers taken in.
 func (s *IndexNow) Feature() features.Feature {
@@ -47,18 +50,20 @@ func (s *IndexNow) Feature() features.Feature {
 		Errands: map[crawl.ErrandKind]features.ErrandKind{
 			crawl.ErrandIndexNow: {From: polite.PageFrom, Answer: s.answer},
 		},
-		Times: ledger.InRecords[Record](ledger.BucketIndexNow),
+		Upkeep: s.upkeep,
+		Times:  ledger.InRecords[Record](ledger.BucketIndexNow),
 	}
 }
 
-// Record is what is known of an origin as one that tells.
+// Record is what is known of an origin as one that tells. The URLs that wait are apart, a record
+// for each message they came in: what a message costs does not grow with what came before.
 type Record struct {
-	Key    string    `json:"key,omitempty"` // that it was seen to have
-	KeyURL canon.URL `json:"key_url,omitempty"`
-	Until  time.Time `json:"until,omitzero"` // that is believed
-	// When key files were asked for, the last day.
+	Keys []Proved `json:"keys,omitempty"`
+	// When key files were asked for, the last day; and when one that was seen before.
 	Tries   []time.Time `json:"tries,omitempty"`
+	Renewed time.Time   `json:"renewed,omitzero"`
 	Waiting []Waiting   `json:"waiting,omitempty"`
+	N       uint32      `json:"n,omitempty"` // numbers given to what waits so far
 
 	Told    int64     `json:"told,omitempty"`    // URLs that were taken as hints
 	Refused int64     `json:"refused,omitempty"` // URLs that were not
@@ -66,24 +71,46 @@ type Record struct {
 	At      time.Time `json:"at,omitzero"`       // of the last submission
 }
 
+// Proved is a key that the site was seen to have.
+type Proved struct {
+	Key    string    `json:"key"`
+	KeyURL canon.URL `json:"key_url"`
+	Until  time.Time `json:"until"` // that is believed
+}
+
 // Waiting is what waits for a key to be proved.
 type Waiting struct {
-	Key    string      `json:"key"`
-	KeyURL canon.URL   `json:"key_url"`
-	At     time.Time   `json:"at"` // when the first of it came
-	URLs   []canon.URL `json:"urls"`
+	Key    string    `json:"key"`
+	KeyURL canon.URL `json:"key_url"`
+	At     time.Time `json:"at"`   // when the first of it came
+	Last   time.Time `json:"last"` // when its site told of it last, by who received it
+	N      uint32    `json:"n"`    // names its URLs
+	Parts  uint32    `json:"parts"`
+	URLs   int       `json:"urls"`
+	Bytes  int       `json:"bytes"`
+	// The key file could not be had; it is asked for again when more is submitted.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // Times shows what the record keeps of time.
 func (r *Record) Times(see times.See) {
-	see(&r.Until, times.Waits)
 	see(&r.At, times.Happened)
+	see(&r.Renewed, times.Happened)
+	for i := range r.Keys {
+		see(&r.Keys[i].Until, times.Waits)
+	}
 	for i := range r.Tries {
 		see(&r.Tries[i], times.Happened)
 	}
 	for i := range r.Waiting {
 		see(&r.Waiting[i].At, times.Happened)
+		see(&r.Waiting[i].Last, times.Happened)
 	}
+}
+
+// proved is the place of a key among those that the site was seen to have, -1 if it was not.
+func (r *Record) proved(key string, at canon.URL) int {
+	return slices.IndexFunc(r.Keys, func(k Proved) bool { return k.Key == key && k.KeyURL == at })
 }
 
 // Apply takes in a submission. Applied again it adds nothing.
@@ -101,8 +128,9 @@ func (s *IndexNow) Apply(t *crawl.IndexNow, now time.Time) error {
 		return err
 	}
 	r.At = now
-	r.Tries = slices.DeleteFunc(r.Tries, func(at time.Time) bool { return now.Sub(at) >= day })
-	r.Waiting = slices.DeleteFunc(r.Waiting, func(w Waiting) bool { return now.Sub(w.At) >= WaitLife })
+	if _, err := s.age(h, t.Origin, r, now); err != nil {
+		return err
+	}
 	own := make([]canon.URL, 0, len(t.URLs))
 	for _, u := range t.URLs {
 		if u.Origin() == t.Origin {
@@ -111,95 +139,213 @@ func (s *IndexNow) Apply(t *crawl.IndexNow, now time.Time) error {
 			r.Refused++
 		}
 	}
+	received := t.Received
+	if received.After(now) {
+		received = now
+	}
+	known := r.proved(t.Key, t.KeyURL)
+	if known >= 0 && now.Before(r.Keys[known].Until) {
+		if err := s.tell(r, t.KeyURL, own, received, now); err != nil {
+			return err
+		}
+		return s.put(h, t.Origin, r)
+	}
 	k := slices.IndexFunc(r.Waiting, func(w Waiting) bool { return w.Key == t.Key && w.KeyURL == t.KeyURL })
-	switch {
-	case r.Key == t.Key && r.KeyURL == t.KeyURL && now.Before(r.Until):
-		if err := s.tell(r, own, t.Received, now); err != nil {
-			return err
+	if k < 0 || r.Waiting[k].Failed {
+		asks, why := s.mayAsk(h, r, known, now)
+		switch {
+		case !asks && k < 0:
+			r.Refused, r.Reason = r.Refused+int64(len(own)), why
+			return s.put(h, t.Origin, r)
+		case asks:
+			if k < 0 {
+				r.N++
+				r.Waiting = append(r.Waiting, Waiting{Key: strings.Clone(t.Key), KeyURL: clone(t.KeyURL), At: now, N: r.N})
+				k = len(r.Waiting) - 1
+			}
+			r.Waiting[k].Failed = false
+			if err := s.features.AddErrand(crawl.Errand{Kind: crawl.ErrandIndexNow, URL: t.KeyURL, Origin: t.Origin, ReplyShard: s.ledger.ID}, now); err != nil {
+				return err
+			}
 		}
-	case k >= 0:
-		r.wait(k, own)
-	case len(r.Waiting) >= MaxWaiting || len(r.Tries) >= MaxTries:
-		r.Refused += int64(len(own))
-		r.Reason = fmt.Sprintf("its key files were asked for %d times within a day", MaxTries)
-	default:
-		r.Tries = append(r.Tries, now)
-		r.Waiting = append(r.Waiting, Waiting{Key: strings.Clone(t.Key), KeyURL: clone(t.KeyURL), At: now})
-		r.wait(len(r.Waiting)-1, own)
-		if err := s.features.AddErrand(crawl.Errand{Kind: crawl.ErrandIndexNow, URL: t.KeyURL, Origin: t.Origin, ReplyShard: s.ledger.ID}, now); err != nil {
-			return err
-		}
+	}
+	r.Waiting[k].Last = received
+	if err := s.wait(h, t.Origin, r, k, own); err != nil {
+		return err
 	}
 	return s.put(h, t.Origin, r)
 }
 
-// wait adds URLs to what waits with a key.
-func (r *Record) wait(k int, urls []canon.URL) {
-	w := &r.Waiting[k]
-	seen, size := make(map[canon.URL]bool, len(w.URLs)), 0
-	for _, u := range w.URLs {
-		seen[u], size = true, size+len(u)
+// mayAsk reports whether a key file may be asked for now, and notes that it is; known is the place
+// of its key among those seen before, -1 for none: strangers must not keep a site from renewing its
+// own.
+func (s *IndexNow) mayAsk(h *ledger.Host, r *Record, known int, now time.Time) (ok bool, why string) {
+	switch {
+	case len(h.Errands) >= features.MaxErrands:
+		return false, "its host is asked for too much already"
+	case known >= 0 && now.Sub(r.Renewed) >= day:
+		r.Renewed = now
+		return true, ""
+	case len(r.Waiting) >= MaxWaiting || len(r.Tries) >= MaxTries:
+		return false, fmt.Sprintf("its key files were asked for %d times within a day", MaxTries)
 	}
-	for _, u := range urls {
-		switch {
-		case seen[u]:
-		case len(w.URLs) >= MaxURLs || size+len(u) > MaxBytes:
-			r.Refused++
-			r.Reason = "more URLs than are kept until the key is proved"
-		default:
-			seen[u], size = true, size+len(u)
-			w.URLs = append(w.URLs, clone(u))
-		}
-	}
+	r.Tries = append(r.Tries, now)
+	return true, ""
 }
 
-// answer takes in what a key file holds: what waits for it is believed or dropped. Applied again it
-// changes nothing.
-func (s *IndexNow) answer(a *crawl.Answer, at, now time.Time) error {
-	h, err := s.ledger.HostNamed(a.Errand.Origin.Host)
-	if h == nil || err != nil || a.KeyFile == nil {
-		return err
+// age forgets what is too old, and reports whether anything was.
+func (s *IndexNow) age(h *ledger.Host, o canon.Origin, r *Record, now time.Time) (some bool, err error) {
+	r.Tries = slices.DeleteFunc(r.Tries, func(at time.Time) bool { return now.Sub(at) >= day })
+	var left []Waiting
+	for _, w := range r.Waiting {
+		if now.Sub(w.At) < WaitLife {
+			left = append(left, w)
+			continue
+		}
+		r.Refused, r.Reason, some = r.Refused+int64(w.URLs), "its key file could not be asked for", true
+		if err := s.eachPart(h, o, &w, nil); err != nil {
+			return some, err
+		}
 	}
-	r, err := s.Of(h, a.Errand.Origin)
+	r.Waiting = left
+	return some, nil
+}
+
+// upkeep forgets once a day what has waited for too long.
+func (s *IndexNow) upkeep(now time.Time) error {
+	if now.Sub(s.swept) < day || s.ledger.Phase.MayWrite() != nil {
+		return nil
+	}
+	s.swept = now
+	type old struct {
+		h *ledger.Host
+		o canon.Origin
+		r Record
+	}
+	var all []old
+	err := s.ledger.Tx.Bucket(ledger.BucketIndexNow).ForEach(func(k, v []byte) error {
+		var r Record
+		if err := json.Unmarshal(v, &r); err != nil {
+			return fmt.Errorf("IndexNow record %q: %w", k[4:], err)
+		}
+		if !slices.ContainsFunc(r.Waiting, func(w Waiting) bool { return now.Sub(w.At) >= WaitLife }) {
+			return nil
+		}
+		h, err := s.ledger.HostWith(ledger.KeyHost(k))
+		if h == nil || err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(h.Origins, func(o ledger.Origin) bool { return o.Origin.String() == string(k[4:]) }); i >= 0 {
+			all = append(all, old{h, h.Origins[i].Origin, r})
+		}
+		return nil
+	})
+	for i := range all {
+		if err == nil {
+			_, err = s.age(all[i].h, all[i].o, &all[i].r, now)
+		}
+		if err == nil {
+			err = s.put(all[i].h, all[i].o, &all[i].r)
+		}
+	}
+	return err
+}
+
+// wait adds URLs to what waits with a key.
+func (s *IndexNow) wait(h *ledger.Host, o canon.Origin, r *Record, k int, urls []canon.URL) error {
+	w := &r.Waiting[k]
+	n := 0
+	for n < len(urls) && w.URLs < MaxURLs && w.Bytes+len(urls[n]) <= MaxBytes {
+		w.URLs, w.Bytes = w.URLs+1, w.Bytes+len(urls[n])
+		n++
+	}
+	if n < len(urls) {
+		r.Refused += int64(len(urls) - n)
+		r.Reason = "more URLs than are kept until the key is proved"
+	}
+	if n == 0 {
+		return nil
+	}
+	v, err := json.Marshal(urls[:n])
 	if err != nil {
 		return err
 	}
-	var asked []Waiting
-	r.Waiting = slices.DeleteFunc(r.Waiting, func(w Waiting) bool {
-		if w.KeyURL == a.Errand.URL {
-			asked = append(asked, w)
-		}
-		return w.KeyURL == a.Errand.URL
-	})
-	for _, w := range asked {
-		if a.KeyFile.Key != w.Key {
-			r.Refused += int64(len(w.URLs))
-			if r.Reason = strings.Clone(crawl.ShortDetail(a.KeyFile.Reason)); r.Reason == "" {
-				r.Reason = "its key file holds another key"
+	w.Parts++
+	return s.ledger.Put(ledger.BucketIndexNowURLs, partKey(h, o, w.N, w.Parts), v)
+}
+
+// eachPart calls each, unless it is nil, with the URLs that wait, and forgets them.
+func (s *IndexNow) eachPart(h *ledger.Host, o canon.Origin, w *Waiting, each func([]canon.URL) error) error {
+	for n := uint32(1); n <= w.Parts; n++ {
+		k := partKey(h, o, w.N, n)
+		if v := s.ledger.Tx.Bucket(ledger.BucketIndexNowURLs).Get(k); v != nil && each != nil {
+			var urls []canon.URL
+			if err := json.Unmarshal(v, &urls); err != nil {
+				return fmt.Errorf("IndexNow URLs of %s: %w", o, err)
 			}
-			continue
+			if err := each(urls); err != nil {
+				return err
+			}
 		}
-		r.Key, r.KeyURL, r.Until, r.Reason = w.Key, w.KeyURL, at.Add(KeyLife), ""
-		if err := s.tell(r, w.URLs, w.At, now); err != nil {
+		if err := s.ledger.Drop(ledger.BucketIndexNowURLs, k); err != nil {
 			return err
 		}
 	}
-	if len(asked) == 0 {
-		return nil
+	return nil
+}
+
+// answer takes in what a key file holds: what waits for it is believed or dropped, or waits on when
+// the file could not be had. Applied again it changes nothing.
+func (s *IndexNow) answer(a *crawl.Answer, at, now time.Time) error {
+	o := a.Errand.Origin
+	h, err := s.ledger.HostNamed(o.Host)
+	if h == nil || err != nil || a.KeyFile == nil {
+		return err
 	}
-	return s.put(h, a.Errand.Origin, r)
+	r, err := s.Of(h, o)
+	if err != nil {
+		return err
+	}
+	var left []Waiting
+	for _, w := range r.Waiting {
+		switch {
+		case w.KeyURL != a.Errand.URL:
+			left = append(left, w)
+			continue
+		case a.KeyFile.Again:
+			w.Failed, r.Reason = true, strings.Clone(crawl.ShortDetail(a.KeyFile.Reason))
+			left = append(left, w)
+			continue
+		case a.KeyFile.Key != w.Key:
+			r.Refused += int64(w.URLs)
+			if r.Reason = strings.Clone(crawl.ShortDetail(a.KeyFile.Reason)); r.Reason == "" {
+				r.Reason = "its key file holds another key"
+			}
+			err = s.eachPart(h, o, &w, nil)
+		default:
+			r.Reason = ""
+			r.Keys = slices.DeleteFunc(r.Keys, func(k Proved) bool { return k.KeyURL == w.KeyURL })
+			if len(r.Keys) >= MaxKeys {
+				r.Keys = slices.Delete(r.Keys, 0, 1)
+			}
+			r.Keys = append(r.Keys, Proved{w.Key, w.KeyURL, at.Add(KeyLife)})
+			err = s.eachPart(h, o, &w, func(urls []canon.URL) error { return s.tell(r, w.KeyURL, urls, w.Last, now) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.Waiting = left
+	return s.put(h, o, r)
 }
 
 // tell takes URLs of a site that has proved its key for changed when it told of them.
-func (s *IndexNow) tell(r *Record, urls []canon.URL, received, now time.Time) error {
-	if received.After(now) {
-		received = now
-	}
+func (s *IndexNow) tell(r *Record, by canon.URL, urls []canon.URL, received, now time.Time) error {
 	r.Told += int64(len(urls))
 	if len(urls) == 0 {
 		return nil
 	}
-	return s.ledger.Accepts(&crawl.Links{FoundOn: r.KeyURL, Depth: 1, Source: crawl.SourceIndexNow, URLs: urls,
+	return s.ledger.Accepts(&crawl.Links{FoundOn: by, Depth: 1, Source: crawl.SourceIndexNow, URLs: urls,
 		Mods: slices.Repeat([]int64{received.Unix()}, len(urls))}, now)
 }
 
@@ -232,7 +378,7 @@ func (s *IndexNow) Info(h *ledger.Host, o *ledger.Origin) (info crawl.UpdatesInf
 	switch {
 	case len(r.Waiting) > 0:
 		info.State = "asking"
-	case r.Key != "":
+	case len(r.Keys) > 0:
 		info.State = "proved"
 	}
 	return info, true
@@ -244,6 +390,11 @@ func (s *IndexNow) put(h *ledger.Host, o canon.Origin, r *Record) error {
 		return err
 	}
 	return s.ledger.Put(ledger.BucketIndexNow, key(h, o), v)
+}
+
+// partKey is where a part of the URLs is that wait with the n-th key.
+func partKey(h *ledger.Host, o canon.Origin, n, part uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(append(key(h, o), 0), n), part)
 }
 
 func key(h *ledger.Host, o canon.Origin) []byte { return append(h.ID.Append(nil), o.String()...) }

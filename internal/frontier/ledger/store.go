@@ -56,6 +56,8 @@ var (
 	BucketRUP = []byte("rup")
 	// Host id, origin → what is known of a site as one that tells by IndexNow (package indexnow).
 	BucketIndexNow = []byte("indexnow")
+	// Host id, origin, 0, number, part → URLs that wait for a key to be proved.
+	BucketIndexNowURLs = []byte("indexnow-urls")
 
 	// Host id, day (since 1970, UTC), registered domain → how many hops its robots.txt files
 	// led there (package hops).
@@ -74,7 +76,7 @@ var (
 	BucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
 
 	allBuckets = [][]byte{BucketMeta, bucketNames, BucketHosts, BucketRobots, BucketSeen, BucketURLs, BucketQueue, BucketLater, BucketAgain, BucketForget, BucketRetry,
-		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketDomains, BucketClosed, BucketSleepers, BucketWaiting, BucketHops, BucketTimeline,
+		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketDomains, BucketClosed, BucketSleepers, BucketWaiting, BucketHops, BucketTimeline,
 		BucketHistory}
 )
 
