@@ -16,6 +16,12 @@ const (
 	followBytes = 4 << 20
 )
 
+// How often, and how far apart, a replicated log that seems to end too early is looked at again.
+const (
+	lateLooks = 20
+	lateWait  = 500 * time.Millisecond
+)
+
 // Follow hands the messages after from to apply, in order and without gaps, in batches of
 // what is there (at most 256 messages or 4 MiB, but at least one message). It blocks until
 // ctx ends, and then returns nil. An error of apply ends it too and is returned as it is. No
@@ -119,10 +125,11 @@ func (f *follower) run(ctx context.Context) error {
 // check compares the position with the bounds of the log.
 func (f *follower) check(ctx context.Context) error {
 	st, err := f.l.state(ctx)
-	if err == nil && st.LastSeq < f.at.Seq && f.l.c.replicas > 1 {
-		// A leader just elected may still be reading its own log.
+	// A leader just elected may still be reading its own log: for a moment, or on a busy machine for
+	// seconds. To take that for a loss would have all applied since the last checkpoint done again.
+	for n := 0; n < lateLooks && err == nil && st.LastSeq < f.at.Seq && f.l.c.replicas > 1 && ctx.Err() == nil; n++ {
 		select {
-		case <-time.After(500 * time.Millisecond):
+		case <-time.After(lateWait):
 		case <-ctx.Done():
 		}
 		st, err = f.l.state(ctx)
