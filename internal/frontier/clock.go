@@ -91,7 +91,7 @@ func (s *shard) clampTimes(now time.Time, owed time.Duration) error {
 		if h == nil {
 			continue
 		}
-		r, err := urls.DecodeRecord(k[8:], s.ledger.Tx.Bucket(ledger.BucketURLs).Get(k[8:]))
+		r, err := urls.DecodeRecord(k[8:], s.ledger.Records().Get(k[8:]))
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *shard) clampTimes(now time.Time, owed time.Duration) error {
 		if !r.Due.After(limit) {
 			continue
 		}
-		if err := urls.MoveLater(s.ledger.Tx, k, &r, limit); err != nil {
+		if err := urls.MoveLater(s.ledger.Tx, s.ledger.Records(), k, &r, limit); err != nil {
 			return err
 		}
 		s.ledger.Changes++ // urls.MoveLater also serves files that no shard has open

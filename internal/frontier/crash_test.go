@@ -248,7 +248,7 @@ func (b *bench) verify() {
 	}
 	var entries int64
 	// Not Stats, which looks at committed pages only.
-	cur := b.s.ledger.Tx.Bucket(ledger.BucketQueue).Cursor()
+	cur := b.s.ledger.Ready().Cursor()
 	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
 		entries++
 	}
@@ -256,8 +256,8 @@ func (b *bench) verify() {
 		b.t.Errorf("%d queue entries + %d waiting, %d records queued", entries, got.Later, c.Queued)
 	}
 	var planned int64
-	cur = b.s.ledger.Tx.Bucket(ledger.BucketAgain).Cursor()
-	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
+	due := b.s.ledger.Tx.Bucket(ledger.BucketAgain).Cursor()
+	for k, _ := due.First(); k != nil; k, _ = due.Next() {
 		if planned++; !again[string(k)] {
 			b.t.Errorf("%x is to be asked for again, says no record", k)
 		}

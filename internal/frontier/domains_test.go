@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -223,7 +224,7 @@ func TestAnOlderFilesHosts(t *testing.T) {
 		if err := b.s.ledger.Meta.Save(b.s.ledger.Tx); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.s.ledger.Tx.Commit(); err != nil {
+		if err := errors.Join(b.s.ledger.Flush(), b.s.ledger.Tx.Commit()); err != nil {
 			t.Fatal(err)
 		}
 		b.s.ledger.DB.Close()

@@ -2,7 +2,6 @@ package frontier
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strings"
 	"time"
@@ -147,7 +146,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 	k, v := s.urls.Lookup(h, res.URL)
 	if v == nil {
 		var err error
-		if k, v, err = s.acceptLate(h, k, res.URL); v == nil || err != nil {
+		if k, v, err = s.acceptLate(h, res.URL); v == nil || err != nil {
 			return err
 		}
 	}
@@ -228,7 +227,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 // link to it is in a part of the log that was lost, or was kept out, when the log was read
 // again, by a scope narrower than that of its time. How deep it lies is not known, so it counts
 // as deep as any may.
-func (s *shard) acceptLate(h *ledger.Host, seen []byte, u canon.URL) (k, v []byte, err error) {
+func (s *shard) acceptLate(h *ledger.Host, u canon.URL) (k, v []byte, err error) {
 	oi, ok := s.ledger.OriginOf(h, u.Origin())
 	if !ok || u.Host() != h.Name {
 		s.ledger.Log.Error("an outcome for a URL never accepted", "url", u)
@@ -239,11 +238,11 @@ func (s *shard) acceptLate(h *ledger.Host, seen []byte, u canon.URL) (k, v []byt
 	if err := s.urls.Admit(h, &r, urls.Verdict{Class: crawl.Queued}); err != nil {
 		return nil, nil, err
 	}
-	if err := s.ledger.Put(ledger.BucketSeen, seen, binary.AppendUvarint(nil, r.Order)); err != nil {
+	if err := s.ledger.PutKnown(h.ID, ledger.SeenHash(u), r.Order); err != nil {
 		return nil, nil, err
 	}
 	k, v = ledger.URLKey(nil, h.ID, r.Order), r.Append(nil)
-	return k, v, s.ledger.Put(ledger.BucketURLs, k, v)
+	return k, v, s.ledger.PutRecord(k, v)
 }
 
 // applyStoreFailed notes that the indexer gave a page up.

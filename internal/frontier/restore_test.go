@@ -351,7 +351,7 @@ func TestTimesTravelAsDurations(t *testing.T) {
 					}
 					n := 0
 					return errors.Join(tx.Bucket(ledger.BucketLater).ForEach(func(k, _ []byte) error {
-						r, err := urls.DecodeRecord(k[8:], tx.Bucket(ledger.BucketURLs).Get(k[8:]))
+						r, err := urls.DecodeRecord(k[8:], ledger.Records(tx).Get(k[8:]))
 						if n++; n > 2 || err != nil {
 							t.Error("too many wait, or", err)
 						}

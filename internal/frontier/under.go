@@ -31,7 +31,7 @@ func (s *shard) countUnder(entry string, from []byte) (n int64, next []byte, err
 		from = prefix
 	}
 	seen := 0
-	c := s.ledger.Tx.Bucket(ledger.BucketURLs).Cursor()
+	c := s.ledger.Records().Cursor()
 	for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		if seen++; seen > ledger.PassStretch {
 			return n, slices.Clone(k), nil

@@ -46,6 +46,9 @@ func (s *Ledger) Commit(again bool) error {
 		}
 	}
 	s.sent = s.sent[:0]
+	if err := s.Flush(); err != nil {
+		return s.Fail(err)
+	}
 	s.Meta.Written = time.Now().UnixMilli()
 	s.Saved = s.Meta.encode()
 	if err := s.Put(BucketMeta, keyMeta, s.Saved); err != nil {
@@ -130,7 +133,7 @@ func (r RobotsRef) Key() []byte {
 
 // EndTx notes that the transaction has ended and that no other begins.
 func (s *Ledger) EndTx() {
-	s.Tx = nil
+	s.Tx, s.blocks = nil, blocks{}
 	s.Phase.close()
 }
 

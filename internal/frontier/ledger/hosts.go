@@ -386,8 +386,8 @@ func (s *Ledger) HostsNumbered(from HostID, n int, asleep bool, each func(*Host)
 // Link is one link on its way into the seen set.
 type Link struct {
 	URL   canon.URL
-	Key   [12]byte
-	Left  bool // Left out
+	Hash  uint64 // as SeenHash
+	Left  bool   // Left out
 	Host  *Host
 	Order uint64
 	I     int   // in crawl.Links

@@ -38,6 +38,7 @@ type Ledger struct {
 	// The file, and how far its owner is with it.
 	DB      *boltfile.File
 	Tx      *bolt.Tx
+	blocks  blocks // of Tx (blocks.go)
 	Meta    Meta
 	Saved   []byte // m as it was committed last
 	Changes int    // written, or to be written, since then

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -19,9 +20,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// formatVersion is the layout of frontier-<shard>.db described below. A file of another
-// version is refused.
-const formatVersion = 1
+// formatVersion is the layout of frontier-<shard>.db described below. A file of version 1 is brought
+// up to date when it is opened (older.go), one of another version is refused.
+const formatVersion = 2
+
+// oldestFormat is the oldest version that can be brought up to date.
+const oldestFormat = 1
 
 // The buckets of a shard's file. Every key that grows with the crawl begins with the four bytes of
 // a host id, so that what is touched together lies together: random keys cost a bbolt file dearly.
@@ -30,9 +34,10 @@ var (
 	bucketNames  = []byte("names")  // host name → host id
 	BucketHosts  = []byte("hosts")  // host id → host record (hosts.go)
 	BucketRobots = []byte("robots") // host id, origin → robots.txt, the last good copy
-	BucketSeen   = []byte("seen")   // host id, hash of the URL (, probe) → order: the seen set
-	BucketURLs   = []byte("urls")   // host id, order → URL record (package urls)
-	BucketQueue  = []byte("queue")  // host id, origin index, depth, order → nothing
+	// In blocks (package packed), since they are most of the file. Use Ledger.Known, Records, Ready.
+	bucketKnown   = []byte("known")   // a Set: host id, hash of the URL → order: the seen set
+	bucketRecords = []byte("records") // a Map: host id, order → URL record (package urls)
+	bucketReady   = []byte("ready")   // a Map: host id, origin index, depth, order → nothing: the queues
 	// Host id, origin index, pace, due (Unix s), order → nothing: URLs to be asked for again.
 	BucketAgain = []byte("again")
 	// Due (Unix ms), host id, order → nothing: URLs that wait for another attempt.
@@ -75,7 +80,7 @@ var (
 
 	BucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
 
-	allBuckets = [][]byte{BucketMeta, bucketNames, BucketHosts, BucketRobots, BucketSeen, BucketURLs, BucketQueue, BucketLater, BucketAgain, BucketForget, BucketRetry,
+	allBuckets = [][]byte{BucketMeta, bucketNames, BucketHosts, BucketRobots, bucketKnown, bucketRecords, bucketReady, BucketLater, BucketAgain, BucketForget, BucketRetry,
 		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketDomains, BucketClosed, BucketSleepers, BucketWaiting, BucketHops, BucketTimeline,
 		BucketHistory}
 )
@@ -94,8 +99,14 @@ func OpenDB(path string, readOnly bool) (*boltfile.File, error) {
 		return nil, err
 	}
 	if readOnly {
-		err = db.View(func(tx *bolt.Tx) error { return CheckFormat(tx, path) })
-	} else {
+		err = db.View(func(tx *bolt.Tx) error {
+			if err := CheckFormat(tx, path); err != nil || tx.Bucket(bucketRecords) != nil && tx.Bucket(oldURLs) == nil {
+				return err
+			}
+			return fmt.Errorf("open %s: an older version wrote it: run the crawl once more (`curtsy crawl --dir %s`), which brings it up to date: %w",
+				path, filepath.Dir(path), ErrFormat)
+		})
+	} else if err = bringUpToDate(db, path); err == nil {
 		err = db.Update(func(tx *bolt.Tx) error { return initFormat(tx, path) })
 	}
 	if err != nil {
@@ -155,7 +166,7 @@ func CheckFormat(tx *bolt.Tx, path string) error {
 	}
 	var format, version int
 	if _, err := fmt.Sscanf(string(b.Get(keyFormat)), "frontier %d canon %d", &format, &version); err != nil ||
-		format != formatVersion || version < canon.OldestVersion || version > canon.Version {
+		format < oldestFormat || format > formatVersion || version < canon.OldestVersion || version > canon.Version {
 		return fmt.Errorf("open %s: it says %q, this program writes \"frontier %d canon %d\": use the version that wrote it, or begin anew with another --dir: %w",
 			path, b.Get(keyFormat), formatVersion, canon.Version, ErrFormat)
 	}
@@ -173,6 +184,10 @@ func initFormat(tx *bolt.Tx, path string) error {
 			return fmt.Errorf("create %s: %w", path, err)
 		}
 	}
+	return putFormat(tx)
+}
+
+func putFormat(tx *bolt.Tx) error {
 	return tx.Bucket(BucketMeta).Put(keyFormat, fmt.Appendf(nil, "frontier %d canon %d", formatVersion, canon.Version))
 }
 
@@ -182,12 +197,8 @@ type HostID uint32
 // Append appends the four bytes of a host with which keys begin.
 func (id HostID) Append(b []byte) []byte { return binary.BigEndian.AppendUint32(b, uint32(id)) }
 
-// SeenKey appends the key under which the seen set knows a URL. Two URLs may share a hash; the
-// record holds the text, and find (seen.go) probes on.
-func SeenKey(b []byte, id HostID, u canon.URL) []byte {
-	b = id.Append(b)
-	return binary.BigEndian.AppendUint64(b, xxhash.Sum64String(string(u)))
-}
+// SeenHash is what the seen set knows a URL by, within its host.
+func SeenHash(u canon.URL) uint64 { return xxhash.Sum64String(string(u)) }
 
 // URLKey appends the key of a URL's record. Records lie in the order of acceptance, which is about
 // the order in which they are visited: what a visit changes lies together, where the seen set's

@@ -1,8 +1,7 @@
 package links
 
 import (
-	"bytes"
-	"encoding/binary"
+	"cmp"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -111,7 +110,7 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 		}
 		s.ledger.Meta.Order++
 		o := ledger.Link{URL: u, Host: h, Order: s.ledger.Meta.Order, I: i, Mod: mod}
-		ledger.SeenKey(o.Key[:0], h.ID, u)
+		o.Hash = ledger.SeenHash(u)
 		offers = append(offers, o)
 	}
 	if l.Source == crawl.SourceSitemap {
@@ -119,7 +118,9 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	}
 	// In key order the store is read and written from left to right; the order of
 	// arrival is in offer.order.
-	slices.SortStableFunc(offers, func(a, b ledger.Link) int { return bytes.Compare(a.Key[:], b.Key[:]) })
+	slices.SortStableFunc(offers, func(a, b ledger.Link) int {
+		return cmp.Or(cmp.Compare(a.Host.ID, b.Host.ID), cmp.Compare(a.Hash, b.Hash))
+	})
 	for i := range offers {
 		if err := s.accept(&offers[i], l, now); err != nil {
 			return err
@@ -133,13 +134,13 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 }
 
 func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
-	k, v := s.urls.Find(o.Key[:], o.URL)
+	k, v := s.urls.Find(o.Host.ID, o.Hash, o.URL)
 	if v != nil {
 		if _, depth, _ := urls.Peek(v, o.URL); depth > l.Depth {
 			if err := s.nearer(o.Host, k, v, l, recrawl.RankOf(l, o.I)); err != nil || o.Mod == 0 {
 				return err
 			}
-			v = s.ledger.Tx.Bucket(ledger.BucketURLs).Get(k)
+			v = s.ledger.Records().Get(k)
 		}
 		return s.recrawl.Hint(o.Host, k, v, o.Mod, l.Source, now)
 	}
@@ -174,7 +175,7 @@ func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
 		o.Host.Origins[oi].Led++
 		s.ledger.Touch(o.Host)
 	}
-	if err := s.ledger.Put(ledger.BucketSeen, k, binary.AppendUvarint(nil, r.Order)); err != nil {
+	if err := s.ledger.PutKnown(o.Host.ID, o.Hash, r.Order); err != nil {
 		return err
 	}
 	return s.urls.PutURL(ledger.URLKey(make([]byte, 0, 12), o.Host.ID, r.Order), &r)

@@ -124,7 +124,7 @@ func (s *Mirrors) someOf(h *ledger.Host, i int, f func(r *urls.Record) (enough b
 			return
 		}
 	}
-	c := s.ledger.Tx.Bucket(ledger.BucketURLs).Cursor()
+	c := s.ledger.Records().Cursor()
 	n := 0
 	for k, v := c.Seek(h.ID.Append(nil)); k != nil && ledger.KeyHost(k) == h.ID && n < mirrorLook; k, v = c.Next() {
 		n++

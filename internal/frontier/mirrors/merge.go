@@ -77,10 +77,10 @@ const disowned = 4 * polite.MaxVisitURLs
 // remembered over a crash.
 func (s *Mirrors) disown(h *ledger.Host, i int) error {
 	prefix := append(h.ID.Append(nil), byte(i))
-	c, n := s.ledger.Tx.Bucket(ledger.BucketQueue).Cursor(), 0
+	c, n := s.ledger.Ready().Cursor(), 0
 	for k, _ := c.Seek(prefix); n < disowned && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
 		key := ledger.URLKey(nil, h.ID, ledger.KeyOrder(k))
-		r, err := urls.DecodeRecord(key, s.ledger.Tx.Bucket(ledger.BucketURLs).Get(key))
+		r, err := urls.DecodeRecord(key, s.ledger.Records().Get(key))
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ func (s *Passes) JudgeVisits() error {
 	for _, v := range s.visits.Outstanding {
 		for _, u := range slices.Clone(v.List) {
 			key := ledger.URLKey(nil, v.Host.ID, u.Order)
-			r, err := urls.DecodeRecord(key, s.ledger.Tx.Bucket(ledger.BucketURLs).Get(key))
+			r, err := urls.DecodeRecord(key, s.ledger.Records().Get(key))
 			if err != nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func (s *Passes) NoticeFull(h *ledger.Host) {
 func (s *Passes) fillSome(now time.Time) (more bool, err error) {
 	for h := range s.Filled {
 		var keys [][]byte
-		c := s.ledger.Tx.Bucket(ledger.BucketQueue).Cursor()
+		c := s.ledger.Ready().Cursor()
 		k, _ := c.Seek(h.ID.Append(nil))
 		for ; len(keys) < ledger.PassStretch && k != nil && ledger.KeyHost(k) == h.ID && s.urls.Full(h); k, _ = c.Next() {
 			keys = append(keys, ledger.URLKey(nil, h.ID, ledger.KeyOrder(k)))
@@ -128,7 +128,7 @@ func (s *Passes) fillSome(now time.Time) (more bool, err error) {
 			s.ledger.Summary = ledger.Summary{}
 		}
 		for _, key := range keys {
-			r, err := urls.DecodeRecord(key, s.ledger.Tx.Bucket(ledger.BucketURLs).Get(key))
+			r, err := urls.DecodeRecord(key, s.ledger.Records().Get(key))
 			if err != nil {
 				return false, err
 			}

@@ -99,7 +99,7 @@ func (s *Recrawl) DueAgain(h *ledger.Host, n int, now time.Time) (all []Candidat
 
 // PickAgain fills a visit to h up to room URLs with those that are due to be asked for again.
 func (s *Recrawl) PickAgain(h *ledger.Host, due []Candidate, room int, now time.Time, g *crawl.Visit, used *[ledger.MaxOrigins]bool, bytes *int) error {
-	records := s.ledger.Tx.Bucket(ledger.BucketURLs)
+	records := s.ledger.Records()
 	for _, d := range due[:min(len(due), max(room-len(g.URLs), 0))] {
 		key := ledger.URLKey(make([]byte, 0, 12), h.ID, d.order)
 		r, err := urls.DecodeRecord(key, records.Get(key))

@@ -107,7 +107,7 @@ func (s *URLs) Enqueue(h *ledger.Host, r *Record) error {
 	}
 	h.Origins[r.Origin].Ready++
 	qk := ledger.QueueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order)
-	return s.ledger.Put(ledger.BucketQueue, qk, []byte{})
+	return s.ledger.PutReady(qk)
 }
 
 // Dequeue takes a Queued r out of its host's queue, or out of those that wait, and uncounts it.
@@ -121,7 +121,7 @@ func (s *URLs) Dequeue(h *ledger.Host, r *Record) error {
 		return s.ledger.Drop(ledger.BucketLater, ledger.LaterKey(nil, r.Due, h.ID, r.Order))
 	}
 	h.Origins[r.Origin].Ready--
-	return s.ledger.Drop(ledger.BucketQueue, ledger.QueueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order))
+	return s.ledger.DropReady(ledger.QueueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order))
 }
 
 // count adds a record that is not Queued to the counts, or (n = -1) takes it out.
@@ -181,7 +181,7 @@ func (r *Record) DueNow() Verdict {
 
 // PutURL writes the record of a URL.
 func (s *URLs) PutURL(key []byte, r *Record) error {
-	return s.ledger.Put(ledger.BucketURLs, key, r.Append(make([]byte, 0, 160)))
+	return s.ledger.PutRecord(key, r.Append(make([]byte, 0, 160)))
 }
 
 // Decide says what a URL is to be by the spec of now, its scope included.

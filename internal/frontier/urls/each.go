@@ -26,7 +26,7 @@ func (s *URLs) EachRecord(f func(h *ledger.Host, key []byte, r *Record) (bool, e
 // key to go on from, nil at the end. bbolt forbids changing a bucket under its own cursor, so all
 // are read before the first is changed.
 func (s *URLs) Stretch(from []byte, n int, f func(h *ledger.Host, key []byte, r *Record) (bool, error)) (next []byte, err error) {
-	b := s.ledger.Tx.Bucket(ledger.BucketURLs)
+	b := s.ledger.Records()
 	var recs []Record
 	var keys [][]byte
 	c := b.Cursor()

@@ -69,7 +69,7 @@ func (s *URLs) openHost(h *ledger.Host) error {
 	s.ledger.Meta.Closed--
 	s.ledger.DomainChanged(d)
 	s.ledger.Touch(h)
-	urls := s.ledger.Tx.Bucket(ledger.BucketURLs)
+	urls := s.ledger.Records()
 	var keys, vals [][]byte
 	c := urls.Cursor()
 	for k, v := c.Seek(h.ID.Append(nil)); k != nil && ledger.KeyHost(k) == h.ID; k, v = c.Next() {

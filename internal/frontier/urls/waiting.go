@@ -10,12 +10,14 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/packed"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
 // SeeLater walks the times of the URLs that wait for another attempt.
 func SeeLater(tx *bolt.Tx, see times.See) error {
 	keys, err := LaterFrom(tx, nil)
+	records := ledger.Records(tx)
 	for _, k := range keys {
 		if err != nil {
 			return err
@@ -23,11 +25,14 @@ func SeeLater(tx *bolt.Tx, see times.See) error {
 		due := time.UnixMilli(int64(binary.BigEndian.Uint64(k)))
 		see(&due, times.Waits)
 		var r Record
-		if r, err = DecodeRecord(k[8:], tx.Bucket(ledger.BucketURLs).Get(k[8:])); err == nil {
-			err = MoveLater(tx, k, &r, due)
+		if r, err = DecodeRecord(k[8:], records.Get(k[8:])); err == nil {
+			err = MoveLater(tx, records, k, &r, due)
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return records.Flush()
 }
 
 // LaterFrom returns the keys of the URLs that wait for another attempt, beginning with that key.
@@ -40,7 +45,7 @@ func LaterFrom(tx *bolt.Tx, from []byte) (keys [][]byte, err error) {
 }
 
 // MoveLater has the URL with that key and record wait until another time.
-func MoveLater(tx *bolt.Tx, key []byte, r *Record, due time.Time) error {
+func MoveLater(tx *bolt.Tx, records *packed.Map, key []byte, r *Record, due time.Time) error {
 	r.Due = time.UnixMilli(max(due.UnixMilli(), 1)) // 0 would be none
 	later := tx.Bucket(ledger.BucketLater)
 	if err := later.Delete(key); err != nil {
@@ -49,7 +54,7 @@ func MoveLater(tx *bolt.Tx, key []byte, r *Record, due time.Time) error {
 	if err := later.Put(ledger.LaterKey(nil, r.Due, ledger.KeyHost(key[8:]), r.Order), []byte{}); err != nil {
 		return err
 	}
-	return tx.Bucket(ledger.BucketURLs).Put(key[8:], r.Append(nil))
+	return records.Put(key[8:], r.Append(nil))
 }
 
 // LoadLater looks up when the first waiting URL is due.
@@ -69,7 +74,7 @@ func (s *URLs) WakeLater(now time.Time) error {
 			return nil
 		}
 		key := slices.Clone(k[8:])
-		v := s.ledger.Tx.Bucket(ledger.BucketURLs).Get(key)
+		v := s.ledger.Records().Get(key)
 		h, err := s.ledger.HostWith(ledger.KeyHost(key))
 		if err != nil {
 			return err

@@ -64,7 +64,7 @@ func TakeSaved(tx *bolt.Tx) (list []carried, err error) {
 // CarryOn makes the visits that were handed over with the shard outstanding here. Each has a whole
 // lease from now, which is later than its fetcher may count.
 func (s *Visits) CarryOn(list []carried, now time.Time) error {
-	records := s.ledger.Tx.Bucket(ledger.BucketURLs)
+	records := s.ledger.Records()
 	for _, c := range list {
 		if c.Ghost > 0 {
 			s.Ghosts = append(s.Ghosts, Ghost{c.ID, c.Ghost, now.Add(budget.GhostTime)})

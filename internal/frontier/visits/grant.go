@@ -239,7 +239,7 @@ func (s *Visits) pick(h *ledger.Host, k int, now time.Time, g *crawl.Visit, v *l
 		origin int
 	}
 	var heads []head
-	queue := s.ledger.Tx.Bucket(ledger.BucketQueue)
+	queue := s.ledger.Ready()
 	for i := range h.Origins {
 		o := &h.Origins[i]
 		if o.Ready == 0 || polite.From(o, now).After(now) {
@@ -255,7 +255,7 @@ func (s *Visits) pick(h *ledger.Host, k int, now time.Time, g *crawl.Visit, v *l
 	}
 	// After host and origin a queue key is depth and order: comparing that part merges the origins.
 	slices.SortStableFunc(heads, func(a, b head) int { return slices.Compare(a.key[5:], b.key[5:]) })
-	records := s.ledger.Tx.Bucket(ledger.BucketURLs)
+	records := s.ledger.Records()
 	var refuse []urls.Record // what the pass of another spec has not come to yet
 	for _, e := range heads[:min(k, len(heads))] {
 		key := ledger.URLKey(make([]byte, 0, 12), h.ID, ledger.KeyOrder(e.key))

@@ -1,0 +1,129 @@
+// Command frontier feeds one shard of the frontier links, without a broker, a fetcher or a network,
+// and says what a link costs as the shard grows: CPU microseconds, bytes of its file, memory.
+//
+//	go run ./frontier                        ten million links, of which four in ten are new
+//	go run ./frontier -links 125000000       fifty million URLs
+//	go run ./frontier -hosts 1000000         a million hosts
+//	go run ./frontier -hand-out              then URLs are handed out as fast as may be
+//
+// Links come as pages have them: most lead to the page's own host, some to any. Hosts are as
+// unequal as on the web (Zipf, the very first cut off); what is not new is any URL of its host that
+// is known. Making the messages is not counted.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"time"
+
+	"github.com/curtsy/curtsy/bench/command"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier"
+)
+
+type settings struct {
+	links, hosts int
+	step         int
+	cross        int
+	handOut      bool
+	dir          string
+	profile      string
+}
+
+func main() { command.Main("frontier", parse, run) }
+
+func parse(args []string, stderr io.Writer) (settings, error) {
+	var s settings
+	f := flag.NewFlagSet("frontier", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.IntVar(&s.links, "links", 10_000_000, "links to feed, of which four in ten are new")
+	f.IntVar(&s.hosts, "hosts", 100_000, "hosts they lead to")
+	f.IntVar(&s.step, "step", 1_000_000, "links between two lines of the table")
+	f.IntVar(&s.cross, "cross", 8, "of the 43 links of a page, how many lead to any host")
+	f.BoolVar(&s.handOut, "hand-out", false, "hand the URLs out afterwards, to visits that end at once")
+	f.StringVar(&s.dir, "dir", "", "make the shard's file here instead of in the system's place for temporary files")
+	f.StringVar(&s.profile, "profile", "", "write a CPU profile of the feeding to this file, for go tool pprof")
+	return s, f.Parse(args)
+}
+
+func run(ctx context.Context, s settings, out io.Writer) error {
+	dir, err := os.MkdirTemp(s.dir, "curtsy-frontier-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	a, err := frontier.OpenAlone(dir, crawl.Spec{
+		Name: "bench", Shards: 1, Scope: "any", MaxDepth: -1, Agent: "curtsy", Delay: 0, HoldMax: 10 * time.Minute,
+		MaxHosts: 10_000_000,
+	})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	w := newWeb(s.hosts, s.cross)
+	if err := feed(ctx, s, a, w, dir, out); err != nil || !s.handOut {
+		return err
+	}
+	return handOut(ctx, s, a, out)
+}
+
+// feed feeds all links and prints a line at each step.
+func feed(ctx context.Context, s settings, a *frontier.Alone, w *web, dir string, out io.Writer) error {
+	if s.profile != "" {
+		f, err := os.Create(s.profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	fmt.Fprintf(out, "| links | URLs | hosts known | in memory | µs of CPU a link | of the last million | seconds | bytes of file a URL | MiB of heap | MiB anonymous at most |\n")
+	fmt.Fprintf(out, "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	var spent, last meter
+	var first float64
+	for fed, next := 0, s.step; fed < s.links; {
+		msgs, n := w.messages(100_000)
+		began := now()
+		for _, m := range msgs {
+			if err := a.Apply(m); err != nil {
+				return err
+			}
+		}
+		spent.add(now().sub(began))
+		if fed += n; ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if fed < next {
+			continue
+		}
+		next += s.step
+		if err := a.Commit(); err != nil {
+			return err
+		}
+		st := a.Status()
+		step := spent.sub(last)
+		per := micros(step.cpu) / float64(s.step)
+		if first == 0 {
+			first = per
+		}
+		last = spent
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		size, err := sizeOf(dir)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "| %d | %d | %d | %d | %.2f | %.2f (%.2f ×) | %.1f | %.0f | %.0f | %.0f |\n", fed, st.Discovered, st.Hosts, a.HostsInMemory(),
+			micros(spent.cpu)/float64(fed), per, per/first, step.wall.Seconds(), float64(size)/float64(max(st.Discovered, 1)),
+			float64(m.HeapAlloc)/(1<<20), float64(anonymous())/(1<<20))
+	}
+	return nil
+}

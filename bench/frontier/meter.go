@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// meter is what was spent of two things.
+type meter struct{ cpu, wall time.Duration }
+
+var started = time.Now()
+
+// now is what this process has spent so far.
+func now() meter {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail for this process
+	return meter{time.Duration(u.Utime.Nano() + u.Stime.Nano()), time.Since(started)}
+}
+
+func (m meter) sub(o meter) meter { return meter{m.cpu - o.cpu, m.wall - o.wall} }
+
+func (m *meter) add(o meter) { m.cpu, m.wall = m.cpu+o.cpu, m.wall+o.wall }
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// sizeOf is how many bytes the files in dir take on disk.
+func sizeOf(dir string) (n int64, err error) {
+	err = filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && err == nil && !info.IsDir() {
+			n += st.Blocks * 512
+		}
+		return err
+	})
+	return n, err
+}
+
+// anonymous is the memory of this process that no file stands behind, in bytes; 0 where the system
+// does not tell.
+func anonymous() (bytes int64) {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		if rest, ok := strings.CutPrefix(sc.Text(), "RssAnon:"); ok {
+			_, _ = fmt.Sscan(rest, &bytes) // kB
+			return bytes << 10
+		}
+	}
+	return 0
+}

@@ -1,0 +1,83 @@
+package frontier
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/budget"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/metrics"
+	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+// Alone is one shard without a broker, for measurements (bench/frontier): events go straight in,
+// visits come straight out, at the times that the caller says. It commits as a frontier does. It
+// must not be used concurrently.
+type Alone struct {
+	s         *shard
+	seq       uint64
+	committed time.Time
+}
+
+// OpenAlone opens shard 0 of a crawl in dir, creating its file when there is none.
+func OpenAlone(dir string, spec crawl.Spec) (*Alone, error) {
+	j, err := judge.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openShard(dir, 0, j, 1, "alone", func() bool { return true }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	s.ledger.Metrics = metrics.New(nil)
+	s.visits.Notify = make(chan struct{}, 1)
+	s.ledger.Budget = &budget.Budget{}
+	now := time.Now()
+	a := &Alone{s: s, seq: s.ledger.Meta.Seq, committed: now}
+	if err := s.begin(ledger.StartDelay, 0, now); err != nil {
+		return nil, err
+	}
+	s.catchUp(ledger.StartDelay)
+	return a, nil
+}
+
+// Apply applies an event, encoded as crawl.AppendEvent does.
+func (a *Alone) Apply(event []byte) error {
+	now := time.Now()
+	a.seq++
+	e := queue.Entry{Position: queue.Position{Seq: a.seq, Time: now}, Data: event}
+	if err := a.s.apply([]queue.Entry{e}); err != nil {
+		return err
+	}
+	if now.Sub(a.committed) < ledger.CommitEvery {
+		return nil
+	}
+	a.committed = now
+	return a.s.ledger.Guarded(func() error { return a.s.upkeep(now) })
+}
+
+// Grant hands out up to n visits to hosts that are due at that time.
+func (a *Alone) Grant(n int, at time.Time) (granted []crawl.Visit, err error) {
+	err = a.s.ledger.Guarded(func() (err error) {
+		granted, _, err = a.s.visits.Grant(n, visits.MaxGrantBytes, at)
+		return err
+	})
+	return granted, err
+}
+
+// Commit commits what there is.
+func (a *Alone) Commit() error {
+	return a.s.ledger.Guarded(func() error { return a.s.ledger.Commit(true) })
+}
+
+// Status says where the shard stands.
+func (a *Alone) Status() crawl.Status { return a.s.account.Status(time.Now()) }
+
+// HostsInMemory is how many of the hosts that are known are in memory.
+func (a *Alone) HostsInMemory() int { return len(a.s.ledger.Hosts) }
+
+// Close commits and closes the file.
+func (a *Alone) Close() error { return a.s.close(true) }

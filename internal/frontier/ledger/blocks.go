@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/frontier/packed"
+)
+
+// What a file has most of, in blocks: the seen set, the URLs' records, the queues.
+type blocks struct {
+	tx      *bolt.Tx // whose they are
+	known   *packed.Set
+	records *packed.Map
+	ready   *packed.Map
+}
+
+// Records returns the URLs' records of a file: host id, order → record. What is put there must be
+// flushed before the transaction is committed.
+func Records(tx *bolt.Tx) *packed.Map { return packed.NewMap(tx.Bucket(bucketRecords)) }
+
+// inBlocks returns those of the transaction under way.
+func (s *Ledger) inBlocks() *blocks {
+	if b := &s.blocks; b.tx != s.Tx {
+		*b = blocks{s.Tx, packed.NewSet(s.Tx.Bucket(bucketKnown)), Records(s.Tx), packed.NewMap(s.Tx.Bucket(bucketReady))}
+	}
+	return &s.blocks
+}
+
+// Known is the seen set: host id and SeenHash → orders. Change it by PutKnown.
+func (s *Ledger) Known() *packed.Set { return s.inBlocks().known }
+
+// Records are the URLs' records: host id, order → record. Change them by PutRecord.
+func (s *Ledger) Records() *packed.Map { return s.inBlocks().records }
+
+// Ready are the queues: keys as QueueKey makes them. Change them by PutReady and DropReady.
+func (s *Ledger) Ready() *packed.Map { return s.inBlocks().ready }
+
+// PutKnown has the seen set know a URL of a host. It counts as a change, as Put does.
+func (s *Ledger) PutKnown(id HostID, hash, order uint64) error {
+	s.Changes++
+	return s.Known().Add(uint32(id), hash, order)
+}
+
+// PutRecord writes a URL's record. It counts as a change.
+func (s *Ledger) PutRecord(key, record []byte) error {
+	s.Changes++
+	return s.Records().Put(key, record)
+}
+
+// PutReady puts a URL into its queue. It counts as a change.
+func (s *Ledger) PutReady(key []byte) error {
+	s.Changes++
+	return s.Ready().Put(key, nil)
+}
+
+// DropReady takes a URL out of its queue. It counts as a change.
+func (s *Ledger) DropReady(key []byte) error {
+	s.Changes++
+	return s.Ready().Delete(key)
+}
+
+// Flush writes what is in blocks into the transaction, which Commit does before it ends.
+func (s *Ledger) Flush() error {
+	b := &s.blocks
+	if b.tx == nil || b.tx != s.Tx {
+		return nil
+	}
+	if err := b.known.Flush(); err != nil {
+		return err
+	}
+	if err := b.records.Flush(); err != nil {
+		return err
+	}
+	return b.ready.Flush()
+}

@@ -1,0 +1,104 @@
+package frontier
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// makeOld writes what is in a shard's file as version 1 had it.
+func makeOld(t *testing.T, path string) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(func(tx *bolt.Tx) error {
+		var made []*bolt.Bucket
+		for _, name := range []string{"seen", "urls", "queue"} {
+			b, err := tx.CreateBucket([]byte(name))
+			if err != nil {
+				return err
+			}
+			made = append(made, b)
+		}
+		c := ledger.Records(tx).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			r, err := urls.DecodeRecord(k, v)
+			if err != nil {
+				return err
+			}
+			seen := binary.BigEndian.AppendUint64(ledger.KeyHost(k).Append(nil), ledger.SeenHash(r.URL))
+			err = errors.Join(made[0].Put(seen, binary.AppendUvarint(nil, r.Order)), made[1].Put(k, v))
+			if err == nil && r.Class == crawl.Queued && !r.Waiting() {
+				err = made[2].Put(ledger.QueueKey(nil, ledger.KeyHost(k), r.Origin, r.Depth, r.Rank, r.Order), []byte{})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		for _, name := range []string{"known", "records", "ready"} {
+			if err := tx.DeleteBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(ledger.BucketMeta).Put([]byte("format"), fmt.Appendf(nil, "frontier 1 canon %d", canon.Version))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOlderFile: a file of version 1 is brought up to date when it is opened, in as many steps as it
+// takes; reading alone does not do it, and says so.
+func TestOlderFile(t *testing.T) {
+	b := newBench(t, testSpec("http://a.example/"))
+	for h := range 3 {
+		var list []string
+		for i := range 400 {
+			list = append(list, fmt.Sprintf("http://h%d.example/page-%d.html", h, i))
+		}
+		b.links(h, "http://a.example/", list...)
+	}
+	for _, v := range b.grant(3) {
+		b.finish(v, crawl.Stored, "")
+	}
+	want := b.status()
+	b.commit()
+	b.crash()
+	path := filepath.Join(b.dir, ledger.FileName(0))
+	makeOld(t, path)
+	if _, err := ledger.OpenDB(path, true); !errors.Is(err, ledger.ErrFormat) || !strings.Contains(err.Error(), "curtsy crawl --dir") {
+		t.Errorf("opened for reading: %v", err)
+	}
+	if m, err := peekFile(path); err != nil || m.Counts.Queued != want.Queued {
+		t.Errorf("what it says of itself: %+v, %v", m, err)
+	}
+	was := ledger.UpToDateSome
+	defer func() { ledger.UpToDateSome = was }()
+	ledger.UpToDateSome = 97
+	b.open()
+	b.verify()
+	if got := b.status(); got.Discovered != want.Discovered || got.Queued != want.Queued || got.Stored != want.Stored {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	b.links(5, "http://a.example/", "http://h0.example/page-7.html", "http://h0.example/page-x.html")
+	if got := b.status(); got.Discovered != want.Discovered+1 {
+		t.Errorf("%d URLs, want one more than %d", got.Discovered, want.Discovered)
+	}
+	b.commit()
+	b.crash()
+	b.open()
+	b.verify()
+}

@@ -1,0 +1,193 @@
+// Package packed keeps small records close together in a bucket of a bbolt file. A record of its own
+// costs 16 bytes beside key and value, and repeats what its neighbours say; here neighbours share
+// one value, a block, in which each says only what differs from the one before.
+//
+// A Map is a sorted map from keys to values, a Set one from hashes to numbers. Keys begin with four
+// bytes that say to whom they belong (a host), and a block holds keys of one such group: the first
+// block of a group has those four bytes as its key in the bucket, each further one a lower bound of
+// what it holds.
+//
+// What is changed is changed in memory; Flush writes it into the bucket, and must be called before
+// the transaction is committed. A Map or a Set belongs to one transaction and must not be used
+// concurrently. A block that makes no sense panics, as bbolt does about its pages: package boltfile
+// makes an error of that.
+package packed
+
+import (
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// group is how many bytes of a key say to whom it belongs.
+const group = 4
+
+// block is a value of the bucket, or what is to become one.
+type block struct {
+	low  []byte // its key in the bucket
+	high []byte // that of the next one; nil: there is none
+	raw  []byte // as it is written
+	own  bool   // raw is ours, and may be appended to
+	kept bool   // among the changed ones
+	form form
+}
+
+// form is what a Map makes of a block beside its bytes.
+type form struct {
+	entries []entry // in order, instead of raw, once anything but its end was changed
+	split   bool    // entries stand for it
+	lastKey []byte  // of raw, once anything was appended
+	lastVal []byte
+	known   bool // those two are
+}
+
+// blocks finds the blocks of a bucket and keeps those that were changed.
+type blocks struct {
+	bucket  *bolt.Bucket
+	changed map[string]*block // by low
+	last    *block            // found last
+	spare   *block            // one that was found and is not kept: used for the next
+}
+
+func (b *blocks) init(bucket *bolt.Bucket) {
+	b.bucket = bucket
+	b.changed = map[string]*block{}
+}
+
+// holds reports whether key lies in the block.
+func (k *block) holds(key []byte) bool {
+	return string(key[:group]) == string(k.low[:group]) && string(key) >= string(k.low) && (k.high == nil || string(key) < string(k.high))
+}
+
+// find returns the block in which key lies or would lie; nil when its group has none.
+func (b *blocks) find(key []byte) *block {
+	if b.last != nil && b.last.holds(key) {
+		return b.last
+	}
+	c := b.bucket.Cursor()
+	low, raw := c.Seek(key)
+	var high []byte
+	if low == nil || string(low) != string(key) {
+		if high = low; low == nil {
+			low, raw = c.Last()
+		} else {
+			low, raw = previous(c, key)
+		}
+		if len(low) < group || string(low[:group]) != string(key[:group]) {
+			return nil
+		}
+	} else {
+		high, _ = c.Next()
+	}
+	return b.at(low, high, raw)
+}
+
+// previous goes back from where a cursor stands to the last entry before key. bbolt's Prev returns
+// nothing when it comes to a page of which everything was deleted in this transaction, though there
+// may be more before that, and going back again gets over it.
+func previous(c *bolt.Cursor, key []byte) (low, raw []byte) {
+	for range 100 {
+		if low, raw = c.Prev(); low != nil {
+			return low, raw
+		}
+	}
+	for k, v := c.First(); k != nil && string(k) < string(key); k, v = c.Next() {
+		low, raw = k, v
+	}
+	return low, raw
+}
+
+// from returns the block in which key lies, or else the first after it; nil at the end.
+func (b *blocks) from(key []byte) *block {
+	if len(key) >= group {
+		if k := b.find(key); k != nil {
+			return k
+		}
+	}
+	c := b.bucket.Cursor()
+	low, raw := c.Seek(key)
+	if low == nil {
+		return nil
+	}
+	high, _ := c.Next()
+	return b.at(low, high, raw)
+}
+
+// after returns the block after k; nil at the end.
+func (b *blocks) after(k *block) *block {
+	c := b.bucket.Cursor()
+	low, raw := c.Seek(k.low)
+	if string(low) == string(k.low) {
+		low, raw = c.Next()
+	}
+	if low == nil {
+		return nil
+	}
+	high, _ := c.Next()
+	return b.at(low, high, raw)
+}
+
+func (b *blocks) at(low, high, raw []byte) *block {
+	k := b.changed[string(low)]
+	if k == nil {
+		if len(low) < group {
+			panic(fmt.Sprintf("packed: a block with the key %x", low))
+		}
+		if k = b.spare; k == nil {
+			k = &block{}
+			b.spare = k
+		}
+		*k = block{low: append(k.low[:0], low...), high: k.high, raw: raw, form: form{lastKey: k.form.lastKey[:0], lastVal: k.form.lastVal[:0]}}
+	}
+	if high == nil {
+		k.high = nil
+	} else {
+		k.high = append(k.high[:0], high...)
+	}
+	b.last = k
+	return k
+}
+
+// first makes the first block of key's group.
+func (b *blocks) first(key []byte) (*block, error) {
+	low := append([]byte(nil), key[:group]...)
+	if err := b.bucket.Put(low, []byte{}); err != nil { // so that whoever looks for it finds it
+		return nil, err
+	}
+	k := b.from(low)
+	b.keep(k)
+	return k, nil
+}
+
+// keep notes that a block is going to be changed.
+func (b *blocks) keep(k *block) {
+	if k.kept {
+		return
+	}
+	k.kept = true
+	b.changed[string(k.low)] = k
+	if k == b.spare {
+		b.spare = nil
+	}
+}
+
+// write puts a block into the bucket in pieces. The first has the block's key, or is removed.
+func (b *blocks) write(k *block, pieces func(yield func(key, raw []byte) error) error) error {
+	n := 0
+	err := pieces(func(key, raw []byte) error {
+		if n++; n == 1 {
+			key = k.low
+		}
+		return b.bucket.Put(key, raw)
+	})
+	if err == nil && n == 0 {
+		err = b.bucket.Delete(k.low)
+	}
+	return err
+}
+
+// flushed forgets what was changed, and what was found.
+func (b *blocks) flushed() {
+	clear(b.changed)
+	b.last, b.spare = nil, nil
+}
