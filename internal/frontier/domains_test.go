@@ -216,7 +216,7 @@ func TestAnOlderFilesHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.commit()
-		for _, name := range [][]byte{ledger.BucketDomains, ledger.BucketClosed, ledger.BucketSleepers, ledger.BucketWaiting} {
+		for _, name := range [][]byte{ledger.BucketDomains, ledger.BucketClosed, ledger.BucketWaiting} {
 			if err := b.s.ledger.Tx.DeleteBucket(name); err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,7 @@ func TestRecordRoundTrip(t *testing.T) {
 			Again: urls.Again{Next: 1_800_000_000, Pace: 17, Usual: 20, Gone: true, Asked: 300, Changed: 2}},
 		{URL: "http://a.example/n", Class: crawl.Stored, Held: urls.Held{Likeness: 1 << 62}, Again: urls.Again{Asked: 7, Usual: urls.PaceMost, Noise: urls.Noisy}},
 		{URL: "http://a.example/r", Class: crawl.Queued, Rank: 44_758},
+		{URL: "http://a.example/of \x00 file format 1", Class: crawl.Failed, Origin: 3, Depth: 7, Status: 503, Detail: "gone", FoundOn: "http://a.example/"},
 		{URL: "http://a.example/t", Class: crawl.Stored, Held: urls.Held{ModifiedText: "yesterday"}},
 	} {
 		got, err := urls.DecodeRecord(ledger.URLKey(nil, 1, r.Order), r.Append(nil))
@@ -41,7 +42,7 @@ func TestRecordRoundTrip(t *testing.T) {
 	}
 }
 
-// A record as it was before there was re-crawl is read, and written as it was.
+// A record as it was before there was re-crawl is read, and says the same when it is written again.
 func TestRecordOfBefore(t *testing.T) {
 	const written = "82000100010080e2cfaa0609c8010080d095ffbc3112687474703a2f2f612e6578616d706c652f7811000000"
 	v, err := hex.DecodeString(written)
@@ -54,14 +55,19 @@ func TestRecordOfBefore(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("decoded %+v (%v), want %+v", got, err, want)
 	}
-	if again := hex.EncodeToString(got.Append(nil)); again != written {
-		t.Errorf("written again %s, was %s", again, written)
+	if again, err := urls.DecodeRecord(ledger.URLKey(nil, 1, 5), got.Append(nil)); err != nil || again != want {
+		t.Errorf("written again it says %+v (%v), want %+v", again, err, want)
+	}
+	if same, depth, class := urls.Peek(v, want.URL); !same || depth != want.Depth || class != want.Class || urls.OriginOf(v) != 0 {
+		t.Errorf("peek = %v %d %v", same, depth, class)
 	}
 }
 
 func FuzzRecord(f *testing.F) {
 	r := urls.Record{URL: "http://a.example/x", FoundOn: "http://a.example/", Reason: "trap"}
 	f.Add(r.Append(nil))
+	r.URL += "\x00"
+	f.Add(r.Append(nil)) // in the older layout
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, v []byte) {
 		r, err := urls.DecodeRecord(ledger.URLKey(nil, 1, 2), v)
@@ -70,6 +76,9 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 		again, err := urls.DecodeRecord(ledger.URLKey(nil, 1, r.Order), r.Append(nil))
+		if same, depth, class := urls.Peek(v, r.URL); !same || depth != r.Depth || class != r.Class || urls.OriginOf(v) != int(r.Origin) {
+			t.Errorf("of %+v it says %v %v %v", r, same, depth, class)
+		}
 		if err != nil || again.URL != r.URL || again.FoundOn != r.FoundOn || again.Visit != r.Visit {
 			t.Errorf("%+v became %+v (%v)", r, again, err)
 		}

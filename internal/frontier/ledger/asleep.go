@@ -137,10 +137,8 @@ func (s *Ledger) HostWith(id HostID) (*Host, error) {
 
 // readHost reads a host's record.
 func readHost(tx *bolt.Tx, id HostID) (*Host, error) {
-	if b := tx.Bucket(BucketSleepers); b != nil {
-		if v := b.Get(id.Append(nil)); v != nil {
-			return decodeSleeper(id, v)
-		}
+	if v := tx.Bucket(bucketBlocks).Get(sleeperKey(id)); v != nil {
+		return decodeSleeper(id, v)
 	}
 	v := tx.Bucket(BucketHosts).Get(id.Append(nil))
 	if v == nil {
@@ -226,7 +224,7 @@ func (s *Ledger) keep(h *Host) error {
 }
 
 func (s *Ledger) unsleep(id HostID) error {
-	if err := s.Drop(BucketSleepers, id.Append(nil)); err != nil {
+	if err := s.Drop(bucketBlocks, sleeperKey(id)); err != nil {
 		return err
 	}
 	return s.Drop(BucketWaiting, id.Append(nil))
@@ -241,13 +239,13 @@ func (s *Ledger) sleep(h *Host, write bool) error {
 				return err
 			}
 		}
-		if err := s.Put(BucketSleepers, id, h.appendSleeper(nil)); err != nil {
+		if err := s.Put(bucketBlocks, sleeperKey(h.ID), h.appendSleeper(nil)); err != nil {
 			return err
 		}
 		var err error
-		if h.Queued > 0 {
+		if h.Queued > 0 && s.Tx.Bucket(BucketWaiting).Get(id) == nil {
 			err = s.Put(BucketWaiting, id, []byte{})
-		} else {
+		} else if h.Queued == 0 {
 			err = s.Drop(BucketWaiting, id)
 		}
 		if err != nil {

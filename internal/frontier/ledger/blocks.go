@@ -6,6 +6,15 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/packed"
 )
 
+// What the bucket blocks holds of a host, by kind. What it has of a host that is little known lies in
+// one page, so that a link to it changes one.
+const (
+	kindSleeper = 0 // the record of a host that was never visited (asleep.go), which has none in hosts
+	kindKnown   = 1 // a Set: host id, hash of the URL → order: the seen set
+	kindReady   = 2 // a Map: host id, origin index, depth, order → nothing: the queues
+	kindRecords = 3 // a Map: host id, order → URL record (package urls)
+)
+
 // What a file has most of, in blocks: the seen set, the URLs' records, the queues.
 type blocks struct {
 	tx      *bolt.Tx // whose they are
@@ -14,14 +23,21 @@ type blocks struct {
 	ready   *packed.Map
 }
 
+// sleeperKey is where the record of a host is that was never visited.
+func sleeperKey(id HostID) []byte { return append(id.Append(make([]byte, 0, 5)), kindSleeper) }
+
 // Records returns the URLs' records of a file: host id, order → record. What is put there must be
 // flushed before the transaction is committed.
-func Records(tx *bolt.Tx) *packed.Map { return packed.NewMap(tx.Bucket(bucketRecords)) }
+func Records(tx *bolt.Tx) *packed.Map { return packed.NewMap(tx.Bucket(bucketBlocks), kindRecords) }
+
+func known(tx *bolt.Tx) *packed.Set { return packed.NewSet(tx.Bucket(bucketBlocks), kindKnown) }
+
+func ready(tx *bolt.Tx) *packed.Map { return packed.NewMap(tx.Bucket(bucketBlocks), kindReady) }
 
 // inBlocks returns those of the transaction under way.
 func (s *Ledger) inBlocks() *blocks {
 	if b := &s.blocks; b.tx != s.Tx {
-		*b = blocks{s.Tx, packed.NewSet(s.Tx.Bucket(bucketKnown)), Records(s.Tx), packed.NewMap(s.Tx.Bucket(bucketReady))}
+		*b = blocks{s.Tx, known(s.Tx), Records(s.Tx), ready(s.Tx)}
 	}
 	return &s.blocks
 }

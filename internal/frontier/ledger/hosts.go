@@ -352,14 +352,14 @@ func (s *Ledger) HostsNumbered(from HostID, n int, asleep bool, each func(*Host)
 	var sleepers *bolt.Cursor
 	var k, v []byte
 	var sleeper Host
-	if b := s.Tx.Bucket(BucketSleepers); b != nil && asleep {
-		sleepers = b.Cursor()
-		k, v = sleepers.Seek(from.Append(nil))
+	if asleep {
+		sleepers = s.Tx.Bucket(bucketBlocks).Cursor()
+		k, v = nextSleeper(sleepers, sleeperKey(from))
 	}
 	id := max(from, 1)
 	for ; n > 0 && id <= end; n, id = n-1, id+1 {
 		for k != nil && KeyHost(k) < id {
-			k, v = sleepers.Next()
+			k, v = nextSleeper(sleepers, nil)
 		}
 		h := s.ByID[id]
 		switch {
@@ -381,6 +381,26 @@ func (s *Ledger) HostsNumbered(from HostID, n int, asleep bool, each func(*Host)
 		return 0, nil
 	}
 	return id, nil
+}
+
+// nextSleeper goes to the first record of a host that was never visited from a key on; nil: from
+// where the cursor stands on.
+func nextSleeper(c *bolt.Cursor, from []byte) (k, v []byte) {
+	if from == nil {
+		k, v = c.Next()
+	} else {
+		k, v = c.Seek(from)
+	}
+	for n := 0; len(k) > 4 && k[4] != kindSleeper; n++ {
+		if n%8 < 4 { // most have little
+			k, v = c.Next()
+		} else if id := KeyHost(k) + 1; id != 0 {
+			k, v = c.Seek(sleeperKey(id))
+		} else {
+			return nil, nil
+		}
+	}
+	return k, v
 }
 
 // Link is one link on its way into the seen set.

@@ -8,7 +8,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/boltfile"
-	"github.com/curtsy/curtsy/internal/frontier/packed"
 )
 
 // A file of version 1 has a record of its own for what lies in blocks since version 2: see blocks.go.
@@ -16,6 +15,8 @@ var (
 	oldSeen  = []byte("seen")  // host id, hash of the URL (, probe) → order
 	oldURLs  = []byte("urls")  // host id, order → URL record
 	oldQueue = []byte("queue") // host id, origin index, depth, order → nothing
+	// host id → record of a host that was never visited; older files have none
+	oldSleepers = []byte("sleepers")
 )
 
 // UpToDateSome is how many records are brought up to date in one transaction. Tests make it less.
@@ -36,17 +37,13 @@ func bringUpToDate(db *boltfile.File, path string) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{bucketKnown, bucketRecords, bucketReady} {
-			if tx.Bucket(name) != nil {
-				if err := tx.DeleteBucket(name); err != nil {
-					return err
-				}
-			}
-			if _, err := tx.CreateBucket(name); err != nil {
+		if tx.Bucket(bucketBlocks) != nil {
+			if err := tx.DeleteBucket(bucketBlocks); err != nil {
 				return err
 			}
 		}
-		return nil
+		_, err := tx.CreateBucket(bucketBlocks)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("bring %s up to date: %w", path, err)
@@ -60,11 +57,15 @@ func bringUpToDate(db *boltfile.File, path string) error {
 			return m.Put, m.Flush
 		}},
 		{oldQueue, func(tx *bolt.Tx) (func(k, v []byte) error, func() error) {
-			m := packed.NewMap(tx.Bucket(bucketReady))
+			m := ready(tx)
 			return m.Put, m.Flush
 		}},
+		{oldSleepers, func(tx *bolt.Tx) (func(k, v []byte) error, func() error) {
+			b := tx.Bucket(bucketBlocks)
+			return func(k, v []byte) error { return b.Put(sleeperKey(KeyHost(k)), v) }, func() error { return nil }
+		}},
 		{oldSeen, func(tx *bolt.Tx) (func(k, v []byte) error, func() error) {
-			s := packed.NewSet(tx.Bucket(bucketKnown))
+			s := known(tx)
 			return func(k, v []byte) error {
 				order, n := binary.Uvarint(v)
 				if len(k) < 12 || n <= 0 {
@@ -77,6 +78,10 @@ func bringUpToDate(db *boltfile.File, path string) error {
 		var from []byte
 		for more := true; more; {
 			err := db.Update(func(tx *bolt.Tx) error {
+				if tx.Bucket(b.old) == nil {
+					more = false
+					return nil
+				}
 				take, flush := b.take(tx)
 				c := tx.Bucket(b.old).Cursor()
 				k, v := c.Seek(from)
@@ -95,7 +100,10 @@ func bringUpToDate(db *boltfile.File, path string) error {
 		}
 	}
 	return db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{oldSeen, oldURLs, oldQueue} {
+		for _, name := range [][]byte{oldSeen, oldURLs, oldQueue, oldSleepers} {
+			if tx.Bucket(name) == nil {
+				continue
+			}
 			if err := tx.DeleteBucket(name); err != nil {
 				return fmt.Errorf("bring %s up to date: %w", path, err)
 			}

@@ -34,10 +34,7 @@ var (
 	bucketNames  = []byte("names")  // host name → host id
 	BucketHosts  = []byte("hosts")  // host id → host record (hosts.go)
 	BucketRobots = []byte("robots") // host id, origin → robots.txt, the last good copy
-	// In blocks (package packed), since they are most of the file. Use Ledger.Known, Records, Ready.
-	bucketKnown   = []byte("known")   // a Set: host id, hash of the URL → order: the seen set
-	bucketRecords = []byte("records") // a Map: host id, order → URL record (package urls)
-	bucketReady   = []byte("ready")   // a Map: host id, origin index, depth, order → nothing: the queues
+	bucketBlocks = []byte("blocks") // host id, kind, … → what there is most of (blocks.go)
 	// Host id, origin index, pace, due (Unix s), order → nothing: URLs to be asked for again.
 	BucketAgain = []byte("again")
 	// Due (Unix ms), host id, order → nothing: URLs that wait for another attempt.
@@ -71,17 +68,15 @@ var (
 	BucketTimeline = []byte("timeline")
 	BucketDomains  = []byte("domains") // registered domain → what is counted of it (domains.go)
 	// Registered domain, 0, host id → nothing: names past the limit.
-	BucketClosed = []byte("closed")
-	// Host id → record of a host that was never visited (asleep.go); it has none in hosts.
-	BucketSleepers = []byte("sleepers")
-	BucketWaiting  = []byte("waiting") // host id → nothing: sleepers with URLs queued
+	BucketClosed  = []byte("closed")
+	BucketWaiting = []byte("waiting") // host id → nothing: sleepers with URLs queued
 
 	BucketHistory = []byte("history") // Unix s → sample of the shard's accounting (package history)
 
 	BucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
 
-	allBuckets = [][]byte{BucketMeta, bucketNames, BucketHosts, BucketRobots, bucketKnown, bucketRecords, bucketReady, BucketLater, BucketAgain, BucketForget, BucketRetry,
-		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketDomains, BucketClosed, BucketSleepers, BucketWaiting, BucketHops, BucketTimeline,
+	allBuckets = [][]byte{BucketMeta, bucketNames, BucketHosts, BucketRobots, bucketBlocks, BucketLater, BucketAgain, BucketForget, BucketRetry,
+		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketDomains, BucketClosed, BucketWaiting, BucketHops, BucketTimeline,
 		BucketHistory}
 )
 
@@ -100,7 +95,7 @@ func OpenDB(path string, readOnly bool) (*boltfile.File, error) {
 	}
 	if readOnly {
 		err = db.View(func(tx *bolt.Tx) error {
-			if err := CheckFormat(tx, path); err != nil || tx.Bucket(bucketRecords) != nil && tx.Bucket(oldURLs) == nil {
+			if err := CheckFormat(tx, path); err != nil || tx.Bucket(bucketBlocks) != nil && tx.Bucket(oldURLs) == nil {
 				return err
 			}
 			return fmt.Errorf("open %s: an older version wrote it: run the crawl once more (`curtsy crawl --dir %s`), which brings it up to date: %w",

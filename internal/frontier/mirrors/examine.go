@@ -128,7 +128,7 @@ func (s *Mirrors) someOf(h *ledger.Host, i int, f func(r *urls.Record) (enough b
 	n := 0
 	for k, v := c.Seek(h.ID.Append(nil)); k != nil && ledger.KeyHost(k) == h.ID && n < mirrorLook; k, v = c.Next() {
 		n++
-		if len(v) < 2 || int(v[1]) != i {
+		if urls.OriginOf(v) != i {
 			continue
 		}
 		if r, err := urls.DecodeRecord(k, v); err == nil && r.URL != root && f(&r) {

@@ -3,9 +3,10 @@
 // one value, a block, in which each says only what differs from the one before.
 //
 // A Map is a sorted map from keys to values, a Set one from hashes to numbers. Keys begin with four
-// bytes that say to whom they belong (a host), and a block holds keys of one such group: the first
-// block of a group has those four bytes as its key in the bucket, each further one a lower bound of
-// what it holds.
+// bytes that say to whom they belong (a host), and a block holds keys of one such group. Several Maps
+// and Sets share a bucket, each with a kind of its own, so that what belongs to one host lies in one
+// page as long as it is little: the key of a group's first block is those four bytes and the kind,
+// that of each further one has, behind these, the rest of a lower bound of what it holds.
 //
 // What is changed is changed in memory; Flush writes it into the bucket, and must be called before
 // the transaction is committed. A Map or a Set belongs to one transaction and must not be used
@@ -14,13 +15,25 @@
 package packed
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	bolt "go.etcd.io/bbolt"
 )
 
-// group is how many bytes of a key say to whom it belongs.
-const group = 4
+const (
+	group  = 4         // how many bytes of a key say to whom it belongs
+	prefix = group + 1 // and, in the bucket, of what kind it is
+)
+
+// fill is what part of a page is filled when it is divided. Most blocks come behind others of their
+// group, so that the first part of a page is hardly added to.
+const fill = 0.85
+
+// place appends the key that a block which began with key would have in the bucket.
+func (b *blocks) place(to, key []byte) []byte {
+	return append(append(append(to, key[:group]...), b.kind), key[group:]...)
+}
 
 // block is a value of the bucket, or what is to become one.
 type block struct {
@@ -44,23 +57,27 @@ type form struct {
 // blocks finds the blocks of a bucket and keeps those that were changed.
 type blocks struct {
 	bucket  *bolt.Bucket
+	kind    byte
 	changed map[string]*block // by low
 	last    *block            // found last
 	spare   *block            // one that was found and is not kept: used for the next
 }
 
-func (b *blocks) init(bucket *bolt.Bucket) {
-	b.bucket = bucket
+func (b *blocks) init(bucket *bolt.Bucket, kind byte) {
+	b.bucket, b.kind = bucket, kind
+	bucket.FillPercent = fill
 	b.changed = map[string]*block{}
 }
 
-// holds reports whether key lies in the block.
-func (k *block) holds(key []byte) bool {
-	return string(key[:group]) == string(k.low[:group]) && string(key) >= string(k.low) && (k.high == nil || string(key) < string(k.high))
+// holds reports whether what belongs to that place lies in the block.
+func (k *block) holds(place []byte) bool {
+	return string(place[:prefix]) == string(k.low[:prefix]) && string(place) >= string(k.low) && (k.high == nil || string(place) < string(k.high))
 }
 
 // find returns the block in which key lies or would lie; nil when its group has none.
 func (b *blocks) find(key []byte) *block {
+	var room [MaxKey + 1]byte
+	key = b.place(room[:0], key)
 	if b.last != nil && b.last.holds(key) {
 		return b.last
 	}
@@ -73,7 +90,7 @@ func (b *blocks) find(key []byte) *block {
 		} else {
 			low, raw = previous(c, key)
 		}
-		if len(low) < group || string(low[:group]) != string(key[:group]) {
+		if len(low) < prefix || string(low[:prefix]) != string(key[:prefix]) {
 			return nil
 		}
 	} else {
@@ -105,7 +122,32 @@ func (b *blocks) from(key []byte) *block {
 		}
 	}
 	c := b.bucket.Cursor()
-	low, raw := c.Seek(key)
+	var low, raw []byte
+	if len(key) < group {
+		low, raw = c.First()
+	} else {
+		low, raw = c.Seek(b.place(nil, key))
+	}
+	return b.onward(c, low, raw)
+}
+
+// onward returns the block at a cursor, or else the next one that is of our kind; nil at the end.
+func (b *blocks) onward(c *bolt.Cursor, low, raw []byte) *block {
+	var to [prefix]byte
+	for low != nil && (len(low) < prefix || low[group] != b.kind) {
+		if len(low) < prefix {
+			panic(fmt.Sprintf("packed: a block with the key %x", low))
+		}
+		of := binary.BigEndian.Uint32(low)
+		if low[group] > b.kind {
+			if of++; of == 0 {
+				return nil
+			}
+		}
+		binary.BigEndian.PutUint32(to[:], of)
+		to[group] = b.kind
+		low, raw = c.Seek(to[:])
+	}
 	if low == nil {
 		return nil
 	}
@@ -120,19 +162,12 @@ func (b *blocks) after(k *block) *block {
 	if string(low) == string(k.low) {
 		low, raw = c.Next()
 	}
-	if low == nil {
-		return nil
-	}
-	high, _ := c.Next()
-	return b.at(low, high, raw)
+	return b.onward(c, low, raw)
 }
 
 func (b *blocks) at(low, high, raw []byte) *block {
 	k := b.changed[string(low)]
 	if k == nil {
-		if len(low) < group {
-			panic(fmt.Sprintf("packed: a block with the key %x", low))
-		}
 		if k = b.spare; k == nil {
 			k = &block{}
 			b.spare = k
@@ -150,11 +185,11 @@ func (b *blocks) at(low, high, raw []byte) *block {
 
 // first makes the first block of key's group.
 func (b *blocks) first(key []byte) (*block, error) {
-	low := append([]byte(nil), key[:group]...)
+	low := b.place(nil, key[:group])
 	if err := b.bucket.Put(low, []byte{}); err != nil { // so that whoever looks for it finds it
 		return nil, err
 	}
-	k := b.from(low)
+	k := b.find(key[:group])
 	b.keep(k)
 	return k, nil
 }
@@ -176,9 +211,9 @@ func (b *blocks) write(k *block, pieces func(yield func(key, raw []byte) error) 
 	n := 0
 	err := pieces(func(key, raw []byte) error {
 		if n++; n == 1 {
-			key = k.low
+			return b.bucket.Put(k.low, raw)
 		}
-		return b.bucket.Put(key, raw)
+		return b.bucket.Put(b.place(nil, key), raw)
 	})
 	if err == nil && n == 0 {
 		err = b.bucket.Delete(k.low)

@@ -22,10 +22,10 @@ type Map struct{ blocks }
 
 type entry struct{ key, val []byte }
 
-// NewMap returns the Map in a bucket.
-func NewMap(bucket *bolt.Bucket) *Map {
+// NewMap returns the Map of a kind in a bucket.
+func NewMap(bucket *bolt.Bucket, kind byte) *Map {
 	m := &Map{}
-	m.init(bucket)
+	m.init(bucket, kind)
 	return m
 }
 

@@ -64,7 +64,18 @@ func TestMapIsAMap(t *testing.T) {
 			}
 			for range 40 {
 				tx := begin()
-				m, before := NewMap(tx.Bucket([]byte("x"))), maps.Clone(want)
+				m, before := NewMap(tx.Bucket([]byte("x")), 2), maps.Clone(want)
+				for _, kind := range []byte{1, 3} { // neighbours
+					o := NewMap(tx.Bucket([]byte("x")), kind)
+					for range 20 {
+						if err := o.Put(key(), value()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if err := o.Flush(); err != nil {
+						t.Fatal(err)
+					}
+				}
 				for range r.IntN(300) {
 					k := key()
 					if keys := slices.Sorted(maps.Keys(want)); len(keys) > 0 && r.IntN(2) == 0 {
@@ -145,7 +156,7 @@ func TestSetIsASet(t *testing.T) {
 	want, n := map[known][]uint64{}, uint64(0)
 	for range 60 {
 		tx := begin()
-		s := NewSet(tx.Bucket([]byte("x")))
+		s := NewSet(tx.Bucket([]byte("x")), 2)
 		for range 400 {
 			n++
 			k := known{uint32(1 + r.IntN(3)), r.Uint64()}
@@ -179,7 +190,7 @@ func TestSetIsASet(t *testing.T) {
 		}
 	}
 	tx := begin()
-	if s := NewSet(tx.Bucket([]byte("x"))); s.Add(1, 1, MaxNumber) != nil || s.Add(1, 1, MaxNumber+1) == nil {
+	if s := NewSet(tx.Bucket([]byte("x")), 2); s.Add(1, 1, MaxNumber) != nil || s.Add(1, 1, MaxNumber+1) == nil {
 		t.Error("the largest number is not the largest")
 	}
 }
@@ -188,7 +199,7 @@ func TestSetIsASet(t *testing.T) {
 func TestNeighboursShare(t *testing.T) {
 	_, begin := open(t)
 	tx := begin()
-	m := NewMap(tx.Bucket([]byte("x")))
+	m := NewMap(tx.Bucket([]byte("x")), 2)
 	size := func() (n int) {
 		_ = tx.Bucket([]byte("x")).ForEach(func(k, v []byte) error {
 			if n += len(k) + len(v); len(v) > blockSize {

@@ -28,10 +28,10 @@ const setRecords = 100
 // added. See the package's documentation.
 type Set struct{ blocks }
 
-// NewSet returns the Set in a bucket.
-func NewSet(bucket *bolt.Bucket) *Set {
+// NewSet returns the Set of a kind in a bucket.
+func NewSet(bucket *bolt.Bucket, kind byte) *Set {
 	s := &Set{}
-	s.init(bucket)
+	s.init(bucket, kind)
 	return s
 }
 

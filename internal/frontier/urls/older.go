@@ -1,0 +1,62 @@
+package urls
+
+import (
+	"encoding/binary"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Records as file format 1 had them. They stay as they are until something changes in them.
+
+// appendOlder encodes r: a class byte, the origin, nine varints, then texts, then what held and again
+// have, if anything. What a page was found on shares a beginning with the page's own URL more often
+// than not; only the rest is written.
+func (r *Record) appendOlder(b []byte) []byte {
+	b = append(b, r.classByte(), r.Origin)
+	for _, n := range r.numbers() {
+		b = binary.AppendUvarint(b, n)
+	}
+	b = ledger.AppendText(b, string(r.URL))
+	n := sharedLen(r.FoundOn, r.URL)
+	b = binary.AppendUvarint(b, uint64(n))
+	b = ledger.AppendText(b, string(r.FoundOn[n:]))
+	b = ledger.AppendText(b, string(r.Reason))
+	b = ledger.AppendText(b, r.Detail)
+	return r.appendMore(b)
+}
+
+func (r *Record) decodeOlder(v []byte) error {
+	r.setClass(v[0])
+	r.Origin = v[1]
+	s := ledger.Scanner{B: v[2:]}
+	var numbers [9]uint64
+	for i := range numbers {
+		numbers[i] = s.Uint()
+	}
+	r.setNumbers(numbers)
+	r.URL = canon.URL(s.Text())
+	n := s.Uint()
+	if n > uint64(len(r.URL)) {
+		return ledger.ErrRecord
+	}
+	r.FoundOn = r.URL[:n] + canon.URL(s.Text())
+	r.Reason = crawl.Reason(s.Text())
+	r.Detail = string(s.Text())
+	r.decodeMore(&s)
+	if s.Bad {
+		return ledger.ErrRecord
+	}
+	return nil
+}
+
+func peekOlder(v []byte, u canon.URL) (same bool, depth int, class crawl.Class) {
+	s := ledger.Scanner{B: v[2:]}
+	depth = int(s.Uint())
+	for range 8 {
+		s.Uint()
+	}
+	same = string(s.Text()) == string(u)
+	return same, depth, crawl.Class(v[0] &^ recordFlags)
+}
