@@ -23,16 +23,27 @@ type blocks struct {
 	ready   *packed.Map
 }
 
+// About how many bytes a block has at most: three with records fit into a page of bbolt's; with queues
+// they hold some hundred URLs, since a visit takes one apart for some dozen.
+const (
+	recordsSize = 1200
+	readySize   = 500
+)
+
 // sleeperKey is where the record of a host is that was never visited.
 func sleeperKey(id HostID) []byte { return append(id.Append(make([]byte, 0, 5)), kindSleeper) }
 
 // Records returns the URLs' records of a file: host id, order → record. What is put there must be
 // flushed before the transaction is committed.
-func Records(tx *bolt.Tx) *packed.Map { return packed.NewMap(tx.Bucket(bucketBlocks), kindRecords) }
+func Records(tx *bolt.Tx) *packed.Map {
+	return packed.NewMap(tx.Bucket(bucketBlocks), kindRecords, recordsSize)
+}
 
 func known(tx *bolt.Tx) *packed.Set { return packed.NewSet(tx.Bucket(bucketBlocks), kindKnown) }
 
-func ready(tx *bolt.Tx) *packed.Map { return packed.NewMap(tx.Bucket(bucketBlocks), kindReady) }
+func ready(tx *bolt.Tx) *packed.Map {
+	return packed.NewMap(tx.Bucket(bucketBlocks), kindReady, readySize)
+}
 
 // inBlocks returns those of the transaction under way.
 func (s *Ledger) inBlocks() *blocks {

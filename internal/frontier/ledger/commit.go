@@ -14,7 +14,7 @@ import (
 // granting does not.
 const (
 	CommitEvery   = 250 * time.Millisecond
-	CommitChanges = 6000 // a link is three, a page fetched two or three
+	CommitChanges = 16_000 // a link is three, a page fetched two or three
 )
 
 // Commit writes changed hosts and the shard's state, and ends the transaction; with again it begins

@@ -43,6 +43,7 @@ type block struct {
 	own  bool   // raw is ours, and may be appended to
 	kept bool   // among the changed ones
 	form form
+	seen uint64 // tells it from others that were found in this memory, and from what it was
 }
 
 // form is what a Map makes of a block beside its bytes.
@@ -58,13 +59,15 @@ type form struct {
 type blocks struct {
 	bucket  *bolt.Bucket
 	kind    byte
+	cursor  *bolt.Cursor      // each use begins with a Seek, a First or a Last
 	changed map[string]*block // by low
 	last    *block            // found last
 	spare   *block            // one that was found and is not kept: used for the next
+	founds  uint64
 }
 
 func (b *blocks) init(bucket *bolt.Bucket, kind byte) {
-	b.bucket, b.kind = bucket, kind
+	b.bucket, b.kind, b.cursor = bucket, kind, bucket.Cursor()
 	bucket.FillPercent = fill
 	b.changed = map[string]*block{}
 }
@@ -81,7 +84,7 @@ func (b *blocks) find(key []byte) *block {
 	if b.last != nil && b.last.holds(key) {
 		return b.last
 	}
-	c := b.bucket.Cursor()
+	c := b.cursor
 	low, raw := c.Seek(key)
 	var high []byte
 	if low == nil || string(low) != string(key) {
@@ -121,7 +124,7 @@ func (b *blocks) from(key []byte) *block {
 			return k
 		}
 	}
-	c := b.bucket.Cursor()
+	c := b.cursor
 	var low, raw []byte
 	if len(key) < group {
 		low, raw = c.First()
@@ -157,7 +160,7 @@ func (b *blocks) onward(c *bolt.Cursor, low, raw []byte) *block {
 
 // after returns the block after k; nil at the end.
 func (b *blocks) after(k *block) *block {
-	c := b.bucket.Cursor()
+	c := b.cursor
 	low, raw := c.Seek(k.low)
 	if string(low) == string(k.low) {
 		low, raw = c.Next()
@@ -172,7 +175,8 @@ func (b *blocks) at(low, high, raw []byte) *block {
 			k = &block{}
 			b.spare = k
 		}
-		*k = block{low: append(k.low[:0], low...), high: k.high, raw: raw, form: form{lastKey: k.form.lastKey[:0], lastVal: k.form.lastVal[:0]}}
+		b.founds++
+		*k = block{seen: b.founds, low: append(k.low[:0], low...), high: k.high, raw: raw, form: form{lastKey: k.form.lastKey[:0], lastVal: k.form.lastVal[:0]}}
 	}
 	if high == nil {
 		k.high = nil

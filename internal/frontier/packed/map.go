@@ -13,18 +13,23 @@ import (
 // MaxKey is how long a key may be, in bytes.
 const MaxKey = 15
 
-// blockSize is about how many bytes a block has at most, unless a single record has more. It is
-// such that three fit into a page of bbolt's.
-const blockSize = 1200
-
 // Map is a sorted map. See the package's documentation.
-type Map struct{ blocks }
+type Map struct {
+	blocks
+	size int // bytes that a block has at most, about, unless a single record has more
+
+	// How far Get has read in a block: who reads one record often reads the next.
+	in   *block
+	seen uint64
+	at   reader
+}
 
 type entry struct{ key, val []byte }
 
-// NewMap returns the Map of a kind in a bucket.
-func NewMap(bucket *bolt.Bucket, kind byte) *Map {
-	m := &Map{}
+// NewMap returns the Map of a kind in a bucket, whose blocks have about so many bytes at most, unless
+// a single record has more.
+func NewMap(bucket *bolt.Bucket, kind byte, size int) *Map {
+	m := &Map{size: size}
 	m.init(bucket, kind)
 	return m
 }
@@ -40,12 +45,15 @@ func (m *Map) Get(key []byte) []byte {
 		if !ok {
 			return nil
 		}
-		return append(make([]byte, 0, len(k.form.entries[i].val)), k.form.entries[i].val...)
+		return own(k.form.entries[i].val)
 	}
-	r := reader{raw: k.raw}
+	r := &m.at
+	if m.in != k || m.seen != k.seen || string(r.key) >= string(key) {
+		*r, m.in, m.seen = reader{raw: k.raw, key: r.key[:0], val: r.val[:0]}, k, k.seen
+	}
 	for r.next() {
 		if c := bytes.Compare(r.key, key); c == 0 {
-			return append(make([]byte, 0, len(r.val)), r.val...)
+			return own(r.val)
 		} else if c > 0 {
 			break
 		}
@@ -74,6 +82,7 @@ func (m *Map) Put(key, val []byte) error {
 			if !k.own {
 				k.raw, k.own = append(make([]byte, 0, len(k.raw)+256), k.raw...), true
 			}
+			m.in = nil
 			k.raw = appendEntry(k.raw, k.form.lastKey, k.form.lastVal, key, val)
 			k.form.lastKey, k.form.lastVal = append(k.form.lastKey[:0], key...), append(k.form.lastVal[:0], val...)
 			return nil
@@ -110,19 +119,20 @@ func (m *Map) Delete(key []byte) error {
 func (m *Map) Flush() error {
 	for _, low := range slices.Sorted(maps.Keys(m.changed)) {
 		k := m.changed[low]
-		if !k.form.split && len(k.raw) > blockSize {
+		if !k.form.split && len(k.raw) > m.size {
 			k.split()
 		}
-		if err := m.write(k, k.pieces); err != nil {
+		if err := m.write(k, func(yield func(key, raw []byte) error) error { return k.pieces(m.size, yield) }); err != nil {
 			return err
 		}
 	}
 	m.flushed()
+	m.in = nil
 	return nil
 }
 
 // pieces are what the block is written as.
-func (k *block) pieces(yield func(key, raw []byte) error) error {
+func (k *block) pieces(size int, yield func(key, raw []byte) error) error {
 	if !k.form.split {
 		return yield(k.low, k.raw)
 	}
@@ -131,7 +141,7 @@ func (k *block) pieces(yield func(key, raw []byte) error) error {
 	for _, e := range k.form.entries {
 		n := len(raw)
 		raw = appendEntry(raw, before.key, before.val, e.key, e.val)
-		if n > 0 && len(raw) > blockSize {
+		if n > 0 && len(raw) > size {
 			if err := yield(first, raw[:n:n]); err != nil {
 				return err
 			}
@@ -158,7 +168,7 @@ func (k *block) toEnd() {
 
 // split makes entries of raw.
 func (k *block) split() {
-	k.form.entries, k.form.split = k.form.entries[:0], true
+	k.form.entries, k.form.split = make([]entry, 0, 64), true
 	r := reader{raw: k.raw}
 	var room []byte
 	for r.next() {
@@ -241,6 +251,7 @@ type Cursor struct {
 	block   *block // a copy of its bounds alone
 	entries []entry
 	at      int
+	raw     reader // instead of entries
 }
 
 // Cursor returns one that stands nowhere.
@@ -251,46 +262,53 @@ func (c *Cursor) First() (key, val []byte) { return c.Seek(nil) }
 
 // Seek goes to the first key that is not less than one.
 func (c *Cursor) Seek(from []byte) (key, val []byte) {
-	c.show(c.m.from(from))
-	for c.block != nil {
-		c.at, _ = slices.BinarySearchFunc(c.entries, from, func(e entry, key []byte) int { return bytes.Compare(e.key, key) })
-		if c.at < len(c.entries) {
-			return c.entries[c.at].key, c.entries[c.at].val
+	for c.show(c.m.from(from)); c.block != nil; c.show(c.m.after(c.block)) {
+		for key, val := c.step(); key != nil; key, val = c.step() {
+			if string(key) >= string(from) {
+				return bytes.Clone(key), own(val)
+			}
 		}
-		c.show(c.m.after(c.block))
 	}
 	return nil, nil
 }
 
 // Next goes to the next key; nil at the end.
 func (c *Cursor) Next() (key, val []byte) {
-	if c.block == nil {
-		return nil, nil
-	}
-	for c.at++; c.at >= len(c.entries); c.at = 0 {
-		if c.show(c.m.after(c.block)); c.block == nil {
-			return nil, nil
-		}
-		if len(c.entries) > 0 {
-			c.at = 0
-			break
+	for ; c.block != nil; c.show(c.m.after(c.block)) {
+		if key, val := c.step(); key != nil {
+			return bytes.Clone(key), own(val)
 		}
 	}
-	return c.entries[c.at].key, c.entries[c.at].val
+	return nil, nil
 }
 
-// show takes a block's records.
+// own is a copy, which is never nil.
+func own(val []byte) []byte { return append(make([]byte, 0, len(val)), val...) }
+
+// step goes on within the block. What it returns is overwritten by the next step.
+func (c *Cursor) step() (key, val []byte) {
+	if c.entries == nil {
+		if c.raw.next() {
+			return c.raw.key, c.raw.val
+		}
+		return nil, nil
+	}
+	if c.at++; c.at > len(c.entries) {
+		return nil, nil
+	}
+	return c.entries[c.at-1].key, c.entries[c.at-1].val
+}
+
+// show begins with a block. What is changed in it from now on is not shown.
 func (c *Cursor) show(k *block) {
+	c.block, c.entries, c.at = nil, nil, 0
 	if k == nil {
-		c.block, c.entries = nil, nil
 		return
 	}
 	c.block = &block{low: bytes.Clone(k.low)}
 	if k.form.split {
-		c.entries = slices.Clone(k.form.entries)
-		return
+		c.entries = append(make([]entry, 0, len(k.form.entries)), k.form.entries...)
+	} else {
+		c.raw = reader{raw: k.raw, key: c.raw.key[:0], val: c.raw.val[:0]}
 	}
-	was := block{raw: k.raw}
-	was.split()
-	c.entries = was.form.entries
 }

@@ -14,6 +14,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
+const blockSize = 1200
+
 func open(t testing.TB) (*bolt.DB, func() *bolt.Tx) {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(t.TempDir(), "x.db"), 0o600, &bolt.Options{NoSync: true, NoGrowSync: true})
@@ -64,9 +66,9 @@ func TestMapIsAMap(t *testing.T) {
 			}
 			for range 40 {
 				tx := begin()
-				m, before := NewMap(tx.Bucket([]byte("x")), 2), maps.Clone(want)
+				m, before := NewMap(tx.Bucket([]byte("x")), 2, blockSize), maps.Clone(want)
 				for _, kind := range []byte{1, 3} { // neighbours
-					o := NewMap(tx.Bucket([]byte("x")), kind)
+					o := NewMap(tx.Bucket([]byte("x")), kind, blockSize)
 					for range 20 {
 						if err := o.Put(key(), value()); err != nil {
 							t.Fatal(err)
@@ -199,7 +201,7 @@ func TestSetIsASet(t *testing.T) {
 func TestNeighboursShare(t *testing.T) {
 	_, begin := open(t)
 	tx := begin()
-	m := NewMap(tx.Bucket([]byte("x")), 2)
+	m := NewMap(tx.Bucket([]byte("x")), 2, blockSize)
 	size := func() (n int) {
 		_ = tx.Bucket([]byte("x")).ForEach(func(k, v []byte) error {
 			if n += len(k) + len(v); len(v) > blockSize {
@@ -240,7 +242,7 @@ func FuzzBlock(f *testing.F) {
 		k := &block{raw: raw}
 		k.split()
 		var again []entry
-		_ = k.pieces(func(_, raw []byte) error {
+		_ = k.pieces(blockSize, func(_, raw []byte) error {
 			p := &block{raw: bytes.Clone(raw)}
 			p.split()
 			again = append(again, p.form.entries...)
