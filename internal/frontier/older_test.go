@@ -71,8 +71,8 @@ func makeOld(t *testing.T, path string) {
 	}
 }
 
-// TestOlderFile: a file of version 1 is brought up to date when it is opened, in as many steps as it
-// takes; reading alone does not do it, and says so.
+// TestOlderFile: a file of version 1 is brought up to date when it is opened, in as many steps as
+// it takes; reading alone does not do it, and says so.
 func TestOlderFile(t *testing.T) {
 	defer func(n int) { ledger.MaxAwake = n }(ledger.MaxAwake)
 	ledger.MaxAwake = 4 // so that others sleep

@@ -91,7 +91,8 @@ func TestHashCollisionKeepsBoth(t *testing.T) {
 	b.links(0, "", "http://a.example/one")
 	h := b.s.ledger.Hosts["a.example"]
 	hash := ledger.SeenHash("http://a.example/one")
-	if k, v := b.s.urls.Find(h.ID, hash, "http://a.example/two"); v != nil { // as if it had the same hash
+	// As if it had the same hash.
+	if k, v := b.s.urls.Find(h.ID, hash, "http://a.example/two"); v != nil {
 		t.Errorf("find = %x, %v: it is new", k, v)
 	}
 	two := urls.Record{URL: "http://a.example/two", Class: crawl.Queued, Order: 2}

@@ -125,8 +125,9 @@ func (f *follower) run(ctx context.Context) error {
 // check compares the position with the bounds of the log.
 func (f *follower) check(ctx context.Context) error {
 	st, err := f.l.state(ctx)
-	// A leader just elected may still be reading its own log: for a moment, or on a busy machine for
-	// seconds. To take that for a loss would have all applied since the last checkpoint done again.
+	// A leader just elected may still be reading its own log: for a moment, or on a busy machine
+	// for seconds. To take that for a loss would have all applied since the last checkpoint done
+	// again.
 	for n := 0; n < lateLooks && err == nil && st.LastSeq < f.at.Seq && f.l.c.replicas > 1 && ctx.Err() == nil; n++ {
 		select {
 		case <-time.After(lateWait):

@@ -6,10 +6,10 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/packed"
 )
 
-// What the bucket blocks holds of a host, by kind. What it has of a host that is little known lies in
-// one page, so that a link to it changes one.
+// What the bucket blocks holds of a host, by kind. What it has of a host that is little known lies
+// in one page, so that a link to it changes one.
 const (
-	kindSleeper = 0 // the record of a host that was never visited (asleep.go), which has none in hosts
+	kindSleeper = 0 // a host that was never visited (asleep.go): its record
 	kindKnown   = 1 // a Set: host id, hash of the URL → order: the seen set
 	kindReady   = 2 // a Map: host id, origin index, depth, order → nothing: the queues
 	kindRecords = 3 // a Map: host id, order → URL record (package urls)
@@ -23,8 +23,8 @@ type blocks struct {
 	ready   *packed.Map
 }
 
-// About how many bytes a block has at most: three with records fit into a page of bbolt's; with queues
-// they hold some hundred URLs, since a visit takes one apart for some dozen.
+// About how many bytes a block has at most: three with records fit into a page of bbolt's; with
+// queues they hold some hundred URLs, since a visit takes one apart for some dozen.
 const (
 	recordsSize = 1200
 	readySize   = 500

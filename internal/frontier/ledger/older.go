@@ -10,7 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// A file of version 1 has a record of its own for what lies in blocks since version 2: see blocks.go.
+// A file of version 1 has a record of its own for what lies in blocks since version 2: see
+// blocks.go.
 var (
 	oldSeen  = []byte("seen")  // host id, hash of the URL (, probe) → order
 	oldURLs  = []byte("urls")  // host id, order → URL record
@@ -22,8 +23,8 @@ var (
 // UpToDateSome is how many records are brought up to date in one transaction. Tests make it less.
 var UpToDateSome = 50_000
 
-// bringUpToDate makes a file of version 1 one of version 2. What it has done when it is killed is done
-// again, since the old buckets go last, with the number of the version.
+// bringUpToDate makes a file of version 1 one of version 2. What it has done when it is killed is
+// done again, since the old buckets go last, with the number of the version.
 func bringUpToDate(db *boltfile.File, path string) error {
 	var old bool
 	err := db.View(func(tx *bolt.Tx) error {

@@ -20,8 +20,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// formatVersion is the layout of frontier-<shard>.db described below. A file of version 1 is brought
-// up to date when it is opened (older.go), one of another version is refused.
+// formatVersion is the layout of frontier-<shard>.db described below. A file of version 1 is
+// brought up to date when it is opened (older.go), one of another version is refused.
 const formatVersion = 2
 
 // oldestFormat is the oldest version that can be brought up to date.

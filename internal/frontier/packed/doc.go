@@ -1,12 +1,12 @@
-// Package packed keeps small records close together in a bucket of a bbolt file. A record of its own
-// costs 16 bytes beside key and value, and repeats what its neighbours say; here neighbours share
-// one value, a block, in which each says only what differs from the one before.
+// Package packed keeps small records close together in a bucket of a bbolt file. A record of its
+// own costs 16 bytes beside key and value, and repeats what its neighbours say; here neighbours
+// share one value, a block, in which each says only what differs from the one before.
 //
 // A Map is a sorted map from keys to values, a Set one from hashes to numbers. Keys begin with four
-// bytes that say to whom they belong (a host), and a block holds keys of one such group. Several Maps
-// and Sets share a bucket, each with a kind of its own, so that what belongs to one host lies in one
-// page as long as it is little: the key of a group's first block is those four bytes and the kind,
-// that of each further one has, behind these, the rest of a lower bound of what it holds.
+// bytes that say to whom they belong (a host), and a block holds keys of one such group. Several
+// Maps and Sets share a bucket, each with a kind of its own, so that what belongs to one host lies
+// in one page as long as it is little: the key of a group's first block is those four bytes and the
+// kind, that of each further one has, behind these, the rest of a lower bound of what it holds.
 //
 // What is changed is changed in memory; Flush writes it into the bucket, and must be called before
 // the transaction is committed. A Map or a Set belongs to one transaction and must not be used

@@ -26,8 +26,8 @@ type Map struct {
 
 type entry struct{ key, val []byte }
 
-// NewMap returns the Map of a kind in a bucket, whose blocks have about so many bytes at most, unless
-// a single record has more.
+// NewMap returns the Map of a kind in a bucket, whose blocks have about so many bytes at most,
+// unless a single record has more.
 func NewMap(bucket *bolt.Bucket, kind byte, size int) *Map {
 	m := &Map{size: size}
 	m.init(bucket, kind)
@@ -187,8 +187,8 @@ func (k *block) search(key []byte) (int, bool) {
 }
 
 // appendEntry encodes a record after another (nil: the first of a block): in one byte how much of
-// the key they share and how much more of it comes, that; how much of the value they share, how much
-// more comes, that.
+// the key they share and how much more of it comes, that; how much of the value they share, how
+// much more comes, that.
 func appendEntry(b, lastKey, lastVal, key, val []byte) []byte {
 	n := shared(lastKey, key)
 	b = append(b, byte(n<<4|(len(key)-n)))

@@ -6,9 +6,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Find returns the key and the record of u, which the seen set knows by that hash; or nothing when u
-// is new. Other URLs may have the same hash: the record holds the text, so that none is ever taken
-// for another.
+// Find returns the key and the record of u, which the seen set knows by that hash; or nothing when
+// u is new. Other URLs may have the same hash: the record holds the text, so that none is ever
+// taken for another.
 func (s *URLs) Find(id ledger.HostID, hash uint64, u canon.URL) (k, v []byte) {
 	s.ledger.Known().Each(uint32(id), hash, func(order uint64) bool {
 		key := ledger.URLKey(make([]byte, 0, 12), id, order)

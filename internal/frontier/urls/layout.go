@@ -19,9 +19,9 @@ const (
 	recordFlags   = flagNoSnippet | flagGlued
 )
 
-// layoutShared is the first byte of a record whose texts come first, which is no class: neighbours in
-// a block (package packed) then share what they were found on and the beginning of their URLs. Without
-// it a record is as file format 1 had it.
+// layoutShared is the first byte of a record whose texts come first, which is no class: neighbours
+// in a block (package packed) then share what they were found on and the beginning of their URLs.
+// Without it a record is as file format 1 had it.
 const layoutShared = 0x20
 
 // The parts of a record that it may lack, as bits of the number before them.
@@ -205,7 +205,8 @@ func Peek(v []byte, u canon.URL) (same bool, depth int, class crawl.Class) {
 	return same, depth, crawl.Class(tail[0] &^ recordFlags)
 }
 
-// OriginOf is which of its host's origins the URL of a record is of; -1 if the record makes no sense.
+// OriginOf is which of its host's origins the URL of a record is of; -1 if the record makes no
+// sense.
 func OriginOf(v []byte) int {
 	switch {
 	case len(v) < 2:

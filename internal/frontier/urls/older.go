@@ -10,9 +10,9 @@ import (
 
 // Records as file format 1 had them. They stay as they are until something changes in them.
 
-// appendOlder encodes r: a class byte, the origin, nine varints, then texts, then what held and again
-// have, if anything. What a page was found on shares a beginning with the page's own URL more often
-// than not; only the rest is written.
+// appendOlder encodes r: a class byte, the origin, nine varints, then texts, then what held and
+// again have, if anything. What a page was found on shares a beginning with the page's own URL more
+// often than not; only the rest is written.
 func (r *Record) appendOlder(b []byte) []byte {
 	b = append(b, r.classByte(), r.Origin)
 	for _, n := range r.numbers() {
