@@ -5,6 +5,7 @@
 //	go run ./frontier -links 125000000       fifty million URLs
 //	go run ./frontier -hosts 1000000         a million hosts
 //	go run ./frontier -hand-out              then URLs are handed out as fast as may be
+//	go run ./frontier -checkpoints           what a checkpoint costs at each step
 //
 // Links come as pages have them: most lead to the page's own host, some to any. Hosts are as
 // unequal as on the web (Zipf, the very first cut off); what is not new is any URL of its host that
@@ -19,6 +20,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/bench/command"
@@ -31,6 +33,7 @@ type settings struct {
 	step         int
 	cross        int
 	handOut      bool
+	checkpoints  bool
 	dir          string
 	profile      string
 }
@@ -46,6 +49,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.IntVar(&s.step, "step", 1_000_000, "links between two lines of the table")
 	f.IntVar(&s.cross, "cross", 8, "of the 43 links of a page, how many lead to any host")
 	f.BoolVar(&s.handOut, "hand-out", false, "hand the URLs out afterwards, to visits that end at once")
+	f.BoolVar(&s.checkpoints, "checkpoints", false, "make a checkpoint at each step, which is thrown away, and say what it cost; it is not counted")
 	f.StringVar(&s.dir, "dir", "", "make the shard's file here instead of in the system's place for temporary files")
 	f.StringVar(&s.profile, "profile", "", "write a CPU profile of the feeding to this file, for go tool pprof")
 	return s, f.Parse(args)
@@ -85,8 +89,11 @@ func feed(ctx context.Context, s settings, a *frontier.Alone, w *web, dir string
 		}
 		defer pprof.StopCPUProfile()
 	}
-	fmt.Fprintf(out, "| links | URLs | hosts known | in memory | µs of CPU a link | of the last million | seconds | bytes of file a URL | MiB of heap | MiB anonymous at most |\n")
-	fmt.Fprintf(out, "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	head := "| links | URLs | hosts known | in memory | µs of CPU a link | of the last step | seconds | bytes of file a URL | MiB of heap | MiB anonymous |"
+	if s.checkpoints {
+		head += " a checkpoint: s of CPU | MiB of file | MiB told | compressed |"
+	}
+	fmt.Fprintf(out, "%s\n%s|\n", head, strings.Repeat("|---:", strings.Count(head, "|")-1))
 	var spent, last meter
 	var first float64
 	for fed, next := 0, s.step; fed < s.links; {
@@ -121,9 +128,18 @@ func feed(ctx context.Context, s settings, a *frontier.Alone, w *web, dir string
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "| %d | %d | %d | %d | %.2f | %.2f (%.2f ×) | %.1f | %.0f | %.0f | %.0f |\n", fed, st.Discovered, st.Hosts, a.HostsInMemory(),
+		fmt.Fprintf(out, "| %d | %d | %d | %d | %.2f | %.2f (%.2f ×) | %.1f | %.0f | %.0f | %.0f |", fed, st.Discovered, st.Hosts, a.HostsInMemory(),
 			micros(spent.cpu)/float64(fed), per, per/first, step.wall.Seconds(), float64(size)/float64(max(st.Discovered, 1)),
 			float64(m.HeapAlloc)/(1<<20), float64(anonymous())/(1<<20))
+		if s.checkpoints {
+			began := now()
+			c, err := a.Checkpoint()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, " %.2f | %.0f | %.0f | %.0f |", now().sub(began).cpu.Seconds(), float64(c.File)/(1<<20), float64(c.Told)/(1<<20), float64(c.Stored)/(1<<20))
+		}
+		fmt.Fprintln(out)
 	}
 	return nil
 }

@@ -1,8 +1,12 @@
 package frontier
 
 import (
+	"errors"
+	"io"
 	"log/slog"
 	"time"
+
+	"github.com/klauspost/compress/s2"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
@@ -81,3 +85,36 @@ func (a *Alone) HostsInMemory() int { return len(a.s.ledger.Hosts) }
 
 // Close commits and closes the file.
 func (a *Alone) Close() error { return a.s.close(true) }
+
+// Checkpointed is what a checkpoint cost, in bytes: the file, what of it was told, and that
+// compressed, as it is stored.
+type Checkpointed struct{ File, Told, Stored int64 }
+
+// Checkpoint makes a checkpoint and throws it away. The next one is told against it.
+func (a *Alone) Checkpoint() (c Checkpointed, err error) {
+	var im image
+	err = a.s.ledger.Guarded(func() (err error) {
+		im, err = a.s.image()
+		return err
+	})
+	if err != nil {
+		return c, err
+	}
+	defer im.tx.Rollback()
+	var told, stored counter
+	z := s2.NewWriter(&stored, s2.WriterConcurrency(1))
+	next, err := im.writeTo(io.MultiWriter(&told, z))
+	if err = errors.Join(err, z.Close()); err != nil {
+		return c, err
+	}
+	a.s.chain = next
+	return Checkpointed{im.tx.Size(), int64(told), int64(stored)}, nil
+}
+
+type counter int64
+
+// Write counts.
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -37,16 +38,33 @@ type checkpointName struct {
 	gen   int // how often the log was found to begin anew: the sequences of two do not compare
 	seq   uint64
 	n     int // counts within the epoch
+	full  int // 0, or of a delta (delta.go) the n of the whole one it stands on
 }
 
 func (c checkpointName) String() string {
-	return fmt.Sprintf("%d-%d-%d-%d-%d", c.shard, c.epoch, c.gen, c.seq, c.n)
+	name := fmt.Sprintf("%d-%d-%d-%d-%d", c.shard, c.epoch, c.gen, c.seq, c.n)
+	if c.full > 0 {
+		name += fmt.Sprintf("-%d", c.full)
+	}
+	return name
 }
 
 // parseCheckpoint reads a name; ok is false for what is none.
 func parseCheckpoint(name string) (c checkpointName, ok bool) {
+	if strings.Count(name, "-") == 5 {
+		_, err := fmt.Sscanf(name, "%d-%d-%d-%d-%d-%d", &c.shard, &c.epoch, &c.gen, &c.seq, &c.n, &c.full)
+		return c, err == nil && c.String() == name && c.full < c.n
+	}
 	_, err := fmt.Sscanf(name, "%d-%d-%d-%d-%d", &c.shard, &c.epoch, &c.gen, &c.seq, &c.n)
 	return c, err == nil && c.String() == name
+}
+
+// needs reports whether o may be what c stands on, or is c.
+func (c checkpointName) needs(o checkpointName) bool {
+	if o.shard != c.shard || o.epoch != c.epoch {
+		return false
+	}
+	return o.n == c.n || c.full > 0 && o.n >= c.full && o.n < c.n
 }
 
 // image is a shard's state as of one commit, to be copied while work goes on.
@@ -55,6 +73,7 @@ type image struct {
 	tx      *bolt.Tx
 	name    checkpointName
 	applied int64
+	against *chain // what it is to be told against; nil: it is to be copied whole
 }
 
 // image commits and returns what was committed. The caller holds mu, and rolls image.tx back when
@@ -69,7 +88,13 @@ func (s *shard) image() (image, error) {
 		return image{}, s.ledger.Fail(err)
 	}
 	s.copies++
-	return image{s.ledger.DB, tx, checkpointName{s.ledger.ID, s.ledger.Epoch, s.ledger.Meta.Gen, s.ledger.Meta.Seq, s.copies}, s.ledger.Meta.Applied}, nil
+	im := image{db: s.ledger.DB, tx: tx, applied: s.ledger.Meta.Applied,
+		name: checkpointName{shard: s.ledger.ID, epoch: s.ledger.Epoch, gen: s.ledger.Meta.Gen, seq: s.ledger.Meta.Seq, n: s.copies}}
+	if s.chain.usable() {
+		last := s.chain
+		im.against, im.name.full = &last, last.full
+	}
+	return im, nil
 }
 
 // openCheckpoints opens the store of checkpoints, and creates it when missing.
@@ -77,13 +102,18 @@ func (f *Frontier) openCheckpoints(ctx context.Context) (*queue.Snapshots, error
 	return f.q.OpenSnapshots(ctx, queue.SnapshotConfig{Bucket: f.names.Checkpoints(), MaxBytes: checkpointRoom})
 }
 
-// upload copies an image to the store of checkpoints.
-func (f *Frontier) upload(ctx context.Context, im image) (stored int64, err error) {
+// upload copies an image to the store of checkpoints, and says what the next one may be told against
+// when this one is recorded.
+func (f *Frontier) upload(ctx context.Context, im image) (stored int64, next chain, err error) {
 	defer im.tx.Rollback()
 	began := time.Now()
-	stored, err = f.snapshots.Put(ctx, im.name.String(), im.tx.Size(), func(w io.Writer) error {
-		return im.db.Guard(func() error { // in whatever goroutine the store calls this
-			_, err := im.tx.WriteTo(w)
+	room := im.tx.Size()
+	if im.against != nil { // how much has changed is known when it was told
+		room = min(room, max(checkpointRoom, im.against.whole/4))
+	}
+	stored, err = f.snapshots.Put(ctx, im.name.String(), room, func(w io.Writer) error {
+		return im.db.Guard(func() (err error) { // in whatever goroutine the store calls this
+			next, err = im.writeTo(w)
 			return err
 		})
 	})
@@ -92,12 +122,27 @@ func (f *Frontier) upload(ctx context.Context, im image) (stored int64, err erro
 		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
 			_, _ = f.openCheckpoints(ctx) // somebody has deleted it: the next try finds it
 		}
-		return 0, err
+		return 0, chain{}, err
 	}
 	f.met.Checkpoints.Inc()
 	f.met.CheckpointBytes.Add(float64(stored))
 	f.met.CheckpointTime.Observe(time.Since(began).Seconds())
-	return stored, nil
+	return stored, next, nil
+}
+
+// writeTo writes a checkpoint of the image.
+func (im *image) writeTo(w io.Writer) (next chain, err error) {
+	d, err := newDiffer(w, im.against, im.tx.Size())
+	if err == nil {
+		_, err = im.tx.WriteTo(d)
+	}
+	if err == nil {
+		err = d.end()
+	}
+	if err != nil {
+		return chain{}, err
+	}
+	return d.next(im.against, im.name), nil
 }
 
 // checkpointDue reports whether there should be another checkpoint: enough of the log was applied
@@ -182,7 +227,7 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *shard, own *queue.Owne
 		return err
 	}
 	name := im.name.String()
-	size, err := f.upload(ctx, im)
+	size, next, err := f.upload(ctx, im)
 	if err == nil {
 		err = f.record(ctx, own, name, s.unreadable)
 	}
@@ -193,6 +238,7 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *shard, own *queue.Owne
 		return err
 	}
 	s.ledger.Meta.Mark = ledger.Mark{Name: name, Applied: im.applied, Size: size}
+	s.chain = next
 	s.ledger.Mu.Unlock()
 	s.ledger.Log.Info("checkpoint made", "name", name, "bytes", size, "took", time.Since(began).Round(time.Millisecond))
 	if err := f.tidy(ctx, s, own); err != nil && ctx.Err() == nil {
@@ -242,7 +288,7 @@ func (f *Frontier) record(ctx context.Context, own *queue.Ownership, name string
 }
 
 // tidy drops what the record just written makes superfluous: checkpoints of this shard that the
-// record does not name, and the part of the log that even the checkpoint before the last has
+// record does not name and that no delta it names stands on, and the part of the log that even the checkpoint before the last has
 // applied. The last message of that part stays: it anchors the log.
 func (f *Frontier) tidy(ctx context.Context, s *shard, own *queue.Ownership) error {
 	rec := own.Record()
@@ -250,17 +296,17 @@ func (f *Frontier) tidy(ctx context.Context, s *shard, own *queue.Ownership) err
 	if err != nil {
 		return err
 	}
+	last, before := recorded(rec)
 	for _, name := range names {
 		c, ok := parseCheckpoint(name)
 		// A later epoch's are none of ours: then the shard is not, either.
-		if !ok || c.shard != s.ledger.ID || c.epoch > rec.Epoch || name == rec.Checkpoint || name == rec.Previous {
+		if !ok || c.shard != s.ledger.ID || c.epoch > rec.Epoch || name == rec.Checkpoint || name == rec.Previous || last.needs(c) || before.needs(c) {
 			continue
 		}
 		if err := f.snapshots.Delete(ctx, name); err != nil {
 			return err
 		}
 	}
-	last, before := recorded(rec)
 	s.ledger.Mu.Lock()
 	gen, applied := s.ledger.Meta.Gen, s.ledger.Meta.Seq
 	s.ledger.Mu.Unlock()
@@ -270,6 +316,15 @@ func (f *Frontier) tidy(ctx context.Context, s *shard, own *queue.Ownership) err
 	for _, name := range []string{rec.Checkpoint, rec.Previous} {
 		if !slices.Contains(names, name) || slices.Contains(s.unreadable, name) {
 			return nil // the log is all there is
+		}
+	}
+	for _, c := range []checkpointName{last, before} {
+		whole := func(name string) bool {
+			o, ok := parseCheckpoint(name)
+			return ok && c.needs(o) && o.n == c.full && o.full == 0
+		}
+		if c.full > 0 && !slices.ContainsFunc(names, whole) {
+			return nil
 		}
 	}
 	return f.logs[s.ledger.ID].Purge(ctx, before.seq-1)

@@ -41,7 +41,7 @@ func (f *Frontier) handOver(ctx context.Context, s *shard, own *queue.Ownership,
 		return errors.Join(err, s.close(false))
 	}
 	name := im.name.String()
-	_, err = f.upload(putting, im)
+	_, _, err = f.upload(putting, im)
 	if err == nil && len(s.unreadable) > 0 {
 		err = f.record(putting, own, name, s.unreadable) // Release would keep the unreadable one
 	}

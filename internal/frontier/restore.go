@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -203,17 +204,12 @@ func (f *Frontier) firstOfLog(ctx context.Context, id int) (uint64, error) {
 func (f *Frontier) restore(ctx context.Context, id int, name, path string) (err error) {
 	began := time.Now()
 	temp := path + ".new"
-	defer os.Remove(temp)
-	file, err := disk.OpenRegular(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
-	if err != nil {
+	defer removeAll(temp)
+	if err := f.fetch(ctx, name, temp); err != nil {
 		return err
 	}
-	err = f.snapshots.Get(ctx, name, file)
-	if err == nil {
-		err = file.Sync()
-	}
-	info, serr := file.Stat()
-	if err = errors.Join(err, serr, file.Close()); err != nil {
+	info, err := os.Stat(temp)
+	if err != nil {
 		return err
 	}
 	if err := arrive(temp, name, info.Size(), time.Now()); err != nil {
@@ -230,6 +226,64 @@ func (f *Frontier) restore(ctx context.Context, id int, name, path string) (err 
 	}
 	f.log.Info("checkpoint restored", "shard", id, "checkpoint", name, "bytes", info.Size(), "took", time.Since(began).Round(time.Millisecond))
 	return nil
+}
+
+// fetch writes the checkpoint of that name to path. If it tells what changed since another, that one
+// is fetched first, and so on. What stands on a checkpoint that cannot be read cannot be read.
+func (f *Frontier) fetch(ctx context.Context, name, path string) error {
+	removeAll(path) // what a restore left behind that was killed
+	var deltas []string
+	for at := name; ; {
+		if err := f.get(ctx, at, path); err != nil {
+			return err
+		}
+		base, err := baseOfFile(path)
+		if err == nil && len(deltas) > maxDeltas {
+			err = errDelta
+		}
+		if err != nil {
+			return fmt.Errorf("checkpoint %s: %w: %w", at, queue.ErrNoSnapshot, err)
+		}
+		if base == "" {
+			break
+		}
+		delta := fmt.Sprintf("%s.%d", path, len(deltas))
+		if err := os.Rename(path, delta); err != nil {
+			return err
+		}
+		deltas, at = append(deltas, delta), base
+	}
+	for _, delta := range slices.Backward(deltas) {
+		if err := applyDelta(path, delta); errors.Is(err, errDelta) {
+			return fmt.Errorf("checkpoint %s: %w: %w", name, queue.ErrNoSnapshot, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// get writes what is stored under a name to path.
+func (f *Frontier) get(ctx context.Context, name, path string) error {
+	file, err := disk.OpenRegular(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	if err = f.snapshots.Get(ctx, name, file); err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// removeAll removes the file at path, and deltas beside it.
+func removeAll(path string) {
+	_ = os.Remove(path)
+	files, _ := os.ReadDir(filepath.Dir(path))
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), filepath.Base(path)+".") {
+			_ = os.Remove(filepath.Join(filepath.Dir(path), f.Name()))
+		}
+	}
 }
 
 // syncDir makes a rename in dir survive a power failure.

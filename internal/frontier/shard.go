@@ -56,6 +56,7 @@ type shard struct {
 
 	// Checkpoints.
 	copies     int      // made in this epoch
+	chain      chain    // the last of them that was recorded
 	unreadable []string // those named in the ownership record that could not be read
 }
 

@@ -1,0 +1,218 @@
+package frontier
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"os"
+
+	xxhash "github.com/cespare/xxhash/v2"
+
+	"github.com/curtsy/curtsy/internal/disk"
+)
+
+// A checkpoint is a whole copy of a shard's file, or says which of its pages have changed since the
+// checkpoint before (a delta), so that it costs what changed and not what there is. A delta names
+// the one it was told against. Which pages have changed is known from sums of all that were passed
+// on last, which are kept in memory: the first checkpoint of an owner is a whole one.
+
+const (
+	deltaMagic = "curtsy: pages changed since another checkpoint, 1\n"
+	deltaPage  = 4096 // bytes; of the file as bytes, whatever bbolt's pages are
+	// deltasOf is how many times a whole copy the deltas on top of it may come to, together, before
+	// there is another whole one: so these cost half of what changed beside it. It bounds what a
+	// restore has to read.
+	deltasOf = 2
+	// maxDeltas is how many there may be on top of one.
+	maxDeltas = 500
+)
+
+// deltaLeast is how large a file must be, in bytes, that deltas are worth it. Tests make it less.
+var deltaLeast int64 = 4 << 20
+
+// pageSum tells a page from others: two hashes, of which one is not the same in another process.
+type pageSum [2]uint64
+
+var sumSeed = maphash.MakeSeed()
+
+func sumOf(page []byte) pageSum { return pageSum{maphash.Bytes(sumSeed, page), xxhash.Sum64(page)} }
+
+// chain is the last checkpoint that was recorded, as what the next may be told against.
+type chain struct {
+	name  string
+	full  int   // n of the whole one it stands on, or is
+	whole int64 // bytes of that
+	since int64 // bytes of deltas on top of it
+	n     int   // how many
+	sums  []pageSum
+}
+
+// usable reports whether the next checkpoint is to be a delta.
+func (c *chain) usable() bool {
+	return c.name != "" && c.whole >= deltaLeast && c.since < deltasOf*c.whole && c.n < maxDeltas
+}
+
+// differ passes a file on to w, or if it is told against another checkpoint the pages that differ.
+type differ struct {
+	w      io.Writer
+	before []pageSum
+	delta  bool
+	after  []pageSum
+	part   []byte // the beginning of a page
+	passed int64  // bytes
+}
+
+// newDiffer returns one that begins at once.
+func newDiffer(w io.Writer, against *chain, size int64) (*differ, error) {
+	d := &differ{w: w, part: make([]byte, 0, deltaPage)}
+	if against == nil {
+		return d, nil
+	}
+	d.before, d.delta = against.sums, true
+	head := append([]byte(deltaMagic), byte(len(against.name)))
+	head = append(head, against.name...)
+	head = binary.BigEndian.AppendUint64(head, uint64(size))
+	return d, d.pass(head)
+}
+
+func (d *differ) pass(b []byte) error {
+	n, err := d.w.Write(b)
+	d.passed += int64(n)
+	return err
+}
+
+// Write takes more of the file.
+func (d *differ) Write(p []byte) (n int, err error) {
+	n = len(p)
+	for len(p) > 0 {
+		take := min(deltaPage-len(d.part), len(p))
+		d.part, p = append(d.part, p[:take]...), p[take:]
+		if len(d.part) == deltaPage {
+			if err := d.page(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return n, nil
+}
+
+func (d *differ) page() error {
+	at, sum := len(d.after), sumOf(d.part)
+	d.after = append(d.after, sum)
+	var err error
+	if !d.delta {
+		err = d.pass(d.part)
+	} else if at >= len(d.before) || d.before[at] != sum {
+		var number [4]byte
+		binary.BigEndian.PutUint32(number[:], uint32(at+1))
+		if err = d.pass(number[:]); err == nil {
+			err = d.pass(d.part)
+		}
+	}
+	d.part = d.part[:0]
+	return err
+}
+
+// end ends the file.
+func (d *differ) end() error {
+	if len(d.part) > 0 {
+		return fmt.Errorf("a file of %d pages and %d bytes", len(d.after), len(d.part))
+	}
+	if !d.delta {
+		return nil
+	}
+	return d.pass(make([]byte, 4))
+}
+
+// next is what the checkpoint after this one may be told against, once this one is recorded.
+func (d *differ) next(c *chain, name checkpointName) chain {
+	if !d.delta {
+		if d.passed < deltaLeast {
+			return chain{}
+		}
+		return chain{name: name.String(), full: name.n, whole: d.passed, sums: d.after}
+	}
+	return chain{name: name.String(), full: c.full, whole: c.whole, since: c.since + d.passed, n: c.n + 1, sums: d.after}
+}
+
+// errDelta: what changed is not told as it should be.
+var errDelta = errors.New("malformed delta of a checkpoint")
+
+// deltaBase reads which checkpoint the one in a file was told against; "" if it is a whole one.
+func deltaBase(r *bufio.Reader) (name string, size int64, err error) {
+	head, err := r.Peek(len(deltaMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", 0, err
+	}
+	if !bytes.Equal(head, []byte(deltaMagic)) {
+		return "", 0, nil
+	}
+	_, _ = r.Discard(len(deltaMagic))
+	n, err := r.ReadByte()
+	if err != nil {
+		return "", 0, errDelta
+	}
+	rest := make([]byte, int(n)+8)
+	if _, err := io.ReadFull(r, rest); err != nil || n == 0 {
+		return "", 0, errDelta
+	}
+	if size = int64(binary.BigEndian.Uint64(rest[n:])); size < 0 || size%deltaPage != 0 || size/deltaPage >= 1<<32-1 {
+		return "", 0, errDelta
+	}
+	return string(rest[:n]), size, nil
+}
+
+// baseOfFile is deltaBase of the file at path.
+func baseOfFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	name, _, err := deltaBase(bufio.NewReader(f))
+	return name, err
+}
+
+// applyDelta makes of the file at path what the delta at another says.
+func applyDelta(path, delta string) (err error) {
+	in, err := os.Open(delta)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	r := bufio.NewReaderSize(in, 1<<20)
+	base, size, err := deltaBase(r)
+	if err == nil && base == "" {
+		err = errDelta
+	}
+	if err != nil {
+		return err
+	}
+	out, err := disk.OpenRegular(path, os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	var number [4]byte
+	page := make([]byte, deltaPage)
+	for {
+		if _, err := io.ReadFull(r, number[:]); err != nil {
+			return errDelta
+		}
+		n := int64(binary.BigEndian.Uint32(number[:])) - 1
+		if n < 0 {
+			break
+		}
+		if _, err := io.ReadFull(r, page); err != nil || (n+1)*deltaPage > size {
+			return errDelta
+		}
+		if _, err := out.WriteAt(page, n*deltaPage); err != nil {
+			return err
+		}
+	}
+	return errors.Join(out.Truncate(size), out.Sync())
+}
