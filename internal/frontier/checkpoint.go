@@ -102,8 +102,8 @@ func (f *Frontier) openCheckpoints(ctx context.Context) (*queue.Snapshots, error
 	return f.q.OpenSnapshots(ctx, queue.SnapshotConfig{Bucket: f.names.Checkpoints(), MaxBytes: checkpointRoom})
 }
 
-// upload copies an image to the store of checkpoints, and says what the next one may be told against
-// when this one is recorded.
+// upload copies an image to the store of checkpoints, and says what the next one may be told
+// against when this one is recorded.
 func (f *Frontier) upload(ctx context.Context, im image) (stored int64, next chain, err error) {
 	defer im.tx.Rollback()
 	began := time.Now()
@@ -288,8 +288,8 @@ func (f *Frontier) record(ctx context.Context, own *queue.Ownership, name string
 }
 
 // tidy drops what the record just written makes superfluous: checkpoints of this shard that the
-// record does not name and that no delta it names stands on, and the part of the log that even the checkpoint before the last has
-// applied. The last message of that part stays: it anchors the log.
+// record does not name and that no delta it names stands on, and the part of the log that even the
+// checkpoint before the last has applied. The last message of that part stays: it anchors the log.
 func (f *Frontier) tidy(ctx context.Context, s *shard, own *queue.Ownership) error {
 	rec := own.Record()
 	names, err := f.snapshots.Names(ctx)

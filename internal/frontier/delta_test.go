@@ -25,8 +25,8 @@ func withDeltas(t *testing.T) {
 	t.Cleanup(func() { deltaLeast = was })
 }
 
-// TestDeltasMakeTheFile: what is told of a shard that goes on, one delta after the other, is its file
-// to the byte; each costs what changed; and a whole one comes in time.
+// TestDeltasMakeTheFile: what is told of a shard that goes on, one delta after the other, is its
+// file to the byte; each costs what changed; and a whole one comes in time.
 func TestDeltasMakeTheFile(t *testing.T) {
 	withDeltas(t)
 	b := newBench(t, testSpec("http://a.example/"))
@@ -88,7 +88,8 @@ func TestDeltasMakeTheFile(t *testing.T) {
 	}
 }
 
-// FuzzDelta applies what may stand in the store: it makes a file of some length, or says what is wrong.
+// FuzzDelta applies what may stand in the store: it makes a file of some length, or says what is
+// wrong.
 func FuzzDelta(f *testing.F) {
 	var good bytes.Buffer
 	d, _ := newDiffer(&good, &chain{name: "0-1-0-1-1"}, deltaPage)
@@ -117,9 +118,9 @@ func FuzzDelta(f *testing.F) {
 	})
 }
 
-// TestRestoredFromDeltas: a shard whose owner is gone with its disk is restored from a checkpoint that
-// tells what changed. What it stands on is kept as long as it is needed, and no longer; a piece that
-// is missing is the same as a checkpoint that is.
+// TestRestoredFromDeltas: a shard whose owner is gone with its disk is restored from a checkpoint
+// that tells what changed. What it stands on is kept as long as it is needed, and no longer; a
+// piece that is missing is the same as a checkpoint that is.
 func TestRestoredFromDeltas(t *testing.T) {
 	withDeltas(t)
 	c := oneShard(t)

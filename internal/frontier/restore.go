@@ -228,8 +228,8 @@ func (f *Frontier) restore(ctx context.Context, id int, name, path string) (err 
 	return nil
 }
 
-// fetch writes the checkpoint of that name to path. If it tells what changed since another, that one
-// is fetched first, and so on. What stands on a checkpoint that cannot be read cannot be read.
+// fetch writes the checkpoint of that name to path. If it tells what changed since another, that
+// one is fetched first, and so on. What stands on a checkpoint that cannot be read cannot be read.
 func (f *Frontier) fetch(ctx context.Context, name, path string) error {
 	removeAll(path) // what a restore left behind that was killed
 	var deltas []string
