@@ -27,6 +27,7 @@ type round struct {
 	sent   sent
 	server time.Duration // CPU of the site's server
 	costs  costs
+	memory memory
 }
 
 // sent is what streams took in.
@@ -53,7 +54,10 @@ func oneRound(ctx context.Context, s settings, parent string) (r round, err erro
 	if s.verbose {
 		c.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	r.usage, err = profiled(func() error { return c.run(ctx) })
+	r.usage, err = profiled(func() (err error) {
+		r.memory, err = watched(func() error { return c.run(ctx) })
+		return err
+	})
 	if err != nil {
 		return r, errors.Join(err, context.Cause(ctx))
 	}
