@@ -94,13 +94,14 @@ func OpenDB(path string, readOnly bool) (*boltfile.File, error) {
 		return nil, err
 	}
 	if readOnly {
+		old := false
 		err = db.View(func(tx *bolt.Tx) error {
-			if err := CheckFormat(tx, path); err != nil || tx.Bucket(bucketBlocks) != nil && tx.Bucket(oldURLs) == nil {
-				return err
-			}
-			return fmt.Errorf("open %s: an older version wrote it: run the crawl once more (`curtsy crawl --dir %s`), which brings it up to date: %w",
-				path, filepath.Dir(path), ErrFormat)
+			old = tx.Bucket(bucketBlocks) == nil || tx.Bucket(oldURLs) != nil
+			return CheckFormat(tx, path)
 		})
+		if err == nil && old { // nobody has it open: we are asked since nothing runs
+			return reopen(db, path)
+		}
 	} else if err = bringUpToDate(db, path); err == nil {
 		err = db.Update(func(tx *bolt.Tx) error { return initFormat(tx, path) })
 	}
@@ -109,6 +110,20 @@ func OpenDB(path string, readOnly bool) (*boltfile.File, error) {
 		return nil, err
 	}
 	return db, nil
+}
+
+// reopen brings a file that was opened for reading up to date, and opens it for reading again.
+func reopen(db *boltfile.File, path string) (*boltfile.File, error) {
+	db.Close()
+	db, err := OpenDB(path, false)
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("an older version wrote %s, and it cannot be brought up to date by who may only read it: "+
+			"run `curtsy status --dir %s` as the user who owns it: %w", path, filepath.Dir(path), err)
+	}
+	return OpenDB(path, true)
 }
 
 // mapRoom is how much of a file is mapped from the beginning: while a checkpoint is read, a file
