@@ -107,11 +107,8 @@ func (f *Frontier) openCheckpoints(ctx context.Context) (*queue.Snapshots, error
 func (f *Frontier) upload(ctx context.Context, im image) (stored int64, next chain, err error) {
 	defer im.tx.Rollback()
 	began := time.Now()
-	room := im.tx.Size()
-	if im.against != nil { // how much has changed is known when it was told
-		room = min(room, max(checkpointRoom, im.against.whole/4))
-	}
-	stored, err = f.snapshots.Put(ctx, im.name.String(), room, func(w io.Writer) error {
+	// How much has changed is known when it was told: room, and time, are for all of it.
+	stored, err = f.snapshots.Put(ctx, im.name.String(), im.tx.Size(), func(w io.Writer) error {
 		return im.db.Guard(func() (err error) { // in whatever goroutine the store calls this
 			next, err = im.writeTo(w)
 			return err
