@@ -231,6 +231,7 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *shard, own *queue.Owne
 	s.ledger.Mu.Lock()
 	if err != nil {
 		s.ledger.CopySoon = s.ledger.CopySoon || soon
+		s.chain = chain{} // what it stands on may be gone, or what changed be too much: the next is a whole one
 		s.ledger.Mu.Unlock()
 		return err
 	}
@@ -306,23 +307,21 @@ func (f *Frontier) tidy(ctx context.Context, s *shard, own *queue.Ownership) err
 	}
 	s.ledger.Mu.Lock()
 	gen, applied := s.ledger.Meta.Gen, s.ledger.Meta.Seq
+	broken := s.chain.broken(names)
+	if broken { // somebody has deleted what it stands on: a whole one makes that good
+		s.chain, s.ledger.CopySoon = chain{}, true
+	}
 	s.ledger.Mu.Unlock()
 	if last.gen != gen || before.gen != gen || before.seq > last.seq || last.seq > applied || before.seq < 2 || !own.Valid() {
 		return nil
 	}
 	for _, name := range []string{rec.Checkpoint, rec.Previous} {
-		if !slices.Contains(names, name) || slices.Contains(s.unreadable, name) {
+		if !stands(name, names) || slices.Contains(s.unreadable, name) {
 			return nil // the log is all there is
 		}
 	}
-	for _, c := range []checkpointName{last, before} {
-		whole := func(name string) bool {
-			o, ok := parseCheckpoint(name)
-			return ok && c.needs(o) && o.n == c.full && o.full == 0
-		}
-		if c.full > 0 && !slices.ContainsFunc(names, whole) {
-			return nil
-		}
+	if broken {
+		return nil
 	}
 	return f.logs[s.ledger.ID].Purge(ctx, before.seq-1)
 }

@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
+	"slices"
 
 	xxhash "github.com/cespare/xxhash/v2"
 
@@ -49,6 +50,22 @@ type chain struct {
 	since int64 // bytes of deltas on top of it
 	n     int   // how many
 	sums  []pageSum
+	on    []string // the checkpoints that it stands on, itself the last
+}
+
+// broken reports whether one of those it stands on is not among the names there are.
+func (c *chain) broken(names []string) bool {
+	return len(c.on) > 0 && slices.ContainsFunc(c.on[:len(c.on)-1], func(name string) bool { return !slices.Contains(names, name) })
+}
+
+// stands reports whether the checkpoint of that name is among these, and the whole one it stands
+// on.
+func stands(name string, names []string) bool {
+	c, ok := parseCheckpoint(name)
+	return ok && slices.Contains(names, name) && (c.full == 0 || slices.ContainsFunc(names, func(name string) bool {
+		o, ok := parseCheckpoint(name)
+		return ok && c.needs(o) && o.n == c.full && o.full == 0
+	}))
 }
 
 // usable reports whether the next checkpoint is to be a delta.
@@ -134,9 +151,10 @@ func (d *differ) next(c *chain, name checkpointName) chain {
 		if d.passed < deltaLeast {
 			return chain{}
 		}
-		return chain{name: name.String(), full: name.n, whole: d.passed, sums: d.after}
+		return chain{name: name.String(), full: name.n, whole: d.passed, sums: d.after, on: []string{name.String()}}
 	}
-	return chain{name: name.String(), full: c.full, whole: c.whole, since: c.since + d.passed, n: c.n + 1, sums: d.after}
+	return chain{name: name.String(), full: c.full, whole: c.whole, since: c.since + d.passed, n: c.n + 1, sums: d.after,
+		on: append(slices.Clone(c.on), name.String())}
 }
 
 // errDelta: what changed is not told as it should be.

@@ -190,3 +190,36 @@ func TestRestoredFromDeltas(t *testing.T) {
 		t.Errorf("fetched what stands on itself: %v", err)
 	}
 }
+
+// TestDeltaWithoutItsBase: when somebody deletes what a checkpoint stands on while its owner runs,
+// the owner makes a whole one, and the log is not cut before.
+func TestDeltaWithoutItsBase(t *testing.T) {
+	withDeltas(t)
+	c := oneShard(t)
+	c.start("a")
+	c.settled("a")
+	s := c.script()
+	s.workUntil("a delta", func() bool {
+		last, before := recorded(c.record(0))
+		return last.full > 0 && before.n > 0
+	})
+	lost, _ := recorded(c.record(0))
+	for _, name := range c.checkpoints() {
+		if p, _ := parseCheckpoint(name); p.full == 0 && lost.needs(p) {
+			if err := c.snapshots().Delete(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.workUntil("what is recorded stands", func() bool {
+		r := c.record(0)
+		last, _ := recorded(r)
+		return last.n > lost.n && stands(r.Checkpoint, c.checkpoints())
+	})
+	s.workUntil("two that stand, and a log cut behind the first", func() bool {
+		r, names := c.record(0), c.checkpoints()
+		_, before := recorded(r)
+		return stands(r.Checkpoint, names) && stands(r.Previous, names) && c.firstOfLog() == before.seq
+	})
+	s.compare()
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/curtsy/curtsy/internal/boltfile"
 	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -74,7 +75,7 @@ func (f *Frontier) attainable(ctx context.Context, id int, kv jetstream.KeyValue
 	}
 	if rec.Checkpoint != "" || rec.Previous != "" {
 		names, err := f.snapshots.Names(ctx)
-		if err != nil || slices.Contains(names, rec.Checkpoint) || slices.Contains(names, rec.Previous) {
+		if err != nil || stands(rec.Checkpoint, names) || stands(rec.Previous, names) {
 			return err
 		}
 	}
@@ -343,5 +344,8 @@ func arrive(path, name string, size int64, now time.Time) error {
 		}
 		return m.Save(tx)
 	})
+	if boltfile.IsDamaged(err) { // in a block: the checkpoint before may be read
+		err = ledger.Damaged(err)
+	}
 	return errors.Join(err, db.Close())
 }

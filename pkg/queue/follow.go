@@ -128,7 +128,7 @@ func (f *follower) check(ctx context.Context) error {
 	// A leader just elected may still be reading its own log: for a moment, or on a busy machine
 	// for seconds. To take that for a loss would have all applied since the last checkpoint done
 	// again.
-	for n := 0; n < lateLooks && err == nil && st.LastSeq < f.at.Seq && f.l.c.replicas > 1 && ctx.Err() == nil; n++ {
+	for n := 0; n < lateLooks && err == nil && st.LastSeq < f.at.Seq && f.l.c.replicas > 1; n++ {
 		select {
 		case <-time.After(lateWait):
 		case <-ctx.Done():

@@ -3,6 +3,7 @@ package packed
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -186,6 +187,28 @@ func TestSetIsASet(t *testing.T) {
 			if s.Each(k.of+3, k.hash, func(uint64) bool { t.Error("another group has it"); return false }); t.Failed() {
 				return
 			}
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Very many of one hash, and one other, before and behind.
+	for _, other := range []uint64{1 << 20, 3 << 20} {
+		tx := begin()
+		s, of := NewSet(tx.Bucket([]byte("x")), 2), uint32(other)
+		for i := range uint64(2*setRecords + 1) {
+			if err := s.Add(of, 2<<20, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(s.Add(of, other, 7), s.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		s.Each(of, 2<<20, func(uint64) bool { n++; return true })
+		s.Each(of, other, func(uint64) bool { n++; return true })
+		if n != 2*setRecords+2 {
+			t.Errorf("%d numbers, want %d", n, 2*setRecords+2)
 		}
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)

@@ -95,7 +95,7 @@ func (s *Set) Flush() error {
 		err := s.write(k, func(yield func(key, raw []byte) error) error {
 			raw := k.raw
 			for n := (len(raw)/recordBytes + setRecords - 1) / setRecords; n > 1; n-- {
-				at := len(raw) / recordBytes / n * recordBytes
+				at := max(len(raw)/recordBytes/n, 1) * recordBytes
 				for at < len(raw) && string(raw[at-recordBytes:at-recordBytes+hashBytes]) == string(raw[at:at+hashBytes]) {
 					at += recordBytes
 				}
