@@ -231,7 +231,7 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *shard, own *queue.Owne
 	s.ledger.Mu.Lock()
 	if err != nil {
 		s.ledger.CopySoon = s.ledger.CopySoon || soon
-		s.chain = chain{} // what it stands on may be gone, or what changed be too much: the next is a whole one
+		s.chain = chain{} // what it stands on may be gone, or what changed be too much
 		s.ledger.Mu.Unlock()
 		return err
 	}

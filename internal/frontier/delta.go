@@ -24,13 +24,14 @@ import (
 const (
 	deltaMagic = "curtsy: pages changed since another checkpoint, 1\n"
 	deltaPage  = 4096 // bytes; of the file as bytes, whatever bbolt's pages are
-	// deltasOf is how many times a whole copy the deltas on top of it may come to, together, before
-	// there is another whole one: so these cost half of what changed beside it. It bounds what a
-	// restore has to read.
-	deltasOf = 2
 	// maxDeltas is how many there may be on top of one.
 	maxDeltas = 500
 )
+
+// deltasOf is how many times a whole copy the deltas on top of it may come to, together, before
+// there is another whole one: so these cost half of what changed beside it. It bounds what a
+// restore has to read. Tests make it more.
+var deltasOf int64 = 2
 
 // deltaLeast is how large a file must be, in bytes, that deltas are worth it. Tests make it less.
 var deltaLeast int64 = 4 << 20

@@ -195,6 +195,8 @@ func TestRestoredFromDeltas(t *testing.T) {
 // the owner makes a whole one, and the log is not cut before.
 func TestDeltaWithoutItsBase(t *testing.T) {
 	withDeltas(t)
+	defer func(was int64) { deltasOf = was }(deltasOf)
+	deltasOf = 1 << 20 // so that nothing but the loss makes another whole one
 	c := oneShard(t)
 	c.start("a")
 	c.settled("a")
