@@ -130,7 +130,7 @@ func feed(ctx context.Context, s settings, a *frontier.Alone, w *web, dir string
 		}
 		fmt.Fprintf(out, "| %d | %d | %d | %d | %.2f | %.2f (%.2f ×) | %.1f | %.0f | %.0f | %.0f |", fed, st.Discovered, st.Hosts, a.HostsInMemory(),
 			micros(spent.cpu)/float64(fed), per, per/first, step.wall.Seconds(), float64(size)/float64(max(st.Discovered, 1)),
-			float64(m.HeapAlloc)/(1<<20), float64(anonymous())/(1<<20))
+			float64(m.HeapAlloc)/(1<<20), float64(command.OwnMemory().Anonymous)/(1<<20))
 		if s.checkpoints {
 			began := now()
 			c, err := a.Checkpoint()

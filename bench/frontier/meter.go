@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -37,21 +34,4 @@ func sizeOf(dir string) (n int64, err error) {
 		return err
 	})
 	return n, err
-}
-
-// anonymous is the memory of this process that no file stands behind, in bytes; 0 where the system
-// does not tell.
-func anonymous() (bytes int64) {
-	f, err := os.Open("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		if rest, ok := strings.CutPrefix(sc.Text(), "RssAnon:"); ok {
-			_, _ = fmt.Sscan(rest, &bytes) // kB
-			return bytes << 10
-		}
-	}
-	return 0
 }

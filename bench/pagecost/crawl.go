@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/curtsy/curtsy/bench/command"
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -27,7 +28,7 @@ type round struct {
 	sent   sent
 	server time.Duration // CPU of the site's server
 	costs  costs
-	memory memory
+	memory command.Memory
 }
 
 // sent is what streams took in.

@@ -122,7 +122,7 @@ func (r *report) printRounds(w io.Writer) {
 		fmt.Fprintf(w, "round %d: %d pages in %.2f s, %.0f pages/s, CPU %.1f µs/page (the site's server, apart: %.1f); a page: %.3f messages of events, %.0f B, and %.3f of pages; memory at most: %d MiB anonymous, %d of files\n",
 			i+1, o.pages, o.wall.Seconds(), float64(o.pages)/o.wall.Seconds(), o.perPage(), micros(o.server)/float64(o.pages),
 			float64(o.sent.events)/float64(o.pages), float64(o.sent.bytes)/float64(o.pages), float64(o.sent.pages)/float64(o.pages),
-			o.memory.anonymous>>20, o.memory.files>>20)
+			o.memory.Anonymous>>20, o.memory.Files>>20)
 	}
 }
 

@@ -42,7 +42,7 @@ func OpenAlone(dir string, spec crawl.Spec) (*Alone, error) {
 	now := time.Now()
 	a := &Alone{s: s, seq: s.ledger.Meta.Seq, committed: now}
 	if err := s.begin(ledger.StartDelay, 0, now); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.close(false))
 	}
 	s.catchUp(ledger.StartDelay)
 	return a, nil

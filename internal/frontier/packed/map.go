@@ -222,13 +222,13 @@ func (r *reader) next() bool {
 	}
 	n, more := int(r.raw[0]>>4), int(r.raw[0]&15)
 	if n > len(r.key) || 1+more > len(r.raw) {
-		panic("packed: a block that makes no sense")
+		panic(senseless)
 	}
 	r.key = append(r.key[:n], r.raw[1:1+more]...)
 	r.raw = r.raw[1+more:]
 	n, more = r.number(), r.number()
 	if n > len(r.val) || more > len(r.raw) {
-		panic("packed: a block that makes no sense")
+		panic(senseless)
 	}
 	r.val = append(r.val[:n], r.raw[:more]...)
 	r.raw = r.raw[more:]
@@ -238,7 +238,7 @@ func (r *reader) next() bool {
 func (r *reader) number() int {
 	n, size := binary.Uvarint(r.raw)
 	if size <= 0 || n > 1<<31 {
-		panic("packed: a block that makes no sense")
+		panic(senseless)
 	}
 	r.raw = r.raw[size:]
 	return int(n)

@@ -124,7 +124,7 @@ func (k *block) keyOf(raw []byte) []byte {
 
 func (k *block) records() []byte {
 	if len(k.raw)%recordBytes != 0 {
-		panic("packed: a block that makes no sense")
+		panic(senseless)
 	}
 	return k.raw
 }

@@ -21,6 +21,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
+// senseless is what a panic says about a block that was not written like this.
+const senseless = "packed: a block that makes no sense"
+
 const (
 	group  = 4         // how many bytes of a key say to whom it belongs
 	prefix = group + 1 // and, in the bucket, of what kind it is
