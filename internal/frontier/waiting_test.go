@@ -118,7 +118,7 @@ func TestURLsThatWaitAreBounded(t *testing.T) {
 func TestSitemapsOfThirdParties(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := withSitemaps("http://a.one.example/")
-		spec.Scope = "host"
+		spec.Scope, spec.Delay = "host", 20*time.Millisecond
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.one.example/")
 		b.learned("http://a.one.example", "Sitemap: http://b.one.example/s.xml\nSitemap: http://victim.example/s.xml\nSitemap: /s.xml\n", crawl.VisitID{})
@@ -146,7 +146,7 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 		if h.SitemapsForeign != sitemaps.MaxForeignSitemaps || h.Sitemaps != sitemaps.MaxForeignSitemaps {
 			t.Errorf("%d sitemaps for others, %d in all", h.SitemapsForeign, h.Sitemaps)
 		}
-		for h.SitemapsAfter.IsZero() {
+		for h.ForeignRead.IsZero() {
 			time.Sleep(time.Second)
 			for _, v := range b.grant(2) {
 				if v.Host != h.Name {
@@ -158,7 +158,13 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 				b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: 50})
 			}
 		}
-		if got := time.Until(h.SitemapsAfter); got < 49*time.Second || got > 50*time.Second {
+		next := func() time.Duration { return time.Until(b.s.polite.ErrandFrom(h, &h.Errands[0], time.Now())) }
+		// The answer came before the visit told that the address is private.
+		if got := next(); got <= 0 || got > time.Second {
+			t.Errorf("the next is read in %v, want 1 s: fifty URLs of a private host", got)
+		}
+		h.Private = false
+		if got := next(); got < 49*time.Second || got > 50*time.Second {
 			t.Errorf("the next is read in %v, want 50 s: fifty URLs, a second each", got)
 		}
 		if got := b.s.polite.ErrandsReady(h, 1, time.Now()); got != nil {

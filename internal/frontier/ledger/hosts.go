@@ -71,10 +71,11 @@ type Host struct {
 
 	Sitemaps    int `json:"sitemaps,omitempty"`     // kept of this host
 	SitemapsDue int `json:"sitemaps_due,omitempty"` // of them, those that are to be read
-	// SitemapsForeign are those kept that other hosts vouch for; the next of them is not read
-	// before SitemapsAfter.
+	// SitemapsForeign are those kept that other hosts vouch for. When the last of them was read and
+	// how many URLs it named says when the next may be.
 	SitemapsForeign int       `json:"sitemaps_foreign,omitempty"`
-	SitemapsAfter   time.Time `json:"sitemaps_after,omitzero"`
+	ForeignRead     time.Time `json:"foreign_read,omitzero"`
+	ForeignEntries  int       `json:"foreign_entries,omitempty"`
 
 	// Requests that are kept (package timeline), about.
 	Timeline int `json:"timeline,omitempty"`
@@ -209,7 +210,7 @@ func (h *Host) Grows() bool { return h.Ended > 0 && h.Grew > h.Ended }
 // Times shows what the host and its origins keep of time.
 func (h *Host) Times(see times.See) {
 	see(&h.Due, times.Waits)
-	see(&h.SitemapsAfter, times.Waits)
+	see(&h.ForeignRead, times.Happened)
 	for i := range h.Origins {
 		o := &h.Origins[i]
 		see(&o.PendingAt, times.Happened)

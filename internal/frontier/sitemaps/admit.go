@@ -30,15 +30,30 @@ func (s *Sitemaps) FewWait(h *ledger.Host) int64 {
 // sitemapFrom is when a sitemap may be read: its own host's once few URLs wait, that of another
 // once what the last of those named can have been fetched. A host is looked at anew whenever a
 // visit to it ends.
-func sitemapFrom(h *ledger.Host, e *crawl.Errand, now time.Time) time.Time {
+func (s *Sitemaps) sitemapFrom(h *ledger.Host, e *crawl.Errand, now time.Time) time.Time {
 	t := polite.PageFrom(h, e, now)
 	switch {
 	case e.Origin.Host != h.Name:
-		return mirror.Latest(t, h.SitemapsAfter)
+		return mirror.Latest(t, s.foreignFrom(h))
 	case h.Queued >= h.Few:
 		return mirror.Latest(t, now.Add(time.Minute))
 	}
 	return t
+}
+
+// foreignFrom is when h may be asked for the next sitemap that another host vouches for. It goes by
+// the delay as it is now: an answer may be taken in before the visit that it is of tells that its
+// host has a private address, and then the delay of a public one would be far too long.
+func (s *Sitemaps) foreignFrom(h *ledger.Host) (t time.Time) {
+	if h.ForeignRead.IsZero() {
+		return t
+	}
+	return h.ForeignRead.Add(s.fetchSpan(h, h.ForeignEntries))
+}
+
+// fetchSpan is how long the entries of a sitemap take to be fetched, as far as they are waited for.
+func (s *Sitemaps) fetchSpan(h *ledger.Host, entries int) time.Duration {
+	return min(time.Duration(entries)*s.polite.DelayOf(h).D, sitemapRest)
 }
 
 // dressSitemaps puts into errands how their sitemaps were answered last. A sitemap that was read

@@ -14,7 +14,6 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/features"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
@@ -65,7 +64,7 @@ const (
 func (s *Sitemaps) SitemapsFeature() features.Feature {
 	return features.Feature{
 		Errands: map[crawl.ErrandKind]features.ErrandKind{
-			crawl.ErrandSitemap: {Want: s.wantSitemap, From: sitemapFrom, Dress: s.dressSitemaps, Answer: s.answer, Drop: s.dropSitemap},
+			crawl.ErrandSitemap: {Want: s.wantSitemap, From: s.sitemapFrom, Dress: s.dressSitemaps, Answer: s.answer, Drop: s.dropSitemap},
 		},
 		Load:   s.load,
 		Upkeep: s.Upkeep,
@@ -282,8 +281,10 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 		r.Form, r.Entries, r.Skipped = strings.Clone(m.Form), m.Entries, m.Skipped
 		r.ETag, r.LastMod, r.Scope = strings.Clone(m.ETag), strings.Clone(m.LastModified), m.Scope
 		if r.Form != formIndex && a.Errand.Origin.Host != h.Name {
-			h.SitemapsAfter = mirror.Latest(h.SitemapsAfter, now.Add(min(time.Duration(m.Entries)*s.polite.DelayOf(h).D, sitemapRest)))
-			s.ledger.Touch(h)
+			if now.Add(s.fetchSpan(h, m.Entries)).After(s.foreignFrom(h)) {
+				h.ForeignRead, h.ForeignEntries = now, m.Entries
+				s.ledger.Touch(h)
+			}
 		}
 	case m.Again:
 		if r.Failures++; r.Failures < sitemapTries {
