@@ -28,6 +28,12 @@ func (c *Conn) OpenSmallBucket(ctx context.Context, name string) (jetstream.KeyV
 	return c.openBucket(ctx, name, bucketConfig{bytes: smallBucketBytes})
 }
 
+// OpenPassingBucket is OpenBucket for a bucket of another size, whose keys are forgotten a while
+// after they were last written.
+func (c *Conn) OpenPassingBucket(ctx context.Context, name string, size int64, ttl time.Duration) (jetstream.KeyValue, error) {
+	return c.openBucket(ctx, name, bucketConfig{bytes: size, ttl: ttl})
+}
+
 type bucketConfig struct {
 	bytes    int64
 	ttl      time.Duration // of keys; 0: for ever

@@ -41,10 +41,11 @@ type Conn struct {
 	NC *nats.Conn
 	JS jetstream.JetStream
 
-	log      *slog.Logger
-	replicas int
-	pub      *publisher
-	refused  refusals
+	log       *slog.Logger
+	replicas  int
+	inProcess bool // the server is one in this process
+	pub       *publisher
+	refused   refusals
 
 	mu sync.Mutex
 	// guarded by mu; ends, and is replaced, at every disconnect and reconnect
@@ -85,9 +86,10 @@ func (c frail) Write(b []byte) (int, error) {
 // Dial connects and checks that JetStream answers. A nil log means slog.Default().
 func Dial(ctx context.Context, o Options, log *slog.Logger) (*Conn, error) {
 	c := &Conn{
-		log:      cmp.Or(log, slog.Default()),
-		replicas: max(o.Replicas, 1),
-		refused:  refusals{who: o.who()},
+		log:       cmp.Or(log, slog.Default()),
+		replicas:  max(o.Replicas, 1),
+		inProcess: o.InProcess != nil,
+		refused:   refusals{who: o.who()},
 	}
 	c.session, c.end = context.WithCancel(context.Background())
 	opts, err := o.options(c)

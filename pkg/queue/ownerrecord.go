@@ -49,9 +49,9 @@ func writeRecord(ctx context.Context, kv jetstream.KeyValue, key string, r Recor
 	return kv.Update(ctx, key, b, revision)
 }
 
-// changedMeanwhile reports whether a write was refused because the revision is no
-// longer the latest.
-func changedMeanwhile(err error) bool {
+// ChangedMeanwhile reports whether a write to a bucket was refused because the revision that it was
+// to replace is no longer the latest.
+func ChangedMeanwhile(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, jetstream.ErrKeyExists) ||
 		errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == 10164)

@@ -139,7 +139,7 @@ func (c *claim) try(ctx context.Context) (*Ownership, error) {
 	sent := bootTime()
 	s.revision, err = writeRecord(wctx, c.kv, c.key, s.record, revision)
 	if err != nil {
-		if changedMeanwhile(err) {
+		if ChangedMeanwhile(err) {
 			return nil, nil
 		}
 		c.tried = s
@@ -270,7 +270,7 @@ func (s *Ownership) rewrite(ctx context.Context, edit func(*Record)) error {
 			s.mu.Unlock()
 			return nil
 		}
-		if !changedMeanwhile(err) {
+		if !ChangedMeanwhile(err) {
 			return fmt.Errorf("renew shard %s: %w", s.key, err)
 		}
 		if err := s.adopt(ctx); err != nil {

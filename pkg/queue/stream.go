@@ -29,7 +29,7 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 	cfg.Duplicates = 100 * time.Millisecond
 	s, err := c.JS.Stream(ctx, cfg.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		_, err = c.JS.CreateStream(ctx, cfg)
+		err = c.createStream(ctx, cfg)
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return streamError(cfg, orStarting(err))
 		}
@@ -65,6 +65,31 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 		}
 	}
 	return streamError(cfg, err)
+}
+
+// smallBlocks is a room for which nats-server 2.15 chooses blocks of 4 MiB; from 32 MiB on it
+// chooses 8 MiB. It has in memory the block that it writes to, those that are read, and twice those
+// out of which it deletes. The choice is made when a stream is created and when a server reads it
+// back, not when it is given more room.
+const smallBlocks = 31 << 20
+
+// createStream creates a stream. A server in this process makes its blocks small: what it has in
+// memory is ours, and nobody else sees the stream before it has its room.
+func (c *Conn) createStream(ctx context.Context, cfg jetstream.StreamConfig) error {
+	room := cfg.MaxBytes
+	if c.inProcess {
+		cfg.MaxBytes = min(room, smallBlocks)
+	}
+	_, err := c.JS.CreateStream(ctx, cfg)
+	if err != nil || cfg.MaxBytes == room {
+		return err
+	}
+	cfg.MaxBytes = room
+	if _, err = c.JS.UpdateStream(ctx, cfg); err != nil {
+		// Whoever asks again must not find one with less room than was asked for.
+		_ = c.JS.DeleteStream(context.WithoutCancel(ctx), cfg.Name)
+	}
+	return err
 }
 
 func sameStream(a, b jetstream.StreamConfig) bool {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,8 +28,10 @@ func TestExistingStreams(t *testing.T) {
 			t.Errorf("OpenLog(%d MiB, %d replicas) = %v, and it has %d and %d", x.ask, x.replicas, err, got.MaxBytes>>20, got.Replicas)
 		}
 	}
-	if _, err := c.OpenLog(t.Context(), LogConfig{Stream: "M", Subject: "m", MaxBytes: 100 << 20}); err == nil || !strings.Contains(err.Error(), "max_file_store") {
-		t.Errorf("a new log too large for the server: %v", err)
+	for range 2 { // the second time as the first: nothing is left of it
+		if _, err := c.OpenLog(t.Context(), LogConfig{Stream: "M", Subject: "m", MaxBytes: 100 << 20}); err == nil || !strings.Contains(err.Error(), "max_file_store") {
+			t.Errorf("a new log too large for the server: %v", err)
+		}
 	}
 	if _, err := c.OpenBucket(t.Context(), "three", 3); err == nil || !strings.Contains(err.Error(), "start more NATS servers") {
 		t.Errorf("three replicas on one server: %v", err)
@@ -42,5 +45,27 @@ func TestExistingStreams(t *testing.T) {
 	}
 	if _, err := kv.Create(t.Context(), "k", nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server in this process has in memory the blocks it works on, which are ours: they are small
+// whatever room a stream has.
+func TestSmallBlocks(t *testing.T) {
+	dir := t.TempDir()
+	c := dial(t, startServer(t, embedded.Options{Dir: dir}))
+	l := openLog(t, c)
+	s, err := c.JS.Stream(t.Context(), "x-EVENTS-0")
+	check(t, err)
+	if room := s.CachedInfo().Config.MaxBytes; room != 1<<30 {
+		t.Errorf("the log has room for %d bytes, want 1 GiB", room)
+	}
+	for range 12 { // 9 MiB
+		_, err := l.Append(t.Context(), make([]byte, 768<<10))
+		check(t, err)
+	}
+	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "x-EVENTS-0", "msgs", "*.blk"))
+	check(t, err)
+	if len(blocks) != 3 {
+		t.Errorf("9 MiB lie in %d blocks, want 3 of up to 4 MiB", len(blocks))
 	}
 }

@@ -128,7 +128,7 @@ func (u *upload) piece(ctx context.Context, data []byte) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case changedMeanwhile(err):
+		case ChangedMeanwhile(err):
 			done, err := u.stored(ctx, data)
 			if done || err != nil {
 				return err

@@ -14,6 +14,7 @@ const (
 	MaxBytes   = 50 << 20 // of a file, uncompressed
 	MaxEntries = 50_000   // of a file
 	MaxLoc     = 2048     // bytes of an entry's URL; a longer one is skipped
+	MaxHubs    = 8        // of a feed
 )
 
 // ErrNotSitemap says that the data has none of the forms. Most often it is an HTML page sent
@@ -68,21 +69,36 @@ type Summary struct {
 	Entries int   // handed out
 	Skipped int   // without a usable URL
 	Bytes   int64 // read, uncompressed
+	// Of a feed: its <ttl>, for how long it asks not to be read again; 0: it does not say.
+	TTL time.Duration
+	// Of a feed: what it calls its own address, and the addresses of hubs that tell of its changes
+	// (WebSub), MaxHubs at most, each as written.
+	Self string
+	Hubs []string
 	// reading ended at a limit, or the data ended too early; the entries before count
 	Truncated bool
+}
+
+// ReadFeed is Read of RSS and Atom alone: anything else is ErrNotSitemap.
+func ReadFeed(r io.Reader, o Options, each func(Entry) error) (Summary, error) {
+	return read(r, o, each, true)
 }
 
 // Read reads a sitemap and calls each for every entry, in order. An error of each ends it and is
 // returned as it is. ErrNotSitemap comes before the first entry. A file that breaks off in the
 // middle, or passes a limit, is no error: see Summary.Truncated.
 func Read(r io.Reader, o Options, each func(Entry) error) (Summary, error) {
+	return read(r, o, each, false)
+}
+
+func read(r io.Reader, o Options, each func(Entry) error, feed bool) (Summary, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = MaxBytes
 	}
 	if o.MaxEntries == 0 {
 		o.MaxEntries = MaxEntries
 	}
-	s := &reader{o: o, each: each}
+	s := &reader{o: o, each: each, feed: feed}
 	in := bufio.NewReaderSize(r, 32<<10)
 	if head, _ := in.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(in)
@@ -117,6 +133,7 @@ type reader struct {
 	each   func(Entry) error
 	sum    Summary
 	failed error // of each
+	feed   bool  // no other form is read
 }
 
 // entry hands out an entry, unless it is empty.
@@ -171,6 +188,9 @@ func (s *reader) read(in *bufio.Reader) error {
 		in.UnreadByte()
 		if c == '<' {
 			return s.readXML(in)
+		}
+		if s.feed {
+			return nil
 		}
 		return s.readText(in)
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -285,7 +287,34 @@ func TestParseDate(t *testing.T) {
 	}
 }
 
+// What a feed says of itself: its address, its hubs, and for how long it need not be read again.
+func TestFeedHead(t *testing.T) {
+	long := "http://hub.example/" + strings.Repeat("x", MaxLoc)
+	for _, tt := range []struct {
+		text string
+		want Summary
+	}{
+		{`<rss><channel><ttl> 45 </ttl><atom:link rel="self" href="http://a.example/feed"/><atom:link href=" http://hub.example/ " rel="HUB"/><item><link>/1</link><ttl>9</ttl></item><ttl>7</ttl></channel></rss>`,
+			Summary{Kind: Feed, Entries: 1, TTL: 45 * time.Minute, Self: "http://a.example/feed", Hubs: []string{"http://hub.example/"}}},
+		{`<feed><link rel="self hub" href="/x"/><link rel=hub href="` + long + `"/><entry><link href="/1"/><link rel="hub" href="/no"/></entry><link rel="self" href="/y"/></feed>`,
+			Summary{Kind: Feed, Entries: 1, Self: "/x", Hubs: []string{"/x"}}},
+		{`<feed>` + strings.Repeat(`<link rel="hub" href="/h"/>`, MaxHubs+1) + `</feed>`, Summary{Kind: Feed, Hubs: slices.Repeat([]string{"/h"}, MaxHubs)}},
+		{`<rss><channel><ttl>-5</ttl><ttl>many</ttl><ttl>99999999999999</ttl></channel></rss>`, Summary{Kind: Feed}},
+		{`<urlset><link rel="hub" href="/h"/><ttl>5</ttl></urlset>`, Summary{Kind: URLSet}},
+	} {
+		got, err := Read(strings.NewReader(tt.text), Options{}, func(Entry) error { return nil })
+		got.Bytes = 0
+		if err != nil || !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %+v (%v), want %+v", tt.text, got, err, tt.want)
+		}
+		if _, err := ReadFeed(strings.NewReader(tt.text), Options{}, func(Entry) error { return nil }); errors.Is(err, ErrNotSitemap) != (tt.want.Kind != Feed) {
+			t.Errorf("%s: as a feed: %v", tt.text, err)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
+	f.Add([]byte("<rss><channel><ttl>5</ttl><atom:link rel='hub' href='x'/><item><link>y</link></item></channel></rss>"))
 	f.Add([]byte(urlset))
 	f.Add([]byte(zipped(f, urlset)))
 	f.Add([]byte("http://a.example/\nhttp://b.example/"))
@@ -301,7 +330,7 @@ func FuzzRead(f *testing.F) {
 			n++
 			return nil
 		})
-		if n != sum.Entries || n > o.MaxEntries || sum.Bytes > o.MaxBytes {
+		if n != sum.Entries || n > o.MaxEntries || sum.Bytes > o.MaxBytes || len(sum.Hubs) > MaxHubs || sum.TTL < 0 || len(sum.Self) > MaxLoc {
 			t.Errorf("%d entries, %+v", n, sum)
 		}
 		if err != nil && (!errors.Is(err, ErrNotSitemap) || n > 0) {

@@ -6,8 +6,10 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
@@ -159,7 +161,7 @@ func (x *xmlReader) start(t xml.StartElement) error {
 	name := strings.ToLower(t.Name.Local)
 	if x.s.sum.Kind == Unknown {
 		kind := map[string]Kind{"urlset": URLSet, "sitemapindex": Index, "rss": Feed, "feed": Feed, "rdf": Feed}[name]
-		if kind == Unknown {
+		if kind == Unknown || x.s.feed && kind != Feed {
 			return ErrNotSitemap
 		}
 		x.s.sum.Kind, x.prefix = kind, t.Name.Space
@@ -167,8 +169,10 @@ func (x *xmlReader) start(t xml.StartElement) error {
 	}
 	switch {
 	case x.entry == nil:
-		if x.opens(name, t.Name.Space) {
+		if x.field, x.text = "", x.text[:0]; x.opens(name, t.Name.Space) {
 			x.entry, x.at = &Entry{Priority: 0.5, Sitemap: x.s.sum.Kind == Index}, x.depth
+		} else if x.s.sum.Kind == Feed && x.depth <= feedHead {
+			x.head(name, t.Attr)
 		}
 	case x.depth == x.at+1:
 		x.field, x.text = "", x.text[:0]
@@ -191,21 +195,51 @@ func (x *xmlReader) opens(name, space string) bool {
 	return name == "item" || name == "entry"
 }
 
-// link takes the address from Atom's <link href>, unless it leads to something other than the page.
-func (x *xmlReader) link(name string, attrs []xml.Attr) {
-	if x.s.sum.Kind != Feed || name != "link" {
-		return
+// feedHead is how deep the elements are that say something of a feed as a whole: in RSS they stand
+// in the channel, in Atom in the root.
+const feedHead = 3
+
+// head takes what an element outside the entries says of the feed.
+func (x *xmlReader) head(name string, attrs []xml.Attr) {
+	switch name {
+	case "ttl":
+		x.field = name
+	case "link":
+		href, rels := linkOf(attrs)
+		if href == "" || len(href) > MaxLoc {
+			return
+		}
+		for _, rel := range rels {
+			switch {
+			case rel == "self" && x.s.sum.Self == "":
+				x.s.sum.Self = href
+			case rel == "hub" && len(x.s.sum.Hubs) < MaxHubs:
+				x.s.sum.Hubs = append(x.s.sum.Hubs, href)
+			}
+		}
 	}
-	href, rel := "", ""
+}
+
+// linkOf is where an Atom link leads, and its relations, in lower case.
+func linkOf(attrs []xml.Attr) (href string, rels []string) {
 	for _, a := range attrs {
 		switch strings.ToLower(a.Name.Local) {
 		case "href":
 			href = strings.TrimSpace(a.Value)
 		case "rel":
-			rel = strings.ToLower(strings.TrimSpace(a.Value))
+			rels = strings.Fields(strings.ToLower(a.Value))
 		}
 	}
-	if href != "" && (rel == "" || rel == "alternate") && x.entry.Loc == "" {
+	return href, rels
+}
+
+// link takes the address from Atom's <link href>, unless it leads to something other than the page.
+func (x *xmlReader) link(name string, attrs []xml.Attr) {
+	if x.s.sum.Kind != Feed || name != "link" {
+		return
+	}
+	href, rels := linkOf(attrs)
+	if href != "" && (len(rels) == 0 || slices.Contains(rels, "alternate")) && x.entry.Loc == "" {
 		x.entry.Loc = href
 	}
 }
@@ -219,6 +253,7 @@ func (x *xmlReader) add(text []byte) {
 func (x *xmlReader) end(name xml.Name) error {
 	defer func() { x.depth-- }()
 	if x.entry == nil {
+		x.takeHead()
 		return nil
 	}
 	// An entry ends with its own tag, also where one inside it was never closed.
@@ -232,6 +267,16 @@ func (x *xmlReader) end(name xml.Name) error {
 	e := *x.entry
 	x.entry, x.depth = nil, x.at
 	return x.s.entry(e)
+}
+
+// takeHead notes what a field of the feed itself says that just ended.
+func (x *xmlReader) takeHead() {
+	if x.field == "ttl" && x.s.sum.TTL == 0 {
+		if n, err := strconv.ParseUint(strings.TrimSpace(string(x.text)), 10, 32); err == nil {
+			x.s.sum.TTL = time.Duration(n) * time.Minute
+		}
+	}
+	x.field, x.text = "", x.text[:0]
 }
 
 // take notes what the field that just ended says.
