@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,15 +43,26 @@ func address(s string) bool {
 type Fetch struct {
 	Visits  int  `key:"visits" usage:"visit ‹N› hosts at once" example:"256"`
 	MaxBody Size `key:"max-body" usage:"keep at most this ‹SIZE› of a page" example:"10MiB"`
+	// MaxCatalogue bounds a JSON catalogue of datasets, which is read as it comes.
+	MaxCatalogue Size `key:"max-catalogue" usage:"read catalogues of datasets (data.json, CKAN, JSON-LD) of at most this ‹SIZE›" example:"64MiB"`
 	// PageMemory bounds the memory that all large pages together take while they are fetched. A
 	// page that finds no room waits.
-	PageMemory Size `key:"page-memory" usage:"give large pages at most this ‹SIZE› of memory together; others wait" example:"256MiB"`
+	PageMemory Size   `key:"page-memory" usage:"give large pages at most this ‹SIZE› of memory together; others wait" example:"256MiB"`
+	PDFToText  string `key:"pdftotext" usage:"read the text of PDF files with poppler, at this ‹PATH› (empty: with our own reader)" example:"/usr/bin/pdftotext"`
 }
 
 // leastPageMemory is enough for a single large page.
 const leastPageMemory = 32 << 20
 
-func newFetch() Fetch { return Fetch{Visits: 256, MaxBody: 10 << 20, PageMemory: 256 << 20} }
+// executable reports whether there is a program at a path from the root.
+func executable(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && filepath.IsAbs(path) && st.Mode().IsRegular() && st.Mode()&0o111 != 0
+}
+
+func newFetch() Fetch {
+	return Fetch{Visits: 256, MaxBody: 10 << 20, MaxCatalogue: 64 << 20, PageMemory: 256 << 20}
+}
 
 func (f Fetch) check(src *Source) error {
 	switch {
@@ -57,6 +70,10 @@ func (f Fetch) check(src *Source) error {
 		return src.Refuse("visits", "must be 1 to 10000; use for example 256")
 	case f.MaxBody < 1<<10:
 		return src.Refuse("max-body", "is under 1KiB; use for example 10MiB")
+	case f.MaxCatalogue < 1<<20:
+		return src.Refuse("max-catalogue", "is under 1MiB; use for example 64MiB")
+	case f.PDFToText != "" && !executable(f.PDFToText):
+		return src.Refuse("pdftotext", "is no program; use for example /usr/bin/pdftotext, of Debian's package poppler-utils")
 	case f.PageMemory < leastPageMemory:
 		return src.Refuse("page-memory", "is under 32MiB; use for example 256MiB")
 	}
@@ -70,10 +87,13 @@ type Crawl struct {
 	Plan    `key:",squash"`
 	MaxTime time.Duration `key:"max-time" usage:"stop this run after this ‹TIME› (0s: no limit)" example:"2h"`
 	// Progress is one of ProgressModes.
-	Progress string `key:"progress" usage:"show how it goes as ‹FORM›: auto, plain, json or none" example:"plain"`
+	Progress string `key:"progress" usage:"show how it goes as ‹FORM›: auto, plain, json or none" words:"auto plain json none" example:"plain"`
 	Fetch    `key:",squash"`
 	Sign     `key:",squash"`
+	Doors    `key:",squash"`
+	Traces   `key:",squash"`
 	Disk     `key:",squash"`
+	CrawlLog `key:",squash"`
 	Mail     `key:",squash"`
 	Admin    `key:",squash"`
 	Access   `key:",squash"`
@@ -88,7 +108,7 @@ var ProgressModes = []string{"auto", "plain", "json", "none"}
 // NewCrawl has the defaults of `curtsy crawl`.
 func NewCrawl() *Crawl {
 	return &Crawl{Common: newCommon(), NATS: newNATS(), Plan: newPlan(), Fetch: newFetch(), Sign: newSign(),
-		Admin: newAdmin(), Dir: defaultDir, Progress: ProgressModes[0]}
+		CrawlLog: newCrawlLog(), Traces: newTraces(), Admin: newAdmin(), Dir: defaultDir, Progress: ProgressModes[0]}
 }
 
 func (c *Crawl) check(src *Source) error {
@@ -101,7 +121,29 @@ func (c *Crawl) check(src *Source) error {
 	if c.Dir == "" {
 		return src.Refuse("dir", "is empty; use for example "+defaultDir)
 	}
-	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Access.check(src), c.Fetch.check(src), c.Sign.check(src), c.Disk.check(src), c.Mail.check(src))
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Access.check(src), c.Fetch.check(src), c.Sign.check(src), c.Doors.check(src), c.Traces.check(src), c.Disk.check(src), c.CrawlLog.check(src), c.Mail.check(src))
+}
+
+// Foresee are the settings of `curtsy plan`: those of a crawl that bear on which pages it asks for,
+// and how fast.
+type Foresee struct {
+	Seeds  string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
+	Plan   `key:",squash"`
+	Fetch  `key:",squash"`
+	Sign   `key:",squash"`
+	Doors  `key:",squash"`
+	Common `key:",squash"`
+}
+
+// NewForesee has the defaults of `curtsy plan`.
+func NewForesee() *Foresee {
+	f := &Foresee{Common: newCommon(), Plan: newPlan(), Fetch: newFetch(), Sign: newSign()}
+	f.LogLevel = "error" // what it came to is what matters
+	return f
+}
+
+func (c *Foresee) check(src *Source) error {
+	return errors.Join(c.Common.check(src), c.Plan.check(src), c.Fetch.check(src), c.Sign.check(src), c.Doors.check(src))
 }
 
 // Seed are the settings of `curtsy seed`, which submits a crawl that daemons carry out.
@@ -129,6 +171,7 @@ type Set struct {
 	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: {}" choices:"page prefix host domain any" example:"domain"`
 	Include         []string      `key:"include" usage:"crawl only URLs that match one of these ‹RE› (repeatable; '' takes them back)" example:"/docs/"`
 	Exclude         []string      `key:"exclude" usage:"crawl no URL that matches one of these ‹RE› (repeatable; '' takes them back)" example:"[?&]print="`
+	Links           bool          `key:"links" usage:"follow the links of pages; without, only what seeds, sitemaps and the like name is crawled"`
 	MaxPages        int64         `key:"max-pages" usage:"stop when ‹N› pages are stored (0: no limit)" example:"500"`
 	MaxBytes        Size          `key:"max-bytes" usage:"stop when this ‹SIZE› of page bodies was read (0: no limit)" example:"1GiB"`
 	MaxDepth        int           `key:"max-depth" usage:"follow at most ‹N› links from a seed (-1: no limit)" example:"3"`
@@ -141,13 +184,13 @@ type Set struct {
 // NewSet has the defaults of `curtsy set`.
 func NewSet() *Set {
 	p := newPlan()
-	return &Set{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, Scope: p.Scope, MaxDepth: p.MaxDepth, Delay: p.Delay}
+	return &Set{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, Scope: p.Scope, Links: p.Links, MaxDepth: p.MaxDepth, Delay: p.Delay}
 }
 
 // plan is a plan with the settings of c, and the defaults of all others.
 func (c *Set) plan() Plan {
 	p := newPlan()
-	p.Scope, p.Include, p.Exclude = c.Scope, c.Include, c.Exclude
+	p.Scope, p.Include, p.Exclude, p.Links = c.Scope, c.Include, c.Exclude, c.Links
 	p.MaxPages, p.MaxBytes, p.MaxDepth, p.MaxPagesPerHost, p.Delay = c.MaxPages, c.MaxBytes, c.MaxDepth, c.MaxPagesPerHost, c.Delay
 	return p
 }
@@ -158,7 +201,7 @@ func (c *Set) Spec(old crawl.Spec, given func(key string) bool) crawl.Spec {
 }
 
 // setKeys are the settings that `curtsy set` changes.
-var setKeys = []string{"scope", "include", "exclude", "max-pages", "max-bytes", "max-depth", "max-pages-per-host", "delay"}
+var setKeys = []string{"scope", "include", "exclude", "links", "max-pages", "max-bytes", "max-depth", "max-pages-per-host", "delay"}
 
 // Any reports whether any setting is to be changed.
 func (c *Set) Any(given func(key string) bool) bool { return slices.ContainsFunc(setKeys, given) }
@@ -226,11 +269,12 @@ type Daemon struct {
 	Common   `key:",squash"`
 	NATS     `key:",squash"`
 	Admin    `key:",squash"`
+	Traces   `key:",squash"`
 	Instance string `key:"instance" usage:"‹NAME› of this process among its kind (default: the host's name and the process's number)" example:"frontier-1"`
 }
 
 func newDaemon() Daemon {
-	return Daemon{Common: newCommon(), NATS: newNATS(), Admin: newAdmin()}
+	return Daemon{Common: newCommon(), NATS: newNATS(), Admin: newAdmin(), Traces: newTraces()}
 }
 
 func (c *Daemon) check(src *Source) error {
@@ -240,13 +284,14 @@ func (c *Daemon) check(src *Source) error {
 	if c.Instance != "" && crawlName(c.Instance) != nil {
 		return src.Refuse("instance", "cannot name a process; use 1 to 32 letters, digits, '-' or '_', for example frontier-1")
 	}
-	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Admin.check(src))
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Admin.check(src), c.Traces.check(src))
 }
 
 // Frontier are the settings of cmd/frontier.
 type Frontier struct {
 	Daemon     `key:",squash"`
 	Disk       `key:",squash"`
+	CrawlLog   `key:",squash"`
 	Mail       `key:",squash"`
 	Dir        string `key:"dir" usage:"keep the shards in ‹DIR›" example:"/var/lib/curtsy"`
 	Checkpoint Size   `key:"checkpoint" usage:"copy a shard's state to NATS whenever its log has grown by this ‹SIZE›" example:"64MiB"`
@@ -254,14 +299,14 @@ type Frontier struct {
 
 // NewFrontier has the defaults of cmd/frontier.
 func NewFrontier() *Frontier {
-	return &Frontier{Daemon: newDaemon(), Dir: defaultDir, Checkpoint: 64 << 20}
+	return &Frontier{Daemon: newDaemon(), CrawlLog: newCrawlLog(), Dir: defaultDir, Checkpoint: 64 << 20}
 }
 
 func (c *Frontier) check(src *Source) error {
 	if c.Checkpoint < 1<<10 {
 		return src.Refuse("checkpoint", "is under 1KiB; use for example 64MiB")
 	}
-	return errors.Join(c.Daemon.check(src), c.Disk.check(src), c.Mail.check(src))
+	return errors.Join(c.Daemon.check(src), c.Disk.check(src), c.CrawlLog.check(src), c.Mail.check(src))
 }
 
 // Mail is where a process takes the reports that sites mail (protocols §6.4), and from whom.
@@ -270,6 +315,7 @@ type Mail struct {
 	UpdatesLMTP     bool   `key:"updates-lmtp" usage:"take them by LMTP there, from a mail server of yours"`
 	UpdatesMaildir  string `key:"updates-maildir" usage:"take reports out of the Maildir ‹DIR›" example:"/var/mail/curtsy"`
 	UpdatesIndexNow string `key:"updates-indexnow" usage:"take IndexNow submissions by HTTP at ‹ADDRESS›/indexnow" example:"127.0.0.1:8087"`
+	UpdatesWebSub   string `key:"updates-websub" usage:"take what WebSub hubs deliver by HTTP at ‹ADDRESS›; see --updates-websub-url" example:"127.0.0.1:8088"`
 	UpdatesTrust    string `key:"updates-trust" usage:"believe the Authentication-Results that the mail server ‹ID› writes" example:"mx.crawler.example"`
 }
 
@@ -280,6 +326,9 @@ func (m Mail) check(src *Source) error {
 	if _, _, err := net.SplitHostPort(m.UpdatesIndexNow); m.UpdatesIndexNow != "" && err != nil {
 		return src.Refuse("updates-indexnow", "is no address with a port; use for example 127.0.0.1:8087")
 	}
+	if _, _, err := net.SplitHostPort(m.UpdatesWebSub); m.UpdatesWebSub != "" && err != nil {
+		return src.Refuse("updates-websub", "is no address with a port; use for example 127.0.0.1:8088")
+	}
 	if m.UpdatesLMTP && m.UpdatesListen == "" {
 		return src.Refuse("updates-lmtp", "needs updates-listen beside it, for example 127.0.0.1:2525")
 	}
@@ -288,7 +337,25 @@ func (m Mail) check(src *Source) error {
 
 // On reports whether any way of taking reports is configured.
 func (m Mail) On() bool {
-	return m.UpdatesListen != "" || m.UpdatesMaildir != "" || m.UpdatesIndexNow != ""
+	return m.UpdatesListen != "" || m.UpdatesMaildir != "" || m.UpdatesIndexNow != "" || m.UpdatesWebSub != ""
+}
+
+// CrawlLog is how much a process that writes the crawl log keeps of it.
+type CrawlLog struct {
+	LogMax  Size `key:"log-max" usage:"begin another file of the crawl log after this ‹SIZE› (0: there is one)" example:"64MiB"`
+	LogKeep int  `key:"log-keep" usage:"keep ‹N› full files of the crawl log beside the one that is written to" example:"8"`
+}
+
+func newCrawlLog() CrawlLog { return CrawlLog{LogMax: 64 << 20, LogKeep: 8} }
+
+func (c CrawlLog) check(src *Source) error {
+	switch {
+	case c.LogMax != 0 && c.LogMax < 64<<10:
+		return src.Refuse("log-max", "is under 64KiB; use for example 64MiB, or 0 for one file")
+	case c.LogKeep < 0 || c.LogKeep > 1000:
+		return src.Refuse("log-keep", "must be 0 to 1000; use for example 8")
+	}
+	return nil
 }
 
 // Disk is how a process that keeps files deals with a disk that fills up.
@@ -308,13 +375,24 @@ type Fetcher struct {
 	Daemon `key:",squash"`
 	Fetch  `key:",squash"`
 	Sign   `key:",squash"`
+	Doors  `key:",squash"`
 }
 
 // NewFetcher has the defaults of cmd/fetcher.
 func NewFetcher() *Fetcher { return &Fetcher{Daemon: newDaemon(), Fetch: newFetch(), Sign: newSign()} }
 
 func (c *Fetcher) check(src *Source) error {
-	return errors.Join(c.Daemon.check(src), c.Fetch.check(src), c.Sign.check(src))
+	list := c.Crawl
+	shares, err := parseCrawls(list)
+	if err != nil {
+		return src.Refuse("crawl", err.Error())
+	}
+	if len(shares) > 1 && (c.Credentials != "" || c.CredentialsText != "") {
+		return src.Refuse("crawl", "names several crawls, and credentials would open their doors to all of them; run a fetcher of its own for the crawl that needs them, for example --crawl docs")
+	}
+	defer func() { c.Crawl = list }()
+	c.Crawl = shares[0].Name // what a daemon may be given; the others were looked at above
+	return errors.Join(c.Daemon.check(src), c.Fetch.check(src), c.Sign.check(src), c.Doors.check(src))
 }
 
 // Indexer are the settings of cmd/indexer.
@@ -347,6 +425,7 @@ type Download struct {
 	HoldMax  time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹TIME›" example:"10m"`
 	Disk     `key:",squash"`
 	Sign     `key:",squash"`
+	Doors    `key:",squash"`
 	Common   `key:",squash"`
 	NATS     `key:",squash"`
 }
@@ -365,7 +444,7 @@ func (c *Download) check(src *Source) error {
 	case c.HoldMax < time.Second:
 		return src.Refuse("hold-max", "is under 1s; use for example 10m")
 	}
-	return errors.Join(c.Disk.check(src), c.Sign.check(src), c.Common.check(src), c.NATS.check(src))
+	return errors.Join(c.Disk.check(src), c.Sign.check(src), c.Doors.check(src), c.Common.check(src), c.NATS.check(src))
 }
 
 // Reader are the settings that find the crawl.

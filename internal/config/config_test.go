@@ -227,6 +227,7 @@ func TestSitemapsAndDepth(t *testing.T) {
 		want bool
 	}{
 		{"--max-pages=1", true}, {"--max-depth=3", false}, {"--max-depth=3 --sitemaps", true}, {"--sitemaps=false", false}, {"--max-depth=-1", true},
+		{"--max-depth=3 --links=false", true}, {"--links=false", true}, {"--links=false --sitemaps=false", false}, {"--max-depth=3 --links", false},
 	} {
 		c := NewCrawl()
 		src, err := load(t, c, strings.Fields(tt.args)...)
@@ -236,8 +237,12 @@ func TestSitemapsAndDepth(t *testing.T) {
 		if s := c.Plan.Spec(nil, src.Given); s.Sitemaps != tt.want {
 			t.Errorf("%s: sitemaps %v", tt.args, s.Sitemaps)
 		}
-		if s := c.Plan.Spec(&crawl.Spec{Sitemaps: true, MaxDepth: 2}, src.Given); s.Sitemaps == strings.Contains(tt.args, "=false") {
+		if s := c.Plan.Spec(&crawl.Spec{Sitemaps: true, MaxDepth: 2}, src.Given); s.Sitemaps == strings.Contains(tt.args, "--sitemaps=false") {
 			t.Errorf("%s, given to a crawl that reads sitemaps: %v", tt.args, s.Sitemaps)
+		}
+		// Who follows no links any more needs sitemaps.
+		if s := c.Plan.Spec(&crawl.Spec{MaxDepth: 2}, src.Given); s.NoLinks != strings.Contains(tt.args, "--links=false") || s.NoLinks && s.Sitemaps == strings.Contains(tt.args, "--sitemaps=false") {
+			t.Errorf("%s, given to a crawl without sitemaps: %+v", tt.args, s)
 		}
 	}
 }
@@ -339,4 +344,24 @@ func slicesHas(fs []field, key string) bool {
 		}
 	}
 	return false
+}
+
+// What a command needs to be about a crawl is one word for a shell, and no secret.
+func TestAbout(t *testing.T) {
+	for _, tt := range []struct {
+		dir  string
+		n    NATS
+		want string
+	}{
+		{defaultDir, NATS{Crawl: "default"}, ""}, {"/srv/my crawl", NATS{}, " --dir '/srv/my crawl'"}, {"/srv/x", NATS{}, " --dir /srv/x"},
+		{"/srv/x", NATS{URL: "nats://n1:4222", Crawl: "docs"}, " --nats nats://n1:4222 --crawl docs"},
+		{"/srv/x", NATS{URL: "nats://me:secret@n1:4222", Crawl: "docs"}, " --nats URL --crawl docs"},
+	} {
+		if got := About(tt.dir, tt.n); got != tt.want {
+			t.Errorf("About(%q, %q): %q, want %q", tt.dir, tt.n.URL, got, tt.want)
+		}
+	}
+	if got := About("data", NATS{}); !strings.HasPrefix(got, " --dir /") {
+		t.Errorf("a directory beside us: %q", got)
+	}
 }

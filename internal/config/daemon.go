@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/version"
 	"github.com/spf13/pflag"
 )
 
@@ -20,9 +21,9 @@ func (c *Daemon) Options(kind, dir string, stderr io.Writer) service.DaemonOptio
 	}
 }
 
-// Parse fills the struct that into points to, for a command without subcommands. If help is asked
-// for, it prints the help and returns pflag.ErrHelp.
-func Parse(name string, into any, args []string, stderr io.Writer) error {
+// Parse fills the struct that into points to, for a command without subcommands. If help or the
+// version is asked for, it prints that and returns pflag.ErrHelp.
+func Parse(name string, into any, args []string, stdout, stderr io.Writer) error {
 	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	synopsis := "--nats URL --crawl NAME [flags]"
 	if s, ok := into.(interface{ synopsis() string }); ok {
@@ -33,10 +34,15 @@ func Parse(name string, into any, args []string, stderr io.Writer) error {
 			name, synopsis, envName("log-level"), flags.FlagUsages())
 	}
 	src := Bind(flags, into)
+	which := flags.Bool("version", false, "print which "+name+" this is")
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return err
 	} else if err != nil {
 		return refuse("%v", err)
+	}
+	if *which {
+		fmt.Fprintln(stdout, name, version.Get())
+		return pflag.ErrHelp
 	}
 	if flags.NArg() > 0 {
 		return refuse("%s takes no arguments, got %q; use it as %s %s", name, flags.Arg(0), name, synopsis)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/dashboard"
+	"github.com/curtsy/curtsy/internal/webtext"
 )
 
 // Access says who may see what a process shows of a crawl in a browser, and how it is asked.
@@ -53,6 +55,24 @@ func (a Access) Dashboard(loopback bool, log *slog.Logger) dashboard.Options {
 		o.Token = rand.Text()
 	}
 	return o
+}
+
+// About is what a command of curtsy needs behind it so that it is about the crawl in a directory,
+// or, where a server is named, about the one there; "" if the defaults do. A server's address that
+// holds a password is not told.
+func About(dir string, n NATS) string {
+	switch {
+	case n.URL != "" && strings.Contains(n.URL, "@"):
+		return " --nats URL --crawl " + webtext.ShellWord(n.Crawl)
+	case n.URL != "":
+		return " --nats " + webtext.ShellWord(n.URL) + " --crawl " + webtext.ShellWord(n.Crawl)
+	case dir == defaultDir:
+		return ""
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return " --dir " + webtext.ShellWord(dir)
 }
 
 // Dashboard are the settings of `curtsy dashboard`.

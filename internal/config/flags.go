@@ -55,6 +55,10 @@ func (f field) readable(text string) error {
 		if _, e := strconv.ParseInt(text, 10, 64); e != nil {
 			err = errors.New("is not a whole number")
 		}
+	case *float64:
+		if _, e := strconv.ParseFloat(text, 64); e != nil {
+			err = errors.New("is not a number")
+		}
 	case *bool:
 		if _, e := strconv.ParseBool(text); e != nil {
 			err = errors.New("is neither true nor false")

@@ -10,7 +10,7 @@ type Identity struct {
 	Contact  string        `key:"contact" usage:"‹MAIL-OR-URL› by which a webmaster reaches you; it goes into the User-Agent" example:"me@example.org"`
 	Agent    string        `key:"agent" usage:"product ‹TOKEN› that robots.txt knows us by" example:"curtsy"`
 	Delay    time.Duration `key:"delay" usage:"least ‹TIME› between a response of a host and the next request to it" example:"1s"`
-	Purposes []string      `key:"purpose" usage:"‹WORD› for what pages are fetched for: search, ai-input, ai-train or tdm (repeatable)" example:"search"`
+	Purposes []string      `key:"purpose" usage:"‹WORD› for what pages are fetched for: search, ai-input, ai-train or tdm (repeatable)" words:"search ai-input ai-train tdm" example:"search"`
 	Sign     `key:",squash"`
 	Dir      string        `key:"identity-dir" flag:"dir" usage:"write the files into ‹DIR›" example:"./identity"`
 	Also     []string      `key:"identity-also" flag:"also" usage:"publish the key in ‹FILE› beside the one that signs, while one replaces the other (repeatable)" example:"old.pem"`

@@ -14,11 +14,13 @@ import (
 //	MaxPages int64 `key:"max-pages" usage:"stop after ‹N› pages (0: no limit)" example:"500"`
 //
 // `choices:"day week month"` lists the only words that are accepted; errors, the {} in help, and
-// shell completion use it. `flag:"-"` makes a setting that has no flag, and `flag:"data"` gives
-// the flag another name.
+// shell completion use it. `words:"auto plain"` lists words for shell completion alone, of a
+// setting that is checked elsewhere. `flag:"-"` makes a setting that has no flag, and
+// `flag:"data"` gives the flag another name.
 type field struct {
 	key, usage, example string
 	choices             []string      // none: any value
+	words               []string      // that shells complete it to, beside choices
 	flag                string        // "": none
 	value               reflect.Value // of the struct to fill
 }
@@ -48,7 +50,7 @@ func appendFields(fs []field, v reflect.Value) []field {
 			}
 			choices := strings.Fields(sf.Tag.Get("choices"))
 			usage := strings.ReplaceAll(sf.Tag.Get("usage"), "{}", orWords(choices))
-			fs = append(fs, field{key: key, usage: usage, example: sf.Tag.Get("example"), choices: choices, flag: flag, value: v.Field(i)})
+			fs = append(fs, field{key: key, usage: usage, example: sf.Tag.Get("example"), choices: choices, words: strings.Fields(sf.Tag.Get("words")), flag: flag, value: v.Field(i)})
 		}
 	}
 	return fs

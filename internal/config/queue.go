@@ -20,6 +20,6 @@ func (n NATS) Queue(name string) queue.Options {
 // MailOptions says where reports are taken.
 func (m Mail) MailOptions(reg prometheus.Registerer, log *slog.Logger) updates.MailOptions {
 	return updates.MailOptions{
-		Listen: m.UpdatesListen, LMTP: m.UpdatesLMTP, Maildir: m.UpdatesMaildir, Trusted: m.UpdatesTrust, IndexNow: m.UpdatesIndexNow, Registry: reg, Log: log,
+		Listen: m.UpdatesListen, LMTP: m.UpdatesLMTP, Maildir: m.UpdatesMaildir, Trusted: m.UpdatesTrust, IndexNow: m.UpdatesIndexNow, WebSub: m.UpdatesWebSub, Registry: reg, Log: log,
 	}
 }

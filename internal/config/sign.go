@@ -3,9 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
+	"github.com/curtsy/curtsy/internal/credentials"
 	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
@@ -56,23 +56,10 @@ func (s Sign) Signer() (*botauth.Signer, error) {
 // or others than its owner can write, is refused: whoever has the key can send requests in our
 // name.
 func ReadKey(name string) (*botauth.Key, error) {
-	f, err := os.Open(name)
+	body, err := credentials.ReadPrivate(name, botauth.MaxKeyFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no such file; make one with curtsy identity --new-key %s", name)
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	switch info, err := f.Stat(); {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no file")
-	case info.Mode().Perm()&0o037 != 0:
-		return nil, fmt.Errorf("others can read or change it (its mode is %04o); type: chmod 600 %s", info.Mode().Perm(), name)
-	}
-	body, err := io.ReadAll(io.LimitReader(f, botauth.MaxKeyFile+1))
 	if err != nil {
 		return nil, err
 	}

@@ -177,6 +177,11 @@ func (s *Source) Refuse(key, problem string) error {
 	return refuse("%s: %s", key, problem)
 }
 
+// refuseSecretly is Refuse for a value that may hold what is not to be shown.
+func (s *Source) refuseSecretly(key, problem string) error {
+	return refuse("%s (%s) %s", key, s.Origin(key), problem)
+}
+
 // refuseOther refuses a value of key that is not one of its choices; what says what it is not.
 func (s *Source) refuseOther(key, what string) error {
 	for _, f := range s.fields {
@@ -192,12 +197,13 @@ func (s *Source) refuseOther(key, what string) error {
 	return nil
 }
 
-// Choices lists the accepted words of all flags that take only certain words, by the flags' names.
+// Choices lists the words that flags can be completed to, by the flags' names. Flags that take
+// anything are not among them.
 func (s *Source) Choices() map[string][]string {
 	all := map[string][]string{}
 	for _, f := range s.fields {
-		if f.flag != "" && len(f.choices) > 0 {
-			all[f.flag] = f.choices
+		if words := append(slices.Clip(f.choices), f.words...); f.flag != "" && len(words) > 0 {
+			all[f.flag] = words
 		}
 	}
 	return all

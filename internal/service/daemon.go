@@ -1,14 +1,19 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,21 +23,23 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 )
 
 // DaemonOptions say which crawl a daemon works for, and how it shows itself. All
-// fields but Cert, Key and Site are required.
+// fields but Crawls, Cert, Key and Site are required.
 type DaemonOptions struct {
 	Kind     string // frontier, fetcher, indexer
 	Instance string
 	Crawl    string
-	Queue    queue.Options
-	Listen   string // admin port; "off" for none
-	Cert     string // PEM files with which that port speaks TLS; "": plain HTTP
-	Key      string
-	Log      *slog.Logger
+	// Crawls are all that the daemon works for, when they are several; nil: Crawl alone. Each has a
+	// service and a connection to NATS of its own, and is told to stop by itself.
+	Crawls []string
+	Queue  queue.Options
+	Listen string // admin port; "off" for none
+	Cert   string // PEM files with which that port speaks TLS; "": plain HTTP
+	Key    string
+	Log    *slog.Logger
 	// Site makes what the admin port shows of the crawl, once that is known: for a port on
 	// loopback, or one that others reach. nil, or a nil Site: nothing.
 	Site func(p Parts, loopback bool) Site
@@ -75,25 +82,26 @@ type Parts struct {
 
 // Daemon runs one service until ctx ends or the crawl is told to stop: it connects (waiting for the
 // server if need be), waits for the crawl to be created, makes the service, and hands it every
-// change of the spec.
+// change of the spec. With several crawls it does so for each, beside the others, and ends when the
+// last was told to stop, or one of them fails; construct may be called for several at once.
 func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner, error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	var state atomic.Value // of readiness: string
-	state.Store("connecting to NATS")
+	reg := NewRegistry()
+	crawls := o.Crawls
+	if len(crawls) == 0 {
+		crawls = []string{o.Crawl}
+	}
+	ready := newReadiness(crawls)
 	show := func(Parts) {}
+	var adm *Admin
+	var conn atomic.Pointer[nats.Conn] // nil until it is there
 	g, ctx := errgroup.WithContext(ctx)
 	if o.Listen != "off" {
-		adm, err := NewAdmin(AdminOptions{
-			Listen: o.Listen, Cert: o.Cert, Key: o.Key, Title: o.Kind + " " + o.Instance + " of crawl " + o.Crawl, Registry: reg, Log: o.Log,
-			Ready: func(context.Context) error {
-				if s := state.Load().(string); s != "" {
-					return errors.New(s)
-				}
-				return nil
-			},
+		var err error
+		adm, err = NewAdmin(AdminOptions{
+			Listen: o.Listen, Cert: o.Cert, Key: o.Key, Title: o.Kind + " " + o.Instance + " of crawl " + strings.Join(crawls, ", "), Registry: reg, Log: o.Log,
+			Ready: func(context.Context) error { return ready.err() },
 		})
 		if err != nil {
 			return err
@@ -110,21 +118,56 @@ func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner,
 		o.Log.Info("admin port open", "url", adm.URL())
 		g.Go(func() error { return adm.Run(ctx) })
 	}
+	if err := WatchCertificates(reg, o.Queue, conn.Load, adm); err != nil {
+		return err
+	}
 	g.Go(func() error {
 		defer stop() // without a service the admin port has nothing to show
-		err := o.work(ctx, stop, reg, func(p Parts) (Runner, error) {
-			show(p)
-			return construct(p)
-		}, func(s string) { state.Store(s) })
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return nil // stopped while it waited
+		each, ctx := errgroup.WithContext(ctx)
+		for _, name := range crawls {
+			one, counts := o, prometheus.Registerer(reg)
+			if one.Crawl = name; len(crawls) > 1 {
+				counts = prometheus.WrapRegistererWith(prometheus.Labels{"crawl": name}, reg)
+				one.Log = o.Log.With("crawl", name)
+			}
+			each.Go(func() error {
+				ctx, stop := context.WithCancel(ctx)
+				defer stop()
+				err := one.work(ctx, stop, reg, counts, func(p Parts) (Runner, error) {
+					conn.Store(p.Queue.NC)
+					show(p)
+					return construct(p)
+				}, func(s string) { ready.set(name, s) })
+				if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+					return nil // stopped while it waited
+				}
+				return err
+			})
 		}
-		return err
+		return each.Wait()
 	})
 	return g.Wait()
 }
 
-func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Registry, construct func(Parts) (Runner, error), state func(string)) error {
+// openBucket opens the crawl's bucket. A cluster without a leader may not answer for longer than
+// calls are made again: it is waited for, as a crawl is that is not there yet.
+func (o DaemonOptions) openBucket(ctx context.Context, q *queue.Conn) (jetstream.KeyValue, error) {
+	for {
+		kv, err := q.OpenBucket(ctx, crawl.Names(o.Crawl).Bucket(), 0)
+		if err == nil || ctx.Err() != nil || !queue.Unanswered(err) {
+			return kv, err
+		}
+		o.Log.Warn("NATS does not answer yet, trying again", "crawl", o.Crawl, "err", err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(tryAgain):
+		}
+	}
+}
+
+// work works for one crawl. What is told of that alone goes to counts.
+func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Registry, counts prometheus.Registerer, construct func(Parts) (Runner, error), state func(string)) error {
 	q, err := o.dial(ctx)
 	if err != nil {
 		return err
@@ -135,7 +178,7 @@ func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Re
 	if err := Obey(q.NC, names, me, stop); err != nil {
 		return err
 	}
-	kv, err := q.OpenBucket(ctx, names.Bucket(), 0)
+	kv, err := o.openBucket(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -145,6 +188,9 @@ func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Re
 		return err
 	}
 	if err := CheckPassword(spec, o.Queue); err != nil {
+		return err
+	}
+	if err := CountShards(counts, spec); err != nil {
 		return err
 	}
 	r, err := construct(Parts{q, kv, spec, reg})
@@ -181,6 +227,42 @@ func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyVal
 		})
 	})
 	return g.Wait()
+}
+
+// readiness is what keeps a daemon from being ready: a word for each crawl that it waits for. It is
+// ready when it works for one of them; the others may not be there yet.
+type readiness struct {
+	mu    sync.Mutex // guards waits
+	waits map[string]string
+}
+
+func newReadiness(crawls []string) *readiness {
+	r := &readiness{waits: map[string]string{}}
+	for _, name := range crawls {
+		r.waits[name] = "connecting to NATS"
+	}
+	return r
+}
+
+// set says what a crawl is waited for; "": it is worked for.
+func (r *readiness) set(crawl, wait string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waits[crawl] = wait
+}
+
+func (r *readiness) err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	why := ""
+	for _, name := range slices.Sorted(maps.Keys(r.waits)) {
+		wait := r.waits[name]
+		if wait == "" {
+			return nil
+		}
+		why = cmp.Or(why, wait)
+	}
+	return errors.New(why)
 }
 
 // siteToCome is a Site from when it is set; before that it serves nothing.

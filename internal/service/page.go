@@ -48,6 +48,29 @@ func Reasons(s crawl.Status) []Count {
 	return cs
 }
 
+// TypeCount is how many pages that search has are of one type, by the words of --types.
+type TypeCount struct {
+	Type string
+	N    int64
+}
+
+// PageTypes lists the types of the pages that search has, the most frequent first.
+func PageTypes(s crawl.Status) (list []TypeCount) {
+	sum := map[string]int64{}
+	for i := range s.Indexers {
+		for name, n := range s.Indexers[i].Types {
+			sum[name] += n
+		}
+	}
+	for name, n := range sum {
+		list = append(list, TypeCount{name, n})
+	}
+	slices.SortFunc(list, func(a, b TypeCount) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Type, b.Type))
+	})
+	return list
+}
+
 // ETA says in words how long the queue is going to take.
 func ETA(s crawl.Status) string {
 	switch {

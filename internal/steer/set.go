@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ var Scopes = []string{"page", "prefix", "host", "domain", "any"}
 // once, on specs that others have changed meanwhile. It refuses what makes no sense.
 type Settings func(crawl.Spec) (crawl.Spec, error)
 
-// set is what a change of settings makes of a spec: nothing but scope, limits and delay.
+// set is what a change of settings makes of a spec: nothing but scope, links, limits and delay.
 func (to Settings) set(s crawl.Spec) (next crawl.Spec, what []string, err error) {
 	wish, err := to(s)
 	if err != nil {
@@ -46,6 +47,11 @@ func (to Settings) set(s crawl.Spec) (next crawl.Spec, what []string, err error)
 	}
 	next = s
 	next.Scope, next.Include, next.Exclude = wish.Scope, full(wish.Include), full(wish.Exclude)
+	// Who follows no links any more needs sitemaps, which may be off because of a limit on the
+	// depth.
+	if next.NoLinks = wish.NoLinks; next.NoLinks && !s.NoLinks {
+		next.Sitemaps = wish.Sitemaps
+	}
 	next.MaxPages, next.MaxBytes, next.MaxDepth, next.MaxPagesPerHost, next.Delay = wish.MaxPages, wish.MaxBytes, wish.MaxDepth, wish.MaxPagesPerHost, wish.Delay
 	// A spec that services cannot follow would be followed by nobody.
 	if _, err := scope.New(scope.Spec{Kind: next.Scope, Include: next.Include, Exclude: next.Exclude}); err != nil {
@@ -57,6 +63,13 @@ func (to Settings) set(s crawl.Spec) (next crawl.Spec, what []string, err error)
 // full leaves out expressions that are empty: they match everything, and who types one means none.
 func full(list []string) (out []string) {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
+}
+
+func followed(no bool) string {
+	if no {
+		return "not followed"
+	}
+	return "followed"
 }
 
 // differences says in words what is another setting.
@@ -87,6 +100,8 @@ func differences(was, is *crawl.Spec) (what []string) {
 	differ("scope", was.Scope, is.Scope)
 	differ("include", list(was.Include), list(is.Include))
 	differ("exclude", list(was.Exclude), list(is.Exclude))
+	differ("links", followed(was.NoLinks), followed(is.NoLinks))
+	differ("sitemaps", strconv.FormatBool(was.Sitemaps), strconv.FormatBool(is.Sitemaps))
 	differ("max-pages", limit(was.MaxPages), limit(is.MaxPages))
 	differ("max-bytes", limit(was.MaxBytes), limit(is.MaxBytes))
 	differ("max-depth", depth(was.MaxDepth), depth(is.MaxDepth))

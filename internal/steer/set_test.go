@@ -19,7 +19,10 @@ func TestSettings(t *testing.T) {
 	}{
 		"nothing":          {wish: func(*crawl.Spec) {}},
 		"scope":            {wish: func(s *crawl.Spec) { s.Scope = "any" }, said: "scope host → any"},
+		"links":            {wish: func(s *crawl.Spec) { s.NoLinks, s.Sitemaps = true, true }, said: "links followed → not followed, sitemaps false → true"},
+		"sitemaps":         {wish: func(s *crawl.Spec) { s.Sitemaps = true }},
 		"limits":           {wish: func(s *crawl.Spec) { s.MaxPages, s.MaxDepth = 5000, 0 }, said: "max-pages no limit → 5,000, max-depth no limit → 0"},
+		"include":          {wish: func(s *crawl.Spec) { s.Include = []string{"/a", "/b"} }, said: "include nothing → /a /b"},
 		"an empty rule":    {wish: func(s *crawl.Spec) { s.Exclude = []string{"", "/a"} }, said: "exclude nothing → /a"},
 		"others":           {wish: func(s *crawl.Spec) { s.Agent, s.AllowPrivate, s.Hurry = "other", true, []string{"a.example"} }},
 		"the longest":      {wish: func(s *crawl.Spec) { s.Delay = MaxDelay }, said: "delay 1s → 10m0s"},

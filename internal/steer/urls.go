@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -140,7 +141,7 @@ func Refetch(ctx context.Context, c *asker.Crawl, by By, text string) (string, e
 		return "", err
 	}
 	if !x.Seen {
-		return "", &UnknownError{Crawl: c.Spec.Name, What: x.Canonical, Hint: "to have it crawled: curtsy seed " + x.Canonical}
+		return "", &UnknownError{Crawl: c.Spec.Name, What: x.Canonical, Hint: "to have it crawled: curtsy seed " + webtext.ShellWord(x.Canonical)}
 	}
 	u := canon.URL(x.Canonical)
 	a := act{what: actRefetch, on: string(u)}

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"os"
+
+	"github.com/curtsy/curtsy/internal/credentials"
+)
+
+// Doors says how a process that fetches gets to sites: what it shows to those behind a door, and
+// through which proxy. These settings are this process's own: they are not kept with a crawl and
+// travel nowhere, so whoever resumes a crawl gives them again.
+type Doors struct {
+	Credentials     string `key:"credentials" usage:"show sites what ‹FILE› (YAML) has for them: passwords, tokens, cookies, certificates; its mode must be 0600 or 0640" example:"/etc/curtsy/credentials.yaml"`
+	CredentialsText Secret `key:"credentials-text" flag:"-"`
+	Proxy           string `key:"proxy" usage:"go through the HTTP or SOCKS5 proxy at ‹URL›" example:"http://127.0.0.1:3128"`
+	ProxyResolves   bool   `key:"proxy-resolves" usage:"have the proxy look names up: which addresses it connects to is then not checked"`
+}
+
+func (d *Doors) check(src *Source) error {
+	if d.Credentials != "" && d.CredentialsText != "" {
+		return src.Refuse("credentials", "is given beside CURTSY_CREDENTIALS_TEXT; use one of them")
+	}
+	if d.CredentialsText != "" && os.Getenv(textEnv) == "" {
+		return src.Refuse("credentials-text", "stands in a file that anybody may read; make it a file of its own, for --credentials")
+	}
+	set, err := d.Shown()
+	if err != nil {
+		return err
+	}
+	if d.Proxy == "" {
+		switch {
+		case d.ProxyResolves:
+			return src.Refuse("proxy-resolves", "needs proxy beside it, for example http://127.0.0.1:3128")
+		case set.Login() != nil:
+			return src.Refuse("proxy", "is not given, but there are credentials for one; use for example http://127.0.0.1:3128")
+		}
+		return nil
+	}
+	if _, err := credentials.ParseProxy(d.Proxy); err != nil {
+		return refuse("proxy: the address (%s) %v", src.Origin("proxy"), err)
+	}
+	return nil
+}
+
+// textEnv is the variable that holds credentials themselves.
+var textEnv = envName("credentials-text")
+
+// Shown is what sites and proxy are shown, or nil. What came from the environment is taken out of
+// it: processes that are started later have no use for it.
+func (d *Doors) Shown() (*credentials.Set, error) {
+	switch {
+	case d.CredentialsText != "":
+		os.Unsetenv(textEnv)
+		set, err := credentials.Parse([]byte(d.CredentialsText), ".")
+		if err != nil {
+			return nil, refuse("credentials-text: %v", err)
+		}
+		return set, nil
+	case d.Credentials != "":
+		set, err := credentials.ReadFile(d.Credentials)
+		if err != nil {
+			return nil, refuse("credentials: %s: %v", d.Credentials, err)
+		}
+		return set, nil
+	}
+	return nil, nil
+}
+
+// Through is the proxy that requests go through, or nil. set is what it may be shown.
+func (d *Doors) Through(set *credentials.Set) (*credentials.Proxy, error) {
+	if d.Proxy == "" {
+		return nil, nil
+	}
+	p, err := credentials.ParseProxy(d.Proxy)
+	if err != nil {
+		return nil, refuse("proxy: it %v", err)
+	}
+	p.Resolves, p.Login = d.ProxyResolves, set.Login()
+	return p, nil
+}

@@ -1,0 +1,39 @@
+package config
+
+import (
+	"log/slog"
+
+	"github.com/curtsy/curtsy/internal/tracing"
+	"github.com/curtsy/curtsy/internal/version"
+)
+
+// Traces says where a process tells what became of visits. It is not kept with a crawl: each
+// process is told for itself.
+type Traces struct {
+	TraceEndpoint string  `key:"trace-endpoint" usage:"send OpenTelemetry traces of visits to the collector at ‹URL›, by OTLP over HTTP (empty: none are made)" example:"http://127.0.0.1:4318"`
+	TraceRatio    float64 `key:"trace-ratio" usage:"trace this ‹PART› of all visits; the same for all processes of a crawl" example:"0.01"`
+}
+
+func newTraces() Traces { return Traces{TraceRatio: 1} }
+
+func (t Traces) check(src *Source) error {
+	if !tracing.CheckRatio(t.TraceRatio) {
+		return src.Refuse("trace-ratio", "must be over 0, and 1 at most; use for example 0.01")
+	}
+	if t.TraceEndpoint == "" {
+		return nil
+	}
+	if err := tracing.CheckEndpoint(t.TraceEndpoint); err != nil {
+		return src.refuseSecretly("trace-endpoint", err.Error())
+	}
+	return nil
+}
+
+// Tracer sends traces as a process of a kind; nil: none are made. Close it when the process ends.
+func (t Traces) Tracer(kind, instance string, log *slog.Logger) (*tracing.Tracer, error) {
+	if t.TraceEndpoint == "" {
+		return nil, nil
+	}
+	return tracing.New(tracing.Options{Endpoint: t.TraceEndpoint, Ratio: t.TraceRatio, Service: kind, Instance: instance,
+		Version: version.Get().Version, Log: log})
+}

@@ -1,0 +1,56 @@
+package credentials
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Proxy is where requests go through.
+type Proxy struct {
+	Scheme string // "http", "https" or "socks5"
+	Addr   string // host:port
+	// Resolves: the proxy looks names up, and nobody here knows which addresses it connects to.
+	Resolves bool
+	Login    *Login // nil: the proxy is shown nothing
+}
+
+// String is the address of the proxy, without what it is shown.
+func (p *Proxy) String() string { return p.Scheme + "://" + p.Addr }
+
+// Host is the proxy's name or address, without its port.
+func (p *Proxy) Host() string {
+	host, _, _ := net.SplitHostPort(p.Addr)
+	return host
+}
+
+const proxyExample = "use for example http://127.0.0.1:3128 or socks5://127.0.0.1:1080"
+
+// ParseProxy reads the address of a proxy. The error says what works, and shows no password.
+func ParseProxy(raw string) (*Proxy, error) {
+	if strings.Contains(raw, "@") {
+		return nil, errors.New("has a name or password in it, which whoever lists processes would see; leave them out, and write them under proxy: in a file for --credentials")
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("is no address of a proxy; " + proxyExample)
+	}
+	switch u.Scheme {
+	case "http", "https", "socks5":
+	case "socks5h":
+		return nil, fmt.Errorf("names a proxy that looks names up; use socks5://%s with --proxy-resolves", u.Host)
+	default:
+		return nil, errors.New("is no proxy that we know; " + proxyExample)
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	if err != nil || port == 0 || u.Hostname() == "" {
+		return nil, errors.New("has no port; " + proxyExample)
+	}
+	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("has something behind the port; use %s://%s", u.Scheme, u.Host)
+	}
+	return &Proxy{Scheme: u.Scheme, Addr: net.JoinHostPort(u.Hostname(), u.Port())}, nil
+}

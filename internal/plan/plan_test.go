@@ -1,0 +1,272 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+const token = "curtsy"
+
+// listed are pages of a host as a sitemap lists them.
+func listed(urls []string) *simweb.Answer {
+	var b strings.Builder
+	b.WriteString(`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
+	for _, u := range urls {
+		fmt.Fprintf(&b, "<url><loc>%s</loc></url>\n", u)
+	}
+	b.WriteString("</urlset>")
+	return &simweb.Answer{ContentType: "application/xml", Body: b.String()}
+}
+
+// sitemapWeb is a web whose sitemaps name all pages of h0000 and h0001, and some that robots.txt
+// closes. The delay of h0001 is the longer one.
+func sitemapWeb(t *testing.T) (*simweb.Server, crawl.Spec) {
+	t.Helper()
+	web, err := simweb.Start(simweb.Config{Seed: 5, Hosts: 3, PagesPerHost: 30, Behaviors: map[int]simweb.Behavior{
+		0: {Robots: simweb.RobotsSubtree, CrawlDelay: 20 * time.Millisecond, Features: []simweb.Feature{simweb.FeatureDataYAML}},
+		1: {Robots: simweb.RobotsSubtree, CrawlDelay: 50 * time.Millisecond},
+		2: {Robots: simweb.RobotsSubtree, CrawlDelay: 20 * time.Millisecond},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	first := web.PageURLs("h0000.sim.test")
+	for i := range 7 {
+		first = append(first, fmt.Sprintf("http://h0000.sim.test/private/p%d.html", i))
+	}
+	// Out of scope, in a trap, of a type that is not kept, twice, and on a host for which this
+	// sitemap may not speak.
+	first = append(first, "http://elsewhere.example/", "http://h0000.sim.test"+strings.Repeat("/a", 30), "http://h0000.sim.test/photo.png", first[1])
+	first = append(first, web.PageURLs("h0002.sim.test")[1:3]...)
+	web.Override("http://h0000.sim.test/sitemap.xml", listed(first))
+	web.Override("http://h0000.sim.test/photo.png", &simweb.Answer{ContentType: "image/png", Body: "PNG"})
+	web.Override("http://h0001.sim.test/sitemap.xml", listed(append(web.PageURLs("h0001.sim.test"), "http://h0001.sim.test/private/x.html")))
+	spec := crawl.Spec{
+		Name: "planned", Shards: 2, Scope: "domain", MaxDepth: -1, HoldMax: 3 * time.Second, Agent: token, Contact: "test@example.org",
+		DataJSON: true, AllowPrivate: true, Resolve: []string{web.Resolve()}, Sitemaps: true, NoLinks: true,
+		Seeds: []string{"http://h0000.sim.test/", "http://h0001.sim.test/"},
+	}
+	return web, spec
+}
+
+func seedsOf(spec crawl.Spec) (urls []canon.URL) {
+	for _, s := range spec.Seeds {
+		urls = append(urls, canon.URL(s))
+	}
+	return urls
+}
+
+func planOf(t *testing.T, spec crawl.Spec, change func(*Options)) *Report {
+	t.Helper()
+	o := Options{Spec: spec, Seeds: seedsOf(spec), Dir: t.TempDir()}
+	if change != nil {
+		change(&o)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := Make(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// crawled carries the crawl out, to its end.
+func crawled(t *testing.T, spec crawl.Spec) crawl.Status {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir(), Seeds: seedsOf(spec), Plan: func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var end crawl.Status
+	err = e.Run(ctx, func(ctx context.Context, _ crawl.Status) error {
+		for ctx.Err() == nil {
+			if st, done, err := asker.Done(ctx, e.Crawl().Queue, spec); err == nil && done {
+				end = st
+				return nil
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+// asked counts the requests of a log by host, and checks that they were polite.
+func asked(t *testing.T, web *simweb.Server) map[string]int64 {
+	t.Helper()
+	for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token}) {
+		t.Error(v)
+	}
+	n := map[string]int64{}
+	for _, q := range web.Log() {
+		n[q.Host]++
+	}
+	return n
+}
+
+// TestPlanIsTrue makes a plan, which asks for no page, and then carries the crawl out: the pages,
+// the refusals, the requests to each host and what they take at the hosts' delays are as planned.
+func TestPlanIsTrue(t *testing.T) {
+	t.Parallel()
+	web, spec := sitemapWeb(t)
+	r := planOf(t, spec, nil)
+	read := asked(t, web)
+	for _, q := range web.Log() {
+		if !q.Robots && q.Path != "/sitemap.xml" && !strings.HasSuffix(q.Path, "/data.txt") && q.Path != "/data.json" {
+			t.Errorf("the plan asked for %s%s", q.Host, q.Path)
+		}
+	}
+	web.ResetLog()
+	st := crawled(t, spec)
+	truth := asked(t, web)
+
+	if got, want := r.Pages, st.Discovered-st.ByReason["robots"]-st.ByReason["trap"]; got != want || r.PagesAre != PagesAll || got != 61 {
+		t.Errorf("%d pages (%s) planned, %d asked for: %+v", got, r.PagesAre, want, st)
+	}
+	if want := st.ByReason["robots"] + st.ByReason["trap"]; r.Refused != want || want != 9 {
+		t.Errorf("%d planned to be refused, %d were, want 9: %+v", r.Refused, want, st.ByReason)
+	}
+	if r.WrongType != st.ByReason["type"] || r.WrongType != 1 {
+		t.Errorf("%d planned of a type not kept, %d were", r.WrongType, st.ByReason["type"])
+	}
+	if r.Datasets < 1 || len(r.Titles) == 0 {
+		t.Errorf("%d datasets announced, titles %q", r.Datasets, r.Titles)
+	}
+	if r.Scope != "h0000.sim.test, h0001.sim.test and all other hosts of sim.test; links of pages are not followed, only what seeds and sitemaps name, and redirects" {
+		t.Errorf("scope %q", r.Scope)
+	}
+	var sum int64
+	for _, h := range r.Hosts {
+		if h.Read != read[h.Host] {
+			t.Errorf("%s: %d requests read, the web saw %d", h.Host, h.Read, read[h.Host])
+		}
+		if got := h.Read + h.Pages; got != truth[h.Host] {
+			t.Errorf("%s: %d requests planned, the web saw %d", h.Host, got, truth[h.Host])
+		}
+		sum += truth[h.Host]
+		// Without what answers took, which a busy machine decides.
+		bound, planned := float64(truth[h.Host]-1)*web.CrawlDelay(h.Host, token).Seconds(), h.ShortestS-float64(h.Read+h.Pages)*h.ResponseS
+		if math.Abs(planned-bound) > 0.2*bound || h.DelaySource != "crawl-delay" {
+			t.Errorf("%s: %.3f s planned apart from the answers (delay %s), the delays alone are %.3f s", h.Host, planned, h.DelaySource, bound)
+		}
+	}
+	if r.Requests != sum || r.Longest != "h0001.sim.test" || r.ShortestS < 1.5 {
+		t.Errorf("%d requests planned, %d sent; %.3f s for %s", r.Requests, sum, r.ShortestS, r.Longest)
+	}
+	first := r.Refusals[0]
+	if first.Reason != "robots" || first.Host != "h0000.sim.test" || first.URLs != 7 || first.Line == 0 || !strings.Contains(first.Rule, "/private") {
+		t.Errorf("most are refused by %+v, want the 7 of a line of robots.txt", first)
+	}
+}
+
+// Links are not read, so what a plan knows is less than the crawl will find, and it says so.
+func TestPlanSaysWhatItsPagesAre(t *testing.T) {
+	t.Parallel()
+	web, spec := sitemapWeb(t)
+	for _, tt := range []struct {
+		change func(*crawl.Spec)
+		are    string
+		pages  int64
+	}{
+		{func(s *crawl.Spec) { s.NoLinks = false }, PagesAtLeast, 61},
+		{func(s *crawl.Spec) { s.Scope = "page" }, PagesAll, 2},
+		{func(s *crawl.Spec) { s.NoLinks, s.Sitemaps = false, false }, PagesUnknown, 2},
+		{func(s *crawl.Spec) { s.MaxPagesPerHost = 10 }, PagesAll, 20},
+	} {
+		changed := spec
+		tt.change(&changed)
+		if r := planOf(t, changed, nil); r.Pages != tt.pages || r.PagesAre != tt.are {
+			t.Errorf("%d pages, %s; want %d, %s", r.Pages, r.PagesAre, tt.pages, tt.are)
+		}
+	}
+	web.ResetLog()
+	r := planOf(t, spec, func(o *Options) { o.MaxURLs = 10 })
+	if r.Cut == "" || r.PagesAre != PagesAtLeast {
+		t.Errorf("at the limit of URLs: %+v", r)
+	}
+}
+
+// A crawl in rounds is planned as one of them: however short they are, nothing is read twice.
+func TestPlanOfRounds(t *testing.T) {
+	t.Parallel()
+	web, spec := sitemapWeb(t)
+	spec.Every, spec.EverySince = 20*time.Millisecond, time.Now()
+	if r := planOf(t, spec, nil); r.Pages != 61 || r.PagesAre != PagesAll {
+		t.Errorf("%d pages, %s", r.Pages, r.PagesAre)
+	}
+	asked := map[string]int{}
+	for _, q := range web.Log() {
+		if asked[q.Host+q.Path]++; asked[q.Host+q.Path] == 2 {
+			t.Errorf("%s%s is read twice", q.Host, q.Path)
+		}
+	}
+}
+
+// A host whose robots.txt cannot be had is not waited for: nothing would be asked for.
+func TestPlanOfAHostThatCannotBeReached(t *testing.T) {
+	t.Parallel()
+	web, spec := sitemapWeb(t)
+	web.Override("http://h0001.sim.test/robots.txt", &simweb.Answer{Status: 503})
+	spec.HoldMax = 10 * time.Minute
+	r := planOf(t, spec, nil)
+	i := slices.IndexFunc(r.Hosts, func(h Host) bool { return h.Host == "h0001.sim.test" })
+	if i < 0 || r.Hosts[i].Waiting != 1 || r.Waiting != 1 || r.Hosts[i].Robots != "unreachable" || r.PagesAre != PagesAtLeast {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What an operator says of limits cuts the plan off where it would the crawl.
+func TestLimits(t *testing.T) {
+	hosts := func() []Host {
+		return []Host{{Host: "a", Pages: 100, Read: 2, DelayS: 1}, {Host: "b", Pages: 20, Read: 3, DelayS: 2}}
+	}
+	for _, tt := range []struct {
+		most, perHost   int64
+		pages, requests int64
+		shortest        float64
+	}{
+		{0, 0, 120, 125, 101}, {120, 0, 120, 125, 101}, {0, 10, 20, 25, 24},
+		// a sends at 0, 1, 2 …, b at 0, 2, 4 …: the first page is a's third request, and b has read
+		// twice by then.
+		{1, 0, 1, 5, 2}, {3, 0, 3, 8, 4}, {10, 0, 10, 15, 0},
+	} {
+		r := newReport(crawl.Spec{}, "")
+		r.Hosts = hosts()
+		r.sumUp(crawl.Spec{MaxPages: tt.most, MaxPagesPerHost: tt.perHost})
+		if r.Pages != tt.pages || tt.shortest > 0 && (r.Requests != tt.requests || math.Abs(r.ShortestS-tt.shortest) > 0.01) || (r.Limit != "") != (tt.most > 0 && tt.most < 120) {
+			t.Errorf("%+v: %d pages, %d requests, %.2f s, limit %q", tt, r.Pages, r.Requests, r.ShortestS, r.Limit)
+		}
+	}
+}
+
+// However many rules refuse, what is told apart is bounded, and nothing is left out of the sum.
+func TestRefusalsAreBounded(t *testing.T) {
+	r := newReport(crawl.Spec{}, "")
+	r.groups[Refusal{Reason: "robots", Line: 1}] = 1000
+	for i := range MaxRefusals + 10 {
+		r.groups[Refusal{Reason: "robots", Line: 2 + i}] = 2
+	}
+	r.list()
+	if len(r.Refusals) != MaxRefusals || r.Refusals[0].URLs != 1000 || r.More != 22 {
+		t.Errorf("%d listed, first %+v, %d more", len(r.Refusals), r.Refusals[0], r.More)
+	}
+}

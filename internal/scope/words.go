@@ -1,0 +1,88 @@
+package scope
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// maxNamed is how many parts of the web, and how many rules, Words names one by one.
+const maxNamed = 3
+
+// Words says for people which URLs belong to a crawl: "docs.example.org and all other hosts of
+// example.org, but nothing that matches [?]print=". It names a few of many. Rules that New would
+// refuse are named like others.
+func Words(spec Spec) string {
+	text := kindWords(spec)
+	if len(spec.Include) > 0 {
+		text += ", but beside the seeds only what matches " + some(spec.Include, "rules", " or ")
+	}
+	if len(spec.Exclude) > 0 {
+		text += ", but nothing that matches " + some(spec.Exclude, "rules", " or ")
+	}
+	return text
+}
+
+func kindWords(spec Spec) string {
+	seeds := slices.Clone(spec.Seeds)
+	slices.Sort(seeds)
+	seeds = slices.DeleteFunc(slices.Compact(seeds), func(u canon.URL) bool { return u.Host() == "" })
+	if len(seeds) == 0 {
+		return "nothing yet, for want of a seed"
+	}
+	s := &Scope{kind: spec.Kind}
+	switch spec.Kind {
+	case "page":
+		return some(texts(seeds, canon.URL.String), "pages", " and ") + " alone"
+	case "prefix":
+		return "all below " + some(texts(seeds, s.name), "directories", " and ")
+	case "host":
+		hosts := texts(seeds, func(u canon.URL) string { return u.Host().String() })
+		return some(hosts, "hosts", " and ") + " and no other host"
+	case "any":
+		return "all hosts of the web that links lead to, from " + some(texts(seeds, func(u canon.URL) string { return u.Host().String() }), "hosts", " and ") + " on"
+	}
+	of := map[string][]string{} // a registered domain → the hosts of its seeds
+	for _, u := range seeds {
+		d := u.Host().Registered()
+		of[d] = append(of[d], u.Host().String())
+	}
+	return some(texts(seeds, func(u canon.URL) string { return domainWords(u.Host().Registered(), of) }), "domains", "; ")
+}
+
+// domainWords names the hosts of seeds in a domain, and all others there.
+func domainWords(domain string, of map[string][]string) string {
+	hosts := slices.Compact(slices.Sorted(slices.Values(of[domain])))
+	switch {
+	case canon.Host(domain).IsIP(), !strings.Contains(domain, "."):
+		return domain // there are no others
+	case slices.Contains(hosts, domain):
+		return domain + " and all its hosts"
+	}
+	return some(hosts, "hosts", ", ") + " and all other hosts of " + domain
+}
+
+// texts are what f says of each URL, each once, in the order of the URLs.
+func texts(urls []canon.URL, f func(canon.URL) string) (list []string) {
+	named := map[string]bool{}
+	for _, u := range urls {
+		if t := f(u); !named[t] {
+			named[t] = true
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// some names the first of a list, and says how many more there are.
+func some(list []string, what, between string) string {
+	if len(list) <= maxNamed {
+		if n := len(list) - 1; between == " and " && n > 1 {
+			return strings.Join(list[:n], ", ") + between + list[n]
+		}
+		return strings.Join(list, between)
+	}
+	return fmt.Sprintf("%s and %d more %s", strings.Join(list[:maxNamed], ", "), len(list)-maxNamed, what)
+}

@@ -1,0 +1,102 @@
+package service
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+var expiryDesc = prometheus.NewDesc("curtsy_certificate_expiry_timestamp_seconds",
+	"When a certificate in use ends, in Unix seconds: nats_ca (the first to end of --nats-ca), nats_client (ours, --nats-cert), "+
+		"nats_server (of the node we are connected to), dashboard (--dashboard-cert, as it was read at the start).", []string{"use"}, nil)
+
+// expiries tells when certificates end. A use without a certificate, or whose file cannot be read,
+// has none.
+type expiries map[string]func() time.Time
+
+// Describe is for prometheus.Collector.
+func (e expiries) Describe(ch chan<- *prometheus.Desc) { ch <- expiryDesc }
+
+// Collect is for prometheus.Collector.
+func (e expiries) Collect(ch chan<- prometheus.Metric) {
+	for use, end := range e {
+		if t := end(); !t.IsZero() {
+			ch <- prometheus.MustNewConstMetric(expiryDesc, prometheus.GaugeValue, float64(t.Unix()), use)
+		}
+	}
+}
+
+// WatchCertificates has reg tell when the certificates end that a process uses: those of NATS,
+// which are read anew with each connection, and the one that its admin port was opened with. conn
+// is the connection to NATS at a moment, or nil; adm may be nil.
+func WatchCertificates(reg prometheus.Registerer, o queue.Options, conn func() *nats.Conn, adm *Admin) error {
+	return reg.Register(expiries{
+		"nats_ca":     func() time.Time { return firstToEnd(o.CAFile) },
+		"nats_client": func() time.Time { return leafEnd(o.CertFile) },
+		"nats_server": func() (t time.Time) {
+			nc := conn()
+			if nc == nil {
+				return t
+			}
+			// An error: it has no TLS, or is not there now.
+			if state, err := nc.TLSConnectionState(); err == nil && len(state.PeerCertificates) > 0 {
+				t = state.PeerCertificates[0].NotAfter
+			}
+			return t
+		},
+		"dashboard": func() (t time.Time) {
+			if adm != nil && adm.secure != nil {
+				t = adm.secure.Certificates[0].Leaf.NotAfter
+			}
+			return t
+		},
+	})
+}
+
+// leafEnd is when the first certificate of a PEM file ends; the others are those it was signed
+// with.
+func leafEnd(file string) time.Time {
+	if all := certificates(file); len(all) > 0 {
+		return all[0].NotAfter
+	}
+	return time.Time{}
+}
+
+// firstToEnd is when the first of a PEM file's certificates ends.
+func firstToEnd(file string) (t time.Time) {
+	for _, c := range certificates(file) {
+		if t.IsZero() || c.NotAfter.Before(t) {
+			t = c.NotAfter
+		}
+	}
+	return t
+}
+
+// certificates are those of a PEM file; none if it cannot be read.
+func certificates(file string) (all []*x509.Certificate) {
+	if file == "" {
+		return nil
+	}
+	rest, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return all
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			all = append(all, c)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package service
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/version"
+)
+
+// NewRegistry is where the metrics of a process go. It has those of every process: of Go, of the
+// process itself, and curtsy_build_info.
+func NewRegistry() *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	RegisterBuild(reg)
+	return reg
+}
+
+// RegisterBuild registers curtsy_build_info. It is called once for each registry, by NewRegistry
+// for those that it makes.
+func RegisterBuild(reg prometheus.Registerer) {
+	v := version.Get()
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "curtsy_build_info", Help: "1; the labels say which Curtsy this is.",
+		ConstLabels: prometheus.Labels{"version": v.Version, "revision": v.Commit, "goversion": v.GoVersion},
+	})
+	build.Set(1)
+	reg.MustRegister(build)
+}
+
+// CountShards has reg tell how many shards a crawl has, with which the shards held are compared.
+func CountShards(reg prometheus.Registerer, spec crawl.Spec) error {
+	shards := prometheus.NewGauge(prometheus.GaugeOpts{Name: "curtsy_crawl_shards", Help: "Shards that the crawl has."})
+	shards.Set(float64(spec.Shards))
+	return reg.Register(shards)
+}
