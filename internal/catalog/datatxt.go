@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -39,6 +41,20 @@ type Entry struct {
 	// that said whether it is one.
 	AliasOf    string        `json:"alias_of,omitempty"`
 	AliasVisit crawl.VisitID `json:"alias_visit,omitzero"`
+
+	// When what counts of this file last changed, by the clock of whoever keeps it; zero: not since
+	// that is noted.
+	Changed time.Time `json:"changed,omitzero"`
+}
+
+// Date notes that what is kept now is not what was kept before, if it is not.
+func (e *Entry) Date(before *Entry, now time.Time) {
+	if !bytes.Equal(e.Body, before.Body) || e.URL != before.URL || e.NoSnippet != before.NoSnippet || !e.Until.Equal(before.Until) ||
+		e.AliasOf != before.AliasOf || !reflect.DeepEqual(e.Usage, before.Usage) {
+		e.Changed = now
+	} else if e.Changed.IsZero() {
+		e.Changed = before.Fetched
+	}
 }
 
 // Told is the newest visit to a host that reported on a data.txt. Only visits to one host can be

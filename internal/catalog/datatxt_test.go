@@ -154,3 +154,34 @@ func TestRule(t *testing.T) {
 		}
 	}
 }
+
+// When a file changed is noted when what counts of it does; of one that was kept before that was
+// noted, that it was there.
+func TestEntryDate(t *testing.T) {
+	e, _ := Update(Entry{}, page(1, ""), []byte(iris), "curtsy")
+	kept := e
+	day := func(n int) time.Time { return at.AddDate(0, 0, n) }
+	e.Date(&Entry{}, day(1))
+	for i, step := range []struct {
+		change func(*Entry)
+		want   int
+	}{
+		{func(e *Entry) { e.Fetched, e.Fresh, e.Visit.N, e.Failed = day(9), time.Hour, 9, "x" }, 1},
+		{func(e *Entry) { e.Body = []byte("- path: x\n") }, 3},
+		{func(e *Entry) { e.NoSnippet = true }, 4},
+		{func(e *Entry) { e.AliasOf = "https://main.example" }, 5},
+		{func(e *Entry) { e.Until = day(9) }, 6},
+		{func(e *Entry) { e.URL = "https://other.example/data.txt" }, 7},
+	} {
+		before := e
+		step.change(&e)
+		if e.Date(&before, day(i+2)); !e.Changed.Equal(day(step.want)) {
+			t.Errorf("step %d: %v, want %v", i, e.Changed, day(step.want))
+		}
+	}
+	again := kept
+	again.Fetched = day(9)
+	if again.Date(&kept, day(10)); !again.Changed.Equal(kept.Fetched) {
+		t.Errorf("the same as before: %v, want %v", again.Changed, kept.Fetched)
+	}
+}

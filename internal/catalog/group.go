@@ -15,6 +15,8 @@ type merger struct {
 	documents []map[string]bool // of a group of several claims; that of a single one is the claim's
 	files     []bool            // some claim of the group names a file
 	owners    owned             // of files
+	shelf     *shelf            // what claims say beside their outlines
+	failed    error             // it could not be read
 }
 
 func newMerger(claims []*crawl.DatasetClaim) *merger {

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,11 +34,14 @@ type Document struct {
 	// how many bytes of claims there is room for, as Budget counts them. The claim that passes it
 	// is the last one that is read; 0: no limit
 	Room int
+	// The number of its first claim: of a part of a document, what those before it may have.
+	First int
 }
 
 // ReadJSON reads the datasets that a JSON document tells of: schema.org or DCAT as JSON-LD, a
-// portal's data.json, a Frictionless data package. It returns the error of the JSON decoder,
-// ErrNoDatasets or ErrTooMuch. With ErrCut it also returns the claims it has read.
+// portal's data.json, a CKAN's list of packages, a Frictionless data package, a set of links. It
+// returns the error of the JSON decoder, ErrNoDatasets or ErrTooMuch. With ErrCut it also returns
+// the claims it has read.
 func ReadJSON(body []byte, d Document) ([]crawl.DatasetClaim, error) {
 	claims, _, err := readJSON(body, d)
 	return claims, err
@@ -58,9 +63,14 @@ func readJSON(body []byte, d Document) (claims []crawl.DatasetClaim, spent int, 
 	if err := dec.Decode(&root); err != nil {
 		return nil, 0, err
 	}
-	r := &jsonReader{d: d, base: base, byID: map[string]node{}, made: map[[32]byte]bool{}, left: maxWork}
-	if m, ok := root.(map[string]any); ok && isPackage(m) {
+	r := &jsonReader{d: d, base: base, byID: map[string]node{}, made: map[[32]byte]bool{}, left: maxWork, contexts: contextsOf(root)}
+	m, _ := root.(map[string]any)
+	if found := ckanResults(m); found != nil {
+		r.ckan(found)
+	} else if isPackage(m) {
 		r.dataPackage(m)
+	} else if contexts, ok := m["linkset"].([]any); ok {
+		r.linkset(contexts)
 	} else {
 		r.index(root, 0)
 		r.walk(root, false, 0)
@@ -83,6 +93,8 @@ type jsonReader struct {
 	made   map[[32]byte]bool // digests of the claims
 	left   int               // of the budget
 	bytes  int               // that the claims cost
+
+	contexts contexts
 }
 
 // full reports whether there is no room for more claims.
@@ -90,9 +102,9 @@ func (r *jsonReader) full() bool {
 	return len(r.claims) >= MaxClaims || r.d.Room > 0 && r.bytes > r.d.Room
 }
 
-// node is a JSON-LD node whose keys are local names: "schema:name",
-// "http://schema.org/name" and "name" are all name. Contexts are not loaded: a prefix is
-// taken to mean what everybody uses it for.
+// node is a JSON-LD node whose keys are local names: "schema:name", "http://schema.org/name" and
+// "name" are all name. Contexts are not loaded: a prefix is taken to mean what everybody uses it
+// for. What a document says itself of names is in jsoncontext.go.
 type node struct {
 	raw  map[string]any
 	keys map[string]any
@@ -107,10 +119,14 @@ func (r *jsonReader) newNode(m map[string]any) node {
 		return node{m, m}
 	}
 	n := node{m, make(map[string]any, len(m))}
-	for k, v := range m {
+	for _, k := range slices.Sorted(maps.Keys(m)) { // of two with one name it is always the same
 		name := local(k)
-		if _, twice := n.keys[name]; !twice || name == k {
-			n.keys[name] = v
+		other, twice := n.keys[name]
+		switch {
+		case twice && name == "identifier": // dct's, and adms'
+			n.keys[name] = slices.Concat(list(other), list(m[k]))
+		case !twice || name == k:
+			n.keys[name] = m[k]
 		}
 	}
 	return n
@@ -165,6 +181,7 @@ func (r *jsonReader) index(v any, depth int) {
 			r.index(e, depth+1)
 		}
 	case map[string]any:
+		r.rename(v)
 		if id, ok := v["@id"].(string); ok && len(v) > 1 {
 			if _, twice := r.byID[id]; !twice {
 				r.byID[id] = r.newNode(v)
@@ -246,7 +263,12 @@ func (r *jsonReader) dataset(n node) {
 	c.Keywords = r.words(first(n, "keywords", "keyword"))
 	c.Issued = r.text(first(n, "issued", "datePublished"))
 	c.Modified = r.text(first(n, "modified", "dateModified"))
-	c.Version = r.text(first(n, "version", "hasVersion"))
+	if c.Version = r.text(n.keys["version"]); c.Version == "" {
+		// In DCAT 3 that leads to another dataset.
+		if v, ok := n.keys["hasVersion"].(string); ok && !isURL(v) && !strings.Contains(v, ":") {
+			c.Version = r.text(v)
+		}
+	}
 	var licenses []string
 	for _, v := range r.list(n.keys["distribution"]) {
 		if f, license, ok := r.file(v); ok && len(c.Files) < maxFiles && r.spend(costFile) {
@@ -291,7 +313,7 @@ func (r *jsonReader) add(c crawl.DatasetClaim) {
 
 func (r *jsonReader) claim(kind string) crawl.DatasetClaim {
 	return crawl.DatasetClaim{
-		Kind: kind, Document: r.d.URL, N: len(r.claims), Origin: r.base.Scheme + "://" + r.base.Host, Allowed: true, FetchedAt: r.d.Fetched,
+		Kind: kind, Document: r.d.URL, N: r.d.First + len(r.claims), Origin: r.base.Scheme + "://" + r.base.Host, Allowed: true, FetchedAt: r.d.Fetched,
 	}
 }
 

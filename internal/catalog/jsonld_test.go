@@ -194,6 +194,7 @@ func FuzzReadJSON(f *testing.F) {
 	f.Add([]byte(`{"@type":"Dataset","name":"x","distribution":{"contentUrl":"y"}}`))
 	f.Add([]byte(`{"dataset":[{"title":"x","keyword":"a,b"}]}`))
 	f.Add([]byte(`{"resources":[{"path":["a"],"hash":"md5:1"}]}`))
+	f.Add([]byte(`{"@context":[{"ex":"https://e.example/","id":"@id","D":{"@id":"dcat:Dataset","@context":{"t":"dct:title"}}}],"id":"ex:1","@type":"D","t":"x","licence":"ex:l"}`))
 	f.Add([]byte(`{"@graph":[{"@id":"#a","@type":"Dataset","distribution":{"@id":"#a"},"name":{"@id":"#a"}}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		claims, err := ReadJSON(body, page1)

@@ -23,7 +23,8 @@ func (r *jsonReader) identifier(n node) string {
 	for _, v := range candidates {
 		s := r.text(v)
 		if m, ok := r.node(v); ok {
-			if value := r.text(m.keys["value"]); value != "" { // PropertyValue
+			// PropertyValue, adms:Identifier
+			if value := r.text(first(m, "value", "notation")); value != "" {
 				s = value
 			}
 		}
@@ -31,7 +32,7 @@ func (r *jsonReader) identifier(n node) string {
 			return doi
 		}
 		if found == "" {
-			found = identifier(s)
+			found = identifier(r.iri(s))
 		}
 	}
 	return found
@@ -73,7 +74,7 @@ func (r *jsonReader) link(v any) string {
 		if !r.spend(costFile + len(s)) {
 			return ""
 		}
-		if u := resolve(r.base, s); u != "" {
+		if u := resolve(r.base, r.iri(s)); u != "" {
 			r.spend(len(u))
 			return u
 		}
@@ -191,12 +192,15 @@ func (r *jsonReader) textsUpTo(v any, n int) (out []string) {
 					s = t.String()
 				}
 			} else if m, ok := r.node(e); ok {
-				s = r.plainText(first(m, "name", "title", "fn", "hasName"))
+				s = r.plainText(first(m, "name", "title", "fn", "hasName", "label", "prefLabel"))
 				if s == "" {
 					s = r.plainText(m.raw["@id"])
 				}
 			} else {
 				s = r.plainText(e["@id"])
+			}
+			if strings.HasPrefix(s, "_:") {
+				s = "" // a name within the document
 			}
 		}
 		if !r.spend(costText + len(s)) {
@@ -268,10 +272,13 @@ func (r *jsonReader) words(v any) (out []string) {
 	return out
 }
 
-// mediaType takes IANA's address of a type for the type.
+// mediaType takes IANA's address of a type for the type, and that of the European list of file
+// types, which DCAT-AP wants, for what the type is called there.
 func mediaType(s string) string {
-	if _, name, ok := strings.Cut(s, "/media-types/"); ok {
-		return name
+	for _, list := range []string{"/media-types/", "/authority/file-type/"} {
+		if _, name, ok := strings.Cut(s, list); ok {
+			return name
+		}
 	}
 	return s
 }

@@ -36,7 +36,17 @@ func Merge(claims []crawl.DatasetClaim) (all []crawl.DatasetInfo) {
 // is shown beside it (AlsoDescribedAt), and as a conflict where it differs; see strangers. The
 // datasets are made one at a time, so that memory holds little more than the claims.
 func Each(claims []crawl.DatasetClaim, fn func(crawl.DatasetInfo) error) error {
-	m := newMerger(whole(inOrder(newest(claims))))
+	all := make([]*crawl.DatasetClaim, len(claims))
+	for i := range claims {
+		all[i] = &claims[i]
+	}
+	return each(all, nil, fn)
+}
+
+// each is Each of claims of which some may be outlines: shelf has the rest of them.
+func each(claims []*crawl.DatasetClaim, shelf *shelf, fn func(crawl.DatasetInfo) error) error {
+	m := newMerger(whole(inOrder(newest(claims)), shelf))
+	m.shelf = shelf
 	m.join(func(c *crawl.DatasetClaim) []string {
 		if c.ID == "" {
 			return nil
@@ -66,7 +76,7 @@ func Each(claims []crawl.DatasetClaim, fn func(crawl.DatasetInfo) error) error {
 	sets := m.strangers()
 	titles := make([]heading, len(sets))
 	for i := range sets {
-		d, address := m.assemble(&sets[i])
+		d, address := m.assemble(&sets[i], true)
 		titles[i] = heading{set: &sets[i], id: d.ID, address: address, origin: d.Origin, dataTxt: d.DataTxt, line: d.Line, name: d.Name}
 	}
 	slices.SortStableFunc(titles, func(a, b heading) int {
@@ -74,7 +84,10 @@ func Each(claims []crawl.DatasetClaim, fn func(crawl.DatasetInfo) error) error {
 	})
 	distinguish(titles)
 	for i := range titles {
-		d, _ := m.assemble(titles[i].set)
+		d, _ := m.assemble(titles[i].set, false)
+		if m.failed != nil {
+			return m.failed
+		}
 		d.ID = titles[i].id
 		if err := fn(d); err != nil {
 			return err
@@ -113,10 +126,9 @@ type heading struct {
 
 // newest drops claims from older copies of a data.txt: if one copy is from its own host, that one
 // is kept, else the newest.
-func newest(claims []crawl.DatasetClaim) []*crawl.DatasetClaim {
+func newest(claims []*crawl.DatasetClaim) []*crawl.DatasetClaim {
 	best := map[string]*crawl.DatasetClaim{}
-	for i := range claims {
-		c := &claims[i]
+	for _, c := range claims {
 		if c.Kind != crawl.DatasetDataTxt || c.Part > 0 {
 			continue
 		}
@@ -126,8 +138,7 @@ func newest(claims []crawl.DatasetClaim) []*crawl.DatasetClaim {
 		}
 	}
 	kept := make([]*crawl.DatasetClaim, 0, len(claims))
-	for i := range claims {
-		c := &claims[i]
+	for _, c := range claims {
 		if b, ok := best[c.Document]; !ok || c.Kind != crawl.DatasetDataTxt || c.Origin == b.Origin {
 			kept = append(kept, c)
 		}
@@ -160,7 +171,7 @@ func inOrder(claims []*crawl.DatasetClaim) []*crawl.DatasetClaim {
 }
 
 // whole joins the parts of long claims, and drops repeated claims.
-func whole(claims []*crawl.DatasetClaim) []*crawl.DatasetClaim {
+func whole(claims []*crawl.DatasetClaim, shelf *shelf) []*crawl.DatasetClaim {
 	out := claims[:0]
 	part, copied := 0, false
 	for _, c := range claims {
@@ -175,22 +186,34 @@ func whole(claims []*crawl.DatasetClaim) []*crawl.DatasetClaim {
 		part = c.Part
 		d := out[len(out)-1]
 		if !copied { // the caller's claims stay as they are
-			whole := *d
-			whole.Files, whole.Columns = slices.Clone(d.Files), slices.Clone(d.Columns)
-			whole.Creators, whole.Keywords, whole.Extra = slices.Clone(d.Creators), slices.Clone(d.Keywords), maps.Clone(d.Extra)
-			d, copied = &whole, true
+			d, copied = clone(d), true
+			shelf.moved(out[len(out)-1], d)
 			out[len(out)-1] = d
 		}
-		d.Files, d.Columns = append(d.Files, c.Files...), append(d.Columns, c.Columns...)
-		d.Creators, d.Keywords = append(d.Creators, c.Creators...), append(d.Keywords, c.Keywords...)
-		if len(c.Extra) > 0 {
-			if d.Extra == nil {
-				d.Extra = map[string]any{}
-			}
-			maps.Copy(d.Extra, c.Extra)
-		}
+		extend(d, c)
+		shelf.moved(c, d)
 	}
 	return out
+}
+
+// clone is a copy whose lists are its own.
+func clone(c *crawl.DatasetClaim) *crawl.DatasetClaim {
+	d := *c
+	d.Files, d.Columns = slices.Clone(c.Files), slices.Clone(c.Columns)
+	d.Creators, d.Keywords, d.Extra = slices.Clone(c.Creators), slices.Clone(c.Keywords), maps.Clone(c.Extra)
+	return &d
+}
+
+// extend adds the lists of the next part of a claim.
+func extend(d, c *crawl.DatasetClaim) {
+	d.Files, d.Columns = append(d.Files, c.Files...), append(d.Columns, c.Columns...)
+	d.Creators, d.Keywords = append(d.Creators, c.Creators...), append(d.Keywords, c.Keywords...)
+	if len(c.Extra) > 0 {
+		if d.Extra == nil {
+			d.Extra = map[string]any{}
+		}
+		maps.Copy(d.Extra, c.Extra)
+	}
 }
 
 func sameClaim(a, b *crawl.DatasetClaim) bool {
@@ -247,10 +270,9 @@ func trust(c *crawl.DatasetClaim) int {
 }
 
 // assemble makes one record of a set's claims, the most trusted first. It also returns the address
-// by which the dataset is known.
-func (m *merger) assemble(s *set) (crawl.DatasetInfo, string) {
-	claims := m.claims
-	lead := claims[s.claims[0]]
+// by which the dataset is known. For a heading, outlines are enough.
+func (m *merger) assemble(s *set, heading bool) (crawl.DatasetInfo, string) {
+	lead := m.claims[s.claims[0]]
 	d := crawl.DatasetInfo{
 		Origin: lead.Origin, Allowed: true, FetchedAt: lead.FetchedAt.UTC(), Expires: lead.Expires.UTC(),
 		URLs: []string{}, Files: []crawl.DatasetFile{}, Creators: []string{}, Keywords: []string{}, Columns: []crawl.DatasetColumn{}, Extra: map[string]any{},
@@ -261,8 +283,12 @@ func (m *merger) assemble(s *set) (crawl.DatasetInfo, string) {
 	var known []string // the files, without what only leads to data
 	implied := ""
 	for _, i := range s.claims {
-		c := claims[i]
+		c := m.claims[i]
+		if !heading {
+			c = m.full(i)
+		}
 		d.Allowed = d.Allowed && c.Allowed
+		d.ChangedBy(c)
 		if !documents[c.Document] {
 			documents[c.Document] = true
 			d.Sources = append(d.Sources, crawl.DatasetSource{Kind: c.Kind, Document: c.Document, FetchedAt: c.FetchedAt.UTC()})
@@ -306,8 +332,10 @@ func (m *merger) assemble(s *set) (crawl.DatasetInfo, string) {
 	if spdx := SPDX(d.License); spdx != "" {
 		d.SPDX = &spdx
 	}
-	d.LicenseByHost = m.licenseByHost(&d, s)
-	m.besides(&d, s)
+	if !heading {
+		d.LicenseByHost = m.licenseByHost(&d, s)
+		m.besides(&d, s)
+	}
 	by := address(&d, known)
 	d.ID = shortID(by)
 	return d, by

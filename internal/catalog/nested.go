@@ -53,7 +53,7 @@ func (t *tree) read(f *datatxt.File, e *Entry, depth int, above []*datatxt.File)
 		}
 		c := claim(&f.Datasets[i], f)
 		// The dataset is the origin's, wherever a redirect keeps the file.
-		c.Origin, c.N, c.Depth, c.Usage = e.Origin, i, depth, e.Usage
+		c.Origin, c.N, c.Depth, c.Usage, c.Changed = e.Origin, i, depth, e.Usage, e.Changed
 		if e.NoSnippet {
 			c.Untell()
 		}

@@ -8,28 +8,31 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// What one site tells of datasets is bounded, in bytes of memory as claimCost counts them. Each
+// What one site tells of datasets is bounded, in bytes as claimCost counts them. Each
 // document has a share of its own, so that a portal with a page for each dataset is listed whole,
 // however many there are. What a document tells beyond its share is taken from a budget that all
 // hosts of a registered domain have in common.
 const (
-	DocumentBudget = 64 << 10 // bytes a document
-	SiteBudget     = 32 << 20 // bytes a registered domain, beyond that
-	claimOverhead  = 1 << 10  // bytes a claim costs without its texts and lists
+	DocumentBudget = 64 << 10  // bytes a document
+	SiteBudget     = 192 << 20 // bytes a registered domain, beyond that
+	claimOverhead  = 2 << 10   // bytes a claim costs without its texts and lists
 )
 
 // Budget bounds the claims of one question, site by site. It is for one goroutine.
-type Budget struct{ left map[string]int }
+type Budget struct {
+	left map[string]int
+	site int // SiteBudget; tests have less
+}
 
 // NewBudget returns a Budget of which nothing is used.
-func NewBudget() *Budget { return &Budget{map[string]int{}} }
+func NewBudget() *Budget { return &Budget{map[string]int{}, SiteBudget} }
 
 // Room returns for how many bytes of claims there is room in a document at an
 // address; see Document.Room.
 func (b *Budget) Room(document string) int {
 	shared, ok := b.left[siteOf(&crawl.DatasetClaim{Origin: document})]
 	if !ok {
-		shared = SiteBudget
+		shared = b.site
 	}
 	return DocumentBudget + shared
 }
@@ -44,7 +47,7 @@ func (b *Budget) Take(claims []crawl.DatasetClaim) []crawl.DatasetClaim {
 	site := siteOf(&claims[0])
 	shared, ok := b.left[site]
 	if !ok {
-		shared = SiteBudget
+		shared = b.site
 	}
 	own := DocumentBudget
 	kept := make([]crawl.DatasetClaim, 0, len(claims))

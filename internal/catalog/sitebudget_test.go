@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,9 +29,10 @@ func leftOut(claims []crawl.DatasetClaim) (n int) {
 }
 
 func TestBudget(t *testing.T) {
-	const cost = 2 << 10
-	const own, shared = DocumentBudget / cost, SiteBudget / cost
+	const cost, site = 4 << 10, 32 << 20
+	const own, shared = DocumentBudget / cost, site / cost
 	b := NewBudget()
+	b.site = site
 	// At the limit, one past it, and nothing left of what hosts of the domain share.
 	if got := b.Take(telling("https://a.site.example/1", own+shared-1, cost)); len(got) != own+shared-1 || leftOut(got) != 0 {
 		t.Fatalf("%d claims, %d left out", len(got), leftOut(got))
@@ -98,7 +98,7 @@ func TestClaimCost(t *testing.T) {
 
 // A hundred pages that tell of ten thousand datasets each cost no more than what one site may tell.
 func TestDatasetsOfOneSiteAreBounded(t *testing.T) {
-	const pages, each = 100, 10_000
+	const pages, each, site = 100, 1000, 96 << 20
 	limit := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(limit)
 	runtime.GC()
@@ -106,28 +106,37 @@ func TestDatasetsOfOneSiteAreBounded(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	began := time.Now()
 	budget := NewBudget()
-	var all []crawl.DatasetClaim
+	budget.site = site
+	var all Collector
+	defer all.Close()
+	left := 0
 	for i := range pages {
 		document := fmt.Sprintf("https://h%d.a.example/", i)
 		claims := make([]crawl.DatasetClaim, each)
 		for k := range claims {
 			claims[k] = crawl.DatasetClaim{Kind: crawl.DatasetJSONLD, Document: document, Origin: document[:len(document)-1], N: k, Title: fmt.Sprint(k), Page: document, Allowed: true}
 		}
-		all = slices.Concat(all, budget.Take(claims))
+		kept := budget.Take(claims)
+		left += leftOut(kept)
+		for _, c := range kept {
+			if err := all.Add(c); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	n := 0
-	if err := Each(all, func(crawl.DatasetInfo) error { n++; return nil }); err != nil {
+	if err := all.Each(func(crawl.DatasetInfo) error { n++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	took := time.Since(began)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	t.Logf("%d claims of %d pages: %d datasets in %v, %d MiB beside", pages*each, pages, n, took, (after.HeapAlloc-before.HeapAlloc)>>20)
-	runtime.KeepAlive(all)
-	if most := (SiteBudget + pages*DocumentBudget) / claimOverhead; n > most || n < pages {
+	runtime.KeepAlive(&all)
+	if most := (site + pages*DocumentBudget) / claimOverhead; n > most || n < pages {
 		t.Errorf("%d datasets, want %d at most", n, most)
 	}
-	if left := leftOut(all); n+left != pages*each {
+	if n+left != pages*each {
 		t.Errorf("%d datasets and %d left out, want %d", n, left, pages*each)
 	}
 	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > 96<<20 {

@@ -225,7 +225,7 @@ func sameLicense(a, b string) bool {
 func (m *merger) besides(d *crawl.DatasetInfo, s *set) {
 	for _, g := range s.besides {
 		for _, i := range m.members[g] {
-			c := m.claims[i]
+			c := m.full(i)
 			if len(d.AlsoDescribedAt) == maxAlso {
 				return
 			}
@@ -233,6 +233,7 @@ func (m *merger) besides(d *crawl.DatasetInfo, s *set) {
 			if slices.ContainsFunc(d.AlsoDescribedAt, func(o crawl.DatasetSource) bool { return o.Document == c.Document }) {
 				continue
 			}
+			d.ChangedBy(c)
 			d.AlsoDescribedAt = append(d.AlsoDescribedAt, source)
 			for _, f := range saidOf(d, c) {
 				if f.says != "" && f.name != "identifier" && !sameWords(*f.to, f.says) && !(f.name == "license" && sameLicense(*f.to, f.says)) {

@@ -14,32 +14,28 @@ import (
 // exportDataTxt writes the YAML form (§5.4 of docs/formats.md). Every text is quoted as JSON quotes
 // it, which YAML reads too. What the format has no key for goes under keys of our own, which we
 // read again (understood).
-func exportDataTxt(w *bufio.Writer, all []crawl.DatasetInfo) error {
-	for i := range all {
-		d := &all[i]
-		if len(d.URLs) == 0 {
-			continue // a data.txt points at files; this dataset has none
-		}
-		y := yamlWriter{w, "- ", map[string]bool{"path": true, "file": true}}
-		y.list("path", d.URLs)
-		for _, f := range []struct{ name, value string }{
-			{"name", d.Name}, {"title", d.Title}, {"description", d.Description}, {"license", d.License}, {"type", d.Type}, {"source", d.Source},
-			{"rows", number(d.Rows)}, {"cols", number(d.Cols)}, {"identifier", d.Identifier}, {"page", d.Page}, {"publisher", d.Publisher},
-			{"version", d.Version}, {"issued", d.Issued}, {"modified", d.Modified},
-		} {
-			y.text(f.name, f.value)
-		}
-		y.list("creators", d.Creators)
-		y.list("keywords", d.Keywords)
-		y.columns(d.Columns)
-		y.files(d.Files)
-		for _, name := range slices.Sorted(maps.Keys(d.Extra)) {
-			if !y.has[strings.ToLower(name)] { // otherwise a newer value stands there already
-				y.any(name, d.Extra[name])
-			}
+func writeDataTxt(w *bufio.Writer, d *crawl.DatasetInfo) {
+	if len(d.URLs) == 0 {
+		return // a data.txt points at files; this dataset has none
+	}
+	y := yamlWriter{w, "- ", map[string]bool{"path": true, "file": true}}
+	y.list("path", d.URLs)
+	for _, f := range []struct{ name, value string }{
+		{"name", d.Name}, {"title", d.Title}, {"description", d.Description}, {"license", d.License}, {"type", d.Type}, {"source", d.Source},
+		{"rows", number(d.Rows)}, {"cols", number(d.Cols)}, {"identifier", d.Identifier}, {"page", d.Page}, {"publisher", d.Publisher},
+		{"version", d.Version}, {"issued", d.Issued}, {"modified", d.Modified},
+	} {
+		y.text(f.name, f.value)
+	}
+	y.list("creators", d.Creators)
+	y.list("keywords", d.Keywords)
+	y.columns(d.Columns)
+	y.files(d.Files)
+	for _, name := range slices.Sorted(maps.Keys(d.Extra)) {
+		if !y.has[strings.ToLower(name)] { // otherwise a newer value stands there already
+			y.any(name, d.Extra[name])
 		}
 	}
-	return nil
 }
 
 // yamlWriter writes the keys of one mapping; a dash precedes the first.

@@ -49,6 +49,7 @@ type resource struct {
 	Hash      string    `json:"hash"` // "sha256:" and hex
 	Licenses  []license `json:"licenses,omitempty"`
 	Sources   []source  `json:"sources"`
+	Schema    *schema   `json:"schema,omitempty"`
 	Curtsy    origin    `json:"curtsy"`
 }
 
@@ -350,6 +351,7 @@ func describe(f *File) resource {
 	if r.Title == r.Path {
 		r.Title = ""
 	}
+	r.Schema = schemaOf(d)
 	return r
 }
 

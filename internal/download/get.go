@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -56,7 +57,8 @@ type Options struct {
 	Progress func(Progress)
 	Log      *slog.Logger // nil: slog.Default()
 
-	listShare int // see book.share; 0: listShare
+	listShare int           // see book.share; 0: listShare
+	total     *atomic.Int64 // see job.total; nil: of its own
 }
 
 // Progress is how far a call of Get has come.
@@ -83,8 +85,9 @@ type job struct {
 	opt  Options
 	book *book
 
+	total *atomic.Int64 // bytes reserved; of several calls together: see GetFolders
+
 	mu    sync.Mutex // guards what follows
-	total int64      // bytes reserved
 	state Progress
 }
 
@@ -115,7 +118,7 @@ func (b *book) get(ctx context.Context, files []File, opt Options) ([]Result, er
 	if err != nil {
 		return nil, err
 	}
-	j := &job{opt: opt, book: b, state: Progress{Files: len(files)}}
+	j := &job{opt: opt, book: b, total: cmp.Or(opt.total, new(atomic.Int64)), state: Progress{Files: len(files)}}
 	results := make([]Result, len(files))
 	queues := map[canon.Host][]int{}
 	var hosts []canon.Host
@@ -161,9 +164,17 @@ func (j *job) get(ctx context.Context, f *File) (Result, error) {
 			return res, err
 		case !st.Mode().IsRegular() || st.Size() != r.Bytes:
 			res.Outcome, res.Bytes = Failed, st.Size()
-			res.Reason = "it is not what was got here before; to get it anew, remove it"
+			res.Reason = "it is not what was got here before; to get it anew, remove it, or: curtsy datasets verify --repair " + j.opt.Dir
 			return res, nil
 		default:
+			switch sum, _, err := digestOf(j.opt.Dir, r.Path); {
+			case err != nil:
+				return res, err
+			case "sha256:"+sum != r.Hash:
+				res.Outcome, res.Bytes = Failed, st.Size()
+				res.Reason = "its bytes are not those that were got here before; to get it anew, remove it, or: curtsy datasets verify --repair " + j.opt.Dir
+				return res, nil
+			}
 			res.Outcome, res.Bytes, res.SHA256 = Had, r.Bytes, strings.TrimPrefix(r.Hash, "sha256:")
 			return res, nil
 		}
@@ -248,10 +259,10 @@ func (j *job) reserve(t *transfer, n int64) error {
 	if more <= 0 {
 		return nil
 	}
-	if j.opt.MaxTotal > 0 && j.total+more > j.opt.MaxTotal {
+	if sum := j.total.Add(more); j.opt.MaxTotal > 0 && sum > j.opt.MaxTotal {
+		j.total.Add(-more)
 		return &end{Limited, fmt.Sprintf("it would bring this run beyond the %d bytes that --max-total allows", j.opt.MaxTotal)}
 	}
-	j.total += more
 	t.reserved += more
 	return nil
 }
@@ -270,7 +281,7 @@ func (j *job) wrote(t *transfer, n int64) {
 func (j *job) release(t *transfer) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.total -= t.reserved
+	j.total.Add(-t.reserved)
 }
 
 func (j *job) over() {

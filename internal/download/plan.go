@@ -1,7 +1,9 @@
 package download
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -82,4 +84,37 @@ func unwanted(d *crawl.DatasetInfo) string {
 		return "no document names a file of it; its page is " + d.Page
 	}
 	return "no document names a file of it"
+}
+
+// Outlook is what getting datasets brings, as far as it is known beforehand.
+type Outlook struct {
+	Datasets, Files int
+	Bytes           int64          // of the files whose size a document tells
+	Unknown         int            // files of which none does
+	Formats         map[string]int // by media type, or what stands for it
+}
+
+// Look is the outlook on files.
+func Look(files []File) Outlook {
+	o := Outlook{Formats: map[string]int{}}
+	seen := map[string]bool{}
+	for i := range files {
+		f := &files[i]
+		if !seen[f.Dataset.ID] {
+			seen[f.Dataset.ID] = true
+			o.Datasets++
+		}
+		o.Files++
+		if f.About.Bytes != nil {
+			o.Bytes += *f.About.Bytes
+		} else {
+			o.Unknown++
+		}
+		kind := f.About.MediaType
+		if kind == "" {
+			kind = strings.ToLower(strings.TrimPrefix(path.Ext(lastSegment(string(f.URL))), "."))
+		}
+		o.Formats[cmp.Or(kind, "unknown")]++
+	}
+	return o
 }

@@ -26,11 +26,85 @@ type Report struct {
 	Files    int       `json:"files"` // listed
 	Bytes    int64     `json:"bytes"` // of those that are as they should be
 	Problems []Problem `json:"problems"`
+
+	damaged []Damaged
 }
 
-// Verify compares the files of a directory with what SHA256SUMS and datapackage.json say of them.
-// It reads every byte and changes nothing. The error says that there is nothing to compare with.
+// Verify compares the files of a directory with what SHA256SUMS and datapackage.json say of them;
+// of a directory that has no such lists, and folders that have, all of these. It reads every byte
+// and changes nothing. The error says that there is nothing to compare with.
 func Verify(ctx context.Context, dir string) (Report, error) {
+	folders := Folders(dir)
+	if folders == nil {
+		return verify(ctx, dir)
+	}
+	all := Report{Dir: dir, OK: true, Problems: []Problem{}}
+	for _, name := range folders {
+		rep, err := verify(ctx, filepath.Join(dir, name))
+		if err != nil {
+			return all, err
+		}
+		all.OK, all.Files, all.Bytes = all.OK && rep.OK, all.Files+rep.Files, all.Bytes+rep.Bytes
+		for _, p := range rep.Problems {
+			p.Path = name + "/" + p.Path
+			all.Problems = append(all.Problems, p)
+		}
+		for _, d := range rep.damaged {
+			d.Dir = name
+			all.damaged = append(all.damaged, d)
+		}
+	}
+	return all, nil
+}
+
+// Folders are the folders of datasets in a directory, sorted; nil where the directory has files of
+// datasets itself, or no such folders.
+func Folders(dir string) (names []string) {
+	has := func(dir string) bool {
+		for _, name := range []string{sumsName, logName} {
+			if st, err := os.Lstat(filepath.Join(dir, name)); err == nil && st.Mode().IsRegular() {
+				return true
+			}
+		}
+		return false
+	}
+	if has(dir) {
+		return nil
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() && has(filepath.Join(dir, e.Name())) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// Damaged is a file that is listed, and is missing or not what it was.
+type Damaged struct {
+	Dir     string // folder within the directory that was verified; "": itself
+	Path    string
+	Dataset string // whose file it is, by its ID
+}
+
+// Damaged are the files to be got anew.
+func (r *Report) Damaged() []Damaged { return r.damaged }
+
+// SetAside renames a damaged file, so that Get fetches it anew: to its name with .mismatch behind.
+// One that is missing stays so.
+func SetAside(dir string, d Damaged) error {
+	at := filepath.Join(dir, d.Dir, d.Path)
+	if st, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	} else if st.IsDir() {
+		return fmt.Errorf("%s is a directory; remove it", at)
+	}
+	return os.Rename(at, at+asideSuffix)
+}
+
+func verify(ctx context.Context, dir string) (Report, error) {
 	rep := Report{Dir: dir, Problems: []Problem{}}
 	add := func(path, problem, detail string) {
 		rep.Problems = append(rep.Problems, Problem{path, problem, detail})
@@ -71,6 +145,9 @@ func Verify(ctx context.Context, dir string) (Report, error) {
 		switch {
 		case wrong != nil:
 			add(name, problemOf(wrong), wrong.Error())
+			if ok && name == filepath.Base(name) {
+				rep.damaged = append(rep.damaged, Damaged{Path: name, Dataset: r.Curtsy.Dataset})
+			}
 			continue
 		case err == nil && !ok:
 			add(name, "unlisted", sumsName+" has it, "+packageName+" has not")

@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"cmp"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// ckanResults are the datasets in an answer of a CKAN's API: of package_search several, of
+// package_show one. nil: it is no such answer.
+func ckanResults(root map[string]any) []any {
+	result, ok := root["result"].(map[string]any)
+	if !ok {
+		return nil
+	}
+	if all, ok := result["results"].([]any); ok {
+		return all
+	}
+	if isCKAN(result) {
+		return []any{result}
+	}
+	return nil
+}
+
+func isCKAN(m map[string]any) bool {
+	_, named := m["name"].(string)
+	_, lists := m["resources"].([]any)
+	return named && lists
+}
+
+// ckan reads the datasets of a CKAN ("packages"). Their addresses for people are not made up: where
+// one stands, if any, is what the package says itself.
+func (r *jsonReader) ckan(all []any) {
+	for _, v := range all {
+		m, ok := v.(map[string]any)
+		if !ok || !isCKAN(m) || r.full() || !r.spend(costValue) {
+			continue
+		}
+		c := r.claim(crawl.DatasetCKAN)
+		c.ID = DOI(r.text(m["doi"]))
+		c.Name, c.Title = r.text(m["name"]), r.text(m["title"])
+		c.Description, c.Version = r.text(m["notes"]), r.text(m["version"])
+		c.Page = r.link(m["url"])
+		c.License = knownLicense(r.text(m["license_url"]), r.text(m["license_id"]), r.text(m["license_title"]))
+		if org, ok := m["organization"].(map[string]any); ok {
+			c.Publisher = cmp.Or(r.text(org["title"]), r.text(org["name"]))
+		}
+		c.Creators = r.texts(m["author"])
+		c.Issued, c.Modified = r.text(m["metadata_created"]), r.text(m["metadata_modified"])
+		for _, t := range r.list(m["tags"]) {
+			if tag, ok := t.(map[string]any); ok && len(c.Keywords) < maxFiles {
+				if word := cmp.Or(r.text(tag["display_name"]), r.text(tag["name"])); word != "" {
+					c.Keywords = append(c.Keywords, word)
+				}
+			}
+		}
+		for _, v := range r.list(m["resources"]) {
+			if f, ok := r.ckanFile(v); ok && len(c.Files) < maxFiles && r.spend(costFile) {
+				c.Files = append(c.Files, f)
+			}
+		}
+		r.add(c)
+	}
+}
+
+// ckanFile is one resource. What CKAN calls its hash has a name of its algorithm before it, or
+// none.
+func (r *jsonReader) ckanFile(v any) (f crawl.DatasetFile, ok bool) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return f, false
+	}
+	f.URL = r.link(m["url"])
+	f.Name = r.text(m["name"])
+	f.MediaType = cmp.Or(r.text(m["mimetype"]), r.text(m["format"]))
+	f.Bytes = count(m["size"])
+	f.SHA256, f.MD5 = packageHash(r.text(m["hash"]))
+	if f.SHA256 == "" {
+		f.SHA256 = digest(r.text(m["hash"]), 64)
+	}
+	// An interface is asked questions; there is no file to fetch.
+	switch r.text(m["resource_type"]) {
+	case "api", "documentation":
+		f.Directory = true
+	}
+	return f, f.URL != ""
+}

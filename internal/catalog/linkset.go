@@ -1,0 +1,104 @@
+package catalog
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// TypeLinkset is the media type of a set of links in JSON (RFC 9264), as which sites keep what FAIR
+// Signposting says of all their pages.
+const TypeLinkset = "application/linkset+json"
+
+// maxDescribed is how many documents one set of links leads to.
+const maxDescribed = 1000
+
+// linkset reads the contexts of a set of links: what is linked from one address. Those that say by
+// a link that they are datasets become claims.
+func (r *jsonReader) linkset(contexts []any) {
+	for _, v := range contexts {
+		if r.full() || r.left < 0 {
+			return
+		}
+		if context, ok := v.(map[string]any); ok && slices.ContainsFunc(r.targets(context, "type"), isDatasetType) {
+			r.signposted(context)
+		}
+	}
+}
+
+// target is what a link leads to.
+type target struct{ href, media, title string }
+
+// targets are those of one relation.
+func (r *jsonReader) targets(context map[string]any, relation string) (all []target) {
+	links, _ := context[relation].([]any)
+	for _, v := range links {
+		m, _ := v.(map[string]any)
+		href, _ := m["href"].(string)
+		if len(all) == maxFiles || !r.spend(costFile+len(href)+len(r.d.URL)) {
+			return all
+		}
+		if href = resolve(r.base, href); href != "" {
+			all = append(all, target{href, r.text(m["type"]), r.text(m["title"])})
+		}
+	}
+	return all
+}
+
+func isDatasetType(t target) bool { return local(t.href) == "Dataset" }
+
+// signposted makes a claim of a context: its address is the page for people, what it cites it as
+// the identifier, its items are the files.
+func (r *jsonReader) signposted(context map[string]any) {
+	c := r.claim(crawl.DatasetLinkset)
+	anchor, _ := context["anchor"].(string)
+	if anchor != "" && r.spend(len(anchor)+len(r.d.URL)) {
+		c.Page = resolve(r.base, anchor)
+	}
+	for _, t := range r.targets(context, "cite-as") {
+		if c.ID = identifier(t.href); c.ID != "" {
+			break
+		}
+	}
+	for _, t := range r.targets(context, "item") {
+		c.Files = append(c.Files, crawl.DatasetFile{URL: t.href, MediaType: t.media, Name: t.title})
+	}
+	var licenses []string
+	for _, t := range r.targets(context, "license") {
+		licenses = append(licenses, t.href)
+	}
+	c.License = r.oneLicense(licenses)
+	if len(c.Files) > 0 || c.ID != "" {
+		r.add(c)
+	}
+}
+
+// Described are the documents that a set of links says describe something (rel=describedby), as
+// addresses, with the media types that it names. at is the address of the set.
+func Described(body []byte, at string, each func(u, media string)) {
+	base, err := url.Parse(at)
+	var set struct {
+		Linkset []struct {
+			Describedby []struct {
+				Href string `json:"href"`
+				Type string `json:"type"`
+			} `json:"describedby"`
+		} `json:"linkset"`
+	}
+	if err != nil || json.Unmarshal(body, &set) != nil {
+		return
+	}
+	n := 0
+	for _, context := range set.Linkset {
+		for _, t := range context.Describedby {
+			if u := resolve(base, t.Href); u != "" {
+				if n++; n > maxDescribed {
+					return
+				}
+				each(u, t.Type)
+			}
+		}
+	}
+}

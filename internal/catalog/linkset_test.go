@@ -1,0 +1,103 @@
+package catalog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+const signposted = `{"linkset": [
+	{"anchor": "https://d.example/page/1",
+	 "cite-as": [{"href": "https://doi.org/10.5072/FK2"}], "license": [{"href": "https://creativecommons.org/licenses/by/4.0/"}],
+	 "type": [{"href": "https://schema.org/AboutPage"}, {"href": "https://schema.org/Dataset"}],
+	 "item": [{"href": "../files/1.csv", "type": "text/csv", "title": "first"}, {"href": "https://d.example/files/2.csv"}, {"href": "mailto:x"}, {}, 7],
+	 "describedby": [{"href": "/meta/1", "type": "application/ld+json"}, {"href": "1.ttl", "type": "text/turtle"}]},
+	{"anchor": "https://d.example/page/2", "type": [{"href": "https://schema.org/ScholarlyArticle"}], "item": [{"href": "/2.pdf"}],
+	 "describedby": [{"href": "/meta/2", "type": "application/ld+json"}]},
+	{"anchor": "https://d.example/page/3", "type": [{"href": "https://schema.org/Dataset"}]},
+	"nonsense", {"type": "Dataset", "item": "x"}]}`
+
+// A set of links (RFC 9264) tells of the datasets that it says are some, and of nothing else.
+func TestLinkset(t *testing.T) {
+	claims, err := ReadJSON([]byte(signposted), Document{URL: "https://d.example/sets/a"})
+	if err != nil || len(claims) != 1 {
+		t.Fatalf("%+v, %v", claims, err)
+	}
+	c := claims[0]
+	if c.Kind != crawl.DatasetLinkset || c.ID != "https://doi.org/10.5072/fk2" || c.Page != "https://d.example/page/1" || SPDX(c.License) != "CC-BY-4.0" {
+		t.Errorf("%+v", c)
+	}
+	if want := []crawl.DatasetFile{{URL: "https://d.example/files/1.csv", MediaType: "text/csv", Name: "first"}, {URL: "https://d.example/files/2.csv"}}; !slices.Equal(c.Files, want) {
+		t.Errorf("%+v", c.Files)
+	}
+	var described []string
+	Described([]byte(signposted), "https://d.example/sets/a", func(u, media string) { described = append(described, u+" "+media) })
+	if want := []string{"https://d.example/meta/1 application/ld+json", "https://d.example/sets/1.ttl text/turtle", "https://d.example/meta/2 application/ld+json"}; len(described) > 0 && !slices.Equal(described, want) {
+		t.Errorf("described by %q", described)
+	}
+	if _, err := ReadJSON([]byte(`{"linkset": []}`), Document{URL: "https://d.example/"}); !errors.Is(err, ErrNoDatasets) {
+		t.Error(err)
+	}
+}
+
+// What is past the limits is left out: files of a dataset, documents that are led to.
+func TestLinksetLimits(t *testing.T) {
+	set := func(relation string, n int) []byte {
+		links := strings.Repeat(`{"href": "/x"},`, n-1) + `{"href": "/x"}`
+		return fmt.Appendf(nil, `{"linkset": [{"anchor": "/p", "type": [{"href": "https://schema.org/Dataset"}], %q: [%s]}]}`, relation, links)
+	}
+	for _, n := range []int{maxFiles, maxFiles + 1} {
+		claims, err := ReadJSON(set("item", n), Document{URL: "https://d.example/"})
+		if err != nil || len(claims) != 1 || len(claims[0].Files) != maxFiles {
+			t.Errorf("%d items: %d claims, %v", n, len(claims), err)
+		}
+	}
+	for _, n := range []int{maxDescribed, maxDescribed + 1} {
+		got := 0
+		if Described(set("describedby", n), "https://d.example/", func(string, string) { got++ }); got != maxDescribed {
+			t.Errorf("%d documents of %d", got, n)
+		}
+	}
+}
+
+// A long set is read in parts, each of which says what it says by itself.
+func TestLongLinkset(t *testing.T) {
+	var b strings.Builder
+	const n = 9000
+	b.WriteString(`{"linkset": [`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"anchor": "/page/%[1]d", "type": [{"href": "https://schema.org/Dataset"}], "item": [{"href": "/files/%[1]d.csv", "type": "text/csv"}], "license": [{"href": "/terms"}]}`, i)
+	}
+	b.WriteString(`]}`)
+	if b.Len() <= MaxDocument {
+		t.Fatalf("%d bytes are not long", b.Len())
+	}
+	got := 0
+	s, err := Cut(strings.NewReader(b.String()), MaxCatalogue, func(part []byte) error {
+		claims, err := ReadJSON(bytes.Clone(part), Document{URL: "https://d.example/set"})
+		got += len(claims)
+		return err
+	})
+	if err != nil || got != n || s.Parts < 2 || s.Members != n {
+		t.Errorf("%d datasets in %d parts, %v", got, s.Parts, err)
+	}
+}
+
+func FuzzDescribed(f *testing.F) {
+	f.Add([]byte(signposted))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		n := 0
+		if Described(body, "https://d.example/", func(string, string) { n++ }); n > maxDescribed {
+			t.Errorf("%d documents", n)
+		}
+		_, _ = ReadJSON(body, Document{URL: "https://d.example/"})
+	})
+}

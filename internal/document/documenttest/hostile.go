@@ -1,0 +1,206 @@
+package documenttest
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
+
+// Hostile is a document that is made to hurt whoever reads it.
+type Hostile struct {
+	Name, Type string
+	Make       func() []byte
+	// Text is what must be read of it; "": it is an outcome. Documents that may be read or not, as
+	// long as it costs little, have "*".
+	Text string
+}
+
+const (
+	pdfType  = "application/pdf"
+	docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+	xlsxType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	odtType  = "application/vnd.oasis.opendocument.text"
+	rssType  = "application/rss+xml"
+	jsonType = "application/json"
+	csvType  = "text/csv"
+)
+
+// zeros are n bytes of one value, deflated.
+func zeros(n int, c byte) []byte {
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	chunk := bytes.Repeat([]byte{c}, 1<<20)
+	for ; n > 0; n -= len(chunk) {
+		if _, err := w.Write(chunk[:min(n, len(chunk))]); err != nil {
+			panic(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+func pdfStream(dict string, b []byte) string {
+	return fmt.Sprintf("<<%s/Length %d>>stream\n%s\nendstream", dict, len(b), b)
+}
+
+// page is a PDF of one page with this content and further objects from 5 on.
+func page(resources, content string, more ...string) []byte {
+	return PDF("", append([]string{"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Parent 2 0 R/Resources<<" + resources + ">>/Contents 4 0 R>>", content}, more...)...)
+}
+
+const helvetica = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
+
+var words = Say{Title: "Harmless", Text: "Once there was a harbour", Link: "https://a.example/"}
+
+// All are the hostile documents.
+func All() []Hostile {
+	text := pdfStream("", []byte("BT /F1 10 Tf (Once there was a harbour) Tj ET"))
+	return []Hostile{
+		{"pdf bomb: 100 MiB of blanks in a stream", pdfType, func() []byte {
+			return page("/Font<</F1 5 0 R>>", pdfStream("/Filter/FlateDecode", zeros(100<<20, ' ')), helvetica)
+		}, "*"},
+		{"pdf bomb: deflated twice", pdfType, func() []byte {
+			var b bytes.Buffer
+			w := zlib.NewWriter(&b)
+			_, _ = w.Write(zeros(256<<20, ' '))
+			_ = w.Close()
+			return page("", pdfStream("/Filter[/FlateDecode/FlateDecode]", b.Bytes()))
+		}, "*"},
+		{"pdf bomb: one stream drawn a thousand times", pdfType, func() []byte {
+			return page("/XObject<</X 5 0 R>>", pdfStream("", []byte(strings.Repeat("/X Do ", 1000))),
+				pdfStream("/Subtype/Form/Filter/FlateDecode", zeros(30<<20, ' ')))
+		}, ""},
+		{"pdf: forms that draw forms, ten each, twelve deep", pdfType, func() []byte {
+			var forms []string
+			for i := range 12 {
+				forms = append(forms, pdfStream(fmt.Sprintf("/Subtype/Form/Resources<</XObject<</X %d 0 R>>>>", 6+i), []byte(strings.Repeat("/X Do ", 10))))
+			}
+			return page("/XObject<</X 5 0 R>>", pdfStream("", []byte("/X Do")), forms...)
+		}, "*"},
+		{"pdf: a form that draws itself", pdfType, func() []byte {
+			return page("/XObject<</X 5 0 R>>/Font<</F1 6 0 R>>", text, pdfStream("/Subtype/Form/Resources<</XObject<</X 5 0 R>>>>", []byte("/X Do /X Do")), helvetica)
+		}, "*"},
+		{"pdf: tables that lead to one another", pdfType, func() []byte {
+			b := words.PDF()
+			at := bytes.Index(b, []byte("xref\n0"))
+			return bytes.Replace(b, []byte("/Root"), fmt.Appendf(nil, "/Prev %d/XRefStm %d/Root", at, at), 1)
+		}, "Once there was"},
+		{"pdf: references in a circle", pdfType, func() []byte {
+			return PDF("", "<</Type/Catalog/Pages 2 0 R>>", "3 0 R", "2 0 R")
+		}, ""},
+		{"pdf: a tree of pages that contains itself", pdfType, func() []byte {
+			return PDF("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[2 0 R 2 0 R 3 0 R]/Count 9>>", "<</Type/Pages/Kids[2 0 R 3 0 R]>>")
+		}, ""},
+		{"pdf: the length of a stream is itself", pdfType, func() []byte {
+			return page("/Font<</F1 5 0 R>>", "<</Length 4 0 R>>stream\nBT /F1 10 Tf (Once there was a harbour) Tj ET\nendstream", helvetica)
+		}, "Once there was"},
+		{"pdf: a million objects", pdfType, func() []byte {
+			var b bytes.Buffer
+			b.WriteString("%PDF-1.4\n")
+			for i := range 1_100_000 {
+				fmt.Fprintf(&b, "%d 0 obj<<>>endobj\n", i+1)
+			}
+			b.WriteString("trailer<</Root 1 0 R>>")
+			return b.Bytes()
+		}, ""},
+		{"pdf: a table that says it has two thousand million objects", pdfType, func() []byte {
+			return []byte("%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\nxref\n0 2000000000\n0000000000 65535 f \ntrailer<</Size 2000000000/Root 1 0 R>>\nstartxref\n42\n%%EOF")
+		}, ""},
+		{"pdf: arrays a million deep", pdfType, func() []byte {
+			return page("", pdfStream("", bytes.Repeat([]byte("["), 1<<20)))
+		}, "*"},
+		{"pdf: dictionaries a million deep in its trailer", pdfType, func() []byte {
+			return append([]byte("%PDF-1.4\ntrailer"), bytes.Repeat([]byte("<</A"), 1<<20)...)
+		}, ""},
+		{"pdf: cut in the middle", pdfType, func() []byte {
+			b := words.PDF()
+			return b[:bytes.Index(b, []byte("5 0 obj"))]
+		}, "*"},
+		{"pdf: its first bytes alone", pdfType, func() []byte { return []byte("%PDF-1.7\n") }, ""},
+		{"pdf: nothing", pdfType, func() []byte { return nil }, ""},
+		{"pdf: encrypted with a password", pdfType, func() []byte {
+			b := words.PDF()
+			return bytes.Replace(b, []byte("/Root"), []byte("/ID[(1)(1)]/Encrypt<</Filter/Standard/V 2/R 3/Length 128/P -1/O("+strings.Repeat("o", 32)+")/U("+strings.Repeat("u", 32)+")>>/Root"), 1)
+		}, ""},
+		{"pdf: a predictor with rows of a gigabyte", pdfType, func() []byte {
+			return page("", pdfStream("/Filter/FlateDecode/DecodeParms<</Predictor 12/Columns 1000000000/Colors 60/BitsPerComponent 16>>", zeros(1<<20, 1)))
+		}, "*"},
+		{"pdf: widths from here to nowhere", pdfType, func() []byte {
+			return page("/Font<</F1 5 0 R>>", text, "<</Type/Font/Subtype/Type0/Encoding/Identity-H/DescendantFonts[<</W[0 2000000000 5 1 2000000000 5]>>]>>")
+		}, "*"},
+		{"pdf: endless text", pdfType, func() []byte {
+			return page("/Font<</F1 5 0 R>>/XObject<</X 6 0 R>>", pdfStream("", []byte(strings.Repeat("/X Do ", 5000))), helvetica,
+				pdfStream("/Subtype/Form", []byte("BT /F1 10 Tf "+strings.Repeat("(Once there was a harbour) Tj ", 2000)+"ET")))
+		}, "Once there was"},
+
+		{"office: more blanks than are inflated", docxType, func() []byte {
+			return Zip("word/document.xml", "<w:document><w:body><w:p><w:r><w:t>"+strings.Repeat(" ", 66<<20)+"</w:t></w:r></w:p></w:body></w:document>")
+		}, ""},
+		{"office: parts that say they are small", docxType, func() []byte {
+			b := Zip("word/document.xml", "<w:document>"+strings.Repeat("<w:p><w:r><w:t>x</w:t></w:r></w:p>", 1<<20)+"</w:document>")
+			// The central directory says that it has one byte.
+			i := bytes.LastIndex(b, []byte("PK\x01\x02"))
+			binary.LittleEndian.PutUint32(b[i+24:], 1)
+			return b
+		}, "*"},
+		{"office: twenty thousand parts", docxType, func() []byte {
+			var parts []string
+			for i := range 20_000 {
+				parts = append(parts, fmt.Sprint("p", i), "")
+			}
+			return Zip(append(parts, "word/document.xml", "<w:document/>")...)
+		}, ""},
+		{"office: an archive in an archive in an archive", odtType, func() []byte {
+			b := Zip("content.xml", strings.Repeat("0", 10<<20))
+			for range 5 {
+				b = Zip("content.xml", string(b), "other.zip", string(b))
+			}
+			return b
+		}, ""},
+		{"office: entities that multiply", odtType, func() []byte {
+			var b strings.Builder
+			b.WriteString(`<!DOCTYPE x [<!ENTITY a0 "aaaaaaaaaa">`)
+			for i := range 12 {
+				fmt.Fprintf(&b, `<!ENTITY a%d "%s">`, i+1, strings.Repeat(fmt.Sprintf("&a%d;", i), 10))
+			}
+			b.WriteString(`<!ENTITY f SYSTEM "file:///etc/passwd">]><office:document-content><office:body><text:p>&a12;&f;</text:p></office:body></office:document-content>`)
+			return Zip("content.xml", b.String())
+		}, "*"},
+		{"office: elements a million deep", odtType, func() []byte {
+			return Zip("content.xml", "<office:document-content><office:body>"+strings.Repeat("<text:p>", 1<<20))
+		}, ""},
+		{"office: an element with a million attributes", odtType, func() []byte {
+			return Zip("content.xml", "<a "+strings.Repeat(`b="c" `, 1<<20)+"/>")
+		}, "*"},
+		{"office: a table of a thousand million rows", xlsxType, func() []byte {
+			return Zip("xl/workbook.xml", `<workbook><sheets><sheet name="s" r:id="1"/></sheets></workbook>`, "xl/_rels/workbook.xml.rels",
+				fmt.Sprintf(ooxmlRels, rel("1", "worksheet", "s.xml", false)), "xl/s.xml", "<sheetData>"+strings.Repeat(`<row r="999999999"><c t="s"><v>99999999</v></c></row>`, 1<<19)+"</sheetData>")
+		}, "*"},
+		{"office: encrypted", odtType, func() []byte {
+			return Zip("META-INF/manifest.xml", `<manifest><file-entry full-path="content.xml"><encryption-data checksum="x"/></file-entry></manifest>`, "content.xml", "random")
+		}, ""},
+		{"office: the older kind, which is what an encrypted one looks like", docxType, func() []byte {
+			return append([]byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), make([]byte, 4096)...)
+		}, ""},
+		{"office: cut in the middle", docxType, func() []byte { b := words.DOCX(); return b[:len(b)/2] }, ""},
+		{"office: relations in a circle", docxType, func() []byte {
+			return Zip("_rels/.rels", fmt.Sprintf(ooxmlRels, rel("1", "officeDocument", "_rels/.rels", false)), "_rels/_rels/.rels.rels", fmt.Sprintf(ooxmlRels, rel("2", "footnotes", "_rels/.rels", false)))
+		}, "*"},
+
+		{"feed: an item that does not end", rssType, func() []byte {
+			return append([]byte("<rss><channel><title>Once there was a harbour</title><item><title>"), bytes.Repeat([]byte("x "), 10<<20)...)
+		}, "*"},
+		{"feed: no feed", rssType, func() []byte { return []byte("<html><body>no</body></html>") }, ""},
+		{"json: a million lists in one another", jsonType, func() []byte { return bytes.Repeat([]byte("["), 1<<20) }, ""},
+		{"json: a text of 30 MiB", jsonType, func() []byte {
+			return fmt.Appendf(nil, `{"a":"Once there was a harbour %s"}`, strings.Repeat("y ", 14<<20))
+		}, "Once there was"},
+		{"csv: a line of ten million fields", csvType, func() []byte { return bytes.Repeat([]byte("a,"), 10<<20) }, "*"},
+		{"csv: a quotation that does not end", csvType, func() []byte { return append([]byte("Once,\""), bytes.Repeat([]byte("x\n"), 4<<20)...) }, "*"},
+	}
+}

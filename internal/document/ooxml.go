@@ -1,0 +1,373 @@
+package document
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Office Open XML (ECMA-376): text documents, sheets and slides.
+
+// main is the part that a document begins with, and checks that it is what it says.
+func (p *parts) main(want string) (string, error) {
+	rels, err := p.relations("")
+	if err != nil {
+		return "", err
+	}
+	for _, id := range sorted(rels) {
+		if r := rels[id]; r.kind == "officeDocument" && !r.external {
+			return r.target, nil
+		}
+	}
+	if p.files[want] != nil {
+		return want, nil
+	}
+	return "", fmt.Errorf("%w: %s", errMissing, want)
+}
+
+// begun opens a document of Office Open XML and takes its title.
+func begun(w *writer, f File, want string) (p *parts, main string, rels map[string]related, err error) {
+	if p, err = openParts(f.Body); err != nil {
+		return nil, "", nil, err
+	}
+	if err = p.properties(w, "docProps/core.xml"); err != nil {
+		return nil, "", nil, err
+	}
+	if main, err = p.main(want); err == nil {
+		rels, err = p.relations(main)
+	}
+	return p, main, rels, err
+}
+
+func readWord(w *writer, f File) error {
+	p, main, rels, err := begun(w, f, "word/document.xml")
+	if err != nil {
+		return err
+	}
+	if err := p.prose(w, main, rels); err != nil {
+		return err
+	}
+	for _, id := range sorted(rels) {
+		r := rels[id]
+		if r.external || r.kind != "footnotes" && r.kind != "endnotes" {
+			continue
+		}
+		more, err := p.relations(r.target)
+		if err != nil {
+			return err
+		}
+		if err := p.prose(w, r.target, more); err != nil && !errors.Is(err, errMissing) {
+			return err
+		}
+	}
+	return nil
+}
+
+// prose reads a part with paragraphs of text: w:p, w:t, w:hyperlink in documents, a:p, a:t,
+// a:hlinkClick in slides.
+func (p *parts) prose(w *writer, part string, rels map[string]related) error {
+	var in string // the element whose text is wanted
+	var field strings.Builder
+	linked := false // a hyperlink is open
+	fallback := 0   // open elements that say again, for older programs, what was said
+	lead := func(id string) {
+		if r, ok := rels[id]; ok && r.external {
+			w.startLink(r.target)
+		}
+	}
+	return p.walk(part, handlers{
+		start: func(e xml.StartElement) error {
+			switch e.Name.Local {
+			case "p":
+				w.begin("p")
+			case "pStyle":
+				if n := headingOf(attribute(e, "val")); n > 0 && !w.text {
+					w.begin("h" + strconv.Itoa(n))
+				}
+			case "outlineLvl":
+				if n, err := strconv.Atoi(attribute(e, "val")); err == nil && n >= 0 && n < 6 && !w.text {
+					w.begin("h" + strconv.Itoa(n+1))
+				}
+			case "Fallback":
+				fallback++
+			case "t":
+				in = "t"
+			case "instrText":
+				in = "instrText"
+			case "tab", "br", "cr", "tc":
+				w.gap()
+			case "hyperlink":
+				lead(attribute(e, "id"))
+				linked = true
+			case "hlinkClick":
+				lead(attribute(e, "id"))
+			case "ph":
+				if k := attribute(e, "type"); k == "title" || k == "ctrTitle" {
+					w.begin("h2")
+				}
+			}
+			return nil
+		},
+		end: func(name string) error {
+			switch name {
+			case "Fallback":
+				fallback--
+			case "t", "instrText":
+				in = ""
+			case "hyperlink":
+				w.endLink()
+				linked = false
+			case "r":
+				if !linked {
+					w.endLink()
+				}
+			case "p":
+				if u := fieldLink(field.String()); u != "" {
+					w.startLink(u)
+				}
+				field.Reset()
+				w.end()
+			}
+			return nil
+		},
+		text: func(s string) error {
+			switch {
+			case fallback > 0:
+			case in == "t":
+				return w.say(s)
+			case in == "instrText":
+				if field.Len() < 8192 {
+					field.WriteString(s)
+				}
+			}
+			return nil
+		},
+	})
+}
+
+// headingOf is the level of a paragraph's style, 0 when it is none of a heading.
+func headingOf(style string) int {
+	low := strings.ToLower(strings.ReplaceAll(style, " ", ""))
+	if low == "title" {
+		return 1
+	}
+	if n, ok := strings.CutPrefix(low, "heading"); ok && len(n) == 1 && n[0] >= '1' && n[0] <= '6' {
+		return int(n[0] - '0')
+	}
+	return 0
+}
+
+// fieldLink is the address in a field: HYPERLINK "https://a.example/".
+func fieldLink(s string) string {
+	_, rest, ok := strings.Cut(s, "HYPERLINK")
+	if !ok {
+		return ""
+	}
+	_, rest, ok = strings.Cut(rest, `"`)
+	u, _, closed := strings.Cut(rest, `"`)
+	if !ok || !closed {
+		return ""
+	}
+	return u
+}
+
+func readSlides(w *writer, f File) error {
+	p, main, rels, err := begun(w, f, "ppt/presentation.xml")
+	if err != nil {
+		return err
+	}
+	var order []string
+	if err := p.walk(main, handlers{start: func(e xml.StartElement) error {
+		if e.Name.Local == "sldId" {
+			if r, ok := rels[prefixed(e, "r", "id")]; ok && !r.external {
+				order = append(order, r.target)
+			}
+		}
+		return nil
+	}}); err != nil {
+		return err
+	}
+	for i, slide := range order {
+		if i >= w.lim.Pages {
+			return errFull
+		}
+		more, err := p.relations(slide)
+		if err != nil {
+			return err
+		}
+		if err := p.prose(w, slide, more); err != nil {
+			return err
+		}
+		for _, id := range sorted(more) {
+			if r := more[id]; r.kind == "notesSlide" && !r.external {
+				if err := p.prose(w, r.target, nil); err != nil && !errors.Is(err, errMissing) {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// maxStrings is how many bytes of shared strings a table may have.
+const maxStrings = 64 << 20
+
+func readSheets(w *writer, f File) error {
+	p, main, rels, err := begun(w, f, "xl/workbook.xml")
+	if err != nil {
+		return err
+	}
+	shared, err := p.sharedStrings(rels)
+	if err != nil {
+		return err
+	}
+	type sheet struct{ name, part string }
+	var sheets []sheet
+	if err := p.walk(main, handlers{start: func(e xml.StartElement) error {
+		if e.Name.Local == "sheet" {
+			if r, ok := rels[prefixed(e, "r", "id")]; ok && !r.external {
+				sheets = append(sheets, sheet{attribute(e, "name"), r.target})
+			}
+		}
+		return nil
+	}}); err != nil {
+		return err
+	}
+	for i, s := range sheets {
+		if i >= w.lim.Pages {
+			return errFull
+		}
+		w.begin("h2")
+		if err := w.say(s.name); err != nil {
+			return err
+		}
+		w.end()
+		if err := p.sheet(w, s.part, shared); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sharedStrings are the texts of cells, which sheets name by number.
+func (p *parts) sharedStrings(rels map[string]related) ([]string, error) {
+	part := ""
+	for _, id := range sorted(rels) {
+		if r := rels[id]; r.kind == "sharedStrings" && !r.external {
+			part = r.target
+		}
+	}
+	if part == "" {
+		return nil, nil
+	}
+	var all []string
+	var one strings.Builder
+	total, in, phonetic := 0, false, false
+	err := p.walk(part, handlers{
+		start: func(e xml.StartElement) error {
+			switch e.Name.Local {
+			case "t":
+				in = true
+			case "rPh":
+				phonetic = true
+			}
+			return nil
+		},
+		end: func(name string) error {
+			switch name {
+			case "t":
+				in = false
+			case "rPh":
+				phonetic = false
+			case "si":
+				all = append(all, one.String())
+				one.Reset()
+			}
+			return nil
+		},
+		text: func(s string) error {
+			if in && !phonetic {
+				if total += len(s); total > maxStrings {
+					return ErrTooMuch
+				}
+				one.WriteString(s)
+			}
+			return nil
+		},
+	})
+	if errors.Is(err, errMissing) {
+		return nil, nil
+	}
+	return all, err
+}
+
+// sheet writes a line for each row, its cells apart.
+func (p *parts) sheet(w *writer, part string, shared []string) error {
+	rels, err := p.relations(part)
+	if err != nil {
+		return err
+	}
+	var kind, in string
+	var value strings.Builder
+	err = p.walk(part, handlers{
+		start: func(e xml.StartElement) error {
+			switch e.Name.Local {
+			case "row":
+				w.begin("p")
+			case "c":
+				kind = attribute(e, "t")
+				value.Reset()
+			case "v", "t":
+				in = e.Name.Local
+			case "hyperlink":
+				if r, ok := rels[prefixed(e, "r", "id")]; ok && r.external {
+					w.startLink(r.target)
+					w.endLink()
+				}
+			}
+			return nil
+		},
+		end: func(name string) error {
+			switch name {
+			case "v", "t":
+				in = ""
+			case "row":
+				w.end()
+			case "c":
+				text := value.String()
+				if kind == "s" {
+					n, err := strconv.Atoi(strings.TrimSpace(text))
+					if text = ""; err == nil && n >= 0 && n < len(shared) {
+						text = shared[n]
+					}
+				}
+				w.gap()
+				return w.say(text)
+			}
+			return nil
+		},
+		text: func(s string) error {
+			if in != "" && value.Len() < 1<<20 {
+				value.WriteString(s)
+			}
+			return nil
+		},
+	})
+	if errors.Is(err, errMissing) {
+		return nil
+	}
+	return err
+}
+
+// sorted are the keys of a map in order: relations come in any.
+func sorted(rels map[string]related) []string {
+	keys := make([]string, 0, len(rels))
+	for k := range rels {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

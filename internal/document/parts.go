@@ -1,0 +1,217 @@
+package document
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// Office documents are zip files with parts in XML. What such a file may have:
+const (
+	maxParts    = 10_000
+	maxInflated = 64 << 20 // bytes of all parts that are read, inflated
+	maxDepth    = 256      // elements in one another
+	maxRelated  = 100_000  // links of a document
+)
+
+// parts is an office document. Only parts that are asked for are inflated, so what else lies in the
+// file, other archives too, is never looked at.
+type parts struct {
+	files map[string]*zip.File
+	left  int64
+}
+
+func openParts(b []byte) (*parts, error) {
+	if bytes.HasPrefix(b, []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")) {
+		return nil, fmt.Errorf("%w, or of an older kind", ErrEncrypted)
+	}
+	r, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, fmt.Errorf("as a zip file: %w", err)
+	}
+	if len(r.File) > maxParts {
+		return nil, fmt.Errorf("%w: %d parts", ErrTooMuch, len(r.File))
+	}
+	p := &parts{files: make(map[string]*zip.File, len(r.File)), left: maxInflated}
+	for _, f := range r.File {
+		if _, twice := p.files[f.Name]; !twice {
+			p.files[f.Name] = f
+		}
+	}
+	return p, nil
+}
+
+// errMissing says that a document lacks a part.
+var errMissing = errors.New("a part is missing")
+
+// part opens a part. Past what may be inflated reading it ends with ErrTooMuch.
+func (p *parts) part(name string) (io.ReadCloser, error) {
+	f := p.files[strings.TrimPrefix(name, "/")]
+	if f == nil {
+		return nil, fmt.Errorf("%w: %s", errMissing, name)
+	}
+	if f.Flags&1 != 0 {
+		return nil, ErrEncrypted
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	return &metered{r, p}, nil
+}
+
+// metered counts what is inflated.
+type metered struct {
+	io.ReadCloser
+	p *parts
+}
+
+func (m *metered) Read(b []byte) (int, error) {
+	if m.p.left <= 0 {
+		return 0, ErrTooMuch
+	}
+	n, err := m.ReadCloser.Read(b[:min(int64(len(b)), m.p.left)])
+	m.p.left -= int64(n)
+	return n, err
+}
+
+// walk goes through the elements of a part: start for each that begins, end for each that ends,
+// text for what stands between. An error of theirs ends it, and so does XML that is broken: what
+// came before counts, since start and end have seen it.
+func (p *parts) walk(name string, h handlers) error {
+	r, err := p.part(name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return walkXML(r, h)
+}
+
+// handlers are what walk calls; any may be nil.
+type handlers struct {
+	start func(e xml.StartElement) error
+	end   func(name string) error
+	text  func(s string) error
+}
+
+func walkXML(r io.Reader, h handlers) error {
+	d := xml.NewDecoder(r)
+	d.Strict = false
+	d.CharsetReader = charsetReader
+	depth := 0
+	for {
+		t, err := d.RawToken()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			if depth++; depth > maxDepth {
+				return fmt.Errorf("%w: elements %d deep in one another", ErrTooMuch, depth)
+			}
+			if h.start != nil {
+				err = h.start(t)
+			}
+		case xml.EndElement:
+			depth--
+			if h.end != nil {
+				err = h.end(t.Name.Local)
+			}
+		case xml.CharData:
+			if h.text != nil {
+				err = h.text(string(t))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// attribute is the value of an attribute by its local name, "" without.
+func attribute(e xml.StartElement, local string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == local {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// prefixed is that of an attribute by prefix and local name.
+func prefixed(e xml.StartElement, prefix, local string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == local && a.Name.Space == prefix {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// related is where a part of Office Open XML leads: by id, what is in the file and what is outside.
+type related struct {
+	target   string // inside: the name of a part; outside: an address
+	kind     string // the last word of its type: hyperlink, slide, sharedStrings …
+	external bool
+}
+
+// relations are those of a part; none when it has none.
+func (p *parts) relations(part string) (map[string]related, error) {
+	all := map[string]related{}
+	dir, file := path.Split(part)
+	err := p.walk(dir+"_rels/"+file+".rels", handlers{start: func(e xml.StartElement) error {
+		if e.Name.Local != "Relationship" || len(all) >= maxRelated {
+			return nil
+		}
+		kind := attribute(e, "Type")
+		r := related{attribute(e, "Target"), kind[strings.LastIndexByte(kind, '/')+1:], attribute(e, "TargetMode") == "External"}
+		if !r.external {
+			if strings.HasPrefix(r.target, "/") {
+				r.target = r.target[1:]
+			} else {
+				r.target = path.Join(dir, r.target)
+			}
+		}
+		all[attribute(e, "Id")] = r
+		return nil
+	}})
+	if errors.Is(err, errMissing) {
+		err = nil
+	}
+	return all, err
+}
+
+// maxTitle is how much of a title is read, in bytes.
+const maxTitle = 1024
+
+// properties takes title and language from a part with Dublin Core.
+func (p *parts) properties(w *writer, part string) error {
+	var in, title, lang string
+	err := p.walk(part, handlers{
+		start: func(e xml.StartElement) error { in = e.Name.Local; return nil },
+		end:   func(string) error { in = ""; return nil },
+		text: func(s string) error {
+			if in == "title" && len(title) < maxTitle {
+				title += s
+			}
+			if in == "language" && len(lang) < maxTitle {
+				lang += s
+			}
+			return nil
+		},
+	})
+	if errors.Is(err, ErrTooMuch) {
+		return err
+	}
+	w.setTitle(title)
+	w.lang = strings.TrimSpace(lang)
+	return nil // without properties a document is one all the same
+}

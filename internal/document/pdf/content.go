@@ -1,0 +1,347 @@
+package pdf
+
+import (
+	"bytes"
+	"math"
+)
+
+// matrix is [a b c d e f] as PDF has it.
+type matrix [6]float64
+
+var identity = matrix{1, 0, 0, 1, 0, 0}
+
+// mul is a, then b.
+func (a matrix) mul(b matrix) matrix {
+	return matrix{
+		a[0]*b[0] + a[1]*b[2], a[0]*b[1] + a[1]*b[3],
+		a[2]*b[0] + a[3]*b[2], a[2]*b[1] + a[3]*b[3],
+		a[4]*b[0] + a[5]*b[2] + b[4], a[4]*b[1] + a[5]*b[3] + b[5],
+	}
+}
+
+func (a matrix) at(x, y float64) (float64, float64) {
+	return x*a[0] + y*a[2] + a[4], x*a[1] + y*a[3] + a[5]
+}
+
+// state is what q keeps and Q brings back.
+type state struct {
+	ctm                                     matrix
+	font                                    *font
+	size, charSp, wordSp, scale, lead, rise float64
+}
+
+// painter goes through the content of pages.
+type painter struct {
+	d     *document
+	out   *layout
+	fonts map[any]*font // by reference, or by name where they stand in the page itself
+	words int           // tokens so far
+
+	state
+	stack    []state
+	tm, tlm  matrix
+	actual   []span2 // marked content that is open
+	silenced int     // of these, those with a text of their own
+}
+
+// span2 is marked content: with a text of its own, it is said once and its glyphs are not.
+type span2 struct {
+	has  bool
+	text string
+}
+
+// maxFonts is how many fonts are kept.
+const maxFonts = 256
+
+// run goes through one content stream.
+func (p *painter) run(content []byte, resources dict, depth int) {
+	l := lexer{b: content}
+	var args []any
+	for p.words < maxTokens && !p.out.cut && !p.d.tooMuch {
+		p.words++
+		v := l.next(0)
+		if _, end := v.(eof); end {
+			return
+		}
+		o, is := v.(op)
+		if !is {
+			if len(args) < 64 {
+				args = append(args, v)
+			}
+			continue
+		}
+		if o == "BI" {
+			skipImage(&l)
+		} else {
+			p.do(o, args, resources, depth)
+		}
+		args = args[:0]
+	}
+}
+
+// skipImage passes over a picture that stands in the content.
+func skipImage(l *lexer) {
+	for i := l.i; ; {
+		n := bytes.Index(l.b[i:], []byte("EI"))
+		if n < 0 {
+			l.i = len(l.b)
+			return
+		}
+		i += n + 2
+		if isSpace(l.b[i-3]) && (i >= len(l.b) || isSpace(l.b[i])) {
+			l.i = i
+			return
+		}
+	}
+}
+
+func num(args []any, i int) float64 {
+	if i < 0 || i >= len(args) {
+		return 0
+	}
+	switch v := args[i].(type) {
+	case int:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}
+
+func matrixOf(args []any) matrix {
+	var m matrix
+	for i := range m {
+		m[i] = num(args, i)
+	}
+	return m
+}
+
+func (p *painter) do(o op, args []any, res dict, depth int) {
+	last := len(args) - 1
+	switch o {
+	case "q":
+		if len(p.stack) < 512 {
+			p.stack = append(p.stack, p.state)
+		}
+	case "Q":
+		if n := len(p.stack); n > 0 {
+			p.state, p.stack = p.stack[n-1], p.stack[:n-1]
+		}
+	case "cm":
+		p.ctm = matrixOf(args).mul(p.ctm)
+	case "BT":
+		p.tm, p.tlm = identity, identity
+	case "Td", "TD":
+		if o == "TD" {
+			p.lead = -num(args, 1)
+		}
+		p.move(num(args, 0), num(args, 1))
+	case "Tm":
+		p.tm = matrixOf(args)
+		p.tlm = p.tm
+	case "T*":
+		p.move(0, -p.lead)
+	case "Tf":
+		p.size = num(args, last)
+		if last >= 1 {
+			n, _ := args[last-1].(name)
+			p.font = p.fontOf(n, res)
+		}
+	case "Tc":
+		p.charSp = num(args, 0)
+	case "Tw":
+		p.wordSp = num(args, 0)
+	case "Tz":
+		p.scale = num(args, 0) / 100
+	case "TL":
+		p.lead = num(args, 0)
+	case "Ts":
+		p.rise = num(args, 0)
+	case "Tj":
+		p.show(args, last)
+	case "'":
+		p.move(0, -p.lead)
+		p.show(args, last)
+	case "\"":
+		p.wordSp, p.charSp = num(args, 0), num(args, 1)
+		p.move(0, -p.lead)
+		p.show(args, last)
+	case "TJ":
+		if last < 0 {
+			return
+		}
+		list, _ := args[last].(array)
+		for _, e := range list {
+			switch e := e.(type) {
+			case str:
+				p.text(e)
+			case int, float64:
+				x := -num([]any{e}, 0) / 1000 * p.size * p.scale
+				p.tm = matrix{1, 0, 0, 1, x, 0}.mul(p.tm)
+			}
+		}
+	case "Do":
+		if last >= 0 {
+			n, _ := args[last].(name)
+			p.form(n, res, depth)
+		}
+	case "gs":
+		if last >= 0 {
+			p.extended(args[last], res)
+		}
+	case "BMC":
+		p.begin(nil)
+	case "BDC":
+		var props dict
+		if last >= 0 {
+			switch v := args[last].(type) {
+			case dict:
+				props = v
+			case name:
+				all, _ := p.d.resolve(res["Properties"]).(dict)
+				props, _ = p.d.resolve(all[v]).(dict)
+			}
+		}
+		p.begin(props)
+	case "EMC":
+		if n := len(p.actual); n > 0 {
+			if p.actual[n-1].has {
+				p.silenced--
+			}
+			p.actual = p.actual[:n-1]
+		}
+	}
+}
+
+func (p *painter) begin(props dict) {
+	s := span2{}
+	if t, ok := p.d.resolve(props["ActualText"]).(str); ok {
+		s = span2{true, textString(t)}
+		p.silenced++
+	}
+	if len(p.actual) < 1024 {
+		p.actual = append(p.actual, s)
+	}
+}
+
+func (p *painter) extended(n any, res dict) {
+	key, _ := n.(name)
+	all, _ := p.d.resolve(res["ExtGState"]).(dict)
+	gs, _ := p.d.resolve(all[key]).(dict)
+	if f, ok := p.d.resolve(gs["Font"]).(array); ok && len(f) == 2 {
+		if fd, ok := p.d.resolve(f[0]).(dict); ok {
+			p.font = p.made(f[0], fd)
+			p.size, _ = p.d.float(f[1])
+		}
+	}
+}
+
+func (p *painter) move(x, y float64) {
+	p.tlm = matrix{1, 0, 0, 1, x, y}.mul(p.tlm)
+	p.tm = p.tlm
+}
+
+func (p *painter) show(args []any, last int) {
+	if last >= 0 {
+		if s, ok := args[last].(str); ok {
+			p.text(s)
+		}
+	}
+}
+
+// text shows a string.
+func (p *painter) text(s str) {
+	if p.font == nil {
+		return
+	}
+	p.words += len(s) / 8
+	p.font.glyphs(s, func(g glyph) {
+		w := g.width*p.size + p.charSp
+		if g.space {
+			w += p.wordSp
+		}
+		m := p.tm.mul(p.ctm)
+		x, y := m.at(0, p.rise)
+		drawn := g.width * p.size * p.scale
+		if drawn == 0 {
+			drawn = 1e-6
+		}
+		x2, y2 := m.at(drawn, p.rise)
+		text := g.text
+		if p.silenced > 0 {
+			text = p.instead()
+		}
+		size := math.Abs(p.size) * math.Hypot(m[2], m[3])
+		if text != "" {
+			p.out.put(text, x, y, x2, y2, size)
+		}
+		p.tm = matrix{1, 0, 0, 1, w * p.scale, 0}.mul(p.tm)
+	})
+}
+
+// instead is the text that stands for glyphs, said with the first of them.
+func (p *painter) instead() string {
+	for i := range p.actual {
+		if a := &p.actual[i]; a.has {
+			t := a.text
+			a.text = ""
+			return t
+		}
+	}
+	return ""
+}
+
+func (p *painter) fontOf(n name, res dict) *font {
+	all, _ := p.d.resolve(res["Font"]).(dict)
+	v := all[n]
+	d, ok := p.d.resolve(v).(dict)
+	if !ok {
+		return nil
+	}
+	return p.made(v, d)
+}
+
+// made is a font, made once for each reference.
+func (p *painter) made(v any, d dict) *font {
+	key, ok := v.(ref)
+	if ok {
+		if f := p.fonts[key]; f != nil {
+			return f
+		}
+	}
+	f := p.d.font(d)
+	if len(p.fonts) >= maxFonts {
+		clear(p.fonts)
+	}
+	if ok {
+		p.fonts[key] = f
+	}
+	return f
+}
+
+// form draws what another stream holds.
+func (p *painter) form(n name, res dict, depth int) {
+	all, _ := p.d.resolve(res["XObject"]).(dict)
+	s, ok := p.d.resolve(all[n]).(*stream)
+	if !ok || depth >= maxForms || p.d.resolve(s.dict["Subtype"]) != name("Form") {
+		return
+	}
+	p.words += 1000 // forms that draw forms multiply
+	kept, stack := p.state, p.stack
+	tm, tlm := p.tm, p.tlm
+	p.stack = nil
+	if m, ok := p.d.resolve(s.dict["Matrix"]).(array); ok {
+		var args []any
+		for _, v := range m {
+			args = append(args, p.d.resolve(v))
+		}
+		p.ctm = matrixOf(args).mul(p.ctm)
+	}
+	inner, ok := p.d.resolve(s.dict["Resources"]).(dict)
+	if !ok {
+		inner = res
+	}
+	p.run(p.d.decode(s), inner, depth+1)
+	p.state, p.stack = kept, stack
+	p.tm, p.tlm = tm, tlm
+}

@@ -1,0 +1,292 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/document"
+)
+
+// Options say what documents may cost. A field's zero means its default.
+type Options struct {
+	Workers int   // children at once; 0 = 2
+	Memory  int64 // bytes of data of each; 0 = 512 MiB
+	// For one document; 0 = 10 s. Reading ends in order when half of it has gone by.
+	CPU       time.Duration
+	Wall      time.Duration // for one document, by the clock; 0 = 30 s
+	Documents int           // that one child reads; 0 = 100
+	Limits    document.Limits
+	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files;
+	// "": it is not used.
+	PDFToText string
+}
+
+func (o Options) withDefaults() Options {
+	if o.Workers <= 0 {
+		o.Workers = 2
+	}
+	if o.Memory <= 0 {
+		o.Memory = 512 << 20
+	}
+	if o.CPU <= 0 {
+		o.CPU = 10 * time.Second
+	}
+	if o.Wall <= 0 {
+		o.Wall = 30 * time.Second
+	}
+	if o.Documents <= 0 {
+		o.Documents = 100
+	}
+	if o.Limits.HTML <= 0 {
+		o.Limits.HTML = 4 << 20
+	}
+	return o
+}
+
+// Unreadable is why nothing could be read of a document: the document's fault, not ours. Reading it
+// again would end the same.
+type Unreadable struct{ Why string }
+
+// Error says why, in words for the operator.
+func (u *Unreadable) Error() string { return u.Why }
+
+// ErrTooLarge is that of documents over document.MaxBody.
+var ErrTooLarge = &Unreadable{fmt.Sprintf("larger than %d MiB", document.MaxBody>>20)}
+
+// Pool is some children that read documents. Children are started when they are needed. It may be
+// used concurrently.
+type Pool struct {
+	opt     Options
+	places  chan struct{} // one for each child that may read now
+	started atomic.Int64
+
+	mu     sync.Mutex // guards idle, closed
+	idle   []*child
+	closed bool
+}
+
+// New makes a pool. Close ends its children.
+func New(opt Options) *Pool {
+	opt = opt.withDefaults()
+	return &Pool{opt: opt, places: make(chan struct{}, opt.Workers)}
+}
+
+// Close ends the children that wait for documents. Those that read go when they have read.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle, p.closed = nil, true
+	p.mu.Unlock()
+	for _, c := range idle {
+		c.end()
+	}
+}
+
+// Started is how many children were started so far.
+func (p *Pool) Started() int64 { return p.started.Load() }
+
+// Read reads a document. An error that is an *Unreadable is the document's; any other is ours, and
+// reading it again may end otherwise. ctx ends the reading, with its error.
+func (p *Pool) Read(ctx context.Context, f document.File) (document.Page, error) {
+	if len(f.Body) > document.MaxBody {
+		return document.Page{}, ErrTooLarge
+	}
+	select {
+	case p.places <- struct{}{}:
+		defer func() { <-p.places }()
+	case <-ctx.Done():
+		return document.Page{}, ctx.Err()
+	}
+	page, err := p.read(ctx, f)
+	if f.Type != document.PDF || p.opt.PDFToText == "" || ctx.Err() != nil {
+		return page, err
+	}
+	if text, cut, failed := p.poppler(ctx, f.Body, p.opt.Limits.HTML); failed == nil {
+		return withText(page, text, cut), nil
+	}
+	return page, err
+}
+
+// read has a child read a document. A child that has read others may end for their sake, or be
+// ended by somebody while nothing is asked of it; only one that begins with this document ends
+// because of it.
+func (p *Pool) read(ctx context.Context, f document.File) (document.Page, error) {
+	c, err := p.take()
+	if err == nil && c.done > 0 {
+		page, err := p.ask(ctx, c, f)
+		if !errors.Is(err, errEnded) && !errors.Is(err, errKilled) {
+			return page, err
+		}
+		c, err = p.start()
+	}
+	if err != nil {
+		return document.Page{}, fmt.Errorf("a process that reads documents cannot be started: %w", err)
+	}
+	return p.ask(ctx, c, f)
+}
+
+var (
+	errEnded = &Unreadable{"reading it ended its process, mostly for want of memory"}
+	// Not the document's fault, as far as anybody can tell: the system ends the children first.
+	errKilled = errors.New("the process that read it was killed, by the system for want of memory, or by somebody")
+)
+
+// ask has this child read a document, and puts it back, or ends it.
+func (p *Pool) ask(ctx context.Context, c *child, f document.File) (document.Page, error) {
+	var late atomic.Bool
+	timer := time.AfterFunc(p.opt.Wall, func() {
+		late.Store(true)
+		c.kill()
+	})
+	stop := context.AfterFunc(ctx, c.kill)
+
+	q := question{file: f, limits: p.opt.Limits, cpu: uint32(p.opt.CPU / time.Millisecond)}
+	// A child that dies of what it has read so far breaks the pipe: what it says counts, not that.
+	broken := q.write(c.in)
+	what, text, err := readAnswer(c.out, p.opt.Limits.HTML+p.opt.Limits.HTML/4+64<<10)
+	// From here on nobody kills it for this document's sake: the next to have it is another's.
+	inTime, wanted := timer.Stop(), stop()
+	if err == nil && broken == nil && (what == whole || what == part || what == not) {
+		if inTime && wanted {
+			p.put(c)
+		} else {
+			c.end()
+		}
+		if what == not {
+			return document.Page{}, &Unreadable{string(text)}
+		}
+		return document.Page{HTML: text, Cut: what == part}, nil
+	}
+	code := c.end()
+	switch {
+	case ctx.Err() != nil:
+		return document.Page{}, ctx.Err()
+	case late.Load():
+		return document.Page{}, &Unreadable{fmt.Sprintf("reading it took longer than %s", p.opt.Wall)}
+	case code == codeLate:
+		return document.Page{}, &Unreadable{fmt.Sprintf("reading it took more than %s of CPU time", p.opt.CPU)}
+	case errors.Is(err, errLong) || err == nil && broken == nil:
+		return document.Page{}, &Unreadable{"what was read of it is longer than it may be"}
+	case c.killedByOthers():
+		return document.Page{}, errKilled
+	}
+	return document.Page{}, errEnded
+}
+
+// child is one process that reads documents.
+type child struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	done int // documents
+	once sync.Once
+	code int
+	shot atomic.Bool // by us
+}
+
+// self is this program, also when its file was replaced meanwhile.
+func self() string {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe"
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return exe
+}
+
+func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
+
+// take returns a child that waits for documents, or starts one.
+func (p *Pool) take() (*child, error) {
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		return c, nil
+	}
+	p.mu.Unlock()
+	return p.start()
+}
+
+// startWait is how long a child may take to say that it is there.
+const startWait = 30 * time.Second
+
+func (p *Pool) start() (*child, error) {
+	cmd := exec.Command(self())
+	cmd.Args = []string{os.Args[0]}
+	life := time.Duration(p.opt.Documents+2) * (p.opt.CPU + time.Second) // see allow
+	cmd.Env = []string{childEnv + "=1", memoryEnv + "=" + strconv.FormatInt(p.opt.Memory, 10), cpuEnv + "=" + seconds(life)}
+	cmd.Dir = string(os.PathSeparator)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p.started.Add(1)
+	c := &child{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10)}
+	late := time.AfterFunc(startWait, c.kill)
+	what, _, err := readAnswer(c.out, maxWord)
+	late.Stop()
+	if err != nil || what != ready {
+		return nil, fmt.Errorf("it ended with code %d before it was ready: %v", c.end(), err)
+	}
+	return c, nil
+}
+
+// put keeps a child for the next document, unless it has read enough.
+func (p *Pool) put(c *child) {
+	c.done++
+	p.mu.Lock()
+	if !p.closed && c.done < p.opt.Documents {
+		p.idle = append(p.idle, c)
+		c = nil
+	}
+	p.mu.Unlock()
+	if c != nil {
+		c.end()
+	}
+}
+
+func (c *child) kill() {
+	c.shot.Store(true)
+	_ = c.cmd.Process.Kill()
+}
+
+// killedByOthers reports whether a child that has ended was killed, and not by us.
+func (c *child) killedByOthers() bool {
+	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL && !c.shot.Load()
+}
+
+// end ends a child and returns its exit code, -1 when a signal ended it.
+func (c *child) end() int {
+	c.once.Do(func() {
+		_ = c.in.Close()
+		// One that has broken a rule may not heed that.
+		late := time.AfterFunc(time.Second, c.kill)
+		_ = c.cmd.Wait()
+		late.Stop()
+		c.code = c.cmd.ProcessState.ExitCode()
+	})
+	return c.code
+}

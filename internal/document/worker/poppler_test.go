@@ -1,0 +1,88 @@
+package worker
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/document"
+	"github.com/curtsy/curtsy/internal/document/documenttest"
+)
+
+// Where pdftotext is preferred, the text is its own and title and links are ours. Where it fails,
+// ours stands.
+func TestPDFToText(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell")
+	}
+	say := documenttest.Say{Title: "The title", Text: "Our words", Link: "https://a.example/?a&b"}
+	for script, want := range map[string][]string{
+		"tail -c 0; echo 'Its <words>'; echo; echo more": {"<title>The title</title>", "<p>Its &lt;words&gt;</p>\n<p>more</p>", `<a href="https://a.example/?a&amp;b">`},
+		"exit 1": {"<title>The title</title>", "<p>Our words</p>"},
+	} {
+		program := filepath.Join(t.TempDir(), "pdftotext")
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		p := New(Options{PDFToText: program})
+		page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: say.PDF()})
+		p.Close()
+		for _, w := range want {
+			if err != nil || !bytes.Contains(page.HTML, []byte(w)) {
+				t.Errorf("%s: %v: no %q in %s", script, err, w, page.HTML)
+			}
+		}
+	}
+}
+
+// pdftotext, or what a hostile file makes of it, changes no file and ends no process.
+func TestPDFToTextConfined(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("system calls are refused on Linux on amd64 and arm64")
+	}
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "kept")
+	if err := os.WriteFile(kept, []byte("words"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sleeper := exec.Command("sleep", "600")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := sleeper.Process.Kill(); err != nil {
+			t.Error("another process was ended")
+		}
+		_ = sleeper.Wait()
+	}()
+	deeds := []string{
+		"rm -f " + kept, ": >" + kept, "echo more >>" + kept, "truncate -s 0 " + kept, "chmod 777 " + kept, "mv " + kept + " " + kept + "2", "ln -s x " + dir + "/link",
+		"touch " + dir + "/new", "mkdir " + dir + "/folder", "kill -9 " + strconv.Itoa(sleeper.Process.Pid), "cat " + kept,
+	}
+	program := filepath.Join(dir, "pdftotext")
+	script := "#!/bin/sh\n"
+	for _, deed := range deeds {
+		script += "( " + deed + " ) && echo done: '" + strings.Fields(deed)[0] + "'\n"
+	}
+	if err := os.WriteFile(program, []byte(script+"exit 0\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := New(Options{PDFToText: program})
+	defer p.Close()
+	page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: documenttest.Say{Text: "x"}.PDF()})
+	if err != nil || !bytes.Contains(page.HTML, []byte("<p>wordsdone: cat</p>")) {
+		t.Errorf("%v: it did more than read, or not even that: %s", err, page.HTML)
+	}
+	here, err := os.ReadDir(dir)
+	if b, e := os.ReadFile(kept); err != nil || e != nil || string(b) != "words" || len(here) != 2 {
+		t.Errorf("%v %v %q %v", err, e, b, here)
+	}
+	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info.Mode(), err)
+	}
+}

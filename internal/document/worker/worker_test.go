@@ -1,0 +1,196 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/curtsy/curtsy/internal/document"
+	"github.com/curtsy/curtsy/internal/document/documenttest"
+	"github.com/curtsy/curtsy/internal/racing"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A child that is told to do something by a document does it: this stands in for a mistake of ours
+// that a hostile document finds. init is done before that of child.go, since its name sorts later;
+// a variable is set before either.
+var _ = func() bool {
+	testHook = func(body []byte) {
+		deed, ok := bytes.CutPrefix(body, []byte("DO "))
+		if !ok {
+			return
+		}
+		switch string(deed) {
+		case "panic":
+			panic("a mistake")
+		case "spin":
+			for {
+			}
+		case "sleep":
+			time.Sleep(time.Hour)
+		case "allocate":
+			var all [][]byte
+			for {
+				b := make([]byte, 1<<20)
+				for i := range b {
+					b[i] = byte(i)
+				}
+				all = append(all, b)
+			}
+		case "leave":
+			os.Exit(0)
+		case "talk":
+			b := make([]byte, 1<<20)
+			for {
+				if _, err := os.Stdout.Write(b); err != nil {
+					return
+				}
+			}
+		case "escape":
+			for _, try := range []func() error{
+				func() error { _, err := os.Open("/etc/passwd"); return err },
+				func() error { return os.WriteFile("/tmp/curtsy-was-here", nil, 0o600) },
+				func() error { _, err := net.Dial("tcp", "127.0.0.1:9"); return err },
+				func() error { _, err := net.Listen("tcp", "127.0.0.1:0"); return err },
+				func() error { return exec.Command("/bin/true").Run() },
+				func() error { p, _ := os.FindProcess(os.Getppid()); return p.Signal(os.Interrupt) },
+			} {
+				if err := try(); err == nil {
+					os.Exit(0) // it did what it must not
+				}
+			}
+		}
+	}
+	return true
+}()
+
+func do(deed string) document.File {
+	return document.File{Type: document.CSV, Body: []byte("DO " + deed)}
+}
+
+var good = document.File{Type: document.ODT, Body: documenttest.Say{Title: "T", Text: "good words"}.ODT()}
+
+// Whatever a document makes its child do, it is that document's trouble: it ends with a reason, in
+// time, and the next document is read.
+func TestTrouble(t *testing.T) {
+	for deed, c := range map[string]struct {
+		why string
+		opt Options
+	}{
+		"panic":    {"ended its process", Options{}},
+		"leave":    {"ended its process", Options{}},
+		"spin":     {"CPU time", Options{CPU: 100 * time.Millisecond, Wall: time.Minute}},
+		"sleep":    {"longer than 100ms", Options{Wall: 100 * time.Millisecond}},
+		"allocate": {"for want of memory", Options{Memory: 100 << 20}},
+		"talk":     {"it", Options{}}, // its first words are no answer, or one that is too long
+	} {
+		t.Run(deed, func(t *testing.T) {
+			if deed == "allocate" && (racing.Enabled || runtime.GOOS != "linux") {
+				t.Skip("memory is not limited here")
+			}
+			c.opt.Workers = 1
+			p := New(c.opt)
+			defer p.Close()
+			_, err := p.Read(t.Context(), do(deed))
+			var u *Unreadable
+			if !errors.As(err, &u) || !strings.Contains(u.Why, c.why) {
+				t.Errorf("%v, want it unreadable for %q", err, c.why)
+			}
+			p.opt.Wall = time.Minute
+			if page, err := p.Read(t.Context(), good); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
+				t.Errorf("the next one: %v %s", err, page.HTML)
+			}
+		})
+	}
+}
+
+// A child can neither open files nor the network, nor start or signal processes.
+func TestConfined(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("system calls are refused on Linux on amd64 and arm64")
+	}
+	p := New(Options{Workers: 1})
+	defer p.Close()
+	if _, err := p.Read(t.Context(), do("escape")); err != nil {
+		t.Errorf("a child did what it must not, or died: %v", err)
+	}
+}
+
+// A child reads some documents and is replaced; Close ends those that wait.
+func TestPool(t *testing.T) {
+	p := New(Options{Workers: 1, Documents: 3})
+	for range 7 {
+		if _, err := p.Read(t.Context(), good); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := p.Started(); n != 3 {
+		t.Errorf("%d children for 7 documents of 3 each", n)
+	}
+	p.Close()
+	if _, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: make([]byte, document.MaxBody+1)}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a document over the limit: %v", err)
+	}
+	if _, err := p.Read(t.Context(), document.File{Type: "image/png", Body: []byte("x")}); err == nil {
+		t.Error("a picture was read")
+	}
+}
+
+// Who stops waits for no document.
+func TestCancel(t *testing.T) {
+	p := New(Options{Workers: 1})
+	defer p.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := p.Read(ctx, do("sleep")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a document that sleeps: %v", err)
+	}
+}
+
+// A child that is killed, by the system for want of memory or by somebody, is nothing that the
+// document it has, or gets, can help.
+func TestKilled(t *testing.T) {
+	p := New(Options{Workers: 1})
+	defer p.Close()
+	read := func(why string, started int64) {
+		t.Helper()
+		if page, err := p.Read(t.Context(), good); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
+			t.Errorf("%s: %v %s", why, err, page.HTML)
+		}
+		if n := p.Started(); n != started {
+			t.Errorf("%s: %d children, want %d", why, n, started)
+		}
+	}
+	read("the first", 1)
+	if err := p.idle[0].cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	read("killed while it waited", 2)
+
+	c, err := p.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { _ = c.cmd.Process.Kill() })
+	var its *Unreadable
+	if _, err := p.ask(t.Context(), c, do("sleep")); err == nil || errors.As(err, &its) {
+		t.Errorf("killed while it read: %v, which is the document's fault", err)
+	}
+	read("the next", 3)
+
+	// What ends a child that has read others ends a new one as well.
+	if _, err := p.Read(t.Context(), do("panic")); !errors.As(err, &its) {
+		t.Errorf("a panic: %v", err)
+	}
+	read("after it", 5)
+}

@@ -1,0 +1,165 @@
+package document
+
+import (
+	"bytes"
+	"html"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// writer writes the HTML of a document and keeps its limits.
+type writer struct {
+	lim   Limits
+	b     bytes.Buffer
+	title string
+	lang  string
+	open  string // the block that is open: p, h1 …; "": none
+	text  bool   // it has any text
+	blank bool   // the next text is a word of its own
+	link  bool   // an <a> is open
+	links int
+	calls int
+	cut   bool
+}
+
+func newWriter(lim Limits) *writer { return &writer{lim: lim} }
+
+// full reports that no more is taken.
+func (w *writer) full() bool {
+	if w.calls++; w.calls%256 == 0 && !w.lim.Until.IsZero() && time.Now().After(w.lim.Until) {
+		w.cut = true
+	}
+	return w.cut || w.b.Len() > w.lim.HTML
+}
+
+// begin opens a block, and closes the one before.
+func (w *writer) begin(block string) {
+	w.end()
+	w.open = block
+}
+
+// end closes the block that is open.
+func (w *writer) end() {
+	w.endLink()
+	if w.open != "" && w.text {
+		w.b.WriteString("</" + w.open + ">\n")
+	}
+	w.open, w.text, w.blank = "", false, false
+}
+
+// say adds text to the block that is open, or to a paragraph that it opens. White space at its ends
+// counts as one blank. The error is errFull when no more is taken.
+func (w *writer) say(s string) error {
+	if w.full() {
+		return errFull
+	}
+	if left := w.lim.HTML - w.b.Len(); len(s) > left {
+		s = s[:left]
+		w.cut = true
+	}
+	for len(s) > 0 {
+		i := strings.IndexFunc(s, isGap)
+		if i == 0 {
+			w.blank = true
+			s = strings.TrimLeftFunc(s, isGap)
+			continue
+		}
+		word := s
+		if i > 0 {
+			word = s[:i]
+		}
+		w.start()
+		if w.blank {
+			w.b.WriteByte(' ')
+			w.blank = false
+		}
+		w.b.WriteString(html.EscapeString(strings.ToValidUTF8(word, "\ufffd")))
+		s = s[len(word):]
+	}
+	return nil
+}
+
+// start writes the tag of the block that is open, before the first of its text.
+func (w *writer) start() {
+	if w.text {
+		return
+	}
+	if w.open == "" {
+		w.open = "p"
+	}
+	w.b.WriteString("<" + w.open + ">")
+	w.text, w.blank = true, false
+}
+
+func isGap(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
+// gap says that what follows is a word of its own.
+func (w *writer) gap() { w.blank = true }
+
+// startLink opens a link, if the address is one that a page may lead to.
+func (w *writer) startLink(href string) {
+	w.endLink()
+	href = strings.TrimSpace(href)
+	if href == "" || strings.HasPrefix(href, "#") || len(href) > 4096 || w.links >= w.lim.Links {
+		w.cut = w.cut || w.links >= w.lim.Links
+		return
+	}
+	w.links++
+	w.start()
+	if w.blank && w.text {
+		w.b.WriteByte(' ')
+		w.blank = false
+	}
+	w.b.WriteString(`<a href="` + html.EscapeString(strings.ToValidUTF8(href, "\ufffd")) + `">`)
+	w.link = true
+}
+
+func (w *writer) endLink() {
+	if w.link {
+		w.b.WriteString("</a>")
+		w.link = false
+	}
+}
+
+// setTitle takes a title, unless there is one. What programs put there without being asked is none.
+func (w *writer) setTitle(s string) {
+	s = strings.Join(strings.FieldsFunc(s, isGap), " ")
+	if w.title == "" && titles(s) {
+		w.title = s[:min(len(s), 1024)]
+	}
+}
+
+// titles reports whether a text is a title that somebody gave.
+func titles(s string) bool {
+	low := strings.ToLower(s)
+	for _, begin := range [...]string{"untitled", "microsoft word - ", "microsoft powerpoint - ", "document1", "powerpoint presentation", "(anonymous)", "slide 1"} {
+		if strings.HasPrefix(low, begin) {
+			return false
+		}
+	}
+	for _, end := range [...]string{".dvi", ".doc", ".docx", ".tex", ".ps", ".indd", ".odt", ".pdf", ".qxd", ".eps"} {
+		if strings.HasSuffix(low, end) && !strings.Contains(s, " ") {
+			return false
+		}
+	}
+	return strings.ContainsFunc(s, unicode.IsLetter)
+}
+
+// page is all that was written.
+func (w *writer) page() Page {
+	w.end()
+	var head bytes.Buffer
+	head.WriteString("<!DOCTYPE html>\n<html")
+	if w.lang != "" && len(w.lang) <= 35 {
+		head.WriteString(` lang="` + html.EscapeString(w.lang) + `"`)
+	}
+	head.WriteString("><head><meta charset=\"utf-8\">")
+	if w.title != "" {
+		head.WriteString("<title>" + html.EscapeString(strings.ToValidUTF8(w.title, "")) + "</title>")
+	}
+	head.WriteString("</head><body>\n")
+	head.Write(w.b.Bytes())
+	head.WriteString("</body></html>\n")
+	return Page{HTML: head.Bytes(), Cut: w.cut}
+}

@@ -1,0 +1,48 @@
+package download
+
+import (
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// schema is a Table Schema (Frictionless) of a file.
+type schema struct {
+	Fields []field `json:"fields"`
+}
+
+type field struct {
+	Name        string `json:"name"`
+	Type        string `json:"type,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// schemaOf is what the columns of a dataset say of its file; nil where it has none, or several:
+// which of them is meant is not guessed.
+func schemaOf(d *crawl.DatasetInfo) *schema {
+	files := 0
+	for i := range d.Files {
+		if !d.Files[i].Directory {
+			files++
+		}
+	}
+	if files != 1 || len(d.Columns) == 0 {
+		return nil
+	}
+	s := &schema{}
+	for _, c := range d.Columns {
+		s.Fields = append(s.Fields, field{Name: c.Name, Type: fieldTypes[strings.ToLower(c.Type)], Description: c.Description})
+	}
+	return s
+}
+
+// fieldTypes are the types of Table Schema, by what they are called in documents that tell of
+// columns: by itself, in Croissant, and in R. A type that is none of these is left out.
+var fieldTypes = map[string]string{
+	"string": "string", "text": "string", "character": "string", "factor": "string", "varchar": "string",
+	"integer": "integer", "int": "integer", "int32": "integer", "int64": "integer",
+	"number": "number", "float": "number", "double": "number", "numeric": "number", "float32": "number", "float64": "number",
+	"boolean": "boolean", "bool": "boolean", "logical": "boolean",
+	"date": "date", "datetime": "datetime", "time": "time", "year": "year", "duration": "duration",
+	"object": "object", "array": "array", "list": "list", "geopoint": "geopoint", "geojson": "geojson", "any": "any",
+}

@@ -1,0 +1,34 @@
+package download
+
+import "sync"
+
+// tally adds up how far several calls of Get have come.
+type tally struct {
+	show func(Progress)
+
+	mu    sync.Mutex // guards what follows
+	files int
+	parts map[int]Progress
+	over  int
+	bytes int64
+}
+
+func newTally(files int, show func(Progress)) *tally {
+	return &tally{show: show, files: files, parts: map[int]Progress{}}
+}
+
+// of is what the i-th call tells.
+func (t *tally) of(i int) func(Progress) {
+	if t.show == nil {
+		return nil
+	}
+	return func(p Progress) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		was := t.parts[i]
+		t.over, t.bytes = t.over+p.Over-was.Over, t.bytes+p.Bytes-was.Bytes
+		t.parts[i] = p
+		p.Files, p.Over, p.Bytes = t.files, t.over, t.bytes
+		t.show(p)
+	}
+}
