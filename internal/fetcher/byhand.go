@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/credentials"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/pkg/botauth"
@@ -30,7 +31,12 @@ type ByHandOptions struct {
 	Waiting func(host string, wait time.Duration)
 	// WholeAnswer is how long an answer may take, from the request to its last byte; 0: 5 min.
 	WholeAnswer time.Duration
-	Signer      *botauth.Signer // of each request over https; nil: none is signed
+	Signer      *botauth.Signer    // of each request over https; nil: none is signed
+	Credentials *credentials.Set   // what sites behind a door are shown; nil: nothing
+	Proxy       *credentials.Proxy // requests go through it; nil: sites are asked directly
+	// Word is told what a refusal wants of us, and that credentials were not sent; nil tells
+	// nobody.
+	Word func(text string)
 }
 
 // ByHand is an http.RoundTripper for the few requests that a person types at a prompt, outside of
@@ -65,7 +71,13 @@ func NewByHand(opt ByHandOptions) (*ByHand, error) {
 		client: wire.NewClient(wire.Options{
 			// A form may have long patterns.
 			WholeResponse: opt.WholeAnswer, RateWindow: opt.WholeAnswer, MinRate: 1, WriteBuffer: 256 << 10, Signer: opt.Signer,
+			Credentials: opt.Credentials, Proxy: opt.Proxy,
 		}),
+	}
+	if opt.Word != nil {
+		h.client.OnWithheld(func(site string) {
+			opt.Word("credentials for " + site + " are not sent over http to a public address: give them for https")
+		})
 	}
 	h.cfg.Header = http.Header{"User-Agent": {h.agent}}
 	return h, nil
@@ -123,6 +135,9 @@ func (h *ByHand) RoundTrip(r *http.Request) (*http.Response, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if why := visit.Wants(&a); why != "" && h.opt.Word != nil {
+		h.opt.Word(string(u.Host()) + ": " + why)
 	}
 	return &http.Response{
 		Status: fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)), StatusCode: a.Status,

@@ -243,7 +243,7 @@ func TestWholeWeb(t *testing.T) {
 		}
 	}
 	// Where we close a connection early a busy machine's origin notices late.
-	opt := simweb.CheckOptions{Delay: func(string) time.Duration { return delay }, Token: "curtsy", AbortTolerance: time.Second}
+	opt := simweb.CheckOptions{Delay: func(string) time.Duration { return delay }, Token: "curtsy", AbortTolerance: 5 * time.Second}
 	for _, bad := range simweb.Check(web.Log(), opt) {
 		t.Error(bad)
 	}

@@ -108,11 +108,21 @@ type DownloadVisit struct {
 // While do runs nobody else sends anything to the host: it should do what it came for and return.
 // Other visits to other hosts may be under way at the same time.
 func (d *Downloader) Visit(ctx context.Context, origin canon.Origin, do func(v *DownloadVisit) error) error {
-	f := d.f
-	job, sent, err := d.take(ctx, origin)
-	if err != nil {
-		return fmt.Errorf("visit %s: %w", origin.Host, err)
+	for {
+		job, sent, err := d.take(ctx, origin)
+		if err != nil {
+			return fmt.Errorf("visit %s: %w", origin.Host, err)
+		}
+		if had, err := d.visit(ctx, job, sent, do); had {
+			return err
+		}
 	}
+}
+
+// visit carries a granted visit out. If the host was not to be had, it was given back, and nothing
+// was done.
+func (d *Downloader) visit(ctx context.Context, job *crawl.Visit, sent time.Duration, do func(v *DownloadVisit) error) (had bool, err error) {
+	f := d.f
 	began := time.Now()
 	publishing, drop := context.WithCancel(context.WithoutCancel(ctx))
 	defer drop()
@@ -123,21 +133,28 @@ func (d *Downloader) Visit(ctx context.Context, origin canon.Origin, do func(v *
 	defer lease.End()
 	f.leases.add(job, lease)
 	defer f.leases.remove(job)
-	f.met.Running.Inc()
-	defer f.met.Running.Dec()
 	waiting, halt := context.WithCancel(requests)
 	defer halt()
+	in, notBefore, ok := f.enter(waiting, job, func() {})
+	if !ok {
+		f.giveUp(publishing, job, notBefore)
+		return false, nil
+	}
+	requests = in.hold(requests, lease, halt)
+	f.met.Running.Inc()
+	defer f.met.Running.Dec()
 	f.halts.add(job, halt, func() *crawl.Spec { return f.cfg.Load().Spec() })
 	defer f.halts.remove(job)
 	v := f.begin(job, &stay{f: f}, new(visit.Hand), began, requests, waiting, publishing, lease)
 	defer func() {
 		v.Abort()
+		in.leave(publishing, v.RestUntil())
 		v.Close()
 		if ctx.Err() != nil {
 			f.client.Close()
 		}
 	}()
-	return do(&DownloadVisit{v, cancel})
+	return true, do(&DownloadVisit{v, cancel})
 }
 
 // take asks the owner of a host's shard for a visit until it grants one.
@@ -189,7 +206,7 @@ func (d *Downloader) giveBack(ctx context.Context, visits []crawl.Visit) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(job.Lease, d.f.opt.Grace))
-		d.f.giveUp(ctx, job)
+		d.f.giveUp(ctx, job, 0)
 		cancel()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -23,19 +24,22 @@ type Fetcher struct {
 	names  crawl.Names
 	shards int
 	cfg    atomic.Pointer[visit.Config]
-	client *wire.Client
+	traces *tracing.Crawl // nil: none are made
+	shared *Shared
+	client *wire.Client // of shared, as met is
 	kit    *visit.Kit
 	met    *visit.Metrics
 	out    outlets
 	leases leases
 	halts  halts
+	rights rights
 	jams   jams
 	clocks clocks
 
 	journal *journal   // nil: none is kept; set by Run
 	left    []leftOver // of the process before
 	now     wire.Clock
-	hands   chan *visit.Hand // free ones
+	hands   *part
 }
 
 // New prepares a Fetcher for a crawl; Run starts it. The error says what is wrong with the spec or
@@ -49,28 +53,19 @@ func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	met, err := visit.NewMetrics(opt.Registerer)
-	if err != nil {
-		return nil, fmt.Errorf("fetcher metrics: %w", err)
+	shared := opt.Shared
+	if shared == nil {
+		if shared, err = newShared(opt); err != nil {
+			return nil, err
+		}
 	}
 	f := &Fetcher{
-		q: q, opt: opt, log: opt.Log.With("fetcher", opt.Name), names: cfg.Names, shards: spec.Shards,
-		client: wire.NewClient(opt.wire()), met: met, now: wire.BootTime,
-		hands: make(chan *visit.Hand, opt.Hands),
+		q: q, opt: opt, log: opt.Log.With("fetcher", opt.Name), names: cfg.Names, shards: spec.Shards, traces: opt.Tracer.Of(spec),
+		shared: shared, client: shared.client, met: shared.met, now: wire.BootTime, hands: shared.pool.join(opt.Weight),
 	}
-	f.kit = visit.NewKit(f.client, met, opt.visit(f.log, spec.Shards))
+	f.kit = visit.NewKit(f.client, f.met, opt.visit(f.log, spec.Shards))
 	f.out = outlets{q: q, names: cfg.Names, logs: make([]*queue.Log, spec.Shards)}
-	f.client.OnViolation(func(why string) {
-		met.Violations.Inc()
-		f.log.Error("a request was stopped because it would have been impolite; this is a mistake in the program", "why", why)
-	})
-	for range opt.Hands {
-		f.hands <- new(visit.Hand)
-	}
 	f.cfg.Store(cfg)
-	if opt.Signer != nil {
-		f.signing()
-	}
 	return f, nil
 }
 
@@ -130,7 +125,9 @@ func (f *Fetcher) Run(ctx context.Context) error {
 			t.Stop()
 		}
 	}()
+	defer f.hands.leave()
 	defer f.client.Close()
+	defer f.kit.Close()
 	if f.opt.Journal != "" {
 		var err error
 		if f.journal, f.left, err = openJournal(f.opt.Journal, f.log); err != nil {
@@ -143,6 +140,14 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	defer telling.Wait()
 	telling.Go(func() { f.tellLeft(ctx) })
 
+	if !f.opt.Alone {
+		if _, err := f.rights.open(ctx, f); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
 	r := &runner{f: f, ctx: ctx, requests: requests, publishing: publishing, takers: make(map[string]context.CancelFunc)}
 	renewing, stopRenewing := context.WithCancel(context.WithoutCancel(ctx))
 	var renewer sync.WaitGroup

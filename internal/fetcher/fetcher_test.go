@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -293,7 +294,7 @@ func TestNobodyToTell(t *testing.T) {
 		}
 		for _, s := range m.GetMetric() {
 			for _, l := range s.GetLabel() {
-				if l.GetName() != "stage" && l.GetName() != "class" && l.GetName() != "reason" {
+				if !slices.Contains([]string{"stage", "class", "reason", "code", "state"}, l.GetName()) {
 					t.Errorf("label %s of %s", l.GetName(), m.GetName())
 				}
 			}

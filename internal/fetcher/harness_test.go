@@ -69,10 +69,17 @@ func newDesk(t testing.TB, shards int) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { q.Close() })
-	d := &desk{t: t, q: q, name: "t", bodies: make(map[string][]byte), read: make([]uint64, shards)}
+	return newDeskOn(t, q, "t", shards)
+}
+
+// newDeskOn is newDesk on a server that others use as well.
+func newDeskOn(t testing.TB, q *queue.Conn, name crawl.Names, shards int) *desk {
+	t.Helper()
+	d := &desk{t: t, q: q, name: name, bodies: make(map[string][]byte), read: make([]uint64, shards)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	t.Cleanup(func() { cancel(); wg.Wait() })
+	var err error
 	if d.kv, err = q.OpenBucket(ctx, d.name.Bucket(), 0); err != nil {
 		t.Fatal(err)
 	}

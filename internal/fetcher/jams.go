@@ -68,7 +68,7 @@ func (j *jams) guard(s *stay, shard int, send func() error) (long bool, err erro
 		if !s.aside && j.aside < s.f.opt.Hands {
 			s.aside = true
 			j.aside++
-			s.f.hands <- new(visit.Hand)
+			s.f.hands.put(new(visit.Hand))
 		}
 	})
 	err = send()
@@ -116,12 +116,12 @@ func (r *runner) turnAway(job *crawl.Visit) {
 	ctx, cancel := context.WithTimeout(r.publishing, job.Lease)
 	defer cancel()
 	f.jams.park(r.ctx, job.Shard, job.Lease/2)
-	f.giveUp(ctx, job)
+	f.giveUp(ctx, job, 0)
 }
 
-// giveUp tells a visit's shard that nothing was asked of its host.
-func (f *Fetcher) giveUp(ctx context.Context, job *crawl.Visit) {
-	ev := crawl.Event{Visit: job.ID, Fetcher: f.opt.Name, Outcome: &crawl.Outcome{Host: job.Host, Delay: job.Delay}}
+// giveUp tells a visit's shard that nothing was asked of its host, nor should be for a while.
+func (f *Fetcher) giveUp(ctx context.Context, job *crawl.Visit, notBefore time.Duration) {
+	ev := crawl.Event{Visit: job.ID, Fetcher: f.opt.Name, Outcome: &crawl.Outcome{Host: job.Host, Delay: job.Delay, NotBefore: notBefore}}
 	if err := f.appendEvent(ctx, job.Shard, crawl.AppendEvent(nil, &ev)); err != nil {
 		f.log.Debug("a visit given back ends with its lease", "visit", job.ID, "host", string(job.Host), "err", err)
 	}

@@ -70,7 +70,7 @@ func TestFullShardHoldsUpNobodyElse(t *testing.T) {
 		t.Errorf("after the jam: %s", classes(out))
 	}
 	stop()
-	if n := len(f.hands); n != hands {
+	if n := len(f.hands.p.free); n != hands {
 		t.Errorf("%d hands, want %d", n, hands)
 	}
 }

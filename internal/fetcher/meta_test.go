@@ -3,8 +3,10 @@ package fetcher
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 )
@@ -27,6 +29,8 @@ func TestMetaDocuments(t *testing.T) {
 		{"/data.json", "application/octet-stream", list, "stored", true},
 		{"/x/123", "application/ld+json; profile=\"x\"", list, "stored", true},
 		{"/catalog.jsonld", "application/json", list, "stored", true},
+		{"/sets/1", "application/linkset+json; profile=\"x\"", `{"linkset": []}`, "stored", true},
+		{"/sets/1", "application/linkset", `<https://a.example/>; rel=item`, "refused/type", false},
 		{"/catalog.jsonld?x=/y", "", list, "stored", true},
 		{"/catalog.jsonld", "text/html", "<title>not found, in fact", "stored", false},
 		{"/x.json", "application/json", list, "refused/type", false},
@@ -37,6 +41,8 @@ func TestMetaDocuments(t *testing.T) {
 		{"/data.json", "text/html", "<title>not found, in fact", "stored", false},
 		{"/data.json", "", "<!doctype html><title>not found", "stored", false},
 		{"/data.json/", "application/json", list, "refused/type", false},
+		{"/catalog.ttl", "text/turtle; charset=utf-8", "<a> a <b> .", "refused/rdf", false},
+		{"/catalog", "application/rdf+xml", "<rdf:RDF/>", "refused/rdf", false},
 		{"/data.json", "application/json", big, "stored", true},
 		{"/data.json", "application/json", big + " ", "refused/too-large", false},
 		{"/data.json", "text/plain", big + " ", "refused/too-large", false},
@@ -84,5 +90,102 @@ func TestMetaNoindex(t *testing.T) {
 	}
 	if p := d.pageOf("http://h.test/x"); p.Deleted != crawl.ReasonNoindex || len(p.Body) > 0 {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A catalogue too long for a message is handed over in parts, which are no more than that when it
+// is not whole; nothing is handed over of one that is too long.
+func TestCatalogueInParts(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"dataset":[`)
+	for i := range 2000 {
+		fmt.Fprintf(&b, `{"title":"t%d","identifier":"i","description":%q},`, i, strings.Repeat("x", 1000))
+	}
+	body := strings.TrimSuffix(b.String(), ",") + "]}"
+	for _, tt := range []struct {
+		name, body, want string
+		limit, parts     int
+		chunked          bool
+	}{
+		{"whole", body, "stored", 0, 9, true},
+		{"told its length", body, "stored", 0, 9, false},
+		{"cut off", body[:len(body)-2], "retry/network", 0, 8, false},
+		{"at the limit", body, "stored", len(body), 9, true},
+		{"past it", body, "refused/catalogue", len(body) - 1, 9, true},
+		{"past it as it says", body, "refused/catalogue", len(body) - 1, 0, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if !tt.chunked {
+					w.Header().Set("Content-Length", fmt.Sprint(len(tt.body)))
+				}
+				fmt.Fprint(w, tt.body)
+			})
+			d := newDesk(t, 1)
+			startFetcher(t, d, testSpec(1, addr), Options{MaxCatalogue: int64(tt.limit)})
+			out := d.outcome(d.grant(open(visitTo(t, "http://h.test/data.json"))))
+			if got := classes(out); got != tt.want {
+				t.Errorf("%s: %+v", got, out.Results[0])
+			}
+			var last *crawl.Page
+			parts, sets := 0, 0
+			come := func() bool {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				last, parts, sets = nil, 0, 0
+				for _, p := range d.pages {
+					if p.Part == 0 {
+						last = &p
+						continue
+					}
+					if parts++; p.Part != parts {
+						t.Errorf("part %d is the %d.", p.Part, parts)
+					}
+					sets += strings.Count(string(unpack(t, p)), `"title"`)
+				}
+				return last != nil || tt.want == "retry/network" && parts == tt.parts
+			}
+			for end := time.Now().Add(ample); !come() && time.Now().Before(end); {
+				time.Sleep(2 * time.Millisecond)
+			}
+			end := last
+			if parts != tt.parts {
+				t.Errorf("%d parts, want %d", parts, tt.parts)
+			}
+			switch {
+			case tt.want == "stored":
+				if end == nil || end.Parts != parts || sets != 2000 || end.Size != int64(len(body)) || end.Encoding != crawl.EncodingParts {
+					t.Errorf("%d datasets, %+v", sets, end)
+				}
+			case end != nil && end.Deleted == "":
+				t.Errorf("a page of what is not whole: %+v", end)
+			}
+		})
+	}
+}
+
+// The JSON-LD documents that a set of links names are followed, unless it says nofollow; of other
+// types, and of what is no document of that kind, nothing is.
+func TestLinksetIsFollowed(t *testing.T) {
+	const set = `{"linkset": [{"anchor": "/p", "item": [{"href": "/x.csv"}], "describedby": [
+		{"href": "/meta/1", "type": "application/ld+json"}, {"href": "/meta/2.jsonld"}, {"href": "/meta/3", "type": "text/turtle"}, {"href": "/meta/4"}, {"href": "/set"}]}]}`
+	for tag, want := range map[string]string{"": "http://h.test/meta/1 http://h.test/meta/2.jsonld", "nofollow": ""} {
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/linkset+json")
+			w.Header().Set("X-Robots-Tag", tag)
+			fmt.Fprint(w, set)
+		})
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		out := d.outcome(d.grant(open(visitTo(t, "http://h.test/set"))))
+		var got []string
+		for u := range d.links() {
+			got = append(got, string(u))
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want || classes(out) != "stored" {
+			t.Errorf("%q: %q, want %q; %s", tag, got, want, classes(out))
+		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"net"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/credentials"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -17,6 +19,17 @@ import (
 type Options struct {
 	Name  string // how frontiers know this fetcher, a NATS subject token; "" makes one up
 	Hands int    // visits carried out at once; 0 = 64
+
+	// Shared has this fetcher be one of several in its process, for as many crawls; nil: it is for
+	// itself. What is said at NewShared of the options that it takes counts then.
+	Shared *Shared
+	Weight int // of this crawl when hands are divided among those of Shared; 0 = 1
+
+	// Alone says that no other crawl uses this NATS server, so that nobody else's visits need to be
+	// reckoned with. false: a host is entered with a claim on it among all crawls of the server
+	// (internal/fetcher/claims).
+	Alone     bool
+	claimTerm time.Duration // 0: as long as others have it. Tests set less
 
 	ConnectTimeout time.Duration // name lookup, connect and TLS together; 0 = 10 s
 	FirstByte      time.Duration // from the request to the first byte of the answer; 0 = 30 s
@@ -28,6 +41,8 @@ type Options struct {
 
 	MaxHeader int64 // bytes of a response's header block; 0 = 64 KiB
 	MaxBody   int64 // bytes of a page after content-decoding; 0 = 10 MiB
+	// Bytes of a JSON catalogue of datasets; 0 = catalog.MaxCatalogue.
+	MaxCatalogue int64
 	// Bytes of a sitemap; 0 = sitemap.MaxBytes. Tests set less: the race detector needs half a
 	// minute for 50 MiB of XML.
 	maxSitemap int64
@@ -47,11 +62,20 @@ type Options struct {
 	// process at a time may use it.
 	Journal string
 
+	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; "": it
+	// is not used.
+	PDFToText string
+
 	DiscardPages bool // pages are fetched, read for links and counted, but handed to nobody
 
-	Resolver   *net.Resolver         // nil: the system's
-	TLS        *tls.Config           // nil: certificates are verified as usual
-	Signer     *botauth.Signer       // of each request over https; nil: none is signed
+	Resolver *net.Resolver   // nil: the system's
+	TLS      *tls.Config     // nil: certificates are verified as usual
+	Signer   *botauth.Signer // of each request over https; nil: none is signed
+	// What sites behind a door are shown; nil: nothing.
+	Credentials *credentials.Set
+	// Requests go through it; nil: sites are asked directly.
+	Proxy      *credentials.Proxy
+	Tracer     *tracing.Tracer       // of visits; nil: none is traced
 	Log        *slog.Logger          // nil: slog.Default()
 	Registerer prometheus.Registerer // nil: the metrics are kept but registered nowhere
 }
@@ -76,8 +100,8 @@ func (o Options) withDefaults() Options {
 // visit are the options of visits.
 func (o Options) visit(log *slog.Logger, shards int) visit.Options {
 	return visit.Options{
-		Fetcher: o.Name, Shards: shards, MaxBody: o.MaxBody, MaxSitemap: o.maxSitemap, RulesCache: o.RulesCache,
-		DiscardPages: o.DiscardPages, Resend: o.resend, Log: log,
+		Fetcher: o.Name, Shards: shards, MaxBody: o.MaxBody, MaxCatalogue: o.MaxCatalogue, MaxSitemap: o.maxSitemap, RulesCache: o.RulesCache,
+		DiscardPages: o.DiscardPages, Resend: o.resend, PDFToText: o.PDFToText, Log: log,
 	}
 }
 
@@ -86,6 +110,6 @@ func (o Options) wire() wire.Options {
 	return wire.Options{
 		Visits: o.Hands, ConnectTimeout: o.ConnectTimeout, FirstByte: o.FirstByte, WholeResponse: o.WholeResponse,
 		RateWindow: o.RateWindow, MinRate: o.MinRate, IdleTimeout: o.IdleTimeout, MaxHeader: o.MaxHeader, PageMemory: o.PageMemory,
-		MaxPerIP: o.MaxPerIP, Resolver: o.Resolver, TLS: o.TLS, Signer: o.Signer,
+		MaxPerIP: o.MaxPerIP, Resolver: o.Resolver, TLS: o.TLS, Signer: o.Signer, Credentials: o.Credentials, Proxy: o.Proxy,
 	}
 }

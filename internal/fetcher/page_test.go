@@ -69,7 +69,7 @@ func TestTypesAndTags(t *testing.T) {
 			}
 			p := d.pageOf("http://h.test/")
 			noBody := tt.want != "stored"
-			if p.Directives != tt.bits || noBody != (len(p.Body) == 0) || noBody != (p.SHA256 == [32]byte{}) {
+			if p.Directives != tt.bits || noBody != (len(p.Body) == 0) || noBody != (p.SHA256 == [32]byte{}) || noBody != (p.Head == nil) {
 				t.Errorf("page %+v", p)
 			}
 			if tt.want == "refused/type" != (p.Deleted == crawl.ReasonType) {

@@ -46,13 +46,21 @@ func TestNamesShareARest(t *testing.T) {
 	for i := range names {
 		ids = append(ids, d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/", i)))))
 	}
-	for _, id := range ids {
-		if out := d.outcome(id); len(out.Results) != 1 || out.Results[0].Class != crawl.Stored {
+	for i, id := range ids {
+		out := d.outcome(id)
+		// Where a machine is so busy that the address is not to be had soon, visits are given back.
+		for end := time.Now().Add(ample); out.NotBefore > 0 && out.Requests == 0 && time.Now().Before(end); {
+			out = d.outcome(d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/", i)))))
+		}
+		if len(out.Results) != 1 || out.Results[0].Class != crawl.Stored {
 			t.Errorf("%s", classes(out))
 		}
 	}
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
+	if len(b.Starts) != names {
+		t.Fatalf("%d requests for %d names", len(b.Starts), names)
+	}
 	slices.SortFunc(b.Starts, time.Time.Compare)
 	// The first request may be late on a busy machine, no other one can be early.
 	rest := time.Second / 8

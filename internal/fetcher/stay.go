@@ -52,5 +52,5 @@ func (s *stay) leave() {
 		j.aside--
 		return
 	}
-	s.f.hands <- s.hand
+	s.f.hands.put(s.hand)
 }

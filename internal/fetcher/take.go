@@ -158,31 +158,28 @@ func (r *runner) take(ctx context.Context, frontier string) {
 func (r *runner) share() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return min(max(r.f.opt.Hands/(len(r.takers)+1), 1), maxTake)
+	return min(max(r.f.hands.size()/(len(r.takers)+1), 1), maxTake)
 }
 
 // free waits for a free hand and takes up to most of them; none when ctx ends.
 func (f *Fetcher) free(ctx context.Context, most int) (hands []*visit.Hand) {
-	select {
-	case <-ctx.Done():
+	h := f.hands.take(ctx)
+	if h == nil {
 		return nil
-	case h := <-f.hands:
-		hands = append(hands, h)
 	}
+	hands = append(hands, h)
 	for len(hands) < most {
-		select {
-		case h := <-f.hands:
-			hands = append(hands, h)
-		default:
-			return hands
+		if h = f.hands.try(); h == nil {
+			break
 		}
+		hands = append(hands, h)
 	}
 	return hands
 }
 
 func (f *Fetcher) giveBack(hands []*visit.Hand) {
 	for _, h := range hands {
-		f.hands <- h
+		f.hands.put(h)
 	}
 }
 
@@ -246,18 +243,24 @@ func (r *runner) start(job *crawl.Visit, h *visit.Hand, sent time.Duration) {
 		defer lease.End()
 		f.leases.add(job, lease)
 		defer f.leases.remove(job)
+		waiting, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(r.ctx, cancel)()
+		in := r.enter(waiting, job, &h)
+		if in == nil {
+			return
+		}
+		ctx = in.hold(ctx, lease, cancel)
+		var rest time.Time
+		leave := sync.OnceFunc(func() { in.leave(r.publishing, rest) })
+		defer leave()
 		if h == nil {
-			select {
-			case h = <-f.hands:
-			case <-r.publishing.Done():
+			if h = f.hands.take(r.publishing); h == nil {
 				return
 			}
 		}
 		f.met.Running.Inc()
 		defer f.met.Running.Dec()
-		waiting, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(r.ctx, cancel)()
 		if r.ctx.Err() != nil {
 			cancel() // AfterFunc would do so a moment later
 		}
@@ -268,6 +271,8 @@ func (r *runner) start(job *crawl.Visit, h *visit.Hand, sent time.Duration) {
 		defer s.leave()
 		v := f.begin(job, s, h, began, ctx, waiting, r.publishing, lease)
 		v.Run()
+		rest = v.RestUntil()
+		leave() // publishing may take long, and asks nothing of the host
 		v.Close()
 	})
 }
@@ -281,6 +286,7 @@ func (f *Fetcher) begin(job *crawl.Visit, s *stay, h *visit.Hand, began time.Tim
 	}
 	return f.kit.New(visit.Grant{
 		Job: job, Config: f.cfg.Load(), Hand: h, Outlet: s, Lease: l, Began: began, Clock: clock, Journal: book,
+		Trace:    f.traces.Visit(job.Shard, job.ID),
 		Requests: requests, Waiting: waiting, Publishing: publishing,
 	})
 }

@@ -52,7 +52,7 @@ func (v *Visit) accepting(h http.Header) http.Header {
 	return h
 }
 
-// storable reports whether pages of this type are kept.
+// storable reports whether the crawl keeps pages of this type.
 func (v *Visit) storable(kind string) bool {
-	return storable(kind) || kind == typeMarkdown && v.cfg.spec.AcceptMarkdown
+	return v.cfg.types&crawl.TypeOf(kind) != 0 || kind == typeMarkdown && v.cfg.spec.AcceptMarkdown
 }

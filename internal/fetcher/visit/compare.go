@@ -24,11 +24,23 @@ func (v *Visit) wantsText(o canon.Origin) bool {
 }
 
 func doClaim(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+	if v.kit.client.HasDoor(e.URL.Origin()) {
+		a.Claim.Reason = behindDoor
+		return true
+	}
 	a.Claim, done = v.claim(e.URL.Origin())
 	return done
 }
 
 func doSample(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+	switch {
+	case v.cfg.spec.PlanOnly:
+		a.Sample.Reason = "no page is asked for: the crawl is only planned"
+		return true
+	case v.kit.client.HasDoor(e.URL.Origin()):
+		a.Sample.Reason = behindDoor
+		return true
+	}
 	a.Sample, done = v.sample(e.URL)
 	return done
 }

@@ -24,9 +24,11 @@ type Config struct {
 	spec      crawl.Spec
 	Names     crawl.Names
 	Scope     *scope.Scope
-	scopeHash uint64
+	scopeHash uint64 // Spec.ScopeHash
+	linkHash  uint64 // Spec.LinkHash
 	Forgotten crawl.Forgotten
 	purposes  usage.Purposes
+	types     crawl.Types
 }
 
 var (
@@ -67,8 +69,8 @@ func NewConfig(spec crawl.Spec) (*Config, error) {
 		return nil, err
 	}
 	return &Config{
-		spec: spec, Names: crawl.Names(spec.Name), Scope: sc, scopeHash: spec.ScopeHash(), Forgotten: crawl.NewForgotten(spec.Forgotten),
-		purposes: spec.PurposeSet(),
+		spec: spec, Names: crawl.Names(spec.Name), Scope: sc, scopeHash: spec.ScopeHash(), linkHash: spec.LinkHash(), Forgotten: crawl.NewForgotten(spec.Forgotten),
+		purposes: spec.PurposeSet(), types: spec.TypeSet(),
 		Config: wire.Config{
 			Header: http.Header{
 				"User-Agent":      {UserAgent(spec)},

@@ -41,6 +41,7 @@ func (v *Visit) Get(u canon.URL, h http.Header, accept func(status int, h http.H
 	var got Download
 	var failed error // of w
 	defer v.asking(crawl.RequestDownload)()
+	v.hold.Recorder = nil // what is downloaded is kept elsewhere
 	a, err := v.ask(u, downloadHeader(h), func(status int, header http.Header) wire.Wanted {
 		if status == http.StatusRequestTimeout || !accept(status, header) {
 			return wire.Wanted{}

@@ -66,6 +66,8 @@ func init() {
 		crawl.ErrandSecurityTxt: {do: doSecurityTxt},
 		crawl.ErrandLLMSTxt:     {do: doLLMSTxt},
 		crawl.ErrandIndexNow:    {do: doKeyFile},
+		crawl.ErrandFeed:        {do: doFeed},
+		crawl.ErrandWebSub:      {do: doWebSub},
 	}
 }
 
@@ -98,6 +100,9 @@ func (v *Visit) robotsErrand(e *crawl.Errand) (fact crawl.Robots, ok bool) {
 	switch {
 	case e.URL.Host() == e.Origin.Host:
 		// Led away and back: where a host keeps its own rules is its own affair.
+	case v.kit.client.HasDoor(e.URL.Origin()):
+		// A stranger could tell from what we ask for what the file says.
+		return crawl.Robots{Origin: e.Origin, State: crawl.RobotsUnreachable, Reason: "redirected to " + string(e.URL) + ": " + behindDoor}, true
 	case e.URL.PathQuery() == RobotsPath:
 		return v.lentRobots(e)
 	default:
@@ -111,6 +116,7 @@ func (v *Visit) robotsErrand(e *crawl.Errand) (fact crawl.Robots, ok bool) {
 		// There may be rules; we may not read them.
 		fact.State, fact.Reason = crawl.RobotsUnreachable, fail.String()
 	}
+	v.kit.met.robots.WithLabelValues(fact.State.String()).Inc()
 	fact.Origin = e.Origin
 	if fact.State == crawl.RobotsParsed {
 		rules := v.rules(&fact)

@@ -67,7 +67,7 @@ const (
 	typeMarkdown = mdhtml.MediaType
 )
 
-// storable reports whether pages of this type are kept.
+// storable reports whether pages of this type can be compared with others.
 func storable(mediaType string) bool {
 	return mediaType == typeHTML || mediaType == typeXHTML || mediaType == typeText
 }

@@ -7,8 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/document/worker"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/sitemap"
 )
@@ -35,11 +38,16 @@ type Options struct {
 	Shards     int    // of the crawl
 	MaxBody    int64  // bytes of a page after content-decoding; 0 = 10 MiB
 	MaxSitemap int64  // bytes of a sitemap; 0 = sitemap.MaxBytes
-	RulesCache int    // robots.txt files kept parsed; 0 = 4096
+	// Bytes of a JSON catalogue of datasets; 0 = catalog.MaxCatalogue.
+	MaxCatalogue int64
+	RulesCache   int // robots.txt files kept parsed; 0 = 4096
 	// After how long facts that could not be published are sent anew; 0 = 1 min.
 	Resend       time.Duration
 	DiscardPages bool // pages are handed to nobody
-	Log          *slog.Logger
+	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; "":
+	// it is not used.
+	PDFToText string
+	Log       *slog.Logger
 }
 
 // Kit is what the visits of a process have in common.
@@ -49,6 +57,8 @@ type Kit struct {
 	met    *Metrics
 	rules  rulesCache
 
+	documents *worker.Pool
+
 	// Held while a data.txt is read for what is nested in it: a hostile one takes 100 MiB meanwhile
 	parsing sync.Mutex
 }
@@ -57,8 +67,13 @@ type Kit struct {
 func NewKit(c *wire.Client, met *Metrics, opt Options) *Kit {
 	opt.Resend = cmp.Or(max(opt.Resend, 0), resendTime)
 	opt.MaxBody, opt.MaxSitemap = cmp.Or(max(opt.MaxBody, 0), 10<<20), cmp.Or(max(opt.MaxSitemap, 0), sitemap.MaxBytes)
-	return &Kit{client: c, opt: opt, met: met, rules: rulesCache{max: cmp.Or(max(opt.RulesCache, 0), 4096)}}
+	opt.MaxCatalogue = cmp.Or(max(opt.MaxCatalogue, 0), catalog.MaxCatalogue)
+	return &Kit{client: c, opt: opt, met: met, rules: rulesCache{max: cmp.Or(max(opt.RulesCache, 0), 4096)},
+		documents: worker.New(worker.Options{PDFToText: opt.PDFToText})}
 }
+
+// Close ends what a kit has running beside its visits.
+func (k *Kit) Close() { k.documents.Close() }
 
 // Journal is where a visit writes down its requests until they are told of.
 type Journal interface {
@@ -78,6 +93,7 @@ type Grant struct {
 	Clock  int64     // what that is in traces
 	// Where requests are written down until they are told of; nil: nowhere.
 	Journal Journal
+	Trace   *tracing.Visit // nil: the visit is not traced
 
 	Requests   context.Context // ends with the lease: requests under way are cut off
 	Waiting    context.Context // ends as soon as nothing new shall begin
@@ -93,9 +109,15 @@ func (k *Kit) New(g Grant) *Visit {
 	v.hold = k.client.NewHold(g.Requests, g.Waiting, &g.Config.Config, job.Host, g.Lease)
 	v.hold.Granted, v.hold.Owed, v.hold.Hurried, v.hold.Buf = job.Delay, job.Delay, job.Hurried, h.body
 	v.hold.OwedTo, v.hold.Traced = job.DelaySource, h.traced[:0]
-	v.clock = g.Clock
+	v.clock, v.trace = g.Clock, g.Trace
 	if v.journal = g.Journal; v.journal != nil {
 		v.hold.Journal = v.journal
+	}
+	if g.Config.spec.WARC != "" && !k.opt.DiscardPages {
+		if h.recorder == nil {
+			h.recorder = new(wire.Recorder)
+		}
+		v.hold.Recorder = h.recorder
 	}
 	v.hold.LimitPatience(1 + len(job.URLs) + len(job.Errands))
 	h.links.reset(k.opt.Shards)
@@ -111,6 +133,7 @@ func (v *Visit) Close() {
 	v.hold.Release()
 	v.hand.traced = v.hold.Traced
 	v.hand.tidy(v.hold.Buf)
+	v.trace.Visited(v.job, v.out.Requests, v.reason, v.began, time.Now())
 }
 
 // tidy keeps buffers of ordinary size for the next visit, and lets go of what one
@@ -123,7 +146,7 @@ func (h *Hand) tidy(body []byte) {
 	if cap(h.packed) > wire.KeepBuffer {
 		h.packed = nil
 	}
-	if cap(h.batch) > 2*crawl.MaxPayloadBytes {
+	if cap(h.batch) > 2*maxBatch {
 		h.batch = nil
 	}
 	if h.links.known > wire.KeepBuffer {

@@ -1,6 +1,8 @@
 package visit
 
 import (
+	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -13,14 +15,15 @@ import (
 type stage int
 
 const (
-	stageFetch   stage = iota // from asking the gate to the last byte; waiting included
-	stageScan                 // charset, one tokenizer pass, resolving and sorting links
-	stagePack                 // compressing and digest
-	stagePublish              // encoding messages and waiting for their acknowledgements
+	stageFetch    stage = iota // from asking the gate to the last byte; waiting included
+	stageScan                  // charset, one tokenizer pass, resolving and sorting links
+	stagePack                  // compressing and digest
+	stageDocument              // reading documents that are no pages, in processes of their own
+	stagePublish               // encoding messages and waiting for their acknowledgements
 	stages
 )
 
-var stageNames = [stages]string{"fetch", "scan", "pack", "publish"}
+var stageNames = [stages]string{"fetch", "scan", "pack", "document", "publish"}
 
 // Metrics are a fetcher's counters. No label ever names a host or a URL.
 type Metrics struct {
@@ -37,6 +40,9 @@ type Metrics struct {
 	Violations prometheus.Counter
 	Running    prometheus.Gauge
 	results    *prometheus.CounterVec
+	responses  *prometheus.CounterVec // by code
+	took       prometheus.Histogram
+	robots     *prometheus.CounterVec // by state
 }
 
 // NewMetrics makes a fetcher's counters and registers them; with nil they are registered nowhere.
@@ -60,7 +66,21 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m.Running = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "curtsy_fetcher_visits_running", Help: "Visits being carried out.",
 	})
-	all = append(all, m.results, m.Running)
+	m.responses = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "curtsy_fetcher_responses_total", Help: "Responses of sites by status code; codes that nobody registered count as their class, such as 5xx.",
+	}, []string{"code"})
+	m.took = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "curtsy_fetcher_request_seconds", Help: "Time from the first byte of a request sent to a site to the last byte of its response, or to its failure.",
+		Buckets: prometheus.ExponentialBuckets(0.005, 2, 15),
+	})
+	m.robots = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "curtsy_fetcher_robots_total",
+		Help: "Times that a robots.txt was asked for, by the state that left its origin in: parsed, unavailable (all is allowed), unreachable (nothing is), pending (it is on another host).",
+	}, []string{"state"})
+	for _, s := range []crawl.RobotsState{crawl.RobotsParsed, crawl.RobotsUnavailable, crawl.RobotsUnreachable, crawl.RobotsPending} {
+		m.robots.WithLabelValues(s.String())
+	}
+	all = append(all, m.results, m.Running, m.responses, m.took, m.robots)
 	m.requests = counter("curtsy_fetcher_requests_total", "Requests sent to sites, robots.txt included.")
 	m.Signed = counter("curtsy_fetcher_requests_signed_total", "Of the requests, those that carried a signature.")
 	m.bytes = counter("curtsy_fetcher_body_bytes_total", "Body bytes read from the wire.")
@@ -89,6 +109,24 @@ func (m *Metrics) count(results []crawl.Result) {
 	for i := range results {
 		m.results.WithLabelValues(results[i].Class.String(), string(results[i].Reason)).Inc()
 	}
+}
+
+// Over counts a request that is over.
+func (m *Metrics) Over(x *crawl.Exchange) {
+	if x.Status != 0 {
+		m.responses.WithLabelValues(codeLabel(x.Status)).Inc()
+	}
+	if !x.Unsent {
+		m.took.Observe(x.End.Sub(x.Start).Seconds())
+	}
+}
+
+// codeLabel is a status code as a label: a site that makes codes up makes no labels.
+func codeLabel(status int) string {
+	if http.StatusText(status) != "" {
+		return strconv.Itoa(status)
+	}
+	return strconv.Itoa(status/100) + "xx"
 }
 
 // StageSeconds is the time spent on pages so far, by stage ("fetch", which includes waiting,

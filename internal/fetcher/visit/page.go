@@ -5,13 +5,16 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/s2"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robotstag"
 )
@@ -20,9 +23,10 @@ import (
 func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 	var kind string // media type, declared or sniffed
 	meta := false   // it is a document that tells of datasets
+	var long *catalogue
 	conditions := v.conditions(u)
 	a, err := v.ask(u.URL, v.accepting(conditions), func(status int, header http.Header) wire.Wanted {
-		meta = false
+		meta, long = false, nil
 		if status < 200 || status > 299 || status == http.StatusPartialContent {
 			return wire.Wanted{}
 		}
@@ -30,21 +34,23 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 		kind = mediaType(declared)
 		switch certain, possible := metaDocument(u.URL, kind, declared == ""); {
 		case certain:
-			meta = true
-			return wire.Wanted{Limit: maxMeta}
-		case possible || declared == "":
-			return wire.Wanted{Limit: v.kit.opt.MaxBody, Decide: func(first []byte) bool {
+			meta, long = true, v.catalogue(u, kind)
+			return long.want(header)
+		case possible || declared == "" || v.mayBeDocument(u.URL, kind):
+			return wire.Wanted{Limit: v.largest(), Decide: func(first []byte) bool {
 				if declared == "" {
 					kind = mediaType(http.DetectContentType(first))
 				}
+				kind = v.documentType(u.URL, kind, first)
 				meta = possible && kind != typeHTML && looksLikeJSON(first)
 				return meta || v.storable(kind)
 			}}
 		case !v.storable(kind):
 			return wire.Wanted{}
 		}
-		return wire.Wanted{Limit: v.kit.opt.MaxBody}
+		return v.wanted(kind, header)
 	})
+	v.cutPage(&a, kind)
 	r := crawl.Result{URL: u.URL, Status: a.Status, Bytes: a.Wire, Took: a.Took, FetchedAt: a.At}
 	if err != nil {
 		fail := v.failureOf(err)
@@ -61,17 +67,29 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 		}
 		return r
 	}
+	renewed := a.Status == http.StatusNotModified && conditions != nil
+	if full := a.Status >= 200 && a.Status <= 299 && a.Status != http.StatusPartialContent; !renewed && !(full && (meta || v.storable(kind))) {
+		v.archive(u.URL, &a)
+	}
 	switch status := a.Status; {
-	case status == http.StatusNotModified && conditions != nil:
+	case renewed:
 		v.renewed(u, &a, &r)
 	case status == http.StatusPartialContent || status < 200 || status > 599 || status == http.StatusNotModified:
 		// A part nobody asked for, a protocol nobody wanted, news about a copy nobody mentioned.
 		r.Class, r.Reason = crawl.Failed, crawl.ReasonHTTPOther
 	case status <= 299 && meta:
-		v.keepMeta(u, &a, kind, &r)
+		if long == nil { // it was read as a page might be
+			long = v.catalogue(u, kind)
+			long.body, long.cut = a.Body, a.Truncated
+		}
+		v.keepMeta(u, &a, long, &r)
 	case status <= 299 && !v.storable(kind):
-		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonType, kind
-		v.forget(u, crawl.ReasonType)
+		r.Class, r.Reason, r.Rule = crawl.Refused, typeReason(kind), kind
+		v.forget(u, r.Reason)
+	case status <= 299 && document.Reads(kind):
+		if v.keepDocument(u, &a, kind, &r); r.Class == crawl.Stored {
+			r.Rule = priceOf(a.Header)
+		}
 	case status <= 299:
 		if v.keep(u, &a, kind, &r); r.Class == crawl.Stored {
 			r.Rule = priceOf(a.Header) // given all the same: it is noted in the log
@@ -85,7 +103,7 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonPayment, priceOf(a.Header)
 		v.forget(u, crawl.ReasonPayment)
 	case status <= 499:
-		r.Class, r.Reason, r.Kept, r.Rule = crawl.Failed, crawl.ReasonHTTP4xx, u.Keep, wantsSignature(&a)
+		r.Class, r.Reason, r.Kept, r.Rule = crawl.Failed, crawl.ReasonHTTP4xx, u.Keep, Wants(&a)
 		if !u.Keep { // else it may be back when the frontier looks again
 			v.forget(u, crawl.ReasonHTTP4xx)
 		}
@@ -144,7 +162,11 @@ func (v *Visit) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Re
 	v.kit.met.stage(stageScan, start)
 	v.handPage(u, a, kind, &scan, r)
 	start = time.Now()
-	v.offer(u.URL, u.Depth+1, 0, scan.Links) // which may send them: behind the page they are on
+	v.follow(u, scan.Links) // which may send them: behind the page they are on
+	if !scan.Directives.NoFollow {
+		v.follow(u, signposts(a.Header, u.URL))
+	}
+	v.announce(u, a.Header, &scan)
 	v.kit.met.stage(stageScan, start)
 }
 
@@ -153,7 +175,7 @@ func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *h
 	d := scan.Directives.At(a.At)
 	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
 	p := crawl.Page{
-		URL: u.URL, Visit: v.job.ID, Scope: v.cfg.scopeHash, Status: a.Status, FetchedAt: a.At, ContentType: kind, Charset: scan.Charset,
+		URL: u.URL, Visit: v.job.ID, Scope: v.cfg.linkHash, Status: a.Status, FetchedAt: a.At, ContentType: kind, Charset: scan.Charset,
 		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet,
 		MetaDirectives: bitsOf(scan.Meta), MetaUnavailableAfter: scan.Meta.UnavailableAfter, MetaMaxSnippet: scan.Meta.MaxSnippet,
 		Depth: u.Depth, FoundOn: u.FoundOn, Canonical: scan.Canonical,
@@ -178,11 +200,24 @@ func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *h
 		return
 	}
 	v.pack(&p, a.Body, r)
+	p.Head = headOf(&p, a.Body)
 	if u.Keep { // it was sent although it may not have changed: how much of it has?
 		r.Likeness = likenessOf(kind, a.Body)
 	}
+	v.capturePage(&p, a, scan.Links)
 	v.handOver(&p)
 }
+
+// headOf reads the head of a page that was packed, while the page is at hand and in the processor's
+// cache: the body up to where it was cut to fit.
+func headOf(p *crawl.Page, body []byte) *crawl.Head {
+	x := extractors.Get().(*pages.Extractor)
+	h := x.Head(p.ContentType, p.Charset, body[:p.Size])
+	extractors.Put(x) // not after a panic: who knows what it was left in
+	return h
+}
+
+var extractors = sync.Pool{New: func() any { return new(pages.Extractor) }}
 
 // bitsOf are directives as they travel with a page.
 func bitsOf(d robotstag.Directives) (bits crawl.DirectiveBits) {
@@ -219,7 +254,7 @@ func (v *Visit) pack(p *crawl.Page, body []byte, r *crawl.Result) {
 	}
 	whole := len(body)
 	if need := s2.MaxEncodedLen(len(body)); cap(h.packed) < need {
-		h.packed = make([]byte, need)
+		h.packed = make([]byte, wire.Roomy(need))
 	}
 	packed := s2.Encode(h.packed[:cap(h.packed)], body)
 	if len(packed) > maxPacked {
@@ -237,6 +272,13 @@ func (v *Visit) pack(p *crawl.Page, body []byte, r *crawl.Result) {
 	}
 	if cap(h.packed) > wire.KeepBuffer {
 		h.packed = nil // p.Body has it, until it is sent
+	}
+}
+
+// follow offers what a page links to, unless the crawl follows no links.
+func (v *Visit) follow(u *crawl.VisitURL, links []canon.URL) {
+	if !v.cfg.spec.NoLinks {
+		v.offer(u.URL, u.Depth+1, 0, links)
 	}
 }
 

@@ -39,6 +39,41 @@ func (v *Visit) probe(s *site) {
 		return // asked again, it is read again
 	}
 	v.probes = append(v.probes, probe)
+	v.probeJSON(s, u)
+	// Before a page is asked for: of a visit that is killed at most two requests are repeated.
+	v.tell()
+}
+
+// probeJSON asks an origin whether it has a /data.json, where and as often as it is asked for
+// /data.txt. One that is there, or moved to where such a document may be, is from then on a URL
+// like any other that /data.txt might have led to: fetched, and fetched again, with the pages.
+// Whatever else is answered is forgotten; nobody was promised the file.
+func (v *Visit) probeJSON(s *site, dataTxt canon.URL) {
+	u, err := s.origin.URL("/data.json")
+	if err != nil || !v.cfg.spec.DataJSON || v.cfg.spec.MaxDepth == 0 || !v.cfg.Scope.Decide(u).In || v.over() {
+		return
+	}
+	if _, why := v.match(s, u); why != "" {
+		return
+	}
+	defer v.asking(crawl.RequestData)()
+	a, err := v.ask(u, nil, func(int, http.Header) wire.Wanted { return wire.Wanted{} })
+	switch {
+	case err != nil:
+	case overloaded(a.Status):
+		v.overload(a)
+	case a.Status == http.StatusOK:
+		declared := a.Header.Get("Content-Type")
+		if certain, possible := metaDocument(u, mediaType(declared), declared == ""); certain || possible {
+			v.offer(dataTxt, 1, 0, []canon.URL{u})
+		}
+	case redirects(a.Status):
+		if next, ok := location(u, &a); ok {
+			if _, possible := metaDocument(next, "", true); possible {
+				v.offer(dataTxt, 1, 0, []canon.URL{u})
+			}
+		}
+	}
 }
 
 // doData fetches a data.txt for another shard, or a nested one, and hands it to the indexer.

@@ -2,6 +2,7 @@ package visit
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,13 @@ import (
 // are few. Each is acknowledged before the next is sent. A visit goes through these steps several
 // times: see tell.go.
 
+// maxBatch is about how many bytes of pages a visit gathers for one message. It bounds what all
+// visits of a process gather together: their number times this, and a page of each.
+const maxBatch = 128 << 10
+
+// pageFields is about what a page takes in a message beside its body and its capture.
+const pageFields = 2 << 10
+
 // handOver adds a page to the batch for the indexer, sending the batch first when the
 // page would not fit.
 func (v *Visit) handOver(p *crawl.Page) {
@@ -20,11 +28,16 @@ func (v *Visit) handOver(p *crawl.Page) {
 		return
 	}
 	h := v.hand
-	if h.pages > 0 && len(h.batch)+len(p.Body) > crawl.MaxEventBytes {
+	if h.pages > 0 && len(h.batch)+len(p.Body)+p.Capture.Bytes() > maxBatch {
 		v.flushPages()
 	}
 	if h.pages == 0 {
-		h.batch = crawl.AppendPagesHeader(h.batch[:0])
+		h.batch = crawl.AppendPagesHeader(h.batch[:0], v.hold.Recorder != nil)
+	}
+	// A batch of several pages is likely to become a full one: it gets its room at once, instead of
+	// being copied each time that it has outgrown some.
+	if need := len(h.batch) + len(p.Body) + p.Capture.Bytes() + pageFields; need > cap(h.batch) && h.pages > 1 {
+		h.batch = slices.Grow(h.batch, max(need, maxBatch+pageFields)-len(h.batch))
 	}
 	h.batch = crawl.AppendPage(h.batch, p)
 	h.pages++

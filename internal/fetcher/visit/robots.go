@@ -172,6 +172,7 @@ func (v *Visit) refresh(old *crawl.Robots) *site {
 	case fail.Barred: // no fact about the site
 		return &site{origin: o, bar: fail, until: v.began.Add(time.Hour)}
 	}
+	v.kit.met.robots.WithLabelValues(fact.State.String()).Inc()
 	fact.Origin = o
 	rules := v.learn(&fact, old, oldRules)
 	if v.refreshed == nil {

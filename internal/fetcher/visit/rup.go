@@ -103,6 +103,9 @@ func (v *rupErrand) read(a *wire.Answer) (m crawl.RUP) {
 	}
 	if err != nil {
 		m.Reason = hideForm(err.Error(), v.e.Form)
+		if why := Wants(a); why != "" {
+			m.Reason += ": " + why
+		}
 	}
 	return m
 }

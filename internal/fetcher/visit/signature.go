@@ -19,7 +19,7 @@ func wantsSignature(a *wire.Answer) string {
 // statusText is an answer's status for people, as the reason why nothing came of it.
 func statusText(a *wire.Answer) string {
 	text := "HTTP " + strconv.Itoa(a.Status)
-	if wants := wantsSignature(a); wants != "" {
+	if wants := Wants(a); wants != "" {
 		text += ": " + wants
 	}
 	return text

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -36,19 +35,7 @@ func doSitemap(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 // whatever of it was told already.
 func (v *Visit) sitemap(e *crawl.Errand) (s crawl.Sitemap, ok bool) {
 	var r *sitemapReader
-	conditions := conditional(e.ETag, e.LastModified)
-	t := Trail{At: e.URL, Most: maxHops}
-	t.May = func(u canon.URL) bool {
-		why, sound := v.mayAsk(u)
-		s.Reason = why
-		closed := slices.ContainsFunc(v.sites, func(s *site) bool { return s.origin == u.Origin() && s.closed })
-		ok = sound && !(closed && t.Hops == 0) // until when it is the frontier knows
-		return sound && why == ""
-	}
-	t.Ask = func(u canon.URL, moved bool) (wire.Answer, error) {
-		if moved {
-			conditions = nil
-		}
+	l := v.list(e, func(u canon.URL, conditions http.Header) (wire.Answer, error) {
 		r = &sitemapReader{e: e, url: u, base: canon.NewBase(u), batches: batches{v: v, as: crawl.Links{FoundOn: e.URL, Depth: 1, Source: crawl.SourceSitemap}}}
 		a, err := v.ask(u, conditions, r.want)
 		s = crawl.Sitemap{Status: a.Status, Entries: r.entries, Skipped: r.skipped, Scope: v.cfg.scopeHash}
@@ -56,45 +43,36 @@ func (v *Visit) sitemap(e *crawl.Errand) (s crawl.Sitemap, ok bool) {
 			err = r.flush()
 		}
 		return a, err
-	}
-	a, end, err := t.Follow(v.job.Host)
+	})
 	switch {
-	case v.lost.Load():
-		return s, false
-	case end == TrailBarred:
-		return s, ok
-	case err != nil:
-		fail := v.failureOf(err)
-		s.Reason, s.Again = fail.String(), !fail.Final
-		return s, !fail.Unsent
-	case end == TrailLost:
-		s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonLocation, detailText(a.Header.Get("Location")))
-	case end == TrailLeft:
-		s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonRedirect, t.Next)
-		return s, r.passOn(t.Next, &s)
-	default:
-		r.conclude(&a, &s, conditions != nil)
-		if s.Read && t.Hops == 0 {
-			s.ETag, s.LastModified = validators(a.Header.Get("Etag"), a.Header.Get("Last-Modified"))
-		}
+	case l.over:
+		s.Reason, s.Again = l.reason, l.again
+		return s, l.done
+	case l.end == TrailLeft:
+		s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonRedirect, l.next)
+		return s, r.passOn(l.next, &s)
+	}
+	r.conclude(&l, &s)
+	if s.Read && l.hops == 0 {
+		s.ETag, s.LastModified = validators(l.answer.Header.Get("Etag"), l.answer.Header.Get("Last-Modified"))
 	}
 	return s, true
 }
 
 // conclude completes what is told of a sitemap from its last answer.
-func (r *sitemapReader) conclude(a *wire.Answer, s *crawl.Sitemap, asked bool) {
-	switch status := a.Status; {
-	case status == http.StatusNotModified && asked:
+func (r *sitemapReader) conclude(l *listing, s *crawl.Sitemap) {
+	if l.answer.Status == http.StatusNotModified && l.conditional {
 		s.NotModified = true
 		s.ETag, s.LastModified = validators(r.e.ETag, r.e.LastModified)
-		if etag, modified := validators(a.Header.Get("Etag"), a.Header.Get("Last-Modified")); etag != "" || modified != "" {
+		if etag, modified := validators(l.answer.Header.Get("Etag"), l.answer.Header.Get("Last-Modified")); etag != "" || modified != "" {
 			s.ETag, s.LastModified = etag, modified
 		}
-	case overloaded(status):
-		r.v.overload(*a)
-		s.Reason, s.Again = fmt.Sprintf("%s: HTTP %d", crawl.ReasonOverload, status), true
-	case status < 200 || status > 299 || status == http.StatusPartialContent:
-		s.Reason, s.Again = statusText(a), status >= 500 && status <= 599
+		return
+	}
+	reason, again, unread := r.v.unread(&l.answer)
+	switch {
+	case unread:
+		s.Reason, s.Again = reason, again
 	case r.nofollow:
 		s.Reason = "its header asks not to follow its links (nofollow)"
 	case r.not:

@@ -25,6 +25,7 @@ type told struct {
 	requests int
 	results  int // of Hand.results
 	done     int // of Outcome.Done
+	feeds    int // of Visit.feeds
 }
 
 // tell tells the visit's shard how far the visit has come, when it is time for that.
@@ -43,7 +44,9 @@ func (v *Visit) tell() {
 // publishAll publishes what is not told yet: pages, many links of other shards, all other links
 // with the outcome. The visit goes on if that is partial.
 func (v *Visit) publishAll(partial bool) {
+	began, results := time.Now(), len(v.hand.results)-v.told.results
 	v.flushPages()
+	feeds := v.tellFeeds()
 	own := v.job.Shard
 	if v.hand.links.shards[own].bytes > crawl.MaxEventBytes/2 {
 		v.sendLinks(own)
@@ -58,17 +61,19 @@ func (v *Visit) publishAll(partial bool) {
 		v.hold.Settle(v.lastEnd)
 	}
 	v.out.Delay, v.out.Private = v.hold.Delay(), v.hold.Private()
-	v.publishOutcome(v.hand.links.of(append(along, own)), len(along) > 0, partial)
+	v.publishOutcome(v.hand.links.of(append(along, own)), len(along) > 0, feeds, partial)
 	for _, shard := range append(along, own) {
 		v.hand.links.drop(shard)
 	}
 	v.hand.links.bytes = 0
 	v.told.at = time.Now()
+	v.trace.Published(results, partial, v.lost.Load(), began, v.told.at)
 }
 
 // publishOutcome tells how far the visit has come, or its end, in several parts when its results
-// are many and long. forward says that some of links are of other shards.
-func (v *Visit) publishOutcome(links []crawl.Links, forward, partial bool) {
+// are many and long. forward says that some of links are of other shards; feeds are those that were
+// announced.
+func (v *Visit) publishOutcome(links []crawl.Links, forward bool, feeds []crawl.Errand, partial bool) {
 	results, traces := v.hand.results[v.told.results:], v.traces(!partial)
 	for {
 		n, room := 0, crawl.MaxEventBytes/2
@@ -88,11 +93,11 @@ func (v *Visit) publishOutcome(links []crawl.Links, forward, partial bool) {
 			}
 		}
 		ev := crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Links: links, Forward: forward, Probes: v.probes, Outcome: &out,
-			Traces: traces}
+			Traces: traces, Errands: feeds}
 		if !v.publish(v.job.Shard, &ev) {
 			return
 		}
-		links, forward, v.probes, traces = nil, false, nil, nil
+		links, forward, v.probes, traces, feeds = nil, false, nil, nil, nil
 		if len(results) == 0 {
 			break
 		}

@@ -29,6 +29,7 @@ func (v *Visit) traces(last bool) []crawl.Trace {
 		t := crawl.Trace{Host: v.job.Host, Begin: v.clock, From: v.traced, Last: last && len(all) == 0}
 		t.After, t.AfterSource = v.rest()
 		t.Trace(some, v.began)
+		v.trace.Requests(some)
 		v.traced += len(some)
 		for i := range t.Requests {
 			size += len(t.Requests[i].Rest) + 48
@@ -39,6 +40,16 @@ func (v *Visit) traces(last bool) []crawl.Trace {
 		}
 	}
 	return traces
+}
+
+// RestUntil is until when the host is left alone, going by what was asked of it in this visit;
+// zero: nothing was.
+func (v *Visit) RestUntil() time.Time {
+	if v.lastEnd.IsZero() {
+		return time.Time{}
+	}
+	d, _ := v.rest()
+	return v.lastEnd.Add(d)
 }
 
 // rest is how long the host is left alone after the last request, and who asks for that.

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/usage"
 )
@@ -25,7 +26,8 @@ type Visit struct {
 	hand   *Hand
 	log    *slog.Logger
 
-	journal Journal // may be nil
+	journal Journal        // may be nil
+	trace   *tracing.Visit // may be nil
 
 	began     time.Time // when the grant arrived
 	clock     int64     // what that is in traces
@@ -45,6 +47,7 @@ type Visit struct {
 	told     told
 	probes   []crawl.Probe
 	nested   []crawl.Errand // what the data.txt read last leads to
+	feeds    []crawl.Errand // that its pages announce
 	lastSaid saidBy
 }
 
@@ -59,6 +62,9 @@ type Hand struct {
 	pages   int    // in batch
 	results []crawl.Result
 	traced  []crawl.Exchange
+
+	recorder *wire.Recorder // made when it is first needed
+	outlinks []byte         // of a page that is archived
 }
 
 // Run carries the visit out, up to the last request. What it leaves to publish is
@@ -165,6 +171,9 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 			return crawl.Result{URL: u.URL, Class: crawl.Redirected, Reason: crawl.ReasonCleanParam, Location: string(target)}
 		}
 	}
+	if v.cfg.spec.PlanOnly {
+		return v.planned(u)
+	}
 	return v.page(u)
 }
 
@@ -224,10 +233,23 @@ func (v *Visit) failureOf(err error) wire.Failure {
 	return v.hold.FailureOf(err)
 }
 
-// ask sends a GET and keeps the visit's account of it.
+// ask sends a GET and keeps the visit's account of it. Unless it was for a page, of which more has
+// to be known, what was answered is archived.
 func (v *Visit) ask(u canon.URL, extra map[string][]string, want wire.WantFunc) (wire.Answer, error) {
-	return v.account(u, func() (wire.Answer, error) { return v.hold.Fetch(u, extra, want) })
+	a, err := v.account(u, func() (wire.Answer, error) { return v.hold.Fetch(u, extra, want) })
+	switch v.hold.Kind {
+	case crawl.RequestPage, crawl.RequestDownload:
+	case crawl.RequestKind(crawl.ErrandIndexNow): // a key
+	default:
+		if err == nil {
+			v.archive(u, &a)
+		}
+	}
+	return a, err
 }
+
+// proxyRest is how long a host rests when the proxy to it could not be used.
+const proxyRest = 30 * time.Second
 
 // account sends a request and keeps the visit's account of it.
 func (v *Visit) account(u canon.URL, send func() (wire.Answer, error)) (wire.Answer, error) {
@@ -256,6 +278,9 @@ func (v *Visit) account(u canon.URL, send func() (wire.Answer, error)) (wire.Ans
 	}
 	if fail.Unsent {
 		v.end(fail.Detail)
+	}
+	if fail.Proxy {
+		v.out.NotBefore = proxyRest
 	}
 	var full *wire.NoPlace
 	if errors.As(err, &full) {

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+
+	"github.com/curtsy/curtsy/internal/credentials"
 )
 
 // Reach is what kind of address a connection would lead to.
@@ -139,15 +141,38 @@ func guard(a netip.Addr, r Reach, allowPrivate, contact bool) (isPrivate bool, e
 	return true, &addressError{a, "link-local, metadata, multicast and broadcast addresses are never dialled"}
 }
 
-// ProxyVariables are the environment's variables that name a proxy. None is ever used: a proxy
-// would hide from the guard, and from the count of requests to one address, which address is asked.
-func ProxyVariables() (set []string) {
-	for _, name := range [...]string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+// ProxyWord says which of the environment's variables name a proxy, that they are not used, and
+// what to type to have one used; or nothing. A proxy that somebody once set for other programs must
+// not decide how sites see us.
+func ProxyWord() string {
+	var set []string
+	proxy := ""
+	for _, name := range [...]string{"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"} {
 		for _, name := range [...]string{name, strings.ToLower(name)} {
-			if os.Getenv(name) != "" {
-				set = append(set, name)
+			value := os.Getenv(name)
+			if value == "" {
+				continue
+			}
+			set = append(set, name)
+			if proxy == "" {
+				proxy = proxyArgument(value)
 			}
 		}
 	}
-	return set
+	if len(set) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is set and not used: sites are asked directly; to go through a proxy, say --proxy %s", strings.Join(set, ", "), proxy)
+}
+
+// proxyArgument is what to type for a variable's value, which may hold a password.
+func proxyArgument(value string) string {
+	scheme, rest, ok := strings.Cut(value, "://")
+	if !ok {
+		scheme, rest = "http", value
+	}
+	if p, err := credentials.ParseProxy(scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]); err == nil {
+		return p.String()
+	}
+	return "http://HOST:PORT"
 }

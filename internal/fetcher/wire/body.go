@@ -41,9 +41,13 @@ type Answer struct {
 	Body      []byte // holds until the next fetch
 	Truncated bool   // there was more than the limit
 	Framed    bool   // it says where its body ends
+	Complete  bool   // it was read to the end
 	Wire      int64  // body bytes read from the wire
 	At        time.Time
 	Took      time.Duration
+
+	Door       Door // what became of the credentials for its site
+	CertWanted bool // the server asked for a certificate of ours, and was shown none
 }
 
 // Fetch sends one GET and reads its answer. Without an error the answer is complete, as far as
@@ -92,8 +96,11 @@ func (h *Hold) exchange(u canon.URL, extra http.Header, want func(int, http.Head
 	}
 	resp.Body.Close()
 	h.done(complete)
+	a.Complete = complete
+	a.Door = h.door
 	if h.conn != nil {
 		a.Took = time.Since(processStart) - time.Duration(h.conn.sent.Load())
+		a.CertWanted = h.conn.certWanted
 	}
 	return a, err
 }
@@ -132,7 +139,7 @@ func (h *Hold) read(resp *http.Response, w Wanted, a *Answer) (complete bool, er
 			}
 		}
 		if int64(cap(h.Buf)) <= n {
-			h.Buf = make([]byte, 0, n+1)
+			h.Buf = make([]byte, 0, Roomy(int(n+1)))
 		}
 	}
 	u := &unpacker{h: h, wire: wire, encoding: encoding, limit: w.Limit}
@@ -197,7 +204,7 @@ func (h *Hold) stream(wire *wireReader, encoding string, stream func(io.Reader) 
 			return false, err
 		}
 	}
-	r, put, err := decoder(wire, encoding)
+	r, put, err := Decoder(wire, encoding)
 	if err != nil {
 		return false, wire.blame(err)
 	}

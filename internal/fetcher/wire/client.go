@@ -16,6 +16,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/credentials"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
@@ -31,8 +32,8 @@ type Config struct {
 	Pace time.Duration
 }
 
-// Client sends requests and nothing else: no cookies, no redirects, no repeats,
-// no proxy, no HTTP/2.
+// Client sends requests and nothing else: it keeps no cookies, follows no redirect, repeats nothing
+// and speaks no HTTP/2.
 type Client struct {
 	opt       Options
 	transport *http.Transport
@@ -44,14 +45,23 @@ type Client struct {
 	skew      skew
 	onSigned  func()
 	onSkew    func(ahead time.Duration)
+	onOver    func(x *crawl.Exchange)
 	places    places
 	room      *room // for large pages
+
+	afterAbandon time.Duration
+	doors        doors
+	proxy        proxyState
 }
 
 // NewClient makes a client; Close ends it.
 func NewClient(opt Options) *Client {
 	opt = opt.withDefaults()
-	c := &Client{opt: opt, Reach: ReachOf, places: places{limit: opt.MaxPerIP, visits: max(opt.Visits/handsShare, 1)}, room: newRoom(opt.PageMemory), tls: opt.TLS.Clone()}
+	c := &Client{opt: opt, Reach: ReachOf, places: places{limit: opt.MaxPerIP, visits: max(opt.Visits/handsShare, 1)}, room: newRoom(opt.PageMemory), tls: opt.TLS.Clone(),
+		afterAbandon: afterAbandon}
+	if opt.Proxy != nil {
+		c.afterAbandon = afterAbandonProxy
+	}
 	if c.tls == nil {
 		c.tls = new(tls.Config)
 	}
@@ -59,10 +69,12 @@ func NewClient(opt Options) *Client {
 	if c.tls.ClientSessionCache == nil {
 		c.tls.ClientSessionCache = tls.NewLRUClientSessionCache(1024)
 	}
+	c.doors.init(opt.Credentials, c.tls)
 	http1 := new(http.Protocols)
 	http1.SetHTTP1(true)
 	c.transport = &http.Transport{
-		// Also not from the environment: a proxy would hide the address from the guard.
+		// Also not from the environment. Where there is a proxy, dial goes through it: net/http
+		// would have it look names up, behind the back of the guard.
 		Proxy:                  nil,
 		DialContext:            c.dial,
 		DialTLSContext:         c.dialTLS,
@@ -71,7 +83,7 @@ func NewClient(opt Options) *Client {
 		MaxIdleConnsPerHost:    1,
 		IdleConnTimeout:        opt.IdleTimeout,
 		MaxResponseHeaderBytes: opt.MaxHeader,
-		WriteBufferSize:        opt.WriteBuffer,
+		WriteBufferSize:        opt.WriteBuffer + c.doors.most,
 		ReadBufferSize:         16 << 10,
 		Protocols:              http1,
 	}
@@ -89,6 +101,11 @@ func (c *Client) Violations() int64 { return c.check.fired.Load() }
 // OnSigned makes the client tell of each request that carries a signature. It is called before any
 // is sent.
 func (c *Client) OnSigned(tell func()) { c.onSigned = tell }
+
+// OnOver makes the client tell of each request that is over, also of one that came to nothing
+// before it was sent (Exchange.Unsent). It is called before any is sent; tell may be called by many
+// goroutines, and keeps nothing.
+func (c *Client) OnOver(tell func(x *crawl.Exchange)) { c.onOver = tell }
 
 // OnSkew makes the client tell once when its signatures have times that several servers say are
 // wrong: by how much the clock here is ahead of theirs, or behind, if negative. It tells again only
@@ -116,6 +133,8 @@ type Hold struct {
 	// The last body that came under a heavy encoding, as it came, when it was an ordinary one.
 	packed []byte
 
+	Recorder *Recorder // keeps what goes over the wire; nil: nothing is
+
 	get       *http.Request // what all requests have in common
 	form      string        // what the request under way posts; empty: it is a GET
 	abandoned bool          // the last connection was closed in the middle of an answer
@@ -128,7 +147,10 @@ type Hold struct {
 	used     bool            // a connection was armed: another one is not
 	unsigned botauth.Message // what is to be signed; without a header, nothing is
 	signedAt time.Time       // zero: it was not
-	started  atomic.Bool     // bytes may have gone out
+	behind   *credentials.Site
+	head     http.Header // of the request to that site, for what it is shown; nil: nothing is
+	door     Door
+	started  atomic.Bool // bytes may have gone out
 
 	seat seat // at the address
 
@@ -203,7 +225,7 @@ func (h *Hold) Delay() time.Duration {
 		d = h.owedTo(false)
 	}
 	if h.abandoned {
-		d = max(d, afterAbandon)
+		d = max(d, h.c.afterAbandon)
 	}
 	return d
 }
@@ -239,6 +261,7 @@ func (h *Hold) ready(nc any, reused bool) {
 			return
 		}
 	}
+	h.show(c)
 	if h.sign() != nil {
 		return // an origin that expects a signature must not be asked without
 	}
@@ -269,6 +292,7 @@ func (h *Hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
 		return nil, &violation{u.Host(), "it is not the visit's host, " + string(h.host)}
 	}
 	delay := h.Delay()
+	h.Lease.owe(delay) // before the rest, so that whoever comes after us knows of it by then
 	if err := h.c.gate.Wait(h.Waiting, h.host, delay); err != nil {
 		return nil, err
 	}
@@ -278,7 +302,8 @@ func (h *Hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
 	resp, err := h.roundTrip(u, extra)
 	if err != nil {
 		var full *NoPlace
-		if errors.As(err, &full) {
+		var useless *proxyError
+		if errors.As(err, &full) || errors.As(err, &useless) {
 			h.Requests-- // nothing was asked of the host
 			h.done(false)
 			h.Traced = h.Traced[:len(h.Traced)-1]
@@ -345,7 +370,7 @@ func (h *Hold) LimitPatience(requests int) {
 // send the next one before.
 func (h *Hold) Settle(end time.Time) {
 	if h.abandoned {
-		_ = backoff.Sleep(context.Background(), afterAbandon-time.Since(end))
+		_ = backoff.Sleep(context.Background(), h.c.afterAbandon-time.Since(end))
 		h.abandoned = false
 	}
 }
@@ -372,6 +397,7 @@ func (h *Hold) done(complete bool) {
 	h.out, h.abandoned = false, false
 	if h.conn != nil && h.used {
 		h.conn.armed.Store(nil)
+		h.conn.recording.Store(nil)
 		if complete {
 			h.conn.rest()
 		} else {
@@ -404,9 +430,13 @@ func (h *Hold) request(u canon.URL, extra http.Header) *http.Request {
 	target.RawQuery = query
 	signed := h.c.opt.Signer != nil && target.Scheme == "https"
 	header := h.cfg.Header
-	if extra != nil || signed {
+	shown := h.meet(u)
+	if extra != nil || signed || shown {
 		header = header.Clone()
 		maps.Copy(header, extra)
+	}
+	if shown {
+		h.head = header
 	}
 	r := *h.get
 	r.URL, r.Host, r.Header = target, target.Host, header

@@ -31,13 +31,20 @@ type conn struct {
 	client   *Client
 	cfg      *Config // it was dialled under: what the guard was asked
 	host     canon.Host
-	addr     netip.Addr
+	port     int
+	addr     netip.Addr // in unknownBlock: only a proxy knows it
 	private  bool
-	closing  sync.Once
+	// Nobody on the internet can read along: it is TLS, or stays among private addresses.
+	safe bool
+	// In its handshake the server asked for a certificate, and was shown none.
+	certWanted bool
+	closing    sync.Once
 
 	armed atomic.Pointer[Hold] // who may send one request
 	under atomic.Bool          // a request the check knows of
-	shut  atomic.Bool          // the socket is closed
+	// Keeps what is sent and read while a request is under way; nil: nobody does.
+	recording atomic.Pointer[recording]
+	shut      atomic.Bool // the socket is closed
 	// When the request went out, in nanoseconds since processStart; 0: never.
 	sent  atomic.Int64
 	got   atomic.Int64 // bytes of its answer so far
@@ -67,10 +74,18 @@ func (c *conn) Write(p []byte) (int, error) {
 		c.over()
 		return 0, net.ErrClosed
 	}
+	if h.Recorder != nil {
+		c.recording.Store(h.Recorder.begin(p))
+	}
 	now := time.Now()
 	c.sent.Store(int64(now.Sub(processStart)))
 	c.Conn.SetDeadline(now.Add(c.client.opt.FirstByte))
 	return c.Conn.Write(p)
+}
+
+// origin is scheme, host and port that the connection leads to, as far as TLS is concerned.
+func (c *conn) origin() string {
+	return canon.Origin{Scheme: "https", Host: c.host, Port: c.port}.String()
 }
 
 // over tells the check that no request is under way here any more: its answer was read to the end,
@@ -87,6 +102,9 @@ func (c *conn) Read(p []byte) (int, error) {
 		n, err := c.Conn.Read(p)
 		if n > 0 {
 			c.got.Add(int64(n))
+			if r := c.recording.Load(); r != nil {
+				r.add(p[:n])
+			}
 			if err := c.arrived(int64(n)); err != nil {
 				return 0, c.fail(err)
 			}
@@ -94,6 +112,10 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 			c.ended.Store(err != nil)
+			// With TLS 1.3 a server says only now that it does not like our certificate.
+			if c.answering == 0 && isAlert(err) {
+				return n, c.fail(&tlsError{err, c.origin()})
+			}
 			return n, err
 		}
 		if err := c.expired(); err != nil {

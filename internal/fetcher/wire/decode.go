@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// AcceptEncoding is what decoder can undo.
+// AcceptEncoding is what Decoder can undo.
 const AcceptEncoding = "gzip, br, zstd"
 
 // maxWindow bounds the memory one zstd answer can make us use: RFC 8878 asks receivers for 8 MiB.
@@ -43,9 +43,9 @@ func encodingName(encoding string) string {
 	return ""
 }
 
-// decoder returns a reader of what r holds under the given Content-Encoding. put gives it back;
+// Decoder returns a reader of what r holds under the given Content-Encoding. put gives it back;
 // neither may be used after. The identity encoding costs nothing.
-func decoder(r io.Reader, encoding string) (decoded io.Reader, put func(), err error) {
+func Decoder(r io.Reader, encoding string) (decoded io.Reader, put func(), err error) {
 	switch e := encodingName(encoding); e {
 	case "":
 		return r, func() {}, nil

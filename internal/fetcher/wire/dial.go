@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
 )
-
-// tlsError is a failed handshake, certificates included.
-type tlsError struct{ err error }
-
-func (e *tlsError) Error() string { return e.err.Error() }
-func (e *tlsError) Unwrap() error { return e.err }
 
 // connectTimeout is a name lookup, connect or handshake that took longer than
 // Options.ConnectTimeout.
@@ -48,33 +45,52 @@ func (c *Client) connect(ctx context.Context, network, addr string, secure bool)
 	if old := c.conns.get(h.host); old != nil {
 		old.Close() // it leads to another origin; one connection at a time, also while connecting
 	}
-	raw, err := c.connectRaw(h, t, network, addr)
+	l, err := c.connectRaw(h, t, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	// A socket whose peer we cannot name is not one we know to be allowed.
-	remote, err := netip.ParseAddrPort(raw.RemoteAddr().String())
-	if err != nil {
-		raw.Close()
-		return nil, fmt.Errorf("address of the connection to %s: %w", addr, err)
-	}
-	ip := remote.Addr().Unmap()
-	conn := &conn{Conn: raw, raw: raw, client: c, cfg: h.cfg, host: h.host, addr: ip, private: c.Reach(ip) != Public}
+	conn := &conn{Conn: l.Conn, raw: l.socket, client: c, cfg: h.cfg, host: h.host, port: portOf(addr), addr: l.addr,
+		private: !unknownBlock.Contains(l.addr) && c.Reach(l.addr) != Public}
+	conn.safe = secure || conn.private && l.closed
 	if secure {
-		ctx, cancel := t.context(h.ctx)
-		defer cancel()
-		name, _, _ := net.SplitHostPort(addr)
-		cfg := c.tls.Clone()
-		cfg.ServerName = name
-		t := tls.Client(raw, cfg)
-		if err := t.HandshakeContext(ctx); err != nil {
-			raw.Close()
-			return nil, timedOut(ctx, &tlsError{err})
+		if err := c.handshake(h, t, conn, addr); err != nil {
+			l.socket.Close()
+			return nil, err
 		}
-		conn.Conn = t
 	}
 	c.conns.put(conn)
 	return conn, nil
+}
+
+// handshake puts TLS onto a connection to addr.
+func (c *Client) handshake(h *Hold, t *allowance, conn *conn, addr string) error {
+	ctx, cancel := t.context(h.ctx)
+	defer cancel()
+	name, _, _ := net.SplitHostPort(addr)
+	origin := canon.Origin{Scheme: "https", Host: conn.host, Port: conn.port}
+	cfg := c.tlsFor(origin).Clone()
+	cfg.ServerName = name
+	none, asked := cfg.GetClientCertificate == nil && len(cfg.Certificates) == 0, false
+	if none {
+		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			asked = true
+			return new(tls.Certificate), nil // none
+		}
+	}
+	secured := tls.Client(conn.Conn, cfg)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return timedOut(ctx, &tlsError{err, origin.String()})
+	}
+	conn.Conn = secured
+	conn.certWanted = none && c.doors.wants(origin, asked, secured.ConnectionState().DidResume)
+	return nil
+}
+
+// portOf is the port in host:port.
+func portOf(addr string) int {
+	_, port, _ := net.SplitHostPort(addr)
+	n, _ := strconv.Atoi(port) // net/http has seen to it
+	return n
 }
 
 // allowance is the time that name lookup, connect and handshake may take together. What we wait for
@@ -106,10 +122,15 @@ const (
 // connectRaw makes the socket: it looks the name up and tries its addresses in order, those the
 // guard lets pass. A public one is dialled when there is a place for the request; so nobody there
 // sees us connect and then wait.
-func (c *Client) connectRaw(h *Hold, t *allowance, network, addr string) (net.Conn, error) {
+func (c *Client) connectRaw(h *Hold, t *allowance, network, addr string) (*link, error) {
 	host, port, err := net.SplitHostPort(h.cfg.Resolve.target(addr))
 	if err != nil {
 		return nil, err
+	}
+	if p := c.opt.Proxy; p != nil && p.Resolves {
+		if _, err := netip.ParseAddr(host); err != nil {
+			return c.connectUnknown(h, t, host, port)
+		}
 	}
 	list, err := c.lookup(h, t, host)
 	if err != nil {
@@ -137,9 +158,14 @@ func (c *Client) connectRaw(h *Hold, t *allowance, network, addr string) (net.Co
 			t.waited(start)
 		}
 		tried++
-		raw, err := c.dialTo(h, t, min(len(list)-i, maxAddresses-tried+1), network, ip, port)
+		l, err := c.dialTo(h, t, min(len(list)-i, maxAddresses-tried+1), network, ip, port)
 		if err == nil {
-			return raw, nil
+			return l, nil
+		}
+		var useless *proxyError
+		var not *notConnected
+		if errors.As(err, &useless) || errors.As(err, &not) && not.barred {
+			return nil, err
 		}
 		first = cmp.Or(first, err)
 	}
@@ -150,6 +176,27 @@ func (c *Client) connectRaw(h *Hold, t *allowance, network, addr string) (net.Co
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("no permitted address answered")}
 	}
 	return nil, cmp.Or(first, h.ctx.Err(), error(&net.DNSError{Err: "no address", Name: host, IsNotFound: true}))
+}
+
+// connectUnknown has the proxy look a name up. No guard sees to which address that leads, so it
+// counts as a public one, and the hosts of a registered domain share its places.
+func (c *Client) connectUnknown(h *Hold, t *allowance, host, port string) (*link, error) {
+	place, reach := unknownPlace(h.host), Public
+	if inner(host) {
+		reach = private
+	}
+	if _, err := guard(place, reach, h.cfg.AllowPrivate, h.cfg.Contact); err != nil {
+		return nil, err
+	}
+	h.dialled(false)
+	start := time.Now()
+	if err := h.takePlace(place, nil); err != nil {
+		return nil, err
+	}
+	t.waited(start)
+	ctx, cancel := t.context(h.ctx)
+	defer cancel()
+	return c.dialProxy(ctx, h, net.JoinHostPort(host, port), place)
 }
 
 // lookup returns the addresses of a name, or the one that host is.
@@ -167,9 +214,12 @@ func (c *Client) lookup(h *Hold, t *allowance, host string) ([]netip.Addr, error
 }
 
 // dialTo connects to an address that the guard has let pass; n are left to be tried, it included.
-func (c *Client) dialTo(h *Hold, t *allowance, n int, network string, ip netip.Addr, port string) (net.Conn, error) {
+func (c *Client) dialTo(h *Hold, t *allowance, n int, network string, ip netip.Addr, port string) (*link, error) {
 	ctx, cancel := t.share(h.ctx, n)
 	defer cancel()
+	if c.opt.Proxy != nil {
+		return c.dialProxy(ctx, h, net.JoinHostPort(ip.Unmap().String(), port), ip.Unmap())
+	}
 	d := net.Dialer{
 		FallbackDelay: -1,
 		// The last word before the socket connects: this address is the one that was looked at.
@@ -184,7 +234,13 @@ func (c *Client) dialTo(h *Hold, t *allowance, n int, network string, ip netip.A
 	if err != nil {
 		return nil, timedOut(ctx, err)
 	}
-	return raw, nil
+	// A socket whose peer we cannot name is not one we know to be allowed.
+	remote, err := netip.ParseAddrPort(raw.RemoteAddr().String())
+	if err != nil {
+		raw.Close()
+		return nil, fmt.Errorf("address of the connection to %s: %w", ip, err)
+	}
+	return &link{Conn: raw, socket: raw, addr: remote.Addr().Unmap(), closed: true}, nil
 }
 
 // timedOut marks an error that came of the connect timeout. Name servers have their own timeouts,

@@ -27,6 +27,8 @@ type Failure struct {
 	Final bool
 	// barred: it is we who may not ask, which says nothing of the site.
 	Barred bool
+	// proxy: the proxy could not be used. It would not help to ask the next site at once.
+	Proxy bool
 }
 
 // Cause is why the connection of the last request was given up, if it was, or else err:
@@ -51,11 +53,17 @@ func (h *Hold) FailureOf(err error) Failure {
 		op      *net.OpError
 		broken  *violation
 		full    *NoPlace
+		through *proxyError
+		refused *notConnected
 	)
 	text := detail(err)
 	switch {
 	case errors.As(err, &address):
 		return Failure{Reason: crawl.ReasonAddress, Detail: address.hint, Final: true, Barred: true}
+	case errors.As(err, &through):
+		return Failure{Detail: clip(through.Error()), Unsent: true, Proxy: true}
+	case errors.As(err, &refused):
+		return Failure{Reason: crawl.ReasonConnect, Detail: clip(refused.Error()), Silent: true, Timeout: !refused.barred}
 	case errors.Is(err, errSlow):
 		return Failure{Reason: crawl.ReasonTooSlow, Detail: text, Timeout: true}
 	case errors.Is(err, errFirstByte), errors.Is(err, ErrWhole):
@@ -68,13 +76,17 @@ func (h *Hold) FailureOf(err error) Failure {
 	case errors.As(err, &connect):
 		return Failure{Reason: crawl.ReasonTimeout, Detail: text, Silent: true, Timeout: true}
 	case errors.As(err, &dns):
-		return Failure{Reason: crawl.ReasonDNS, Detail: dns.Err, Silent: true}
+		return Failure{Reason: crawl.ReasonDNS, Detail: h.c.dnsHint(dns.Err), Silent: true}
 	case errors.As(err, &tlsErr):
-		return Failure{Reason: crawl.ReasonTLS, Detail: text, Silent: true}
+		return Failure{Reason: crawl.ReasonTLS, Detail: clip(tlsErr.why()), Silent: true}
 	case errors.As(err, &op) && op.Op == "dial":
 		return Failure{Reason: crawl.ReasonConnect, Detail: strings.TrimPrefix(detail(op.Err), "connect: "), Silent: true, Timeout: true}
 	case strings.Contains(text, "server response headers exceeded"):
 		return Failure{Reason: crawl.ReasonHeaders, Detail: "the head of the answer is larger than anyone's should be", Final: true}
+	case h.conn != nil && h.used && !h.reused && h.conn.certWanted && h.conn.got.Load() == 0:
+		// It hung up on a request without a certificate; its word for that may be lost with it.
+		why := &tlsError{errors.New(remoteAlert + "certificate required"), h.conn.origin()}
+		return Failure{Reason: crawl.ReasonTLS, Detail: clip(why.why()), Silent: true}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return Failure{Reason: crawl.ReasonNetwork, Detail: "the connection ended in the middle of the answer"}
 	case isProtocol(err, text) && !(h.conn != nil && h.used && h.conn.ended.Load()):
@@ -101,9 +113,19 @@ func isProtocol(err error, text string) bool {
 	return false
 }
 
+// dnsHint adds what to type where names may be known only to the proxy.
+func (c *Client) dnsHint(why string) string {
+	if c.opt.Proxy != nil {
+		why += "; names are looked up on this machine: with --proxy-resolves the proxy does"
+	}
+	return why
+}
+
 // detail is an error's text, short enough for an outcome.
-func detail(err error) string {
-	s := err.Error()
+func detail(err error) string { return clip(err.Error()) }
+
+// clip is text short enough for an outcome.
+func clip(s string) string {
 	if len(s) > 200 {
 		s = s[:200]
 	}

@@ -27,6 +27,9 @@ type Lease struct {
 	// Only wakes up to look at the clock: timers stand still in suspend, the clock does not.
 	timer *time.Timer
 	over  bool
+	under *Lease // that has to be alive, too; nil: there is none
+	owed  time.Duration
+	onOwe func(d time.Duration)
 }
 
 // NewLease begins a lease of length d counted from when its request was sent, and returns a
@@ -64,8 +67,41 @@ func (l *Lease) look() {
 // Alive reports whether a request may start now.
 func (l *Lease) Alive() bool {
 	l.mu.Lock()
+	alive, under := !l.over && l.now() < l.until, l.under
+	l.mu.Unlock()
+	return alive && (under == nil || under.Alive())
+}
+
+// Under has requests start only while another lease is alive as well: that on the host, among all
+// crawls of a cluster.
+func (l *Lease) Under(other *Lease) {
+	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.over && l.now() < l.until
+	l.under = other
+}
+
+// OnOwe has tell called whenever requests are to be farther apart than ever before under the lease.
+func (l *Lease) OnOwe(tell func(d time.Duration)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.onOwe = tell
+}
+
+// owe notes that the next request starts d after the last one, at the earliest.
+func (l *Lease) owe(d time.Duration) {
+	l.mu.Lock()
+	tell, under := l.onOwe, l.under
+	if d <= l.owed {
+		tell = nil
+	}
+	l.owed = max(l.owed, d)
+	l.mu.Unlock()
+	if tell != nil {
+		tell(d)
+	}
+	if under != nil {
+		under.owe(d)
+	}
 }
 
 // Renew prolongs the lease to d after sent. A lease that is over stays over, and none gets shorter.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/credentials"
 	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
@@ -17,6 +18,8 @@ const (
 	// afterAbandon is the least rest after we closed a connection in the middle of an answer: the
 	// origin sees its end a moment later than we do.
 	afterAbandon = 25 * time.Millisecond
+	// afterAbandonProxy is the same where a proxy has to pass that on.
+	afterAbandonProxy = 100 * time.Millisecond
 )
 
 // Options bounds what a client's requests may take. A field's zero means its default.
@@ -43,6 +46,9 @@ type Options struct {
 
 	// Signer signs each request over https, and none over http; nil: none is signed.
 	Signer *botauth.Signer
+
+	Credentials *credentials.Set   // what sites behind a door are shown; nil: nothing
+	Proxy       *credentials.Proxy // requests go through it; nil: sites are asked directly
 }
 
 func (o Options) withDefaults() Options {

@@ -85,7 +85,11 @@ type NoPlace struct {
 
 // Error says which address is busy, and for how long.
 func (e *NoPlace) Error() string {
-	return fmt.Sprintf("fetcher: other hosts at %s keep it busy; the visit is given back for %v", e.at, e.Wait.Round(time.Millisecond))
+	who := "other hosts at " + e.at.String()
+	if unknownBlock.Contains(e.at) {
+		who = "other hosts of its domain"
+	}
+	return fmt.Sprintf("fetcher: %s keep it busy; the visit is given back for %v", who, e.Wait.Round(time.Millisecond))
 }
 
 // placeOf is the address that shares places with a: IPv6 counts by /64, which is what one customer

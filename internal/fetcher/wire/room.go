@@ -23,6 +23,18 @@ const (
 	decoderRoom = 16 << 20
 )
 
+// Roomy is the size of a buffer that is made for n bytes. The pages of a site are about as large as
+// each other, and a hand's buffer must not be made anew for each that is a little larger than all
+// before it.
+func Roomy(n int) int {
+	if n >= KeepBuffer-roomStep { // it is not kept, or is as large as one that is kept may be
+		return n
+	}
+	return (n + roomStep - 1) / roomStep * roomStep
+}
+
+const roomStep = 16 << 10
+
 // room is the memory that the pages under way share. Safe for concurrent use.
 type room struct {
 	size     int64
@@ -124,7 +136,7 @@ func (u *unpacker) open() (io.Reader, error) {
 	if len(u.packed) > 0 {
 		body = io.MultiReader(&bytesReader{u.packed}, u.wire)
 	}
-	r, put, err := decoder(body, u.encoding)
+	r, put, err := Decoder(body, u.encoding)
 	if err != nil {
 		return nil, u.wire.blame(err)
 	}

@@ -43,6 +43,9 @@ func (h *Hold) traced(end time.Time) {
 	if h.Journal != nil {
 		h.Journal.Ended(x)
 	}
+	if h.c.onOver != nil {
+		h.c.onOver(x)
+	}
 	h.Traced = append(h.Traced, *x)
 }
 

@@ -1,0 +1,76 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/queue"
+)
+
+const (
+	// bucketSize is room for some 100,000 hosts. When it is full nobody begins visits to others
+	// until hosts are forgotten; nothing is dropped to make room.
+	bucketSize = 32 << 20
+	// forgetAfter is when a host is forgotten that nobody was at: no rest may last as long, and
+	// whoever is there writes every few seconds.
+	forgetAfter = MaxRest + 5*time.Minute
+)
+
+// errChanged says that the record was written by somebody else meanwhile.
+var errChanged = errors.New("the record was written meanwhile")
+
+// store is where the records are.
+type store interface {
+	// read returns the record under a key and its revision, 0 when there is none.
+	read(ctx context.Context, key string) (record, uint64, error)
+	// write replaces the record that has this revision. errChanged: it is not the latest. Any
+	// other error may mean that it was written all the same.
+	write(ctx context.Context, key string, r record, revision uint64) (uint64, error)
+}
+
+// bucket is the store in NATS.
+type bucket struct{ kv jetstream.KeyValue }
+
+func openBucket(ctx context.Context, q *queue.Conn) (store, error) {
+	kv, err := q.OpenPassingBucket(ctx, crawl.HostsBucket, bucketSize, forgetAfter)
+	if err != nil {
+		return nil, err
+	}
+	return bucket{kv}, nil
+}
+
+func (b bucket) read(ctx context.Context, key string) (record, uint64, error) {
+	e, err := b.kv.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return record{}, 0, nil
+	}
+	if err != nil {
+		return record{}, 0, fmt.Errorf("read %s: %w", key, err)
+	}
+	return decode(e.Value()), e.Revision(), nil
+}
+
+func (b bucket) write(ctx context.Context, key string, r record, revision uint64) (uint64, error) {
+	value, err := r.encode()
+	if err != nil {
+		return 0, err
+	}
+	var next uint64
+	if revision == 0 {
+		next, err = b.kv.Create(ctx, key, value)
+	} else {
+		next, err = b.kv.Update(ctx, key, value, revision)
+	}
+	switch {
+	case queue.ChangedMeanwhile(err):
+		return 0, errChanged
+	case err != nil:
+		return 0, fmt.Errorf("write %s: %w", key, err)
+	}
+	return next, nil
+}

@@ -1,0 +1,90 @@
+package visit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// sink takes pages in, and remembers their messages.
+type sink struct {
+	Outlet
+	messages [][]byte
+}
+
+func (s *sink) SendPages(_ context.Context, _ int, pages []byte) (bool, error) {
+	s.messages = append(s.messages, append([]byte(nil), pages...))
+	return false, nil
+}
+
+// What visits gather does not grow with the pages they fetch: a page that would make it more than
+// maxBatch has what is there sent first, and a larger page goes alone.
+func TestGatheredPages(t *testing.T) {
+	met, err := NewMetrics(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kit := NewKit(nil, met, Options{Log: slog.New(slog.DiscardHandler)})
+	const visits, pages, head = 3, 400, 200 // head: more than what a page has beside its body
+	sent := make([]*sink, visits)
+	all := make([]*Visit, visits)
+	for i := range all {
+		sent[i] = new(sink)
+		all[i] = &Visit{kit: kit, outlet: sent[i], job: new(crawl.Visit), hold: new(wire.Hold), hand: new(Hand), pubCtx: t.Context(), log: kit.opt.Log}
+	}
+	rnd, body := rand.New(rand.NewPCG(1, 2)), make([]byte, maxPacked)
+	sizes := make(map[canon.URL]int)
+	most := 0
+	for n := range pages {
+		gathered := 0
+		for i, v := range all {
+			p := crawl.Page{URL: canon.URL(fmt.Sprintf("http://h%d.test/%d", i, n)), Status: 200, Encoding: crawl.EncodingS2, Body: body[:rnd.IntN(20<<10)]}
+			switch n {
+			case pages / 2: // alone as much as all visits may gather, and more
+				p.Body = body
+			case pages/2 + 1:
+				p.Body = body[:maxBatch-head]
+			}
+			sizes[p.URL] = len(p.Body)
+			v.handOver(&p)
+			if got := len(v.hand.batch); v.hand.pages > 1 && got > maxBatch+head {
+				t.Fatalf("%d pages are gathered and %d bytes, want at most %d", v.hand.pages, got, maxBatch)
+			} else if v.hand.pages > 1 {
+				gathered += got
+			}
+		}
+		most = max(most, gathered)
+	}
+	if most > visits*(maxBatch+head) || most < visits*maxBatch/2 {
+		t.Errorf("all visits gathered %d bytes at most, want a little less than %d", most, visits*maxBatch)
+	}
+	arrived := 0
+	for i, v := range all {
+		v.flushPages()
+		for _, m := range sent[i].messages {
+			got, err := crawl.DecodePages(m)
+			if err != nil || len(got) > 1 && len(m) > maxBatch+head {
+				t.Fatalf("a message of %d bytes with %d pages: %v", len(m), len(got), err)
+			}
+			for _, p := range got {
+				if len(p.Body) != sizes[p.URL] {
+					t.Errorf("%s arrived with %d bytes, want %d", p.URL, len(p.Body), sizes[p.URL])
+				}
+				arrived++
+			}
+		}
+		v.hand.tidy(nil)
+		if cap(v.hand.batch) > 2*maxBatch {
+			t.Errorf("a hand keeps %d bytes for the next visit", cap(v.hand.batch))
+		}
+	}
+	if arrived != visits*pages {
+		t.Errorf("%d pages arrived, want %d", arrived, visits*pages)
+	}
+}

@@ -1,0 +1,95 @@
+package fetcher
+
+import (
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// A hub is asked as any host is: by one POST under its robots.txt, whose redirects are not
+// followed; what it says is told without what only it may know.
+func TestHubIsAsked(t *testing.T) {
+	const form = "hub.mode=subscribe&hub.callback=https%3A%2F%2Fc.example%2Fx%2Fsecret-place&hub.secret=sssh"
+	for name, tt := range map[string]struct {
+		robots, body string
+		status       int
+		want         crawl.RUP
+		asked        int
+	}{
+		"accepted": {"", "", 202, crawl.RUP{Status: 202}, 1},
+		"refused":  {"", "https://c.example/x/secret-place is bad, and so is sssh", 400, crawl.RUP{Status: 400, Reason: "HTTP 400: (hub.callback) is bad, and so is (hub.secret)"}, 1},
+		"in parts": {"", "nothing at /x/secret-place of c.example", 400, crawl.RUP{Status: 400, Reason: "HTTP 400: nothing at /x/(hub.callback) of c.example"}, 1},
+		"a page":   {"", "<html>", 404, crawl.RUP{Status: 404, Reason: "HTTP 404"}, 1},
+		"busy":     {"", "", 503, crawl.RUP{Status: 503, Reason: "HTTP 503", Retry: true}, 1},
+		"moved":    {"", "", 307, crawl.RUP{Status: 307, Reason: "HTTP 307"}, 1},
+		"closed":   {"User-agent: *\nDisallow: /hub", "", 202, crawl.RUP{Reason: "robots: line 2: Disallow: /hub"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			asked := 0
+			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					io.WriteString(w, tt.robots)
+					return
+				}
+				body, _ := io.ReadAll(r.Body)
+				mu.Lock()
+				defer mu.Unlock()
+				if asked++; r.Method != "POST" || string(body) != form || r.URL.Path != "/hub" {
+					t.Errorf("%s %s: %s", r.Method, r.URL, body)
+				}
+				w.Header().Set("Location", "/elsewhere")
+				w.WriteHeader(tt.status)
+				io.WriteString(w, tt.body)
+			})
+			d := newDesk(t, 1)
+			startFetcher(t, d, testSpec(1, addr), Options{})
+			out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandWebSub, URL: "http://h.test/hub", Origin: vouching, About: "http://v.test/feed", Hop: 2, Form: form}}}))
+			a := d.answersOf(1)[0]
+			if a.RUP.Status != tt.want.Status || a.RUP.Reason != tt.want.Reason || a.RUP.Retry != tt.want.Retry || a.Errand.Form != "" || a.Errand.About != "http://v.test/feed" {
+				t.Errorf("%+v, want %+v", a, tt.want)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if asked != tt.asked || len(out.Done) != 1 {
+				t.Errorf("asked %d times, %+v", asked, out)
+			}
+		})
+	}
+}
+
+// A feed names its hub in its Link headers or in itself, and speaks for its own origin.
+func TestFeedNamesItsHub(t *testing.T) {
+	for name, tt := range map[string]struct {
+		link, body string
+		hub, self  canon.URL
+	}{
+		"in itself":     {"", `<feed><link rel=hub href="http://hub.test/"/><link rel=self href="/own"/></feed>`, "http://hub.test/", "http://h.test/own"},
+		"in its header": {`<http://hub.test/2>; rel="hub", </own2>; rel=self`, `<feed><link rel=hub href="http://hub.test/"/></feed>`, "http://hub.test/2", "http://h.test/own2"},
+		"for another":   {"", `<feed><link rel=hub href="http://hub.test/"/><link rel=self href="http://v.test/feed"/></feed>`, "http://hub.test/", "http://h.test/feed"},
+		"none":          {"", `<feed><link rel=self href="/own"/></feed>`, "", ""},
+		"no URL":        {"", `<feed><link rel=hub href="mailto:x"/></feed>`, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+				if tt.link != "" {
+					w.Header().Set("Link", tt.link)
+				}
+				io.WriteString(w, tt.body)
+			})
+			d := newDesk(t, 1)
+			startFetcher(t, d, testSpec(1, addr), Options{})
+			v := feedErrand("/feed")
+			v.Robots[0].Fresh = time.Hour
+			d.outcome(d.grant(v))
+			if f := d.feedAnswer(); !f.Read || f.Hub != tt.hub || f.Self != tt.self {
+				t.Errorf("%+v, want %s %s", f, tt.hub, tt.self)
+			}
+		})
+	}
+}

@@ -1,0 +1,245 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/proxy"
+
+	"github.com/curtsy/curtsy/internal/credentials"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// A proxy is asked to connect (CONNECT, or SOCKS5), for https and http alike, and passes bytes on.
+// So what is recorded is what the site sees, a request leads to a request there, and the site's
+// answer comes from the site. The other way, by which a proxy is told the whole URL, keeps neither:
+// such a proxy may answer by itself, ask twice, and looks the name up itself.
+//
+// Unless the proxy is to look names up, it is told the address that the guard has let pass.
+
+// proxyError is a proxy that could not be used: the site was not asked, and is not to blame.
+type proxyError struct {
+	proxy *credentials.Proxy
+	why   string
+}
+
+func (e *proxyError) Error() string { return fmt.Sprintf("the proxy %s %s", e.proxy, e.why) }
+
+// notConnected is a proxy's answer that it did not connect to a site.
+type notConnected struct {
+	proxy  *credentials.Proxy
+	target string
+	why    string
+	barred bool // it does not want to; another address would be refused as well
+}
+
+func (e *notConnected) Error() string {
+	return fmt.Sprintf("the proxy %s did not connect to %s: %s", e.proxy, e.target, e.why)
+}
+
+// unknownBlock has made-up addresses, which stand for those that only a proxy knows. Nothing is
+// ever dialled there: it is a part of IPv6 that is not given out.
+var unknownBlock = netip.MustParsePrefix("100::/8")
+
+// unknownPlace stands for the address of a host that only the proxy knows. Hosts of one registered
+// domain are taken to be in one place, as most of them are.
+func unknownPlace(host canon.Host) netip.Addr {
+	var b [16]byte
+	b[0] = 1
+	sum := maphash.String(nameSeed, host.Registered())
+	for i := range 7 { // the /64 is what counts
+		b[1+i] = byte(sum >> (8 * i))
+	}
+	return netip.AddrFrom16(b)
+}
+
+// link is a way to a site: a socket, and what is passed on by a proxy at its other end.
+type link struct {
+	net.Conn          // bytes for the site
+	socket   net.Conn // to be closed
+	addr     netip.Addr
+	// Between here and where bytes leave the proxy in the clear nobody on the internet can read
+	// along.
+	closed bool
+}
+
+// proxyState is what was last told of a proxy that cannot be used.
+type proxyState struct {
+	mu   sync.Mutex // guards last
+	last time.Time
+	tell func(why string)
+}
+
+// tellEvery is how often it is told that a proxy cannot be used.
+const tellEvery = 30 * time.Second
+
+// OnProxy makes the client tell that its proxy cannot be used, at most every 30 seconds. It is
+// called before any request is sent.
+func (c *Client) OnProxy(tell func(why string)) { c.proxy.tell = tell }
+
+func (s *proxyState) failed(err error) {
+	var useless *proxyError
+	if s.tell == nil || !errors.As(err, &useless) {
+		return
+	}
+	s.mu.Lock()
+	now := time.Now()
+	due := s.last.IsZero() || now.Sub(s.last) >= tellEvery
+	if due {
+		s.last = now
+	}
+	s.mu.Unlock()
+	if due {
+		s.tell(useless.Error())
+	}
+}
+
+// inner reports whether a name means a machine of the network that it is looked up in.
+func inner(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	_, last, dotted := strings.Cut(host, ".")
+	if !dotted {
+		return true
+	}
+	last = last[strings.LastIndexByte(last, '.')+1:]
+	return slices.Contains([]string{"localhost", "local", "internal", "lan", "localdomain"}, last) || strings.HasSuffix(host, ".home.arpa")
+}
+
+// dialProxy connects to a proxy, and has it connect to target, of which addr is the address.
+func (c *Client) dialProxy(ctx context.Context, h *Hold, target string, addr netip.Addr) (*link, error) {
+	l, err := c.dialThrough(ctx, h, target, addr)
+	if err != nil && h.ctx.Err() == nil {
+		c.proxy.failed(err)
+	}
+	return l, err
+}
+
+func (c *Client) dialThrough(ctx context.Context, h *Hold, target string, addr netip.Addr) (*link, error) {
+	p := c.opt.Proxy
+	l := &link{addr: addr}
+	var at netip.Addr
+	d := net.Dialer{
+		FallbackDelay: -1, Resolver: c.opt.Resolver,
+		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			ap, err := netip.ParseAddrPort(address)
+			if err != nil || ReachOf(ap.Addr()) == forbidden {
+				return errors.New("is at a link-local, metadata or multicast address, which is never dialled")
+			}
+			at = ap.Addr().Unmap()
+			return nil
+		},
+	}
+	socket, err := d.DialContext(ctx, "tcp", p.Addr)
+	if err != nil {
+		return nil, &proxyError{p, "cannot be reached: " + detail(err)}
+	}
+	l.socket, l.Conn = socket, socket
+	l.closed = p.Scheme == "https" || c.Reach(at) != Public
+	if p.Login.User() != "" && !l.closed {
+		socket.Close()
+		return nil, &proxyError{p, "is at a public address, and is shown no password without TLS; use https:// for it"}
+	}
+	// Whatever is read and written below ends with ctx.
+	stop := context.AfterFunc(ctx, func() { socket.SetDeadline(time.Unix(1, 0)) })
+	err = c.tunnel(ctx, h, l, target)
+	if !stop() {
+		err = errors.Join(err, ctx.Err())
+	}
+	if err != nil {
+		socket.Close()
+		return nil, timedOut(ctx, err)
+	}
+	return l, nil
+}
+
+// tunnel asks a proxy that is connected to connect to target.
+func (c *Client) tunnel(ctx context.Context, h *Hold, l *link, target string) error {
+	p := c.opt.Proxy
+	switch p.Scheme {
+	case "socks5":
+		return c.socks(ctx, l, target)
+	case "https":
+		t := tls.Client(l.socket, &tls.Config{ServerName: p.Host(), RootCAs: p.Login.Roots(), NextProtos: []string{"http/1.1"}})
+		if err := t.HandshakeContext(ctx); err != nil {
+			return &proxyError{p, "cannot be used: " + (&tlsError{err, "proxy:"}).why()}
+		}
+		l.Conn = t
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", target, target)
+	if agent := h.cfg.Header.Get("User-Agent"); agent != "" {
+		fmt.Fprintf(&b, "User-Agent: %s\r\n", agent)
+	}
+	if user := p.Login.User(); user != "" {
+		fmt.Fprintf(&b, "Proxy-Authorization: Basic %s\r\n", base64.StdEncoding.EncodeToString([]byte(user+":"+p.Login.Password())))
+	}
+	b.WriteString("\r\n")
+	if _, err := io.WriteString(l.Conn, b.String()); err != nil {
+		return &proxyError{p, "hung up: " + detail(err)}
+	}
+	br := bufio.NewReader(io.LimitReader(l.Conn, c.opt.MaxHeader))
+	resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return err // it waits for the site
+	case err != nil:
+		return &proxyError{p, "answers what is no HTTP: " + detail(err)}
+	case resp.StatusCode == http.StatusProxyAuthRequired:
+		return &proxyError{p, "wants a name and a password, or others: user: and password: below proxy: in the file of --credentials"}
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		why := "HTTP " + strings.TrimSpace(resp.Status)
+		barred := resp.StatusCode < 500
+		if barred {
+			why += "; it must let CONNECT pass to that port"
+		}
+		return &notConnected{p, target, why, barred}
+	case br.Buffered() > 0:
+		return &proxyError{p, "speaks before it was asked anything"}
+	}
+	return nil
+}
+
+// socks asks a SOCKS5 proxy that is connected to connect to target.
+func (c *Client) socks(ctx context.Context, l *link, target string) error {
+	p := c.opt.Proxy
+	var login *proxy.Auth
+	if p.Login.User() != "" {
+		login = &proxy.Auth{User: p.Login.User(), Password: p.Login.Password()}
+	}
+	d, err := proxy.SOCKS5("tcp", p.Addr, login, connected{l.socket})
+	if err == nil {
+		_, err = d.(proxy.ContextDialer).DialContext(ctx, "tcp", target)
+	}
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case strings.Contains(err.Error(), "unknown error "):
+		// That is what the library says of a proxy's refusal.
+		_, why, _ := strings.Cut(err.Error(), "unknown error ")
+		return &notConnected{p, target, why, strings.Contains(why, "ruleset")}
+	case strings.Contains(err.Error(), "authentication"):
+		return &proxyError{p, "wants a name and a password, or others: user: and password: below proxy: in the file of --credentials"}
+	}
+	return &proxyError{p, "cannot be used: " + detail(err)}
+}
+
+// connected is a dialer that has connected already.
+type connected struct{ net.Conn }
+
+func (c connected) Dial(string, string) (net.Conn, error) { return c.Conn, nil }
+
+func (c connected) DialContext(context.Context, string, string) (net.Conn, error) { return c.Conn, nil }
