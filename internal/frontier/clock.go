@@ -17,7 +17,7 @@ import (
 // keptTimes are all parts of a file that keep times: those of the features, hosts, and URLs that
 // wait.
 func keptTimes() []times.In {
-	all := []times.In{ledger.InRecords[ledger.Host](ledger.BucketHosts), urls.SeeLater}
+	all := []times.In{ledger.InRecords[ledger.Host](ledger.BucketHosts), ledger.SeeResting, urls.SeeLater}
 	s := new(shard) // of no file: the list is the same for all
 	s.wire()
 	for _, f := range s.allFeatures() {
@@ -58,12 +58,15 @@ type watchClock struct {
 }
 
 // seen takes a reading of the wall clock, and of the time that has passed since some moment. It
-// reports whether the clock was set since the last reading.
-func (c *watchClock) seen(wall time.Time, passed time.Duration) bool {
-	by := wall.Sub(c.wall) - (passed - c.passed)
+// returns by how much the clock was set since the last reading, 0 if it was not.
+func (c *watchClock) seen(wall time.Time, passed time.Duration) (by time.Duration) {
+	by = wall.Sub(c.wall) - (passed - c.passed)
 	first := c.wall.IsZero()
 	c.wall, c.passed = wall, passed
-	return !first && (by > clockJump || by < -clockJump)
+	if first || by <= clockJump && by >= -clockJump {
+		return 0
+	}
+	return by
 }
 
 // clampTimes brings down what is stored of hosts and waiting URLs. Nobody is asked sooner by it
@@ -75,6 +78,9 @@ func (s *shard) clampTimes(now time.Time, owed time.Duration) error {
 		if s.clampHost(h, from, now) {
 			s.ledger.Touch(h)
 		}
+	}
+	if err := s.ledger.WakeTooLong(now); err != nil {
+		return err
 	}
 	if most := from.UnixMilli(); s.ledger.Meta.Owed > most {
 		s.ledger.Meta.Owed = most // no host was visited later

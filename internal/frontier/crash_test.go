@@ -161,6 +161,7 @@ func crashRun(t *testing.T, seed uint64, again, names bool) {
 		for _, v := range b.grant(4) {
 			b.finish(v, crawl.Stored, "")
 		}
+		b.commit() // makes room in memory
 		time.Sleep(500 * time.Millisecond)
 	}
 	st := b.status()

@@ -47,9 +47,12 @@ func TestSlotUse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			began := time.Now()
 			synctest.Test(t, func(t *testing.T) {
-				w := newCrowd(t, c.delay, c.takes)
-				w.run(crowdSpan)
-				if use := w.share(crowdSpan); use < 0.97 || use > 1 {
+				w := newCrowd(t, crowdOf{
+					hosts: crowdHosts, shards: 1, span: crowdSpan, warmUp: crowdWarmUp, delay: c.delay, takes: c.takes,
+					urls: func(int) int { return int(crowdSpan/time.Second) + 5 },
+				})
+				w.run()
+				if use := w.share(); use < 0.97 || use > 1 {
 					t.Errorf("%.2f %% of the slots used, want at least 97", 100*use)
 				} else {
 					t.Logf("%.2f %% of the slots of %d hosts used, %d requests in %d visits", 100*use, crowdHosts, w.requests, w.visits)
@@ -60,21 +63,32 @@ func TestSlotUse(t *testing.T) {
 	}
 }
 
+// crowdOf says what a crowd is made of.
+type crowdOf struct {
+	hosts, shards int
+	// warmUp is a part of span, in which nothing is counted.
+	span, warmUp time.Duration
+	// delay is what a host's robots.txt asks for; 0: the configured second.
+	delay func(host int) time.Duration
+	urls  func(host int) int
+	takes func(*rand.Rand) time.Duration // an answer
+}
+
 // crowd is a frontier, many hosts, and fetchers with hands enough for all of them. Like the
 // model it is one goroutine that goes from event to event; the bubble's clock, by which the
 // shard goes, is moved along.
 type crowd struct {
+	of     crowdOf
 	t      *testing.T
 	rng    *rand.Rand
-	takes  func(*rand.Rand) time.Duration
 	start  time.Time
 	events eventHeap
 	made   int
 
-	b      *bench
+	shards []*bench
 	f      *Frontier
-	parked []*crowdTake
-	timer  int // the number of match's timer: an earlier one is nothing
+	parked []*crowdTake // those whose time is up first come first
+	timer  int          // the number of match's timer: an earlier one is nothing
 	hosts  map[canon.Host]*crowdHost
 
 	requests, visits int
@@ -88,13 +102,14 @@ type crowdHost struct {
 	began time.Time // the last request
 	ended time.Time
 	busy  bool
+	left  int           // URLs that were not fetched yet
+	gate  *crowdFetcher // who fetched the last one, and so knows when it ended
 }
 
 // crowdFetcher is a fetcher with its hands, one taker, and its gate.
 type crowdFetcher struct {
 	free   int
 	asking bool
-	ends   map[canon.Host]time.Time
 }
 
 // crowdTake is a fetcher's wish, parked at the frontier.
@@ -104,24 +119,53 @@ type crowdTake struct {
 	until time.Time
 }
 
-func newCrowd(t *testing.T, delay func(int) time.Duration, takes func(*rand.Rand) time.Duration) *crowd {
-	b := newBench(t, testSpec("http://h0.example/"))
-	b.s.ledger.DB.DB().NoSync = true // the disk is not what is measured
-	c := &crowd{
-		t: t, rng: rand.New(rand.NewPCG(6, 4)), takes: takes, start: time.Now(), b: b, hosts: map[canon.Host]*crowdHost{},
-		f: &Frontier{met: b.s.ledger.Metrics, shards: map[int]*shard{0: b.s}, log: b.s.ledger.Log},
+func newCrowd(t *testing.T, of crowdOf) *crowd {
+	c := &crowd{of: of, t: t, rng: rand.New(rand.NewPCG(6, 4)), start: time.Now(), hosts: map[canon.Host]*crowdHost{}}
+	spec := testSpec("http://h0.example/")
+	spec.Shards = of.shards
+	for i := range of.shards {
+		b := newBenchOf(t, spec, i)
+		b.s.ledger.DB.DB().NoSync = true // the disk is not what is measured
+		c.shards = append(c.shards, b)
 	}
-	urls := int(crowdSpan/time.Second) + 5
-	for i := range crowdHosts {
+	c.f = &Frontier{met: c.shards[0].s.ledger.Metrics, shards: map[int]*shard{}, log: c.shards[0].s.ledger.Log}
+	for i, b := range c.shards {
+		c.f.shards[i] = b.s
+	}
+	for i := range of.hosts {
 		l := crawl.Links{}
-		for u := range urls {
+		for u := range of.urls(i) {
 			l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://h%d.example/%d.html", i, u)))
 		}
-		b.event(crawl.Event{Links: []crawl.Links{l}})
-		c.hosts[l.URLs[0].Host()] = &crowdHost{asks: delay(i), delay: max(delay(i), b.spec.Delay)}
+		host := l.URLs[0].Host()
+		c.apply(c.shardOf(host), crawl.Event{Links: []crawl.Links{l}})
+		c.hosts[host] = &crowdHost{asks: of.delay(i), delay: max(of.delay(i), spec.Delay), left: len(l.URLs)}
+		if i%1000 == 999 { // by the clock, which stands still, there would be none
+			for _, b := range c.shards {
+				b.commit()
+			}
+		}
 	}
-	b.log = nil
 	return c
+}
+
+func (c *crowd) shardOf(h canon.Host) *bench { return c.shards[crawl.ShardOf(h, len(c.shards))] }
+
+// status is of all shards.
+func (c *crowd) status() (sum crawl.Status) {
+	for _, b := range c.shards {
+		st := b.status()
+		sum.Discovered += st.Discovered
+		sum.Queued += st.Queued
+		sum.Stored += st.Stored
+	}
+	return sum
+}
+
+// apply applies an event and keeps no copy of it, which a shard that is not crashed does not need.
+func (c *crowd) apply(b *bench, e crawl.Event) {
+	b.event(e)
+	b.log = b.log[:0]
 }
 
 func (c *crowd) in(d time.Duration, do func()) {
@@ -129,15 +173,16 @@ func (c *crowd) in(d time.Duration, do func()) {
 	heap.Push(&c.events, event{time.Since(c.start) + max(d, 0), c.made, do})
 }
 
-func (c *crowd) run(span time.Duration) {
-	for range crowdHosts/crowdHands + 1 {
-		f := &crowdFetcher{free: crowdHands, ends: map[canon.Host]time.Time{}}
-		c.take(f)
+func (c *crowd) run() {
+	for range c.of.hosts/crowdHands + 1 {
+		c.take(&crowdFetcher{free: crowdHands})
 	}
-	c.keepCommitted()
+	for _, b := range c.shards {
+		c.keepCommitted(b)
+	}
 	for len(c.events) > 0 {
 		e := heap.Pop(&c.events).(event)
-		if e.at > span {
+		if e.at > c.of.span {
 			break
 		}
 		time.Sleep(e.at - time.Since(c.start))
@@ -150,25 +195,33 @@ func (c *crowd) run(span time.Duration) {
 	}
 }
 
-// share is which part of the slots there were was used, after the warm-up.
-func (c *crowd) share(span time.Duration) float64 {
-	return float64(c.used) / (float64(crowdHosts) * float64(span-crowdWarmUp))
+// share is which part of the slots there were was used, after the warm-up. A host has slots for as
+// long as it has URLs, and until the delay after the last of them is over.
+func (c *crowd) share() float64 {
+	var had time.Duration
+	for _, h := range c.hosts {
+		to := c.of.span
+		if h.left == 0 {
+			to = min(to, h.ended.Add(h.delay).Sub(c.start))
+		}
+		had += max(to-c.of.warmUp, 0)
+	}
+	return float64(c.used) / float64(had)
 }
 
 // slot counts the time from the beginning of a request to the end of the delay after it.
 func (c *crowd) slot(from, to time.Time) {
-	a, b := max(from.Sub(c.start), crowdWarmUp), min(to.Sub(c.start), crowdSpan)
+	a, b := max(from.Sub(c.start), c.of.warmUp), min(to.Sub(c.start), c.of.span)
 	c.used += max(b-a, 0)
 }
 
 // keepCommitted is the shard's.
-func (c *crowd) keepCommitted() {
+func (c *crowd) keepCommitted(b *bench) {
 	c.in(ledger.CommitEvery, func() {
-		c.b.s.visits.Expire(time.Now())
-		if err := c.b.s.ledger.Commit(true); err != nil {
+		if err := b.s.ledger.Guarded(func() error { return b.s.upkeep(time.Now()) }); err != nil {
 			c.t.Fatal(err)
 		}
-		c.keepCommitted()
+		c.keepCommitted(b)
 	})
 }
 
@@ -186,15 +239,19 @@ func (c *crowd) take(f *crowdFetcher) {
 	})
 }
 
-// match is the frontier's.
+// match is the frontier's. Once it had nothing for a take it has nothing for those that came later
+// either, so only those whose time is up are looked at.
 func (c *crowd) match() {
 	now := time.Now()
-	keep := c.parked[:0]
-	for _, t := range c.parked {
-		visits, _ := c.f.grant(t.max, now)
+	for dry := false; len(c.parked) > 0; c.parked = c.parked[1:] {
+		t := c.parked[0]
+		var visits []crawl.Visit
+		if !dry {
+			visits, _ = c.f.grant(t.max, now)
+			dry = len(visits) == 0
+		}
 		if len(visits) == 0 && now.Before(t.until) {
-			keep = append(keep, t)
-			continue
+			break
 		}
 		c.in(crowdHop, func() {
 			t.f.asking = false
@@ -208,10 +265,9 @@ func (c *crowd) match() {
 			}
 		})
 	}
-	c.parked = keep
 	next := park
-	for _, t := range c.parked {
-		next = min(next, t.until.Sub(now))
+	if len(c.parked) > 0 {
+		next = min(next, c.parked[0].until.Sub(now))
 	}
 	if due, _ := c.f.nextDue(); !due.IsZero() && len(c.parked) > 0 {
 		next = min(next, due.Sub(now))
@@ -229,7 +285,7 @@ func (c *crowd) match() {
 // spaced by the gate.
 func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 	c.visits++
-	h := c.hosts[v.Host]
+	h, b := c.hosts[v.Host], c.shardOf(v.Host)
 	delay, left := v.Delay, len(v.URLs)
 	ev := crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Private: true}}
 	robots := v.Robots[0].Fresh <= 0
@@ -240,7 +296,7 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 			if told {
 				return
 			}
-			if r := c.b.s.visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) > 0 {
+			if r := b.s.visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) > 0 {
 				c.t.Fatalf("visit %v to %s was not renewed", v.ID, v.Host)
 			}
 			renew()
@@ -254,8 +310,7 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 				ev.Outcome.Delay, ev.Outcome.SinceEnd = delay, time.Since(h.ended)
 				c.in(crowdLog, func() {
 					told = true
-					c.b.event(ev)
-					c.b.log = nil
+					c.apply(b, ev)
 					f.free++
 					c.take(f)
 					c.match() // woken
@@ -264,12 +319,12 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 			return
 		}
 		wait := time.Duration(0)
-		if end := f.ends[v.Host]; !end.IsZero() {
-			wait = time.Until(end.Add(delay))
+		if h.gate == f {
+			wait = time.Until(h.ended.Add(delay))
 		}
 		c.in(wait, func() {
 			c.request(h, func(took time.Duration) {
-				f.ends[v.Host] = time.Now()
+				h.gate = f
 				ev.Outcome.Requests++
 				if robots {
 					robots = false
@@ -284,6 +339,7 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 					u := v.URLs[len(v.URLs)-left].URL
 					ev.Outcome.Results = append(ev.Outcome.Results, crawl.Result{URL: u, Class: crawl.Stored, Status: 200, Took: took, FetchedAt: time.Now()})
 					left--
+					h.left--
 				}
 				next()
 			})
@@ -297,7 +353,7 @@ func (c *crowd) request(h *crowdHost, done func(took time.Duration)) {
 	if h.busy || !h.ended.IsZero() && time.Since(h.ended) < h.delay {
 		c.t.Fatalf("asked %v after the last answer (busy: %v), the delay is %v", time.Since(h.ended), h.busy, h.delay)
 	}
-	took := c.takes(c.rng)
+	took := c.of.takes(c.rng)
 	h.busy, h.began = true, time.Now()
 	c.in(took, func() {
 		h.busy, h.ended = false, time.Now()

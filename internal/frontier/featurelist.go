@@ -17,6 +17,8 @@ func (s *shard) allFeatures() []features.Feature {
 		s.sitemaps.SitemapsFeature(),
 		s.rupsites.UpdatesFeature(),
 		s.indexnow.Feature(),
+		s.feeds.Feature(),
+		s.websub.Feature(),
 		s.timeline.Feature(),
 		askonce.SecurityTxt(s.features, s.ledger),
 		askonce.LLMSTxt(s.features, s.ledger),

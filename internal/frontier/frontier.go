@@ -24,6 +24,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/metrics"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -40,6 +41,7 @@ type Options struct {
 	Registry prometheus.Registerer // nil: no metrics
 	// The only frontier and, with its fetchers, one process: no lease need be waited for.
 	Embedded bool
+	Tracer   *tracing.Tracer // of visits; nil: none is traced
 	// One JSON line per URL fetched or refused; must be safe for concurrent use; nil: none.
 	CrawlLog io.Writer
 	// Which to own, whoever else is there; nil: those that fall to us among the crawl's frontiers.
@@ -64,6 +66,8 @@ type Frontier struct {
 	names crawl.Names
 	log   *slog.Logger
 	met   *metrics.Metrics
+
+	traces *tracing.Crawl // nil: none are made
 
 	takes chan takeRequest
 	wake  chan struct{}
@@ -111,7 +115,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 	o.StopGrace = cmp.Or(o.StopGrace, 20*time.Second)
 	o.Checkpoint = cmp.Or(o.Checkpoint, defaultCheckpoint)
 	f := &Frontier{
-		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, shards: map[int]*shard{}, served: map[int]bool{},
+		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, traces: o.Tracer.Of(spec), shards: map[int]*shard{}, served: map[int]bool{},
 		takes: make(chan takeRequest), wake: make(chan struct{}, 1),
 		claims: newClaims(), copying: make(turns, 2), moving: make(turns, 4),
 	}

@@ -3,7 +3,9 @@ package frontier
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -253,5 +255,48 @@ func TestAuditLine(t *testing.T) {
 		if line.Audit != "pause-host" || line.What != "a.example" || line.Who != "ada \"the\" operator\n" || line.From != "10.0.0.2" || line.ID != "Q1" || line.At == "" {
 			t.Errorf("%+v", line)
 		}
+	})
+}
+
+// balky is a crawl log that cannot be written while it has an error.
+type balky struct {
+	bytes.Buffer
+	err error
+}
+
+func (w *balky) Write(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	return w.Buffer.Write(p)
+}
+
+// Lines of the crawl log wait while it cannot be written, up to a megabyte, and are then written
+// once, in their order, by the next commit, although nothing else has changed.
+func TestLinesWaitForTheirLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		out := balky{err: errors.New("disk full")}
+		b.s.ledger.CrawlLog = &out
+		for _, id := range []string{"Q1", "Q2"} {
+			b.event(crawl.Event{Audits: []crawl.Audit{{ID: id, At: time.Now(), Who: "ada", Act: "pause-host", What: "a.example"}}})
+			b.commit()
+		}
+		out.err = nil
+		b.commit()
+		b.commit()
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if len(lines) != 2 || !strings.Contains(lines[0], "Q1") || !strings.Contains(lines[1], "Q2") {
+			t.Errorf("%q", lines)
+		}
+		out.err = errors.New("disk full")
+		for size, want := range map[int]int{1 << 20: 1 << 20, 1<<20 + 1: 0} {
+			b.s.ledger.Lines = bytes.Repeat([]byte{'x'}, size)
+			b.commit()
+			if got := len(b.s.ledger.Lines); got != want {
+				t.Errorf("of %d bytes %d wait, want %d", size, got, want)
+			}
+		}
+		b.s.ledger.Lines = nil
 	})
 }

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"maps"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -14,7 +15,7 @@ import (
 // The caller holds mu.
 func (s *shard) judgeBy(j judge.Judge) {
 	was := s.ledger.Judge.Spec
-	recrawl, hosts, delay := was.Recrawl, was.Hosts, was.Delay
+	recrawl, hosts, delay := was.Refreshes(), was.Hosts, was.Delay
 	s.ledger.Judge = j
 	s.ledger.Summary = ledger.Summary{}
 	if s.ledger.Phase.MayWrite() != nil {
@@ -30,22 +31,38 @@ func (s *shard) judgeBy(j judge.Judge) {
 	}
 	s.followHosts(hosts, time.Now())
 	if j.Spec.Delay > delay {
+		s.ledger.Meta.Paces++ // those at rest are when they are woken
 		for _, h := range s.ledger.Hosts {
 			s.polite.Slowed(h, time.Now())
 			s.ledger.OutOfPlace(h)
 		}
 	}
+	s.restAnew()
 	s.rupsites.SitesDue = time.Now() // what is wanted of sites may be another thing now
-	if recrawl != j.Spec.Recrawl {
+	if recrawl != j.Spec.Refreshes() {
 		for _, h := range s.ledger.Hosts {
 			s.ledger.OutOfPlace(h)
 		}
 	}
 }
 
+// restAnew has a pass look at all hosts at rest when re-crawl was turned on, since they rest until
+// another time then.
+func (s *shard) restAnew() {
+	switch {
+	case !s.ledger.Judge.Spec.Refreshes():
+		s.ledger.Meta.RestRecrawl = false
+	case !s.ledger.Meta.RestRecrawl:
+		s.features.AskAll(func() { s.ledger.Meta.RestRecrawl = true })
+	}
+}
+
 // followHosts carries out what the operator says of single hosts where that differs from was. Hosts
 // that sleep follow it when they are woken.
 func (s *shard) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
+	if !maps.Equal(was, s.ledger.Judge.Spec.Hosts) {
+		s.ledger.Meta.Paces++
+	}
 	follow := func(name canon.Host) {
 		if h := s.ledger.Hosts[name]; h != nil && was[name] != s.ledger.Judge.Spec.Hosts[name] {
 			s.polite.Slowed(h, now)

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/account"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/paging"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // Lists of hosts, and of what is known of hosts, are asked for a page at a time. Every host is
@@ -81,15 +82,14 @@ func (a answers) mirrorsPage(ctx context.Context, req []byte, send func(any) err
 	return l.send(ctx, a, send)
 }
 
-// updatesPage sends a page of the list of sites that tell what changed. Hosts that sleep tell
-// nothing.
+// updatesPage sends a page of the list of sites that tell what changed.
 func (a answers) updatesPage(ctx context.Context, req []byte, send func(any) error) error {
 	var q crawl.UpdatesQuery
 	if err := json.Unmarshal(req, &q); err != nil {
 		return fmt.Errorf("updates-page: %w", err)
 	}
 	l := list[crawl.UpdatesInfo]{
-		paging: q.Paging, sorts: crawl.UpdatesSorts,
+		paging: q.Paging, sorts: crawl.UpdatesSorts, asleep: true, host: q.Host,
 		say: func(s *shard, h *ledger.Host) []crawl.UpdatesInfo { return s.account.UpdatesInfos(h) },
 		keep: func(u *crawl.UpdatesInfo) bool {
 			return contains(q.Filter, u.Site) && (q.State == "" || u.State == q.State)
@@ -109,6 +109,8 @@ func contains(part string, texts ...string) bool {
 type list[T any] struct {
 	paging crawl.Paging
 	sorts  []string
+	asleep bool   // hosts that sleep have rows, too
+	host   string // only rows of it; "": of all
 	say    func(*shard, *ledger.Host) []T
 	keep   func(*T) bool                  // the filters, all but that by its word
 	word   func(*T) (word string, _ bool) // by which rows are counted, and whether it is wanted
@@ -122,7 +124,7 @@ func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) err
 			return err
 		}
 		sum := paging.Sum{Epoch: s.ledger.Epoch, Counts: map[string]int64{}}
-		err = s.walk(ctx, false, func(h *ledger.Host, _ time.Time) {
+		add := func(h *ledger.Host, _ time.Time) {
 			for _, row := range l.say(s, h) {
 				sum.Total++
 				if !l.keep(&row) {
@@ -134,7 +136,12 @@ func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) err
 					top.Add(l.key(&row, top.Sort()), row)
 				}
 			}
-		})
+		}
+		if l.host != "" {
+			err = s.look(l.host, add)
+		} else {
+			err = s.walk(ctx, l.asleep, add)
+		}
 		if err != nil {
 			return err
 		}
@@ -145,8 +152,20 @@ func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) err
 	return nil
 }
 
+// look calls do for a host, under the shard's lock, if the shard has it.
+func (s *shard) look(name string, do func(h *ledger.Host, now time.Time)) error {
+	err := s.locked(func() error {
+		h, err := s.ledger.HostNamed(canon.Host(name))
+		if err == nil && h != nil && !h.Closed {
+			do(h, time.Now())
+		}
+		return err
+	})
+	return s.ledger.Blame(err)
+}
+
 // walk calls each for every host of a shard, under its lock, which is let go after some of them;
-// asleep: also for those that were never visited and are not in memory.
+// asleep: also for those that are not in memory.
 func (s *shard) walk(ctx context.Context, asleep bool, each func(h *ledger.Host, now time.Time)) error {
 	for from := ledger.HostID(0); ; {
 		now := time.Now()

@@ -20,7 +20,7 @@ import (
 // asked is a bench that is asked what a frontier is.
 func asked(b *bench) *asker.Crawl {
 	shards, spec := func() []*shard { return []*shard{b.s} }, func() crawl.Spec { return b.spec }
-	a := answers{shards: shards, spec: spec, logFile: b.dir + "/" + CrawlLogFile, mend: func([]crawl.Status) {}, atRest: true}
+	a := answers{shards: shards, spec: spec, logDir: b.dir, mend: func([]crawl.Status) {}, atRest: true}
 	return asker.AtRest(b.spec, func() error { return nil }, a.handlers())
 }
 
@@ -45,7 +45,7 @@ func populate(t testing.TB, hosts, urls int) *bench {
 		vs := b.grant(16)
 		if len(vs) == 0 {
 			b.commit() // wakes others
-			if err := b.s.ledger.Wake(); err != nil {
+			if err := b.s.ledger.Wake(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -268,6 +268,17 @@ func TestMirrorsAndUpdatesPages(t *testing.T) {
 	p, err := c.UpdatesPage(t.Context(), crawl.UpdatesQuery{Paging: crawl.Paging{Sort: "told", Descending: true, Limit: 10}, Source: "rup"})
 	if err != nil || p.Total != 40 || p.Matched != 40 || len(p.Rows) != 10 || p.Rows[0].Told != 90 || p.Rows[9].Told != 81 || p.Counts["rup"] != 40 {
 		t.Errorf("updates: %+v (%v)", p, err)
+	}
+	first, err := canon.Parse(p.Rows[0].Site + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, err := c.UpdatesPage(t.Context(), crawl.UpdatesQuery{Host: string(first.Host())})
+	if err != nil || of.Total != 1 || len(of.Rows) != 1 || of.Rows[0].Site != p.Rows[0].Site {
+		t.Errorf("updates of %s: %+v (%v)", first.Host(), of, err)
+	}
+	if of, err := c.UpdatesPage(t.Context(), crawl.UpdatesQuery{Host: "nobody.example"}); err != nil || of.Total != 0 {
+		t.Errorf("updates of nobody: %+v (%v)", of, err)
 	}
 	if p, err := c.UpdatesPage(t.Context(), crawl.UpdatesQuery{Source: "sitemap"}); err != nil || p.Matched != 0 {
 		t.Errorf("updates by sitemaps: %+v (%v)", p, err)

@@ -3,23 +3,29 @@ package frontier
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/frontier/crawllog"
 )
 
-// CrawlLogFile is the name of the crawl log, in the directory of the frontier that writes it.
-const CrawlLogFile = crawllog.FileName
+// CrawlLog says how much is kept of a crawl log.
+type CrawlLog struct {
+	Max  int64 // bytes of a file before the next is begun; 0: there is one file
+	Keep int   // full files that stay beside the one that is written to
+}
 
-// log sends lines of the crawl log. A frontier's file tells of the shards it had when they were
-// written, so it is asked for by file, and the shards of now do not matter.
+// Open opens or begins the crawl log in dir, which is Options.CrawlLog of the frontier there. The
+// caller holds the directory, and closes the log after the frontier.
+func (c CrawlLog) Open(dir string) (io.WriteCloser, error) {
+	return crawllog.OpenWriter(dir, c.Max, c.Keep)
+}
+
+// log sends lines of the crawl log. A frontier's log tells of the shards it had when they were
+// written, so it is asked for by log, and the shards of now do not matter.
 func (a answers) log(_ context.Context, req []byte, send func(any) error) error {
 	var q crawl.LogRequest
 	if err := json.Unmarshal(req, &q); err != nil {
@@ -31,45 +37,34 @@ func (a answers) log(_ context.Context, req []byte, send func(any) error) error 
 	if q.Class != "" && !slices.Contains(crawl.LogClasses, q.Class) {
 		return fmt.Errorf("log: class %q: use %s", q.Class, strings.Join(crawl.LogClasses, ", "))
 	}
-	// A file without a line has no name. Who has heard of it is told of its first lines later.
-	nothing := crawl.LogPart{Span: &crawl.LogSpan{}}
-	f, err := disk.OpenRegular(a.logFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return send(nothing)
-	}
+	log, err := crawllog.Open(a.logDir)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	file, err := crawllog.ID(f)
-	if err != nil {
-		return err
-	}
+	defer log.Close()
+	file := log.ID
 	if file == "" {
-		return send(nothing)
+		// A log without a line has no name. Who has heard of it is told of its first lines later.
+		return send(crawl.LogPart{Span: &crawl.LogSpan{}})
 	}
-	want := crawllog.Filter{Host: strings.ToLower(q.Host), URL: q.URL, Class: q.Class}
+	want := crawllog.Filter{Host: strings.ToLower(q.Host), URL: q.URL, Class: q.Class, Reason: q.Reason}
 	if gone := crawl.NewForgotten(a.spec().Forgotten); len(a.spec().Forgotten) > 0 {
 		want.Hidden = gone.HasText
 	}
 	var lines []crawl.LogEntry
 	var span crawl.LogSpan
 	from, known := q.After[file]
-	if _, ok := q.After[""]; known || ok {
-		lines, span, err = crawllog.After(f, info.Size(), max(from, 0), q.Limit, want)
+	if _, ok := q.After[""]; (known || ok) && from <= log.Size { // else it is not the one it was
+		lines, span, err = log.After(max(from, 0), q.Limit, want)
 	} else {
-		before := info.Size()
+		before := log.Size
 		if q.Before != nil {
 			before = max(q.Before[file], 0)
 		}
-		lines, span, err = crawllog.Last(f, info.Size(), before, q.Limit, want)
+		lines, span, err = log.Last(before, q.Limit, want)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", a.logFile, err)
+		return fmt.Errorf("read the crawl log in %s: %w", a.logDir, err)
 	}
 	for some := range slices.Chunk(lines, 50) {
 		if err := send(crawl.LogPart{File: file, Lines: some}); err != nil {

@@ -73,7 +73,11 @@ func (f *Frontier) match(ctx context.Context) error {
 				keep = append(keep, t)
 				continue
 			}
-			if err := t.msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Visits: visits, Now: time.Now()})); err != nil {
+			err := t.msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Visits: visits, Now: time.Now()}))
+			if f.traces != nil {
+				f.traceGrants(visits, now)
+			}
+			if err != nil {
 				f.log.Warn("visits could not be handed over; they end with their leases", "fetcher", t.take.Fetcher, "error", err)
 			}
 		}
@@ -95,6 +99,14 @@ func (f *Frontier) match(ctx context.Context) error {
 			}
 		}
 		timer.Reset(max(next, 200*time.Microsecond))
+	}
+}
+
+// traceGrants tells of visits that were granted since began.
+func (f *Frontier) traceGrants(visits []crawl.Visit, began time.Time) {
+	for i := range visits {
+		v := &visits[i]
+		f.traces.Visit(v.Shard, v.ID).Granted(v, began, time.Now())
 	}
 }
 

@@ -193,10 +193,14 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 	case crawl.Queued:
 	case crawl.Stored:
 		to.Reason, to.Detail = "", ""
-		s.recrawl.Refreshed(h, &r, res, was)
+		if err := s.recrawl.Refreshed(h, &r, res, was); err != nil {
+			return err
+		}
 	default:
 		if to.Blank = true; was.Hinted {
-			recrawl.Hinted(&h.Origins[r.Origin], true)
+			if err := s.recrawl.Hinted(h, &r, was, true); err != nil {
+				return err
+			}
 		}
 	}
 	if err := s.urls.Become(h, &r, to); err != nil {

@@ -20,6 +20,8 @@ func TestAPreviewIsWhatHappens(t *testing.T) {
 		"deeper":          {was: func(s *crawl.Spec) { s.MaxDepth = 1 }, next: func(s *crawl.Spec) { s.MaxDepth = 2 }, adds: 1200},
 		"less deep":       {next: func(s *crawl.Spec) { s.MaxDepth = 1 }, refuses: 1200},
 		"excluded":        {next: func(s *crawl.Spec) { s.Exclude = []string{"/deep/1"} }, refuses: 311},
+		"included":        {next: func(s *crawl.Spec) { s.Include = []string{"/flat/"} }, refuses: 1200},
+		"no include":      {was: func(s *crawl.Spec) { s.Include = []string{"/flat/"} }, next: func(s *crawl.Spec) { s.Include = nil }, adds: 1200},
 		"let in again":    {was: func(s *crawl.Spec) { s.Exclude = []string{"/deep/1", "/flat/"} }, next: func(s *crawl.Spec) { s.Exclude = []string{"/flat/"} }, adds: 311},
 		"one for another": {was: func(s *crawl.Spec) { s.Exclude = []string{"/flat/"} }, next: func(s *crawl.Spec) { s.Exclude = []string{"/deep/"} }, adds: 800, refuses: 1200},
 	} {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -25,8 +24,8 @@ type answers struct {
 	// Has the last word on the parts of a status, of which there is one a shard.
 	mend func(parts []crawl.Status)
 	// A status that cannot be read is an error, and not a shard that is about to close.
-	atRest  bool
-	logFile string // the crawl log
+	atRest bool
+	logDir string // where the crawl log is
 }
 
 // handlers are the questions by name.
@@ -35,13 +34,12 @@ func (a answers) handlers() ask.Handlers {
 		"status": a.status, "hosts": a.hosts, "hosts-page": a.hostsPage, "mirrors-page": a.mirrorsPage, "updates-page": a.updatesPage,
 		"mirrors": a.mirrors, "updates": a.updates, "explain": a.explain,
 		"urls-under": a.urlsUnder, "timeline": a.timeline, "robots-text": a.robotsText, "log": a.log, "history": a.history,
-		"judge": a.judge,
+		"judge": a.judge, "websub": a.webSub,
 	}
 }
 
 func (f *Frontier) answers() answers {
-	file := filepath.Join(f.opt.Dir, CrawlLogFile)
-	return answers{shards: f.open, spec: f.spec, logFile: file, mend: func(parts []crawl.Status) {
+	return answers{shards: f.open, spec: f.spec, logDir: f.opt.Dir, mend: func(parts []crawl.Status) {
 		if full := f.full(); full != nil {
 			for i := range parts {
 				parts[i].State, parts[i].Trouble = "paused", full.Error()

@@ -12,6 +12,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // specFile keeps a copy of the crawl's spec beside the shards, for reading them while nothing runs.
@@ -96,7 +98,10 @@ func (s *shard) read() error {
 	if err != nil {
 		return err
 	}
-	return s.rupsites.Load(time.Now())
+	if err := s.rupsites.Load(time.Now()); err != nil {
+		return err
+	}
+	return s.websub.Load(time.Now())
 }
 
 // Spec is the crawl's.
@@ -105,7 +110,7 @@ func (r *Reader) Spec() crawl.Spec { return r.spec }
 // Handlers answer from the files what a Frontier answers over NATS.
 func (r *Reader) Handlers() ask.Handlers {
 	shards, spec := func() []*shard { return r.shards }, func() crawl.Spec { return r.spec }
-	return answers{shards: shards, spec: spec, mend: r.rest, atRest: true, logFile: filepath.Join(r.dir, CrawlLogFile)}.handlers()
+	return answers{shards: shards, spec: spec, mend: r.rest, atRest: true, logDir: r.dir}.handlers()
 }
 
 // rest says of a status that nothing runs, and whether anything is left to do.
@@ -129,6 +134,34 @@ func (r *Reader) rest(parts []crawl.Status) {
 			parts[i].State = "done"
 		}
 	}
+}
+
+// URLState is how one URL stands.
+type URLState struct {
+	URL    canon.URL
+	Class  crawl.Class
+	Reason crawl.Reason // "" for a URL that is queued or stored
+	Detail string       // the rule that decided, or where a redirect leads
+	Line   int          // of robots.txt, if that decided
+}
+
+// EachURL calls f for every URL that is known, in no order that means anything, until f fails.
+func (r *Reader) EachURL(f func(URLState) error) error {
+	for _, s := range r.shards {
+		for from := []byte(nil); ; {
+			next, err := s.urls.Stretch(from, ledger.PassStretch, func(_ *ledger.Host, _ []byte, u *urls.Record) (bool, error) {
+				return false, f(URLState{URL: u.URL, Class: u.Class, Reason: u.Reason, Detail: u.Detail, Line: u.Line})
+			})
+			if err != nil {
+				return s.ledger.Blame(err)
+			}
+			if next == nil {
+				break
+			}
+			from = next
+		}
+	}
+	return nil
 }
 
 // Close closes the files.

@@ -4,6 +4,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/account"
 	"github.com/curtsy/curtsy/internal/frontier/datafiles"
 	"github.com/curtsy/curtsy/internal/frontier/features"
+	"github.com/curtsy/curtsy/internal/frontier/feeds"
 	"github.com/curtsy/curtsy/internal/frontier/history"
 	"github.com/curtsy/curtsy/internal/frontier/hops"
 	"github.com/curtsy/curtsy/internal/frontier/indexnow"
@@ -18,6 +19,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/timeline"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/internal/frontier/websub"
 )
 
 // wire makes the rooms of a shard and tells each of those it stands on.
@@ -32,11 +34,13 @@ func (s *shard) wire() {
 	s.hops = hops.New(s.features, s.ledger)
 	s.mirrors = mirrors.New(s.features, s.ledger, s.recrawl, s.urls)
 	s.indexnow = indexnow.New(s.features, s.ledger)
+	s.feeds = feeds.New(s.features, s.ledger, s.polite, s.urls)
+	s.websub = websub.New(s.features, s.feeds, s.ledger)
 	s.rupsites = rupsites.New(s.features, s.ledger, s.recrawl, s.urls)
 	s.timeline = timeline.New(s.ledger)
 	s.links = links.New(s.ledger, s.mirrors, s.polite, s.recrawl, s.rupsites, s.urls)
 	s.visits = visits.New(s.features, s.ledger, s.polite, s.recrawl, s.sitemaps, s.timeline, s.urls)
 	s.passes = passes.New(s.datafiles, s.features, s.ledger, s.links, s.mirrors, s.recrawl, s.urls, s.visits)
 	s.history = history.New(s.ledger)
-	s.account = account.New(s.datafiles, s.history, s.indexnow, s.ledger, s.links, s.mirrors, s.passes, s.polite, s.recrawl, s.rupsites, s.sitemaps, s.urls, s.visits)
+	s.account = account.New(s.datafiles, s.feeds, s.history, s.indexnow, s.ledger, s.links, s.mirrors, s.passes, s.polite, s.recrawl, s.rupsites, s.sitemaps, s.urls, s.visits, s.websub)
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/rupsites"
@@ -90,8 +92,19 @@ func TestRUPByMail(t *testing.T) {
 				}
 			}
 		}
-		if r := w.site(); r.Seq.Last != 5 || r.Gaps != 0 || r.Report.Told != 15 || r.Report.Sooner != 15 || w.b.s.ledger.Hosts["a.example"].Origins[0].Confirmed != 10 {
+		if r := w.site(); r.Seq.Last != 5 || r.Gaps != 0 || r.Report.Told != 15 || r.Report.Sooner != 15 || w.b.channel(crawl.SourceRUP).Confirmed != 10 {
 			t.Errorf("%+v, %+v", r.Report, r.Seq)
+		}
+		// One more to an address it was not told, one that came before, and one far ahead.
+		w.b.event(crawl.Event{Reports: []crawl.Report{
+			{Origin: canon.URL(w.base).Origin(), Address: "curtsy+x@crawler.example", Number: 6, Parts: 1, Received: time.Now()},
+			{Origin: canon.URL(w.base).Origin(), Address: w.site().Address, Number: 5, Parts: 1, Received: time.Now()},
+			{Origin: canon.URL(w.base).Origin(), Address: w.site().Address, Number: 5000, Parts: 1, Received: time.Now()},
+		}})
+		for outcome, want := range map[string]float64{"applied": 5, "fetched": 0, "held": 1, "ignored": 1, "refused": 1} {
+			if n := testutil.ToFloat64(w.b.s.ledger.Metrics.Reports.WithLabelValues(outcome)); n != want {
+				t.Errorf("%v reports are counted as %s, want %v", n, outcome, want)
+			}
 		}
 	})
 }

@@ -41,6 +41,9 @@ type rupWorld struct {
 	posted   []string           // to other pages of the site
 	early    func(string)       // called with an address that registers, before it is answered
 	sitemap  bool               // it tells by a sitemap
+	feed     bool               // by a feed of its newest changes, which its pages announce
+	submits  bool               // by IndexNow, each change as it happens
+	hub      bool               // a hub delivers each change of the feed as it happens
 	visited  []canon.URL        // pages asked for
 	actions  []string           // RUP requests, in order
 	requests int
@@ -134,11 +137,51 @@ func (w *rupWorld) change(i int) {
 	p.version++
 	p.changed, p.gone = time.Now(), false
 	w.log = append(w.log, rup.Entry{URL: string(w.url(i)), Kind: kind, Date: time.Now().UTC()})
+	w.submit(i)
+	if w.hub {
+		w.b.event(crawl.Event{WebSub: []crawl.WebSub{{Topic: testFeed, N: 1, Mode: crawl.WebSubDeliver, Received: time.Now(), URLs: []canon.URL{w.url(i)}, Mods: []int64{time.Now().Unix()}}}})
+	}
 }
 
 func (w *rupWorld) remove(i int) {
 	w.pages[w.url(i)].gone, w.pages[w.url(i)].changed = true, time.Now()
 	w.log = append(w.log, rup.Entry{URL: string(w.url(i)), Kind: rup.Delete, Date: time.Now().UTC()})
+	w.submit(i)
+}
+
+const testIndexNowKey = "12345678"
+
+// submit submits the i-th page by IndexNow.
+func (w *rupWorld) submit(i int) {
+	if w.submits {
+		w.b.told(testIndexNowKey, string(w.url(i)))
+	}
+}
+
+// Of the site's feed: how many changes it has, and how many bytes each is there.
+const feedEntries, feedEntryBytes = 50, 400
+
+// readFeed answers an errand for the feed, as a fetcher would.
+func (w *rupWorld) readFeed(id crawl.VisitID, e *crawl.Errand) *crawl.Feed {
+	f := &crawl.Feed{Status: 200, ETag: fmt.Sprintf(`"%d"`, len(w.log)), Digest: uint64(len(w.log)), Scope: w.b.s.ledger.Judge.Spec.ScopeHash()}
+	if e.ETag == f.ETag {
+		f.Status, f.NotModified = 304, true
+		w.bytes += 200
+		return f
+	}
+	f.Read = true
+	l := crawl.Links{FoundOn: e.URL, Depth: e.Hop, Source: crawl.SourceFeed}
+	for _, c := range slices.Backward(w.log) {
+		if u := canon.URL(c.URL); c.Kind != rup.Delete && len(l.URLs) < feedEntries && !slices.Contains(l.URLs, u) {
+			l.URLs, l.Mods = append(l.URLs, u), append(l.Mods, c.Date.Unix())
+		}
+	}
+	f.Entries = len(l.URLs)
+	w.bytes += int64(len(l.URLs)) * feedEntryBytes
+	if len(l.URLs) > 0 {
+		w.b.event(crawl.Event{Visit: id, Links: []crawl.Links{l}})
+	}
+	return f
 }
 
 // run lets time pass: reports are mailed, visits carried out.
@@ -173,6 +216,12 @@ func (w *rupWorld) upkeep() {
 	w.b.s.ledger.Mu.Lock()
 	defer w.b.s.ledger.Mu.Unlock()
 	if err := w.b.s.rupsites.Upkeep(time.Now()); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.b.s.feeds.Upkeep(time.Now()); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.b.s.websub.Upkeep(time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
 	for more := true; more; {
@@ -241,6 +290,17 @@ func (w *rupWorld) visit(v crawl.Visit) {
 			a.RUP = w.ask(v.ID, &e)
 		case crawl.ErrandSitemap:
 			a.Sitemap = w.readSitemap(v.ID)
+		case crawl.ErrandFeed:
+			a.Feed = w.readFeed(v.ID, &e)
+			if w.hub && a.Feed.Read {
+				a.Feed.Hub, a.Feed.Self = testHub, testFeed
+			}
+		case crawl.ErrandWebSub:
+			a.RUP = crawl.RUP{Status: 202}
+			w.b.event(crawl.Event{WebSub: []crawl.WebSub{{Topic: testFeed, N: 1, Mode: "subscribe", Received: time.Now()}}})
+		case crawl.ErrandIndexNow:
+			a.KeyFile = &crawl.KeyFile{Key: testIndexNowKey}
+			w.bytes += int64(len(testIndexNowKey))
 		}
 		w.b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{a}})
 		o.Done = append(o.Done, a.Errand)
@@ -283,6 +343,9 @@ func (w *rupWorld) fetch(u crawl.VisitURL, ev *crawl.Event) crawl.Result {
 		}
 		slices.Sort(l.URLs)
 		ev.Links = append(ev.Links, l)
+		if w.feed {
+			ev.Errands = append(ev.Errands, crawl.Errand{Kind: crawl.ErrandFeed, URL: testFeed, Origin: u.URL.Origin(), Hop: 1})
+		}
 	}
 	return res
 }

@@ -255,7 +255,8 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 	if err != nil {
 		return nil, 0, err
 	}
-	s.visits.Hands, s.ledger.CrawlLog, s.ledger.Budget, s.ledger.Metrics, s.visits.Notify, s.unreadable, s.rupsites.Secret = f.hands, f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable, f.secret
+	s.visits.Hands, s.ledger.CrawlLog, s.ledger.Budget, s.ledger.Metrics, s.visits.Notify, s.unreadable, s.rupsites.Secret, s.websub.Secret = f.hands, f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable, f.secret, f.secret
+	s.traces = f.traces
 	st = f.startOf(s, own)
 	s.ledger.Mu.Lock()
 	err = s.ledger.Guarded(func() error { return f.begin(s, st, own) })

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/account"
 	"github.com/curtsy/curtsy/internal/frontier/datafiles"
 	"github.com/curtsy/curtsy/internal/frontier/features"
+	"github.com/curtsy/curtsy/internal/frontier/feeds"
 	"github.com/curtsy/curtsy/internal/frontier/history"
 	"github.com/curtsy/curtsy/internal/frontier/hops"
 	"github.com/curtsy/curtsy/internal/frontier/indexnow"
@@ -26,6 +27,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/timeline"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/internal/frontier/websub"
+	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -47,10 +50,14 @@ type shard struct {
 	recrawl   *recrawl.Recrawl
 	rupsites  *rupsites.RUPSites
 	indexnow  *indexnow.IndexNow
+	feeds     *feeds.Feeds
+	websub    *websub.WebSub
 	sitemaps  *sitemaps.Sitemaps
 	timeline  *timeline.Timeline
 	urls      *urls.URLs
 	visits    *visits.Visits
+
+	traces *tracing.Crawl // nil: none are made
 
 	was ledger.Meta // m as the file was found
 
@@ -71,6 +78,8 @@ func newShard(id int, path string, j judge.Judge, log *slog.Logger) *shard {
 	s.ledger.EventsOut, s.ledger.PagesOut = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.ledger.Order = s.visits.Place
 	s.ledger.Accepts, s.ledger.Reads, s.recrawl.Told, s.urls.Planned = s.links.Apply, s.applyRobots, s.rupsites.ToldUntil, s.recrawl.Plan
+	s.feeds.Names, s.feeds.Pushed = s.websub.Names, s.websub.Pushed
+	s.ledger.Holds, s.ledger.Woken = s.holdsHost, s.hostWoken
 	s.register()
 	return s
 }
@@ -118,6 +127,13 @@ func (s *shard) load(owner string) error {
 	if err := s.features.Load(now); err != nil {
 		return err
 	}
+	if behind := s.ledger.Meta.Written - now.UnixMilli(); s.ledger.Meta.Written > 0 && behind > clockJump.Milliseconds() {
+		by := time.Duration(behind) * time.Millisecond
+		if err := s.ledger.ShiftResting(-by); err != nil {
+			return err
+		}
+		s.recrawl.ClockWas(by)
+	}
 	if err := s.clampTimes(now, 0); err != nil {
 		return err
 	}
@@ -128,6 +144,7 @@ func (s *shard) load(owner string) error {
 		return err
 	}
 	s.followHosts(nil, now)
+	s.restAnew()
 	s.was = s.ledger.Meta
 	s.ledger.Meta.Epoch, s.ledger.Meta.Owner, s.ledger.Meta.Clean = s.ledger.Epoch, owner, false
 	for _, h := range s.ledger.Hosts {
@@ -159,11 +176,38 @@ func (s *shard) afterReboot() error {
 func (s *shard) justVisited(last time.Time) {
 	s.ledger.Meta.Owed = max(s.ledger.Meta.Owed, last.UnixMilli()) // for those that sleep
 	for _, h := range s.ledger.Hosts {
-		if t := last.Add(max(s.polite.DelayOf(h).D, h.Delay)); h.Due.Before(t) {
-			h.Due, h.DueReason = t, ""
-			s.ledger.Touch(h)
-		}
+		s.hostVisited(h, last)
 		s.ledger.OutOfPlace(h)
+	}
+}
+
+// hostVisited has a host count as visited at last.
+func (s *shard) hostVisited(h *ledger.Host, last time.Time) {
+	if t := last.Add(max(s.polite.DelayOf(h).D, h.Delay)); h.Due.Before(t) {
+		h.Due, h.DueReason = t, ""
+		s.ledger.Touch(h)
+	}
+}
+
+// holdsHost reports whether a room has a host by its address.
+func (s *shard) holdsHost(h *ledger.Host) bool {
+	return s.passes.Fills(h) || s.rupsites.Knows(h)
+}
+
+// hostWoken has a host that rested follow what all in memory were told meanwhile: that they count
+// as visited, that they were slowed down, that the clock was wrong.
+func (s *shard) hostWoken(h *ledger.Host, now time.Time) {
+	if s.ledger.Meta.Owed > 0 {
+		s.hostVisited(h, time.UnixMilli(s.ledger.Meta.Owed))
+	}
+	if s.ledger.Slower(h) {
+		s.polite.Slowed(h, now)
+	}
+	if at := s.ledger.SitemapsDue(h); !at.IsZero() && !now.Before(at) {
+		s.features.AskSoon(h)
+	}
+	if s.clampHost(h, now.Add(s.ledger.Phase.Owes(now)), now) {
+		s.ledger.Touch(h)
 	}
 }
 
@@ -283,6 +327,11 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 			return err
 		}
 	}
+	for i := range ev.WebSub {
+		if err := s.websub.Apply(&ev.WebSub[i], now); err != nil {
+			return err
+		}
+	}
 	for i := range ev.Errands {
 		if err := s.features.AddErrand(ev.Errands[i], now); err != nil {
 			return err
@@ -332,8 +381,13 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 		}
 	}
 	if ev.Outcome != nil {
+		// Only of visits under way: the log may be read again.
+		traced := s.traces != nil && s.visits.Outstanding[ev.Visit] != nil
 		if err := s.applyOutcome(ev, now); err != nil {
 			return err
+		}
+		if traced {
+			s.traces.Visit(s.ledger.ID, ev.Visit).Applied(ev.Outcome, now, time.Now())
 		}
 	}
 	return s.mirrors.Flush(now)
@@ -363,16 +417,25 @@ func (s *shard) keepCommitted(ctx context.Context) error {
 		now := time.Now()
 		set := clock.seen(now.Round(0), now.Sub(began))
 		err := s.ledger.Guarded(func() error {
-			if set {
-				s.ledger.Log.Warn("the clock was set: no stored time lies further ahead than it may")
+			if set != 0 {
+				s.ledger.Log.Warn("the clock was set: no stored time lies further ahead than it may", "by", set)
+				if err := s.ledger.ShiftResting(set); err != nil {
+					return s.ledger.Fail(err)
+				}
 				if err := s.clampTimes(now.Round(0), s.ledger.Phase.Owes(now)); err != nil {
+					return s.ledger.Fail(err)
+				}
+				s.recrawl.ClockWas(-set)
+				if err := s.recrawl.BeginPlanning(); err != nil {
 					return s.ledger.Fail(err)
 				}
 			}
 			return s.upkeep(now)
 		})
 		s.visits.TellBudget(now)
-		if soon := now.Add(5 * time.Second); len(s.ledger.Due) == 0 || s.ledger.Due[0].When.After(soon) {
+		soon := now.Add(5 * time.Second)
+		resting := s.ledger.Phase.MayRead() && s.ledger.Phase.MayWrite() == nil && !s.ledger.NextResting().IsZero() && s.ledger.NextResting().Before(soon)
+		if !resting && (len(s.ledger.Due) == 0 || s.ledger.Due[0].When.After(soon)) {
 			s.ledger.Budget.GiveBack(s.ledger.ID) // no use for more pages soon
 		}
 		s.ledger.Mu.Unlock()

@@ -43,8 +43,11 @@ func testSpec(seeds ...string) crawl.Spec {
 	}
 }
 
-func newBench(t testing.TB, spec crawl.Spec) *bench {
-	b := &bench{t: t, dir: t.TempDir(), spec: spec}
+func newBench(t testing.TB, spec crawl.Spec) *bench { return newBenchOf(t, spec, 0) }
+
+// newBenchOf is of another shard than the first.
+func newBenchOf(t testing.TB, spec crawl.Spec, id int) *bench {
+	b := &bench{t: t, dir: t.TempDir(), spec: spec, id: id}
 	b.open()
 	b.start = ledger.StartDelay // from now on it was killed
 	t.Cleanup(func() { b.crash() })
@@ -77,6 +80,7 @@ func (b *bench) open() {
 	s.visits.Notify = make(chan struct{}, 1)
 	s.ledger.Budget = &budget.Budget{}
 	s.rupsites.Secret = []byte("a crawl's secret")
+	s.websub.Secret = s.rupsites.Secret
 	b.s = s
 	if err := s.begin(b.start, 0, time.Now()); err != nil {
 		b.t.Fatal(err)

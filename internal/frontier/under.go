@@ -22,9 +22,12 @@ type underRequest struct {
 // countUnder counts up to ledger.PassStretch URLs of an entry's host that come after from, nil:
 // from the first. next is where to go on, nil at the end. The caller holds mu.
 func (s *shard) countUnder(entry string, from []byte) (n int64, next []byte, err error) {
-	h := s.ledger.Hosts[crawl.EntryHost(entry)]
-	if h == nil || !s.ledger.Phase.MayRead() {
+	if !s.ledger.Phase.MayRead() {
 		return 0, nil, nil
+	}
+	h, err := s.ledger.HostNamed(crawl.EntryHost(entry))
+	if h == nil || err != nil {
+		return 0, nil, err
 	}
 	prefix := h.ID.Append(nil)
 	if from == nil {

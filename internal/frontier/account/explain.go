@@ -106,7 +106,7 @@ func (s *Account) explainAgain(x *crawl.Explanation, h *ledger.Host, r *urls.Rec
 	case r.Asked > 0:
 		x.Detail = fmt.Sprintf("asked for again %d times, changed %d times", r.Asked, r.Changed)
 	}
-	if r.Next > 0 && s.ledger.Judge.Spec.Recrawl {
+	if r.Next > 0 && s.ledger.Judge.Spec.Refreshes() {
 		due := time.Unix(r.Next, 0).UTC()
 		if due.Before(h.Due) {
 			due = h.Due.UTC()

@@ -67,6 +67,7 @@ func (s *Account) summarise(now time.Time) *ledger.Summary {
 		m.DueSoon += h.Queued
 		s.foresee(&m.Outlook, h, errands, now)
 	}
+	asleep -= s.resting(&m, now)
 	slices.SortFunc(m.Held, func(a, b crawl.HeldHost) int {
 		return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Host, b.Host))
 	})
@@ -76,6 +77,49 @@ func (s *Account) summarise(now time.Time) *ledger.Summary {
 	m.Cost = time.Since(began)
 	s.ledger.Summary = m
 	return &s.ledger.Summary
+}
+
+// resting goes over the hosts at rest that have something to do, and returns how many URLs of them
+// are queued. Those that rest for longer than a crawl waits are held by what has them rest.
+func (s *Account) resting(m *ledger.Summary, now time.Time) (queued int64) {
+	limit := s.patientUntil(now)
+	var held []ledger.Resting
+	first := func() {
+		slices.SortFunc(held, func(a, b ledger.Resting) int { return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.ID, b.ID)) })
+		held = held[:min(len(held), maxHeld)]
+	}
+	err := s.ledger.EachResting(func(r ledger.Resting) {
+		queued += r.Queued
+		if s.ledger.Judge.Spec.Refreshes() && r.Again > 0 {
+			if m.Again += r.Again; m.Next.IsZero() || r.Until.Before(m.Next) {
+				m.Next = r.Until
+			}
+		}
+		switch {
+		case r.Queued == 0:
+		case !r.Until.After(limit):
+			m.DueSoon += r.Queued
+			m.Outlook.Left += float64(r.Queued)
+		default:
+			if held = append(held, r); len(held) > 4*maxHeld {
+				first()
+			}
+		}
+	})
+	first()
+	for _, r := range held {
+		h, e := s.ledger.Peek(r.ID)
+		if e != nil || h == nil {
+			err = cmp.Or(err, e, ledger.ErrRecord)
+			continue
+		}
+		_, reason, _ := s.HeldBack(h, now)
+		m.Held = append(m.Held, crawl.HeldHost{Host: string(h.Name), Queued: r.Queued, Reason: reason, Until: r.Until})
+	}
+	if err != nil {
+		s.ledger.Log.Error("hosts at rest cannot be read", "error", s.ledger.Blame(err))
+	}
+	return queued
 }
 
 // foresee adds a host's work to the outlook: its delay for each request. What its URLs are still

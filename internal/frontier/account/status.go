@@ -45,7 +45,22 @@ func (s *Account) Status(now time.Time) crawl.Status {
 		Errands: s.ledger.PendingErrands(now, s.patience()) + s.mirrors.Pending(now, s.patience()), DueSoon: dueSoon,
 		Forgotten: s.ledger.Judge.ForgottenText, Forgetting: s.passes.Listed(ledger.BucketForget), Retrying: s.passes.Listed(ledger.BucketRetry), Passing: s.passes.Passing(),
 	}}
+	st.Round = s.round(st, now)
 	return st
+}
+
+// round is the one that the crawl is in, if it has rounds. It is over when nothing is due before
+// the next.
+func (s *Account) round(st crawl.Status, now time.Time) *crawl.Round {
+	r, ok := s.ledger.Judge.Spec.RoundAt(now)
+	if !ok {
+		return nil
+	}
+	r.Began, r.Next = r.Began.UTC(), r.Next.UTC()
+	mine := &st.Shards[0]
+	r.Over = mine.DueSoon == 0 && mine.Outstanding == 0 && mine.Errands == 0 && mine.Outbox == 0 && !mine.Passing &&
+		(st.NextAgain == nil || !st.NextAgain.Before(r.Next))
+	return &r
 }
 
 // paused counts the hosts that the operator has paused, and what is queued with them.

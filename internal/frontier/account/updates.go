@@ -6,21 +6,44 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
 )
 
-// UpdatesInfos is what `curtsy updates` says of a host: a line for each origin that tells what
-// changed on it, by whatever way.
+// UpdatesInfos is what `curtsy updates` says of a host: a line for each origin and way by which it
+// tells what changed on it.
 func (s *Account) UpdatesInfos(h *ledger.Host) (list []crawl.UpdatesInfo) {
 	for i := range h.Origins {
 		o := &h.Origins[i]
 		if r := s.rupsites.Sites[o.Origin]; r != nil {
-			list = append(list, s.rupsites.Info(r))
-		} else if info, ok := s.sitemapUpdates(h, o); ok {
-			list = append(list, info)
+			list = append(list, s.cameOf(h, o, crawl.SourceRUP, s.rupsites.Info(r)))
 		}
 		if info, ok := s.indexnow.Info(h, o); ok {
-			list = append(list, info)
+			list = append(list, s.cameOf(h, o, crawl.SourceIndexNow, info))
+		}
+		if info, ok := s.websub.Info(h, o); ok {
+			list = append(list, s.cameOf(h, o, crawl.SourceWebSub, info))
+		}
+		if info, ok := s.feeds.Info(h, o); ok {
+			list = append(list, s.cameOf(h, o, crawl.SourceFeed, info))
+		}
+		if info, ok := s.sitemapUpdates(h, o); ok {
+			list = append(list, s.cameOf(h, o, crawl.SourceSitemap, info))
 		}
 	}
 	return list
+}
+
+// cameOf adds to what is said of a channel what came of what it told.
+func (s *Account) cameOf(h *ledger.Host, o *ledger.Origin, by crawl.Source, info crawl.UpdatesInfo) crawl.UpdatesInfo {
+	c, err := s.recrawl.Channel(h, o, by)
+	if err != nil {
+		return info
+	}
+	if by != crawl.SourceRUP {
+		info.Sooner = int64(c.Sooner)
+	}
+	info.Looked, info.Confirmed, info.Wrong = int64(c.Looked), int64(c.Confirmed), int64(c.Looked-c.Confirmed)
+	if info.Distrusted = by != crawl.SourceRUP && c.Distrusted(); info.Distrusted && info.Reason == "" {
+		info.Reason = "most of what it said to have changed had not: it is not believed"
+	}
+	return info
 }
 
 // sitemapUpdates is the line of an origin whose sitemaps say when pages changed.
@@ -34,8 +57,8 @@ func (s *Account) sitemapUpdates(h *ledger.Host, o *ledger.Origin) (info crawl.U
 		}
 		info.Reports++
 		info.Told += int64(m.Entries)
+		info.Requests += m.Requests
 	}
 	info.Site, info.Source, info.Channel, info.State = o.Origin.String(), crawl.SourceSitemap.String(), "poll", "read"
-	info.Looked, info.Confirmed = o.Looked, o.Confirmed
 	return info, info.Reports > 0
 }

@@ -179,7 +179,7 @@ func (b *Budget) ask(shard int, want int64, now time.Time) {
 		b.mu.Lock()
 		b.asking = false
 		b.mu.Unlock()
-		if err != nil {
+		if err != nil && !errors.Is(err, context.Canceled) { // that is the crawl's end
 			b.Log("the page budget cannot be read: no page is granted until it can", "error", err)
 		}
 	}

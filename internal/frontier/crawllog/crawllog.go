@@ -1,5 +1,6 @@
-// Package crawllog reads the crawl log, a file that only grows, a bounded part at a time. It keeps
-// nothing, and needs no lock: a line that is half written is not read yet.
+// Package crawllog writes the crawl log of a data directory, in files of a bounded size, and reads
+// it, a bounded part at a time. Reading keeps nothing and needs no lock: a line that is half
+// written is not read yet, and a file that was put aside is found under its new name.
 package crawllog
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// FileName is the crawl log's in a data directory.
+// FileName is that of the file of the crawl log which is written to.
 const FileName = "crawl.jsonl"
 
 // The bounds of reading. Tests make them smaller.
@@ -29,7 +30,7 @@ var (
 
 // Filter says which lines are wanted; empty fields say nothing.
 type Filter struct {
-	Host, URL, Class string
+	Host, URL, Class, Reason string
 	// Hidden reports that nothing is to be shown of a URL: it was forgotten.
 	Hidden func(url string) bool
 }
@@ -152,7 +153,7 @@ func (w *Filter) entry(b []byte, start int64) (e crawl.LogEntry, ok bool) {
 	default:
 		ok = true
 	}
-	if ok = ok && bytes.Contains(b, []byte(w.Host)) && bytes.Contains(b, []byte(w.URL)); !ok {
+	if ok = ok && bytes.Contains(b, []byte(w.Host)) && bytes.Contains(b, []byte(w.URL)) && bytes.Contains(b, []byte(w.Reason)); !ok {
 		return e, false
 	}
 	e = crawl.LogEntry{Start: start, End: start + int64(len(b))}
@@ -161,7 +162,7 @@ func (w *Filter) entry(b []byte, start int64) (e crawl.LogEntry, ok bool) {
 	}
 	l := &e.Line
 	switch {
-	case w.Class != "" && l.Class() != w.Class:
+	case w.Class != "" && l.Class() != w.Class, w.Reason != "" && l.Reason != w.Reason:
 		return e, false
 	case w.Host != "" && !about(l, w.Host), w.URL != "" && l.URL != w.URL && l.What != w.URL:
 		return e, false

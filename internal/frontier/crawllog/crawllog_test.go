@@ -152,3 +152,13 @@ func BenchmarkLast(b *testing.B) {
 		})
 	}
 }
+
+// A word that stands elsewhere in a line is not its reason.
+func TestTheLinesOfOneReason(t *testing.T) {
+	const start = `{"time":"2026-11-22T10:00:00Z","url":"http://h.example/robots",`
+	b := []byte(start + `"state":"refused","reason":"robots"}` + "\n" + start + `"state":"refused","reason":"robots-x","detail":"robots"}` + "\n" + start + `"state":"stored"}` + "\n")
+	lines, _, err := Last(bytes.NewReader(b), int64(len(b)), int64(len(b)), 100, Filter{Reason: "robots"})
+	if err != nil || len(lines) != 1 || lines[0].Start != 0 {
+		t.Errorf("%+v, want the first line (%v)", lines, err)
+	}
+}

@@ -1,6 +1,7 @@
 package features
 
 import (
+	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -35,12 +36,21 @@ func (s *Features) AskOrigin(h *ledger.Host, i int, now time.Time) error {
 // When it is over done is called, unless it is nil, and notes that: until then a crash has the pass
 // begun anew.
 func (s *Features) AskAll(done func()) {
-	s.ToAsk = s.ledger.SortedHosts()
 	if done != nil {
 		s.asked = append(s.asked, done)
 	}
-	if len(s.ToAsk) == 0 {
+	if s.askAll = 1; s.ledger.Meta.NextHost == 0 {
 		s.asAsked()
+	}
+}
+
+// Asking reports that the pass is not over.
+func (s *Features) Asking() bool { return s.askAll != 0 || len(s.ToAsk) > 0 }
+
+// AskSoon has the pass ask the origins of one host.
+func (s *Features) AskSoon(h *ledger.Host) {
+	if !slices.Contains(s.ToAsk[max(len(s.ToAsk)-64, 0):], h.ID) {
+		s.ToAsk = append(s.ToAsk, h.ID)
 	}
 }
 
@@ -49,24 +59,45 @@ func (s *Features) asAsked() {
 	for _, done := range s.asked {
 		done()
 	}
-	s.ToAsk, s.asked = nil, nil
+	s.ToAsk, s.askAll, s.asked = nil, 0, nil
 }
 
 // AskSome is that pass.
 func (s *Features) AskSome(now time.Time) (more bool, err error) {
-	n := min(len(s.ToAsk), ledger.PassStretch)
-	if n == 0 || len(s.ledger.Outbox) >= ledger.MirrorOwed {
+	if !s.Asking() || len(s.ledger.Outbox) >= ledger.MirrorOwed {
 		return false, nil
 	}
-	for _, h := range s.ToAsk[:n] {
+	some := s.ToAsk[:min(len(s.ToAsk), ledger.PassStretch)]
+	s.ToAsk = s.ToAsk[len(some):]
+	if len(some) == 0 {
+		s.askAll, err = s.ledger.HostsNumbered(s.askAll, ledger.PassStretch, true, func(h *ledger.Host) {
+			if !h.Untouched() { // of the others nothing is known that says what to ask
+				some = append(some, h.ID)
+			}
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	for _, id := range some {
+		h, err := s.ledger.HostWith(id)
+		if err != nil {
+			return false, err
+		}
+		if h == nil {
+			continue
+		}
 		for i := range h.Origins {
 			if err := s.AskOrigin(h, i, now); err != nil {
 				return false, err
 			}
 		}
+		if h.Asleep {
+			s.ledger.Touch(h) // until when it rests may be another time now
+		}
 	}
-	if s.ToAsk = s.ToAsk[n:]; len(s.ToAsk) == 0 {
+	if !s.Asking() {
 		s.asAsked()
 	}
-	return len(s.ToAsk) > 0, nil
+	return s.Asking(), nil
 }

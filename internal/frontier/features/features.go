@@ -16,8 +16,9 @@ import (
 type Features struct {
 	ledger *ledger.Ledger
 
-	ToAsk []*ledger.Host // hosts whose origins a pass is to ask once more (asking.go)
-	asked []func()       // who wants to know when that pass is over
+	ToAsk  []ledger.HostID // hosts whose origins a pass is to ask once more (asking.go)
+	askAll ledger.HostID   // and all from this one on; 0: it has no more to ask
+	asked  []func()        // who wants to know when that pass is over
 
 	// What features do, by kind and all in order.
 	List  []Feature

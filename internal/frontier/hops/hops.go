@@ -99,9 +99,12 @@ func (s *Hops) copyForHop(h *ledger.Host, o *ledger.Origin, e *crawl.Errand, now
 
 // now answers a hop to another host without a request, if that is possible.
 func (s *Hops) now(e *crawl.Errand, now time.Time) (done bool, err error) {
-	h := s.ledger.Hosts[e.URL.Host()]
-	if h == nil || !features.ForeignHop(e) {
+	if !features.ForeignHop(e) {
 		return false, nil
+	}
+	h, err := s.ledger.HostNamed(e.URL.Host())
+	if h == nil || err != nil {
+		return false, err
 	}
 	if i, known := h.OriginIndex(e.URL.Origin()); known {
 		if f, ok := s.heldHop(h, &h.Origins[i], e, now); ok {

@@ -69,6 +69,8 @@ type Record struct {
 	Refused int64     `json:"refused,omitempty"` // URLs that were not
 	Reason  string    `json:"reason,omitempty"`  // for people: why, the last time
 	At      time.Time `json:"at,omitzero"`       // of the last submission
+
+	Requests int64 `json:"requests,omitempty"` // for key files
 }
 
 // Proved is a key that the site was seen to have.
@@ -306,6 +308,7 @@ func (s *IndexNow) answer(a *crawl.Answer, at, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	r.Requests++
 	var left []Waiting
 	for _, w := range r.Waiting {
 		switch {
@@ -374,7 +377,7 @@ func (s *IndexNow) Info(h *ledger.Host, o *ledger.Origin) (info crawl.UpdatesInf
 		return info, false
 	}
 	info = crawl.UpdatesInfo{Site: o.Origin.String(), Source: crawl.SourceIndexNow.String(), Channel: "http", State: "refused", Reason: r.Reason,
-		Told: r.Told, Strange: r.Refused, Looked: o.Looked, Confirmed: o.Confirmed, LastReport: &crawl.UpdatesReport{At: r.At}}
+		Told: r.Told, Strange: r.Refused, Requests: r.Requests, LastReport: &crawl.UpdatesReport{At: r.At}}
 	switch {
 	case len(r.Waiting) > 0:
 		info.State = "asking"

@@ -12,10 +12,14 @@ import (
 // empty when none are.
 func (j *Judge) PlanText() string {
 	s := &j.Spec
-	if !s.Recrawl {
+	if !s.Refreshes() {
 		return ""
 	}
-	return fmt.Sprintf("%v|%v|%d|%x", s.RecrawlMin, s.RecrawlMax, s.MaxDepth, s.ScopeHash())
+	text := fmt.Sprintf("%v|%v|%d|%x", s.RecrawlMin, s.RecrawlMax, s.MaxDepth, s.ScopeHash())
+	if s.Every > 0 {
+		text += fmt.Sprintf("|%v|%d", s.Every, s.EverySince.Unix())
+	}
+	return text
 }
 
 // WantsUpdates reports whether updates are wanted at all: without re-crawl nothing would come of

@@ -14,8 +14,8 @@ import (
 )
 
 // Hosts that were never visited sleep on disk, except the first of them, which are next. A host
-// that is named while it sleeps is in memory until the next commit. So memory is for hosts that
-// were visited or are about to be, however many are known.
+// that is named while it sleeps is in memory until the next commit. So memory is for hosts that are
+// being visited or are about to be, however many are known: rest.go has those that were visited.
 
 // MaxAwake is how many hosts that were never visited a shard keeps in memory. When half of them
 // have been visited, others are woken. Tests make it less.
@@ -35,7 +35,7 @@ func (h *Host) Untouched() bool {
 	}
 	for i := range h.Origins {
 		o := &h.Origins[i]
-		if o.Again != 0 || o.HintsRight != 0 || o.HintsWrong != 0 || o.Looked != 0 || o.History != (robots.History{}) || o.Copy != 0 ||
+		if o.Again != 0 || o.History != (robots.History{}) || o.Copy != 0 ||
 			o.Digest != nil || o.Status != 0 || o.Reason != "" || o.PendingOn != "" || !o.Visit.IsZero() || !o.SitemapsAsked.IsZero() ||
 			o.Data != 0 || !o.DataDue.IsZero() || !o.RUPDue.IsZero() || o.Mirror != nil || o.Moved != 0 || o.Twin {
 			return false
@@ -48,7 +48,7 @@ func (h *Host) Untouched() bool {
 func (h *Host) appendSleeper(b []byte) []byte {
 	var flags byte
 	if h.Closed {
-		flags = 1
+		flags = sleeperClosed
 	}
 	b = AppendText(append(b, flags), string(h.Name))
 	b = binary.AppendUvarint(b, uint64(h.Queued))
@@ -74,7 +74,10 @@ func (h *Host) decodeSleeper(id HostID, v []byte) error {
 		return fmt.Errorf("host %d: %w", id, ErrRecord)
 	}
 	s := Scanner{B: v[1:]}
-	*h = Host{ID: id, Closed: v[0]&1 != 0, Name: canon.Host(s.Text()), At: -1, Asleep: true, Origins: h.Origins[:0]}
+	*h = Host{ID: id, Closed: v[0]&sleeperClosed != 0, Name: canon.Host(s.Text()), At: -1, Asleep: true, Origins: h.Origins[:0]}
+	if v[0]&sleeperMet != 0 && !s.Bad {
+		return h.decodeRested(s.B)
+	}
 	h.Queued, h.Refused = int64(s.Uint()), int64(s.Uint())
 	for len(s.B) > 0 && !s.Bad {
 		o := canon.Origin{Scheme: "http", Host: h.Name}
@@ -127,11 +130,18 @@ func (s *Ledger) HostWith(id HostID) (*Host, error) {
 	if h.Domain, err = s.DomainOf(h.Name); err != nil {
 		return nil, err
 	}
-	if !h.Asleep && h.Untouched() { // one of an older file, which is put to sleep soon
+	untouched := h.Untouched()
+	if !h.Asleep && untouched { // one of an older file, which is put to sleep soon
 		h.Fresh = true
 		s.awake++
 	}
 	s.remember(h)
+	if !untouched && s.Tx.Writable() {
+		if !h.Asleep { // of an older file as well
+			s.OutOfPlace(h)
+		}
+		s.Woken(h, time.Now())
+	}
 	return h, nil
 }
 
@@ -176,17 +186,16 @@ func (s *Ledger) sleepy(h *Host) bool {
 // PutAway writes the hosts that were changed, and lets those go that may sleep. So nobody may keep
 // a host across it, unless the host has a visit, errands or a mirror's record.
 func (s *Ledger) PutAway() error {
+	now := time.Now()
+	s.Order(now) // how long a host may rest is what the schedule says
 	for _, h := range s.dirty {
 		h.dirty = false
-		var err error
-		if s.sleepy(h) {
-			err = s.sleep(h, true)
-		} else {
-			err = s.keep(h)
-		}
-		if err != nil {
+		if err := s.settle(h, now); err != nil {
 			return err
 		}
+	}
+	if err := s.restIdle(now); err != nil {
+		return err
 	}
 	s.dirty = s.dirty[:0]
 	for _, h := range s.loaded {
@@ -197,6 +206,8 @@ func (s *Ledger) PutAway() error {
 		switch {
 		case s.sleepy(h):
 			err = s.sleep(h, !h.Asleep)
+		case h.Asleep && !h.Untouched() && h.plain() && !s.Holds(h):
+			s.forget(h) // nothing was changed
 		case h.Asleep:
 			err = s.keep(h)
 		}
@@ -205,7 +216,7 @@ func (s *Ledger) PutAway() error {
 		}
 	}
 	s.loaded = s.loaded[:0]
-	s.Order(time.Now()) // else the list would hold on to them
+	s.Order(now) // else the list would hold on to them
 	return nil
 }
 
@@ -213,21 +224,22 @@ func (s *Ledger) PutAway() error {
 func (s *Ledger) keep(h *Host) error {
 	if h.Asleep {
 		h.Asleep = false
-		if err := s.unsleep(h.ID); err != nil {
+		if err := s.unsleep(h); err != nil {
 			return err
 		}
-	}
-	if h.Fresh && !h.Untouched() {
-		s.Meet(h)
 	}
 	return h.save(s.Tx)
 }
 
-func (s *Ledger) unsleep(id HostID) error {
-	if err := s.Drop(bucketBlocks, sleeperKey(id)); err != nil {
+func (s *Ledger) unsleep(h *Host) error {
+	if err := s.Drop(bucketBlocks, sleeperKey(h.ID)); err != nil {
 		return err
 	}
-	return s.Drop(BucketWaiting, id.Append(nil))
+	if err := s.dropResting(h); err != nil {
+		return err
+	}
+	h.until = 0
+	return s.Drop(BucketWaiting, h.ID.Append(nil))
 }
 
 // sleep takes a host out of memory; with write its record is written first.
@@ -254,17 +266,27 @@ func (s *Ledger) sleep(h *Host, write bool) error {
 	}
 	s.sleepers = s.sleepers || h.Queued > 0
 	s.Meet(h)
-	if h.At >= 0 {
-		heap.Remove(&s.Due, h.At)
-	}
-	delete(s.Hosts, h.Name)
-	delete(s.ByID, h.ID)
-	s.letGo(h.Domain)
+	s.forget(h)
 	return nil
 }
 
-// Wake brings sleepers with work into memory while there is room, those first that were met first.
-func (s *Ledger) Wake() error {
+// forget takes a host out of memory whose record is written.
+func (s *Ledger) forget(h *Host) {
+	if h.At >= 0 {
+		heap.Remove(&s.Due, h.At)
+	}
+	s.stay(h, false)
+	delete(s.Hosts, h.Name)
+	delete(s.ByID, h.ID)
+	s.letGo(h.Domain)
+}
+
+// Wake brings sleepers with work into memory while there is room: those whose rest is over, and of
+// those never visited those first that were met first.
+func (s *Ledger) Wake(now time.Time) error {
+	if err := s.wakeRested(now); err != nil {
+		return err
+	}
 	if !s.sleepers || s.awake > s.maxAwake()-MaxAwake/2 {
 		return nil
 	}
@@ -280,7 +302,7 @@ func (s *Ledger) Wake() error {
 			err = fmt.Errorf("host %d: %w", id, ErrRecord)
 		}
 		if err == nil {
-			err = s.unsleep(id)
+			err = s.unsleep(h)
 		}
 		if err != nil {
 			return err
@@ -295,19 +317,33 @@ func (s *Ledger) Wake() error {
 	return nil
 }
 
-// ToSleepSome is a pass that puts hosts of an older file to sleep that were never visited.
+// ToSleepSome is a pass that puts hosts of an older file to sleep, which had all of them in memory.
 func (s *Ledger) ToSleepSome(now time.Time) (more bool, err error) {
 	for n := 0; n < PassStretch && len(s.ToSleep) > 0; n++ {
 		id := s.ToSleep[len(s.ToSleep)-1]
 		s.ToSleep = s.ToSleep[:len(s.ToSleep)-1]
-		if s.ByID[id] != nil {
-			continue // in use: it is put away like any
+		if h := s.ByID[id]; h != nil {
+			s.Touch(h) // in use: it is put away like any
+			continue
 		}
 		h, err := readHost(s.Tx, id)
 		if err != nil {
 			return false, err
 		}
-		if h == nil || h.Asleep || !h.Untouched() {
+		if h == nil || h.Asleep {
+			continue
+		}
+		if !h.Untouched() {
+			if s.restless(h) {
+				_, err = s.HostWith(id) // it stays
+			} else if s.Hosts[h.Name], s.ByID[id], h.older, h.paces = h, h, true, ^uint64(0); h.Queued > 0 || h.again() > 0 {
+				err = s.rest(h, now) // and has its place in the schedule when it is woken for that
+			} else {
+				err = s.rest(h, time.Time{})
+			}
+			if err != nil {
+				return false, err
+			}
 			continue
 		}
 		s.Hosts[h.Name], s.ByID[id] = h, h

@@ -23,9 +23,9 @@ func (s *Ledger) CleanURL(u canon.URL) canon.URL {
 	if q < 0 {
 		return u
 	}
-	h := s.Hosts[u.Host()]
-	if h == nil {
-		return u
+	h, err := s.HostNamed(u.Host())
+	if h == nil || err != nil {
+		return u // what is wrong is said when the link is taken in
 	}
 	i := slices.IndexFunc(h.Origins, func(o Origin) bool { return o.Cleans && o.Origin == u.Origin() })
 	if i < 0 {

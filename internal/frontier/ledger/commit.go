@@ -57,10 +57,20 @@ func (s *Ledger) Commit(again bool) error {
 	// The crawl log is written before the commit: after a crash a line may stand there twice (its
 	// visit tells), but none is missing.
 	if len(s.Lines) > 0 && s.CrawlLog != nil {
-		if _, err := s.CrawlLog.Write(s.Lines); err != nil {
-			s.Log.Warn("crawl log: lines lost", "error", err)
+		n, err := s.CrawlLog.Write(s.Lines)
+		switch {
+		case err == nil:
+		case n > 0:
+			s.Log.Warn("crawl log: old files cannot be put aside or removed", "error", err)
+		case len(s.Lines) <= maxLines: // the next commit tries again
+			s.Log.Warn("crawl log: cannot be written, lines wait in memory", "error", err, "bytes", len(s.Lines))
+		default:
+			s.Log.Error("crawl log: cannot be written, lines are lost", "error", err, "bytes", len(s.Lines))
+			n = len(s.Lines)
 		}
-		s.Lines = s.Lines[:0]
+		if err == nil || n > 0 {
+			s.Lines = s.Lines[:0]
+		}
 	}
 	began := time.Now()
 	if err := s.Tx.Commit(); err != nil {
@@ -86,9 +96,12 @@ func (s *Ledger) Commit(again bool) error {
 	return nil
 }
 
+// maxLines is how many bytes of lines wait while the crawl log cannot be written.
+const maxLines = 1 << 20
+
 // Unsaved reports whether there is anything to commit.
 func (s *Ledger) Unsaved() bool {
-	return s.Changes > 0 || len(s.sent) > 0 || len(s.forward) > 0 || !bytes.Equal(s.Saved, s.Meta.encode())
+	return s.Changes > 0 || s.CrawlLog != nil && len(s.Lines) > 0 || len(s.sent) > 0 || len(s.forward) > 0 || !bytes.Equal(s.Saved, s.Meta.encode())
 }
 
 // Put writes to the shard's file; the next commit makes it last. Changes are counted here, in drop,

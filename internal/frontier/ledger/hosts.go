@@ -35,8 +35,8 @@ func RobotsOrigin(o canon.Origin) robots.Origin {
 // busy. That is our own doing, so it never counts as held.
 const DueAddress = "address"
 
-// Host is what a shard keeps of one host: about 1 KiB with its origins, in memory if it was visited
-// or is to be soon. Its URLs are on disk.
+// Host is what a shard keeps of one host: about 1 KiB with its origins, in memory if it is being
+// visited or is to be soon (asleep.go, rest.go). Its URLs are on disk.
 // The exported fields are its record in the file.
 type Host struct {
 	ID   HostID     `json:"id"`
@@ -100,6 +100,14 @@ type Host struct {
 	dirty bool      // differs from its record
 
 	Misplaced bool `json:"-"` // may belong elsewhere in the schedule: see shard.misplaced
+
+	// Of one at rest (rest.go): until when, as it stands in BucketResting (Unix ms, 0: not there),
+	// and Meta.Paces when it began to.
+	until int64
+	paces uint64
+	stays bool // in memory, whatever there is room for
+	idle  bool // in Ledger.idle
+	older bool // was never awake: whether it was slowed down before is not known
 }
 
 // Origin is what is kept per (scheme, port) of a host: its robots.txt and its share of the queue.
@@ -109,12 +117,7 @@ type Origin struct {
 
 	Again int64 `json:"again,omitempty"` // URLs in the again bucket
 	// When the first of them is due (Unix s); 0: to be looked for.
-	AgainDue   int64 `json:"again_due,omitempty"`
-	HintsRight int   `json:"hints_right,omitempty"`
-	HintsWrong int   `json:"hints_wrong,omitempty"` // pages said to have changed that had not
-	// Pages said to have changed that were asked for, in all.
-	Looked    int64 `json:"looked,omitempty"`
-	Confirmed int64 `json:"confirmed,omitempty"` // and had
+	AgainDue int64 `json:"again_due,omitempty"`
 
 	// History is when robots.txt was had, or not; Copy what the last success was (Parsed: Digest
 	// names the stored body).
@@ -259,10 +262,10 @@ func (h *Host) save(tx *bolt.Tx) error {
 	return tx.Bucket(BucketHosts).Put(h.ID.Append(nil), v)
 }
 
-// LoadHosts takes the hosts of a file just opened into memory: those that were visited, and the
-// first of the others. It counts the hosts of each domain if the file is from before that was done.
+// LoadHosts takes the hosts of a file just opened into memory that are awake in it, up to how many
+// may be. It counts the hosts of each domain if the file is from before that was done.
 func (s *Ledger) LoadHosts() error {
-	s.sleepers = true // at first sight
+	s.sleepers, s.resting = true, true // at first sight
 	err := LoadHosts(s.Tx, func(h *Host) error {
 		if !s.Meta.Counted {
 			if err := s.countDomains(h); err != nil {
@@ -276,12 +279,16 @@ func (s *Ledger) LoadHosts() error {
 			}
 			h.Fresh = true
 			s.awake++
+		} else if s.met() >= maxMet() && !s.restless(h) {
+			s.ToSleep = append(s.ToSleep, h.ID)
+			return nil
 		}
 		var err error
 		if h.Domain, err = s.DomainOf(h.Name); err != nil {
 			return err
 		}
 		s.remember(h)
+		s.stay(h, !h.Fresh && s.restless(h))
 		return nil
 	})
 	s.loaded = s.loaded[:0]

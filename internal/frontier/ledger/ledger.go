@@ -54,6 +54,9 @@ type Ledger struct {
 	dirty    []*Host  // they differ from their records
 	loaded   []*Host  // taken into memory since the last commit
 	awake    int      // how many were never visited
+	staying  int      // how many were, and may not rest
+	idle     []*Host  // in memory since there was room; some may have left it since
+	resting  bool     // hosts with work may rest on disk
 	sleepers bool     // hosts with work may sleep on disk
 	ToSleep  []HostID // hosts of an older file that are still to be put there
 
@@ -89,6 +92,13 @@ type Ledger struct {
 	Accepts func(l *crawl.Links, now time.Time) error
 	// Takes a robots.txt in: applyRobots of the shard.
 	Reads func(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error
+
+	// Holds reports that a room has a host by its address, which therefore stays in memory:
+	// holdsHost of the shard. Not asked of one with a visit, errands or a mirror's record.
+	Holds func(h *Host) bool
+	// Woken is told of a host that was visited and was taken into memory again: hostWoken of the
+	// shard.
+	Woken func(h *Host, now time.Time)
 
 	// For people.
 	Lines []byte // crawl log lines of this transaction

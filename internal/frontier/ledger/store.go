@@ -21,8 +21,9 @@ import (
 )
 
 // formatVersion is the layout of frontier-<shard>.db described below. A file of version 1 is
-// brought up to date when it is opened (older.go), one of another version is refused.
-const formatVersion = 2
+// brought up to date when it is opened (older.go). One of version 2 has nobody at rest, and is one
+// of this version otherwise. One of another version is refused.
+const formatVersion = 3
 
 // oldestFormat is the oldest version that can be brought up to date.
 const oldestFormat = 1
@@ -61,6 +62,15 @@ var (
 	// Host id, origin, 0, number, part → URLs that wait for a key to be proved.
 	BucketIndexNowURLs = []byte("indexnow-urls")
 
+	// Host id, URL, 0, origin → what is known of a feed (package feeds).
+	BucketFeeds = []byte("feeds")
+	// Due (Unix s), key of a feed → nothing.
+	BucketFeedsDue = []byte("feeds-due")
+	// Host id, topic → a subscription at a hub (package websub).
+	BucketWebSub = []byte("websub")
+	// Host id, source, origin → what came of hints (package recrawl).
+	BucketHints = []byte("hints")
+
 	// Host id, day (since 1970, UTC), registered domain → how many hops its robots.txt files
 	// led there (package hops).
 	BucketHops = []byte("hops")
@@ -70,13 +80,15 @@ var (
 	// Registered domain, 0, host id → nothing: names past the limit.
 	BucketClosed  = []byte("closed")
 	BucketWaiting = []byte("waiting") // host id → nothing: sleepers with URLs queued
+	// Until when (Unix ms), host id → counts of its URLs: hosts at rest with work (rest.go).
+	BucketResting = []byte("resting")
 
 	BucketHistory = []byte("history") // Unix s → sample of the shard's accounting (package history)
 
 	BucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
 
 	allBuckets = [][]byte{BucketMeta, bucketNames, BucketHosts, BucketRobots, bucketBlocks, BucketLater, BucketAgain, BucketForget, BucketRetry,
-		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketDomains, BucketClosed, BucketWaiting, BucketHops, BucketTimeline,
+		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketFeeds, BucketFeedsDue, BucketWebSub, BucketHints, BucketDomains, BucketClosed, BucketWaiting, BucketResting, BucketHops, BucketTimeline,
 		BucketHistory}
 )
 
@@ -278,6 +290,10 @@ type Meta struct {
 	Owed     int64  `json:"owed,omitempty"` // Unix ms: hosts that sleep count as visited then
 
 	Judging Judging `json:"judging,omitzero"`
+
+	// Whether hosts rest as re-crawl wants it: until URLs, and sitemaps, are asked for again.
+	RestRecrawl bool   `json:"rest_recrawl,omitempty"`
+	Paces       uint64 `json:"paces,omitempty"` // how often the operator may have slowed hosts down
 
 	// The SitemapText by which all origins were asked after theirs.
 	Sitemaps string `json:"sitemaps,omitempty"`

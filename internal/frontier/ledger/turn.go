@@ -2,8 +2,8 @@ package ledger
 
 // turn says whose turn it is on a host. Three kinds of work share its visits: errands, the pages of
 // the crawl (new ones and those fetched before), and downloads that somebody asked for. None may
-// keep another waiting for ever. It is kept in memory alone: after a restart the sharing begins
-// anew.
+// keep another waiting for ever. It is kept in memory, and while a host rests: after a restart the
+// sharing begins anew.
 type turn struct {
 	errands  bool // the last visit of the crawl was for errands
 	Urgent   bool // errands come before pages all the same

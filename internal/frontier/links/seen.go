@@ -121,13 +121,29 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	slices.SortStableFunc(offers, func(a, b ledger.Link) int {
 		return cmp.Or(cmp.Compare(a.Host.ID, b.Host.ID), cmp.Compare(a.Hash, b.Hash))
 	})
+	type site struct {
+		h *ledger.Host
+		i int // of its origin
+	}
+	sooner := map[site]int64{}
 	for i := range offers {
-		if err := s.accept(&offers[i], l, now); err != nil {
+		o, before := &offers[i], s.recrawl.Sooner
+		if err := s.accept(o, l, now); err != nil {
 			return err
+		}
+		if l.Source != crawl.SourcePage && s.recrawl.Sooner > before {
+			if at, ok := o.Host.OriginIndex(o.URL.Origin()); ok {
+				sooner[site{o.Host, at}]++
+			}
 		}
 		// Others come once a day, and many at a time.
 		if l.Source == crawl.SourcePage && !offers[i].Left {
 			s.Recent.add(offers[i].URL, l.Depth)
+		}
+	}
+	for of, n := range sooner {
+		if err := s.recrawl.AddSooner(of.h, &of.h.Origins[of.i], l.Source, n); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -157,7 +173,7 @@ func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
 	default: // in scope, as Apply has seen
 		to = s.urls.Judge(&r, o.Host)
 	}
-	if !l.Seed && s.TooManyWait(o.Host, to.Class) {
+	if !l.Seed && !s.ledger.Judge.Spec.PlanOnly && s.TooManyWait(o.Host, to.Class) {
 		s.LeaveOut(o)
 		return nil
 	}

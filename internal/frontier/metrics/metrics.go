@@ -16,6 +16,7 @@ type Metrics struct {
 	Merged                                             *prometheus.CounterVec // by evidence
 	Again                                              *prometheus.CounterVec // by what was found
 	Taken                                              *prometheus.CounterVec // by how work went on
+	Reports                                            *prometheus.CounterVec // by outcome
 	Commit, CheckpointTime, ReadyTime                  prometheus.Histogram
 }
 
@@ -64,11 +65,18 @@ func New(reg prometheus.Registerer) *Metrics {
 		Help: "Origins found to be mirrors, by what they are recognised by: the Host line of their robots.txt (host), redirect, www.",
 	}, []string{"by"})
 	m.Dissolved = counter("mirrors_dissolved_total", "Origins that are the mirrors they were no longer.")
+	m.Reports = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "curtsy", Subsystem: "frontier", Name: "rup_reports_total",
+		Help: "Reports of sites on what changed there (RUP), by what came of them: applied (mailed), fetched (asked for), held (until the site says whether its number is right), ignored (it came before), refused (it came to an address that the site was not told).",
+	}, []string{"outcome"})
+	for _, outcome := range []string{"applied", "fetched", "held", "ignored", "refused"} {
+		m.Reports.WithLabelValues(outcome)
+	}
 	m.ReadyTime = seconds("shard_ready_seconds", "Time from taking a shard to knowing all that is in its log.")
 	if reg != nil {
 		reg.MustRegister(m.Takes, m.Visits, m.Expired, m.Links, m.Forwarded, m.Accepted, m.Commit, m.Checkpoints, m.CheckpointsFailed,
 			m.CheckpointBytes, m.CheckpointTime, m.HandedOver, m.Taken, m.Again, m.ReadyTime,
-			m.LeftOut, m.Claims, m.Merged, m.Dissolved)
+			m.LeftOut, m.Reports, m.Claims, m.Merged, m.Dissolved)
 	}
 	return m
 }

@@ -89,12 +89,11 @@ func (m *Map) Put(key, val []byte) error {
 		}
 		k.split()
 	}
-	e := entry{bytes.Clone(key), bytes.Clone(val)}
 	i, ok := k.search(key)
 	if ok {
-		k.form.entries[i].val = e.val
+		k.form.entries[i].val = bytes.Clone(val)
 	} else {
-		k.form.entries = slices.Insert(k.form.entries, i, e)
+		k.form.entries = slices.Insert(k.form.entries, i, entry{bytes.Clone(key), bytes.Clone(val)})
 	}
 	return nil
 }
@@ -136,7 +135,13 @@ func (k *block) pieces(size int, yield func(key, raw []byte) error) error {
 	if !k.form.split {
 		return yield(k.low, k.raw)
 	}
-	var raw, first []byte
+	room := 0 // more than all of it takes
+	for _, e := range k.form.entries {
+		room += len(e.key) + len(e.val) + maxLengths
+	}
+	room = min(room, size+size/8)
+	raw := make([]byte, 0, room)
+	var first []byte
 	var before entry
 	for _, e := range k.form.entries {
 		n := len(raw)
@@ -145,7 +150,7 @@ func (k *block) pieces(size int, yield func(key, raw []byte) error) error {
 			if err := yield(first, raw[:n:n]); err != nil {
 				return err
 			}
-			raw, n = appendEntry(nil, nil, nil, e.key, e.val), 0
+			raw, n = appendEntry(make([]byte, 0, room), nil, nil, e.key, e.val), 0
 		}
 		if n == 0 {
 			first = e.key
@@ -185,6 +190,9 @@ func (k *block) split() {
 func (k *block) search(key []byte) (int, bool) {
 	return slices.BinarySearchFunc(k.form.entries, key, func(e entry, key []byte) int { return bytes.Compare(e.key, key) })
 }
+
+// maxLengths is how many bytes the lengths of a record take, unless it is a very long one.
+const maxLengths = 1 + 2 + 2
 
 // appendEntry encodes a record after another (nil: the first of a block): in one byte how much of
 // the key they share and how much more of it comes, that; how much of the value they share, how

@@ -112,6 +112,12 @@ func (s *Passes) NoticeFull(h *ledger.Host) {
 	}
 }
 
+// Fills reports whether that pass has h before it.
+func (s *Passes) Fills(h *ledger.Host) bool {
+	_, ok := s.Filled[h]
+	return ok
+}
+
 // fillSome is that pass. The queue itself says how far it is: what was refused is in it no more.
 // Also what an outstanding visit holds is refused, since that there is one is not in the log: its
 // outcome counts all the same when it comes.

@@ -59,6 +59,10 @@ func (s *Passes) RefillSome(now time.Time) (more bool, err error) {
 		if r.Class != crawl.Stored || !l.IsLost(r.Visit) {
 			return false, nil
 		}
+		// A host that rested then has not heard of it.
+		if err := s.ProbeLost(h, func(*ledger.Origin) bool { return true }, now); err != nil {
+			return false, err
+		}
 		return true, s.urls.Refetch(h, r)
 	})
 	if err != nil {

@@ -62,7 +62,7 @@ func (s *Passes) CorePasses() []features.Pass {
 		{Some: s.retrySome, Left: func() bool { return s.Listed(ledger.BucketRetry) }},
 		{Some: s.RefillSome, Left: func() bool { return s.ledger.Meta.Lost.Running }},
 		{Begin: s.recrawl.BeginPlanning, Some: s.recrawl.PlanSome, Left: func() bool { return s.ledger.Meta.Plan.Running }},
-		{Begin: s.features.Respec, Some: s.features.AskSome, Left: func() bool { return len(s.features.ToAsk) > 0 }},
+		{Begin: s.features.Respec, Some: s.features.AskSome, Left: s.features.Asking},
 		{Some: s.ledger.ToSleepSome, Left: func() bool { return len(s.ledger.ToSleep) > 0 }},
 		{Some: s.urls.OpenPass, Left: func() bool {
 			return s.ledger.Meta.Closed > 0 && s.ledger.Meta.MaxHosts != ledger.MaxHosts(&s.ledger.Judge)

@@ -15,7 +15,7 @@ import (
 // when none ever is.
 func (s *Recrawl) DueFrom(h *ledger.Host, i int) (t time.Time, ok bool) {
 	o := &h.Origins[i]
-	if o.Again == 0 || !s.ledger.Judge.Spec.Recrawl {
+	if o.Again == 0 || !s.ledger.Judge.Spec.Refreshes() {
 		return t, false
 	}
 	if o.AgainDue == 0 && s.ledger.Phase.MayRead() {

@@ -35,8 +35,12 @@ func next(p urls.Pace, passed time.Duration, changed bool) urls.Pace {
 	return min(max(p, was)+unchangedStep, urls.PaceMost)
 }
 
-// Bounds are the least and the greatest interval.
+// Bounds are the least and the greatest interval. With rounds a page waits for the next one at
+// most, and a second look at one comes in the first half of a round.
 func (s *Recrawl) Bounds() (least, most time.Duration) {
+	if every := s.ledger.Judge.Spec.Every; every > 0 {
+		return min(cmp.Or(s.ledger.Judge.Spec.RecrawlMin, crawl.DefaultRecrawlMin), every/2), every
+	}
 	least = cmp.Or(s.ledger.Judge.Spec.RecrawlMin, crawl.DefaultRecrawlMin)
 	return least, max(cmp.Or(s.ledger.Judge.Spec.RecrawlMax, crawl.DefaultRecrawlMax), least)
 }
@@ -52,7 +56,7 @@ func (s *Recrawl) clamped(p urls.Pace) time.Duration {
 
 // Wanted reports whether r, which is not Queued, is asked for again at all.
 func (s *Recrawl) Wanted(r *urls.Record) bool {
-	if !s.ledger.Judge.Spec.Recrawl || s.ledger.Judge.Forgotten.Has(r.URL) || s.ledger.Judge.Spec.MaxDepth >= 0 && r.Depth > s.ledger.Judge.Spec.MaxDepth {
+	if !s.ledger.Judge.Spec.Refreshes() || s.ledger.Judge.Forgotten.Has(r.URL) || s.ledger.Judge.Spec.MaxDepth >= 0 && r.Depth > s.ledger.Judge.Spec.MaxDepth {
 		return false
 	}
 	switch r.Class {
@@ -67,9 +71,9 @@ func (s *Recrawl) Wanted(r *urls.Record) bool {
 	return s.ledger.Judge.Scope.Decide(r.URL).In
 }
 
-// Plan says when r, which is not Queued, is asked for again: a page by how often it changes,
-// what is no page as seldom as the spec allows. at counts for what has never answered. The
-// caller writes the record.
+// Plan says when r, which is not Queued, is asked for again: when the next round begins, or without
+// rounds a page by how often it changes, what is no page as seldom as the spec allows. at counts
+// for what has never answered. The caller writes the record.
 func (s *Recrawl) Plan(h *ledger.Host, r *urls.Record, at time.Time) error {
 	if !s.Wanted(r) || h.Origins[r.Origin].Mirror.Mirrored() {
 		return s.urls.Unplan(h, r)
@@ -83,13 +87,16 @@ func (s *Recrawl) Plan(h *ledger.Host, r *urls.Record, at time.Time) error {
 	case r.Class == crawl.Stored || r.Reason == crawl.ReasonNoindex:
 		p = urls.PaceOf(FirstInterval)
 	}
+	from := r.FetchedAt / 1000
+	if from == 0 || from > at.Add(ahead).Unix() { // by a clock that was wrong
+		from = at.Unix()
+	}
+	if next, rounds := s.ledger.Judge.Spec.NextRound(time.Unix(from, 0)); rounds {
+		return s.urls.PlanAt(h, r, next.Unix(), urls.PaceOf(s.ledger.Judge.Spec.Every))
+	}
 	wait := s.clamped(p)
 	if p == urls.PaceNow {
 		wait = 0
-	}
-	from := r.FetchedAt / 1000
-	if from == 0 {
-		from = at.Unix()
 	}
 	return s.urls.PlanAt(h, r, from+int64(wait/time.Second), p)
 }
@@ -190,15 +197,16 @@ type before struct {
 	fetched int64 // as record.FetchedAt
 	stored  bool
 	Hinted  bool
+	by      crawl.Source // who gave the hint
 }
 
 // Before is what Refreshed compares a record with.
 func Before(r *urls.Record) before {
-	return before{r.FetchedAt, r.Class == crawl.Stored, r.Pace == urls.PaceHint}
+	return before{r.FetchedAt, r.Class == crawl.Stored, r.Pace == urls.PaceHint, r.Hint}
 }
 
 // Refreshed takes over what a visit that stored r says of the copy.
-func (s *Recrawl) Refreshed(h *ledger.Host, r *urls.Record, res *crawl.Result, was before) {
+func (s *Recrawl) Refreshed(h *ledger.Host, r *urls.Record, res *crawl.Result, was before) (err error) {
 	if was.fetched > 0 && (res.NotModified || r.Digest != 0 && res.Digest != 0) {
 		passed := time.Duration(r.FetchedAt-was.fetched) * time.Millisecond
 		soon := max(noiseSoon, noiseLate*s.polite.DelayOf(h).D)
@@ -224,8 +232,7 @@ func (s *Recrawl) Refreshed(h *ledger.Host, r *urls.Record, res *crawl.Result, w
 			r.Usual = next(r.Usual, passed, changed)
 		}
 		if was.Hinted {
-			Hinted(&h.Origins[r.Origin], changed)
-			s.ledger.Touch(h)
+			err = s.Hinted(h, r, was, changed)
 		}
 	}
 	if was.stored {
@@ -233,4 +240,5 @@ func (s *Recrawl) Refreshed(h *ledger.Host, r *urls.Record, res *crawl.Result, w
 	}
 	r.Held.Take(res)
 	r.Gone = false
+	return err
 }

@@ -13,7 +13,7 @@ import (
 
 // ModOf is when the i-th of these links is said to have changed last, if that matters.
 func (s *Recrawl) ModOf(l *crawl.Links, i int) int64 {
-	if !s.ledger.Judge.Spec.Recrawl || i >= len(l.Mods) {
+	if !s.ledger.Judge.Spec.Refreshes() || i >= len(l.Mods) {
 		return 0
 	}
 	return l.Mods[i]
@@ -50,8 +50,8 @@ func ByChange(offers []ledger.Link, l *crawl.Links) {
 
 // Hint notes that a page is said to have changed at a time (Unix s): if it is held and was fetched
 // before that, it is asked for again as soon as RecrawlMin allows. Without re-crawl it means
-// nothing. Who says so of pages that have not changed is not believed after a while, but for
-// reports: a site that sends them is asked for nothing else.
+// nothing. An origin whose hints of one source are mostly wrong is not believed in that any more,
+// but for reports: a site that sends them is asked for nothing else.
 func (s *Recrawl) Hint(h *ledger.Host, k, v []byte, mod int64, source crawl.Source, now time.Time) error {
 	if mod <= 0 || mod > now.Add(hintAhead).Unix() {
 		return nil
@@ -68,12 +68,14 @@ func (s *Recrawl) Hint(h *ledger.Host, k, v []byte, mod int64, source crawl.Sour
 	if err != nil || !told || mod*1000 <= r.FetchedAt || r.Next == 0 || r.Pace == urls.PaceHint {
 		return err
 	}
-	if o := &h.Origins[r.Origin]; source != crawl.SourceRUP && o.HintsWrong > HintsTried && o.HintsWrong > 3*o.HintsRight {
-		return nil
+	if source != crawl.SourceRUP {
+		if c, err := s.Channel(h, &h.Origins[r.Origin], source); err != nil || c.Distrusted() {
+			return err
+		}
 	}
 	least, _ := s.Bounds()
 	if next := r.FetchedAt/1000 + int64(least/time.Second); next < r.Next {
-		if err := s.urls.PlanAt(h, &r, next, urls.PaceHint); err != nil {
+		if err := s.urls.PlanHint(h, &r, next, source); err != nil {
 			return err
 		}
 		s.Sooner++
@@ -82,21 +84,4 @@ func (s *Recrawl) Hint(h *ledger.Host, k, v []byte, mod int64, source crawl.Sour
 	return nil
 }
 
-const (
-	hintAhead  = 24 * time.Hour // a date may be another time zone's
-	HintsTried = 20             // so many may be wrong before it matters
-)
-
-// Hinted notes whether a page that was said to have changed had.
-func Hinted(o *ledger.Origin, changed bool) {
-	if o.Looked++; changed {
-		o.Confirmed++
-		o.HintsRight++
-	} else {
-		o.HintsWrong++
-	}
-	if o.HintsRight+o.HintsWrong >= 10*HintsTried { // sites mend their ways
-		o.HintsRight /= 2
-		o.HintsWrong /= 2
-	}
-}
+const hintAhead = 24 * time.Hour // a date may be another time zone's

@@ -18,18 +18,31 @@ func (s *Recrawl) BeginPlanning() error {
 	return nil
 }
 
-// PlanSome is a pass that plans what is fetched again, after the spec has changed in that.
+// ahead is how far ahead of ours the clock may have been by which a page was fetched.
+const ahead = 10 * time.Minute
+
+// ClockWas has all that is fetched again planned anew by the next BeginPlanning, if the clock was
+// so far ahead that what was fetched by it would wait for the time at which it stood.
+func (s *Recrawl) ClockWas(by time.Duration) {
+	if by > ahead && s.ledger.Judge.Spec.Refreshes() {
+		s.ledger.Meta.Plan = ledger.Planning{}
+	}
+}
+
+// PlanSome is a pass that plans what is fetched again, after the spec has changed in that,
+// or the clock was set back.
 func (s *Recrawl) PlanSome(now time.Time) (more bool, err error) {
 	p := &s.ledger.Meta.Plan
 	if !p.Running {
 		return false, nil
 	}
+	_, most := s.Bounds()
 	next, err := s.urls.Stretch(p.Next, ledger.PassStretch, func(h *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
 		if r.Class == crawl.Queued {
 			return false, nil
 		}
 		was := r.Again
-		soon := r.Next > 0 && (r.Pace == urls.PaceNow || r.Pace == urls.PaceHint)
+		soon := r.Next > 0 && r.Next <= now.Add(most).Unix() && (r.Pace == urls.PaceNow || r.Pace == urls.PaceHint)
 		if soon && s.Wanted(r) {
 			return false, nil
 		}

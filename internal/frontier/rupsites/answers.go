@@ -24,6 +24,7 @@ func (s *RUPSites) answer(a *crawl.Answer, now time.Time) error {
 		return nil
 	}
 	what, asked, m := r.Ask, r.Asked, &a.RUP
+	r.Requests++
 	if err := s.endAsk(r, now); err != nil {
 		return err
 	}

@@ -7,11 +7,10 @@ import (
 
 // Info is what is told of a site.
 func (s *RUPSites) Info(r *Site) crawl.UpdatesInfo {
-	o := &r.H.Origins[r.I]
 	info := crawl.UpdatesInfo{
 		Site: r.Origin().String(), Source: crawl.SourceRUP.String(), Channel: "none", State: s.updatesState(r), Reason: r.Reason,
 		MaxQuerySpan: r.Span.String(), Gaps: r.Gaps, Recrawls: r.Whole, Strange: r.Strange,
-		Reports: r.Report.Reports, Told: r.Report.Told, Sooner: r.Report.Sooner, Looked: o.Looked, Confirmed: o.Confirmed,
+		Reports: r.Report.Reports, Told: r.Report.Told, Sooner: r.Report.Sooner, Requests: r.Requests,
 	}
 	latency, _ := s.latencyOf(r)
 	switch {

@@ -29,6 +29,9 @@ func (s *RUPSites) ApplyReport(rep *crawl.Report, now time.Time) error {
 		if err := s.tell(r, rep, now); err != nil {
 			return err
 		}
+		if rep.Part == rep.Parts-1 {
+			s.ledger.Metrics.Reports.WithLabelValues("fetched").Inc()
+		}
 		return s.putSite(r, now)
 	}
 	if rep.Confirm != "" {
@@ -36,6 +39,7 @@ func (s *RUPSites) ApplyReport(rep *crawl.Report, now time.Time) error {
 	}
 	if !r.Registered() || subtle.ConstantTimeCompare([]byte(rep.Address), []byte(r.Address)) != 1 || rep.Number > math.MaxInt64 {
 		r.Strange++
+		s.ledger.Metrics.Reports.WithLabelValues("refused").Inc()
 		s.ledger.Log.Warn("a report came to an address that its site was not told, or is not told any more: ignored", "site", rep.Origin.String(), "number", rep.Number)
 		return s.putSite(r, now)
 	}
@@ -51,14 +55,20 @@ func (s *RUPSites) ApplyReport(rep *crawl.Report, now time.Time) error {
 		received = now
 	}
 	steps := seq.Report(now, r.terms(), int64(rep.Number), received, rep.Truncated)
+	outcome := "ignored"
 	if slices.ContainsFunc(steps, func(st rup.Step) bool { return st.Do == rup.DoApply && st.Number == int64(rep.Number) }) {
 		if err := s.tell(r, rep, now); err != nil {
 			return err
 		}
+		outcome = "applied"
 	}
 	if seq != r.Seq {
 		return s.putSite(r, now)
 	}
+	if slices.ContainsFunc(steps, func(st rup.Step) bool { return st.Do == rup.DoHold && st.Number == int64(rep.Number) }) {
+		outcome = "held"
+	}
+	s.ledger.Metrics.Reports.WithLabelValues(outcome).Inc()
 	if seq.Last > last+1 {
 		r.Gaps += seq.Last - last - 1
 	}
@@ -145,7 +155,7 @@ func (s *RUPSites) ApplyGone(l *crawl.Links) error {
 			continue
 		}
 		r.Gone = true
-		if err := s.urls.PlanAt(h, &r, r.FetchedAt/1000+int64(least/time.Second), urls.PaceHint); err != nil {
+		if err := s.urls.PlanHint(h, &r, r.FetchedAt/1000+int64(least/time.Second), crawl.SourceRUP); err != nil {
 			return err
 		}
 		s.recrawl.Sooner++

@@ -99,8 +99,9 @@ type Site struct {
 	Covered time.Time `json:"covered,omitzero"`
 	Good    time.Time `json:"good,omitzero"` // when the last report in sequence came
 
-	Report report `json:"report,omitzero"` // the last one applied
-	Gaps   int64  `json:"gaps,omitempty"`  // reports that were found missing, in all
+	Report   report `json:"report,omitzero"`    // the last one applied
+	Gaps     int64  `json:"gaps,omitempty"`     // reports that were found missing, in all
+	Requests int64  `json:"requests,omitempty"` // that it was sent, pages apart
 	// Full re-crawls, since what changed could not be had.
 	Whole int64 `json:"whole,omitempty"`
 	// Reports to another address than it was told, and entries that are not its own.
@@ -214,6 +215,11 @@ func (s *RUPSites) Load(now time.Time) error {
 		s.replanning = s.replanning || r.Anew != nil // to be gone on with
 		return nil
 	})
+}
+
+// Knows reports whether there is a record of a site of h.
+func (s *RUPSites) Knows(h *ledger.Host) bool {
+	return len(s.Sites) > 0 && slices.ContainsFunc(h.Origins, func(o ledger.Origin) bool { return s.Sites[o.Origin] != nil })
 }
 
 // Times shows what is kept of time. Until when it is known what changed on a site gets no later by

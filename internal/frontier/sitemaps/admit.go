@@ -45,7 +45,7 @@ func (s *Sitemaps) sitemapFrom(h *ledger.Host, e *crawl.Errand, now time.Time) t
 // the delay as it is now: an answer may be taken in before the visit that it is of tells that its
 // host has a private address, and then the delay of a public one would be far too long.
 func (s *Sitemaps) foreignFrom(h *ledger.Host) (t time.Time) {
-	if h.ForeignRead.IsZero() {
+	if h.ForeignRead.IsZero() || s.ledger.Judge.Spec.PlanOnly { // nothing of it is fetched
 		return t
 	}
 	return h.ForeignRead.Add(s.fetchSpan(h, h.ForeignEntries))

@@ -90,9 +90,13 @@ type SitemapRetryAt struct {
 func (s *Sitemaps) retrySitemaps(now time.Time) error {
 	var failed error
 	s.Retries = slices.DeleteFunc(s.Retries, func(r SitemapRetryAt) bool {
-		h := s.ledger.ByID[ledger.KeyHost(r.Key)]
-		if now.Before(r.at) || h == nil || failed != nil {
-			return h == nil
+		if now.Before(r.at) || failed != nil {
+			return false
+		}
+		h, err := s.ledger.HostWith(ledger.KeyHost(r.Key))
+		if h == nil || err != nil {
+			failed = err
+			return err == nil
 		}
 		e, ok := s.sitemapErrand(r.Key, &sitemap{})
 		if ok && s.readsSitemap(h, e.URL) && s.ledger.Tx.Bucket(ledger.BucketSitequeue).Get(r.Key) == nil {
@@ -185,19 +189,20 @@ func (s *Sitemaps) begin() error {
 	return nil
 }
 
-// Upkeep queues sitemaps that are to be tried once more, and with re-crawl those that were
-// read a day ago: what a site says of its pages is to be known also while none of them is due.
+// Upkeep queues sitemaps that are to be tried once more, and those that are to be read again: with
+// re-crawl after a day, with rounds in each. What a site says of its pages is to be known also
+// while none of them is due.
 func (s *Sitemaps) Upkeep(now time.Time) error {
 	if s.ledger.Phase.MayWrite() != nil || !s.ledger.Judge.ReadsSitemaps() {
 		return nil
 	}
-	if s.ledger.Judge.Spec.Recrawl && len(s.features.ToAsk) == 0 && now.Sub(s.askedAll) >= sitemapsLook {
+	if s.ledger.Judge.Spec.Refreshes() && !s.features.Asking() && now.Sub(s.askedAll) >= s.lookEvery() {
 		s.askedAll = now
 		for _, h := range s.ledger.SortedHosts() {
 			if slices.ContainsFunc(h.Origins, func(o ledger.Origin) bool {
-				return !o.SitemapsAsked.IsZero() && now.Sub(o.SitemapsAsked) >= 24*time.Hour
+				return !o.SitemapsAsked.IsZero() && !now.Before(s.ledger.SitemapsNext(&o))
 			}) {
-				s.features.ToAsk = append(s.features.ToAsk, h)
+				s.features.ToAsk = append(s.features.ToAsk, h.ID)
 			}
 		}
 	}
@@ -206,3 +211,11 @@ func (s *Sitemaps) Upkeep(now time.Time) error {
 
 // sitemapsLook is how often hosts are looked through for those that are to be asked again.
 const sitemapsLook = 10 * time.Minute
+
+// lookEvery is that, or less where rounds are short.
+func (s *Sitemaps) lookEvery() time.Duration {
+	if every := s.ledger.Judge.Spec.Every; every > 0 {
+		return min(sitemapsLook, every/16)
+	}
+	return sitemapsLook
+}

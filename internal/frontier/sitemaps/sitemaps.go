@@ -90,7 +90,8 @@ type sitemap struct {
 	// Not asked for before; when Failures > 0, asked for then.
 	Due time.Time `json:"due,omitzero"`
 	// What its entries were judged by: crawl.Spec.ScopeHash.
-	Scope uint64 `json:"scope,omitempty"`
+	Scope    uint64 `json:"scope,omitempty"`
+	Requests int64  `json:"requests,omitempty"` // for it, so far
 }
 
 func (r *sitemap) Times(see times.See) { see(&r.Due, times.Waits) }
@@ -147,7 +148,7 @@ func (s *Sitemaps) ask(h *ledger.Host, i int, now time.Time) error {
 		return nil
 	}
 	says := binary.BigEndian.AppendUint64(slices.Clone(o.Digest[:min(len(o.Digest), 8)]), s.ledger.Judge.Spec.ScopeHash())
-	if now.Before(o.SitemapsAsked.Add(sitemapsFresh)) && bytes.Equal(says, o.SitemapsOf) {
+	if now.Before(s.freshUntil(o)) && bytes.Equal(says, o.SitemapsOf) {
 		return nil
 	}
 	base, err := o.Origin.URL("/robots.txt")
@@ -259,6 +260,23 @@ func (s *Sitemaps) addSitemap(h *ledger.Host, e crawl.Errand, now time.Time) err
 	return s.queueSitemap(h, key)
 }
 
+// freshUntil is until when an origin is not asked after its sitemaps: with rounds, once in each.
+func (s *Sitemaps) freshUntil(o *ledger.Origin) time.Time {
+	if s.ledger.Judge.Spec.Every > 0 && !o.SitemapsAsked.IsZero() {
+		return s.ledger.SitemapsNext(o)
+	}
+	return o.SitemapsAsked.Add(sitemapsFresh)
+}
+
+// restUntil is until when a sitemap that was read is let be: no longer than to the next round.
+func (s *Sitemaps) restUntil(at time.Time) time.Time {
+	rest := at.Add(sitemapRest)
+	if next, rounds := s.ledger.Judge.Spec.NextRound(at); rounds && next.Before(rest) {
+		return next
+	}
+	return rest
+}
+
 // answer takes in what reading a sitemap led to. Applied again it changes nothing but when
 // the sitemap is due.
 func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
@@ -272,12 +290,13 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 		return err
 	}
 	m := &a.Sitemap
+	r.Requests++
 	r.Status, r.Reason = m.Status, strings.Clone(crawl.ShortDetail(m.Reason))
 	switch {
 	case m.NotModified:
-		r.Failures, r.Read, r.Due = 0, at, at.Add(sitemapRest)
+		r.Failures, r.Read, r.Due = 0, at, s.restUntil(at)
 	case m.Read:
-		r.Failures, r.Read, r.Due = 0, at, at.Add(sitemapRest)
+		r.Failures, r.Read, r.Due = 0, at, s.restUntil(at)
 		r.Form, r.Entries, r.Skipped = strings.Clone(m.Form), m.Entries, m.Skipped
 		r.ETag, r.LastMod, r.Scope = strings.Clone(m.ETag), strings.Clone(m.LastModified), m.Scope
 		if r.Form != formIndex && a.Errand.Origin.Host != h.Name {
@@ -290,10 +309,10 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 		if r.Failures++; r.Failures < sitemapTries {
 			r.Due = now.Add(s.polite.RetryIn(h, r.Failures))
 		} else {
-			r.Due = now.Add(sitemapRest)
+			r.Due = s.restUntil(now)
 		}
 	default: // there is none, or it is none, or it is not for us
-		r.Failures, r.Due = 0, at.Add(sitemapRest)
+		r.Failures, r.Due = 0, s.restUntil(at)
 		r.Form, r.Entries, r.Skipped, r.ETag, r.LastMod = "", 0, 0, "", ""
 	}
 	return s.putSitemap(key, &r)
@@ -316,7 +335,7 @@ func (s *Sitemaps) Infos(h *ledger.Host, n int) []crawl.SitemapInfo {
 		if !ok {
 			continue
 		}
-		info := crawl.SitemapInfo{URL: string(e.URL), Origin: e.Origin.String(), Status: r.Status, Form: r.Form, Entries: r.Entries, Skipped: r.Skipped, Reason: r.Reason}
+		info := crawl.SitemapInfo{URL: string(e.URL), Origin: e.Origin.String(), Status: r.Status, Form: r.Form, Entries: r.Entries, Skipped: r.Skipped, Reason: r.Reason, Requests: r.Requests}
 		if !r.Read.IsZero() {
 			at := r.Read.UTC()
 			info.ReadAt = &at

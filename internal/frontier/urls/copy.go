@@ -24,8 +24,10 @@ type Held struct {
 // Again says when a URL is asked for again, and what has come of that so far. See
 // again.go and freshness.go.
 type Again struct {
-	Next    int64  // Unix s; 0: it is not
-	Pace    Pace   // what it waits for Next at
+	Next int64 // Unix s; 0: it is not
+	Pace Pace  // what it waits for Next at
+	// With PaceHint: by whom it is said to have changed; 0: not known.
+	Hint    crawl.Source
 	Usual   Pace   // the interval that suits it; 0: recrawl.FirstInterval
 	Gone    bool   // a 4xx the last time: the copy is removed when that is seen once more
 	Asked   uint64 // how often it was asked for again and answered
@@ -48,6 +50,9 @@ const (
 
 // historyNoise, in the byte of a pace, says that what is known of noise comes next.
 const historyNoise = 0x80
+
+// paceSource, in the byte of the pace that a page waits at, says that who gave the hint comes next.
+const paceSource = 0x80
 
 func (r *Record) appendMore(b []byte) []byte {
 	var more byte
@@ -93,7 +98,12 @@ func (r *Record) appendMore(b []byte) []byte {
 		b = ledger.AppendText(b, r.ModifiedText)
 	}
 	if more&moreNext != 0 {
-		b = append(binary.AppendUvarint(b, uint64(r.Next)), byte(r.Pace))
+		b = binary.AppendUvarint(b, uint64(r.Next))
+		if r.Hint != 0 {
+			b = append(b, byte(r.Pace)|paceSource, byte(r.Hint))
+		} else {
+			b = append(b, byte(r.Pace))
+		}
 	}
 	if more&moreHistory != 0 {
 		b = binary.AppendUvarint(b, r.Asked)
@@ -130,7 +140,10 @@ func (r *Record) decodeMore(s *ledger.Scanner) {
 	}
 	if more&moreNext != 0 {
 		r.Next = int64(s.Uint())
-		r.Pace = Pace(s.Byte())
+		pace := s.Byte()
+		if r.Pace = Pace(pace &^ paceSource); pace&paceSource != 0 {
+			r.Hint = crawl.Source(s.Byte())
+		}
 	}
 	if more&moreHistory != 0 {
 		r.Asked, r.Changed = s.Uint(), s.Uint()

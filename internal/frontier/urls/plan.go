@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 )
 
@@ -58,13 +59,21 @@ func (s *URLs) PlanAt(h *ledger.Host, r *Record, next int64, p Pace) error {
 	if err := s.Unplan(h, r); err != nil {
 		return err
 	}
-	r.Next, r.Pace = next, p
+	r.Next, r.Pace, r.Hint = next, p, 0
 	o := &h.Origins[r.Origin]
 	if o.Again++; o.Again == 1 || o.AgainDue > 0 && r.Next < o.AgainDue {
 		o.AgainDue = r.Next
 	}
 	s.ledger.Touch(h)
 	return s.ledger.Put(ledger.BucketAgain, AgainKey(nil, h.ID, r.Origin, p, r.Next, r.Order), []byte{})
+}
+
+// PlanHint has r fetched again from a time on (Unix s), since somebody says that it has changed.
+// The caller writes the record.
+func (s *URLs) PlanHint(h *ledger.Host, r *Record, next int64, by crawl.Source) error {
+	err := s.PlanAt(h, r, next, PaceHint)
+	r.Hint = by
+	return err
 }
 
 // Unplan has r not asked for again. The caller writes the record.
@@ -78,7 +87,7 @@ func (s *URLs) Unplan(h *ledger.Host, r *Record) error {
 		o.AgainDue = 0 // to be looked for when it matters
 	}
 	key := AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order)
-	r.Next, r.Pace = 0, 0
+	r.Next, r.Pace, r.Hint = 0, 0, 0
 	s.ledger.Touch(h)
 	return s.ledger.Drop(ledger.BucketAgain, key)
 }

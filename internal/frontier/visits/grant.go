@@ -58,14 +58,28 @@ func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int,
 	if err := s.urls.WakeLater(now); err != nil {
 		return nil, 0, s.ledger.Fail(err)
 	}
-	if err := s.ledger.Wake(); err != nil {
+	if err := s.ledger.Wake(now); err != nil {
 		return nil, 0, s.ledger.Fail(err)
 	}
 	s.unpark(now)
 	s.Place(now)
 	s.lookSoon(now)
 	var later []*ledger.Host // due, and all they want is pages the budget has no room for
-	for len(out) < n && size < room && len(s.ledger.Due) > 0 && !s.ledger.Due[0].When.After(now) {
+	for wakes := n + wakesAtOnce; len(out) < n && size < room; {
+		if len(s.ledger.Due) == 0 || s.ledger.Due[0].When.After(now) {
+			if wakes--; wakes < 0 || !s.mayWake(now) {
+				break
+			}
+			woken, err := s.ledger.WakeDue(now)
+			if err != nil {
+				return out, size, s.ledger.Fail(err)
+			}
+			if !woken {
+				break
+			}
+			s.Place(now)
+			continue
+		}
 		h := s.ledger.Due[0]
 		if from, ok := s.Ready(h, now); !ok || from.After(now) {
 			s.Reschedule(h, now) // its robots.txt has grown too old since it was scheduled
@@ -95,6 +109,16 @@ func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int,
 	return out, size, nil
 }
 
+// wakesAtOnce is how many more hosts than it wants a grant wakes, of which none may turn out to be
+// due: all were slowed down, say. The next one goes on.
+const wakesAtOnce = 256
+
+// mayWake reports whether waking hosts is of use: not while the budget has no room for their pages,
+// nor while hosts enough wait for hands that others have.
+func (s *Visits) mayWake(now time.Time) bool {
+	return !now.Before(s.ledger.Spent) && len(s.parked) < ledger.MaxAwake
+}
+
 // MayGrant reports whether the shard may hand out visits now.
 func (s *Visits) MayGrant(now time.Time) bool {
 	return s.ledger.Phase.MayGrant(now) && s.ledger.Valid() && s.ledger.MayOwe() && !s.ledger.Judge.Spec.Paused
@@ -110,6 +134,9 @@ func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes i
 		k = int(min(max(int64(polite.VisitSpan/delay), 1), polite.MaxVisitURLs))
 	}
 	room := k
+	if s.ledger.Judge.Spec.PlanOnly {
+		k = polite.MaxVisitURLs // none is asked for, so nothing is waited for
+	}
 	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
 		k = int(min(int64(k), max(n-h.Stored, 1)))
 	}

@@ -115,6 +115,8 @@ func (s *Visits) unpark(now time.Time) {
 	list := s.parked
 	s.parked = nil
 	for _, h := range list {
-		s.ledger.OutOfPlace(h)
+		if s.ledger.ByID[h.ID] == h {
+			s.ledger.Touch(h) // it may have to rest
+		}
 	}
 }

@@ -48,5 +48,6 @@ func (s *Visits) Undone(h *ledger.Host, r *urls.Record) bool {
 		return false // it is still tried
 	}
 	return r.Reason.Has(crawl.UndoneByAddress) && m.Opened() || r.Reason.Has(crawl.UndoneByResolve) && m.Led(h) ||
-		r.Reason.Has(crawl.UndoneByAgent) && m.By.Agent != m.Was.Agent || r.Reason.Has(crawl.UndoneByPurpose) && !m.By.SamePurposes(m.Was)
+		r.Reason.Has(crawl.UndoneByAgent) && m.By.Agent != m.Was.Agent || r.Reason.Has(crawl.UndoneByPurpose) && !m.By.SamePurposes(m.Was) ||
+		r.Reason.Has(crawl.UndoneByTypes) && !m.By.SameTypes(m.Was)
 }

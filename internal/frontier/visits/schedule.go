@@ -104,6 +104,9 @@ func (s *Visits) NextDue(now time.Time) time.Time {
 			t = time.Unix(0, 1)
 		}
 	}
+	if woken := s.ledger.NextResting(); len(s.parked) < ledger.MaxAwake && !woken.IsZero() && (t.IsZero() || woken.Before(t)) {
+		t = woken
+	}
 	if t.IsZero() {
 		return t
 	}

@@ -1,0 +1,299 @@
+package frontier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/feeds"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// channel is what came of what a source tells of http://a.example.
+func (b *bench) channel(by crawl.Source) recrawl.Channel {
+	b.t.Helper()
+	h := b.s.ledger.Hosts["a.example"]
+	c, err := b.s.recrawl.Channel(h, &h.Origins[0], by)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+// updates is the line of `curtsy updates` about a.example and a source; empty if there is none.
+func (b *bench) updates(source crawl.Source) (info crawl.UpdatesInfo) {
+	for _, u := range b.s.account.UpdatesInfos(b.s.ledger.Hosts["a.example"]) {
+		if u.Source == source.String() {
+			info = u
+		}
+	}
+	return info
+}
+
+const testFeed = "http://a.example/feed.xml"
+
+func feedSpec() crawl.Spec {
+	spec := testSpec("http://a.example/")
+	spec.Recrawl, spec.Feeds = true, true
+	return spec
+}
+
+// announces has a page announce feeds.
+func (b *bench) announces(page string, depth int, urls ...string) {
+	b.t.Helper()
+	ev := crawl.Event{}
+	for _, u := range urls {
+		ev.Errands = append(ev.Errands, crawl.Errand{Kind: crawl.ErrandFeed, URL: canon.URL(u), Origin: canon.URL(page).Origin(), Hop: depth})
+	}
+	b.event(ev)
+}
+
+// nextErrand waits for the errand that comes next and returns its visit; everything else that is
+// granted meanwhile is answered as the same as ever.
+func (b *bench) nextErrand(kind crawl.ErrandKind, within time.Duration) (v crawl.Visit, ok bool) {
+	b.t.Helper()
+	for end := time.Now().Add(within); !time.Now().After(end); time.Sleep(max(min(b.untilDue(), time.Minute), time.Second)) {
+		if err := b.s.features.Upkeep(time.Now()); err != nil {
+			b.t.Fatal(err)
+		}
+		for _, v := range b.grant(1) {
+			i := slices.IndexFunc(v.Errands, func(e crawl.Errand) bool { return e.Kind == kind })
+			if i >= 0 {
+				v.Errands[0], v.Errands[i] = v.Errands[i], v.Errands[0]
+			}
+			for _, e := range v.Errands[min(i+1, 1):] { // nobody answers those
+				b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Partial: true, Done: []crawl.Errand{e}}})
+			}
+			if i >= 0 {
+				v.Errands = v.Errands[:1]
+				return v, true
+			}
+			b.answer(v, says(version(1)))
+		}
+	}
+	return v, false
+}
+
+// reads answers a visit's errand for a feed.
+func (b *bench) reads(v crawl.Visit, f crawl.Feed, links ...crawl.Links) {
+	b.t.Helper()
+	f.Scope = b.s.ledger.Judge.Spec.ScopeHash()
+	a := crawl.Answer{Errand: v.Errands[0], Feed: &f}
+	b.event(crawl.Event{Visit: v.ID, Links: links})
+	b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{a}})
+	b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: v.Errands[:1]}})
+	b.commit()
+}
+
+// A feed that pages announce is read at once and then by how often it changes, with what it was
+// answered with last, also by an owner that takes the shard over after a crash. What it names that
+// is new is queued at its depth; what it says has changed is fetched again soon.
+func TestFeedIsReadByHowOftenItChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, feedSpec())
+		b.links(0, "", "http://a.example/")
+		b.announces("http://a.example/", 3, testFeed)
+		b.announces("http://a.example/", 1, testFeed)
+		v, ok := b.nextErrand(crawl.ErrandFeed, time.Minute)
+		if !ok || len(v.Errands) != 1 || v.Errands[0].URL != testFeed || v.Errands[0].ETag != "" {
+			t.Fatalf("%+v", v)
+		}
+		said := func(mod time.Time, urls ...canon.URL) crawl.Links {
+			l := crawl.Links{FoundOn: testFeed, Depth: 1, Source: crawl.SourceFeed, URLs: urls}
+			for range urls {
+				l.Mods = append(l.Mods, mod.Unix())
+			}
+			return l
+		}
+		b.reads(v, crawl.Feed{Status: 200, Read: true, Entries: 1, Digest: 1, ETag: `"1"`}, said(time.Now(), "http://a.example/new"))
+		if got := b.updates(crawl.SourceFeed); got.State != "read" || got.Told != 1 || got.Requests != 1 || got.Sooner != 1 || got.Channel != "poll" {
+			t.Errorf("%+v", got)
+		}
+		last, digest := time.Now(), uint64(1)
+		round := func(f crawl.Feed, links ...crawl.Links) time.Duration {
+			t.Helper()
+			b.commit()
+			b.crash()
+			b.open()
+			b.passes()
+			v, ok := b.nextErrand(crawl.ErrandFeed, 20*24*time.Hour)
+			if !ok || v.Errands[0].ETag != fmt.Sprintf(`"%d"`, digest) || v.Errands[0].Hop != 1 {
+				t.Fatalf("%+v, %v", v, ok)
+			}
+			passed := time.Since(last)
+			last = time.Now()
+			if f.Read {
+				digest++
+				f.Digest, f.ETag = digest, fmt.Sprintf(`"%d"`, digest)
+			}
+			b.reads(v, f, links...)
+			return passed.Round(time.Minute)
+		}
+		var waits []time.Duration
+		for range 5 {
+			waits = append(waits, round(crawl.Feed{Status: 200, Read: true, Entries: 1}, said(time.Now(), "http://a.example/")))
+		}
+		for range 19 {
+			waits = append(waits, round(crawl.Feed{Status: 304, NotModified: true}))
+		}
+		text := fmt.Sprint(waits)
+		if !strings.HasPrefix(text, "[1h0m0s 30m0s 15m0s 15m0s 15m0s 15m0s 23m0s ") || waits[len(waits)-1] > feeds.Most+time.Hour || waits[len(waits)-1] < feeds.Most/2 {
+			t.Errorf("waits: %v", waits)
+		}
+		// What the feed said of the root was wrong each time: it was the same page.
+		if c := b.channel(crawl.SourceFeed); c.Looked == 0 || c.Confirmed != 0 || b.channel(crawl.SourceSitemap).Looked != 0 {
+			t.Errorf("%+v", c)
+		}
+		if got := b.updates(crawl.SourceFeed); got.Requests != 25 || got.Wrong == 0 || got.Wrong != got.Looked {
+			t.Errorf("%+v", got)
+		}
+		// Nobody reads it when that is not wanted.
+		b.respec(func(s *crawl.Spec) { s.Feeds = false })
+		if v, ok := b.nextErrand(crawl.ErrandFeed, 20*24*time.Hour); ok {
+			t.Errorf("%+v", v)
+		}
+		b.respec(func(s *crawl.Spec) { s.Feeds = true })
+		if _, ok := b.nextErrand(crawl.ErrandFeed, time.Hour); !ok {
+			t.Error("it is not read again")
+		}
+	})
+}
+
+// A feed that says of pages that they changed, again and again, and they had not, is not believed
+// any more; a sitemap of the same origin is.
+func TestFeedThatIsWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := freshBench(t)
+		say := func(by crawl.Source) {
+			b.event(crawl.Event{Links: []crawl.Links{{Depth: 1, Source: by, URLs: []canon.URL{"http://a.example/"}, Mods: []int64{time.Now().Unix()}}}})
+		}
+		n := 0
+		for began := time.Now(); time.Since(began) < 30*24*time.Hour; time.Sleep(time.Hour) {
+			say(crawl.SourceFeed)
+			for _, v := range b.grant(1) {
+				b.answer(v, says(same))
+				n++
+			}
+		}
+		if c := b.channel(crawl.SourceFeed); !c.Distrusted() || n < recrawl.HintsTried || n > recrawl.HintsTried+10 {
+			t.Errorf("asked for %d times in 30 days on the word of a feed: %+v", n, c)
+		}
+		say(crawl.SourceSitemap)
+		time.Sleep(2 * time.Hour)
+		if v := b.grant(1); len(v) != 1 {
+			t.Errorf("a sitemap is not believed for what a feed said: %+v", v)
+		}
+	})
+}
+
+// What is none is not read for a week, and then only if it is announced again. What cannot be had
+// is tried later and later. Of a host so many are known, and of those of other hosts fewer; a feed
+// elsewhere is not read. Of a mirror none is.
+func TestFeedLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := feedSpec()
+		spec.Scope = "domain"
+		b := newBench(t, spec)
+		b.links(0, "", "http://a.example/")
+		b.announces("http://a.example/", 1, testFeed, "http://elsewhere.test/feed")
+		v, ok := b.nextErrand(crawl.ErrandFeed, time.Minute)
+		if !ok {
+			t.Fatal("not read")
+		}
+		b.reads(v, crawl.Feed{Status: 404, Reason: "HTTP 404"})
+		if got := b.updates(crawl.SourceFeed); got.State != "gone" || got.Reason == "" {
+			t.Errorf("%+v", got)
+		}
+		b.announces("http://a.example/", 1, testFeed)
+		if v, ok := b.nextErrand(crawl.ErrandFeed, feeds.Gone+24*time.Hour); ok {
+			t.Fatalf("%+v", v)
+		}
+		if b.updates(crawl.SourceFeed).Source != "" || len(b.s.ledger.Hosts) != 1 {
+			t.Errorf("known: %v", b.s.ledger.Hosts)
+		}
+		b.announces("http://a.example/", 1, testFeed)
+		var waits []time.Duration
+		for last := time.Now(); len(waits) < 9; last = time.Now() {
+			v, ok := b.nextErrand(crawl.ErrandFeed, 3*24*time.Hour)
+			if !ok {
+				break
+			}
+			waits = append(waits, time.Since(last))
+			b.reads(v, crawl.Feed{Status: 503, Again: true, Reason: "overload"})
+		}
+		if len(waits) != 9 || waits[8] < 12*time.Hour || waits[2] > time.Hour {
+			t.Errorf("tried after %v", waits)
+		}
+		if got := b.updates(crawl.SourceFeed); got.State != "gone" {
+			t.Errorf("%+v", got)
+		}
+
+		var many []string
+		for i := range 2 * feeds.MaxOwn {
+			many = append(many, fmt.Sprintf("http://a.example/feed-%d", i))
+		}
+		b.announces("http://a.example/", 1, many...)
+		b.announces("http://www.a.example/", 1, many...)
+		count := map[string]int{}
+		for _, e := range b.s.ledger.Hosts["a.example"].Errands {
+			count[string(e.Origin.Host)]++
+		}
+		if count["a.example"] != feeds.MaxOwn-1 || count["www.a.example"] != feeds.MaxForeign {
+			t.Errorf("%v", count)
+		}
+		if n := b.s.ledger.Tx.Bucket(ledger.BucketFeeds).Stats().KeyN; n > feeds.MaxOwn+feeds.MaxForeign {
+			t.Errorf("%d feeds are known", n)
+		}
+		b.respec(func(s *crawl.Spec) { s.Forgotten = []string{"http://a.example/feed-1"} })
+		b.commit()
+		for range 2 * feeds.MaxOwn {
+			v, ok := b.nextErrand(crawl.ErrandFeed, 5*time.Minute)
+			if !ok {
+				break
+			}
+			for _, e := range v.Errands {
+				if strings.HasPrefix(string(e.URL), "http://a.example/feed-1") {
+					t.Errorf("read although it is forgotten: %s", e.URL)
+				}
+			}
+			b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: len(v.Errands), Done: v.Errands}})
+		}
+	})
+}
+
+// Another clock: what was to be read in an hour is still to be read in an hour, and what a clock
+// far ahead has put off is read now.
+func TestFeedsAndAnotherClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, feedSpec())
+		b.links(0, "", "http://a.example/")
+		b.announces("http://a.example/", 1, testFeed)
+		v, _ := b.nextErrand(crawl.ErrandFeed, time.Minute)
+		b.reads(v, crawl.Feed{Status: 200, Read: true, Entries: 1, Digest: 1})
+		h := b.s.ledger.Hosts["a.example"]
+		next := func() time.Time { return *b.updates(crawl.SourceFeed).Next }
+		due := next()
+		if err := shiftTimes(b.s.ledger.Tx, 400*24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if got := next().Sub(due); got != 400*24*time.Hour {
+			t.Errorf("moved by %v", got)
+		}
+		if k, _ := b.s.ledger.Tx.Bucket(ledger.BucketFeedsDue).Cursor().First(); string(k[8:12]) != string(h.ID.Append(nil)) || !strings.Contains(string(k), testFeed) {
+			t.Errorf("key %q", k)
+		}
+		b.s.ledger.Changes++
+		b.commit()
+		b.crash()
+		b.open()
+		if _, ok := b.nextErrand(crawl.ErrandFeed, 2*time.Hour); !ok {
+			t.Error("a feed is put off for a year")
+		}
+	})
+}

@@ -1,0 +1,284 @@
+package frontier
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/websub"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+const testHub = "http://hub.example/"
+
+func webSubSpec() crawl.Spec {
+	spec := feedSpec()
+	spec.Updates, spec.UpdatesWebSub = true, "https://crawler.example/hooks"
+	return spec
+}
+
+// hubbed reads the feed of a new bench, which names a hub.
+func hubbed(t *testing.T, spec crawl.Spec) *bench {
+	b := newBench(t, spec)
+	b.links(0, "", "http://a.example/")
+	b.announces("http://a.example/", 1, testFeed)
+	v, ok := b.nextErrand(crawl.ErrandFeed, time.Minute)
+	if !ok {
+		t.Fatal("the feed is not read")
+	}
+	b.reads(v, crawl.Feed{Status: 200, Read: true, Entries: 1, Digest: 1, ETag: `"1"`, Hub: testHub, Self: testFeed})
+	return b
+}
+
+// posted waits for the next request to the hub, and answers it.
+func (b *bench) posted(within time.Duration, m crawl.RUP) (url.Values, bool) {
+	b.t.Helper()
+	b.outboxToLog()
+	for end := time.Now().Add(within); !time.Now().After(end); {
+		v, ok := b.nextErrand(crawl.ErrandWebSub, min(within, 30*time.Minute))
+		b.outboxToLog()
+		if !ok {
+			continue
+		}
+		if v.Host != "hub.example" || len(v.URLs) != 0 {
+			b.t.Fatalf("%+v", v)
+		}
+		f, err := url.ParseQuery(v.Errands[0].Form)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		e := v.Errands[0]
+		e.Form = ""
+		b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: e, RUP: m}}})
+		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: []crawl.Errand{e}}})
+		b.commit()
+		return f, true
+	}
+	return nil, false
+}
+
+func (b *bench) again() {
+	b.commit()
+	b.crash()
+	b.open()
+	b.passes()
+}
+
+// WebSub §5, §7: a feed's hub is asked under a visit to its own host; the subscription counts once
+// the hub has asked back, is renewed before it ends, also by an owner that takes the shard over,
+// and ended when it is not wanted any more. Neither callback nor secret stands in the shard's file
+// or log.
+func TestWebSub(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := hubbed(t, webSubSpec())
+		intends := func(mode string) bool {
+			return b.s.websub.Intends(&crawl.WebSubQuestion{Topic: testFeed, N: 1, Mode: mode}, time.Now())
+		}
+		says := func(w crawl.WebSub) {
+			w.Topic, w.N, w.Received = testFeed, 1, time.Now()
+			b.event(crawl.Event{WebSub: []crawl.WebSub{w}})
+		}
+		f, ok := b.posted(time.Hour, crawl.RUP{Status: 202})
+		if !ok || f.Get("hub.mode") != "subscribe" || f.Get("hub.topic") != testFeed || !strings.HasPrefix(f.Get("hub.callback"), "https://crawler.example/hooks/websub/1/") || len(f.Get("hub.secret")) != 64 {
+			t.Fatalf("%v", f)
+		}
+		b.again()
+		if got := b.updates(crawl.SourceWebSub); got.State != "asking" || got.Requests != 1 || !intends("subscribe") || intends("unsubscribe") {
+			t.Errorf("%+v", got)
+		}
+		// Before the hub has asked back nothing that it delivers counts, and afterwards nothing by
+		// another number.
+		says(crawl.WebSub{Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/early"}, Mods: []int64{0}})
+		says(crawl.WebSub{Mode: "subscribe", Lease: 24 * time.Hour})
+		b.event(crawl.Event{WebSub: []crawl.WebSub{{Topic: testFeed, N: 2, Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/other"}, Mods: []int64{0}}}})
+		if got := b.updates(crawl.SourceWebSub); got.State != "subscribed" || got.Strange != 1 || got.Told != 0 || !intends("subscribe") || intends("unsubscribe") {
+			t.Errorf("%+v", got)
+		}
+		says(crawl.WebSub{Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/new", "http://b.example/foreign"}, Mods: []int64{time.Now().Unix(), 0}})
+		b.again()
+		if got := b.updates(crawl.SourceWebSub); got.Told != 2 || got.Sooner != 1 || got.Reports != 1 || len(b.s.ledger.Hosts) != 2 {
+			t.Errorf("%+v; hosts %d", got, len(b.s.ledger.Hosts))
+		}
+		// A delivery that is no feed has the feed read at once; otherwise it is read once a day.
+		time.Sleep(2 * time.Minute)
+		says(crawl.WebSub{Mode: crawl.WebSubDeliver})
+		v, ok := b.nextErrand(crawl.ErrandFeed, 2*time.Minute)
+		if !ok {
+			t.Fatalf("the feed is not read: %+v, %+v, %v", b.updates(crawl.SourceFeed), b.updates(crawl.SourceWebSub), b.s.ledger.Hosts["a.example"].Errands)
+		}
+		b.reads(v, crawl.Feed{Status: 304, NotModified: true})
+		if next := *b.updates(crawl.SourceFeed).Next; time.Until(next) < 20*time.Hour {
+			t.Errorf("a feed that a hub tells of is read in %v", time.Until(next))
+		}
+		time.Sleep(websub.Patience)
+		if intends("subscribe") {
+			t.Error("confirmed long after it was asked for")
+		}
+		// Renewed before the lease ends.
+		began := time.Now()
+		f, ok = b.posted(24*time.Hour, crawl.RUP{Status: 202})
+		if passed := time.Since(began); !ok || f.Get("hub.mode") != "subscribe" || passed > 23*time.Hour || passed < 12*time.Hour || b.updates(crawl.SourceWebSub).State != "subscribed" {
+			t.Fatalf("%v after %v", f, passed)
+		}
+		says(crawl.WebSub{Mode: "subscribe"})
+		b.respec(func(s *crawl.Spec) { s.Updates = false })
+		f, ok = b.posted(time.Hour, crawl.RUP{Status: 202})
+		if !ok || f.Get("hub.mode") != "unsubscribe" || f.Has("hub.secret") || !intends("unsubscribe") {
+			t.Fatalf("%v", f)
+		}
+		says(crawl.WebSub{Mode: "unsubscribe"})
+		if got := b.updates(crawl.SourceWebSub); got.Source != "" || intends("unsubscribe") {
+			t.Errorf("%+v", got)
+		}
+		b.again()
+		secrets := []string{f.Get("hub.callback"), strings.Split(f.Get("hub.callback"), "/")[6]}
+		for _, e := range b.log {
+			for _, s := range secrets {
+				if strings.Contains(string(e.Data), s) {
+					t.Errorf("in the log: %q", e.Data)
+				}
+			}
+		}
+	})
+}
+
+// A hub that refuses, or does not ask back, is asked later and later, and after a while once a
+// week.
+func TestWebSubRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := hubbed(t, webSubSpec())
+		if _, ok := b.posted(time.Hour, crawl.RUP{Status: 403, Reason: "HTTP 403: no"}); !ok {
+			t.Fatal("not asked")
+		}
+		if _, ok := b.posted(24*time.Hour, crawl.RUP{Status: 202}); ok {
+			t.Error("asked again within a day")
+		}
+		if got := b.updates(crawl.SourceWebSub); got.Reason != "HTTP 403: no" || got.Requests != 1 {
+			t.Errorf("%+v", got)
+		}
+		f, ok := b.posted(10*24*time.Hour, crawl.RUP{Status: 202})
+		if !ok {
+			t.Fatal("not asked after a week")
+		}
+		b.event(crawl.Event{WebSub: []crawl.WebSub{{Topic: testFeed, N: 1, Mode: "denied", Reason: "full", Received: time.Now()}}})
+		if got := b.updates(crawl.SourceWebSub); got.State != "refused" || got.Reason != "the hub refuses: full" {
+			t.Errorf("%+v; %v", got, f)
+		}
+	})
+}
+
+// When hubs are to deliver by another public URL they are told so at once, and nothing is believed
+// to be subscribed to before they have asked back.
+func TestWebSubMovesWithItsURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := hubbed(t, webSubSpec())
+		says := func() {
+			b.event(crawl.Event{WebSub: []crawl.WebSub{{Topic: testFeed, N: 1, Mode: "subscribe", Lease: 24 * time.Hour, Received: time.Now()}}})
+		}
+		if _, ok := b.posted(time.Hour, crawl.RUP{Status: 202}); !ok {
+			t.Fatal("not asked")
+		}
+		says()
+		b.respec(func(s *crawl.Spec) { s.MaxPages = 5000 })
+		if _, ok := b.posted(time.Hour, crawl.RUP{Status: 202}); ok || b.updates(crawl.SourceWebSub).State != "subscribed" {
+			t.Fatal("asked again, and nothing has changed")
+		}
+		b.respec(func(s *crawl.Spec) { s.UpdatesWebSub = "https://elsewhere.example" })
+		f, ok := b.posted(time.Hour, crawl.RUP{Status: 202})
+		if !ok || f.Get("hub.mode") != "subscribe" || !strings.HasPrefix(f.Get("hub.callback"), "https://elsewhere.example/websub/1/") {
+			t.Fatalf("%v, %v", ok, f)
+		}
+		if got := b.updates(crawl.SourceWebSub); got.State != "asking" {
+			t.Errorf("%+v", got)
+		}
+		says()
+		if got := b.updates(crawl.SourceWebSub); got.State != "subscribed" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// The hub of a feed is what that feed says, not what another of its origin does; and once a day it
+// may be another.
+func TestWebSubHubMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := hubbed(t, webSubSpec())
+		if _, ok := b.posted(time.Hour, crawl.RUP{Status: 202}); !ok {
+			t.Fatal("not asked")
+		}
+		names := func(feed canon.URL, hub canon.URL, want canon.URL) {
+			t.Helper()
+			if err := b.s.websub.Names(b.s.ledger.Hosts["a.example"], feed, 1, &crawl.Feed{Hub: hub, Self: testFeed}, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			b.commit()
+			if v := b.s.ledger.Tx.Bucket(ledger.BucketWebSub); v.Stats().KeyN != 1 {
+				t.Errorf("%d topics", v.Stats().KeyN)
+			} else if _, r := v.Cursor().First(); !strings.Contains(string(r), `"hub":"`+string(want)+`"`) {
+				t.Errorf("%s, want %s", r, want)
+			}
+		}
+		names(testFeed, "http://hub2.example/", testHub)
+		time.Sleep(25 * time.Hour)
+		names("http://a.example/~mallory/feed", "http://hub2.example/", testHub)
+		names(testFeed, "http://hub2.example/", "http://hub2.example/")
+		names(testFeed, testHub, "http://hub2.example/")
+	})
+}
+
+// A stranger can have so many topics subscribed to, at so many hubs; a feed speaks for its own
+// origin; and without a public URL nobody is asked.
+func TestWebSubLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := webSubSpec()
+		b := hubbed(t, spec)
+		h := b.s.ledger.Hosts["a.example"]
+		names := func(self, hub string) {
+			t.Helper()
+			if err := b.s.websub.Names(h, canon.URL(self), 1, &crawl.Feed{Hub: canon.URL(hub), Self: canon.URL(self)}, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		count := func() int {
+			b.commit()
+			return b.s.ledger.Tx.Bucket(ledger.BucketWebSub).Stats().KeyN
+		}
+		if err := b.s.websub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: "http://b.example/feed"}, time.Now()); err != nil || count() != 1 {
+			t.Errorf("a feed speaks for another: %d, %v", count(), err)
+		}
+		names("http://a.example/"+strings.Repeat("x", 512), testHub)
+		for i := range 2 * websub.MaxPerDomain {
+			names(fmt.Sprintf("http://a.example/%d", i), testHub)
+		}
+		if n := count(); n != websub.MaxPerDomain {
+			t.Errorf("%d topics of a domain", n)
+		}
+		for i := range websub.MaxPerHub + 10 {
+			names(fmt.Sprintf("http://d%d.example/feed", i), testHub)
+		}
+		if n := count(); n != websub.MaxPerHub {
+			t.Errorf("%d topics at a hub", n)
+		}
+		for i := range websub.MaxHubs + 10 {
+			names(fmt.Sprintf("http://e%d.example/feed", i), fmt.Sprintf("http://hub%d.example/", i))
+		}
+		if n := count(); n != websub.MaxPerHub+websub.MaxHubs-1 {
+			t.Errorf("%d topics", n)
+		}
+		for _, change := range []func(*crawl.Spec){func(s *crawl.Spec) { s.UpdatesWebSub = "" }, func(s *crawl.Spec) { s.Feeds = false }, func(s *crawl.Spec) { s.Recrawl = false }} {
+			spec := webSubSpec()
+			change(&spec)
+			b := newBench(t, spec)
+			b.links(0, "", "http://a.example/")
+			h := b.s.ledger.Hosts["a.example"]
+			if err := b.s.websub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: testFeed}, time.Now()); err != nil || b.s.ledger.Tx.Bucket(ledger.BucketWebSub).Stats().KeyN != 0 {
+				t.Error("subscribed", err)
+			}
+		}
+	})
+}
