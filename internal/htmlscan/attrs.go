@@ -7,7 +7,9 @@ type relation struct {
 
 	canonical bool // for <link>: it leads to the page's own address
 	described bool // for <link>: it may lead to a description of the page
+	linkset   bool // for <link>: or to a set of links
 	license   bool // it leads to a licence
+	alternate bool // for <link>: it leads to the same in another form: a feed, by its type
 }
 
 // pageRelations are the relations of <link> that lead to pages. All others name parts of the page
@@ -38,8 +40,10 @@ func relationOf(v []byte) (r relation) {
 			style = true // an alternate stylesheet is no alternate page
 		default:
 			r.canonical = r.canonical || equalFold(word, "canonical")
+			r.alternate = r.alternate || equalFold(word, "alternate")
 			r.license = r.license || equalFold(word, "license")
 			r.described = r.described || equalFold(word, "alternate") || equalFold(word, "describedby")
+			r.linkset = r.linkset || equalFold(word, "linkset")
 			for _, p := range pageRelations {
 				if equalFold(word, p) {
 					r.page = true

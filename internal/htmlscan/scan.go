@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"html"
 	"net/http"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html/atom"
@@ -41,7 +42,10 @@ type Result struct {
 	// what the robots tags of headers and markup are, one by one
 	Tags []robotstag.Source
 	// what the page's head says of the use of the page, in document order, 64 at most
-	Marks   []Mark
+	Marks []Mark
+	// The RSS and Atom feeds that the page's head announces, in document order, MaxFeeds at most;
+	// none with Directives.NoFollow.
+	Feeds   []canon.URL
 	Charset string // a name golang.org/x/net/html/charset knows
 	Cut     bool   // there were more than MaxLinks links
 }
@@ -64,6 +68,9 @@ const (
 	LicenseText                     // <script type=application/rsl+xml>: a document in the page
 )
 
+// MaxFeeds is how many feeds of a page are kept.
+const MaxFeeds = 4
+
 // maxMarks is how many marks of a page are kept.
 const maxMarks = 64
 
@@ -78,10 +85,11 @@ type Scanner struct {
 	links []canon.URL
 	seen  table
 
-	decoded    int    // tags decoded in full
-	inHead     bool   // where the tokenizer stands
-	canonical  []byte // address of the first <link rel=canonical> in the head
-	canonicals int    // different ones of these
+	decoded    int      // tags decoded in full
+	inHead     bool     // where the tokenizer stands
+	canonical  []byte   // address of the first <link rel=canonical> in the head
+	canonicals int      // different ones of these
+	feeds      []string // addresses of feeds, as they are written
 	marks      []Mark
 }
 
@@ -101,7 +109,7 @@ func (s *Scanner) Scan(p Page) Result {
 		body := s.utf8(p.Body, cs)
 		s.refs.reset()
 		s.canonicals, s.decoded = 0, 0
-		s.marks = s.marks[:0]
+		s.marks, s.feeds = s.marks[:0], s.feeds[:0]
 		s.tokenize(body, s.set.HeaderDirectives().NoFollow)
 		r.Cut, r.Marks = s.refs.cut, s.marks
 	}
@@ -112,11 +120,12 @@ func (s *Scanner) Scan(p Page) Result {
 		r.Canonical = s.ownAddress(p.URL, base, cs)
 		if !r.Directives.NoFollow {
 			r.Links = s.resolve(p.URL, base, cs)
+			r.Feeds = s.announced(base, cs)
 		}
 	}
 	// one large page must not take memory from all the small ones that follow
 	if len(p.Body) > keepBuffers {
-		s.text, s.refs.bytes, s.attrs, s.canonical, s.marks = nil, nil, nil, nil, nil
+		s.text, s.refs.bytes, s.attrs, s.canonical, s.marks, s.feeds = nil, nil, nil, nil, nil, nil
 	}
 	return r
 }
@@ -224,11 +233,14 @@ func (s *Scanner) element(z *tokenizer) {
 	if kind == 'l' && r.found && r.rel.canonical && s.inHead {
 		s.callsItself(s.refs.bytes[mark:])
 	}
+	if kind == 'l' && r.found && r.feed && r.rel.alternate && !r.rel.nofollow && s.inHead && len(s.feeds) < MaxFeeds {
+		s.feeds = append(s.feeds, string(s.refs.bytes[mark:]))
+	}
 	if kind == 'l' && r.found && r.rel.license && r.rsl && s.inHead {
 		s.mark(z, Mark{Kind: LicenseLink, Value: string(s.refs.bytes[mark:])})
 	}
 	switch {
-	case !r.found, r.rel.nofollow, kind == 'l' && !(r.rel.page && r.typed || r.rel.described && r.data):
+	case !r.found, r.rel.nofollow, kind == 'l' && !(r.rel.page && r.typed || r.rel.described && r.data || r.rel.linkset && r.set):
 		s.refs.bytes = s.refs.bytes[:mark]
 	case kind == 'b':
 		s.refs.base(mark)
@@ -242,7 +254,9 @@ type link struct {
 	rel   relation
 	typed bool // its type, if it has one, is that of a page
 	data  bool // its type is that of linked data
+	set   bool // its type is that of a set of links in JSON
 	rsl   bool // its type is that of licence documents
+	feed  bool // its type is that of a feed
 	plain bool // no attribute needed more decoding than appendValue does
 }
 
@@ -269,6 +283,8 @@ func (s *Scanner) linkOf(attrs []attr, kind byte, key string, decoded bool) link
 			typ = true
 			if r.plain = decoded || !needsDecoding(a.value); r.plain {
 				r.typed, r.data, r.rsl = pageType(a.value), dataType(a.value, "application/ld+json"), dataType(a.value, usage.RSLType)
+				r.set = dataType(a.value, "application/linkset+json")
+				r.feed = dataType(a.value, "application/rss+xml") || dataType(a.value, "application/atom+xml")
 			}
 		}
 		if !r.plain {
@@ -351,6 +367,20 @@ func (s *Scanner) callsItself(address []byte) {
 	case string(s.canonical) != string(address):
 		s.canonicals++
 	}
+}
+
+// announced are the feeds that the page's head announces, each once.
+func (s *Scanner) announced(base *canon.Base, cs encodingOf) (feeds []canon.URL) {
+	for _, raw := range s.feeds {
+		ref := []byte(raw)
+		if cs.legacyQuery {
+			ref = cs.queryBytes(ref)
+		}
+		if u, err := base.JoinBytes(ref); err == nil && !slices.Contains(feeds, u) {
+			feeds = append(feeds, u)
+		}
+	}
+	return feeds
 }
 
 // ownAddress makes a URL of what the page calls its own address. A page that

@@ -47,6 +47,8 @@ func TestLinks(t *testing.T) {
 		{"linked data", `<link rel=alternate type="application/ld+json" href=1><link rel=describedby type=" Application/LD+JSON; profile=x" href=2>` +
 			`<link rel=describedby href=3><link rel=alternate type="application/json" href=4><link rel=icon type="application/ld+json" href=5>` +
 			`<link rel="describedby nofollow" type="application/ld+json" href=6>`, "/dir/1 /dir/2"},
+		{"sets of links", `<link rel=linkset type="application/linkset+json" href=1><link rel=linkset type="application/linkset" href=2>` +
+			`<link rel=linkset href=3><link rel=describedby type="application/linkset+json" href=4><link rel=linkset type="application/ld+json" href=5>`, "/dir/1"},
 		{"refresh", `<meta http-equiv=Refresh content="5; url=next">`, "/dir/next"},
 		{"refresh in body", `<body>x<meta http-equiv=refresh content="0;URL='/q'">`, "/q"},
 		{"comments and scripts", `<!-- <a href=1> --><script>"<a href=2>"</script><style><a href=3></style><textarea><a href=4></textarea><a href=5>`, "/dir/5"},
@@ -62,6 +64,24 @@ func TestLinks(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, s, tt.want)
+		}
+	}
+}
+
+func TestFeeds(t *testing.T) {
+	const alt = `<link rel=alternate type=application/rss+xml href=`
+	for page, want := range map[string]string{
+		alt + `/feed>`: "[http://example.org/feed]",
+		`<base href=/b/>` + alt + `feed?a&amp;b><link type=" Application/Atom+XML; charset=utf-8" rel="x ALTERNATE" href=//c.test/>` + alt + `feed?a&amp;b>`: "[http://example.org/b/feed?a&b http://c.test/]",
+		alt + `/1>` + alt + `/2>` + alt + `/3>` + alt + `/4>` + alt + `/5>`:                                                                                  "[http://example.org/1 http://example.org/2 http://example.org/3 http://example.org/4]",
+		`<link rel=alternate type=text/html href=/1><link rel=feed type=application/rss+xml href=/2><a rel=alternate type=application/rss+xml href=/3>`:      "[]",
+		`<link rel="alternate nofollow" type=application/rss+xml href=/1>`:                                                                                   "[]",
+		`<meta name=robots content=nofollow>` + alt + `/1>`:                                                                                                  "[]",
+		`<body>` + alt + `/1>`:                   "[]",
+		alt + `javascript:1>` + alt + `http://>`: "[]",
+	} {
+		if got := fmt.Sprint(scan(t, page).Feeds); got != want {
+			t.Errorf("%s: %s, want %s", page, got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -184,8 +185,10 @@ func (a answers) search(ctx context.Context, r request, send func(any) error) (e
 }
 
 // searching asks the search index of each shard and sends what it says. Of a shard whose index is
-// not open nothing is known but how far it is behind.
+// not open nothing is known but how far it is behind. One whose index cannot be read costs its own
+// hits only: the error is an ask.PartlyError.
 func searching[T any](a answers, send func(any) error, none func(p part) []T, ask func(*search.Index) ([]T, error)) error {
+	var failed unread
 	for _, p := range a.parts() {
 		var found []T
 		var err error
@@ -198,7 +201,8 @@ func searching[T any](a answers, send func(any) error, none func(p part) []T, as
 			continue // the asker is told that the shard was not answered for
 		}
 		if err != nil {
-			return err
+			failed.add(p.id, err)
+			continue
 		}
 		for _, f := range found {
 			if err := send(f); err != nil {
@@ -206,7 +210,24 @@ func searching[T any](a answers, send func(any) error, none func(p part) []T, as
 			}
 		}
 	}
-	return nil
+	return failed.err()
+}
+
+// unread are shards whose search index could not be read.
+type unread struct {
+	shards []int
+	errs   []error
+}
+
+func (u *unread) add(shard int, err error) {
+	u.shards, u.errs = append(u.shards, shard), append(u.errs, err)
+}
+
+func (u *unread) err() error {
+	if len(u.errs) == 0 {
+		return nil
+	}
+	return &ask.PartlyError{Shards: u.shards, Err: errors.Join(u.errs...)}
 }
 
 func one[T any](v T, err error) ([]T, error) { return []T{v}, err }

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -40,6 +41,56 @@ func (s *shard) claims(p *pages.Page, body []byte) []byte {
 	return s2.Encode(nil, linked)
 }
 
+// keepParts keeps parts of documents about datasets, and the pages that they are all of. A part
+// that cannot be read is kept empty: its neighbours say what they say without it.
+func (s *shard) keepParts(ctx context.Context, batch []crawl.Page, now time.Time) error {
+	all := make([]pages.Page, 0, len(batch))
+	var gone []pages.Page // they are not to be kept, whatever came of their parts
+	for _, p := range batch {
+		if !s.x.mine(s.id)(p.URL.Host()) {
+			s.log.Warn("page of another shard ignored", "url", p.URL)
+			continue
+		}
+		if p.Part == 0 {
+			if out := s.read(p, now); out.Directives&crawl.NoIndex != 0 || out.Deleted != "" {
+				gone = append(gone, out)
+			} else {
+				all = append(all, out)
+			}
+			continue
+		}
+		out := pages.Page{Page: p}
+		if err := s.marks.read(&out, func() { s.claims(&out, s.unpackPart(&out)) }); err != nil {
+			s.log.Warn("a part of a document about datasets is left out", "url", p.URL, "part", p.Part, "err", err)
+			out.Body, out.Encoding = nil, crawl.EncodingNone
+		}
+		all = append(all, out)
+	}
+	if err := s.keep(ctx, gone); err != nil {
+		return err
+	}
+	return s.persist(ctx, func() error {
+		s.gate.RLock()
+		defer s.gate.RUnlock()
+		batch := s.unforgotten(all)
+		began := time.Now()
+		res, err := s.store.PutParts(batch)
+		if err == nil {
+			s.x.met.stored(res, slices.DeleteFunc(slices.Clone(batch), func(p pages.Page) bool { return p.Part > 0 }), time.Since(began))
+		}
+		return err
+	})
+}
+
+// unpackPart is the text of a part; nil when it cannot be unpacked.
+func (s *shard) unpackPart(p *pages.Page) []byte {
+	body, err := p.Unpack(nil)
+	if err != nil {
+		s.log.Warn("a part of a document about datasets cannot be unpacked", "url", p.URL, "part", p.Part, "err", err)
+	}
+	return body
+}
+
 // tells reports whether a document tells of datasets.
 func (s *shard) tells(text []byte, doc catalog.Document) bool {
 	claims, err := catalog.ReadJSON(text, doc)
@@ -64,12 +115,13 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	if err != nil {
 		return nil, err
 	}
-	claims, err := catalog.ReadJSON(raw, catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt, Room: room})
+	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt, Room: room, First: max(p.Part-1, 0) * catalog.MaxClaims}
+	claims, err := catalog.ReadJSON(raw, doc)
 	if errors.Is(err, catalog.ErrCut) {
 		err = nil // storing has said so
 	}
 	for i := range claims {
-		claims[i].Usage = p.Usage
+		claims[i].Usage, claims[i].Changed = p.Usage, p.Changed
 		if !p.SnippetAllowed() {
 			claims[i].Untell()
 		}
@@ -120,6 +172,18 @@ func eachClaimIn(p part, token string, now time.Time, budget *catalog.Budget, fn
 	return p.store.EachClaimed(func(page pages.Page) error {
 		if page.Expired(now) || p.hidden(page.URL) {
 			return nil
+		}
+		if page.Encoding == crawl.EncodingParts {
+			return p.store.EachPart(&page, func(n int, body []byte) error {
+				part := page
+				part.Part, part.Claims, part.Encoding, part.Body = n, nil, crawl.EncodingS2, body
+				var claims []crawl.DatasetClaim
+				var err error
+				if p.marks.read(&part, func() { claims, err = claimsOf(&part, budget.Room(string(page.URL))) }) != nil || err != nil {
+					return nil
+				}
+				return hand(claims)
+			})
 		}
 		var claims []crawl.DatasetClaim
 		var err error

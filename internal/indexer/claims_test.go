@@ -168,3 +168,48 @@ func TestLongClaimsComeInParts(t *testing.T) {
 		t.Errorf("a short one in %d parts, %v", n, err)
 	}
 }
+
+// Of each document it is told when what is held of it last changed: not for being fetched again,
+// nor for being renewed.
+func TestClaimsSayWhenTheyChanged(t *testing.T) {
+	w := newWorld(t, 1)
+	x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
+	list := func(visit uint64, title string) crawl.Page {
+		return crawl.Page{Kind: crawl.KindData, URL: "https://a.example/data.txt", Origin: canon.URL("https://a.example/").Origin(), Visit: crawl.VisitID{Epoch: 1, N: visit},
+			FetchedAt: time.Now().Add(time.Hour), Fresh: time.Hour, Body: []byte("- path: " + title + "\n  title: " + title + "\n")}
+	}
+	hand := func(all ...crawl.Page) (from time.Time) {
+		time.Sleep(2 * time.Millisecond)
+		from = time.Now().Truncate(time.Millisecond)
+		w.hand(all...)
+		w.settled(x)
+		return from
+	}
+	changed := func(since time.Time) (all []string) {
+		claims := asked[crawl.DatasetClaim](w, "datasets", nil)
+		for _, d := range catalog.Merge(claims) {
+			if !d.Changed.Before(since) {
+				all = append(all, d.Title)
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	page1 := func(visit uint64, title string) crawl.Page {
+		return page("https://b.example/", visit, fmt.Sprintf(linked, title))
+	}
+	for _, step := range []struct {
+		hand []crawl.Page
+		want []string
+	}{
+		{[]crawl.Page{page1(1, "one"), meta("https://c.example/data.json", 1, fmt.Sprintf(dataset, "json")), list(1, "text")}, []string{"json", "one", "text"}},
+		{[]crawl.Page{page1(2, "one"), meta("https://c.example/data.json", 2, fmt.Sprintf(dataset, "json")), list(2, "text")}, nil},
+		{[]crawl.Page{page1(3, "two")}, []string{"two"}},
+		{[]crawl.Page{list(3, "other")}, []string{"other"}},
+	} {
+		since := hand(step.hand...)
+		if got := changed(since); !slices.Equal(got, step.want) {
+			t.Errorf("changed: %v, want %v", got, step.want)
+		}
+	}
+}

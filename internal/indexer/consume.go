@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/archive"
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -49,10 +52,10 @@ func (s *shard) consume(ctx context.Context, epoch uint64) error {
 // message has them until they are in the file.
 func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 	var all []pages.Page
-	var words, data []crawl.Page
+	var words, data, parts []crawl.Page
 	var failed error
 	now := time.Now()
-	for _, m := range batch {
+	for i, m := range batch {
 		decoded, err := crawl.DecodePages(m.Data)
 		switch {
 		case errors.Is(err, crawl.ErrVersion):
@@ -73,9 +76,19 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 				words = append(words, p)
 				continue
 			}
+			if p.Part > 0 || p.Parts > 0 {
+				parts = append(parts, p)
+				continue
+			}
 			if !s.x.mine(s.id)(p.URL.Host()) {
 				s.log.Warn("page of another shard ignored", "url", p.URL)
 				continue
+			}
+			if p.Kind == crawl.KindCapture && p.Capture == nil {
+				continue // there is nothing in it
+			}
+			if len(all) == cap(all) { // the messages of a batch mostly have as many pages each
+				all = slices.Grow(all, min(len(decoded)*(len(batch)-i), 256))
 			}
 			all = append(all, s.read(p, now))
 		}
@@ -84,6 +97,9 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 	s.began = time.Now()
 	if len(data) > 0 {
 		failed = errors.Join(failed, s.persist(ctx, func() error { return s.keepData(data) }))
+	}
+	if len(parts) > 0 {
+		failed = errors.Join(failed, s.keepParts(ctx, parts, now))
 	}
 	err := s.keep(ctx, all)
 	failed = errors.Join(failed, s.offerStrays(ctx, all), s.keepAliases(ctx, words))
@@ -104,7 +120,7 @@ func (s *shard) pace(ctx context.Context, batch []pages.Page) {
 	for i := range batch {
 		size += len(batch[i].Body)
 	}
-	if left := s.x.o.Pace - time.Since(s.began); left > 0 && size < batchBytes/2 {
+	if left := s.x.o.Pace - time.Since(s.began); left > 0 && size < batchBytes*3/4 {
 		sleep(ctx, left)
 	}
 }
@@ -118,6 +134,9 @@ func (x *Indexer) shardsInAll() int {
 // read decides whether a page may be kept, and reads its title.
 func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
 	out := pages.Page{Page: p}
+	if p.Kind == crawl.KindCapture {
+		return out
+	}
 	if !p.UnavailableAfter.IsZero() && !now.Before(p.UnavailableAfter) {
 		out.Late = p.Directives&crawl.NoIndex == 0 && p.Deleted == ""
 		out.Directives |= crawl.NoIndex
@@ -129,7 +148,11 @@ func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
 	if p.Renewed {
 		return out
 	}
-	if err := s.marks.read(&out, func() { s.readBody(&out) }); err != nil {
+	told := s.told(&out)
+	if told && !(out.Capture != nil && out.Capture.OfPage) {
+		return out
+	}
+	if err := s.marks.read(&out, func() { s.readBody(&out, told) }); err != nil {
 		s.extract, s.unpacked = pages.Extractor{}, nil // who knows what they were left in
 		return pages.Page{Page: crawl.Page{URL: p.URL, Visit: p.Visit, FetchedAt: p.FetchedAt, Depth: p.Depth, FoundOn: p.FoundOn,
 			Deleted: crawl.ReasonUnreadable}}
@@ -137,11 +160,25 @@ func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
 	return out
 }
 
-// readBody reads the title of a page, and what it tells of datasets.
-func (s *shard) readBody(out *pages.Page) {
+// told takes over what the fetcher says of a page's head. It reports whether the body need not be
+// read for that: no page is suspected of having ended a process. An archive may want its sums.
+func (s *shard) told(out *pages.Page) bool {
+	h := out.Head
+	if h == nil || out.IsMeta() || len(h.Title) > crawl.MaxTitle || s.marks.suspect() {
+		return false
+	}
+	out.Title, out.Lang = h.Title, h.Lang
+	return true
+}
+
+// readBody reads the title of a page, and what it tells of datasets, unless the fetcher has told,
+// and takes the sums that an archive wants.
+func (s *shard) readBody(out *pages.Page, told bool) {
 	body, err := out.Unpack(s.unpacked)
 	if err != nil {
-		s.log.Warn("page is stored without a title", "url", out.URL, "err", err)
+		if !told { // else only the archive lacks something, and says so
+			s.log.Warn("page is stored without a title", "url", out.URL, "err", err)
+		}
 		return
 	}
 	if out.Encoding != crawl.EncodingNone {
@@ -149,10 +186,15 @@ func (s *shard) readBody(out *pages.Page) {
 			s.unpacked = nil
 		}
 	}
-	if !out.IsMeta() {
+	if !out.IsMeta() && !told {
 		out.Title, out.Lang = s.extract.Title(out.ContentType, out.Charset, body)
 	}
-	out.Claims = s.claims(out, body)
+	if !told {
+		out.Claims = s.claims(out, body)
+	}
+	if c := out.Capture; c != nil && c.OfPage {
+		out.Sums = archive.SumsOf(c.Response, body)
+	}
 }
 
 // maxUnpacked is the size up to which the room a page was unpacked into is kept for the next.
@@ -168,6 +210,9 @@ func (s *shard) keep(ctx context.Context, batch []pages.Page) error {
 		res, err := s.put(batch)
 		if err == nil {
 			s.x.met.stored(res, batch, time.Since(began))
+			if s.x.traces != nil {
+				s.x.traceKept(s.id, batch, began, (*tracing.Visit).Stored)
+			}
 		}
 		return err
 	})
@@ -181,7 +226,7 @@ func (s *shard) persist(ctx context.Context, do func() error) error {
 	again := backoff.Delay{Least: 100 * time.Millisecond, Most: 5 * time.Second}
 	for {
 		err := do()
-		if err == nil || !errors.Is(err, pages.ErrNoRoom) && s.store.SetMark(markWritten, time.Now().UTC().String()) == nil {
+		if err == nil || !errors.Is(err, pages.ErrNoRoom) && !errors.Is(err, archive.ErrWrite) && s.store.SetMark(markWritten, time.Now().UTC().String()) == nil {
 			return err
 		}
 		if s.stuck.Swap(&err) == nil {
@@ -209,11 +254,15 @@ func (s *shard) giveUp(ctx context.Context, m queue.Message, cause error) error 
 	var ev crawl.Event
 	now := time.Now()
 	for _, p := range decoded {
-		if p.Kind == crawl.KindData || p.Kind == crawl.KindAlias {
+		if p.Kind == crawl.KindData || p.Kind == crawl.KindAlias || p.Kind == crawl.KindCapture {
 			s.log.Error("given up", "url", p.URL, "kind", p.Kind, "deliveries", m.Deliveries, "err", cause)
 			continue // the frontier does not count it
 		}
-		if err := s.keep(ctx, []pages.Page{s.read(p, now)}); err == nil {
+		keep := func() error { return s.keep(ctx, []pages.Page{s.read(p, now)}) }
+		if p.Part > 0 || p.Parts > 0 {
+			keep = func() error { return s.keepParts(ctx, []crawl.Page{p}, now) }
+		}
+		if err := keep(); err == nil {
 			continue // its neighbours were the trouble
 		}
 		if ctx.Err() != nil {

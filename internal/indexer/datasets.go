@@ -92,10 +92,12 @@ func (s *shard) updateData(keys []string, change func(i int, e catalog.Entry) (c
 				e = catalog.Entry{}
 			}
 		}
+		before := e
 		e, ok := change(i, e)
 		if !ok {
 			return nil, nil
 		}
+		e.Date(&before, time.Now().UTC())
 		return e.Encode()
 	})
 }

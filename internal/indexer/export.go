@@ -19,12 +19,6 @@ const maxSent = 900 << 10
 // Record is a page with its content, as it is shown to others.
 type Record = crawl.PageRecord
 
-// Link is a line of `curtsy export links`.
-type Link struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
 // exporter makes records; it is for one goroutine.
 type exporter struct {
 	limit   int // bytes of content, as JSON; 0: all
@@ -147,7 +141,7 @@ func (e *exporter) links(in part, p *pages.Page, send func(any) error) error {
 		if in.hidden(u) {
 			continue
 		}
-		if err := send(Link{From: string(p.URL), To: string(u)}); err != nil {
+		if err := send(crawl.LinkRow{From: string(p.URL), To: string(u)}); err != nil {
 			return err
 		}
 	}

@@ -63,14 +63,11 @@ type exported struct {
 // format returns what is sent of a page.
 func (x *exported) format() (func(in part, p *pages.Page) error, error) {
 	what, format := cmp.Or(x.What, "pages"), cmp.Or(x.Format, "jsonl")
-	lines := what == "pages" && (format == "jsonl" || format == "markdown" || format == "chunks")
+	content := map[string]string{"jsonl": "text", "markdown": "markdown", "source": "html"}[format]
 	switch {
-	case !x.Since.IsZero() && !lines:
-		return nil, fmt.Errorf("export %s as %s since a time: use pages as jsonl, markdown or chunks", what, format)
-	case lines && format == "chunks":
+	case what == "pages" && format == "chunks":
 		return x.chunks, nil
-	case lines:
-		content := map[string]string{"jsonl": "text", "markdown": "markdown"}[format]
+	case what == "pages" && content != "":
 		return func(in part, p *pages.Page) error {
 			rec := x.record(in, p, content, x.All)
 			countLeftOut(x.left, rec.Withheld)
@@ -85,10 +82,19 @@ func (x *exported) format() (func(in part, p *pages.Page) error, error) {
 			}
 			return x.send(document(rec, format))
 		}, nil
-	case what == "links":
-		return func(in part, p *pages.Page) error { return x.links(in, p, x.send) }, nil
+	case what == "links" && format == "jsonl":
+		return func(in part, p *pages.Page) error {
+			if !x.Since.IsZero() {
+				if err := x.remove(p, crawl.LinksChanged); err != nil {
+					return err
+				}
+			}
+			return x.links(in, p, x.send)
+		}, nil
+	case what == "links" && format == grouped:
+		return x.grouped, nil
 	}
-	return nil, fmt.Errorf("export %q as %q: use pages as jsonl, markdown, chunks, text or html, or links as jsonl", what, format)
+	return nil, fmt.Errorf("export %q as %q: use pages as jsonl, markdown, source, chunks, text or html, or links as jsonl or grouped", what, format)
 }
 
 // page sends what is to be sent of a page; of one that is no part of the export any more that it is
@@ -120,10 +126,46 @@ func (x *exported) page(in part, p *pages.Page, now time.Time) error {
 	return x.remove(p, removed)
 }
 
-// remove says that a page is no part of the export any more.
+// remove says that a page, or what was known of its links, is no part of the export any more.
 func (x *exported) remove(p *pages.Page, why string) error {
+	switch {
+	case x.What == "links" && x.Format == grouped:
+		return x.send(crawl.PageLinks{From: string(p.URL), Removed: why})
+	case x.What == "links":
+		return x.send(crawl.LinkRow{From: string(p.URL), Removed: why})
+	case x.Format == "text" || x.Format == "html": // there is no place for it
+		x.left.Pages[crawl.PagesGone]++
+		return nil
+	}
 	return x.send(crawl.PageRemoved{URL: string(p.URL), FetchedAt: p.FetchedAt, Removed: why})
 }
+
+// grouped is the format of links in which those of a page come together.
+const grouped = "grouped"
+
+// grouped sends the links of a page in one object: as many as have room in a message. A page
+// without any comes only where an earlier export may have had some of it.
+func (x *exported) grouped(in part, p *pages.Page) error {
+	all, room := crawl.PageLinks{From: string(p.URL)}, x.limit-jsonSize(p.URL)
+	err := x.links(in, p, func(v any) error {
+		to := v.(crawl.LinkRow).To
+		if x.limit > 0 {
+			if room -= jsonSize(to) + 1; room < maxGroup {
+				all.Cut = true
+				return nil
+			}
+		}
+		all.To = append(all.To, to)
+		return nil
+	})
+	if err != nil || len(all.To) == 0 && x.Since.IsZero() {
+		return err
+	}
+	return x.send(all)
+}
+
+// maxGroup is the room in a message for what stands around the links of a page.
+const maxGroup = 200
 
 // chunks sends a page piece by piece.
 func (x *exported) chunks(in part, p *pages.Page) error {

@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,14 @@ func (x *Indexer) forgottenText() string {
 func (x *Indexer) hides(u canon.URL) bool {
 	f := x.forgotten.Load()
 	return f != nil && f.Has(u)
+}
+
+// hiding is hides while there is anything that is forgotten, else nil.
+func (x *Indexer) hiding() func(canon.URL) bool {
+	if f := x.forgotten.Load(); f == nil || f.Empty() {
+		return nil
+	}
+	return x.hides
 }
 
 // hidesHost says whether all of a host is forgotten, or some of it.
@@ -105,7 +114,7 @@ func (s *shard) forget(ctx context.Context) error {
 	}
 	here := slices.DeleteFunc(slices.Clone(entries), func(e string) bool { return !s.x.mine(s.id)(forgottenHost(e)) })
 	if len(here) == 0 {
-		return nil
+		return s.forgetArchived(entries)
 	}
 	// Whoever looked at what was forgotten before this has stored what he let pass.
 	s.gate.Lock()
@@ -129,7 +138,7 @@ func (s *shard) forget(ctx context.Context) error {
 	if err == nil && gone > 0 {
 		s.log.Info("forgotten", "pages", gone, "took", time.Since(began).Round(time.Millisecond))
 	}
-	return err
+	return errors.Join(err, s.forgetArchived(entries))
 }
 
 // forgottenHost is whose pages an entry of Spec.Forgotten is about.

@@ -15,11 +15,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/curtsy/curtsy/internal/archive"
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/search"
+	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -35,12 +39,15 @@ type Options struct {
 	Version  string                // of the program, for `nats micro`
 	Log      *slog.Logger          // nil: silent
 	Registry prometheus.Registerer // nil: no metrics
+	Tracer   *tracing.Tracer       // of visits; nil: none is traced
 	// RebuildAfter is how long the indexer that has a shard's pages may be away before this one
 	// begins with an empty store, and the frontier has them crawled again; 0: for ever.
 	RebuildAfter time.Duration
 	// Free bytes of Dir's disk under which nothing is taken in; 0: max(1 GiB, 5 %).
 	MinFree int64
 	Term    time.Duration // of shard ownership (T of design §3.1); 0: 10 s
+	// ArchiveFile is the most bytes of a file of the archive, if the crawl has one; 0: 1 GiB.
+	ArchiveFile int64
 	// Pace is the least time between the beginnings of two commits of a shard: a commit's fsync is
 	// shared by what comes in that time. 0: 125 ms.
 	Pace time.Duration
@@ -53,12 +60,19 @@ type Indexer struct {
 	names crawl.Names
 	log   *slog.Logger
 	met   *metrics
-	turns chan struct{} // a token per search index that may analyze at the same time
+	// nil: none are made
+	traces *tracing.Crawl
+	turns  chan struct{} // a token per search index that may analyze at the same time
 	// a token for who builds a search index anew: one shard after another
 	building chan struct{}
 	work     *queue.Work
 
 	forgotten atomic.Pointer[crawl.Forgotten] // of spec
+
+	// What takedowns did to the archive since the process began.
+	archiveFiles, archiveRecords, archiveOutlinks atomic.Int64
+	archived                                      archive.Sizes
+	types                                         typeCounts
 
 	homes *homes.Homes
 	marks *marks // of the directory; before Run they only recover
@@ -98,7 +112,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 		o.Term = 10 * time.Second
 	}
 	x := &Indexer{
-		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, shards: make(map[int]*shard), changed: make(chan struct{}),
+		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, traces: o.Tracer.Of(spec), shards: make(map[int]*shard), changed: make(chan struct{}),
 		// Search may use half the processors: the other half is the crawl's.
 		turns:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		building: make(chan struct{}, 1),
@@ -138,7 +152,7 @@ func (x *Indexer) SetSpec(spec crawl.Spec) error {
 	if spec.Search != x.spec.Search {
 		x.log.Info("search is switched when the indexer starts next", "search", spec.Search)
 	}
-	if spec.ScopeText() != x.spec.ScopeText() {
+	if spec.LinkText() != x.spec.LinkText() {
 		for _, s := range x.shards {
 			s.relinking.Store(true) // before anybody can take the crawl for done
 		}
@@ -287,12 +301,19 @@ func (x *Indexer) ids() []int {
 func (x *Indexer) Status() crawl.IndexerStatus {
 	st := crawl.IndexerStatus{Instance: x.o.Instance, Shards: []int{}, Forgotten: x.forgottenText()}
 	st.DiskFree, st.DiskTotal = space(x.o.Dir)
+	st.ArchiveFiles, st.ArchiveRecords, st.ArchiveOutlinks = x.archiveFiles.Load(), x.archiveRecords.Load(), x.archiveOutlinks.Load()
 	if full, _ := x.room(); full != nil {
 		st.Paused = full.Error()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
+	var stores []*pages.Store
+	var indexes []*search.Index
 	for _, s := range x.held() {
+		stores = append(stores, s.store)
+		if index := s.index.Load(); index != nil {
+			indexes = append(indexes, index)
+		}
 		// Asked for first: a page that is no longer pending then counts as held,
 		// and as behind, below.
 		n, err := x.work.Pending(ctx, x.names.PagesSubject(s.id))
@@ -318,6 +339,8 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 			st.Paused = (*stuck).Error()
 		}
 	}
+	st.WARCFiles, st.WARCBytes = x.archived.Of(stores)
+	st.Types = x.types.Of(indexes)
 	return st
 }
 

@@ -367,8 +367,8 @@ func TestExportLinks(t *testing.T) {
 	nofollow.Directives = crawl.NoFollow
 	w.hand(page("https://a.example/d/", 1, `<a href="e">x</a> <a href="//b.example">y</a>`), nofollow)
 	w.settled(x)
-	got := asked[Link](w, "export", request{What: "links", Format: "jsonl"})
-	want := []Link{{"https://a.example/d/", "https://a.example/d/e"}, {"https://a.example/d/", "https://b.example/"}}
+	got := asked[crawl.LinkRow](w, "export", request{What: "links", Format: "jsonl"})
+	want := []crawl.LinkRow{{From: "https://a.example/d/", To: "https://a.example/d/e"}, {From: "https://a.example/d/", To: "https://b.example/"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("links: %v", got)
 	}

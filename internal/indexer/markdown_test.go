@@ -72,7 +72,7 @@ func TestExportMarkdown(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	for _, q := range []crawl.ExportQuery{{What: "pages", Format: "pdf"}, {What: "links", Format: "jsonl", Since: time.Now()}, {What: "pages", Format: "html", Since: time.Now()}} {
+	for _, q := range []crawl.ExportQuery{{What: "pages", Format: "pdf"}, {What: "links", Format: "markdown"}} {
 		if _, err := atRest(r).Export(t.Context(), q, new(strings.Builder)); err == nil || !strings.Contains(err.Error(), "use pages as") {
 			t.Errorf("%+v: %v", q, err)
 		}
@@ -146,6 +146,7 @@ func TestExportSince(t *testing.T) {
 	for _, c := range []struct{ format, want string }{
 		{"jsonl", " gone!noindex granted hushed?nosnippet text withdrawn!ai-train disallow"},
 		{"markdown", " gone!noindex granted hushed?nosnippet text withdrawn!ai-train disallow"},
+		{"source", " gone!noindex granted hushed?nosnippet text withdrawn!ai-train disallow"},
 		{"chunks", " gone!noindex granted hushed!nosnippet text withdrawn!ai-train disallow"},
 	} {
 		got := ""
@@ -160,6 +161,100 @@ func TestExportSince(t *testing.T) {
 		})
 		if got != c.want || left.Usage["ai-train disallow"] != 1 {
 			t.Errorf("%s:%s, want%s; left out %v", c.format, got, c.want, left)
+		}
+	}
+	// One text has no place for what is gone: it is counted.
+	for _, format := range []string{"text", "html"} {
+		var b strings.Builder
+		left, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format, For: []string{"ai-train"}, Since: mark}, &b)
+		if err != nil || strings.Count(b.String(), "ocelot") != 1 || !strings.Contains(b.String(), "tapir") || !strings.Contains(b.String(), "/granted") ||
+			left.Pages[crawl.PagesGone] != 2 || left.Pages["nosnippet"] != 1 {
+			t.Errorf("%s: %s, %v, %v", format, b.String(), left, err)
+		}
+	}
+}
+
+// Links since a time: of each page that changed, that what was known before does not hold any more,
+// and then what holds.
+func TestExportLinksSince(t *testing.T) {
+	w := newWorld(t, 1)
+	dir := t.TempDir()
+	x, stop := w.start(Options{Dir: dir, Embedded: true})
+	at := func(path string, visit uint64, links string) crawl.Page {
+		return page("https://a.example/"+path, visit, links)
+	}
+	w.hand(at("same", 1, `<a href="/1">x</a>`), at("more", 1, `<a href="/1">x</a>`), at("none", 1, `<a href="/1">x</a>`), at("gone", 1, `<a href="/1">x</a>`), at("hushed", 1, `<a href="/1">x</a>`))
+	w.settled(x)
+	time.Sleep(2 * time.Millisecond)
+	mark := time.Now()
+	gone, hushed := at("gone", 2, ""), at("hushed", 2, `<a href="/2">x</a>`)
+	gone.Deleted, gone.Body = crawl.ReasonNoindex, nil
+	hushed.Directives = crawl.NoFollow
+	w.hand(at("same", 2, `<a href="/1">x</a>`), at("more", 2, `<a href="/1">x</a><a href="/2">x</a>`), at("none", 2, "words"), gone, hushed)
+	w.settled(x)
+	stop()
+	r, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got := ""
+	exportLines(t, r, crawl.ExportQuery{What: "links", Since: mark}, func(l crawl.LinkRow) {
+		got += " " + strings.TrimPrefix(l.From, "https://a.example/") + l.Removed + strings.TrimPrefix(l.To, "https://a.example")
+	})
+	if want := " gonenoindex hushedchanged morechanged more/1 more/2 nonechanged"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, c := range []struct {
+		since time.Time
+		want  string
+	}{
+		{time.Time{}, " more[/1 /2] same[/1]"},
+		{mark, " gone[]noindex hushed[] more[/1 /2] none[]"},
+	} {
+		got := ""
+		if _, err := atRest(r).ExportPageLinks(t.Context(), crawl.ExportQuery{Since: c.since}, func(l *crawl.PageLinks) error {
+			got += fmt.Sprint(" ", l.From, l.To, l.Removed)
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+		if got = strings.ReplaceAll(strings.ReplaceAll(got, "https://a.example/", "/"), " /", " "); got != strings.ReplaceAll(c.want, " /", " ") {
+			t.Errorf("grouped since %v:%s, want%s", c.since, got, c.want)
+		}
+	}
+}
+
+// The links of a page that come together have room in a message, or are cut and say so.
+func TestExportGroupedLimit(t *testing.T) {
+	w := newWorld(t, 1)
+	dir := t.TempDir()
+	x, stop := w.start(Options{Dir: dir, Embedded: true})
+	const each = 1000
+	body := ""
+	for i := range 20 {
+		body += fmt.Sprintf("<a href='/%0*d'>x</a>", each-len("https://a.example/"), i)
+	}
+	w.hand(page("https://a.example/", 1, body))
+	w.settled(x)
+	stop()
+	r, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	base := jsonSize("https://a.example/") + maxGroup
+	for _, c := range []struct{ limit, want int }{{0, 20}, {base + 20*(each+3), 20}, {base + 20*(each+3) - 1, 19}, {base + each + 3, 1}, {base + each + 2, 0}} {
+		a := answers{parts: func() []part { return r.all }, limit: c.limit}
+		n, cut := 0, false
+		if err := a.export(t.Context(), request{What: "links", Format: grouped}, func(v any) error {
+			all := v.(crawl.PageLinks)
+			if n, cut = len(all.To), all.Cut; c.limit > 0 && jsonSize(v) > c.limit {
+				t.Errorf("limit %d: %d bytes are sent", c.limit, jsonSize(v))
+			}
+			return nil
+		}); err != nil || n != c.want || cut != (0 < n && n < 20) {
+			t.Errorf("limit %d: %d links, cut %v, %v; want %d", c.limit, n, cut, err, c.want)
 		}
 	}
 }

@@ -200,6 +200,9 @@ func (m *marks) note(k marked, state uint8) {
 	}
 }
 
+// suspect reports whether any page is known that ended a process, or may have.
+func (m *marks) suspect() bool { return m != nil && m.some.Load() }
+
 // forget drops a page that turned out to be harmless, or is gone from the store.
 func (m *marks) forget(k marked) {
 	m.mu.Lock()

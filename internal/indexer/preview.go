@@ -15,7 +15,7 @@ import (
 const judgeFor = 2 * time.Second
 
 // judgeLinks says how many links of the pages of each shard another spec, which is asked about,
-// would let in that are out of scope now. What relink would offer, no more: it changes nothing.
+// would follow that are not followed now. What relink would offer, no more: it changes nothing.
 func (x *Indexer) judgeLinks(ctx context.Context, req []byte, send func(any) error) error {
 	var next crawl.Spec
 	if err := json.Unmarshal(req, &next); err != nil {
@@ -35,7 +35,7 @@ func (x *Indexer) judgeLinks(ctx context.Context, req []byte, send func(any) err
 	forgotten := crawl.NewForgotten(next.Forgotten)
 	news := func(u canon.URL) bool {
 		_, trapped := scope.Trap(u)
-		return !now.in.Decide(u).In && !trapped && !forgotten.Has(u)
+		return (was.NoLinks || !now.in.Decide(u).In) && !trapped && !forgotten.Has(u)
 	}
 	for _, s := range x.held() {
 		all, err := s.judgeLinks(ctx, then, news, time.Now().Add(judgeFor))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/curtsy/curtsy/internal/archive"
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/homes"
@@ -24,6 +25,8 @@ type Reader struct {
 	all       []part
 	marks     *marks
 	forgotten atomic.Pointer[crawl.Forgotten]
+	archived  archive.Sizes
+	types     typeCounts
 }
 
 // OpenDir opens the page stores and search indexes below dir for reading. A directory in which
@@ -106,7 +109,13 @@ func (r *Reader) Handlers(token string) ask.Handlers {
 func (r *Reader) Status() crawl.IndexerStatus {
 	st := crawl.IndexerStatus{Shards: []int{}}
 	st.DiskFree, st.DiskTotal = space(r.dir)
+	var stores []*pages.Store
+	var indexes []*search.Index
 	for _, p := range r.all {
+		stores = append(stores, p.store)
+		if index := p.index.Load(); index != nil {
+			indexes = append(indexes, index)
+		}
 		stats := p.store.Stats()
 		st.Shards = append(st.Shards, p.id)
 		st.Pages += stats.Pages
@@ -114,6 +123,8 @@ func (r *Reader) Status() crawl.IndexerStatus {
 		st.Datasets = append(st.Datasets, p.store.Telling())
 		st.Behind += p.behind(true)
 	}
+	st.WARCFiles, st.WARCBytes = r.archived.Of(stores)
+	st.Types = r.types.Of(indexes)
 	return st
 }
 

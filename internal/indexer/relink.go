@@ -14,12 +14,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Links out of scope are dropped before they cost anything. When the scope of a crawl changes, the
-// stored pages still have them: they are read again and their links offered anew, so that a wider
-// scope continues a finished crawl without asking any site for a page twice. What is offered twice
-// changes nothing, so a crash in the middle costs time only.
+// Links out of scope, or all if none are followed, are dropped before they cost anything. When that
+// changes, the stored pages still have them: they are read again and their links offered anew, so
+// that a wider scope continues a finished crawl without asking any site for a page twice. What is
+// offered twice changes nothing, so a crash in the middle costs time only.
 
-// markScope is where a store keeps the scope its pages' links were offered under.
+// markScope is where a store keeps the Spec.LinkText its pages' links were offered under.
 const markScope = "scope"
 
 // keepLinked offers the links of the shard's pages whenever the scope differs from the one they
@@ -54,7 +54,7 @@ func (s *shard) keepLinked(ctx context.Context) error {
 // scopeChanged reports whether links are to be offered again.
 func (s *shard) scopeChanged() bool {
 	s.x.mu.Lock()
-	now := s.x.spec.ScopeText()
+	now := s.x.spec.LinkText()
 	s.x.mu.Unlock()
 	was, err := s.store.Mark(markScope)
 	return err != nil || was != now
@@ -64,12 +64,12 @@ func (s *shard) relink(ctx context.Context) error {
 	s.x.mu.Lock()
 	spec := s.x.spec
 	s.x.mu.Unlock()
-	now := spec.ScopeText()
+	now := spec.LinkText()
 	was, err := s.store.Mark(markScope)
 	if err != nil || was == now {
 		return err
 	}
-	if was != "" {
+	if was != "" && !spec.NoLinks {
 		o, err := newOfferer(s.x, spec)
 		if err != nil {
 			return err
@@ -138,10 +138,10 @@ func (o *offerer) read(store *pages.Store, after uint64) (out []crawl.Links, nex
 	return out, next, nil
 }
 
-// linksOf returns the links of a page that are in scope.
+// linksOf returns the links of a page that are to be followed.
 func (o *offerer) linksOf(p *pages.Page) crawl.Links {
 	l := crawl.Links{FoundOn: p.URL, Depth: p.Depth + 1}
-	if p.Deleted != "" || p.AliasOf != "" || p.ContentType == "text/plain" || p.IsMeta() || p.Directives&(crawl.NoFollow|crawl.NoIndex) != 0 {
+	if o.spec.NoLinks || p.Deleted != "" || p.AliasOf != "" || p.ContentType == "text/plain" || p.IsMeta() || p.Directives&(crawl.NoFollow|crawl.NoIndex) != 0 {
 		return l
 	}
 	var found []canon.URL
@@ -175,7 +175,7 @@ func (s *shard) offerStrays(ctx context.Context, batch []pages.Page) error {
 	s.x.mu.Lock()
 	spec := s.x.spec
 	s.x.mu.Unlock()
-	hash := spec.ScopeHash()
+	hash := spec.LinkHash()
 	var o *offerer
 	var links []crawl.Links
 	for i := range batch {

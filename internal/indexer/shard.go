@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/curtsy/curtsy/internal/archive"
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/homes"
@@ -21,7 +22,7 @@ import (
 
 const (
 	batchMessages = 64      // messages in one commit
-	batchBytes    = 4 << 20 // and of them
+	batchBytes    = 2 << 20 // and of them; as many again are on their way meanwhile
 	expireEvery   = time.Minute
 	expireBatch   = 1000
 )
@@ -35,7 +36,8 @@ type shard struct {
 	extract  pages.Extractor // used by the consumer only
 	unpacked []byte
 	began    time.Time                                // when the last commit began
-	put      func([]pages.Page) (pages.Result, error) // store.Put; a test's hook
+	put      func([]pages.Page) (pages.Result, error) // archive.Put; a test's hook
+	archive  *archive.Shard
 	fatal    atomic.Pointer[error]
 	stuck    atomic.Pointer[error] // why the batch in hand is not stored yet
 
@@ -95,8 +97,12 @@ func (p part) behind(searching bool) int64 {
 func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.Store, epoch uint64) error {
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
-	s := &shard{part: part{home.ID(), store, new(atomic.Pointer[search.Index]), new(atomic.Bool), x.marks, x.hides}, x: x, home: home, log: home.Log(), put: store.Put,
+	s := &shard{part: part{home.ID(), store, new(atomic.Pointer[search.Index]), new(atomic.Bool), x.marks, x.hides}, x: x, home: home, log: home.Log(),
 		stop: stop, fenced: make(chan struct{})}
+	if err := s.openArchive(); err != nil {
+		return err
+	}
+	s.put = s.archive.Put
 	s.relinking.Store(s.scopeChanged())
 	s.refilling.Store(home.Refill())
 	s.forgetting.Store(true) // until it is known that there is nothing
@@ -116,6 +122,7 @@ func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.
 	g.Go(func() error { return s.refill(gctx) })
 	g.Go(func() error { return s.sendOutbox(gctx) })
 	g.Go(func() error { return s.keepForgetting(gctx) })
+	g.Go(func() error { return s.keepArchive(gctx) })
 	if x.o.Search {
 		g.Go(func() error { return s.followSearch(gctx) })
 		g.Go(func() error { return s.keepReindexed(gctx) })
@@ -123,7 +130,7 @@ func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.
 	if !x.o.Embedded {
 		g.Go(func() error { return s.leave(gctx) })
 	}
-	err := g.Wait()
+	err := errors.Join(g.Wait(), s.closeArchive())
 	if s.move != nil {
 		defer s.move.Done()
 	}
@@ -167,7 +174,7 @@ func (s *shard) mind(ctx context.Context) error {
 
 func (s *shard) openSearch() error {
 	index, err := search.Open(homes.SearchFile(s.x.o.Dir, s.id), s.store, search.Options{Log: s.log, Turn: s.x.turn, Read: s.marks.read, Hidden: s.x.hides, HiddenHost: s.x.hidesHost,
-		Mark: s.x.reindexMark()})
+		Mark: s.x.reindexMark(), Indexed: s.traceIndexed()})
 	if err == nil {
 		s.index.Store(index)
 	}

@@ -6,10 +6,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/indexer/homes"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -93,6 +98,43 @@ func TestOpenDirAfterKill(t *testing.T) {
 	defer r.Close()
 	if a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "numbat", Limit: 10}); err != nil || len(a.Hits) != 3 || a.Behind != 0 {
 		t.Errorf("Search after reindex = %+v, %v", a, err)
+	}
+}
+
+// A search index that cannot be read costs the hits of its shard only, and the answer says how it
+// is mended.
+func TestOneIndexDamaged(t *testing.T) {
+	w := newWorld(t, 2)
+	dir := t.TempDir()
+	x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true})
+	on := map[int]int{}
+	for _, u := range []string{"https://a.example/", "https://b.example/", "https://c.example/", "https://d.example/"} {
+		w.hand(page(u, 1, "<p>numbat"))
+		on[crawl.ShardOf(canon.URL(u).Host(), 2)]++
+	}
+	w.settled(x)
+	stop()
+	if on[0] == 0 || on[1] == 0 {
+		t.Fatalf("pages by shard: %v", on)
+	}
+	for n, damaged := range [][]int{{}, {0}, {0, 1}} {
+		for _, k := range damaged {
+			if err := os.Truncate(homes.SearchFile(dir, k), 1000); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := OpenDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := asker.AtRest(crawl.Spec{Shards: 2}, r.Close, r.Handlers("")).Search(t.Context(), crawl.SearchRequest{Query: "numbat"})
+		if want := []int{4, on[1], 0}[n]; len(a.Hits) != want || errors.Is(err, ask.ErrIncomplete) != (n == 1) || a.Incomplete != (n == 1) {
+			t.Errorf("%v damaged: %d hits, want %d; %v", damaged, len(a.Hits), want, err)
+		}
+		if says := "curtsy reindex --dir " + dir; n > 0 && (err == nil || !strings.Contains(err.Error(), says)) || n == 0 && err != nil {
+			t.Errorf("%v damaged: %v, want %q", damaged, err, says)
+		}
+		r.Close()
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
 )
 
 // Check walks the whole file and returns every way in which its buckets contradict one
@@ -31,7 +33,7 @@ func (s *Store) Check() error {
 			return err
 		}
 		var c counters
-		var journal, dated, held, claimed int
+		var journal, dated, held, claimed, parts int
 		err = meta.ForEach(func(k, v []byte) error {
 			u := parseKey(k)
 			p, err := parseRecord(u, v)
@@ -67,6 +69,13 @@ func (s *Store) Check() error {
 			if p.claimed {
 				claimed++
 			}
+			if p.Encoding == crawl.EncodingParts {
+				if n, err := countParts(tx, k, claims.Get(k)); err != nil {
+					report("%s: %w", u, err)
+				} else {
+					parts += n
+				}
+			}
 			if p.mainHeld {
 				report("%s: stands in for a page of which it is known what there is", u)
 			}
@@ -86,6 +95,9 @@ func (s *Store) Check() error {
 		})
 		if err != nil {
 			return err
+		}
+		if b := tx.Bucket(bucketParts); b != nil && b.Stats().KeyN < parts {
+			report("parts: %d keys, want %d at least", b.Stats().KeyN, parts)
 		}
 		for _, b := range []struct {
 			name   string

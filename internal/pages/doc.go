@@ -22,10 +22,12 @@
 //	digests  journal number → sorted run of digests (see digests.go)
 //	expires  unavailable_after, page number → page key
 //	claims   page key → what in the page tells of datasets
+//	parts    page key, NUL, visit, number → a part of a document that came in parts (see parts.go)
 //	aliases  main page and alias → the newest word on whether it is one (see alias.go)
 //	outbox   letter number → what other shards and the frontier must be told, written in the
 //	         transaction of what it tells of
 //	files    origin → its data.txt
+//	archive  what internal/archive knows of the WARC files that it writes in the same transactions
 //	forgotten, marks  how far a takedown has come; small facts
 //	about    format, canonicaliser version, identity, counters
 //

@@ -102,6 +102,10 @@ func (ch *change) forget(entry string, limit int) (gone, seen int, err error) {
 	}
 	if done {
 		last = forgotDone
+		// Parts of documents that never came whole have no page that takes them along.
+		if err := dropParts(ch.tx.Bucket(bucketParts), prefix, nil); err != nil {
+			return 0, 0, err
+		}
 	}
 	if err := ch.apply(live); err != nil {
 		return 0, 0, err

@@ -44,6 +44,8 @@ type Page struct {
 	// Claims, for Put, is what in the body tells of datasets, packed by its reader. nil: nothing
 	// does. Empty: all of the body does.
 	Claims []byte
+	// Sums, for who archives the page in the same transaction: see there. nil: nobody took them.
+	Sums *Sums
 	// Late, for Put: the page's unavailable_after came while it was on its way here. It is not
 	// kept, and the frontier is told.
 	Late bool
@@ -55,6 +57,13 @@ type Page struct {
 	aliasVisit crawl.VisitID
 	// with AliasOf: it is known what became of the main page, so this copy is not kept
 	mainHeld bool
+}
+
+// Sums are what was taken of a body where it was unpacked, so that an archive need not unpack it
+// once more.
+type Sums struct {
+	CRC    uint32   // CRC-32 (IEEE) of the body
+	Answer [32]byte // SHA-256 of the head of the answer and the body
 }
 
 // listed reports whether it is a page of its own, neither gone nor another's alias.
@@ -107,6 +116,8 @@ func Unpack(dst []byte, enc crawl.Encoding, body []byte) ([]byte, error) {
 			return nil, fmt.Errorf("%w: %v", ErrBody, err)
 		}
 		return out, nil
+	case crawl.EncodingParts:
+		return nil, nil // see EachPart
 	}
 	return nil, fmt.Errorf("%w: encoding %d is unknown to this version", ErrBody, enc)
 }
@@ -116,7 +127,7 @@ func Unpack(dst []byte, enc crawl.Encoding, body []byte) ([]byte, error) {
 func (p *Page) sameContent(q *Page) bool {
 	return p.SHA256 == q.SHA256 && p.Size == q.Size && p.Directives == q.Directives && p.ContentType == q.ContentType &&
 		p.Charset == q.Charset && p.UnavailableAfter.Equal(q.UnavailableAfter) && p.MaxSnippet == q.MaxSnippet && p.Truncated == q.Truncated &&
-		p.Title == q.Title && p.Lang == q.Lang && p.Canonical == q.Canonical && p.Kind == q.Kind &&
+		(p.Encoding == crawl.EncodingParts) == (q.Encoding == crawl.EncodingParts) && p.Title == q.Title && p.Lang == q.Lang && p.Canonical == q.Canonical && p.Kind == q.Kind &&
 		slices.Equal(p.Usage, q.Usage)
 }
 

@@ -89,9 +89,15 @@ func (s *Store) update(what func() string, do func(*change) error) error {
 // its new date, and takes over the header's directives if there are any. Bodies are not copied:
 // the caller must not change them until Put returns. On an error nothing of the batch is stored,
 // and the file is as before.
-func (s *Store) Put(batch []Page) (Result, error) {
+func (s *Store) Put(batch []Page) (Result, error) { return s.PutAlong(batch, nil) }
+
+// PutAlong is Put, and has along write what goes with the batch, in the same transaction, into a
+// bucket that is its own. counted are the pages of the batch that changed something, as they are
+// known now: Deleted says that one is not held, and of a Renewed one it says what it said before. A
+// replay has none of them. What along returns ends the transaction if it is an error.
+func (s *Store) PutAlong(batch []Page, along func(own *bolt.Bucket, counted []*Page) error) (Result, error) {
 	var res Result
-	if len(batch) == 0 {
+	if len(batch) == 0 && along == nil {
 		return res, nil
 	}
 	writes, renewals := arrange(batch)
@@ -105,13 +111,32 @@ func (s *Store) Put(batch []Page) (Result, error) {
 				return err
 			}
 		}
-		return nil
+		if along == nil {
+			return nil
+		}
+		own, err := ch.tx.CreateBucketIfNotExists(bucketAlong)
+		if err != nil {
+			return err
+		}
+		counted := make([]*Page, len(ch.live))
+		for i, w := range ch.live {
+			counted[i] = &w.page
+		}
+		return along(own, counted)
 	})
 	if err != nil {
 		return Result{}, err
 	}
 	return res, nil
 }
+
+// Along reads what the along of PutAlong wrote. own is nil when it never did.
+func (s *Store) Along(read func(own *bolt.Bucket) error) error {
+	return s.view(func(tx *bolt.Tx) error { return read(tx.Bucket(bucketAlong)) })
+}
+
+// bucketAlong is the bucket of whoever calls PutAlong. It is made when it is first needed.
+var bucketAlong = []byte("archive")
 
 // arrange sorts a batch by key, since neighbouring keys share a leaf, and keeps the newest of each
 // URL. Renewals stand apart, oldest first.
@@ -283,7 +308,7 @@ func (ch *change) renewed(w *write) (ok bool, err error) {
 		return false, ch.letter(Letter{Kind: LetterMissing, URL: said.URL, Visit: said.Visit})
 	}
 	p := w.old
-	p.Visit, p.FetchedAt, p.Renewed, p.Late = said.Visit, said.FetchedAt, true, said.Late
+	p.Visit, p.FetchedAt, p.Renewed, p.Late, p.Capture = said.Visit, said.FetchedAt, true, said.Late, said.Capture
 	if said.ETag != "" {
 		p.ETag = said.ETag
 	}
@@ -359,6 +384,9 @@ func (ch *change) apply(live []*write) error {
 		// What a page says may also count for another now, when its tags or its date have changed.
 		ch.tells = ch.tells || w.old.claimed || w.page.claimed
 		if err := applyClaims(claims, w); err != nil {
+			return err
+		}
+		if err := applyParts(ch.tx.Bucket(bucketParts), claims, w); err != nil {
 			return err
 		}
 	}

@@ -21,9 +21,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Format numbers the layout described in doc.go. A file of format 1 is read as it is, and becomes
-// one of format 2 when it is opened for writing: that has more buckets, and records may say more.
-const Format = 2
+// Format numbers the layout described in doc.go. A file of format 1 or 2 is read as it is, and
+// becomes one of format 3 when it is opened for writing: that has more buckets, and records may say
+// more.
+const Format = 3
 
 // Errors of Open, for callers that decide on them. What is returned wraps them and says what to do.
 var (
@@ -157,17 +158,17 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 	return s, nil
 }
 
-// initialise gives a new file its buckets and its identity, and a file of format 1 the buckets it
-// lacks. It leaves files of other formats alone.
+// initialise gives a new file its buckets and its identity, and a file of an older format the
+// buckets it lacks. It leaves files of newer formats alone.
 func initialise(tx *bolt.Tx) error {
 	var format []byte
 	if about := tx.Bucket(bucketAbout); about != nil {
 		format = bytes.Clone(about.Get(keyFormat))
 	}
-	if format != nil && (len(format) != 18 || format[0] != 1) {
+	if format != nil && (len(format) != 18 || format[0] == 0 || format[0] > Format) {
 		return nil
 	}
-	for _, name := range [][]byte{bucketMeta, bucketBodies, bucketChanges, bucketDigests, bucketExpires, bucketAbout, bucketClaims,
+	for _, name := range [][]byte{bucketMeta, bucketBodies, bucketChanges, bucketDigests, bucketExpires, bucketAbout, bucketClaims, bucketParts,
 		bucketAliases, bucketOutbox, bucketForgotten} {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
@@ -175,6 +176,9 @@ func initialise(tx *bolt.Tx) error {
 	}
 	about := tx.Bucket(bucketAbout)
 	if format != nil {
+		if format[0] == Format {
+			return nil
+		}
 		format[0] = Format
 		return about.Put(keyFormat, format)
 	}

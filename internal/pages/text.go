@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/mdhtml"
 )
 
@@ -21,7 +22,7 @@ type Text struct {
 }
 
 // maxTitle bounds titles and lines of headings, in bytes.
-const maxTitle = 1024
+const maxTitle = crawl.MaxTitle
 
 // Extractor reads the text of pages, one after another, and keeps its buffers. It
 // is for one goroutine.

@@ -75,6 +75,12 @@ func FuzzText(f *testing.F) {
 		if len(got.Title) > maxTitle {
 			t.Fatalf("title of %d bytes", len(got.Title))
 		}
+		if h := x.Head(typ, charset, body); h != nil {
+			title, lang := x.Title(typ, charset, body)
+			if linked := x.LinkedData(typ, charset, body, 1<<20); h.Title != title || h.Lang != lang || linked != nil {
+				t.Fatalf("Head = %+v; Title says %q, %q, and there is %q", h, title, lang, linked)
+			}
+		}
 		want, lang := string(got.Title), got.Lang
 		// Text knows nothing of the attribute.
 		quiet := bytes.Contains(bytes.ToLower(DecodeCharset(body, charset)), []byte(attribute))

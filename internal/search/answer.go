@@ -191,9 +191,11 @@ func addFacets(ranked []Ranked) map[string][]crawl.FacetValue {
 	return out
 }
 
-// show completes the first hits that may still be shown, at most limit.
+// show completes the first hits that may still be shown, at most limit. Those of a shard that stops
+// answering meanwhile are left out, and others take their places.
 func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit int) (shown []crawl.Hit, partly error) {
 	shown = []crawl.Hit{}
+	silent := false // nobody showed anything the last time
 	for len(shown) < limit && len(hits) > 0 {
 		part := hits[:min(len(hits), limit-len(shown))]
 		hits = hits[len(part):]
@@ -224,7 +226,11 @@ func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit i
 			shown = append(shown, w)
 		}
 		if len(whole) == 0 && err != nil {
-			break
+			// The shards of the first hits are away. Others may be there, unless it happens again.
+			if silent {
+				break
+			}
+			silent = true
 		}
 	}
 	return shown, partly

@@ -71,6 +71,7 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 	if x.db == nil {
 		return 0, errors.New("index pages: there is no file")
 	}
+	began := time.Now()
 	changes, err := x.store.Changes(x.cursor.Load(), batchPages)
 	if err != nil || len(changes) == 0 {
 		return 0, err
@@ -104,6 +105,9 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 		return 0, fmt.Errorf("index %d pages: %w", len(changes), err)
 	}
 	x.cursor.Store(last)
+	if x.o.Indexed != nil {
+		x.o.Indexed(changes, began)
+	}
 	for merged := true; merged && ctx.Err() == nil; {
 		merged, err = x.merge()
 		if err != nil {

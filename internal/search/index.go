@@ -34,6 +34,8 @@ type Options struct {
 	HiddenHost func(canon.Host) (all, some bool)
 	// Mark is what a file that is made bears: see Rebuild.
 	Mark string
+	// Indexed, when set, is told of each batch that Run or Step has taken.
+	Indexed IndexedFunc
 	// Progress, when set, is told by Rebuild after each batch how many pages it has taken and how
 	// many are left.
 	Progress func(done, left int64)
@@ -41,6 +43,10 @@ type Options struct {
 	scratch bool               // a file that is thrown away after a crash
 	at      func(place string) // for tests: where Rebuild has got to
 }
+
+// IndexedFunc is told of pages that are in the index now, and when reading them began. It keeps
+// nothing of them.
+type IndexedFunc func(batch []pages.Page, began time.Time)
 
 // Index is the full-text index of one page store. It is asked in three steps, Terms, Rank and Show,
 // which may be called from many goroutines, beside one Run and one Rebuild.

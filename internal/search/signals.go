@@ -199,7 +199,9 @@ func (e *evidence) values() (v [numSignals]float64) {
 			}
 			best := 0.0
 			for _, o := range e.at[k] {
-				best = max(best, o.weight)
+				if best = max(best, o.weight); best >= 1 {
+					break // nothing weighs more
+				}
 			}
 			v[sigExact] += idf * best
 			if e.c.have>>k&1 == 0 && len(e.at[k]) == 0 {
@@ -327,7 +329,9 @@ func (e *evidence) neighbours(a, b int) (best float64) {
 			break
 		}
 		if gap := next[0].pos - (o.pos + o.length); gap <= 2 && segment.FieldAt(o.pos) != segment.Around {
-			best = max(best, o.weight*next[0].weight/float64(1+gap))
+			if best = max(best, o.weight*next[0].weight/float64(1+gap)); best >= 1 {
+				break
+			}
 		}
 	}
 	return best
@@ -354,7 +358,9 @@ func (e *evidence) near() (best float64) {
 		}
 		if distinct > 1 {
 			span := float64(p.pos - all[first].pos + 1)
-			best = max(best, float64(distinct)/float64(heavy)*min(1, float64(distinct+2)/(span+2)))
+			if best = max(best, float64(distinct)/float64(heavy)*min(1, float64(distinct+2)/(span+2))); best >= 1 {
+				break
+			}
 		}
 	}
 	return best

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -59,22 +60,27 @@ func (x *Index) Similar(ctx context.Context, words []string) (all []Similar, err
 func (v *view) similar(word string) []Spelled {
 	most := mayDiffer(word)
 	want := spelling(word)
+	letters := lettersOf(want)
 	found := map[string]Spelled{}
 	var d distance
+	var have []rune
 	for _, p := range v.parts {
-		for w, e := range p.Beginning([]byte(word[:firstLetter(word)])) {
+		for w, unread := range p.Beginning([]byte(word[:firstLetter(word)])) {
 			off, same := 0, false
 			if !bytes.HasPrefix(w, []byte(word)) {
-				if len(w) > len(word)+2*most || len(w)+2*most < len(word) || !letters(string(w)) {
+				if len(w) > len(word)+2*most || len(w)+2*most < len(word) {
 					continue
 				}
-				have := spelling(string(w))
+				var ok bool
+				if have, ok = spelled(have, w); !ok || !mayBeNear(letters, lettersOf(have), most) {
+					continue
+				}
 				if off = d.between(want, have, most); off > most {
 					continue
 				}
 				same = off == 1 && sameLetters(want, have)
 			}
-			f := found[string(w)]
+			f, e := found[string(w)], unread.Entry()
 			found[string(w)] = Spelled{string(w), off, same, f.Pages + p.having(&e)}
 		}
 	}
@@ -91,6 +97,37 @@ func (v *view) similar(word string) []Spelled {
 // spelling is how a word is compared with others.
 func spelling(word string) []rune {
 	return []rune(strings.ReplaceAll(plain(word), "ß", "ss"))
+}
+
+// spelled is the spelling of a word of an index, in the room of another; ok is false where it has
+// other signs than letters.
+func spelled(room []rune, word []byte) (s []rune, ok bool) {
+	s = room[:0]
+	for _, c := range word {
+		switch class[c] {
+		case classLower:
+			s = append(s, rune(c))
+		case classMulti:
+			return spelling(string(word)), letters(string(word))
+		default:
+			return s, false
+		}
+	}
+	return s, true
+}
+
+// lettersOf has a bit for each letter of a word; some letters share one.
+func lettersOf(word []rune) (set uint64) {
+	for _, r := range word {
+		set |= 1 << (r & 63)
+	}
+	return set
+}
+
+// mayBeNear reports whether words with these letters may differ by so few: each letter that differs
+// brings one at most that the other word does not have. It spares most words the comparison.
+func mayBeNear(a, b uint64, most int) bool {
+	return bits.OnesCount64(a&^b) <= most && bits.OnesCount64(b&^a) <= most
 }
 
 // sameLetters reports whether of two words that differ by one letter one has two letters swapped,

@@ -136,8 +136,9 @@ func (v *view) forms(k *queryKeyer, s *Slot) []Form {
 		}
 		if s.Prefix {
 			n := 0
-			for word, e := range p.Beginning([]byte(s.Word)) {
+			for word, unread := range p.Beginning([]byte(s.Word)) {
 				if len(word) > len(s.Word) { // each comes once
+					e := unread.Entry()
 					note(p, word, &e, weightBegins)
 				}
 				if n++; n == maxBegins {

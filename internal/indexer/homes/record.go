@@ -11,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/queue"
 )
 
 // Record is where a shard's pages are, kept in the crawl's bucket. It is the truth: a page store
@@ -101,7 +102,7 @@ func write(ctx context.Context, kv jetstream.KeyValue, shard int, h Record, revi
 	} else {
 		next, err = kv.Update(ctx, crawl.Home(shard), value, revision)
 	}
-	if changedMeanwhile(err) {
+	if queue.ChangedMeanwhile(err) {
 		return 0, fmt.Errorf("write %s: %w: %w", crawl.Home(shard), errChanged, err)
 	}
 	if err != nil {
@@ -127,11 +128,4 @@ func readFresh(ctx context.Context, kv jetstream.KeyValue, shard int) (h Record,
 		}
 	}
 	return h, 0, err
-}
-
-// changedMeanwhile reports whether a write came too late.
-func changedMeanwhile(err error) bool {
-	var api *jetstream.APIError
-	return errors.Is(err, jetstream.ErrKeyExists) ||
-		errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == 10164)
 }

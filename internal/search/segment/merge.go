@@ -15,6 +15,7 @@ type Source struct {
 // ones.
 func Merge(from []Source) []byte {
 	m := merger{from: from, pages: make([][]uint32, len(from)), targets: make([][]uint32, len(from)), words: make([][]uint32, len(from))}
+	m.makeRoom()
 	m.renumber()
 	targets := m.mergeTargets()
 	m.mergeWords()
@@ -33,6 +34,22 @@ type merger struct {
 	targets [][]uint32
 	words   [][]uint32
 	having  []*uint32 // the new numbers of the word at hand
+}
+
+// makeRoom makes room for what is going to be written. To copy it again and again while it grows
+// costs as much as merging.
+func (m *merger) makeRoom() {
+	var lists, texts, pages, words, keys int
+	for _, s := range m.from {
+		lists += len(s.lists) + int(s.words.n) // the first page of a word may take a byte more
+		texts += len(s.texts)
+		pages += int(s.n)
+		// The words of one are mostly those of another.
+		words, keys = max(words, len(s.words.data)), max(keys, len(s.keyLists))
+	}
+	m.out.lists, m.out.texts = make([]byte, 0, lists), make([]byte, 0, texts)
+	m.out.numbers, m.out.urls = make([]numbered, 0, pages), make([]numbered, 0, pages)
+	m.out.words.data, m.out.keys = make([]byte, 0, words+words/2), make([]keyOf, 0, keys+keys/2)
 }
 
 func (m *merger) renumber() {

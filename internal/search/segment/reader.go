@@ -127,13 +127,22 @@ func (s *Segment) Word(word []byte) (e Entry, ok bool) {
 	return s.entry(c.value), true
 }
 
+// Unread is an entry that was not taken apart yet: who looks through many words wants few of them.
+type Unread struct {
+	s     *Segment
+	value []byte
+}
+
+// Entry returns what is known of the word.
+func (u Unread) Entry() Entry { return u.s.entry(u.value) }
+
 // Beginning goes through the words that begin with prefix, in order. A word is valid until the
 // next.
-func (s *Segment) Beginning(prefix []byte) iter.Seq2[[]byte, Entry] {
-	return func(yield func([]byte, Entry) bool) {
+func (s *Segment) Beginning(prefix []byte) iter.Seq2[[]byte, Unread] {
+	return func(yield func([]byte, Unread) bool) {
 		c, ok := s.words.from(prefix)
 		for ; ok && bytes.HasPrefix(c.key, prefix); ok = c.next() {
-			if !yield(c.key, s.entry(c.value)) {
+			if !yield(c.key, Unread{s, c.value}) {
 				return
 			}
 		}
@@ -260,6 +269,38 @@ func (p *Postings) PlacesUntil(dst []uint32, end uint32) []uint32 {
 		dst = append(dst, pos)
 	}
 	return dst
+}
+
+// PlacesAmong appends the positions that are among others, which are in order.
+func (p *Postings) PlacesAmong(dst, others []uint32) []uint32 {
+	p.skip()
+	n, w := binary.Uvarint(p.places)
+	b, pos := p.places[w:][:n], uint32(0)
+	for len(b) > 0 {
+		d, w := uint64(b[0]), 1
+		if d >= 0x80 {
+			d, w = binary.Uvarint(b)
+		}
+		pos, b = pos+uint32(d), b[w:]
+		for len(others) > 0 && others[0] < pos {
+			others = others[1:]
+		}
+		if len(others) == 0 {
+			break
+		}
+		if others[0] == pos {
+			dst = append(dst, pos)
+		}
+	}
+	return dst
+}
+
+// PlacesSize is how many bytes the positions of the word in the page take: about as many as there
+// are.
+func (p *Postings) PlacesSize() int {
+	p.skip()
+	n, _ := binary.Uvarint(p.places)
+	return int(n)
 }
 
 // skip goes to the places of the page at hand.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -129,7 +130,8 @@ func compare(t *testing.T, raw []byte, all []page) {
 	}
 	var names []string
 	sevens := map[string]bool{}
-	for word, e := range s.Beginning([]byte("w")) {
+	for word, unread := range s.Beginning([]byte("w")) {
+		e := unread.Entry()
 		names = append(names, string(word))
 		if strings.HasSuffix(string(word), "7") {
 			sevens[string(word)] = true
@@ -153,6 +155,15 @@ func compare(t *testing.T, raw []byte, all []page) {
 			mask, body := uint8(0), uint32(0)
 			if places = p.Places(places[:0]); n%3 == 1 {
 				continue // whoever leaves places out finds the next ones nevertheless
+			}
+			var others []uint32
+			for i, pos := range places {
+				others = append(others, pos+uint32(i%2)) // every second is mostly not one of them
+			}
+			slices.Sort(others)
+			among := slices.DeleteFunc(slices.Clone(places), func(pos uint32) bool { return !slices.Contains(others, pos) })
+			if got := p.PlacesAmong(nil, others); !slices.Equal(got, among) || len(p.PlacesAmong(nil, nil)) > 0 {
+				t.Fatalf("%s in page %d: %v among %v are %v", word, p.Page, places, others, got)
 			}
 			for _, pos := range places {
 				got = append(got, at{p.Page, pos})
@@ -282,6 +293,28 @@ func TestMerge(t *testing.T) {
 }
 
 // Words too long for the dictionary are left out; those that just fit are kept.
+// Merging makes its room at once: nothing that grows is copied over and over.
+func TestMergeRoom(t *testing.T) {
+	var b Builder
+	var from []Source
+	for seed := range uint64(8) {
+		s, err := Open(build(&b, randomPages(rand.New(rand.NewPCG(seed, 3)), 200)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		from = append(from, Source{Segment: s})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	raw := Merge(from)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 6*uint64(len(raw)) {
+		t.Errorf("%d bytes were allocated for a segment of %d", took, len(raw))
+	} else {
+		t.Logf("%.2f of the segment's bytes", float64(took)/float64(len(raw)))
+	}
+}
+
 func TestLongWords(t *testing.T) {
 	var b Builder
 	fits, long := strings.Repeat("w", maxKey), strings.Repeat("w", maxKey+1)

@@ -1,0 +1,50 @@
+package indexer
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// What the fetcher says of a page's head is taken over without a look at the page, but where what
+// is said cannot be. A page of which nothing is said, as an older fetcher hands it over, is read
+// here.
+func TestHeadsThatAreTold(t *testing.T) {
+	const u = canon.URL("http://a.example/")
+	said := &crawl.Head{Title: "said", Lang: "de"}
+	suspicious := newMarks(nil)
+	suspicious.note(marked{"http://b.example/", crawl.VisitID{N: 1}}, slotReading)
+	for name, c := range map[string]struct {
+		head    *crawl.Head
+		capture *crawl.Capture
+		marks   *marks
+		title   string
+	}{
+		"told":                      {said, nil, nil, "said"},
+		"told, and there are marks": {said, nil, newMarks(nil), "said"},
+		"by an older fetcher":       {nil, nil, nil, "Title of http://a.example/"},
+		"no title at all":           {&crawl.Head{Title: strings.Repeat("a", crawl.MaxTitle+1)}, nil, nil, "Title of http://a.example/"},
+		"for the archive":           {said, &crawl.Capture{OfPage: true}, nil, "said"},
+		"for it, and not told":      {nil, &crawl.Capture{OfPage: true}, nil, "Title of http://a.example/"},
+		"while a page is suspected": {said, nil, suspicious, "Title of http://a.example/"},
+	} {
+		p := page(string(u), 1, "x")
+		p.Head, p.Capture = c.head, c.capture
+		s := &shard{part: part{marks: c.marks}, log: testLog()}
+		if out := s.read(p, time.Now()); out.Title != c.title || out.Deleted != "" {
+			t.Errorf("%s: title %q, deleted %q", name, out.Title, out.Deleted)
+		}
+		if out := s.read(p, time.Now()); (out.Sums != nil) != (c.capture != nil) {
+			t.Errorf("%s: sums are %v", name, out.Sums)
+		}
+	}
+	// What may not be kept is not kept, whatever else is said of it.
+	p := page(string(u), 1, "x")
+	p.Head, p.Directives = said, crawl.NoIndex
+	if out := (&shard{log: testLog()}).read(p, time.Now()); out.Body != nil || out.Title != "" {
+		t.Errorf("noindex: %+v", out)
+	}
+}

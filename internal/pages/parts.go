@@ -1,0 +1,204 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// A document about datasets that is too large for a message comes in parts (crawl.Page.Part), and
+// so it is kept. Parts are kept as they come. The page comes behind them, is kept among them, and
+// is put once all parts of its visit are there: then it counts, and the parts of older visits go.
+// Until then the copy held stays as it is. A document that is never whole leaves parts that the
+// next one removes. What bucketClaims has of such a page is its visit, since a page that is found
+// unchanged gets a new visit and no new parts.
+var bucketParts = []byte("parts")
+
+// wholePart is the number under which the page stands, behind all its parts.
+const wholePart = 1<<32 - 1
+
+// partsOf begins the keys of a page's parts. No URL has a NUL.
+func partsOf(key []byte) []byte { return append(bytes.Clone(key), 0) }
+
+// visitOf begins, behind partsOf, those of one visit; it sorts as visits do.
+func visitOf(v crawl.VisitID) []byte {
+	return binary.BigEndian.AppendUint64(be64(v.Epoch), v.N)
+}
+
+const visitBytes = 16
+
+// PutParts keeps parts of documents, and puts the pages that are whole with them, all in one
+// transaction with one fsync. Putting a batch again changes nothing, and the order in which parts
+// come does not matter. Each has Part or Parts. On an error nothing of the batch is stored.
+func (s *Store) PutParts(batch []Page) (res Result, err error) {
+	err = s.update(func() string { return fmt.Sprintf("store %d parts of documents", len(batch)) }, func(ch *change) error {
+		res = Result{}
+		b := ch.tx.Bucket(bucketParts)
+		seen := map[string]bool{}
+		for i := range batch {
+			p := &batch[i]
+			w := write{key: appendKey(nil, p.URL), page: *p}
+			if err := ch.read(&w); err != nil {
+				return err
+			}
+			if w.old.ID != 0 && p.Visit.Compare(w.old.Visit) <= 0 {
+				res.Late++
+				continue // it is whole already, or overtaken
+			}
+			prefix := append(partsOf(w.key), visitOf(p.Visit)...)
+			if err := overtaken(b, ch.tx.Bucket(bucketClaims), &w); err != nil {
+				return err
+			}
+			n, body := uint32(wholePart), []byte(nil)
+			if p.Part > 0 {
+				n, body = uint32(p.Part), p.Body
+			} else {
+				body = crawl.AppendPages(nil, []crawl.Page{p.Page})
+			}
+			if err := b.Put(binary.BigEndian.AppendUint32(bytes.Clone(prefix), n), body); err != nil {
+				return err
+			}
+			seen[string(prefix)] = true
+		}
+		for prefix := range seen {
+			if err := ch.putWhole([]byte(prefix), &res); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return res, nil
+}
+
+// overtaken removes parts of a page that nobody waits for any more: those of visits before this one
+// that are not those of the copy held.
+func overtaken(b, claims *bolt.Bucket, w *write) error {
+	held, now := claims.Get(w.key), visitOf(w.page.Visit)
+	return dropParts(b, partsOf(w.key), func(visit []byte) bool {
+		return bytes.Equal(visit, held) || bytes.Compare(visit, now) >= 0
+	})
+}
+
+// dropParts removes the parts whose keys begin with prefix, but for those of visits that keep
+// wants, unless it is nil.
+func dropParts(b *bolt.Bucket, prefix []byte, keep func(visit []byte) bool) error {
+	var gone [][]byte
+	cur := b.Cursor()
+	for k, _ := cur.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
+		visit := k[len(prefix) : len(prefix)+visitBytes]
+		if keep == nil || !keep(visit) {
+			gone = append(gone, bytes.Clone(k))
+			k, _ = cur.Next()
+			continue
+		}
+		// What is kept may be much, and is not gone through for each part that comes.
+		behind := slices.Concat(prefix, visit, []byte{0xff, 0xff, 0xff, 0xff, 0xff})
+		k, _ = cur.Seek(behind)
+	}
+	for _, k := range gone {
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putWhole puts the page of a visit if all its parts are there.
+func (ch *change) putWhole(prefix []byte, res *Result) error {
+	b := ch.tx.Bucket(bucketParts)
+	end := binary.BigEndian.AppendUint32(bytes.Clone(prefix), wholePart)
+	said := b.Get(end)
+	if said == nil {
+		return nil
+	}
+	decoded, err := crawl.DecodePages(bytes.Clone(said))
+	if err != nil || len(decoded) != 1 {
+		return fmt.Errorf("%w: the page of parts: %v", errRecord, err)
+	}
+	n, size := 0, 0
+	cur := b.Cursor()
+	for k, v := cur.Seek(prefix); k != nil && bytes.Compare(k, end) < 0; k, v = cur.Next() {
+		n, size = n+1, size+len(v)
+	}
+	if n != decoded[0].Parts {
+		return nil
+	}
+	if err := b.Delete(end); err != nil {
+		return err
+	}
+	w := write{key: prefix[:len(prefix)-visitBytes-1], page: Page{Page: decoded[0], Claims: visitOf(decoded[0].Visit)}}
+	return ch.put([]write{w}, res)
+}
+
+// applyParts removes the parts that go with what a page was before.
+func applyParts(b, claims *bolt.Bucket, w *write) error {
+	if w.page.Renewed && w.page.Deleted == "" || w.old.Encoding != crawl.EncodingParts && w.page.Encoding != crawl.EncodingParts && w.page.Deleted == "" {
+		return nil
+	}
+	held := claims.Get(w.key)
+	return dropParts(b, partsOf(w.key), func(visit []byte) bool {
+		if bytes.Equal(visit, held) {
+			return w.page.Encoding == crawl.EncodingParts && w.page.Deleted == ""
+		}
+		return bytes.Compare(visit, visitOf(w.page.Visit)) > 0 // of a document that is still coming
+	})
+}
+
+// EachPart calls fn for each part of a page of EachClaimed whose Encoding says that it came in
+// parts, in their order, with the part's number and its body as it was put. The parts are all of
+// one copy, whatever is written meanwhile: they are read at once, packed as they are. No
+// transaction is open while fn runs; an error of fn ends it and is returned.
+func (s *Store) EachPart(p *Page, fn func(n int, body []byte) error) error {
+	type part struct {
+		n    int
+		body []byte
+	}
+	var all []part
+	err := s.view(func(tx *bolt.Tx) error {
+		b, claims := tx.Bucket(bucketParts), tx.Bucket(bucketClaims)
+		key := appendKey(nil, p.URL)
+		held := claims.Get(key)
+		if b == nil || len(held) != visitBytes {
+			return nil // it has changed since
+		}
+		prefix := append(partsOf(key), held...)
+		cur := b.Cursor()
+		for k, v := cur.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = cur.Next() {
+			all = append(all, part{int(binary.BigEndian.Uint32(k[len(prefix):])), bytes.Clone(v)})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		if err := fn(x.n, x.body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countParts is how many parts a page has, by what stands in bucketClaims.
+func countParts(tx *bolt.Tx, key, held []byte) (n int, err error) {
+	if len(held) != visitBytes {
+		return 0, fmt.Errorf("came in parts of nobody knows which visit")
+	}
+	prefix := append(partsOf(key), held...)
+	cur := tx.Bucket(bucketParts).Cursor()
+	for k, _ := cur.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, _ = cur.Next() {
+		n++
+	}
+	if n == 0 {
+		return 0, fmt.Errorf("came in parts, and has none")
+	}
+	return n, nil
+}
