@@ -1,0 +1,162 @@
+package archive
+
+import (
+	"archive/zip"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/warc"
+)
+
+// Collection is where answers are looked up: the closed WARC files of a directory, or a WACZ file.
+type Collection struct {
+	files []string // of a directory
+
+	f      *os.File // a WACZ file
+	inside map[string]*zip.File
+	index  []*zip.File
+}
+
+// OpenCollection opens a directory, or what has the name of a WACZ file. The error wraps ErrNone
+// where there are no WARC files.
+func OpenCollection(name string) (*Collection, error) {
+	if !IsWACZ(name) {
+		closed, _, err := Files(name)
+		return &Collection{files: closed}, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	c := &Collection{f: f, inside: map[string]*zip.File{}}
+	if err := c.look(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), f.Close())
+	}
+	return c, nil
+}
+
+// look finds out what is in a WACZ file.
+func (c *Collection) look() error {
+	info, err := c.f.Stat()
+	if err != nil {
+		return err
+	}
+	z, err := zip.NewReader(c.f, info.Size())
+	if err != nil {
+		return err
+	}
+	for _, f := range z.File {
+		switch {
+		case strings.HasSuffix(f.Name, "/"):
+		case strings.HasPrefix(f.Name, waczArchive):
+			c.inside[path.Base(f.Name)] = f
+		case strings.HasPrefix(f.Name, "indexes/") && !strings.HasSuffix(f.Name, ".idx"):
+			c.index = append(c.index, f)
+		}
+	}
+	if len(c.inside) == 0 || len(c.index) == 0 {
+		return fmt.Errorf("%w, or no index", ErrNone)
+	}
+	return nil
+}
+
+// Close lets go of the files.
+func (c *Collection) Close() error {
+	if c.f == nil {
+		return nil
+	}
+	return c.f.Close()
+}
+
+// Entries calls each with all answers, file by file, or of a WACZ file in the order of its index.
+func (c *Collection) Entries(each func(warc.Entry) error) error {
+	for _, file := range c.files {
+		if err := Entries(file, each); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	for _, f := range c.index {
+		if err := entriesIn(f, each); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// entriesIn calls each with the lines of an index within a WACZ file.
+func entriesIn(f *zip.File, each func(warc.Entry) error) error {
+	r, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	lines := io.Reader(r)
+	if strings.HasSuffix(f.Name, ".gz") {
+		if lines, err = gzip.NewReader(r); err != nil {
+			return err
+		}
+	}
+	return readEntries(io.LimitReader(lines, maxIndex), each)
+}
+
+// Find calls do with the record of the newest capture of a URL, as the function Find chooses it.
+// The error wraps fs.ErrNotExist where there is none.
+func (c *Collection) Find(key, until string, body bool, do func(rec *warc.Record) error) error {
+	if c.f == nil {
+		path, e, err := Find(c.files, key, until, body)
+		if err != nil {
+			return err
+		}
+		return Read(path, e, do)
+	}
+	newest := newer{key: key, limit: limitOf(until), body: body}
+	if err := c.Entries(func(e warc.Entry) error { newest.look(e); return nil }); err != nil {
+		return err
+	}
+	if !newest.found {
+		return fs.ErrNotExist
+	}
+	return c.read(newest.best, do)
+}
+
+// read calls do with a record within a WACZ file. One that is stored as it is, as all should be, is
+// read where it lies; else what stands before it must be unpacked.
+func (c *Collection) read(e warc.Entry, do func(rec *warc.Record) error) error {
+	f := c.inside[path.Base(e.Filename)]
+	if f == nil {
+		return fmt.Errorf("its index names %.80q, which is not in it", e.Filename)
+	}
+	var at io.Reader
+	if f.Method == zip.Store {
+		from, err := f.DataOffset()
+		if err != nil {
+			return err
+		}
+		within := io.NewSectionReader(c.f, from, int64(f.UncompressedSize64))
+		at = io.NewSectionReader(within, e.Offset, e.Length)
+	} else {
+		r, err := f.Open()
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if _, err := io.CopyN(io.Discard, r, e.Offset); err != nil {
+			return fmt.Errorf("%s at byte %d: %w", f.Name, e.Offset, err)
+		}
+		at = io.LimitReader(r, e.Length)
+	}
+	rec, err := warc.NewReader(at).Next()
+	if err == nil {
+		err = do(rec)
+	}
+	if err != nil {
+		return fmt.Errorf("%s at byte %d: %w", f.Name, e.Offset, err)
+	}
+	return nil
+}

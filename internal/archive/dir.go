@@ -1,0 +1,155 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/warc"
+)
+
+// ErrNone says that there is no WARC file where one was looked for.
+var ErrNone = errors.New("no WARC files")
+
+// Files are the WARC files of a directory, whoever wrote them, in the order of their names: those
+// that are closed, and those that end in .open.
+func Files(dir string) (closed, open []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		bare, isOpen := strings.CutSuffix(name, openSuffix)
+		switch {
+		case !e.Type().IsRegular() || !strings.HasSuffix(bare, ".warc.gz") && !strings.HasSuffix(bare, ".warc"):
+		case isOpen:
+			open = append(open, filepath.Join(dir, name))
+		default:
+			closed = append(closed, filepath.Join(dir, name))
+		}
+	}
+	if len(closed)+len(open) == 0 {
+		return nil, nil, fmt.Errorf("%w in %s", ErrNone, dir)
+	}
+	return closed, open, nil
+}
+
+// HasIndex reports whether a file has an index beside it that is not older than the file.
+func HasIndex(path string) bool {
+	index, err := os.Stat(path + indexSuffix)
+	if err != nil {
+		return false
+	}
+	file, err := os.Stat(path)
+	return err == nil && !index.ModTime().Before(file.ModTime())
+}
+
+// Entries calls each with the answers in a file: by its index if that is good, in the order of
+// their keys, else by the file itself, in the order of its records.
+func Entries(path string, each func(warc.Entry) error) error {
+	if HasIndex(path) {
+		return readIndex(path, each)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return warc.Entries(f, filepath.Base(path), each)
+}
+
+// Find returns the newest capture of a URL in these files, by key, that is not newer than until (14
+// digits, or as many as are known; "": the newest of all). With body, revisits are passed over.
+func Find(files []string, key, until string, body bool) (path string, best warc.Entry, err error) {
+	newest := newer{key: key, limit: limitOf(until), body: body}
+	for _, file := range files {
+		if err := Entries(file, func(e warc.Entry) error {
+			if newest.look(e) {
+				path = file
+			}
+			return nil
+		}); err != nil {
+			return "", best, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if path == "" {
+		return "", best, fs.ErrNotExist
+	}
+	return path, newest.best, nil
+}
+
+// newer looks for the newest capture of a URL.
+type newer struct {
+	key, limit string
+	body       bool // revisits are passed over
+	best       warc.Entry
+	found      bool
+}
+
+// look reports whether an answer is newer than all before it.
+func (n *newer) look(e warc.Entry) bool {
+	if e.Key != n.key || e.Time > n.limit || n.found && e.Time < n.best.Time || n.body && e.Mime == warc.MimeRevisit {
+		return false
+	}
+	n.best, n.found = e, true
+	return true
+}
+
+// limitOf is the last time that begins with these digits.
+func limitOf(until string) string { return until + strings.Repeat("9", max(14-len(until), 0)) }
+
+// Read calls do with the record of an entry.
+func Read(path string, e warc.Entry, do func(rec *warc.Record) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	rec, err := warc.NewReader(io.NewSectionReader(f, e.Offset, e.Length)).Next()
+	if err == nil {
+		err = do(rec)
+	}
+	if err != nil {
+		return fmt.Errorf("%s at byte %d: %w", path, e.Offset, err)
+	}
+	return nil
+}
+
+// Repair cuts a file behind its last whole record, and takes .open off its name. Nobody may be
+// writing to it. It returns how many bytes it cut off.
+func Repair(path string) (cut int64, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	whole, _, damage := warc.Whole(f)
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if damage != nil && !errors.Is(damage, warc.ErrDamaged) {
+		return 0, damage
+	}
+	if cut = info.Size() - whole; cut > 0 {
+		if err := errors.Join(f.Truncate(whole), f.Sync()); err != nil {
+			return 0, err
+		}
+	}
+	if bare, isOpen := strings.CutSuffix(path, openSuffix); isOpen {
+		if _, err := os.Lstat(bare); !errors.Is(err, fs.ErrNotExist) {
+			return cut, fmt.Errorf("%s is there already", bare)
+		}
+		if err := os.Rename(path, bare); err != nil {
+			return cut, err
+		}
+		path = bare
+	}
+	_, err = Index(path)
+	return cut, err
+}

@@ -1,0 +1,151 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/curtsy/curtsy/internal/warc"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// The metadata of a page that stays names other URLs: where the page leads, and where it was found.
+// What is forgotten is taken out of them as well. The answers of such pages stay as they came.
+
+// naming are the lines of metadata that name other URLs.
+var naming = [][]byte{[]byte("outlink: "), []byte("via: ")}
+
+// hiddenLine reports whether a line names a URL that is hidden.
+func hiddenLine(line []byte, hides func(canon.URL) bool) bool {
+	for _, name := range naming {
+		if u, ok := bytes.CutPrefix(line, name); ok {
+			return hides(canon.URL(bytes.TrimRight(u, "\r\n")))
+		}
+	}
+	return false
+}
+
+// unnamed is a block of metadata without the lines that name a URL which is hidden, and how many
+// those are.
+func unnamed(block []byte, hides func(canon.URL) bool) (kept []byte, gone int) {
+	for line := range bytes.Lines(block) {
+		if hiddenLine(line, hides) {
+			gone++
+			continue
+		}
+		kept = append(kept, line...)
+	}
+	return kept, gone
+}
+
+// errNamed ends a search.
+var errNamed = errors.New("it is named")
+
+// named reports whether a file of ours holds anything of a URL that is hidden, by its index and by
+// the metadata records, which lie between the answers that the index knows. An error says that the
+// two do not fit together.
+func named(path string, hides func(canon.URL) bool) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	var answers []stretch
+	err = readIndex(path, func(e warc.Entry) error {
+		if hides(canon.URL(e.URL)) {
+			return errNamed
+		}
+		answers = append(answers, stretch{e.Offset, e.Offset + e.Length})
+		return nil
+	})
+	if err != nil {
+		return err == errNamed, err
+	}
+	in := warc.NewReader(&between{f: f, answers: sorted(answers), end: info.Size()})
+	for {
+		rec, err := in.Next()
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if rec.Type() != warc.Metadata {
+			continue
+		}
+		block, err := io.ReadAll(rec)
+		if err != nil {
+			return false, err
+		}
+		for line := range bytes.Lines(block) {
+			if hiddenLine(line, hides) {
+				return true, nil
+			}
+		}
+	}
+}
+
+// stretch is a part of a file.
+type stretch struct{ from, to int64 }
+
+func sorted(all []stretch) []stretch {
+	slices.SortFunc(all, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
+	return all
+}
+
+// between reads a file without its answers.
+type between struct {
+	f       io.ReaderAt
+	answers []stretch // that are still to come
+	at, end int64
+}
+
+func (b *between) Read(p []byte) (int, error) {
+	for len(b.answers) > 0 && b.at >= b.answers[0].from {
+		if b.at > b.answers[0].from {
+			return 0, fmt.Errorf("its index has two answers at byte %d", b.at)
+		}
+		b.at, b.answers = b.answers[0].to, b.answers[1:]
+	}
+	to := b.end
+	if b.at > to {
+		return 0, fmt.Errorf("its index goes on to byte %d, the file to %d", b.at, to)
+	}
+	if len(b.answers) > 0 {
+		to = min(to, b.answers[0].from)
+	}
+	if b.at >= to {
+		return 0, io.EOF
+	}
+	n, err := b.f.ReadAt(p[:min(int64(len(p)), to-b.at)], b.at)
+	b.at += int64(n)
+	if n > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+// renamed makes the record of metadata anew with another block.
+func renamed(enc *warc.Encoder, rec *warc.Record, block []byte) ([]byte, error) {
+	var fields []warc.Field
+	for _, f := range rec.Fields {
+		switch f.Name {
+		case "Content-Length": // the encoder adds it
+			continue
+		case "WARC-Block-Digest":
+			f.Value = warc.Digest(block)
+		}
+		fields = append(fields, f)
+	}
+	var to bytes.Buffer
+	err := enc.Append(&to, fields, warc.Piece{Text: block})
+	return to.Bytes(), err
+}

@@ -1,0 +1,430 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/disk"
+	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/warc"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// DefaultMaxFile is the most bytes of a file unless Options say otherwise. A batch of one capture
+// may pass it.
+const DefaultMaxFile = 1 << 30
+
+// ErrWrite is wrapped by errors of writing to the archive. What was to be written is all right.
+var ErrWrite = errors.New("the archive cannot be written")
+
+// Options of a shard's archive.
+type Options struct {
+	Crawl   string      // its name
+	Info    [][2]string // of the warcinfo records, beside format and software
+	MaxFile int64       // bytes; 0: DefaultMaxFile
+	Log     *slog.Logger
+	// Forgotten says what is, of what comes: of pages that are kept it is not named where they
+	// lead. nil, or that it returns nil: nothing is.
+	Forgotten func() func(canon.URL) bool
+}
+
+// Shard is the archive of one shard: the files it writes, and those it wrote. Put, SetDir and
+// Close are for one goroutine at a time, which they see to themselves; Tidy and Forget may run
+// beside them.
+type Shard struct {
+	store *pages.Store
+	o     Options
+	id    string // of the store, short
+
+	mu     sync.Mutex // guards what follows
+	dir    string     // into which is written; "": nothing is archived
+	st     state      // as committed
+	file   *os.File   // st.Open, or nil
+	lines  *os.File   // index lines of it, or nil: they are read from the file when it is closed
+	enc    warc.Encoder
+	buf    bytes.Buffer
+	body   []byte // unpacked, and likewise links; text is for what is written by itself
+	links  []byte
+	text   []byte
+	fields []warc.Field
+	broken bool // a batch failed: what is on disk is looked at before the next
+
+	tidying sync.Mutex    // held by who works on closed files
+	ended   chan struct{} // see Ended
+}
+
+// state is what a shard's store knows of its archive, in the transaction of the pages.
+type state struct {
+	Serial int      `json:"serial"`          // of the next file
+	Open   *open    `json:"open,omitempty"`  // is written to
+	Ended  []open   `json:"ended,omitempty"` // closed, perhaps without having their names yet
+	Dirs   []string `json:"dirs,omitempty"`  // all that files were ever written to
+	Forgot string   `json:"forgot,omitempty"`
+}
+
+// open is a file that is not known to have its name, and how far it goes.
+type open struct {
+	Dir    string `json:"dir"`
+	Name   string `json:"name"` // when it is closed
+	Info   int64  `json:"info"` // bytes of the record it begins with
+	Length int64  `json:"length"`
+}
+
+func (o *open) path() string { return filepath.Join(o.Dir, o.Name) }
+
+// openSuffix is behind the name of a file that is written to.
+const openSuffix = ".open"
+
+var keyState = []byte("state")
+
+// Open takes up a shard's archive as its store has it: files that were open are cut to what was
+// committed, and closed. Nothing is archived before SetDir.
+func Open(store *pages.Store, o Options) (*Shard, error) {
+	if o.MaxFile == 0 {
+		o.MaxFile = DefaultMaxFile
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &Shard{fields: make([]warc.Field, 0, 16), store: store, o: o, id: store.Identity()[:8], ended: make(chan struct{}, 1)}
+	err := a.recover()
+	if errors.Is(err, ErrWrite) {
+		// Nothing is archived, and so nothing stored, until it can be.
+		o.Log.Error("the archive is not as it was left", "err", err)
+		a.broken, err = true, nil
+	}
+	return a, err
+}
+
+// Ended is sent to when files were closed, which Tidy makes indexes of.
+func (a *Shard) Ended() <-chan struct{} { return a.ended }
+
+// SetDir says into which directory is archived from now on; "": into none. The file that is open
+// elsewhere is closed. A directory that is not there is made with the first file.
+func (a *Shard) SetDir(dir string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if dir == a.dir {
+		return nil
+	}
+	a.dir = dir
+	if err := a.end(); err != nil || dir == "" || slices.Contains(a.st.Dirs, dir) {
+		return err
+	}
+	// No commit names it, but a file may have been begun there before a kill.
+	if err := a.sweep(dir); err != nil {
+		a.o.Log.Error("the directory of the archive cannot be read", "err", err)
+		a.broken = true // it is looked at again before anything is written there
+	}
+	return nil
+}
+
+// Close closes the open file and gives it its name.
+func (a *Shard) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.end()
+}
+
+// end closes the open file and has its name in the store. Called with mu held.
+func (a *Shard) end() error {
+	if a.broken {
+		return a.recover()
+	}
+	if a.st.Open == nil {
+		return nil
+	}
+	next := a.st
+	next.Ended, next.Open = append(slices.Clone(next.Ended), *next.Open), nil
+	if err := a.save(next); err != nil {
+		return err
+	}
+	return a.finish()
+}
+
+// save puts a state into the store by itself.
+func (a *Shard) save(next state) error {
+	_, err := a.store.PutAlong(nil, func(own *bolt.Bucket, _ []*pages.Page) error { return putState(own, next) })
+	if err == nil {
+		a.st = next
+	}
+	return err
+}
+
+func putState(own *bolt.Bucket, st state) error {
+	text, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	return own.Put(keyState, text)
+}
+
+// load reads the state from the store.
+func (a *Shard) load() (err error) {
+	a.st, err = stateOf(a.store)
+	return err
+}
+
+// stateOf is what a store knows of its archive.
+func stateOf(store *pages.Store) (st state, err error) {
+	err = store.Along(func(own *bolt.Bucket) error {
+		if own == nil {
+			return nil
+		}
+		if text := own.Get(keyState); text != nil {
+			return json.Unmarshal(text, &st)
+		}
+		return nil
+	})
+	return st, err
+}
+
+// recover brings the files into the state that the store knows, and closes them all. Called with mu
+// held, or before anybody else knows of the Shard.
+func (a *Shard) recover() error {
+	a.letGo()
+	if err := a.load(); err != nil {
+		return err
+	}
+	ended := slices.Clone(a.st.Ended)
+	if a.st.Open != nil {
+		ended = append(ended, *a.st.Open)
+	}
+	for i := range ended {
+		if err := a.cut(&ended[i]); err != nil {
+			return fmt.Errorf("%w: %w", ErrWrite, err)
+		}
+	}
+	dirs := a.st.Dirs
+	if a.dir != "" && !slices.Contains(dirs, a.dir) {
+		dirs = append(slices.Clone(dirs), a.dir) // a commit that would have named it has failed
+	}
+	for _, dir := range dirs {
+		if err := a.sweep(dir); err != nil {
+			return fmt.Errorf("%w: %w", ErrWrite, err)
+		}
+	}
+	if a.st.Open != nil {
+		next := a.st
+		next.Ended, next.Open = ended, nil
+		if err := a.save(next); err != nil {
+			return err
+		}
+	}
+	a.broken = false
+	return a.finish()
+}
+
+// cut takes a file back to its committed length.
+func (a *Shard) cut(o *open) error {
+	path := o.path() + openSuffix
+	f, err := disk.OpenRegular(path, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a.cutNamed(o)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case info.Size() < o.Length:
+		whole, records, _ := warc.Whole(f)
+		a.o.Log.Error("a file of the archive is shorter than it was: it is cut behind its last whole record", "file", path, "bytes", info.Size(),
+			"were", o.Length, "records", records)
+		o.Length = whole
+	case info.Size() == o.Length:
+		return nil
+	}
+	return errors.Join(f.Truncate(o.Length), f.Sync())
+}
+
+// cutNamed is cut for a file that has its name already. It goes further than was committed only if
+// somebody else gave it that (Repair): what is behind comes again, and is in another file then.
+func (a *Shard) cutNamed(o *open) error {
+	info, err := os.Stat(o.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		a.o.Log.Error("a file of the archive is not there any more", "file", o.path())
+		return nil
+	}
+	if err != nil || info.Size() <= o.Length {
+		return err
+	}
+	if err := os.Remove(o.path() + indexSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := disk.OpenRegular(o.path(), os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(o.Length), f.Sync(), f.Close())
+}
+
+// sweep removes what a kill left in a directory: files of this store that were begun and never
+// named in a commit, index lines that may lack some, and files that were being written anew.
+func (a *Shard) sweep(dir string) error {
+	names, err := ownFiles(dir, a.id)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		// A file that was named in a commit has a number below that of the next.
+		stray := strings.HasSuffix(name, ".warc.gz"+openSuffix) && serialOf(name) >= a.st.Serial
+		if stray || strings.HasSuffix(name, newSuffix) || strings.HasSuffix(name, indexSuffix+openSuffix) {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finish gives the files that are ended their names. Called with mu held.
+func (a *Shard) finish() error {
+	a.letGo()
+	return a.giveNames()
+}
+
+// giveNames is finish for files that are not in hand any more.
+func (a *Shard) giveNames() error {
+	for _, o := range a.st.Ended {
+		err := os.Rename(o.path()+openSuffix, o.path())
+		if err == nil {
+			err = syncDir(o.Dir)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %w", ErrWrite, err)
+		}
+	}
+	if len(a.st.Ended) > 0 {
+		select {
+		case a.ended <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// letGo closes the files in hand.
+func (a *Shard) letGo() {
+	if a.file != nil {
+		a.file.Close() // all that counts is on disk
+	}
+	if a.lines != nil {
+		a.lines.Close()
+	}
+	a.file, a.lines = nil, nil
+}
+
+// Put stores a batch as pages.Store.Put does, and archives the captures of it in the same
+// transaction. A page of crawl.KindCapture brings nothing else.
+func (a *Shard) Put(batch []pages.Page) (pages.Result, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	isCapture := func(p pages.Page) bool { return p.Kind == crawl.KindCapture }
+	var captures []pages.Page
+	if slices.ContainsFunc(batch, isCapture) {
+		stored := make([]pages.Page, 0, len(batch))
+		for _, p := range batch {
+			if isCapture(p) {
+				captures = append(captures, p)
+			} else {
+				stored = append(stored, p)
+			}
+		}
+		batch = stored
+	}
+	any := len(captures) > 0 || slices.ContainsFunc(batch, func(p pages.Page) bool { return p.Capture != nil })
+	if a.dir == "" || !any {
+		return a.store.Put(batch)
+	}
+	if a.broken {
+		if err := a.recover(); err != nil {
+			return pages.Result{}, err
+		}
+	}
+	w := writing{a: a, next: a.st}
+	w.next.Ended, w.next.Dirs = nil, slices.Clone(w.next.Dirs) // those have their names
+	if w.next.Open != nil {
+		o := *w.next.Open
+		w.next.Open = &o
+	}
+	a.broken = true // until it is known that all went well
+	res, err := a.store.PutAlong(batch, func(own *bolt.Bucket, counted []*pages.Page) error {
+		return w.write(own, counted, captures)
+	})
+	for _, f := range w.ended {
+		f.Close()
+	}
+	if err != nil {
+		return res, err
+	}
+	a.st = w.next
+	if err := a.giveNames(); err != nil {
+		// The pages are stored. The next batch looks at the files first.
+		a.o.Log.Error("a file of the archive has not got its name yet", "err", err)
+		return res, nil
+	}
+	a.broken = false
+	return res, nil
+}
+
+// serialOf is the number in a file's name, or -1.
+func serialOf(name string) int {
+	parts := strings.Split(name, "-")
+	if len(parts) < 2 {
+		return -1
+	}
+	n, err := strconv.Atoi(parts[len(parts)-2])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// newName is the name of the next file.
+func (w *writing) newName(now time.Time) string {
+	name := fmt.Sprintf("%s-%s-%05d-%s.warc.gz", w.a.o.Crawl, warc.Stamp(now), w.next.Serial, w.a.id)
+	w.next.Serial++
+	return name
+}
+
+// ownFiles are the names in a directory of files of a store, whatever stands behind .warc.gz.
+func ownFiles(dir, id string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && strings.Contains(e.Name(), "-"+id+".warc.gz") {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// syncDir has the names in a directory on disk.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

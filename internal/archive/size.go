@@ -1,0 +1,80 @@
+package archive
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/pages"
+)
+
+// Sizes says how large the archive of some shards is. Its zero value is ready. It may be used by
+// many goroutines.
+type Sizes struct {
+	mu    sync.Mutex // guards what follows
+	at    time.Time  // of the last look
+	files int64
+	bytes int64
+}
+
+// sizeLasts is how long an answer is given again: directories may hold many files, and a crawl that
+// runs is asked several times a second.
+const sizeLasts = 10 * time.Second
+
+// Of is how many WARC files these stores have written, the open ones too, and how many bytes are in
+// them. It is as it was at most ten seconds ago. A directory that cannot be read counts as empty.
+func (s *Sizes) Of(stores []*pages.Store) (files, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.at.IsZero() && time.Since(s.at) < sizeLasts {
+		return s.files, s.bytes
+	}
+	s.files, s.bytes = 0, 0
+	mine := map[string]map[string]bool{} // by directory: the stores that have written there
+	for _, store := range stores {
+		st, err := stateOf(store)
+		if err != nil {
+			continue // whoever holds it has more to say of that
+		}
+		for _, dir := range st.Dirs {
+			if mine[dir] == nil {
+				mine[dir] = map[string]bool{}
+			}
+			mine[dir][store.Identity()[:8]] = true
+		}
+	}
+	for dir, ids := range mine {
+		s.add(dir, ids)
+	}
+	s.at = time.Now()
+	return s.files, s.bytes
+}
+
+// add counts the files of these stores in a directory.
+func (s *Sizes) add(dir string, ids map[string]bool) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), openSuffix)
+		bare, isWARC := strings.CutSuffix(name, ".warc.gz")
+		if !e.Type().IsRegular() || !isWARC || !ids[bare[strings.LastIndexByte(bare, '-')+1:]] {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, e.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			// It has got another name since.
+			info, err = os.Stat(filepath.Join(dir, name))
+		}
+		if err != nil {
+			continue
+		}
+		s.files++
+		s.bytes += info.Size()
+	}
+}

@@ -1,0 +1,195 @@
+package archive
+
+import (
+	"archive/zip"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/warc"
+)
+
+const (
+	// maxManifest is the largest datapackage.json that is read.
+	maxManifest = 16 << 20
+	// maxIndex is how much of an index is read, unpacked.
+	maxIndex = 64 << 30
+)
+
+// IsWACZ reports whether a path has the name of a WACZ file.
+func IsWACZ(name string) bool { return strings.EqualFold(path.Ext(name), waczSuffix) }
+
+// VerifyWACZ reads a WACZ file to its end: its manifest must have the digest that stands beside it,
+// and name all files with their sizes and digests; its WARC files must be as Verify asks, stored as
+// they are, and its index must name their answers where they are. An error says that it is no ZIP
+// file, or cannot be read.
+func VerifyWACZ(name string) (v Verified, err error) {
+	z, err := zip.OpenReader(name)
+	if err != nil {
+		return v, fmt.Errorf("%s: %w", name, err)
+	}
+	defer z.Close()
+	files := map[string]*zip.File{}
+	for _, f := range z.File {
+		if files[f.Name] != nil {
+			v.problem("it holds %s twice", f.Name)
+		}
+		if !strings.HasSuffix(f.Name, "/") {
+			files[f.Name] = f
+		}
+	}
+	about, err := v.manifest(files)
+	if err != nil {
+		v.problem("%s: %v", waczManifest, err)
+		return v, nil
+	}
+	listed := map[string]bool{waczManifest: true, waczDigest: true}
+	for _, r := range about.Resources {
+		if listed[r.Path] {
+			v.problem("%s is named twice in %s", r.Path, waczManifest)
+			continue
+		}
+		listed[r.Path] = true
+		if err := v.resource(files[r.Path], r); err != nil {
+			v.problem("%s: %v", r.Path, err)
+		}
+	}
+	for _, must := range []string{waczArchive, "indexes/", waczPages} {
+		found := false
+		for name := range files {
+			found = found || strings.HasPrefix(name, must)
+		}
+		if !found {
+			v.problem("it has no %s", must)
+		}
+	}
+	var answers, indexed places
+	for _, f := range z.File {
+		if !listed[f.Name] && !strings.HasSuffix(f.Name, "/") {
+			v.problem("%s is not named in %s", f.Name, waczManifest)
+		}
+		err := error(nil)
+		switch {
+		case strings.HasPrefix(f.Name, waczArchive):
+			err = v.packed(f, &answers)
+		case strings.HasPrefix(f.Name, "indexes/"):
+			err = index(f, &indexed)
+		}
+		if err != nil {
+			v.problem("%s: %v", f.Name, err)
+		}
+	}
+	if indexed != answers {
+		v.problem("its index does not name its %d answers", v.Answers)
+	}
+	return v, nil
+}
+
+// manifest reads what a WACZ file says of itself.
+func (v *Verified) manifest(files map[string]*zip.File) (about manifest, err error) {
+	read := func(name string) ([]byte, error) {
+		if files[name] == nil {
+			return nil, errors.New("it is not there")
+		}
+		r, err := files[name].Open()
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		text, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
+		if err == nil && len(text) > maxManifest {
+			err = fmt.Errorf("it is longer than %d bytes", maxManifest)
+		}
+		return text, err
+	}
+	text, err := read(waczManifest)
+	if err == nil {
+		err = json.Unmarshal(text, &about)
+	}
+	if err != nil {
+		return about, err
+	}
+	if about.Profile != "data-package" || about.Version == "" {
+		v.problem("%s: its profile is %.40q, its wacz_version %.40q", waczManifest, about.Profile, about.Version)
+	}
+	if files[waczDigest] == nil {
+		return about, nil // it should be there, and need not
+	}
+	var d manifestDigest
+	beside, err := read(waczDigest)
+	if err == nil {
+		err = json.Unmarshal(beside, &d)
+	}
+	if err != nil || d.Path != waczManifest || !isDigest(d.Hash, text) {
+		v.problem("%s is not what %s says (%v)", waczManifest, waczDigest, err)
+	}
+	return about, nil
+}
+
+// resource compares a file with what the manifest says of it.
+func (v *Verified) resource(f *zip.File, r resource) error {
+	if f == nil {
+		return errors.New("it is not there")
+	}
+	in, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, io.LimitReader(in, r.Bytes+1))
+	switch {
+	case err != nil:
+		return err
+	case n != r.Bytes:
+		return fmt.Errorf("it does not have the %d bytes that %s says", r.Bytes, waczManifest)
+	case strings.HasPrefix(r.Hash, "sha256:") && r.Hash != warc.DigestOf([sha256.Size]byte(h.Sum(nil))):
+		return fmt.Errorf("it is not what its digest in %s says", waczManifest)
+	}
+	return nil
+}
+
+// packed checks a WARC file within.
+func (v *Verified) packed(f *zip.File, answers *places) error {
+	if strings.HasSuffix(f.Name, "/") {
+		return nil
+	}
+	if f.Method != zip.Store && strings.HasSuffix(f.Name, ".gz") {
+		v.problem("%s is compressed once more: no record in it can be read without those before it", f.Name)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return v.records(r, path.Base(f.Name), answers)
+}
+
+// index adds the places that an index names. A summary names none.
+func index(f *zip.File, to *places) error {
+	if strings.HasSuffix(f.Name, ".idx") || strings.HasSuffix(f.Name, "/") {
+		return nil
+	}
+	r, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	lines := io.LimitReader(r, maxIndex)
+	if strings.HasSuffix(f.Name, ".gz") {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return err
+		}
+		lines = io.LimitReader(z, maxIndex)
+	}
+	return readEntries(lines, func(e warc.Entry) error {
+		to.add(path.Base(e.Filename), e.Offset, e.Length)
+		return nil
+	})
+}

@@ -1,0 +1,157 @@
+package warc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Entry is a line of a CDXJ index: where an answer is, by the key of its URL and its time. Indexes
+// hold responses, revisits and resources, and are sorted as bytes.
+type Entry struct {
+	Key      string `json:"-"` // of the URL: see Key
+	Time     string `json:"-"` // 14 digits, UTC
+	URL      string `json:"url"`
+	Mime     string `json:"mime,omitempty"` // of the payload; warc/revisit of a revisit
+	Status   string `json:"status,omitempty"`
+	Digest   string `json:"digest,omitempty"` // of the payload
+	Length   int64  `json:"length,string"`    // of the record in the file, compressed
+	Offset   int64  `json:"offset,string"`
+	Filename string `json:"filename"`
+}
+
+// MimeRevisit stands for the media type of a revisit.
+const MimeRevisit = "warc/revisit"
+
+// Stamp is a time as indexes have it.
+func Stamp(t time.Time) string { return t.UTC().Format("20060102150405") }
+
+// Append appends the line.
+func (e *Entry) Append(b []byte) []byte {
+	b = append(append(append(append(b, e.Key...), ' '), e.Time...), " {"...)
+	text := func(name, s string, needed bool) {
+		if s != "" || needed {
+			b = append(append(append(b, '"'), name...), "\":"...)
+			b = append(appendText(b, s), ',')
+		}
+	}
+	text("url", e.URL, true)
+	text("mime", e.Mime, false)
+	text("status", e.Status, false)
+	text("digest", e.Digest, false)
+	b = strconv.AppendInt(append(b, `"length":"`...), e.Length, 10)
+	b = strconv.AppendInt(append(b, `","offset":"`...), e.Offset, 10)
+	b = appendText(append(b, `","filename":`...), e.Filename)
+	return append(b, "}\n"...)
+}
+
+// appendText appends a text as JSON. Most have nothing in them that is to be escaped.
+func appendText(b []byte, s string) []byte {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return append(append(append(b, '"'), s...), '"')
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s)
+	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
+}
+
+// errEntry is a line that is none of an index.
+var errEntry = errors.New("warc: not a line of a CDXJ index")
+
+// ParseEntry reads a line.
+func ParseEntry(line []byte) (e Entry, err error) {
+	key, rest, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(" "))
+	stamp, text, ok := bytes.Cut(rest, []byte(" "))
+	if !ok || len(stamp) < 14 {
+		return e, fmt.Errorf("%w: %.80q", errEntry, line)
+	}
+	if err := json.Unmarshal(text, &e); err != nil || e.Offset < 0 || e.Length < 0 {
+		return e, fmt.Errorf("%w: %.80q", errEntry, line)
+	}
+	e.Key, e.Time = string(key), string(stamp)
+	return e, nil
+}
+
+// Key is a URL as indexes are sorted by it (canon.URL.SURT). What is no URL that a crawler asks for
+// is its own key, without blanks.
+func Key(raw string) string {
+	if u, err := canon.Parse(raw); err == nil {
+		return u.SURT()
+	}
+	return strings.ToLower(strings.Join(strings.Fields(raw), "%20"))
+}
+
+// indexHead is how much of a response is looked at for its head.
+const indexHead = 64 << 10
+
+// Entries calls each with the entries of a file, in the order of its records. A damaged file has
+// those before the damage, and an error that wraps ErrDamaged.
+func Entries(r io.Reader, filename string, each func(Entry) error) error {
+	in := NewReader(r)
+	for {
+		rec, err := in.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		e, ok, err := rec.entry(filename)
+		if err == nil {
+			err = rec.Close()
+		}
+		if err != nil {
+			return err
+		}
+		if e.Length = rec.Length; ok {
+			if err := each(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// entry is the record's line, but for its length; ok is false of records that have none.
+func (rec *Record) entry(filename string) (e Entry, ok bool, err error) {
+	kind := rec.Type()
+	if kind != Response && kind != Revisit && kind != "resource" {
+		return e, false, nil
+	}
+	e = Entry{URL: rec.URI(), Digest: rec.Get("WARC-Payload-Digest"), Offset: rec.Offset, Filename: filename}
+	e.Key = Key(e.URL)
+	at, err := ParseTime(rec.Get("WARC-Date"))
+	if err != nil {
+		return e, false, rec.damaged("its WARC-Date is none")
+	}
+	e.Time = Stamp(at)
+	if kind == "resource" {
+		e.Mime, _, _ = strings.Cut(rec.Get("Content-Type"), ";")
+		return e, true, nil
+	}
+	head, err := io.ReadAll(io.LimitReader(rec, indexHead))
+	if err != nil {
+		return e, false, err
+	}
+	e.Describe(head, kind == Revisit)
+	return e, true, nil
+}
+
+// Describe takes status and media type from an answer, of which the head is enough.
+func (e *Entry) Describe(answer []byte, revisit bool) {
+	m, ok := Split(answer)
+	if n := m.Status(); ok && n > 0 {
+		e.Status = strconv.Itoa(n)
+	}
+	if e.Mime = m.MediaType(); revisit {
+		e.Mime = MimeRevisit
+	}
+}

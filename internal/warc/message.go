@@ -1,0 +1,107 @@
+package warc
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http/httputil"
+	"strconv"
+	"strings"
+)
+
+// Message is an HTTP message as it went over the wire (RFC 9112), taken apart.
+type Message struct {
+	Head []byte // with the empty line at its end
+	Body []byte // as it came: chunks are in it as chunks
+
+	lines []byte // Head without its first line
+}
+
+// Split takes a message apart. ok is false when its head does not end.
+func Split(b []byte) (m Message, ok bool) {
+	first := bytes.IndexByte(b, '\n') + 1
+	for at := first; at > 0; {
+		n := bytes.IndexByte(b[at:], '\n') + 1
+		if n == 0 {
+			break
+		}
+		if at += n; len(bytes.TrimRight(b[at-n:at], "\r\n")) == 0 {
+			return Message{Head: b[:at], Body: b[at:], lines: b[first : at-n]}, true
+		}
+	}
+	return m, false
+}
+
+// Status is the status of a response; 0: it is none.
+func (m Message) Status() int {
+	line, _, _ := strings.Cut(string(m.Head[:min(len(m.Head), 64)]), "\n")
+	if f := strings.Fields(line); len(f) >= 2 && strings.HasPrefix(f[0], "HTTP/") && len(f[1]) == 3 {
+		n, _ := strconv.Atoi(f[1]) // 0 with an error
+		return max(n, 0)
+	}
+	return 0
+}
+
+// Get is the value of the first header line of that name, or "".
+func (m Message) Get(name string) string {
+	for line := range bytes.Lines(m.lines) {
+		if k, v, ok := bytes.Cut(line, []byte(":")); ok && len(k) == len(name) && strings.EqualFold(string(k), name) {
+			return string(bytes.TrimSpace(v))
+		}
+	}
+	return ""
+}
+
+// Chunked reports whether the body is in chunks.
+func (m Message) Chunked() bool {
+	return strings.HasSuffix(strings.ToLower(m.Get("Transfer-Encoding")), "chunked")
+}
+
+// MediaType is the Content-Type without parameters, in lower case.
+func (m Message) MediaType() string {
+	s, _, _ := strings.Cut(m.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(s))
+}
+
+// Payload is the body without its transfer encoding (§6.3.2), and how many bytes of Body that was:
+// what follows is no part of the message. whole is false when the body ends before it should. A
+// body that ends with its connection is taken to be whole.
+func (m Message) Payload() (payload []byte, used int, whole bool) {
+	status := m.Status()
+	switch {
+	case status == 204 || status == 304 || status/100 == 1:
+		return nil, 0, true
+	case m.Chunked():
+		return unchunk(m.Body)
+	}
+	if n, err := strconv.ParseInt(m.Get("Content-Length"), 10, 64); err == nil && n >= 0 {
+		if n > int64(len(m.Body)) {
+			return m.Body, len(m.Body), false
+		}
+		return m.Body[:n], int(n), true
+	}
+	return m.Body, len(m.Body), true
+}
+
+// unchunk undoes chunks, up to and with the trailer.
+func unchunk(body []byte) (payload []byte, used int, whole bool) {
+	in := bytes.NewReader(body)
+	br := bufio.NewReaderSize(in, 4<<10)
+	payload, err := io.ReadAll(httputil.NewChunkedReader(br))
+	if err != nil {
+		return payload, len(body), false
+	}
+	// It leaves the trailer, if there is one, and the empty line.
+	used = len(body) - in.Len() - br.Buffered()
+	for rest := body[used:]; ; {
+		n := bytes.IndexByte(rest, '\n') + 1
+		if n == 0 {
+			return payload, len(body), false
+		}
+		used += n
+		if len(bytes.TrimRight(rest[:n], "\r\n")) == 0 {
+			return payload, used, true
+		}
+		rest = rest[n:]
+	}
+}
