@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"crypto/hmac"
 	"encoding/base64"
 	"errors"
 	"net"
@@ -70,7 +71,7 @@ func (w *Web) act(rw http.ResponseWriter, r *http.Request, a *act) {
 func (w *Web) notDone(ctx context.Context, a *act, err error) *problem {
 	switch {
 	case errors.Is(err, steer.ErrAtRest):
-		return &problem{Status: http.StatusConflict, Text: "The crawl does not run, so there is nobody to steer it.", Typed: "curtsy crawl --dir DIR"}
+		return &problem{Status: http.StatusConflict, Text: "The crawl does not run, so there is nobody to steer it.", Typed: "curtsy crawl"}
 	case errors.Is(err, turns.ErrBusy), errors.Is(err, ask.ErrNobody), errors.Is(err, ask.ErrIncomplete), errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
 		return w.problemOf(ctx, a.path, err)
 	}
@@ -110,7 +111,8 @@ func (w *Web) takeDone(rw http.ResponseWriter, r *http.Request, s *session) stri
 	text, mac, _ := strings.Cut(c.Value, ".")
 	enc := base64.RawURLEncoding
 	said, err := enc.DecodeString(text)
-	if err != nil || enc.EncodeToString(w.sign("done", append(said, s.id...))) != mac {
+	signed, bad := enc.DecodeString(mac)
+	if err != nil || bad != nil || !hmac.Equal(signed, w.sign("done", append(said, s.id...))) {
 		return ""
 	}
 	return string(said)

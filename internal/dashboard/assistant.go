@@ -28,7 +28,7 @@ func (w *Web) assistant(rw http.ResponseWriter, r *http.Request) {
 		token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		err := errWrongToken
 		if given {
-			err = w.guess(token)
+			err = w.guess(r, token)
 		}
 		if err != nil {
 			if given {

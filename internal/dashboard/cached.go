@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -52,7 +53,7 @@ func cached(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, notFound("No copy of %s is kept.", text(asked, 120)).typed("curtsy explain " + quoted(asked))
+		return nil, notFound("No copy of %s is kept.", text(asked, 120)).typed("curtsy explain " + webtext.ShellWord(asked))
 	}
 	v := cachedView{PageRecord: rec}
 	switch {

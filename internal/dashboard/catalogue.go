@@ -34,10 +34,10 @@ type catalogue struct {
 }
 
 const (
-	tableLasts  = 10 * time.Minute // documents expire by themselves
-	tableShare  = 10               // making tables takes at most a tenth of the time
-	tableWait   = 500 * time.Millisecond
-	tableWithin = 10 * time.Minute // no table takes so long
+	tableLasts  = 10 * time.Minute       // documents expire by themselves
+	tableShare  = 10                     // making tables takes at most a tenth of the time
+	tableWait   = 150 * time.Millisecond // each page is there within 200 ms
+	tableWithin = 10 * time.Minute       // no table takes so long
 )
 
 // errMaking says that there is no table yet, and that one is being made.

@@ -34,6 +34,47 @@ func TestFormsTypedWrong(t *testing.T) {
 	}
 }
 
+// What is done to a URL leads back to that very URL, whatever stands in it.
+func TestBackToTheURL(t *testing.T) {
+	const of = "https://h.example/a%20b?x=1&y=2+3&z=%26"
+	for _, seen := range []bool{true, false} {
+		var body bytes.Buffer
+		if err := pageTemplates()["explain.html"].Execute(&body, frame{V: explainView{X: &crawl.Explanation{Canonical: of, Seen: seen}, Steered: true}}); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := html.Parse(&body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		each(doc, func(n *html.Node) {
+			if attr(n, "name") != "back" || attr(n, "value") == "/settings" {
+				return
+			}
+			found = true
+			back, err := url.Parse(local(attr(n, "value")))
+			if err != nil || back.Path != "/explain" || back.Query().Get("url") != of {
+				t.Errorf("seen %v: back to %v, %v", seen, back, err)
+			}
+		})
+		if !found {
+			t.Errorf("seen %v: nothing leads back", seen)
+		}
+	}
+}
+
+// The settings say what is kept, and how documents of a type are found.
+func TestSettingsOfWhatIsKept(t *testing.T) {
+	spec := crawl.Spec{Name: "manuals", Shards: 2, Search: true, Types: []string{"pdf", "office"}, WARC: "/srv/warc files", Purposes: []string{"ai-train"}}
+	_, body := browse(t, New(Options{Typed: " --dir /srv/x", Ask: Of(asker.AtRest(spec, func() error { return nil }, nil))})).get("/settings")
+	for _, want := range []string{`<a href="/search?q=type%3apdf">pdf</a>, office`, "/srv/warc files", "curtsy archive list &#39;/srv/warc files&#39;", "ai-train", "curtsy set --dir /srv/x"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the settings do not say %q: %s", want, body)
+		}
+	}
+	checkMarkup(t, body)
+}
+
 // Where somebody is there to steer, pages have the forms for it, each with the token, and each
 // leads to an act there is.
 func TestControlsOnPages(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
@@ -67,7 +68,8 @@ func dataset(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 		return nil, notFound("There is no dataset with the ID %s.", text(id, 40)).typed("curtsy datasets")
 	}
 	v.Called, v.LicenseName = cmp.Or(text(v.Title, 120), text(v.Name, 120), v.ID), licenseOf(&v.DatasetInfo)
-	v.Get = "curtsy datasets get " + v.ID
+	// There --dir says where the files go.
+	v.Get = "curtsy datasets get " + v.ID + strings.Replace(r.typed, " --dir ", " --data ", 1)
 	v.Files, v.MoreFiles = cut(v.Files, filesShown)
 	v.Columns, v.MoreColumns = cut(v.Columns, columnsShown)
 	v.Sources, v.MoreSources = cut(v.Sources, sourcesShown)

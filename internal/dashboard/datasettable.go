@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/disk"
 )
 
 // datasetTable has all datasets, in the order in which they are listed. What they are filtered by
@@ -29,7 +29,7 @@ type datasetTable struct {
 	rows              []datasetPlace
 	byID              map[string]int32
 	licenses, formats []string // the most frequent
-	texts, records    spool
+	texts, records    disk.Spool
 }
 
 // datasetPlace is a dataset by what it is found by.
@@ -50,14 +50,14 @@ func makeTable(ctx context.Context, c *asker.Crawl) (t *datasetTable, err error)
 	if t.state, t.forgotten, err = c.DatasetsState(ctx); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(t.texts.open(), t.records.open()); err != nil {
+	if err := errors.Join(t.texts.Open(), t.records.Open()); err != nil {
 		t.close()
 		return nil, err
 	}
 	licenses, formats, one := choices{}, choices{}, same{}
 	t.missing = c.Datasets(ctx, func(d crawl.DatasetInfo) error {
 		row, hosts := rowOf(d), hostsOf(&d)
-		p := datasetPlace{license: one.text(licenseOf(&d)), formats: one.list(row.Formats), hosts: one.text(hosts), bytes: row.Bytes, at: t.records.size}
+		p := datasetPlace{license: one.text(licenseOf(&d)), formats: one.list(row.Formats), hosts: one.text(hosts), bytes: row.Bytes, at: t.records.Size()}
 		if !row.Known {
 			p.bytes = -1
 		}
@@ -66,7 +66,7 @@ func makeTable(ctx context.Context, c *asker.Crawl) (t *datasetTable, err error)
 			formats.add(f)
 		}
 		var err error
-		if p.words, err = t.texts.add([]byte(wordsOf(&d))); err != nil {
+		if p.words, err = t.texts.Add([]byte(wordsOf(&d))); err != nil {
 			return err
 		}
 		for _, v := range []struct {
@@ -75,7 +75,7 @@ func makeTable(ctx context.Context, c *asker.Crawl) (t *datasetTable, err error)
 		}{{&p.row, row}, {&p.whole, d}} {
 			b, err := json.Marshal(v.is)
 			if err == nil {
-				*v.to, err = t.records.add(b)
+				*v.to, err = t.records.Add(b)
 			}
 			if err != nil {
 				return err
@@ -85,7 +85,7 @@ func makeTable(ctx context.Context, c *asker.Crawl) (t *datasetTable, err error)
 		t.rows = append(t.rows, p)
 		return nil
 	})
-	err = errors.Join(t.texts.flush(), t.records.flush())
+	err = errors.Join(t.texts.Flush(), t.records.Flush())
 	if t.missing != nil && !errors.Is(t.missing, ask.ErrIncomplete) {
 		err = t.missing
 	}
@@ -119,7 +119,7 @@ type datasetFilter struct {
 
 // each calls take for every dataset in order, with whether the filter lets it through.
 func (t *datasetTable) each(f datasetFilter, take func(i int, matches bool)) error {
-	said := bufio.NewReaderSize(t.texts.reader(), 1<<18)
+	said := bufio.NewReaderSize(t.texts.Reader(), 1<<18)
 	var text []byte
 	for i := range t.rows {
 		p := &t.rows[i]
@@ -154,7 +154,7 @@ func (p *datasetPlace) within(key string) bool {
 // row is the i-th dataset as it stands in a list.
 func (t *datasetTable) row(i int) (r datasetRow, err error) {
 	p := &t.rows[i]
-	return r, t.records.decode(p.at, p.row, &r)
+	return r, decode(&t.records, p.at, p.row, &r)
 }
 
 // dataset is the one with an ID.
@@ -164,14 +164,14 @@ func (t *datasetTable) dataset(id string) (d crawl.DatasetInfo, found bool, err 
 		return d, false, nil
 	}
 	p := &t.rows[i]
-	return d, true, t.records.decode(p.at+int64(p.row), p.whole, &d)
+	return d, true, decode(&t.records, p.at+int64(p.row), p.whole, &d)
 }
 
 // close closes the files; nothing may be read any more. nil has none.
 func (t *datasetTable) close() {
 	if t != nil {
-		t.texts.close()
-		t.records.close()
+		t.texts.Close()
+		t.records.Close()
 	}
 }
 
@@ -193,46 +193,11 @@ func (s same) list(all []string) []string {
 	return have
 }
 
-// spool is a file without a name that is written once and then read.
-type spool struct {
-	file *os.File
-	to   *bufio.Writer
-	size int64
-}
-
-func (s *spool) open() (err error) {
-	if s.file, err = os.CreateTemp("", "curtsy-catalogue-"); err != nil {
-		return err
-	}
-	s.to = bufio.NewWriterSize(s.file, 1<<16)
-	return os.Remove(s.file.Name())
-}
-
-// add appends something, and says how long it is.
-func (s *spool) add(b []byte) (uint32, error) {
-	s.size += int64(len(b))
-	_, err := s.to.Write(b)
-	return uint32(len(b)), err
-}
-
-func (s *spool) flush() error {
-	err := s.to.Flush()
-	s.to = nil
-	return err
-}
-
-func (s *spool) reader() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
-
-func (s *spool) decode(at int64, size uint32, v any) error {
-	b := make([]byte, size)
-	if _, err := s.file.ReadAt(b, at); err != nil {
+// decode reads a record of JSON.
+func decode(from *disk.Spool, at int64, size uint32, v any) error {
+	b, err := from.Read(nil, at, size)
+	if err != nil {
 		return fmt.Errorf("the catalogue's records: %w", err)
 	}
 	return json.Unmarshal(b, v)
-}
-
-func (s *spool) close() {
-	if s.file != nil {
-		_ = s.file.Close() // it is gone either way
-	}
 }

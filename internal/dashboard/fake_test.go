@@ -52,7 +52,7 @@ func running() crawl.Status {
 
 // shows makes a Web that shows one status.
 func shows(o Options, st crawl.Status) *Web {
-	indexer := crawl.IndexerStatus{Instance: "indexer-1", Shards: []int{0}, Pages: 1000, DiskFree: 30 << 30, DiskTotal: 120 << 30}
+	indexer := crawl.IndexerStatus{Instance: "indexer-1", Shards: []int{0}, Pages: 1000, DiskFree: 30 << 30, DiskTotal: 120 << 30, WARCFiles: 7, WARCBytes: 3 << 20, Types: map[string]int64{"html": 970, "pdf": 30}}
 	o.Ask = answering(ask.Handlers{"status": sends(st), "search": sends(), "indexer-status": sends(indexer), "history": sends(crawl.HistoryPart{Samples: past(time.Now().Add(-time.Hour)).Samples})})
 	o.Name = "manuals"
 	return New(o)

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"crypto/tls"
+	"encoding/binary"
 	"io"
 	"net/http"
 	"net/url"
@@ -194,6 +195,53 @@ func TestToken(t *testing.T) {
 	}
 }
 
+// Who logs out takes the session with him, copies of the cookie included; no other browser is
+// logged out by that.
+func TestLogoutEndsTheSession(t *testing.T) {
+	const token = "a long enough token"
+	w := shows(Options{Token: token}, running())
+	enter := func() (*client, *http.Cookie) {
+		c := browse(t, w)
+		return c, c.ask("GET", "/login?token="+url.QueryEscape(token), "").Cookies()[0]
+	}
+	c, k := enter()
+	other, _ := enter()
+	if code := c.ask("POST", "/logout", "csrf="+c.csrf("/")).StatusCode; code != http.StatusSeeOther {
+		t.Fatalf("logout: %d", code)
+	}
+	c.cookies[k.Name] = k
+	if code, _ := c.get("/"); code != http.StatusUnauthorized {
+		t.Errorf("a copy of the cookie: %d", code)
+	}
+	if code, _ := other.get("/"); code != http.StatusOK {
+		t.Errorf("another browser: %d", code)
+	}
+}
+
+// What is remembered of logouts is bounded: the latest stay.
+func TestEndedIsBounded(t *testing.T) {
+	var e ended
+	now := time.Now()
+	at := func(n int) *session {
+		s := &session{id: make([]byte, idBytes), since: now.Add(time.Duration(n) * time.Second)}
+		binary.BigEndian.PutUint32(s.id, uint32(n))
+		return s
+	}
+	for n := range maxEnded + 1 {
+		e.add(at(n), now)
+	}
+	if len(e.ids) > maxEnded || !e.has(at(maxEnded)) || !e.has(at(maxEnded/2)) || e.has(at(0)) {
+		t.Errorf("%d are kept: the last %v, the first %v", len(e.ids), e.has(at(maxEnded)), e.has(at(0)))
+	}
+	e.add(at(maxEnded+1), now.Add(2*sessionLasts))
+	for n := range maxEnded {
+		e.add(at(maxEnded+2+n), now.Add(2*sessionLasts))
+	}
+	if e.has(at(maxEnded)) {
+		t.Error("one is kept whose cookie is too old")
+	}
+}
+
 // A cookie that is not as we made it is none, and neither is one too old.
 func TestForgedCookie(t *testing.T) {
 	w := shows(Options{Token: "a long enough token"}, running())
@@ -280,7 +328,7 @@ func TestActAtRest(t *testing.T) {
 			t.Errorf("%s without a token: %d", a.path, code)
 		}
 		resp := c.ask("POST", a.path, good)
-		if body := read(t, resp); resp.StatusCode != http.StatusConflict || !strings.Contains(body, "curtsy crawl --dir DIR") {
+		if body := read(t, resp); resp.StatusCode != http.StatusConflict || !strings.Contains(body, "<code>curtsy crawl<") {
 			t.Errorf("%s: %d %s", a.path, resp.StatusCode, body)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -61,7 +62,7 @@ func host(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	case !found && err != nil:
 		return nil, err
 	case !found:
-		return nil, notFound("The crawl knows no host of that name: %s.", name).typed("curtsy seed " + quoted("https://"+string(name)+"/"))
+		return nil, notFound("The crawl knows no host of that name: %s.", name).typed("curtsy seed " + webtext.ShellWord("https://"+string(name)+"/"))
 	case err != nil && !errors.Is(err, ask.ErrIncomplete):
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func host(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	}
 	v.AgentServers, v.MoreAgents = cut(v.AgentServers, agentsShown)
 	v.Sitemaps, v.MoreSitemaps = cut(v.Sitemaps, sitemapsShown)
-	told, missing := c.UpdatesPage(ctx, crawl.UpdatesQuery{Filter: "://" + string(name), Paging: crawl.Paging{Limit: crawl.MaxLimit}})
+	told, missing := c.UpdatesPage(ctx, crawl.UpdatesQuery{Host: string(name), Filter: "://" + string(name), Paging: crawl.Paging{Limit: crawl.MaxLimit}})
 	for _, u := range told.Rows {
 		if at, err := canon.Parse(u.Site); err == nil && at.Host() == name && len(v.Updates) < updatesShown {
 			v.Updates = append(v.Updates, u)

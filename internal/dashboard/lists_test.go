@@ -78,8 +78,11 @@ func TestLogPage(t *testing.T) {
 		t.Errorf("%d lines on %d pages", n, pages)
 	}
 	_, body := c.get("/log?class=audit")
-	if !strings.Contains(body, "<b>pause-host</b> h.example") || !strings.Contains(body, "by dashboard from 10.0.0.2") || strings.Contains(body, "timeout") {
+	if !strings.Contains(body, "<b>pause-host</b> h.example") || !strings.Contains(body, "by dashboard from 10.0.0.2") || strings.Contains(body, "<td>timeout") {
 		t.Errorf("%s", body)
+	}
+	if _, body = c.get("/log?reason=dns"); strings.Contains(body, "<td>timeout") || strings.Contains(body, "h.example/249") {
+		t.Errorf("of another reason: %s", body)
 	}
 	_, body = c.get("/log")
 	if strings.Index(body, "pause-host") > strings.Index(body, "https://h.example/249") {

@@ -9,7 +9,7 @@ import (
 
 // streams reports whether a page is asked for as an event stream.
 func streams(r *http.Request) bool {
-	return strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream")
+	return r.Method == http.MethodGet && strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream")
 }
 
 // Limits of a stream.
@@ -48,7 +48,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, p *page) {
 		case !bytes.Equal(event, sent):
 			sent = event
 		case time.Since(said) > heartbeat:
-			event = []byte(":\n\n")
+			event = message("still", []byte("here")) // a browser tells its page of no comments
 		default:
 			event = nil
 		}

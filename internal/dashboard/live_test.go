@@ -6,10 +6,14 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"golang.org/x/net/html"
 
 	"github.com/curtsy/curtsy/internal/ask"
 )
@@ -90,6 +94,62 @@ func TestStream(t *testing.T) {
 			}
 			break
 		}
+	}
+}
+
+// The script replaces a page that is live part by part, by the ids of its parts: what somebody
+// fills in stays, and what he is about to press is not taken away.
+func TestPartsOfLivePages(t *testing.T) {
+	c := browse(t, New(Options{Ask: answering(hostileCrawl())}))
+	for _, path := range []string{"/", "/hosts", "/hosts?q=nobody", "/host/evil.example", "/log", "/log?host=%22"} {
+		_, body := c.get(path)
+		doc, err := html.Parse(strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		main, parts := find(doc, "main"), 0
+		for n := main.FirstChild; n != nil; n = n.NextSibling {
+			if n.Type != html.ElementNode {
+				continue
+			}
+			if parts++; attr(n, "id") == "" {
+				t.Errorf("%s: a <%s> has no id", path, n.Data)
+			}
+		}
+		if parts < 2 || !strings.Contains(body, "data-live") {
+			t.Errorf("%s: %d parts: %s", path, parts, body)
+		}
+	}
+	for _, p := range pages {
+		if p.live && !slices.Contains([]string{"/{$}", "/hosts", "/host/{host}", "/log"}, p.path) {
+			t.Errorf("%s is live, and not looked at here", p.path)
+		}
+	}
+}
+
+// A page that does not change is told every now and then that it is still followed.
+func TestStreamIsStillThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := shows(Options{}, running())
+		ctx, leave := context.WithCancel(t.Context())
+		r := httptest.NewRequest("GET", "http://127.0.0.1/log", nil).WithContext(ctx)
+		r.Header.Set("Accept", "text/event-stream")
+		rec, done := httptest.NewRecorder(), make(chan bool)
+		go func() { defer close(done); w.ServeHTTP(rec, r) }()
+		time.Sleep(3*heartbeat + 5*time.Second)
+		leave()
+		<-done
+		if body := rec.Body.String(); strings.Count(body, "event: main") != 1 || strings.Count(body, "event: still\ndata: here\n\n") < 2 {
+			t.Errorf("after three times %v: %s", heartbeat, body)
+		}
+	})
+}
+
+// Who asks for the head of a page is not held on to.
+func TestTheHeadIsNoStream(t *testing.T) {
+	resp := browse(t, shows(Options{Beat: time.Hour}, running())).ask(http.MethodHead, "/", "", header("Accept", "text/event-stream"))
+	if got := resp.Header.Get("Content-Type"); !strings.HasPrefix(got, "text/html") {
+		t.Errorf("%d, %s", resp.StatusCode, got)
 	}
 }
 

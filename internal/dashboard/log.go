@@ -11,10 +11,10 @@ import (
 
 // logView is what log.html shows.
 type logView struct {
-	Host, Class, Wrong string
-	Classes            []string
-	Lines              []crawl.LogLine // the latest first
-	Latest, Older      string          // addresses; "": there is no such page
+	Host, Class, Reason, Wrong string
+	Classes, Reasons           []string
+	Lines                      []crawl.LogLine // the latest first
+	Latest, Older              string          // addresses; "": there is no such page
 }
 
 // linesShown is how many lines of the crawl log stand on a page.
@@ -22,8 +22,8 @@ const linesShown = 100
 
 // logPage shows the crawl log. As a page that is live it follows it.
 func logPage(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
-	v := logView{Host: r.field("host"), Class: r.field("class"), Classes: crawl.LogClasses}
-	q := crawl.LogQuery{Class: v.Class, Before: r.URL.Query().Get("before"), Limit: linesShown}
+	v := logView{Host: r.field("host"), Class: r.field("class"), Reason: r.field("reason"), Classes: crawl.LogClasses, Reasons: allReasons}
+	q := crawl.LogQuery{Class: v.Class, Reason: v.Reason, Before: r.URL.Query().Get("before"), Limit: linesShown}
 	if v.Class != "" && !slices.Contains(crawl.LogClasses, v.Class) {
 		return nil, wrong("There is no such class of lines.")
 	}

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/curtsy/curtsy/internal/asker"
@@ -12,7 +14,7 @@ import (
 // overviewView is what overview.html shows.
 type overviewView struct {
 	crawl.Status
-	TimeLeft string
+	TimeLeft string // in words
 	Parts    []part // of the URLs discovered
 	Reasons  []service.Count
 	Shards   []crawl.ShardStatus
@@ -20,6 +22,8 @@ type overviewView struct {
 	MoreHeld int  // hosts on hold that are not listed
 	Charts   []chart
 	Spans    []spanLink
+	Archived bool                // there are WARC files
+	Types    []service.TypeCount // pages that search has, by what they are
 	// IndexerOf names the indexer of each shard that has one.
 	IndexerOf map[int]string
 }
@@ -47,18 +51,41 @@ func overview(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	if err == nil {
 		err = past
 	}
-	v := overviewView{Status: st, TimeLeft: service.ETA(st), Reasons: service.Reasons(st), Parts: partsOf(st), Charts: chartsOf(h), Spans: links, Steered: !c.AtRest()}
+	v := overviewView{Status: st, TimeLeft: timeLeft(st), Reasons: service.Reasons(st), Parts: partsOf(st), Charts: chartsOf(h), Spans: links, Steered: !c.AtRest()}
 	v.Shards = slices.SortedFunc(slices.Values(st.Shards), func(a, b crawl.ShardStatus) int { return a.Shard - b.Shard })
 	v.IndexerOf = map[int]string{}
 	for _, x := range st.Indexers {
+		v.Archived = v.Archived || x.WARCFiles > 0
 		for _, shard := range x.Shards {
 			v.IndexerOf[shard] = x.Instance
 		}
 	}
+	v.Types = service.PageTypes(st)
 	if n := len(v.Held); n > heldShown {
 		v.Held, v.MoreHeld = v.Held[:heldShown], n-heldShown
 	}
 	return v, err
+}
+
+// timeLeft is how long a crawl that runs is going to take, in words; "" where only hosts on hold
+// are left, or such that are paused, which the page says anyway.
+func timeLeft(st crawl.Status) string {
+	switch {
+	case st.Queued+st.InFlight == 0 && st.Round != nil && !st.Round.Over:
+		// What is looked at again is not queued.
+		return fmt.Sprintf("in round %d", st.Round.Number)
+	case st.Queued+st.InFlight == 0:
+		return "nothing left"
+	case st.ETA == nil && st.AtLeast > 0:
+		return "at least " + seconds(math.Ceil(st.AtLeast)) + " left"
+	case st.ETA == nil && st.Bottleneck != nil && st.Bottleneck.Kind == crawl.WaitsPaused:
+		return ""
+	case st.ETA == nil:
+		return "time left unknown"
+	case *st.ETA <= 0:
+		return ""
+	}
+	return seconds(math.Ceil(*st.ETA)) + " left"
 }
 
 // partsOf are the classes of all URLs, as pieces of one bar.

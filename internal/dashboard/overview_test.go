@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -22,8 +24,8 @@ func TestOverview(t *testing.T) {
 		t.Fatalf("%d %s", code, body)
 	}
 	for _, want := range []string{
-		"Running", "3h20m left", "waiting for docs.example.org: 1,204 pages at 10 s.", "a second", "<dd>1,000", "<dd>1,204", "<dd>3.2/s", "<dd>5.0 MiB", "2,410 URLs discovered", "robots", "slow.example",
-		"Crawl-delay: &lt;b&gt;3600&lt;/b&gt;", "frontier-1", "indexer-1", "4,711", "its robots.txt forbids it", "30 GiB of 120 GiB", `href="/search"`, `aria-current="page"`,
+		"Running", "3 h 20 min left", "waiting for docs.example.org: 1,204 pages at 10 s.", "a second", "<dd>1,000", "<dd>1,204", "<dd>3.2/s", "<dd>5.0 MiB", "2,410 URLs discovered", "robots", "slow.example",
+		"Crawl-delay: &lt;b&gt;3600&lt;/b&gt;", "indexer-1", "4,711", "its robots.txt forbids it", "30 GiB of 120 GiB", "html <b>970</b>, pdf <b>30</b>", `href="/search"`, `aria-current="page"`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the overview does not say %q", want)
@@ -31,6 +33,85 @@ func TestOverview(t *testing.T) {
 	}
 	if strings.Contains(body, "\u202e") || strings.Contains(body, "<b>3600") {
 		t.Error("text of a site controls the page")
+	}
+}
+
+// Who has a shard is said while somebody has: at rest a file names the last who had it.
+func TestWhoHasShards(t *testing.T) {
+	v := overviewView{Status: crawl.Status{State: "running"}, Shards: []crawl.ShardStatus{{Shard: 0, Owner: "frontier-1"}, {Shard: 1, Owner: "frontier-2"}}, IndexerOf: map[int]string{0: "indexer-1"}}
+	for _, steered := range []bool{true, false} {
+		var body bytes.Buffer
+		v.Steered = steered
+		if err := pageTemplates()["overview.html"].Execute(&body, frame{V: v}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(body.String(), "frontier-1") && strings.Contains(body.String(), "none at the moment"); got != steered {
+			t.Errorf("somebody runs: %v, frontiers are named: %v", steered, got)
+		}
+		if got := strings.Count(body.String(), "at rest"); steered && got != 0 || !steered && got != 3 {
+			t.Errorf("somebody runs: %v, at rest are %d", steered, got)
+		}
+	}
+}
+
+// The time that is left is said once, and only where there is some.
+func TestTimeLeft(t *testing.T) {
+	eta := func(s float64) *float64 { return &s }
+	for _, tt := range []struct {
+		st   crawl.Status
+		want string
+	}{
+		{crawl.Status{ETA: eta(0)}, "nothing left"}, {crawl.Status{}, "nothing left"},
+		{crawl.Status{Queued: 3, ETA: eta(8.2)}, "9 s left"}, {crawl.Status{Queued: 3, AtLeast: 8}, "at least 8 s left"},
+		{crawl.Status{InFlight: 3, ETA: eta(12000)}, "3 h 20 min left"}, {crawl.Status{Queued: 3}, "time left unknown"},
+		{crawl.Status{ETA: eta(0), Round: &crawl.Round{Number: 3}}, "in round 3"}, {crawl.Status{ETA: eta(0), Round: &crawl.Round{Number: 3, Over: true}}, "nothing left"},
+		{crawl.Status{Queued: 3, ETA: eta(0), Held: []crawl.HeldHost{{}}}, ""},
+		{crawl.Status{Queued: 3, Bottleneck: &crawl.Bottleneck{Kind: crawl.WaitsPaused}}, ""},
+	} {
+		if got := timeLeft(tt.st); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.st, got, tt.want)
+		}
+	}
+	st := running()
+	st.Queued, st.InFlight, st.Outlook, st.Held = 0, 0, &crawl.Outlook{}, nil
+	if _, body := browse(t, shows(Options{}, st)).get("/"); !strings.Contains(body, ", nothing left</span>") {
+		t.Errorf("with nothing left: %.3000s", body)
+	}
+}
+
+// A crawl that has rounds says which it is in, when that began, and when the next one does.
+func TestOverviewOfRounds(t *testing.T) {
+	began := time.Date(2026, 11, 24, 6, 0, 0, 0, time.UTC)
+	at := func(t time.Time) string { return `<time datetime="` + t.Local().Format(time.RFC3339) + `"` }
+	for _, over := range []bool{false, true} {
+		st := running()
+		st.Round = &crawl.Round{Number: 3, Began: began, Next: began.Add(24 * time.Hour), Over: over}
+		_, body := browse(t, shows(Options{}, st)).get("/")
+		_, said, _ := strings.Cut(body, "<p>Round 3 ")
+		said, _, _ = strings.Cut(said, "</p>")
+		if strings.HasPrefix(said, "is over; it began") != over || !strings.Contains(said, "began "+at(began)) || !strings.Contains(said, "the next begins "+at(began.Add(24*time.Hour))) {
+			t.Errorf("over %v: %q", over, said)
+		}
+	}
+	if _, body := browse(t, shows(Options{}, running())).get("/"); strings.Contains(body, "Round") {
+		t.Error("a crawl without rounds tells of one")
+	}
+}
+
+// What is typed is about this crawl, the archive is told of, and a reason leads to its URLs.
+func TestOverviewLeadsOn(t *testing.T) {
+	st := running()
+	st.Limit = "max-pages"
+	w := shows(Options{Typed: " --dir /srv/x"}, st)
+	_, body := browse(t, w).get("/")
+	for _, want := range []string{"<code>curtsy crawl --dir /srv/x</code>", `<a href="/log?reason=http-4xx"`, "WARC files", "<td class=\"n\">7<td class=\"n\">3.0 MiB"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the overview does not say %q: %s", want, body)
+		}
+	}
+	_, body = browse(t, w).get("/nowhere")
+	if strings.Contains(body, "--dir") {
+		t.Errorf("a page that says nothing to type: %s", body)
 	}
 }
 

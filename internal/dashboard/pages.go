@@ -47,6 +47,7 @@ type request struct {
 	*http.Request
 	now       time.Time
 	catalogue *catalogue
+	typed     string // Options.Typed
 }
 
 // refreshing is a view that is not whole yet: after so many seconds it is worth asking again; 0: it
@@ -66,7 +67,8 @@ type frame struct {
 	Done     string   // what the last control did
 	CSRF     string
 	LoggedIn bool
-	Metrics  bool // there is a /metrics
+	Metrics  bool   // there is a /metrics
+	Typed    string // Options.Typed
 	Now      time.Time
 	V        any // the view
 }
@@ -128,7 +130,7 @@ const (
 func (w *Web) view(r *http.Request, p *page) (frame, error) {
 	f := frame{Title: p.title, Live: p.live}
 	err := w.asking(r.Context(), func(ctx context.Context, c *asker.Crawl) (err error) {
-		f.V, err = p.view(ctx, c, &request{r, time.Now(), &w.catalog})
+		f.V, err = p.view(ctx, c, &request{r, time.Now(), &w.catalog, w.o.Typed})
 		return err
 	})
 	var parts *ask.IncompleteError
@@ -161,7 +163,7 @@ func (w *Web) page(rw http.ResponseWriter, r *http.Request, p *page) {
 // complete fills in what a frame has of the request.
 func (w *Web) complete(f *frame, r *http.Request, s *session) {
 	f.Crawl, f.Nav, f.CSRF, f.Now = w.o.Name, navigate(r.URL.Path), w.csrf(s), time.Now()
-	f.Metrics = w.o.Metrics
+	f.Metrics, f.Typed = w.o.Metrics, w.o.Typed
 	f.LoggedIn = w.o.Token != "" && s.in
 	if w.o.Token != "" && !s.in {
 		f.Crawl, f.Nav = "", nil // a stranger is told nothing

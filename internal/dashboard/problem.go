@@ -16,7 +16,7 @@ import (
 type problem struct {
 	Status int
 	Text   string
-	Typed  string // a command that helps; "": none
+	Typed  string // a command that helps, which is about this crawl; "": none
 	retry  int    // seconds after which it may be asked again; 0: that would not help
 }
 

@@ -1,6 +1,10 @@
 package dashboard
 
-import "github.com/curtsy/curtsy/internal/crawl"
+import (
+	"slices"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
 
 // reasonWords say in a few words what a reason means; the README has more of each.
 var reasonWords = map[crawl.Reason]string{
@@ -8,12 +12,15 @@ var reasonWords = map[crawl.Reason]string{
 	crawl.ReasonNoindex:   "the page asks not to be kept",
 	crawl.ReasonUsage:     "it may not be used for search",
 	crawl.ReasonPayment:   "the site wants to be paid for it",
+	crawl.ReasonPlanned:   "would be asked for",
 	crawl.ReasonScope:     "outside the scope",
 	crawl.ReasonDepth:     "deeper than --max-depth",
 	crawl.ReasonHostLimit: "beyond --max-pages-per-host",
 	crawl.ReasonTrap:      "looks like an endless space of URLs",
-	crawl.ReasonType:      "neither HTML nor plain text",
+	crawl.ReasonType:      "of a type that is not kept (--types)",
 	crawl.ReasonTooLarge:  "too large a document about datasets",
+	crawl.ReasonRDF:       "linked data in a form that is not read",
+	crawl.ReasonCatalogue: "too long a catalogue of datasets (--max-catalogue)",
 	crawl.ReasonAddress:   "an address that may not be dialled",
 	crawl.ReasonRedirects: "too many redirects in a row",
 	crawl.ReasonPorts:     "one host under too many ports",
@@ -38,9 +45,19 @@ var reasonWords = map[crawl.Reason]string{
 	crawl.ReasonHeaders:     "headers past the limit",
 	crawl.ReasonEncoding:    "an unknown Content-Encoding",
 	crawl.ReasonLocation:    "a redirect to nowhere",
+	crawl.ReasonDocument:    "a document of which nothing can be read",
 	crawl.ReasonStoreFailed: "our own disk would not take it",
 	crawl.ReasonUnreadable:  "set aside: reading it ended our process",
 }
+
+// allReasons are the reasons there are, in the order of the alphabet.
+var allReasons = func() (all []string) {
+	for r := range reasonWords {
+		all = append(all, string(r))
+	}
+	slices.Sort(all)
+	return all
+}()
 
 // reasonWord says what a reason means; of one that is not known nothing.
 func reasonWord(reason string) string { return reasonWords[crawl.Reason(reason)] }

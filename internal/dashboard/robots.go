@@ -6,6 +6,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -46,7 +47,7 @@ func robotsText(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, notFound("There is no copy of a robots.txt of %s.", text(u.Origin().String(), 120)).typed("curtsy check robots " + quoted(u.Origin().String()+"/robots.txt"))
+		return nil, notFound("There is no copy of a robots.txt of %s.", text(u.Origin().String(), 120)).typed("curtsy explain " + webtext.ShellWord(u.Origin().String()+"/"))
 	}
 	v := robotsView{Origin: t.Origin, Agent: c.Spec.Agent, Size: t.Size, Cut: t.Size > crawl.MaxRobotsText}
 	f := robots.Parse([]byte(t.Text))
@@ -61,7 +62,7 @@ func robotsText(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	d, ok := f.Rules(v.Agent, robots.Origin{}).CrawlDelay()
 	v.Delay, v.Delays = d.Seconds(), ok
 	body := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(t.Text)
-	for n, line := range strings.Split(body, "\n") {
+	for n, line := range strings.Split(strings.TrimSuffix(body, "\n"), "\n") {
 		if n == robotsLines {
 			v.Cut = true
 			break

@@ -21,7 +21,8 @@ const sessionLasts = 7 * 24 * time.Hour
 // idBytes make a session's id impossible to guess.
 const idBytes = 16
 
-// session is a browser that is known by a cookie. Nothing is kept of it here: the cookie is signed.
+// session is a browser that is known by a cookie. Nothing is kept of it here, unless it has logged
+// out: the cookie is signed.
 type session struct {
 	id    []byte
 	since time.Time
@@ -126,14 +127,14 @@ func (w *Web) enter(rw http.ResponseWriter, r *http.Request) (*session, *problem
 	if c, err := r.Cookie(cookieName(r)); err == nil {
 		s = w.decode(c.Value, time.Now())
 	}
-	if s == nil {
+	if s == nil || w.ended.has(s) {
 		s = newSession(false)
 	}
 	switch {
 	case w.o.Token == "" || s.in || r.URL.Path == loginPath:
 		return s, nil
 	case r.Method == http.MethodGet && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "):
-		if w.guess(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) == nil {
+		if w.guess(r, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) == nil {
 			return s, nil
 		}
 	}
@@ -146,14 +147,16 @@ var (
 	errTooMany    = errors.New("Too many wrong tokens. Try again in ten seconds.")
 )
 
-// guess compares in a time that tells nothing, and after many wrong tokens not at all.
-func (w *Web) guess(token string) error {
-	if w.tries.Tokens() < 1 {
+// guess compares in a time that tells nothing, and after many wrong tokens from the same address
+// not at all.
+func (w *Web) guess(r *http.Request, token string) error {
+	tries := w.tries.of(r.RemoteAddr)
+	if tries.Tokens() < 1 {
 		return errTooMany
 	}
 	a, b := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(w.o.Token))
 	if subtle.ConstantTimeCompare(a[:], b[:]) != 1 {
-		w.tries.Allow()
+		tries.Allow()
 		return errWrongToken
 	}
 	return nil
@@ -200,7 +203,7 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 // letIn makes a new session for who knows the token, and forgets the address that holds it.
 func (w *Web) letIn(rw http.ResponseWriter, r *http.Request, token, next string) {
 	if w.o.Token != "" {
-		if err := w.guess(token); err != nil {
+		if err := w.guess(r, token); err != nil {
 			w.o.Log.Warn("somebody was not let in", "from", r.RemoteAddr, "why", err)
 			status := http.StatusUnauthorized
 			if err == errTooMany {
@@ -216,9 +219,13 @@ func (w *Web) letIn(rw http.ResponseWriter, r *http.Request, token, next string)
 }
 
 func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
-	if bad := w.form(rw, r, sessionOf(r.Context())); bad != nil {
+	s := sessionOf(r.Context())
+	if bad := w.form(rw, r, s); bad != nil {
 		w.fail(rw, r, bad)
 		return
+	}
+	if s.in {
+		w.ended.add(s, time.Now())
 	}
 	w.setCookie(rw, r, newSession(false))
 	http.Redirect(rw, r, loginPath, http.StatusSeeOther)

@@ -23,7 +23,17 @@ type settingsView struct {
 	MoreSeeds, MoreForgotten int
 	MaxSeeds                 int
 	Scopes                   []string // the words there are
+	Kept                     []kept   // types of documents
+	For                      string   // what pages are fetched for
+	Words                    string   // what is crawled, in a sentence
 }
+
+// kept is a type of documents that the crawl keeps; Query finds them by search, "" if no single one
+// does.
+type kept struct{ Name, Query string }
+
+// typeQueries find the documents of a type, where they all have one media type.
+var typeQueries = map[string]string{"html": "type:html", "text": "type:plain", "markdown": "type:markdown", "pdf": "type:pdf"}
 
 // listShown is how many seeds, rules and so on the settings list of each.
 const listShown = 50
@@ -37,6 +47,15 @@ func settings(ctx context.Context, c *asker.Crawl, _ *request) (any, error) {
 		}
 		v.Spec = spec
 	}
+	for _, name := range v.TypeSet().Names() {
+		k := kept{Name: name}
+		if v.Search {
+			k.Query = typeQueries[name]
+		}
+		v.Kept = append(v.Kept, k)
+	}
+	v.For = v.PurposeSet().String()
+	v.Words = steer.Words(v.Spec)
 	v.Seeds, v.MoreSeeds = cut(v.Seeds, listShown)
 	v.Forgotten, v.MoreForgotten = cut(v.Forgotten, listShown)
 	v.Include, _ = cut(v.Include, listShown)

@@ -15,7 +15,7 @@ type updatesView struct {
 	Sources   []string
 }
 
-var updatesSources = []string{"rup", "sitemap"}
+var updatesSources = []string{"rup", "indexnow", "websub", "feed", "sitemap"}
 
 func updates(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	q := crawl.UpdatesQuery{Filter: r.field("q"), Source: r.field("source")}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/mcpserver"
@@ -32,6 +30,9 @@ func Of(c *asker.Crawl) Ask {
 type Options struct {
 	Ask  Ask
 	Name string // of the crawl, for people
+	// Typed is what a command of curtsy needs behind it so that it is about this crawl, with a
+	// blank before: " --dir /srv/crawl"; "": nothing.
+	Typed string
 	// Token is what somebody must know to see anything; "": nothing. It must not be "" where
 	// others than this machine's user reach the port.
 	Token string
@@ -57,7 +58,8 @@ type Web struct {
 	search  *searchweb.Web
 	mcp     *mcpserver.Server
 	key     []byte        // signs what browsers keep for us
-	tries   *rate.Limiter // of tokens that are wrong
+	tries   tries         // of tokens that are wrong
+	ended   ended         // sessions that have logged out
 	turns   *turns.Turns  // of questions
 	streams chan struct{} // holds a token for each page followed live
 	catalog catalogue
@@ -74,7 +76,7 @@ func New(o Options) *Web {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Web{
-		o: o, mux: http.NewServeMux(), key: signingKey(o.Token), tries: rate.NewLimiter(rate.Every(time.Second), 10),
+		o: o, mux: http.NewServeMux(), key: signingKey(o.Token),
 		turns: turns.New(o.AtOnce, o.Queue, o.Timeout), streams: make(chan struct{}, o.Streams),
 	}
 	w.catalog.ask, w.catalog.log, w.catalog.wait = o.Ask, o.Log, tableWait

@@ -139,7 +139,7 @@ func logs(lines []crawl.LogLine) ask.Handler {
 		from := max(0, to-q.Limit)
 		part := crawl.LogPart{File: "file", Span: &crawl.LogSpan{From: int64(from), To: int64(to)}}
 		for i := from; i < to; i++ {
-			if q.Class == "" || q.Class == lines[i].Class() {
+			if (q.Class == "" || q.Class == lines[i].Class()) && (q.Reason == "" || q.Reason == lines[i].Reason) {
 				part.Lines = append(part.Lines, crawl.LogEntry{Start: int64(i), End: int64(i + 1), Line: lines[i]})
 			}
 		}

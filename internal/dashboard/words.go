@@ -16,23 +16,26 @@ import (
 
 // words are the functions by which all pages write numbers, times, links and what comes from sites.
 var words = template.FuncMap{
-	"static":   staticURL,
-	"count":    count,
-	"number":   number,
-	"size":     size,
-	"rate":     rateOf,
-	"seconds":  seconds,
-	"time":     clock,
-	"text":     text,
-	"webLink":  webLink,
-	"quoted":   quoted,
-	"wide":     func(n int) int64 { return int64(n) },
-	"precise":  precise,
-	"hostLink": hostLink,
-	"urlLink":  urlLink,
-	"empty":    emptyList,
-	"percent":  percent,
-	"means":    reasonWord,
+	"static":     staticURL,
+	"count":      count,
+	"number":     number,
+	"size":       size,
+	"rate":       rateOf,
+	"seconds":    seconds,
+	"time":       clock,
+	"text":       text,
+	"webLink":    webLink,
+	"quoted":     webtext.ShellWord,
+	"wide":       func(n int) int64 { return int64(n) },
+	"precise":    precise,
+	"hostLink":   hostLink,
+	"urlLink":    urlLink,
+	"explainAt":  explainAt,
+	"originLink": originLink,
+	"unsaid":     unsaid,
+	"empty":      emptyList,
+	"percent":    percent,
+	"means":      reasonWord,
 }
 
 // count writes a number of things: 1 page, 1,204 pages.
@@ -74,9 +77,12 @@ func rateOf(perSecond float64) string {
 	return fmt.Sprintf("%.1f/s", perSecond)
 }
 
-// seconds writes a duration given in seconds: 250 ms, 1.5 s, 4 min 10 s, 2 h 5 min, 3.5 days.
+// seconds writes a duration given in seconds: < 1 ms, 250 ms, 1.5 s, 4 min 10 s, 2 h 5 min, 3.5
+// days.
 func seconds(s float64) string {
 	switch d := time.Duration(s * float64(time.Second)); {
+	case s > 0 && d < time.Millisecond/2:
+		return "< 1 ms"
 	case s > 0 && d < time.Second:
 		return fmt.Sprintf("%d ms", d.Round(time.Millisecond).Milliseconds())
 	case d < 10*time.Second && d%time.Second != 0:
@@ -127,13 +133,33 @@ func hostLink(host string) template.HTML {
 	return link("/host/"+url.PathEscape(host), text(host, 80), "")
 }
 
+// originLink leads to the page of an origin's host.
+func originLink(origin string) template.HTML {
+	host := hostOf(origin)
+	if host == "" {
+		return plainURL(origin)
+	}
+	return hostLink(host)
+}
+
+// unsaid is a reason, unless it says no more than the status beside it.
+func unsaid(status int, reason string) string {
+	if reason == fmt.Sprintf("HTTP %d", status) {
+		return ""
+	}
+	return reason
+}
+
 // urlLink leads to what is known of a URL, and from there to the web.
 func urlLink(raw string) template.HTML {
 	if len(raw) > canon.MaxLen {
 		return plainURL(raw)
 	}
-	return link("/explain?url="+url.QueryEscape(raw), text(raw, 120), ` class="url"`)
+	return link(explainAt(raw), text(raw, 120), ` class="url"`)
 }
+
+// explainAt is the address of what is known of a URL.
+func explainAt(raw string) string { return "/explain?url=" + url.QueryEscape(raw) }
 
 // webLink leads out to the web, where that is http or https, and tells nobody there who has looked.
 // Anything else is text.
@@ -148,11 +174,6 @@ func webLink(raw string) template.HTML {
 // plainURL is a URL that leads nowhere.
 func plainURL(raw string) template.HTML {
 	return `<bdi class="url">` + template.HTML(template.HTMLEscapeString(text(raw, 120))) + `</bdi>`
-}
-
-// quoted writes a word of a command so that a shell takes it as one word, and as nothing else.
-func quoted(word string) string {
-	return "'" + strings.ReplaceAll(webtext.Clean(word), "'", `'\''`) + "'"
 }
 
 // link writes one; to is escaped as an address already, attrs are ours.

@@ -11,7 +11,7 @@ func TestWords(t *testing.T) {
 		count(1, "page"): "1 page", count(1204, "page"): "1,204 pages", count(0, "page"): "0 pages",
 		size(5 << 20): "5.0 MiB", size(-1): "0 B",
 		rateOf(0): "0.0/s", rateOf(0.01): "0.6/min", rateOf(3.25): "3.2/s", rateOf(1204.4): "1,204/s",
-		seconds(0): "0 s", seconds(0.25): "250 ms", seconds(1): "1 s", seconds(1.5): "1.5 s", seconds(10): "10 s", seconds(250): "4 min 10 s",
+		seconds(0): "0 s", seconds(0.0004): "< 1 ms", seconds(0.0006): "1 ms", seconds(0.25): "250 ms", seconds(1): "1 s", seconds(1.5): "1.5 s", seconds(10): "10 s", seconds(250): "4 min 10 s",
 		seconds(7500): "2 h 5 min", seconds(3.5 * 86400): "3.5 days",
 		percent(1, 4): "25.0 %", percent(1, 100000): "< 0.1 %", percent(0, 4): "0 %", percent(1, 0): "0 %",
 		text(" a\nb\u202e<c> "): "a b<c>", text("abcdef", 3): "ab…",
@@ -49,6 +49,9 @@ func TestClock(t *testing.T) {
 // Links lead where they say, whatever stands in a name.
 func TestLinks(t *testing.T) {
 	for got, want := range map[string]string{
+		string(originLink("https://docs.example.org:8443")):          `<a href="/host/docs.example.org"><bdi>docs.example.org</bdi></a>`,
+		string(originLink("javascript:alert(1)")):                    `<bdi class="url">javascript:alert(1)</bdi>`,
+		unsaid(404, "HTTP 404") + unsaid(200, "too large"):           "too large",
 		string(hostLink("docs.example.org")):                         `<a href="/host/docs.example.org"><bdi>docs.example.org</bdi></a>`,
 		string(hostLink(`a"><script>/..`)):                           `<a href="/host/a%22%3E%3Cscript%3E%2F.."><bdi>a&#34;&gt;&lt;script&gt;/..</bdi></a>`,
 		string(urlLink(`https://a.example/?x="&y`)):                  `<a href="/explain?url=https%3A%2F%2Fa.example%2F%3Fx%3D%22%26y" class="url"><bdi>https://a.example/?x=&#34;&amp;y</bdi></a>`,

@@ -6,6 +6,7 @@
   const state = document.getElementById('live')
   if (!main || !state || !window.EventSource) return
   let source = null
+  let heard = 0 // when there was the last word from the server
 
   const say = (text) => { if (state.textContent !== text) state.textContent = text }
 
@@ -22,13 +23,21 @@
     return [...el.querySelectorAll('a, button, summary, [tabindex]')].indexOf(a)
   }
 
+  const refocus = (el, at) => {
+    if (at !== null && at >= 0) el.querySelectorAll('a, button, summary, [tabindex]')[at]?.focus()
+  }
+
   const replace = (html) => {
     const next = document.createElement('main')
     next.innerHTML = html
     const parts = (el) => [...el.children].map((c) => c.id)
     if (parts(main).join() !== parts(next).join() || parts(next).includes('')) {
       // Parts have come or gone.
-      if (!busy(main)) { keepOpen(main, next); main.replaceChildren(...next.childNodes) }
+      if (busy(main)) return
+      const at = focused(main)
+      keepOpen(main, next)
+      main.replaceChildren(...next.childNodes)
+      refocus(main, at)
       return
     }
     for (const now of [...next.children]) {
@@ -37,15 +46,17 @@
       if (was.outerHTML === now.outerHTML || busy(was)) continue
       const at = focused(was)
       was.replaceWith(now)
-      if (at !== null && at >= 0) now.querySelectorAll('a, button, summary, [tabindex]')[at]?.focus()
+      refocus(now, at)
     }
   }
 
   const begin = () => {
     if (source || document.hidden) return
+    heard = Date.now()
     source = new EventSource(location.href)
-    source.addEventListener('main', (e) => { replace(e.data); say('Live.') })
-    source.addEventListener('trouble', (e) => say(e.data))
+    source.addEventListener('main', (e) => { heard = Date.now(); replace(e.data); say('Live.') })
+    source.addEventListener('trouble', (e) => { heard = Date.now(); say(e.data) })
+    source.addEventListener('still', () => { heard = Date.now() })
     source.onerror = () => {
       say('The connection is lost; what is shown may be old.')
       if (source.readyState === EventSource.CLOSED) { // refused: the browser does not try again
@@ -59,5 +70,14 @@
   // Nobody sees a hidden page, and a browser has few connections to a host.
   document.addEventListener('visibilitychange', () => document.hidden ? end() : begin())
   window.addEventListener('pagehide', end)
+  window.addEventListener('pageshow', begin)
+  // A machine that has slept, or a net that was changed, may leave a connection on which nothing
+  // comes. The server says something every 15 seconds.
+  setInterval(() => {
+    if (!source || Date.now() - heard < 45000) return
+    say('The connection is lost; what is shown may be old.')
+    end()
+    begin()
+  }, 15000)
   begin()
 })()
