@@ -3,6 +3,7 @@
 package deploytest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +15,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
 )
 
 // The roles of a rig's members.
@@ -174,6 +178,30 @@ func (r *rig) checkRunning() {
 func (m *member) start() {
 	m.t.Helper()
 	m.p = launch(m.t, m.dir+".log", m.name, m.bin, m.args...)
+}
+
+// roll restarts all that runs, one process after the other: each is told to end, and the next one
+// only when it is back.
+func (r *rig) roll() {
+	r.t.Helper()
+	for i, m := range r.nats {
+		m.stop()
+		m.start()
+		r.awaitReplicas(time.Minute)
+		r.t.Logf("NATS node %d of %d is back", i+1, len(r.nats))
+	}
+	for _, m := range r.members {
+		if !m.running() {
+			continue
+		}
+		m.stop()
+		m.start()
+		r.awaitReplicas(time.Minute)
+		r.until("all shards answer after "+m.name+" was restarted", time.Minute, func(ctx context.Context) (crawl.Status, bool, error) {
+			st, err := asker.Status(ctx, r.q, r.spec)
+			return st, err == nil && len(st.Shards) == r.spec.Shards, err
+		})
+	}
 }
 
 // kill ends the process as a power cut would.

@@ -192,8 +192,10 @@ func (c *composition) healthy(limit time.Duration) map[string]container {
 func TestExternalCompose(t *testing.T) {
 	t.Parallel() // the other test waits, out of politeness, while this one compiles
 	buildImage(t)
+	port := freePort(t)
+	env := []string{"PROMETHEUS_IMAGE=" + prometheusImage(t), fmt.Sprint("PROMETHEUS_PORT=", port), "COMPOSE_PROFILES=prometheus"}
 	began := time.Now()
-	c := compose(t, "compose.yaml", nil, "--scale", "fetcher=3")
+	c := compose(t, "compose.yaml", env, "--scale", "fetcher=3")
 	all := c.healthy(90 * time.Second)
 	t.Logf("healthy after %v", time.Since(began).Round(time.Second))
 	nats := fmt.Sprintf("nats://127.0.0.1:%d", c.ports[0])
@@ -211,6 +213,7 @@ func TestExternalCompose(t *testing.T) {
 		t.Errorf("status inside a container: %s%v", out, err)
 	}
 	checkRequests(t, all["web"], 100*time.Millisecond)
+	checkBoard(t, fmt.Sprintf("http://127.0.0.1:%d", port))
 	c.stop()
 }
 
@@ -255,7 +258,7 @@ func (c *composition) stop() {
 // classes asks what became of each URL.
 func (o *observer) classes(urls map[string]simweb.Expectation) map[string]simweb.Class {
 	o.t.Helper()
-	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(o.t.Context(), 5*time.Minute) // for thousands of questions
 	defer cancel()
 	got := map[string]simweb.Class{}
 	for u, want := range urls {

@@ -23,7 +23,13 @@ import (
 // crawlWithDashboard starts a crawl of a simulated web and says where its dashboard is.
 func crawlWithDashboard(t *testing.T, web *simweb.Server, args ...string) (at string) {
 	t.Helper()
-	args = append([]string{"crawl", "--dir", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--allow-private", "--resolve", web.Resolve()}, args...)
+	// The name stands on pages, which may be kept as pictures.
+	dir, err := os.MkdirTemp("", "curtsy-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	args = append([]string{"crawl", "--dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--allow-private", "--resolve", web.Resolve()}, args...)
 	// It is not done when the test is, and says so by its status.
 	p := launch(t, filepath.Join(t.TempDir(), "log"), "curtsy crawl", "curtsy", args...)
 	t.Cleanup(func() {

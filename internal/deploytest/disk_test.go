@@ -179,7 +179,8 @@ func TestExternalIndexerDiskFull(t *testing.T) {
 func TestExternalServerDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := newSmallDisk(t, filepath.Join(dir, "nats"), 256*mib)
+	// Streams may reserve three quarters of it.
+	d := newSmallDisk(t, filepath.Join(dir, "nats"), 320*mib)
 	f := newFaulty(t, plainWeb(12, 100), faultyOptions{dir: dir, room: frontier.Room{Events: 16 * mib, Pages: 48 * mib, Replicas: 1}})
 	f.underWay(150, time.Minute)
 	d.fill(0)

@@ -161,11 +161,13 @@ func TestExternalNATSRoles(t *testing.T) {
 		"frontier": {
 			putKV("indexer.0"), putKV("home.0"), putKV("spec"), purge("demo-PAGES"), purge("KV_demo-CRAWL"), api("STREAM.DELETE.demo-EVENTS-0"),
 			api("CONSUMER.CREATE.demo-PAGES.x"), api("CONSUMER.DELETE.demo-PAGES.x"), {"$KV.demo-MEMBERS.indexer.x", ""}, {"demo.control", "stop"},
+			{"$KV.CURTSY_HOSTS.h.a.example", "x"},
 		},
 		"indexer": {
 			putKV("frontier.0"), putKV("spec"), putKV("budget"), purge("demo-EVENTS-0"), purge("demo-PAGES"), api("STREAM.DELETE.demo-EVENTS-0"),
 			api("STREAM.DELETE.OBJ_demo-CHECKPOINTS"), {"$O.demo-CHECKPOINTS.M.x", "x"}, {"$KV.demo-MEMBERS.frontier.x", ""}, {"demo.take.frontier-1", "x"}, {"demo.control", "stop"},
 			{"$KV.demo-SECRET.updates-secret", "x"}, api("STREAM.MSG.GET.KV_demo-SECRET"), api("CONSUMER.CREATE.KV_demo-SECRET.x"),
+			{"$KV.CURTSY_HOSTS.h.a.example", "x"},
 		},
 		"operator": {
 			putKV("frontier.0"), putKV("indexer.0"), {"demo.pages.0", "x"}, {"$KV.demo-SECRET.updates-secret", "x"},
@@ -183,7 +185,7 @@ func TestExternalNATSRoles(t *testing.T) {
 	for role, used := range map[string][]request{
 		"frontier": {{"demo.pages.0", "x"}, {"$KV.demo-SECRET.updates-secret", "0123456789abcdef"}, putKV("updates-secret"), api("STREAM.MSG.GET.KV_demo-SECRET")},
 		"indexer":  {{"demo.pages.0", "x"}},
-		"operator": {{"demo.take.nobody", ""}, {"demo.renew.nobody", ""}, {"demo.robots.nobody", ""}},
+		"operator": {{"demo.take.nobody", ""}, {"demo.renew.nobody", ""}, {"demo.robots.nobody", ""}, {"$KV.CURTSY_HOSTS.h.a.example", "{}"}},
 	} {
 		s.granted(role, used)
 	}

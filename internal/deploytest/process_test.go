@@ -67,7 +67,7 @@ func program(t *testing.T, name string) string {
 func environ(more ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		return strings.HasPrefix(name, "CURTSY_") || slices.Contains([]string{"SEED", "CONTACT", "CRAWL", "SUBNET", "NATS_PORT", "NATS_IMAGE"}, name)
+		return strings.HasPrefix(name, "CURTSY_") || slices.Contains([]string{"SEED", "CONTACT", "CRAWL", "SUBNET", "NATS_PORT", "NATS_IMAGE", "COMPOSE_PROFILES"}, name)
 	})
 	return append(env, more...)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
@@ -40,6 +41,8 @@ type rig struct {
 	engine  *engine.Engine
 	index   bool                  // with an indexer instead of a sink
 	metrics prometheus.Registerer // nil: none
+	logs    frontier.CrawlLog
+	tracer  *tracing.Tracer // nil: none
 	stop    func()
 }
 
@@ -95,6 +98,7 @@ func (r *rig) start(dir string, opt fetcher.Options) {
 	e, err := engine.Open(t.Context(), engine.Options{
 		Dir: dir, Server: r.srv, Crawl: r.spec.Name, Plan: func(*crawl.Spec) (crawl.Spec, error) { return r.spec, nil },
 		Room: frontier.Room{Events: 32 << 20, Pages: 64 << 20}, Fetcher: opt, NotIndexed: !r.index, Log: logger(t), Registry: r.metrics,
+		CrawlLog: r.logs, Tracer: r.tracer,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,22 +13,12 @@ import (
 // power cut would. What was told of is not fetched again: of each host at most two requests are
 // repeated for each kill. None is early, and at the end all is as without kills.
 func TestKilledRepeatsLittle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	t.Parallel()
 	const hosts, kills, most = 40, 10, 2
-	web, err := simweb.Start(simweb.Config{Seed: 13, Hosts: hosts, PagesPerHost: 70, PageBytes: 2 << 10, Mix: func(i int) simweb.Behavior {
+	p := newProgram(t, simweb.Config{Seed: 13, Hosts: hosts, PagesPerHost: 70, PageBytes: 2 << 10, Mix: func(i int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, CrawlDelay: time.Duration(i%5+1) * 20 * time.Millisecond, Latency: 2 * time.Millisecond}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	p := &program{t: t, bin: filepath.Join(t.TempDir(), "curtsy"), web: web}
-	if out, err := exec.Command("go", "build", "-o", p.bin, "../../cmd/curtsy").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	web := p.web
 	dir, seeds := t.TempDir(), make([]string, hosts)
 	for i := range seeds {
 		seeds[i] = fmt.Sprintf("http://h%04d.sim.test/", i)
@@ -88,9 +76,6 @@ func TestKilledRepeatsLittle(t *testing.T) {
 // TestStatusMovesWithEachPage asks for the status of a crawl of one host with a delay of a second:
 // all pages but the last two asked for are counted, where a visit is of ten.
 func TestStatusMovesWithEachPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	t.Parallel()
 	p := crawler(t, simweb.Behavior{Pages: 10}, simweb.Behavior{})
 	dir := t.TempDir()

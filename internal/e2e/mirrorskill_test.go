@@ -17,13 +17,6 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// program is the curtsy command, built once for a test, and a web for it to crawl.
-type program struct {
-	t   *testing.T
-	bin string
-	web *simweb.Server
-}
-
 // command makes a process of the program; nothing in the environment configures it.
 func (p *program) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(p.bin, args...)
@@ -137,27 +130,14 @@ func (p *program) decode(line []byte, v any) {
 	}
 }
 
-// crawler builds the program and starts a web of a site and a copy of it, of some
-// hundred pages each.
+// crawler is the program with a web of a site and a copy of it, of some hundred pages each.
 func crawler(t *testing.T, site, copy simweb.Behavior) *program {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
-	web, err := simweb.Start(simweb.Config{Seed: 4, Hosts: 2, PagesPerHost: 240, PageBytes: 1 << 10, Mix: func(i int) simweb.Behavior {
+	return newProgram(t, simweb.Config{Seed: 4, Hosts: 2, PagesPerHost: 240, PageBytes: 1 << 10, Mix: func(i int) simweb.Behavior {
 		b := []simweb.Behavior{site, copy}[i]
 		b.Latency = 4 * time.Millisecond
 		return b
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	p := &program{t: t, bin: filepath.Join(t.TempDir(), "curtsy"), web: web}
-	if out, err := exec.Command("go", "build", "-o", p.bin, "../../cmd/curtsy").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return p
 }
 
 // polite checks the web's log.

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,23 +14,13 @@ import (
 // its hosts have all that the web's own log has, in the same order and at the same times, and no
 // pause in them is shorter than the bound that it names.
 func TestTimelineUnderKills(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	t.Parallel()
 	const hosts, kills, pages = 6, 5, 60
 	delay := func(i int) time.Duration { return time.Duration(i%3) * 25 * time.Millisecond }
-	web, err := simweb.Start(simweb.Config{Seed: 17, Hosts: hosts, PagesPerHost: pages, PageBytes: 2 << 10, Mix: func(i int) simweb.Behavior {
+	p := newProgram(t, simweb.Config{Seed: 17, Hosts: hosts, PagesPerHost: pages, PageBytes: 2 << 10, Mix: func(i int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, CrawlDelay: delay(i), Latency: 3 * time.Millisecond}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	p := &program{t: t, bin: filepath.Join(t.TempDir(), "curtsy"), web: web}
-	if out, err := exec.Command("go", "build", "-o", p.bin, "../../cmd/curtsy").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	web := p.web
 	dir, seeds := t.TempDir(), make([]string, hosts)
 	for i := range seeds {
 		seeds[i] = fmt.Sprintf("http://h%04d.sim.test/", i)

@@ -56,3 +56,48 @@ func TestWiderScopeContinues(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksLater crawls what sitemaps name and no link of a page, then follows the links as well:
+// those of the pages that are stored are read again, and no page is asked for twice. While it runs
+// links are left alone again, which takes nothing back.
+func TestLinksLater(t *testing.T) {
+	t.Parallel()
+	web, err := simweb.Start(simweb.Config{Seed: 11, Hosts: 2, PagesPerHost: 10, CrossLinks: 1, Mix: func(int) simweb.Behavior {
+		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureSitemapPlace, simweb.FeatureRedirects}}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	spec := specFor(web)
+	spec.Seeds, spec.NoLinks, spec.HoldMax = []string{web.Seeds()[0], "http://h0000.sim.test/redirect/301"}, true, time.Second
+	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r.seed()
+	// The home, what the sitemap names, and where the redirect leads if it leads anywhere.
+	few := r.wait(time.Minute)
+	if few.Stored < 3 || few.Stored > 4 || few.Hosts != 1 {
+		t.Fatalf("without links: %+v, want the seeds and the two pages of the sitemap", few)
+	}
+	r.stop()
+	r.spec.NoLinks = false
+	r.start(r.dir, fetcher.Options{})
+	all := r.wait(time.Minute)
+	if all.Stored < 20 || all.Hosts != 2 {
+		t.Errorf("with links: %+v", all)
+	}
+	r.spec.NoLinks = true
+	if err := r.engine.SetSpec(r.spec); err != nil {
+		t.Fatal(err)
+	}
+	if st := r.wait(time.Minute); st.Stored != all.Stored {
+		t.Errorf("without links again: %+v, want what was there", st)
+	}
+	r.stop()
+	judge(t, r, web)
+	seen := map[string]int{}
+	for _, q := range web.Log() {
+		if seen[q.Host+q.Path]++; seen[q.Host+q.Path] > 1 && !q.Robots && q.Path != "/data.txt" {
+			t.Errorf("%s%s was asked for %d times", q.Host, q.Path, seen[q.Host+q.Path])
+		}
+	}
+}

@@ -22,8 +22,11 @@ type Config struct {
 	// Start answers https too, on the same port, with a certificate that [Server.Roots] knows
 	TLS  bool
 	Addr string // where Start listens; "" means 127.0.0.1:0
+	// a query whose &amp; was not decoded is answered as the one that was meant
+	Undecoded bool
 	// requests kept in memory: 0 means 1<<20, negative none; further ones are only counted
 	LogLimit int
+	KeepSent bool   // answers are kept as they go out: see Web.Sent
 	LogFile  string // requests are appended to this file as JSON lines; "" means no file
 }
 

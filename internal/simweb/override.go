@@ -24,6 +24,7 @@ type overrides struct {
 type override struct {
 	reply
 	serve func(method, form string) Answer // makes the reply anew for each request; nil: it stands
+	asked func(query string) Answer        // the same, of a Portal
 	// what a request for another copy names to be told that there is none; "" answers
 	// every request in full
 	etag string
@@ -92,8 +93,15 @@ func (o *overrides) reply(s *site, q *request) (reply, bool) {
 	}
 	o.mu.RLock()
 	r, ok := o.at[s.name+q.path]
+	query := ""
+	if !ok {
+		r, query, ok = o.askedOf(s.name, q.path)
+	}
 	o.mu.RUnlock()
 	switch {
+	case r.asked != nil:
+		a := r.asked(query)
+		r = a.override()
 	case r.serve != nil:
 		a := r.serve(q.method, q.form)
 		r = a.override()

@@ -140,6 +140,7 @@ func (s *Server) serve(c net.Conn) {
 // exchange answers one request and logs it. It returns whether the connection can go on.
 func (w *Web) exchange(c *wire, q *request, head []byte) bool {
 	c.last = time.Now()
+	c.keep = w.cfg.KeepSent
 	s := w.byName[normalHost(q.host)]
 	entry := w.log.begin(w.facts(s, q, c.last))
 	buf := getBuffer()
@@ -164,6 +165,9 @@ func (w *Web) exchange(c *wire, q *request, head []byte) bool {
 		r.status, r.asks = 0, 0
 	}
 	w.log.end(&entry, c.last, r.status, r.asks, c.sent, c.gone)
+	if c.keep {
+		w.sent.add(Sent{"http://" + normalOrigin(q.host) + q.path, c.kept, c.gone})
+	}
 	return ok
 }
 

@@ -101,6 +101,9 @@ func (s *site) pageAt(path string) (int, bool) {
 	if path == "/" {
 		return 0, true
 	}
+	if s.web.cfg.Undecoded {
+		path = strings.ReplaceAll(path, "&amp;", "&")
+	}
 	_, rest, ok := strings.Cut(path, "/p")
 	if !ok {
 		return 0, false

@@ -22,6 +22,7 @@ type Web struct {
 
 	overrides overrides
 	editions  editions
+	sent      sentLog
 }
 
 // New builds the web. Nothing is served and no file is opened until Start.

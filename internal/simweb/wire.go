@@ -16,6 +16,8 @@ type wire struct {
 	last time.Time // just before the last write, or when the client was seen to have left
 	sent int64
 	gone bool // the client left while the answer was being written or waited for
+	keep bool // what is written is kept
+	kept []byte
 }
 
 // chunk is how much is written at a time, so that last is close to the end of a long answer.
@@ -31,6 +33,9 @@ func (c *wire) Write(p []byte) (int, error) {
 		piece := p[:min(len(p), chunk)]
 		c.last = time.Now()
 		k, err := c.conn.Write(piece)
+		if c.keep {
+			c.kept = append(c.kept, piece[:k]...)
+		}
 		n += k
 		c.sent += int64(k)
 		if err != nil {
@@ -83,6 +88,9 @@ func (c *wire) send(head, body []byte) error {
 	}
 	first := body[:min(len(body), chunk)]
 	c.last = time.Now()
+	if c.keep {
+		c.kept = append(append(c.kept, head...), first...)
+	}
 	n, err := (&net.Buffers{head, first}).WriteTo(c.conn)
 	c.sent += n
 	if err != nil {

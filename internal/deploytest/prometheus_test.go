@@ -1,0 +1,163 @@
+//go:build external
+
+package deploytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestExternalRules has Prometheus' own tool read what deploy has for it: the alert rules and their
+// tests, how to scrape, and the expressions of Grafana's board.
+func TestExternalRules(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"check", "rules", "deploy/alerts.yml"}, {"test", "rules", "deploy/alerts_test.yml"}, {"check", "config", "deploy/prometheus.yml"},
+	} {
+		run(t, time.Minute, "promtool", args...)
+	}
+	var rules strings.Builder
+	rules.WriteString("groups:\n  - name: board\n    rules:\n")
+	for i, e := range boardExprs(t) {
+		fmt.Fprintf(&rules, "      - {record: 'board:%d', expr: %q}\n", i, e)
+	}
+	file := filepath.Join(t.TempDir(), "board.yml")
+	if err := os.WriteFile(file, []byte(rules.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, time.Minute, "promtool", "check", "rules", file)
+}
+
+// boardExprs are the expressions of Grafana's board, its variables replaced as Grafana would.
+func boardExprs(t *testing.T) (exprs []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "deploy", "grafana", "curtsy.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var board struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	if err := json.Unmarshal(text, &board); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range board.Panels {
+		for _, x := range p.Targets {
+			exprs = append(exprs, strings.NewReplacer("$__rate_interval", "2m", "$crawl", ".*").Replace(x.Expr))
+		}
+	}
+	if len(exprs) < 40 {
+		t.Errorf("the board has only %d expressions", len(exprs))
+	}
+	return exprs
+}
+
+// prometheusImage makes an image of this machine's Prometheus, and returns its name: none can be
+// pulled where these tests run. It has what the profile asks of an image.
+func prometheusImage(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	recipe := "FROM scratch\n"
+	add := func(file, as string) {
+		name := filepath.Base(file)
+		run(t, time.Minute, "cp", "-L", file, filepath.Join(dir, name))
+		recipe += fmt.Sprintf("COPY %s %s\n", name, as)
+	}
+	library := regexp.MustCompile(`(/\S+) \(0x`)
+	seen := []string{}
+	for _, program := range []string{"prometheus", "promtool"} {
+		file, err := exec.LookPath(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(file, "/bin/")
+		for _, m := range library.FindAllStringSubmatch(string(run(t, time.Minute, "ldd", file)), -1) {
+			if !slices.Contains(seen, m[1]) {
+				seen = append(seen, m[1])
+				add(m[1], m[1])
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(recipe), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const name = image + "-prometheus"
+	run(t, 2*time.Minute, "docker", "build", "-q", "-t", name, dir)
+	return name
+}
+
+// mayBeEmpty are metrics without which the demo goes by: nothing of it has TLS, and no domain has
+// too many names.
+var mayBeEmpty = []string{"curtsy_certificate_expiry_timestamp_seconds", "curtsy_frontier_links_left_out_total"}
+
+// checkBoard asks Prometheus for every expression of the board, which must have something to show
+// of the demo's crawl, and for its rules, none of which may be broken or tell of anything.
+func checkBoard(t *testing.T, at string) {
+	t.Helper()
+	began := time.Now()
+	missing := boardExprs(t)
+	// Rates need two scrapes, which are 15 s apart.
+	for end := began.Add(40 * time.Second); len(missing) > 0 && time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+		missing = slices.DeleteFunc(missing, func(expr string) bool {
+			if slices.ContainsFunc(mayBeEmpty, func(name string) bool { return strings.Contains(expr, name) }) {
+				return true
+			}
+			var answer struct{ Result []any }
+			askPrometheus(t, at+"/api/v1/query?query="+url.QueryEscape(expr), &answer)
+			return len(answer.Result) > 0
+		})
+	}
+	for _, expr := range missing {
+		t.Errorf("the board has nothing to show for %s", expr)
+	}
+	var up struct{ Result []struct{ Value [2]any } }
+	askPrometheus(t, at+"/api/v1/query?query="+url.QueryEscape(`up{job=~"frontier|fetcher|indexer"}`), &up)
+	if len(up.Result) != 5 || slices.ContainsFunc(up.Result, func(r struct{ Value [2]any }) bool { return r.Value[1] != "1" }) {
+		t.Errorf("of five daemons these are scraped: %v", up.Result)
+	}
+	var rules struct {
+		Groups []struct {
+			Rules []struct{ Name, State, Health, LastError string }
+		}
+	}
+	askPrometheus(t, at+"/api/v1/rules", &rules)
+	n := 0
+	for _, g := range rules.Groups {
+		for _, r := range g.Rules {
+			if n++; r.State == "firing" || r.Health == "err" {
+				t.Errorf("rule %s: %s, %s %s", r.Name, r.State, r.Health, r.LastError)
+			}
+		}
+	}
+	if n < 15 {
+		t.Errorf("Prometheus has %d rules", n)
+	}
+	t.Logf("the board had something to show after %.1fs", time.Since(began).Seconds())
+}
+
+// askPrometheus asks its API.
+func askPrometheus(t *testing.T, at string, into any) {
+	t.Helper()
+	resp, err := http.Get(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer := struct {
+		Status, Error string
+		Data          any
+	}{Data: into}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Status != "success" {
+		t.Fatalf("%s: %s %s %v", at, answer.Status, answer.Error, err)
+	}
+}

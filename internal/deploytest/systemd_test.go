@@ -1,0 +1,62 @@
+//go:build external
+
+package deploytest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestExternalSystemd has systemd's own tools read the units: it knows all that stands in them,
+// what they start is there, and each gives away little (an exposure of 2.0 at most, of 10).
+func TestExternalSystemd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	// The programs where these tests build them.
+	bin := filepath.Dir(program(t, "curtsy"))
+	files, err := filepath.Glob(filepath.Join(root, "deploy", "systemd", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var units []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := strings.NewReplacer("/usr/lib/curtsy/", bin+"/", "/usr/bin/", bin+"/").Replace(string(text))
+		unit := filepath.Join(dir, filepath.Base(file))
+		if err := os.WriteFile(unit, []byte(body), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		switch filepath.Ext(file) {
+		case ".target":
+			units = append(units, unit)
+		case ".service":
+			units = append(units, unit)
+			run(t, time.Minute, "systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", unit)
+		}
+	}
+	if len(units) != 5 {
+		t.Errorf("there are %d units", len(units))
+	}
+	// It warns of what it does not know, and ends well all the same.
+	out, err := try(time.Minute, "sh", append([]string{"-c", `systemd-analyze verify --man=no --recursive-errors=no "$@" 2>&1`, "sh"}, units...)...)
+	if err != nil || strings.Contains(string(out), dir) {
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+	under := t.TempDir()
+	for _, d := range []string{"etc", "usr/lib/sysusers.d", "usr/lib/tmpfiles.d"} {
+		if err := os.MkdirAll(filepath.Join(under, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, time.Minute, "systemd-sysusers", "--root="+under, filepath.Join(dir, "curtsy.sysusers"))
+	run(t, time.Minute, "systemd-tmpfiles", "--root="+under, "--create", filepath.Join(dir, "curtsy.tmpfiles"))
+	if info, err := os.Stat(filepath.Join(under, "var/lib/curtsy")); err != nil || info.Mode().Perm() != 0o750 {
+		t.Errorf("/var/lib/curtsy: %v %v", info, err)
+	}
+}

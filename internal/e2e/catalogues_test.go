@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// A catalogue that does not fit into a message is in the catalogue whole, and so is that of a
+// portal that gives its datasets page by page.
+func TestLongCatalogues(t *testing.T) {
+	t.Parallel()
+	web, err := simweb.Start(simweb.Config{Hosts: 2, PagesPerHost: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsNone} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	const sets, packages, most = 4000, 1234, 500
+	var b strings.Builder
+	b.WriteString(`{"conformsTo": "https://project-open-data.cio.gov/v1.1/schema", "dataset": [`)
+	for i := range sets {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"@type": "dcat:Dataset", "title": "Set %d", "description": %q, "accessLevel": "public", "distribution": [{"downloadURL": "http://h0000.sim.test/f/%[1]d.csv"}]}`,
+			i, strings.Repeat("what it says ", 30))
+	}
+	b.WriteString("]}")
+	web.Override("http://h0000.sim.test/data.json", &simweb.Answer{ContentType: "application/json", Body: b.String()})
+	search := web.Portal("http://h0001.sim.test", packages, most)
+	spec := specFor(web)
+	spec.Seeds = []string{"http://h0000.sim.test/data.json", search}
+	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r.seed()
+	r.wait(time.Minute)
+	origins := map[string]int{}
+	for _, line := range r.told(t) {
+		var d crawl.DatasetInfo
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatal(err)
+		}
+		if len(d.URLs) == 1 {
+			origins[d.Origin]++
+		}
+	}
+	if origins["http://h0000.sim.test"] != sets || origins["http://h0001.sim.test"] != packages {
+		t.Errorf("%v datasets, want %d and %d", origins, sets, packages)
+	}
+	asked := 0
+	for path, n := range requested(web) {
+		if strings.Contains(path, "package_search") {
+			if asked++; n != 1 {
+				t.Errorf("%s asked for %d times", path, n)
+			}
+		}
+	}
+	if asked > 6 { // 10, then 1000 at a time, of which 500 are given
+		t.Errorf("%d requests for %d datasets", asked, packages)
+	}
+	if len(b.String()) < 1<<20 {
+		t.Error("it would have fitted into a message")
+	}
+}
