@@ -20,26 +20,35 @@ var siblings = map[string]bool{"frontier": true, "fetcher": true, "indexer": tru
 // lower are the internal packages that hold nouns and mechanisms: no service and no command
 // glue may be under them.
 var lower = map[string][]string{
-	"crawl":    {"pkg/canon", "pkg/usage"},
-	"scope":    {"pkg/canon"},
-	"indexnow": {"pkg/canon"},
-	"disk":     {},
-	"boltfile": {"internal/disk"},
-	"likeness": {},
-	"query":    {"pkg/canon"},
-	"backoff":  {},
-	"ask":      {"internal/crawl", "pkg/queue", "pkg/canon"},
-	"paging":   {"internal/crawl"},
+	"crawl":                 {"pkg/canon", "pkg/usage"},
+	"scope":                 {"pkg/canon"},
+	"indexnow":              {"pkg/canon"},
+	"websub":                {"pkg/canon"},
+	"disk":                  {},
+	"version":               {},
+	"boltfile":              {"internal/disk"},
+	"likeness":              {},
+	"document":              {"internal/document/pdf"},
+	"document/pdf":          {},
+	"document/worker":       {"internal/document"},
+	"document/documenttest": {},
+	"query":                 {"pkg/canon"},
+	"backoff":               {},
+	"ask":                   {"internal/crawl", "pkg/queue", "pkg/canon"},
+	"paging":                {"internal/crawl"},
 	"asker": {"internal/ask", "internal/catalog", "internal/crawl", "internal/paging", "internal/search", "internal/service", "pkg/canon",
 		"pkg/queue"},
-	"steer":    {"internal/asker", "internal/crawl", "internal/scope", "internal/service", "pkg/canon"},
+	"steer":    {"internal/asker", "internal/crawl", "internal/scope", "internal/service", "internal/webtext", "pkg/canon"},
 	"htmlscan": {"internal/crawl", "internal/mdhtml", "pkg/canon", "pkg/robotstag", "pkg/usage"},
 	"uses":     {"internal/htmlscan", "pkg/robots", "pkg/robotstag", "pkg/usage"},
 	"pages":    {"internal/boltfile", "internal/crawl", "internal/disk", "internal/mdhtml", "pkg/canon", "pkg/usage"},
+	"archive":  {"internal/crawl", "internal/disk", "internal/pages", "internal/warc", "pkg/canon"},
+	"warc":     {"pkg/canon"},
 	"engine": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/fetcher", "internal/frontier",
-		"internal/indexer", "internal/service", "internal/updates", "pkg/canon", "pkg/queue", "pkg/queue/embedded"},
+		"internal/indexer", "internal/service", "internal/tracing", "internal/updates", "pkg/canon", "pkg/queue", "pkg/queue/embedded"},
+	"tracing":   {"internal/crawl"},
 	"searchweb": {"internal/ask", "internal/crawl", "internal/query", "internal/turns", "internal/webtext", "pkg/canon"},
-	"dashboard": {"internal/ask", "internal/asker", "internal/crawl", "internal/mcpserver", "internal/searchweb", "internal/service",
+	"dashboard": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/mcpserver", "internal/searchweb", "internal/service",
 		"internal/steer", "internal/turns", "internal/webtext", "pkg/canon", "pkg/robots"},
 	"mcpserver": {"internal/ask", "internal/catalog", "internal/crawl", "internal/paging", "internal/query", "internal/turns", "internal/webtext", "pkg/canon", "pkg/usage"},
 	"turns":     {},
@@ -50,9 +59,11 @@ var lower = map[string][]string{
 	"simweb":         {},
 	"indexer/homes": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
 		"pkg/queue"},
-	"identity": {"pkg/botauth"},
-	"updates":  {"internal/crawl", "internal/indexnow", "pkg/canon", "pkg/queue", "pkg/rup"},
-	"catalog":  {"internal/crawl", "pkg/canon", "pkg/datatxt", "pkg/usage"},
+	"identity":    {"pkg/botauth"},
+	"updates":     {"internal/ask", "internal/crawl", "internal/indexnow", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},
+	"export":      {"internal/crawl", "internal/spreadsheet", "pkg/canon"},
+	"spreadsheet": {},
+	"catalog":     {"internal/crawl", "internal/disk", "internal/spreadsheet", "pkg/canon", "pkg/datatxt", "pkg/usage"},
 	// On the fetcher: whoever sends requests is one.
 	"download": {"internal/crawl", "internal/disk", "internal/fetcher/visit", "pkg/canon"},
 }
@@ -60,16 +71,17 @@ var lower = map[string][]string{
 // rooms are the packages that a service is made of, and on which of the others each may stand.
 // Nobody outside the service imports a room, but who is listed in lower, and commands.
 var rooms = map[string][]string{
-	"internal/fetcher":          {"internal/fetcher/visit", "internal/fetcher/wire"},
+	"internal/fetcher":          {"internal/fetcher/claims", "internal/fetcher/visit", "internal/fetcher/wire"},
+	"internal/fetcher/claims":   {"internal/fetcher/wire"},
 	"internal/fetcher/visit":    {"internal/fetcher/wire"},
 	"internal/fetcher/wire":     {},
 	"internal/fetcher/wiretest": {},
 
 	"internal/frontier": roomsOf("internal/frontier",
-		"account history passes links mirrors indexnow rupsites visits datafiles hops recrawl "+
+		"account history passes links mirrors indexnow websub feeds rupsites visits datafiles hops recrawl "+
 			"askonce sitemaps timeline polite urls features ledger budget crawllog mirror judge metrics times"),
 	"internal/frontier/account": roomsOf("internal/frontier",
-		"history indexnow passes links mirrors rupsites visits datafiles "+
+		"history indexnow websub feeds passes links mirrors rupsites visits datafiles "+
 			"recrawl sitemaps polite urls ledger mirror judge"),
 	"internal/frontier/passes":    roomsOf("internal/frontier", "links mirrors visits datafiles recrawl urls features ledger judge"),
 	"internal/frontier/links":     roomsOf("internal/frontier", "mirrors rupsites recrawl polite urls ledger"),
@@ -80,6 +92,8 @@ var rooms = map[string][]string{
 	"internal/frontier/history":   roomsOf("internal/frontier", "features ledger"),
 	"internal/frontier/hops":      roomsOf("internal/frontier", "polite features ledger"),
 	"internal/frontier/indexnow":  roomsOf("internal/frontier", "polite features ledger times"),
+	"internal/frontier/websub":    roomsOf("internal/frontier", "feeds features ledger times"),
+	"internal/frontier/feeds":     roomsOf("internal/frontier", "polite urls features ledger mirror times"),
 	"internal/frontier/askonce":   roomsOf("internal/frontier", "polite features ledger"),
 	"internal/frontier/recrawl":   roomsOf("internal/frontier", "polite urls ledger"),
 	"internal/frontier/sitemaps":  roomsOf("internal/frontier", "polite urls features ledger mirror times"),
@@ -157,6 +171,9 @@ func forbidden(from, to, full string, ours bool) string {
 	if full == "github.com/spf13/viper" && from != "internal/config" {
 		return "only internal/config knows viper"
 	}
+	if strings.HasPrefix(full, "go.opentelemetry.io/") && from != "internal/tracing" {
+		return "only internal/tracing knows OpenTelemetry"
+	}
 	if full == "github.com/spf13/cobra" && part[0] != "cmd" {
 		return "only commands know cobra"
 	}
@@ -213,5 +230,8 @@ func TestArrowsCanFail(t *testing.T) {
 		if forbidden(c[0], c[1], module+c[1], true) == "" {
 			t.Errorf("%s may import %s?", c[0], c[1])
 		}
+	}
+	if otel := "go.opentelemetry.io/otel"; forbidden("internal/fetcher", otel, otel, false) == "" {
+		t.Error("internal/fetcher may import OpenTelemetry?")
 	}
 }

@@ -46,6 +46,13 @@ func hurry(t testing.TB) {
 	t.Cleanup(func() { quiet, unclaimed, signEvery = q, u, s })
 }
 
+// patience is for tests that nobody is to give up in.
+func patience(t testing.TB) {
+	q, u := quiet, unclaimed
+	quiet, unclaimed = time.Minute, time.Minute
+	t.Cleanup(func() { quiet, unclaimed = q, u })
+}
+
 type thing struct {
 	Shard int    `json:"shard"`
 	N     int    `json:"n"`

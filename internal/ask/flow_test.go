@@ -116,6 +116,7 @@ func TestStopEndsHandlers(t *testing.T) {
 
 // Many askers at once, more than one instance answers at a time.
 func TestManyAskers(t *testing.T) {
+	patience(t)
 	nc := connect(t, 3)
 	handle(t, service(t, nc[0], "a"), "hosts", []int{0}, hosts([]int{0}, 100))
 	handle(t, service(t, nc[1], "b"), "hosts", []int{1}, hosts([]int{1}, 100))

@@ -87,7 +87,7 @@ func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question s
 				g.gone(m.Subject)
 				continue
 			}
-			return fmt.Errorf("%w: no service of crawl %q knows the question %q: is the crawl running?", ErrNobody, name, question)
+			return fmt.Errorf("%w: no service of crawl %q knows the question %q: either its services are starting, and know it in a moment, or none runs", ErrNobody, name, question)
 		}
 		if err := g.take(m); err != nil {
 			return err

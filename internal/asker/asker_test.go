@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -65,6 +67,39 @@ func TestExport(t *testing.T) {
 	if err != nil || got.Pages["nosnippet"] != 3 || len(lines) != 5 || lines[0] != "text" || !strings.Contains(lines[1], "?a&b") || lines[2] != "more" ||
 		lines[3] != `{"url":"https://b.example/"}` {
 		t.Errorf("%q, %+v, %v", lines, got, err)
+	}
+}
+
+// Rows are the same whether they come over NATS, as JSON, or from files, as objects.
+func TestExportRows(t *testing.T) {
+	on := "https://a.example/"
+	page := crawl.PageRecord{PageInfo: crawl.PageInfo{URL: "https://a.example/?a&b", FoundOn: &on, FetchedAt: time.Date(2026, 11, 24, 1, 2, 3, 4e6, time.UTC), SHA256: "ab",
+		Usage: crawl.Usage{Search: "allow", Sources: []crawl.UsageSource{}}}, Text: "a\nb", Withheld: "x"}
+	removed := crawl.PageRemoved{URL: "https://b.example/", FetchedAt: page.FetchedAt, Removed: "noindex"}
+	link := crawl.LinkRow{From: "https://a.example/", To: "https://b.example/"}
+	left := crawl.LeftOut{Pages: map[string]int64{"nosnippet": 1}}
+	asJSON := func(v any) json.RawMessage { b, _ := json.Marshal(v); return b }
+	c := AtRest(crawl.Spec{}, nil, ask.Handlers{"export": func(ctx context.Context, req []byte, send func(any) error) error {
+		if strings.Contains(string(req), `"links"`) {
+			return sends(link, asJSON(link), left)(ctx, req, send)
+		}
+		return sends(page, asJSON(page), removed, asJSON(removed), left, asJSON(left))(ctx, req, send)
+	}})
+	var rows []crawl.PageRow
+	got, err := c.ExportPages(t.Context(), crawl.ExportQuery{Format: "jsonl"}, func(r *crawl.PageRow) error { rows = append(rows, *r); return nil })
+	if err != nil || got.Pages["nosnippet"] != 2 || len(rows) != 4 {
+		t.Fatalf("%d rows, %v, %v", len(rows), got, err)
+	}
+	if !reflect.DeepEqual(rows[0], rows[1]) || !reflect.DeepEqual(rows[2], rows[3]) || rows[0].Text != page.Text || rows[2].Removed != "noindex" || rows[0].Removed != "" {
+		t.Errorf("%+v", rows)
+	}
+	var links []crawl.LinkRow
+	if _, err := c.ExportLinks(t.Context(), crawl.ExportQuery{}, func(r crawl.LinkRow) error { links = append(links, r); return nil }); err != nil || len(links) != 2 || links[0] != link || links[1] != link {
+		t.Errorf("%+v, %v", links, err)
+	}
+	enough := errors.New("enough")
+	if _, err := c.ExportPages(t.Context(), crawl.ExportQuery{}, func(*crawl.PageRow) error { return enough }); err != enough {
+		t.Errorf("%v, want the caller's own error", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -29,15 +30,32 @@ func Dial(ctx context.Context, o queue.Options, names crawl.Names, log *slog.Log
 	return c, nil
 }
 
+// specFor is how long a crawl without settings is waited for. Whoever creates one makes its bucket,
+// then its streams, then puts the settings there.
+const specFor = 2 * time.Second
+
 func find(ctx context.Context, q *queue.Conn, names crawl.Names) (*Crawl, error) {
 	kv, err := q.JS.KeyValue(ctx, names.Bucket())
 	if err == nil {
 		var spec crawl.Spec
-		if spec, err = service.ReadSpec(ctx, kv); err == nil {
-			return Running(q, kv, spec), nil
+		for end := time.Now().Add(specFor); ; {
+			if spec, err = service.ReadSpec(ctx, kv); err == nil {
+				return Running(q, kv, spec), nil
+			}
+			if !errors.Is(err, service.ErrNoSpec) || ctx.Err() != nil {
+				return nil, err
+			}
+			if time.Now().After(end) {
+				return nil, fmt.Errorf("the crawl %q on this server has no settings yet: it is starting, or services wait for somebody to create it. "+
+					"Do the same again in a moment, or create it with: curtsy seed --nats URL --crawl %s https://example.org/", names, names)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
 		}
 	}
-	if !errors.Is(err, jetstream.ErrBucketNotFound) && !errors.Is(err, service.ErrNoSpec) {
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, err
 	}
 	there, err := Crawls(ctx, q)

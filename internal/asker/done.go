@@ -118,6 +118,27 @@ func WaitIndexers(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
 	return ctx.Err()
 }
 
+// ArchiveForgot is what takedowns took out of the archives of running indexers since they began.
+type ArchiveForgot struct {
+	Records  int64
+	Outlinks int64 // of other pages' metadata
+	Files    int64 // written anew for that
+}
+
+// ArchiveForgot asks what takedowns took out of archives.
+func (c *Crawl) ArchiveForgot(ctx context.Context) (all ArchiveForgot, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	seen := map[string]bool{} // an indexer answers for itself, whatever shards it has
+	err = indexers(ctx, c.Queue, c.Spec, func(part crawl.IndexerStatus) {
+		if !seen[part.Instance] {
+			all.Records, all.Outlinks, all.Files = all.Records+part.ArchiveRecords, all.Outlinks+part.ArchiveOutlinks, all.Files+part.ArchiveFiles
+		}
+		seen[part.Instance] = true
+	})
+	return all, err
+}
+
 // Forgotten asks all shards whether they go by what spec says is forgotten, so that nothing of it
 // is granted or shown any more, and whether all that follows from it is done.
 func Forgotten(ctx context.Context, q *queue.Conn, spec crawl.Spec) (hidden, done bool, err error) {

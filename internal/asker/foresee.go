@@ -93,7 +93,7 @@ func within(st *crawl.Status, spec crawl.Spec) (requests float64, sentence strin
 	if st.Stored == 0 {
 		asked = 0
 	}
-	if spec.MaxPages > 0 && !spec.Recrawl {
+	if spec.MaxPages > 0 && !spec.Refreshes() {
 		room := max(spec.MaxPages-st.Stored, 0)
 		requests, sentence = float64(room), fmt.Sprintf("--max-pages leaves room for %s", count(room, "page"))
 		if asked > 0 {

@@ -16,7 +16,7 @@ import (
 // looks at a bounded part of each file, so with a filter there may be fewer lines than asked for,
 // or none, although there are more before: LogPage.Before goes on.
 func (c *Crawl) Log(ctx context.Context, q crawl.LogQuery) (crawl.LogPage, error) {
-	req := crawl.LogRequest{Host: q.Host, URL: q.URL, Class: q.Class, Limit: cmp.Or(q.Limit, crawl.DefaultLimit)}
+	req := crawl.LogRequest{Host: q.Host, URL: q.URL, Class: q.Class, Reason: q.Reason, Limit: cmp.Or(q.Limit, crawl.DefaultLimit)}
 	var err error
 	if q.After != "" {
 		req.After, err = places(q.After)

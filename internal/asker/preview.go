@@ -17,7 +17,7 @@ func (c *Crawl) Preview(ctx context.Context, now, next crawl.Spec) (crawl.Previe
 		return crawl.Preview{}, err
 	}
 	uncounted := false
-	if now.ScopeText() != next.ScopeText() {
+	if now.LinkText() != next.LinkText() && !next.NoLinks {
 		err := gather(ctx, c, "judge-links", next, add(&links))
 		if ctx.Err() != nil {
 			return crawl.Preview{}, ctx.Err()
@@ -26,6 +26,8 @@ func (c *Crawl) Preview(ctx context.Context, now, next crawl.Spec) (crawl.Previe
 	}
 	p := crawl.NewPreview(urls, links)
 	p.LinksUncounted = uncounted
-	p.About = p.About || uncounted
+	// Of the links that were in scope and not followed, sitemaps may have named some, which are
+	// known.
+	p.About = p.About || uncounted || now.NoLinks && !next.NoLinks
 	return p, nil
 }

@@ -155,15 +155,17 @@ func (c *Crawl) Under(ctx context.Context, entry string) (all crawl.Under, err e
 // Datasets calls each for every dataset. Where shards do not answer, the others' datasets are put
 // together.
 func (c *Crawl) Datasets(ctx context.Context, each func(crawl.DatasetInfo) error) error {
-	var all []crawl.DatasetClaim
+	var all catalog.Collector
+	defer all.Close()
+	var failed error
 	missing := gather(ctx, c, "datasets", nil, func(claim crawl.DatasetClaim) error {
-		all = append(all, claim)
-		return nil
+		failed = all.Add(claim)
+		return failed
 	})
-	if c.AtRest() && missing != nil {
+	if (c.AtRest() || failed != nil) && missing != nil {
 		return missing
 	}
-	if err := catalog.Each(all, each); err != nil {
+	if err := all.Each(each); err != nil {
 		return err
 	}
 	return missing
@@ -204,20 +206,10 @@ func (c *Crawl) DataRule(ctx context.Context, u canon.URL) (rule crawl.DataRule,
 // noarchive come without their content, or, as text and html, not at all; how many is returned, and
 // how many are no part of it for what their sites say of its purposes.
 func (c *Crawl) Export(ctx context.Context, q crawl.ExportQuery, w io.Writer) (left crawl.LeftOut, err error) {
-	left.Pages = map[string]int64{}
 	enc := json.NewEncoder(crawl.SafeJSONTo(w))
 	enc.SetEscapeHTML(false)
-	err = c.gather(ctx, "export", q, func(v any) error {
-		if raw, ok := v.(json.RawMessage); ok {
-			var err error
-			if v, err = exported(raw); err != nil {
-				return err
-			}
-		}
+	return c.export(ctx, q, func(v any) error {
 		switch v := v.(type) {
-		case crawl.LeftOut: // of one indexer
-			left.Add(v)
-			return nil
 		case string: // written as it is
 			_, err := io.WriteString(w, v)
 			return err
@@ -229,6 +221,76 @@ func (c *Crawl) Export(ctx context.Context, q crawl.ExportQuery, w io.Writer) (l
 			return err
 		}
 		return enc.Encode(v)
+	})
+}
+
+// ExportPages is Export of pages as jsonl, markdown or source that calls each for every row. The
+// row is each's only until it returns.
+func (c *Crawl) ExportPages(ctx context.Context, q crawl.ExportQuery, each func(*crawl.PageRow) error) (crawl.LeftOut, error) {
+	q.What = "pages"
+	return c.export(ctx, q, func(v any) error {
+		var row crawl.PageRow
+		switch v := v.(type) {
+		case crawl.PageRecord:
+			row.PageRecord = v
+		case crawl.PageRemoved:
+			row.URL, row.FetchedAt, row.Removed = v.URL, v.FetchedAt, v.Removed
+		default:
+			var err error
+			if row, err = decode[crawl.PageRow]("export", v); err != nil {
+				return err
+			}
+		}
+		return each(&row)
+	})
+}
+
+// ExportLinks is Export of links that calls each for every row.
+func (c *Crawl) ExportLinks(ctx context.Context, q crawl.ExportQuery, each func(crawl.LinkRow) error) (crawl.LeftOut, error) {
+	q.What, q.Format = "links", "jsonl"
+	return c.export(ctx, q, func(v any) error {
+		row, ok := v.(crawl.LinkRow)
+		if !ok {
+			var err error
+			if row, err = decode[crawl.LinkRow]("export", v); err != nil {
+				return err
+			}
+		}
+		return each(row)
+	})
+}
+
+// ExportPageLinks is Export of links that calls each with all links of a page at a time.
+func (c *Crawl) ExportPageLinks(ctx context.Context, q crawl.ExportQuery, each func(*crawl.PageLinks) error) (crawl.LeftOut, error) {
+	q.What, q.Format = "links", "grouped"
+	return c.export(ctx, q, func(v any) error {
+		all, ok := v.(crawl.PageLinks)
+		if !ok {
+			var err error
+			if all, err = decode[crawl.PageLinks]("export", v); err != nil {
+				return err
+			}
+		}
+		return each(&all)
+	})
+}
+
+// export calls each for what is part of an export: strings, and lines as json.RawMessage, which are
+// each's only until it returns, or as the objects that files are asked for.
+func (c *Crawl) export(ctx context.Context, q crawl.ExportQuery, each func(v any) error) (left crawl.LeftOut, err error) {
+	left.Pages = map[string]int64{}
+	err = c.gather(ctx, "export", q, func(v any) error {
+		if raw, ok := v.(json.RawMessage); ok {
+			var err error
+			if v, err = exported(raw); err != nil {
+				return err
+			}
+		}
+		if part, ok := v.(crawl.LeftOut); ok { // of one indexer
+			left.Add(part)
+			return nil
+		}
+		return each(v)
 	})
 	return left, err
 }

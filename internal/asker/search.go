@@ -48,6 +48,11 @@ func gatherFrom[T any](ctx context.Context, s *shards, step search.Step, req map
 	}
 	if s.c.AtRest() {
 		err := s.c.files.Ask(ctx, question, req, each)
+		var partly *ask.PartlyError
+		if errors.As(err, &partly) && len(partly.Shards) < s.c.Spec.Shards {
+			s.miss(partly.Shards)
+			err = errors.Join(err, &ask.IncompleteError{Question: question, Missing: partly.Shards, Shards: s.c.Spec.Shards})
+		}
 		return all, err
 	}
 	err = ask.GatherFrom(ctx, s.c.Queue.NC, crawl.Names(s.c.Spec.Name), question, req, s.there, s.c.Spec.Shards,
@@ -55,14 +60,19 @@ func gatherFrom[T any](ctx context.Context, s *shards, step search.Step, req map
 	var incomplete *ask.IncompleteError
 	if errors.As(err, &incomplete) {
 		s.there = slices.DeleteFunc(s.there, func(k int) bool { return slices.Contains(incomplete.Missing, k) })
-		for _, k := range incomplete.Missing {
-			if !slices.Contains(s.missing, k) {
-				s.missing = append(s.missing, k)
-			}
-		}
-		slices.Sort(s.missing)
+		s.miss(incomplete.Missing)
 	}
 	return all, err
+}
+
+// miss notes that shards did not answer.
+func (s *shards) miss(list []int) {
+	for _, k := range list {
+		if !slices.Contains(s.missing, k) {
+			s.missing = append(s.missing, k)
+		}
+	}
+	slices.Sort(s.missing)
 }
 
 func (s *shards) Terms(ctx context.Context, p *search.Plan) ([]search.Terms, error) {

@@ -48,6 +48,14 @@ func addStatus(a, b crawl.Status) crawl.Status {
 	if b.NextAgain != nil && (a.NextAgain == nil || b.NextAgain.Before(*a.NextAgain)) {
 		a.NextAgain = b.NextAgain
 	}
+	if b.Round != nil {
+		// Shards may be asked before and after one began.
+		if a.Round == nil || b.Round.Began.After(a.Round.Began) {
+			a.Round = b.Round
+		} else if a.Round.Number == b.Round.Number {
+			a.Round.Over = a.Round.Over && b.Round.Over
+		}
+	}
 	a.Rate += b.Rate
 	a.PausedHosts += b.PausedHosts
 	a.PausedURLs += b.PausedURLs

@@ -30,9 +30,10 @@ type Status struct {
 	Rate    float64  `json:"rate"` // URLs finished a second, over the last half minute
 	Bytes   int64    `json:"bytes"`
 	Hosts   int64    `json:"hosts"`
-	// Of the URLs that are done, those that are asked for again (--recrawl).
+	// Of the URLs that are done, those that are asked for again (--recrawl, --every).
 	Again     int64      `json:"again,omitempty"`
 	NextAgain *time.Time `json:"next_again,omitempty"` // when the first of them is due
+	Round     *Round     `json:"round,omitempty"`      // that it is in; nil: it has none
 	State     string     `json:"state"`                // running, paused, done, stopped
 	// Why it is paused although nobody asked for that, and what to do.
 	Trouble string `json:"trouble,omitempty"`
@@ -108,15 +109,16 @@ type HostInfo struct {
 
 // SitemapInfo is what is known of one sitemap.
 type SitemapInfo struct {
-	URL     string     `json:"url"`
-	Origin  string     `json:"origin"` // whose robots.txt vouches for it
-	Queued  bool       `json:"queued"` // it is to be read
-	Status  int        `json:"status,omitempty"`
-	Form    string     `json:"form,omitempty"` // urlset, index, text, feed
-	Entries int        `json:"entries"`
-	Skipped int        `json:"skipped"`
-	ReadAt  *time.Time `json:"read_at"`
-	Reason  string     `json:"reason,omitempty"`
+	URL      string     `json:"url"`
+	Origin   string     `json:"origin"` // whose robots.txt vouches for it
+	Queued   bool       `json:"queued"` // it is to be read
+	Status   int        `json:"status,omitempty"`
+	Form     string     `json:"form,omitempty"` // urlset, index, text, feed
+	Entries  int        `json:"entries"`
+	Skipped  int        `json:"skipped"`
+	ReadAt   *time.Time `json:"read_at"`
+	Reason   string     `json:"reason,omitempty"`
+	Requests int64      `json:"-"` // for it so far, for UpdatesInfo
 }
 
 // RobotsInfo is what is known of an origin's robots.txt.
@@ -187,10 +189,10 @@ type MirrorInfo struct {
 // registration's key is not among it.
 type UpdatesInfo struct {
 	Site    string `json:"site"`    // its origin
-	Source  string `json:"source"`  // rup, sitemap, indexnow
+	Source  string `json:"source"`  // rup, sitemap, feed, indexnow, websub
 	Channel string `json:"channel"` // mail, poll, http, none
 	// Asking, registering, registered, recovering, polled, refused, unused,
-	// unregistering, off, mirror; read; proved.
+	// unregistering, off, mirror; read, moved, gone; proved; subscribed.
 	State        string         `json:"state"`
 	Since        *time.Time     `json:"since,omitempty"`
 	Latency      string         `json:"latency,omitempty"`        // day, week, month
@@ -204,11 +206,17 @@ type UpdatesInfo struct {
 	Next    *time.Time `json:"next,omitempty"`
 	Reports int64      `json:"reports"`
 	Told    int64      `json:"told"` // URLs in them
+	// Requests are those that it cost to be told: of /rupinfo.txt and RUP-CGI, sitemaps, feeds, key
+	// files, hubs. What was fetched because of it is Looked, and new pages.
+	Requests int64 `json:"requests"`
 	// Of them, those that were put first, or were new.
 	Sooner int64 `json:"sooner"`
 	// Pages that were asked for since it said they had changed.
 	Looked    int64 `json:"looked"`
 	Confirmed int64 `json:"confirmed"` // and had
+	Wrong     int64 `json:"wrong"`     // and had not
+	// Distrusted: so many of its hints were wrong lately that it is not believed.
+	Distrusted bool `json:"distrusted,omitempty"`
 	// Reports that are not believed, URLs that are not its own.
 	Strange int64  `json:"strange"`
 	Reason  string `json:"reason,omitempty"`
@@ -335,6 +343,38 @@ type PageRemoved struct {
 	Removed   string    `json:"removed"` // why: a Reason, "unavailable_after", or as in LeftOut
 }
 
+// PageRow is a row of an export of pages: a page, or, with Removed, that one is no part of it any
+// more, as a PageRemoved says it.
+type PageRow struct {
+	PageRecord
+	Removed string `json:"removed,omitempty"`
+}
+
+// LinkRow is a line of `curtsy export links`: a page leads to a URL. In an export of what changed a
+// line without To says that what was known of the links from that page does not hold any more:
+// those that it has now, if it is still part of the export, come after it.
+type LinkRow struct {
+	From    string `json:"from"`
+	To      string `json:"to,omitempty"`
+	Removed string `json:"removed,omitempty"` // LinksChanged, or as in PageRemoved
+}
+
+// PageLinks are all links of a page, as the export of links has them with the format "grouped".
+// Removed is as in a LinkRow; a page that was stored anew comes with those that it has now.
+type PageLinks struct {
+	From    string   `json:"from"`
+	To      []string `json:"to,omitempty"`
+	Cut     bool     `json:"cut,omitempty"` // there are more, for which a message has no room
+	Removed string   `json:"removed,omitempty"`
+}
+
+// PagesGone counts in a LeftOut the pages that are no part of an export any more, where its format
+// cannot name them.
+const PagesGone = "gone"
+
+// LinksChanged says of a page that it was stored anew since the time that an export goes back to.
+const LinksChanged = "changed"
+
 // PageChunk is a piece of a page's main text as `curtsy export pages --format chunks` writes it.
 type PageChunk struct {
 	URL   string `json:"url"`
@@ -352,12 +392,14 @@ type PageChunk struct {
 
 // ExportQuery says what is exported, and as what.
 type ExportQuery struct {
-	What   string `json:"what"`   // pages or links
-	Format string `json:"format"` // "": jsonl
+	What string `json:"what"` // pages or links
+	// Format is, of pages, jsonl (rows with their text; also ""), markdown (rows with their main
+	// text), source (rows with their HTML), chunks, text or html; of links jsonl.
+	Format string `json:"format"`
 	// ChunkSize, of chunks, is the most characters of one; 0: 2,000.
 	ChunkSize int `json:"chunk_size,omitempty"`
 	// Since, unless zero, leaves out pages that have not changed since then, by the clock of who
-	// stores them; those that are gone come as PageRemoved. Of pages as jsonl, markdown and chunks.
+	// stores them; those that are gone come as PageRemoved. Not of pages as text and html.
 	Since time.Time `json:"since,omitzero"`
 	// For are purposes (usage.Purpose) that all must be allowed for a page, or its links, to be
 	// exported: not disallowed, and, but for search, which needs no permission, not unknown either.
@@ -404,10 +446,21 @@ type IndexerStatus struct {
 	Bytes   int64 `json:"bytes"`   // of them, decoded
 	Pending int64 `json:"pending"` // pages handed over, not yet stored
 	Behind  int64 `json:"behind"`  // page changes search has not seen
+	// Of the pages that search has, how many are of each type (by the words of --types, or other),
+	// as it was a short while ago. Empty while search is off.
+	Types map[string]int64 `json:"types,omitempty"`
+	// WARC files of its shards, and bytes in them: as they were at most ten seconds ago.
+	WARCFiles int64 `json:"warc_files,omitempty"`
+	WARCBytes int64 `json:"warc_bytes,omitempty"`
 	// Forgotten tells by which Spec.Forgotten nothing is shown (Spec.ForgottenText); Forgetting
 	// that pages which are hidden by that may not all be deleted yet.
 	Forgotten  string `json:"forgotten,omitempty"`
 	Forgetting bool   `json:"forgetting,omitempty"`
+	// Records that takedowns took out of the archive since the process began, lines of other pages'
+	// metadata, and files that were written anew for it.
+	ArchiveRecords  int64 `json:"archive_records,omitempty"`
+	ArchiveOutlinks int64 `json:"archive_outlinks,omitempty"`
+	ArchiveFiles    int64 `json:"archive_files,omitempty"`
 	// Paused says why nothing is stored at the moment, and what to do: the disk
 	// has too little room.
 	Paused string `json:"paused,omitempty"`

@@ -14,10 +14,12 @@ const (
 	DatasetCroissant   = "croissant"
 	DatasetJSONLD      = "json-ld"
 	DatasetDCAT        = "dcat"
+	DatasetCKAN        = "ckan"
+	DatasetLinkset     = "linkset"
 )
 
 // DatasetKinds are all kinds, in the order of trust.
-var DatasetKinds = []string{DatasetDataTxt, DatasetDataPackage, DatasetCroissant, DatasetJSONLD, DatasetDCAT}
+var DatasetKinds = []string{DatasetDataTxt, DatasetDataPackage, DatasetCroissant, DatasetJSONLD, DatasetDCAT, DatasetCKAN, DatasetLinkset}
 
 // DatasetClaim is what one document says of one dataset, as read. Empty means that it does not say.
 type DatasetClaim struct {
@@ -65,6 +67,9 @@ type DatasetClaim struct {
 	Allowed   bool      `json:"allowed"` // by a data.txt's own rules; true for other documents
 	FetchedAt time.Time `json:"fetched_at"`
 	Expires   time.Time `json:"expires,omitzero"`
+	// Changed is when what is held of the document last changed, by the clock of its indexer; zero:
+	// it was stored before that was noted.
+	Changed time.Time `json:"changed,omitzero"`
 
 	// Usage is what is said of the use of the document (protocols §8).
 	Usage usage.Statements `json:"usage,omitempty"`
@@ -153,6 +158,20 @@ type DatasetInfo struct {
 	Conflicts map[string][]DatasetSaid `json:"conflicts"`
 	// Usage is what the sites of these documents say of their use, the strictest of each.
 	Usage Usage `json:"usage"`
+
+	// Changed is when one of all these documents last changed, by which `--since` chooses.
+	Changed time.Time `json:"-"`
+}
+
+// ChangedBy notes when a document that tells of the dataset changed.
+func (d *DatasetInfo) ChangedBy(c *DatasetClaim) {
+	at := c.Changed
+	if at.IsZero() {
+		at = c.FetchedAt
+	}
+	if at.After(d.Changed) {
+		d.Changed = at
+	}
 }
 
 // DatasetSource is a document that tells of a dataset.

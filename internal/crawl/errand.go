@@ -42,6 +42,12 @@ const (
 	ErrandLLMSTxt ErrandKind = 10
 	// ErrandIndexNow asks for the key file of Origin at URL (signals.md §6 row 33).
 	ErrandIndexNow ErrandKind = 11
+	// ErrandFeed reads the feed at URL that pages of Origin announce. Hop is the depth of what it
+	// names: one more than that of the page.
+	ErrandFeed ErrandKind = 12
+	// ErrandWebSub asks the hub at URL for the topic About, or no more for it (WebSub §5.1): Hop is
+	// twice the number of the callback, and one more to unsubscribe. Its answer is a RUP.
+	ErrandWebSub ErrandKind = 13
 )
 
 // errandNames has a row for each kind.
@@ -58,6 +64,8 @@ var errandNames = map[ErrandKind]string{
 	ErrandSecurityTxt: "security-txt",
 	ErrandLLMSTxt:     "llms-txt",
 	ErrandIndexNow:    "indexnow",
+	ErrandFeed:        "feed",
+	ErrandWebSub:      "websub",
 }
 
 // String is the word that logs use.
@@ -85,16 +93,18 @@ type Errand struct {
 	Kind   ErrandKind
 	URL    canon.URL
 	Origin canon.Origin // on whose behalf
-	// Which redirect in a row this is, from 1; ErrandSitemap: how many indexes led here.
+	// Which redirect in a row this is, from 1. ErrandSitemap: how many indexes led here.
+	// ErrandFeed: the depth of what it names.
 	Hop        int
 	ReplyShard int
 
-	// ErrandSitemap: as it was answered last, put in when the errand is granted; not part of what
-	// identifies it.
+	// ErrandSitemap, ErrandFeed: as it was answered last, put in when the errand is granted; not
+	// part of what identifies it.
 	ETag         string
 	LastModified string
-	// ErrandRUP: the parameters to post, application/x-www-form-urlencoded; empty: a GET of
-	// /rupinfo.txt. It may hold a registration key, so it is never logged, and put in when the
-	// errand is granted; not part of what identifies it.
+	About        canon.URL // ErrandWebSub: the topic
+	// ErrandRUP, ErrandWebSub: the parameters to post, application/x-www-form-urlencoded; empty: a
+	// GET of /rupinfo.txt. It may hold a registration key, so it is never logged, and put in when
+	// the errand is granted; not part of what identifies it.
 	Form string
 }

@@ -8,8 +8,9 @@ import (
 
 // Version is the newest version of the wire schema, and the one that is read. A reader refuses a
 // message with a greater one. Messages are written as the oldest version that has what they say,
-// which is the first for all but an event with Forward.
-const Version = 2
+// which is the first for all but an event with Forward (2), documents in parts (3) and pages with a
+// Capture (4).
+const Version = 4
 
 // Event is one message of a shard's event log: all that one visit (or one submission of seeds, or
 // one indexer) has to tell that shard. Applying an event twice changes nothing.
@@ -49,6 +50,8 @@ type Event struct {
 	Audits []Audit
 	// Told are submissions of IndexNow, for sites of this shard.
 	Told []IndexNow
+	// WebSub is what hubs say of topics of this shard.
+	WebSub []WebSub
 	// Forward says that some of Links may be of other shards: who applies the event owes those to
 	// them. Who does not know of that would drop them, so such an event is of version 2.
 	Forward bool
@@ -93,6 +96,7 @@ const (
 	// A RUP report (protocols §6.4) of the site with the /rupinfo.txt FoundOn.
 	SourceRUP
 	SourceIndexNow // an IndexNow submission, proved by the key file FoundOn
+	SourceWebSub   // what a hub delivered of the feed FoundOn
 )
 
 // String is the word used in JSON and on the command line; empty for a page.
@@ -106,6 +110,8 @@ func (s Source) String() string {
 		return "rup"
 	case SourceIndexNow:
 		return "indexnow"
+	case SourceWebSub:
+		return "websub"
 	}
 	return ""
 }
@@ -120,6 +126,39 @@ type IndexNow struct {
 	URLs   []canon.URL // of Origin
 	// Received is when it came, by the clock of who received it.
 	Received time.Time
+}
+
+// WebSub is what a hub says of a topic that we subscribed to, or asked to. It counts if N is the
+// number of the callback in use. Applied again it tells nothing new.
+type WebSub struct {
+	Topic canon.URL
+	N     int
+	// Mode is subscribe or unsubscribe, which were verified, denied, or deliver.
+	Mode   string
+	Lease  time.Duration // subscribe: for how long; 0: not said
+	Reason string        // denied: why
+	// Received is when it came, by the clock of who received it.
+	Received time.Time
+	// deliver: what the feed names that is of the topic's host, and when that changed, as in Links.
+	// None: the feed is to be read.
+	URLs []canon.URL
+	Mods []int64
+}
+
+// WebSubDeliver is the Mode of a delivery.
+const WebSubDeliver = "deliver"
+
+// WebSubQuestion is the question "websub": whether a hub was asked that lately.
+// The answer is a WebSubIntent.
+type WebSubQuestion struct {
+	Topic string `json:"topic"`
+	N     int    `json:"n"`
+	Mode  string `json:"mode"`
+}
+
+// WebSubIntent answers a WebSubQuestion.
+type WebSubIntent struct {
+	Wanted bool `json:"wanted"`
 }
 
 // Report is a RUP report, or a part of one that is too large for one message; all parts go to the

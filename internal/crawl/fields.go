@@ -138,6 +138,7 @@ func (r *Errand) fields(c *codec) {
 	c.text(6, &r.ETag)
 	c.text(7, &r.LastModified)
 	c.text(8, &r.Form)
+	c.url(9, &r.About)
 }
 
 func (a *Answer) fields(c *codec) {
@@ -189,6 +190,31 @@ func (a *Answer) fields(c *codec) {
 			k.fields(c)
 		}
 	}
+	if c.at == 11 {
+		a.Feed = new(Feed)
+	}
+	if f := a.Feed; f != nil {
+		for range c.one(11) {
+			f.fields(c)
+		}
+	}
+}
+
+func (f *Feed) fields(c *codec) {
+	c.int(1, &f.Status)
+	c.bool(2, &f.Read)
+	c.bool(3, &f.NotModified)
+	c.bool(4, &f.Again)
+	c.text(5, &f.Reason)
+	c.int(6, &f.Entries)
+	c.int(7, &f.Skipped)
+	c.uint(8, &f.Digest)
+	c.text(9, &f.ETag)
+	c.text(10, &f.LastModified)
+	c.uint(11, &f.Scope)
+	c.duration(12, &f.Rest)
+	c.url(13, &f.Hub)
+	c.url(14, &f.Self)
 }
 
 func (m *LLMSTxt) fields(c *codec) {
@@ -309,6 +335,20 @@ func (ev *Event) fields(c *codec) {
 	for t := range each(c, 21, &ev.Told) {
 		t.fields(c)
 	}
+	for w := range each(c, 22, &ev.WebSub) {
+		w.fields(c)
+	}
+}
+
+func (w *WebSub) fields(c *codec) {
+	c.url(1, &w.Topic)
+	c.int(2, &w.N)
+	c.text(3, &w.Mode)
+	c.duration(4, &w.Lease)
+	c.text(5, &w.Reason)
+	c.stamp(6, &w.Received)
+	texts(c, 7, &w.URLs)
+	c.numbers(8, &w.Mods)
 }
 
 func (a *Audit) fields(c *codec) {
@@ -445,6 +485,41 @@ func (p *Page) fields(c *codec) {
 	}
 	c.enum(34, (*uint8)(&p.Purposes))
 	c.text(35, &p.Vary)
+	c.int(36, &p.Part)
+	c.int(37, &p.Parts)
+	if c.at == 38 {
+		p.Capture = new(Capture)
+	}
+	if m := p.Capture; m != nil {
+		for range c.one(38) {
+			m.fields(c)
+		}
+	}
+	if c.at == 39 {
+		p.Head = new(Head)
+	}
+	if h := p.Head; h != nil {
+		for range c.one(39) {
+			h.fields(c)
+		}
+	}
+}
+
+func (h *Head) fields(c *codec) {
+	c.text(1, &h.Title)
+	c.text(2, &h.Lang)
+}
+
+func (m *Capture) fields(c *codec) {
+	c.int(1, &m.Number)
+	c.bytes(2, &m.Request)
+	c.bytes(3, &m.Response)
+	c.enum(4, (*uint8)(&m.Encoding))
+	c.bool(5, &m.OfPage)
+	c.bool(6, &m.Cut)
+	c.text(7, &m.IP)
+	c.duration(8, &m.Took)
+	c.bytes(9, &m.Links)
 }
 
 func statementFields(s *usage.Statement, c *codec) {

@@ -96,6 +96,9 @@ func NewForgotten(entries []string) Forgotten {
 	return f
 }
 
+// Empty reports that nothing was forgotten.
+func (f Forgotten) Empty() bool { return len(f.hosts)+len(f.prefixes) == 0 }
+
 // Has reports whether u was forgotten, by its host or by a prefix of it as written. It costs a
 // map look-up or two.
 func (f Forgotten) Has(u canon.URL) bool {

@@ -10,8 +10,9 @@ type LogQuery struct {
 	Host   string `json:"host,omitempty"`   // only lines about it
 	URL    string `json:"url,omitempty"`    // only lines about it, spelled canonically
 	// Only lines of it: stored, redirected, refused, failed, retry, audit.
-	Class string `json:"class,omitempty"`
-	Limit int    `json:"limit,omitempty"` // 0: DefaultLimit; at most MaxLogLimit
+	Class  string `json:"class,omitempty"`
+	Reason string `json:"reason,omitempty"` // only lines of it: robots, http-4xx, …
+	Limit  int    `json:"limit,omitempty"`  // 0: DefaultLimit; at most MaxLogLimit
 }
 
 // MaxLogLimit is how many lines of the crawl log may be asked for at a time.
@@ -87,6 +88,7 @@ type LogRequest struct {
 	Host   string           `json:"host,omitempty"`
 	URL    string           `json:"url,omitempty"`
 	Class  string           `json:"class,omitempty"`
+	Reason string           `json:"reason,omitempty"`
 	Limit  int              `json:"limit"`
 	After  map[string]int64 `json:"after,omitempty"`  // by file
 	Before map[string]int64 `json:"before,omitempty"` // by file; others have nothing to say

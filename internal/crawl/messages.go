@@ -1,5 +1,7 @@
 package crawl
 
+import "slices"
+
 // The Append functions add the encoding of their argument to b and return the longer slice; they
 // keep nothing of it. The Decode functions read what the Append functions wrote. Strings are
 // copies; byte slices (bodies, digests) point into the message, which must therefore not change
@@ -115,7 +117,7 @@ func DecodeEvent(b []byte) (m Event, err error) {
 
 // AppendPages encodes a batch of pages.
 func AppendPages(b []byte, pages []Page) []byte {
-	b = AppendPagesHeader(b)
+	b = AppendPagesHeader(b, slices.ContainsFunc(pages, func(p Page) bool { return p.Capture != nil }))
 	for i := range pages {
 		b = AppendPage(b, &pages[i])
 	}
@@ -123,11 +125,24 @@ func AppendPages(b []byte, pages []Page) []byte {
 }
 
 // AppendPagesHeader begins a batch of pages that AppendPage continues, for senders
-// that batch as they go.
-func AppendPagesHeader(b []byte) []byte {
+// that batch as they go. captures says that some of the pages may have a Capture, which an older
+// reader would take for a page.
+func AppendPagesHeader(b []byte, captures bool) []byte {
+	since := uint64(1)
+	if captures {
+		since = 4
+	}
 	c := writer(b)
-	c.version(1)
+	c.versionSince(1, since)
 	return c.b
+}
+
+// AppendPart encodes a batch of one page that is a part of a document, or has come in parts: with
+// the version since which readers know of them, since an older one would take it for all there is.
+func AppendPart(b []byte, p *Page) []byte {
+	c := writer(b)
+	c.versionSince(1, 3)
+	return AppendPage(c.b, p)
 }
 
 // AppendPage adds one page to a batch begun with AppendPagesHeader.

@@ -67,6 +67,10 @@ func (n Names) Bucket() string { return string(n) + "-CRAWL" }
 // that sites are told.
 func (n Names) Secrets() string { return string(n) + "-SECRET" }
 
+// HostsBucket is the KV bucket in which all crawls of a cluster say who is at which host. No
+// crawl's own names begin as it does.
+const HostsBucket = "CURTSY_HOSTS"
+
 // Retired is the key in the crawl's bucket whose presence says that an indexer is to give its
 // shards to others for good.
 func Retired(instance string) string { return "retired." + instance }

@@ -11,8 +11,9 @@ import (
 type Encoding uint8
 
 const (
-	EncodingNone Encoding = iota // as it is
-	EncodingS2                   // one S2 block (klauspost/compress/s2)
+	EncodingNone  Encoding = iota // as it is
+	EncodingS2                    // one S2 block (klauspost/compress/s2)
+	EncodingParts                 // in parts that came before: see Page.Parts
 )
 
 // DirectiveBits are the robots directives in force for a page, as effective for our product token
@@ -47,6 +48,9 @@ const (
 	// linked JSON-LD). Its body replaces what is known from URL. With Deleted set there
 	// is nothing any more.
 	KindMeta
+	// KindCapture is no page: it brings a Capture of URL for the archive and nothing else. It goes
+	// to the shard of URL, as pages do.
+	KindCapture
 )
 
 // Page is what the fetcher hands to the indexer for one URL: the page, or the word that there is
@@ -73,7 +77,7 @@ type Page struct {
 	Body             []byte // content-decoded, not character-decoded, then packed as Encoding says
 	Deleted          Reason // non-empty: forget the copy you have; the reason why
 	Truncated        bool   // the body is the first part only (over the size limit)
-	Scope            uint64 // Spec.ScopeHash of the scope its links were filtered by
+	Scope            uint64 // Spec.LinkHash of the spec its links were filtered by
 	Kind             PageKind
 	Origin           canon.Origin  // KindData: whose it is; URL is where redirects led
 	Fresh            time.Duration // KindData: its lifetime
@@ -111,4 +115,29 @@ type Page struct {
 	// Vary is that header of an answer to a request that took Markdown as well: what the URL has
 	// for others may be something else. 200 bytes at most.
 	Vary string
+
+	// A document of KindMeta that is too large for a message travels in parts. Each of them has
+	// Part, from 1, and in its body a document of its own. Behind them comes the page itself, with
+	// Parts, how many they are, EncodingParts, no body, and the size and digest of the whole. In
+	// whatever order they come, and however often: the document of the visit counts once all are
+	// there, and until then the one before it does.
+	Part  int
+	Parts int
+
+	// Capture is for the archive, if the crawl has one; nil: nothing is.
+	Capture *Capture
+
+	// Head is what whoever has read the page says of it, so that who stores it need not unpack it;
+	// nil: it was not read, or there may be more in it.
+	Head *Head
 }
+
+// Head is what a page is listed by. Whoever tells it has seen that no JSON-LD about datasets is in
+// the page.
+type Head struct {
+	Title string // <title>, else the first h1; UTF-8, whitespace folded, MaxTitle bytes at most
+	Lang  string // what <html lang> says, two or three small letters; may be empty
+}
+
+// MaxTitle bounds a title, in bytes.
+const MaxTitle = 1024

@@ -86,6 +86,7 @@ var MirrorSorts = []string{"origin", "main", "state", "since"}
 // UpdatesQuery asks for some of the sites that tell what changed on them.
 type UpdatesQuery struct {
 	Paging
+	Host   string `json:"host,omitempty"`   // only sites on it
 	Filter string `json:"filter,omitempty"` // a part of the site's origin
 	Source string `json:"source,omitempty"` // as UpdatesInfo.Source
 	State  string `json:"state,omitempty"`  // as UpdatesInfo.State

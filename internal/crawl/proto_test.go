@@ -28,7 +28,7 @@ func TestFieldsAreThoseOfCrawlProto(t *testing.T) {
 	for _, m := range []interface{ fields(*codec) }{
 		new(Take), new(Grants), new(Visit), new(VisitURL), new(Renew), new(Renewed), new(Robots), new(Errand), new(Answer), new(Claim),
 		new(Sample), new(Sitemap), new(RUP), new(Probe), new(Event), new(Unheld), new(Audit), new(Links), new(Report), new(Outcome), new(Result), new(Page),
-		new(Trace), new(Sent),
+		new(Trace), new(Sent), new(Feed), new(WebSub),
 	} {
 		v := reflect.ValueOf(m).Elem()
 		of := numbers[v.Type().Name()]

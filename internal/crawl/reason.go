@@ -17,14 +17,17 @@ const (
 	ReasonDepth     Reason = "depth"      // deeper than --max-depth
 	ReasonHostLimit Reason = "host-limit" // --max-pages-per-host is reached
 	ReasonTrap      Reason = "trap"       // looks like an endless space of URLs
-	ReasonType      Reason = "type"       // neither HTML, XHTML nor plain text
+	ReasonType      Reason = "type"       // of a type that the crawl does not keep (--types)
 	ReasonTooLarge  Reason = "too-large"  // a document about datasets, too large to be kept
+	ReasonCatalogue Reason = "catalogue"  // a catalogue of datasets longer than --max-catalogue
+	ReasonRDF       Reason = "rdf"        // linked data in a form that is not read: Turtle, RDF/XML
 	ReasonAddress   Reason = "address"    // the address dialled may not be (private, link-local, …)
 	ReasonRedirects Reason = "redirects"  // too many redirects in a row
 	ReasonPorts     Reason = "ports"      // more ports of one host than anyone needs
 	ReasonMirror    Reason = "mirror"     // its host is a mirror of another
 	ReasonHosts     Reason = "hosts"      // more names of its registered domain than are taken in
 	ReasonForgotten Reason = "forgotten"  // taken out of the crawl by `curtsy forget`
+	ReasonPlanned   Reason = "planned"    // it would be asked for; the crawl is only planned
 
 	// Redirected.
 	ReasonRedirect Reason = "redirect"
@@ -47,13 +50,15 @@ const (
 	ReasonEncoding    Reason = "encoding" // Content-Encoding unknown or broken
 	ReasonLocation    Reason = "location" // a redirect to nowhere usable
 	ReasonStoreFailed Reason = "store-failed"
-	ReasonUnreadable  Reason = "unreadable" // reading it ended the indexer, or would have
+	// A PDF or another document of which nothing can be read within the limits.
+	ReasonDocument   Reason = "document"
+	ReasonUnreadable Reason = "unreadable" // reading it ended the indexer, or would have
 )
 
 // Trait is something that follows from a reason. Traits are combined with |.
 type Trait uint16
 
-// The traits. The first five name the settings that may let such a URL in again. A reason
+// The traits. The first six name the settings that may let such a URL in again. A reason
 // with none of them was not decided by a setting, or is undone by a pass of its own (hosts,
 // mirror, forgotten).
 const (
@@ -63,6 +68,7 @@ const (
 	UndoneByResolve       // --resolve of its host, which may lead to another server
 	UndoneByAgent         // --agent: other rules may hold
 	UndoneByPurpose       // --purpose: its site may allow another use
+	UndoneByTypes         // --types: it may be of one that is kept now
 	// It may be gone at the next attempt: `curtsy retry HOST` makes one.
 	MayPass
 	// --recrawl fetches such a URL again, although it is not stored and did not fail
@@ -91,14 +97,17 @@ var meanings = map[Reason]struct {
 	ReasonDepth:     {Refused, UndoneBySpec | SharedByMain | EndsCopy},
 	ReasonHostLimit: {Refused, UndoneBySpec | EndsCopy},
 	ReasonTrap:      {Refused, UndoneBySpec | SharedByMain | EndsCopy},
-	ReasonType:      {Refused, EndsCopy},
+	ReasonType:      {Refused, UndoneByTypes | EndsCopy},
 	ReasonTooLarge:  {Refused, EndsCopy},
+	ReasonCatalogue: {Refused, EndsCopy},
+	ReasonRDF:       {Refused, EndsCopy},
 	ReasonAddress:   {Refused, UndoneByAddress | UndoneByResolve},
 	ReasonRedirects: {Refused, Recrawled | SharedByMain | EndsCopy},
 	ReasonPorts:     {Refused, SharedByMain | EndsCopy},
 	ReasonMirror:    {Refused, EndsCopy | Intended},
 	ReasonHosts:     {Refused, EndsCopy},
 	ReasonForgotten: {Refused, SharedByMain | EndsCopy | Intended},
+	ReasonPlanned:   {Refused, Intended},
 
 	ReasonRedirect:   {Redirected, Recrawled | EndsCopy},
 	ReasonCleanParam: {Redirected, EndsCopy},
@@ -118,6 +127,7 @@ var meanings = map[Reason]struct {
 	ReasonEncoding:    {Failed, 0},
 	ReasonLocation:    {Failed, 0},
 	ReasonStoreFailed: {Failed, MayPass},
+	ReasonDocument:    {Failed, UndoneByTypes | MayPass | EndsCopy},
 	ReasonUnreadable:  {Failed, 0},
 }
 

@@ -22,6 +22,13 @@ type Spec struct {
 	Scope   string   `json:"scope"` // page, prefix, host, domain, any
 	Include []string `json:"include,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`
+	// NoLinks has the links of pages not followed: what is crawled is what seeds, sitemaps and
+	// other lists of a site's own name, and where those redirect to.
+	NoLinks bool `json:"no_links,omitempty"`
+
+	// PlanOnly: no page is asked for, only what says which pages there are and which of them may be
+	// asked for (`curtsy plan`). What would be asked for is refused, with ReasonPlanned.
+	PlanOnly bool `json:"plan_only,omitempty"`
 
 	// Pages stored in all; 0 = no limit.
 	MaxPages int64 `json:"max_pages,omitempty"`
@@ -57,6 +64,11 @@ type Spec struct {
 	RecrawlMin time.Duration `json:"recrawl_min,omitempty"`
 	// And so long at the latest; 0: DefaultRecrawlMax.
 	RecrawlMax time.Duration `json:"recrawl_max,omitempty"`
+	// Every has the crawl gone over in rounds: all that is done is looked at again when the next
+	// begins, so long after the one before; 0: there are none. It and Recrawl exclude each other.
+	Every time.Duration `json:"every,omitempty"`
+	// EverySince is when the first round began.
+	EverySince time.Time `json:"every_since,omitzero"`
 	// Updates has sites that publish /rupinfo.txt asked what changed (protocols §6), while Recrawl
 	// is set: else nothing would come of it.
 	Updates bool `json:"updates,omitempty"`
@@ -68,15 +80,26 @@ type Spec struct {
 	// latencies chosen for single ones.
 	UpdatesOff    []string          `json:"updates_off,omitempty"`
 	UpdatesPrefer map[string]string `json:"updates_prefer,omitempty"`
+	// Feeds has the feeds that pages announce read again and again, while Recrawl is set.
+	Feeds bool `json:"feeds,omitempty"`
+	// UpdatesWebSub is the public URL by which hubs reach us; "": none is subscribed at.
+	UpdatesWebSub string `json:"updates_websub,omitempty"`
 	// Purposes are what pages are fetched for (usage.Purpose); none: search. What a site forbids
 	// all of them is not asked for, or not kept.
 	Purposes []string `json:"purposes,omitempty"`
+	// Types are the words for what is kept (TypeSet); none: html and text.
+	Types []string `json:"types,omitempty"`
+	// DataJSON has each origin that is asked for its /data.txt asked for its /data.json as well.
+	DataJSON bool `json:"data_json,omitempty"`
 	// SecurityTxt has each origin asked for its security.txt.
 	SecurityTxt bool `json:"security_txt,omitempty"`
 	// AcceptMarkdown has pages asked for as Markdown where a site has them so.
 	AcceptMarkdown bool `json:"accept_markdown,omitempty"`
 	// LLMSTxt has each origin asked for its llms.txt, whose links are followed.
 	LLMSTxt bool `json:"llms_txt,omitempty"`
+	// WARC is the directory, on the machine of each indexer, into which what goes over the wire is
+	// archived; "": nothing is.
+	WARC string `json:"warc,omitempty"`
 	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` took out: never
 	// fetched, kept, or shown.
 	Forgotten []string `json:"forgotten,omitempty"`
@@ -109,14 +132,34 @@ func (s *Spec) PurposeSet() (set usage.Purposes) {
 	return set
 }
 
+// ReadsFeeds reports whether the feeds that pages announce are read: what they name is a link
+// further from a seed than the page.
+func (s *Spec) ReadsFeeds() bool {
+	return s.Feeds && s.Recrawl && s.MaxDepth != 0 && s.Scope != "page"
+}
+
 // ScopeText changes with what decides whether a link belongs to the crawl.
 func (s *Spec) ScopeText() string {
 	return fmt.Sprintf("%s|%q|%q|%q", s.Scope, slices.Sorted(slices.Values(s.Seeds)), s.Include, s.Exclude)
 }
 
 // ScopeHash stands for ScopeText in messages; never 0.
-func (s *Spec) ScopeHash() uint64 {
+func (s *Spec) ScopeHash() uint64 { return hashOf(s.ScopeText()) }
+
+// LinkText changes with what decides whether a link on a page is followed: the scope, and whether
+// any is.
+func (s *Spec) LinkText() string {
+	if s.NoLinks {
+		return s.ScopeText() + "|none"
+	}
+	return s.ScopeText()
+}
+
+// LinkHash stands for LinkText in messages; never 0.
+func (s *Spec) LinkHash() uint64 { return hashOf(s.LinkText()) }
+
+func hashOf(text string) uint64 {
 	h := fnv.New64a()
-	h.Write([]byte(s.ScopeText())) // never fails
+	h.Write([]byte(text)) // never fails
 	return max(h.Sum64(), 1)
 }

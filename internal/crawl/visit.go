@@ -168,6 +168,7 @@ type Answer struct {
 	SecurityTxt *SecurityTxt // ErrandSecurityTxt; else nil
 	LLMSTxt     *LLMSTxt     // ErrandLLMSTxt; else nil
 	KeyFile     *KeyFile     // ErrandIndexNow; else nil
+	Feed        *Feed        // ErrandFeed; else nil
 }
 
 // What asking an origin for a file such as its security.txt led to.
@@ -190,6 +191,25 @@ type KeyFile struct {
 	Key    string // that it holds; empty: none
 	Reason string // for people: why
 	Again  bool   // it could not be had now, and may be had later
+}
+
+// Feed is what reading a feed led to. Its entries went to the logs of their shards as Links before.
+type Feed struct {
+	Status      int    // HTTP status, 0 without an answer
+	Read        bool   // to its end, or as far as feeds are read
+	NotModified bool   // answered 304: what it said stands
+	Again       bool   // it could not be had now, and may be had later
+	Reason      string // for people: why it was not read, or not to its end
+	Entries     int    // that are the site's to tell of, in scope or not
+	Skipped     int    // without a usable URL, or not for this site to tell of
+	Digest      uint64 // of its entries and their dates
+	ETag        string
+	// At most 64 bytes, else empty.
+	LastModified string
+	Scope        uint64        // Spec.ScopeHash of the crawl its entries were judged by
+	Rest         time.Duration // for how long it asks not to be read again (<ttl>)
+	// The hub that tells of its changes, and what it is called there (WebSub §4); empty: none.
+	Hub, Self canon.URL
 }
 
 // LLMSTxtPath is where an origin has its llms.txt.

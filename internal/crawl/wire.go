@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -238,8 +239,26 @@ func texts[T ~string](c *codec, field int, all *[]T) {
 		return
 	}
 	for c.at == field {
-		*all = append(*all, T(c.getText()))
+		*all = append(roomFor(c, *all), T(c.getText()))
 	}
+}
+
+// roomFor makes room for what is repeated from here on, all at once, when there is none for the
+// next of it.
+func roomFor[T any](c *codec, all []T) []T {
+	if len(all) == cap(all) {
+		return slices.Grow(all, c.ahead())
+	}
+	return all
+}
+
+// ahead is how many fields with the number of the next one follow each other, that one included.
+func (c *codec) ahead() (n int) {
+	for look := *c; look.at == c.at; n++ {
+		look.skip()
+		look.next()
+	}
+	return n
 }
 
 func (c *codec) origin(field int, p *canon.Origin) {
@@ -318,7 +337,7 @@ func each[T any](c *codec, field int, all *[]T) iter.Seq[*T] {
 			return
 		}
 		for c.at == field {
-			*all = append(*all, *new(T))
+			*all = append(roomFor(c, *all), *new(T))
 			outer := c.enter()
 			for c.more() {
 				pass(&(*all)[len(*all)-1])

@@ -3,6 +3,7 @@ package crawl
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"testing"
@@ -17,11 +18,11 @@ var (
 	testRobots = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, 5, true,
 		[]Apart{{"https://a.example:8443/.well-known/tdmrep.json", ApartLost, []byte("[]"), bytes.Repeat([]byte{8}, 32), 6, "r"}}}
 	testProbe  = Probe{testOrigin, ProbePending, 301, 2, "r", "http://b.example/d", 3}
-	testErrand = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l", "f"}
+	testErrand = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l", "http://b.example/t", "f"}
 	testAnswer = Answer{testErrand, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
 		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r", true, 3}, RUP{200, "r", true, 1, []byte("b"), 2, "k", 3, 4, 5},
 		&SecurityTxt{FileFound, "r", []string{"tel:1"}, time.UnixMilli(6)},
-		&LLMSTxt{FileFound, "r", "t", 1, 2, 3}, &KeyFile{"k", "r", true}}
+		&LLMSTxt{FileFound, "r", "t", 1, 2, 3}, &KeyFile{"k", "r", true}, &Feed{200, true, true, true, "r", 1, 2, 3, "e", "l", 4, 5, "http://b.example/hub", "http://b.example/f"}}
 	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, SourceRUP, true}
 	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5, true, "http://a.example/c?t"}
 	testVisitID = VisitID{1 << 40, 77}
@@ -94,7 +95,8 @@ func TestWireRoundTrip(t *testing.T) {
 		Audits:  []Audit{{ID: "Q1", At: time.UnixMilli(1753000000123), Who: "ada@laptop", From: "10.0.0.2", Act: "delay-host", What: "a.example", Detail: "5s", Error: "no"}},
 		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []Errand{testErrand}, true, 7, 8},
 		Traces:  []Trace{{"a.example", 1, 2, []Sent{{3, "r", RequestDownload, 4, 5, 6, 7, 8, "s", true, true}}, true, 9, "s"}}, Forward: true,
-		Told: []IndexNow{{testOrigin, "k", "http://a.example/k.txt", []canon.URL{"http://a.example/1"}, time.UnixMilli(5)}},
+		WebSub: []WebSub{{"http://a.example/f", 1, "deliver", 2, "r", time.UnixMilli(3), []canon.URL{"http://a.example/1"}, []int64{4}}},
+		Told:   []IndexNow{{testOrigin, "k", "http://a.example/k.txt", []canon.URL{"http://a.example/1"}, time.UnixMilli(5)}},
 	}
 	gotEvent, err := DecodeEvent(AppendEvent(nil, &ev))
 	roundTrip(t, ev, gotEvent, err)
@@ -102,7 +104,9 @@ func TestWireRoundTrip(t *testing.T) {
 	pages := []Page{{
 		"http://a.example/", testVisitID, 200, time.UnixMilli(1), "text/html", "utf-8", NoSnippet, time.UnixMilli(2), 3, [32]byte{1}, 4,
 		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, 6, KindData, testOrigin, 5, "http://c.example/", "http://d.example/", true, true, NoIndex, time.UnixMilli(3), "http://a.example/d/data.txt", 7, 8,
-		usage.Statements{{Place: usage.Place{From: "robots.txt", Line: 3}, Text: "t", Says: usage.PreferencesOf(0x99), Inferred: true}}, 5, "accept",
+		usage.Statements{{Place: usage.Place{From: "robots.txt", Line: 3}, Text: "t", Says: usage.PreferencesOf(0x99), Inferred: true}}, 5, "accept", 9, 10,
+		&Capture{1, []byte("GET"), []byte("HTTP"), EncodingS2, true, true, "::1", 2, []byte("links")},
+		&Head{"t", "de"},
 	}}
 	gotPages, err := DecodePages(AppendPages(nil, pages))
 	roundTrip(t, pages[0], gotPages[0], err)
@@ -124,6 +128,14 @@ func TestWireRefusesNewerVersions(t *testing.T) {
 		r.uint(1, &version)
 		if version != want {
 			t.Errorf("an event with Forward %v is of version %d, want %d", forward, version, want)
+		}
+	}
+	for capture, want := range map[*Capture]uint64{nil: 1, {Number: 1}: 4} {
+		r := reader(AppendPages(nil, []Page{{URL: "u", Capture: capture}}))
+		var version uint64
+		r.uint(1, &version)
+		if version != want {
+			t.Errorf("pages with a capture %v are of version %d, want %d", capture, version, want)
 		}
 	}
 	e = writer(AppendEvent(nil, &Event{Fetcher: "f"}))
@@ -169,6 +181,35 @@ func TestWireLimits(t *testing.T) {
 	w.putUint(3, 1<<63)
 	if _, err := DecodeGrants(w.b); !errors.Is(err, ErrWire) {
 		t.Errorf("a duration of more than 63 bits: %v", err)
+	}
+}
+
+// What is repeated gets its room at once, and is all there, wherever other fields stand between.
+func TestRoomForRepeated(t *testing.T) {
+	var all []Page
+	for i := range 100 {
+		all = append(all, Page{URL: canon.URL(fmt.Sprint("http://h.example/", i)), Body: []byte("b")})
+	}
+	got, err := DecodePages(AppendPages(nil, all))
+	if err != nil || !reflect.DeepEqual(got, all) {
+		t.Fatalf("%d pages, %v", len(got), err)
+	}
+	if cap(got) > len(got)+len(got)/8 { // the allocator has its sizes
+		t.Errorf("room for %d pages was made for %d", cap(got), len(got))
+	}
+	w := writer(nil)
+	for i := range 10 {
+		for range w.one(2) {
+			w.putText(4, fmt.Sprint("u", i)) // unknown or not, it is not counted along
+		}
+		w.putUint(99, 1)
+	}
+	if got, err := DecodePages(w.b); err != nil || len(got) != 10 {
+		t.Errorf("%d pages of 10 that stand apart, %v", len(got), err)
+	}
+	cut := AppendPages(nil, all)
+	if _, err := DecodePages(cut[:len(cut)-1]); !errors.Is(err, ErrWire) {
+		t.Errorf("pages cut short: %v", err)
 	}
 }
 

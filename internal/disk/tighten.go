@@ -10,7 +10,7 @@ import (
 // ours are the names of the files that Curtsy keeps in a data directory.
 var ours = []string{
 	"frontier-*.db", "pages-*.db", "pages-*.db.owner", "search-*.db", "search-*.db-wal", "search-*.db-shm",
-	"spec.json", "crawl.jsonl", "requests.journal", "lock", "*.lock",
+	"spec.json", "crawl.jsonl", "crawl-*.jsonl", "requests.journal", "lock", "*.lock",
 }
 
 // Tighten gives Curtsy's own files in dir FileMode where others than the owner may read or

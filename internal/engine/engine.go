@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -14,11 +15,11 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -48,12 +49,14 @@ type Options struct {
 	Room     frontier.Room
 	Instance string // names the services; "": a name that stays the same for Dir
 
-	Fetcher fetcher.Options // Name, Log, Registerer and Journal are the engine's
+	Fetcher fetcher.Options // Name, Log, Registerer, Journal, Tracer and Alone are the engine's
+	Tracer  *tracing.Tracer // of visits; nil: none is traced. Close it after the engine
 	// By which reports of sites come in; the zero value: by none. Registry and Log are the engine's
 	Mail       updates.MailOptions
-	MinFree    int64  // as frontier.Options and indexer.Options have it
-	Version    string // of the program, for `nats micro`
-	NotFetched bool   // no fetcher: nothing is crawled
+	CrawlLog   frontier.CrawlLog // how much is kept of it; zero: all, in one file
+	MinFree    int64             // as frontier.Options and indexer.Options have it
+	Version    string            // of the program, for `nats micro`
+	NotFetched bool              // no fetcher: nothing is crawled
 	// No indexer: who asks after it hears that nothing waits to be stored.
 	NotIndexed bool
 	Unreached  bool // other commands are not told how to reach the crawl
@@ -77,7 +80,7 @@ type Engine struct {
 	spec crawl.Spec
 
 	last     crawl.Status // as the crawl was left, once Run has returned
-	crawlLog *os.File
+	crawlLog io.WriteCloser
 	frontier *frontier.Frontier
 	fetcher  *fetcher.Fetcher // nil: nothing is crawled
 	indexer  *indexer.Indexer // nil: pages are not taken off the hand-off
@@ -120,6 +123,10 @@ func (e *Engine) open(ctx context.Context) (err error) {
 		return fmt.Errorf("the crawl in %s is one of a NATS server; name that with --nats URL --crawl NAME", e.o.Dir)
 	}
 	if e.lock, err = Lock(e.o.Dir); err != nil {
+		return err
+	}
+	// A crawl that was killed has left it. It would have others knock where nobody is.
+	if err := os.Remove(filepath.Join(e.o.Dir, serverFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := e.connect(ctx); err != nil {
@@ -201,12 +208,13 @@ func Create(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, room func
 
 func (e *Engine) makeServices(ctx context.Context) (err error) {
 	o := &e.o
-	if e.crawlLog, err = disk.OpenRegular(filepath.Join(o.Dir, frontier.CrawlLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND); err != nil {
+	if e.crawlLog, err = o.CrawlLog.Open(o.Dir); err != nil {
 		return err
 	}
 	instance := e.Instance()
 	e.frontier, err = frontier.New(e.q, e.spec, frontier.Options{
 		Dir: o.Dir, Instance: instance, Log: o.Log, Registry: o.Registry, Embedded: e.srv != nil, CrawlLog: e.crawlLog, MinFree: o.MinFree,
+		Tracer: o.Tracer,
 	})
 	if err != nil {
 		return err
@@ -214,7 +222,7 @@ func (e *Engine) makeServices(ctx context.Context) (err error) {
 	if !o.NotIndexed {
 		e.indexer, err = indexer.New(e.q, e.spec, indexer.Options{
 			Dir: o.Dir, Instance: instance, Log: o.Log, Registry: o.Registry, Embedded: e.srv != nil, Search: e.spec.Search,
-			Version: o.Version, MinFree: o.MinFree,
+			Version: o.Version, MinFree: o.MinFree, Tracer: o.Tracer,
 		})
 		if err != nil {
 			return err
@@ -223,6 +231,7 @@ func (e *Engine) makeServices(ctx context.Context) (err error) {
 	if !o.NotFetched {
 		f := o.Fetcher
 		f.Name, f.Log, f.Registerer, f.Journal = instance, o.Log, o.Registry, filepath.Join(o.Dir, "requests.journal")
+		f.Tracer, f.Alone = o.Tracer, e.srv != nil
 		if e.fetcher, err = fetcher.New(e.q, e.spec, f); err != nil {
 			return err
 		}

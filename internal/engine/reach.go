@@ -71,23 +71,45 @@ func (e *Engine) writeServerFile() error {
 // ErrNotRunning says that no crawl runs in a directory.
 var ErrNotRunning = errors.New("no crawl is running there")
 
-// Dial finds the crawl that runs in dir. A server file without a server behind it is what a killed
-// crawl leaves.
+// startFor is how long Dial waits for a crawl that is starting. One that must open large files, or
+// bring those of an older version up to date, may take longer.
+const startFor = 5 * time.Second
+
+// Dial finds the crawl that runs in dir. One that is starting, or ending, is waited for a moment;
+// the error then says that it is, and not that there is none.
 func Dial(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, error) {
+	for end := time.Now().Add(startFor); ; {
+		c, err := dial(ctx, dir, log)
+		if err == nil {
+			return c, nil
+		}
+		var away *awayError
+		switch alive := Alive(dir); {
+		case !errors.As(err, &away):
+			return nil, err
+		case !alive: // what a killed crawl leaves is a file without a server behind it
+			return nil, ErrNotRunning
+		case ctx.Err() != nil || time.Now().After(end):
+			return nil, fmt.Errorf("a crawl in %s is starting or ending, and does not answer yet: do the same again in a moment (%w)", dir, away.cause)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// awayError says that a crawl is not, or not yet, to be reached.
+type awayError struct{ cause error }
+
+func (e *awayError) Error() string { return e.cause.Error() }
+
+// dial tries once.
+func dial(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, error) {
 	name := filepath.Join(dir, serverFile)
 	body, err := os.ReadFile(name)
-	for range 100 { // a crawl that is about to begin, or to end
-		if !errors.Is(err, fs.ErrNotExist) || !Alive(dir) || ctx.Err() != nil {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-		body, err = os.ReadFile(name)
-	}
-	if errors.Is(err, fs.ErrNotExist) && Alive(dir) {
-		return nil, fmt.Errorf("a crawl in %s is starting or ending, and does not answer yet: do the same again in a moment", dir)
-	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotRunning
+		return nil, &awayError{errors.New("it has not said yet how to reach it")}
 	}
 	if err != nil {
 		return nil, err
@@ -100,8 +122,8 @@ func Dial(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, erro
 	defer cancel()
 	o := queue.Options{URL: info.URL, User: info.User, Password: info.Password, Name: "curtsy", Inbox: "operator"}
 	c, err := asker.Dial(ctx, o, crawl.Names(info.Crawl), log)
-	if err != nil && !Alive(dir) {
-		return nil, ErrNotRunning
+	if err != nil {
+		return nil, &awayError{err}
 	}
-	return c, err
+	return c, nil
 }

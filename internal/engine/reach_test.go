@@ -3,12 +3,15 @@ package engine
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
 )
 
@@ -50,5 +53,47 @@ func TestACrawlThatIsStarting(t *testing.T) {
 	cancel() // who has no time to wait for it
 	if _, err := Dial(ctx, dir, slog.New(slog.DiscardHandler)); err == nil || errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "starting") {
 		t.Errorf("Dial = %v, want it said that a crawl is starting", err)
+	}
+}
+
+// A crawl that is starting has the directory, and has not said yet how to reach it. Whoever looks
+// meanwhile waits, and reaches it once it is there. What one that was killed has said is gone.
+func TestACrawlThatIsStartingIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	if err := (serverInfo{URL: "nats://127.0.0.1:1", Crawl: DefaultCrawl}).write(dir); err != nil {
+		t.Fatal(err)
+	}
+	e, err := Open(t.Context(), Options{Dir: dir, NotFetched: true, Plan: func(*crawl.Spec) (crawl.Spec, error) {
+		return crawl.Spec{Name: DefaultCrawl, Shards: 1, Scope: "host", MaxDepth: -1, Agent: "curtsy", AllowPrivate: true}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := os.Stat(filepath.Join(dir, serverFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the server file of a killed crawl is still there: %v", err)
+	}
+	reached := make(chan error, 1)
+	go func() {
+		c, err := Dial(t.Context(), dir, slog.New(slog.DiscardHandler))
+		if err == nil {
+			err = c.Close()
+		}
+		reached <- err
+	}()
+	select {
+	case err := <-reached:
+		t.Fatalf("Dial did not wait: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- e.Run(ctx, nil) }()
+	if err := <-reached; err != nil {
+		t.Errorf("Dial = %v, want the crawl once it runs", err)
+	}
+	cancel()
+	if err := <-over; err != nil {
+		t.Error(err)
 	}
 }

@@ -17,7 +17,7 @@ func TestDoubles(t *testing.T) {
 	if half, all, ok := doubles(work(n), work(2*n)); !ok {
 		t.Errorf("work that is twice as much takes %v and %v", half, all)
 	}
-	if half, all, ok := doubles(work(n), work(4*n)); ok {
-		t.Errorf("work that is four times as much takes %v and %v", half, all)
+	if half, all, ok := doubles(work(n), work(8*n)); ok {
+		t.Errorf("work that is eight times as much takes %v and %v", half, all)
 	}
 }

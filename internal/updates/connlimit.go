@@ -1,11 +1,14 @@
 package updates
 
 import (
+	"math"
 	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 // What one peer may have of a listener, and how long a connection may stay that has not named
@@ -47,6 +50,47 @@ func (d *door) Accept() (net.Conn, error) {
 		}
 		return &guest{Conn: c, leave: sync.OnceFunc(func() { d.leave(peer) }), until: time.Now().Add(unknown)}, nil
 	}
+}
+
+// fair is a net.Listener for HTTP by which one peer from the internet has maxPerPeer connections at
+// most, and all together have maxConns: others wait. Private and loopback addresses are spared, as
+// a proxy that everybody comes through has one.
+func fair(ln net.Listener) net.Listener {
+	return netutil.LimitListener(peers{ln, &door{perPeer: maxPerPeer, inAll: math.MaxInt, peers: map[netip.Prefix]int{}}}, maxConns)
+}
+
+type peers struct {
+	net.Listener
+	door *door
+}
+
+// Accept waits for a connection for which its peer has a place.
+func (p peers) Accept() (net.Conn, error) {
+	for {
+		c, err := p.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		peer := peerOf(c.RemoteAddr())
+		switch ip := peer.Addr(); {
+		case ip.IsPrivate() || ip.IsLoopback():
+			return c, nil
+		case p.door.enter(peer):
+			return &placed{c, sync.OnceFunc(func() { p.door.leave(peer) })}, nil
+		}
+		_ = c.Close() // it may come again
+	}
+}
+
+// placed is a connection that gives its place back when it is closed.
+type placed struct {
+	net.Conn
+	leave func()
+}
+
+func (c *placed) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
 }
 
 func (d *door) enter(peer netip.Prefix) bool {

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -168,7 +167,7 @@ func (x *IndexNow) Serve(ctx context.Context, ln net.Listener) error {
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(x.log.Handler(), slog.LevelDebug)}
 	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
 	defer stop()
-	if err := srv.Serve(netutil.LimitListener(ln, maxConns)); ctx.Err() == nil {
+	if err := srv.Serve(fair(ln)); ctx.Err() == nil {
 		return err
 	}
 	return nil

@@ -2,17 +2,22 @@ package updates
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"sync/atomic"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	questions "github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/websub"
+	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -24,12 +29,15 @@ type MailOptions struct {
 	Maildir  string // folder to read mail from; empty: none
 	Trusted  string // as in Options
 	IndexNow string // address to take IndexNow submissions at; empty: nowhere
+	WebSub   string // address to take what WebSub hubs deliver at; empty: nowhere
 	Registry prometheus.Registerer
 	Log      *slog.Logger
 }
 
 // On reports whether there is any way by which reports come in.
-func (o *MailOptions) On() bool { return o.Listen != "" || o.Maildir != "" || o.IndexNow != "" }
+func (o *MailOptions) On() bool {
+	return o.Listen != "" || o.Maildir != "" || o.IndexNow != "" || o.WebSub != ""
+}
 
 // Service takes the reports of a crawl, as long as its spec has an address for them.
 type Service struct {
@@ -40,6 +48,9 @@ type Service struct {
 	maildir  *Maildir     // nil: none
 	indexnow *IndexNow    // taken at at; nil: none
 	at       net.Listener // nil: none
+	websub   *WebSub      // taken at hubsAt; nil: none
+	hubsAt   net.Listener // nil: none
+	base     atomic.Pointer[string]
 }
 
 // NewService opens the ways by which reports come in, so that a port in use or a missing folder is
@@ -88,7 +99,40 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 		}
 		o.Log.Info("submissions are taken by IndexNow", "url", "http://"+s.at.Addr().String()+IndexNowPath)
 	}
+	s.base.Store(&spec.UpdatesWebSub)
+	if o.WebSub != "" {
+		callbacks := func() websub.Callbacks { return websub.Callbacks{Base: *s.base.Load(), Secret: secret} }
+		intends := func(ctx context.Context, ask crawl.WebSubQuestion) (bool, error) { return intends(ctx, q, spec, ask) }
+		if s.websub, err = NewWebSub(callbacks, spec.Shards, put, intends, o.Registry, o.Log); err == nil {
+			s.hubsAt, err = net.Listen("tcp", o.WebSub)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("updates-websub %s: %w; choose another address, for example 127.0.0.1:8088", o.WebSub, err), s.Close())
+		}
+		o.Log.Info("WebSub hubs may deliver", "address", s.hubsAt.Addr().String())
+	}
 	return s, nil
+}
+
+// intends asks the shard of a topic whether a hub was asked that.
+func intends(ctx context.Context, q *queue.Conn, spec crawl.Spec, what crawl.WebSubQuestion) (wanted bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	topic, err := canon.Parse(what.Topic)
+	if err != nil {
+		return false, err
+	}
+	shard, heard := crawl.ShardOf(topic.Host(), spec.Shards), false
+	err = questions.GatherFrom(ctx, q.NC, crawl.Names(spec.Name), "websub", what, []int{shard}, spec.Shards, func(raw json.RawMessage) error {
+		var i crawl.WebSubIntent
+		err := json.Unmarshal(raw, &i)
+		wanted, heard = wanted || i.Wanted, true
+		return err
+	})
+	if heard {
+		return wanted, nil
+	}
+	return false, err
 }
 
 // IndexNowAddr is where submissions are taken; nil for nowhere.
@@ -109,6 +153,7 @@ func (s *Service) Addr() net.Addr {
 
 // SetSpec takes another spec of the same crawl into account.
 func (s *Service) SetSpec(spec crawl.Spec) error {
+	s.base.Store(&spec.UpdatesWebSub)
 	s.receiver.addresses.Store(&Addresses{Mailbox: spec.UpdatesMail, Secret: s.secret})
 	return nil
 }
@@ -129,12 +174,15 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.at != nil {
 		g.Go(func() error { return s.indexnow.Serve(ctx, s.at) })
 	}
+	if s.hubsAt != nil {
+		g.Go(func() error { return s.websub.Serve(ctx, s.hubsAt) })
+	}
 	return g.Wait()
 }
 
 // Close closes a service that was not run.
 func (s *Service) Close() error {
-	for _, l := range []net.Listener{s.listener, s.at} {
+	for _, l := range []net.Listener{s.listener, s.at, s.hubsAt} {
 		if l == nil {
 			continue
 		}

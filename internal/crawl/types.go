@@ -1,0 +1,88 @@
+package crawl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Types are kinds of media that a crawl keeps. They are combined with |.
+type Types uint8
+
+// The types.
+const (
+	TypeHTML     Types = 1 << iota // HTML and XHTML
+	TypeText                       // plain text
+	TypeMarkdown                   // Markdown, also without AcceptMarkdown
+	TypeData                       // CSV, tab-separated values, JSON
+	TypeFeed                       // RSS, Atom
+	TypePDF
+	TypeOffice // Office Open XML and OpenDocument: text, tables, slides
+)
+
+// DefaultTypes are kept unless the spec says otherwise: what is read as it is. The others cost a
+// process of their own and mostly many times the bytes of a page, and not everybody wants them.
+const DefaultTypes = TypeHTML | TypeText
+
+// typeNames are the words for the types, in order.
+var typeNames = [...]string{"html", "text", "markdown", "data", "feed", "pdf", "office"}
+
+// TypeNames are the words that ParseTypes knows.
+func TypeNames() []string { return append([]string(nil), typeNames[:]...) }
+
+// ParseTypes reads the words for types, of which there must be one. Words may stand in one element,
+// with commas between them.
+func ParseTypes(lists []string) (set Types, err error) {
+next:
+	for n := range strings.SplitSeq(strings.Join(lists, ","), ",") {
+		for i, word := range typeNames {
+			if strings.EqualFold(strings.TrimSpace(n), word) {
+				set |= 1 << i
+				continue next
+			}
+		}
+		return 0, fmt.Errorf("no type %q; use %s", n, strings.Join(typeNames[:], ", "))
+	}
+	return set, nil
+}
+
+// Names are the words for a set of types, in order.
+func (t Types) Names() (names []string) {
+	for i, word := range typeNames {
+		if t&(1<<i) != 0 {
+			names = append(names, word)
+		}
+	}
+	return names
+}
+
+// mediaTypes are the media types that can be kept, and what they are.
+var mediaTypes = map[string]Types{
+	"text/html": TypeHTML, "application/xhtml+xml": TypeHTML,
+	"text/plain": TypeText, "text/markdown": TypeMarkdown,
+	"text/csv": TypeData, "text/tab-separated-values": TypeData, "application/json": TypeData,
+	"application/rss+xml": TypeFeed, "application/atom+xml": TypeFeed,
+	"application/pdf": TypePDF,
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   TypeOffice,
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         TypeOffice,
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation": TypeOffice,
+	"application/vnd.oasis.opendocument.text":                                   TypeOffice,
+	"application/vnd.oasis.opendocument.spreadsheet":                            TypeOffice,
+	"application/vnd.oasis.opendocument.presentation":                           TypeOffice,
+}
+
+// TypeOf is what a media type is, without parameters and in lower case; 0: it is never kept.
+func TypeOf(mediaType string) Types { return mediaTypes[mediaType] }
+
+// TypeSet are the types that the crawl keeps. A word that this version does not know stands for
+// nothing.
+func (s *Spec) TypeSet() (set Types) {
+	for _, n := range s.Types {
+		if t, err := ParseTypes([]string{n}); err == nil {
+			set |= t
+		}
+	}
+	if set == 0 {
+		return DefaultTypes
+	}
+	return set
+}

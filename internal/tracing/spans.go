@@ -1,0 +1,122 @@
+package tracing
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"net/url"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// The spans of a visit. Attributes follow OpenTelemetry's conventions where they have a name for
+// it. Of a URL they hold host and path: a query may say who somebody is.
+
+func randomID() (id trace.SpanID) {
+	binary.NativeEndian.PutUint64(id[:], rand.Uint64())
+	return id
+}
+
+// Granted tells of a grant, which is where a trace begins.
+func (v *Visit) Granted(job *crawl.Visit, began, ended time.Time) {
+	if v == nil {
+		return
+	}
+	v.named("grant", v.grant, trace.SpanID{}, began, ended,
+		attribute.String("server.address", string(job.Host)), attribute.Int("curtsy.urls", len(job.URLs)),
+		attribute.Int("curtsy.errands", len(job.Errands)), attribute.Int64("curtsy.delay_ms", job.Delay.Milliseconds()))
+}
+
+// Visited tells of a visit that is over: what it sent, and why it ended before its time, if it did.
+func (v *Visit) Visited(job *crawl.Visit, requests int, early string, began, ended time.Time) {
+	if v == nil {
+		return
+	}
+	v.named("visit", v.visit, v.grant, began, ended,
+		attribute.String("server.address", string(job.Host)), attribute.Int("curtsy.urls", len(job.URLs)),
+		attribute.Int("curtsy.requests", requests), attribute.String("curtsy.ended_early", early))
+}
+
+// Requests tells of requests of a visit that are over.
+func (v *Visit) Requests(all []crawl.Exchange) {
+	if v == nil {
+		return
+	}
+	for i := range all {
+		v.request(&all[i])
+	}
+}
+
+func (v *Visit) request(x *crawl.Exchange) {
+	attrs := []attribute.KeyValue{
+		attribute.String("curtsy.request", x.Kind.String()),
+		attribute.Int64("curtsy.pause_owed_ms", x.Bound.Milliseconds()), attribute.String("curtsy.pause_owed_to", x.BoundSource)}
+	switch crawl.ErrandKind(x.Kind) {
+	case crawl.ErrandRUP: // the one or the other
+	case crawl.ErrandWebSub:
+		attrs = append(attrs, attribute.String("http.request.method", "POST"))
+	default:
+		attrs = append(attrs, attribute.String("http.request.method", "GET"))
+	}
+	if u, err := url.Parse(x.URL); err == nil {
+		attrs = append(attrs, attribute.String("url.scheme", u.Scheme), attribute.String("server.address", u.Hostname()),
+			attribute.String("url.path", u.EscapedPath()))
+	}
+	if x.Status != 0 {
+		attrs = append(attrs, attribute.Int("http.response.status_code", x.Status), attribute.Int64("http.response.body.size", x.Bytes))
+	}
+	failed := x.Status == 0 || x.Status >= 400
+	if failed && x.Status == 0 {
+		attrs = append(attrs, attribute.String("error.type", "no answer"))
+	}
+	v.under("request "+x.Kind.String(), x.Start, x.End, failed, trace.WithAttributes(attrs...), trace.WithSpanKind(trace.SpanKindClient))
+}
+
+// Published tells that pages and outcome were handed over, or that they could not be.
+func (v *Visit) Published(results int, partial, lost bool, began, ended time.Time) {
+	if v == nil {
+		return
+	}
+	v.under("publish", began, ended, lost, trace.WithAttributes(
+		attribute.Int("curtsy.results", results), attribute.Bool("curtsy.partial", partial)))
+}
+
+// Applied tells of an outcome that a shard has applied.
+func (v *Visit) Applied(o *crawl.Outcome, began, ended time.Time) {
+	if v == nil {
+		return
+	}
+	v.under("apply", began, ended, false, trace.WithAttributes(
+		attribute.Int("curtsy.results", len(o.Results)), attribute.Bool("curtsy.partial", o.Partial)))
+}
+
+// Stored tells of pages in the page store: from when they were read to when they were on disk.
+func (v *Visit) Stored(pages int, began, ended time.Time) { v.kept("store", pages, began, ended) }
+
+// Indexed tells of pages in the search index.
+func (v *Visit) Indexed(pages int, began, ended time.Time) { v.kept("index", pages, began, ended) }
+
+func (v *Visit) kept(name string, pages int, began, ended time.Time) {
+	if v != nil {
+		v.under(name, began, ended, false, trace.WithAttributes(attribute.Int("curtsy.pages", pages)))
+	}
+}
+
+// named tells of a span that others stand under, and which says what visit it is.
+func (v *Visit) named(name string, id, under trace.SpanID, began, ended time.Time, attrs ...attribute.KeyValue) {
+	s := v.begin(name, id, under, began, []trace.SpanStartOption{trace.WithAttributes(v.about...), trace.WithAttributes(attrs...)})
+	end(s, began, ended)
+}
+
+// under tells of a span that stands under that of the visit.
+func (v *Visit) under(name string, began, ended time.Time, failed bool, o ...trace.SpanStartOption) {
+	s := v.begin(name, trace.SpanID{}, v.visit, began, o)
+	if failed {
+		s.SetStatus(codes.Error, "")
+	}
+	end(s, began, ended)
+}

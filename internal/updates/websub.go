@@ -1,0 +1,245 @@
+package updates
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/websub"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/sitemap"
+)
+
+// What a hub may deliver.
+const (
+	MaxDelivery        = 1 << 20 // bytes of a body
+	MaxDeliveryEntries = 500     // of a feed in it that are taken in: the first
+	deliveryRate       = 5       // a second of all hubs together
+	deliveryBurst      = 100
+	topicRate          = 1 // a second of the topics of one registered domain
+	topicBurst         = 30
+	maxDomains         = 10_000 // of topics, remembered; with more, all are forgotten
+	replayFor          = time.Hour
+	maxReplays         = 10_000 // deliveries remembered; with more, all are forgotten
+	askPatience        = 5 * time.Second
+)
+
+// WebSub takes what hubs deliver, and answers what they ask back. An address is recognised without
+// looking anything up; whether what is said is awaited is for the shard of the topic to say. It may
+// be called concurrently.
+type WebSub struct {
+	callbacks func() websub.Callbacks
+	shards    int
+	append    func(ctx context.Context, shard int, event []byte) error
+	intends   func(ctx context.Context, q crawl.WebSubQuestion) (bool, error)
+	log       *slog.Logger
+	taken     *prometheus.CounterVec
+	all       *rate.Limiter
+
+	mu      sync.Mutex // guards the rest
+	seen    map[[sha256.Size]byte]time.Time
+	domains map[string]*rate.Limiter
+}
+
+// NewWebSub returns the handler for a crawl with some shards. append is as in Options; intends asks
+// the shard of a topic; reg may be nil.
+func NewWebSub(callbacks func() websub.Callbacks, shards int, append func(ctx context.Context, shard int, event []byte) error,
+	intends func(ctx context.Context, q crawl.WebSubQuestion) (bool, error), reg prometheus.Registerer, log *slog.Logger) (*WebSub, error) {
+	x := &WebSub{callbacks: callbacks, shards: shards, append: append, intends: intends, log: log, all: rate.NewLimiter(deliveryRate, deliveryBurst),
+		seen: map[[sha256.Size]byte]time.Time{}, domains: map[string]*rate.Limiter{}, taken: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "curtsy_updates_websub_total", Help: "Requests of WebSub hubs, by what became of them here.",
+		}, []string{"outcome"})}
+	if reg != nil {
+		if err := reg.Register(x.taken); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// reply is what a hub is answered.
+type reply struct {
+	status  int
+	text    string
+	outcome string // for the metric
+}
+
+// ServeHTTP answers a hub. Nothing that it says of an address is logged: that is a secret.
+func (x *WebSub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a := x.serve(w, r)
+	x.taken.WithLabelValues(a.outcome).Inc()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "60")
+	}
+	w.WriteHeader(a.status)
+	_, _ = io.WriteString(w, a.text) // a peer that is gone does not care
+}
+
+func (x *WebSub) serve(w http.ResponseWriter, r *http.Request) reply {
+	c := x.callbacks()
+	topic, n, ok := c.Find(r.URL.Path)
+	if !ok { // costs little, and takes nothing from those who were told an address
+		return reply{http.StatusNotFound, "nobody asked for anything to be delivered here\n", "unknown"}
+	}
+	if !x.of(topic).Allow() || !x.all.Allow() {
+		return reply{http.StatusTooManyRequests, "too much is delivered at the moment\n", "later"}
+	}
+	switch r.Method {
+	case http.MethodGet:
+		return x.asked(r, topic, n)
+	case http.MethodPost:
+		return x.delivered(w, r, topic, n, c.Key(topic, n))
+	}
+	return reply{http.StatusMethodNotAllowed, "use GET or POST\n", "refused"}
+}
+
+// asked answers a hub that asks whether we want what it was asked (§5.3): yes for what we did ask
+// it and have not confirmed yet, and no otherwise.
+func (x *WebSub) asked(r *http.Request, topic canon.URL, n int) reply {
+	i, err := websub.ParseIntent(r.URL.Query())
+	if err != nil {
+		return reply{http.StatusBadRequest, err.Error() + "\n", "refused"}
+	}
+	if u, err := canon.Parse(i.Topic); err != nil || u != topic {
+		return reply{http.StatusNotFound, "that topic was not asked for\n", "refused"}
+	}
+	if i.Mode != websub.Denied {
+		wanted, err := x.intends(r.Context(), crawl.WebSubQuestion{Topic: string(topic), N: n, Mode: i.Mode})
+		switch {
+		case err != nil:
+			x.log.Warn("a hub cannot be answered now", "topic", topic, "err", err)
+			return reply{http.StatusServiceUnavailable, "whether that is wanted is not known now\n", "later"}
+		case !wanted:
+			return reply{http.StatusNotFound, "that was not asked for\n", "refused"}
+		}
+	}
+	ws := crawl.WebSub{Topic: topic, N: n, Mode: i.Mode, Lease: i.Lease, Reason: strings.ToValidUTF8(i.Reason, "?"), Received: time.Now()}
+	if err := x.tell(r.Context(), &ws); err != nil {
+		return x.later(topic, err)
+	}
+	if i.Mode == websub.Denied {
+		return reply{http.StatusOK, "", "denied"}
+	}
+	return reply{http.StatusOK, i.Challenge, "confirmed"}
+}
+
+// delivered takes a delivery in that its hub has signed. One that came within the hour is not taken
+// again; later it is, since a hub may always say the same, "it has changed", and nothing else.
+func (x *WebSub) delivered(w http.ResponseWriter, r *http.Request, topic canon.URL, n int, key string) reply {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxDelivery))
+	if err != nil {
+		return reply{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body cannot be read, or has over %d KiB\n", MaxDelivery>>10), "refused"}
+	}
+	if err := websub.Verify(r.Header.Get("X-Hub-Signature"), key, body); err != nil {
+		return reply{http.StatusForbidden, err.Error() + "\n", "forged"}
+	}
+	digest := sha256.Sum256(append([]byte(key), body...))
+	if !x.first(digest) {
+		return reply{http.StatusOK, "it was delivered before\n", "replayed"}
+	}
+	ws := crawl.WebSub{Topic: topic, N: n, Mode: crawl.WebSubDeliver, Received: time.Now()}
+	ws.URLs, ws.Mods = entries(topic, body, ws.Received)
+	if err := x.tell(r.Context(), &ws); err != nil {
+		x.forget(digest)
+		return x.later(topic, err)
+	}
+	return reply{http.StatusAccepted, "taken\n", "taken"}
+}
+
+func (x *WebSub) later(topic canon.URL, err error) reply {
+	x.log.Error("what a hub says cannot be taken now", "topic", topic, "err", err)
+	return reply{http.StatusServiceUnavailable, "it cannot be taken now\n", "later"}
+}
+
+// first remembers a delivery, and reports whether it is the first of its kind.
+func (x *WebSub) first(digest [sha256.Size]byte) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := time.Now()
+	if at, known := x.seen[digest]; known && now.Sub(at) < replayFor {
+		return false
+	}
+	if len(x.seen) >= maxReplays {
+		clear(x.seen)
+	}
+	x.seen[digest] = now
+	return true
+}
+
+// of is the limiter of a topic's registered domain: whose hub talks too much keeps no other's from
+// being heard.
+func (x *WebSub) of(topic canon.URL) *rate.Limiter {
+	domain := topic.Host().Registered()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	l := x.domains[domain]
+	if l == nil {
+		if len(x.domains) >= maxDomains {
+			clear(x.domains)
+		}
+		l = rate.NewLimiter(topicRate, topicBurst)
+		x.domains[strings.Clone(domain)] = l
+	}
+	return l
+}
+
+func (x *WebSub) forget(digest [sha256.Size]byte) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.seen, digest)
+}
+
+// entries are those of a feed that are of the topic's host, in at most a message's room, and when
+// each changed. None: it is no feed that we can read.
+func entries(topic canon.URL, body []byte, now time.Time) (urls []canon.URL, mods []int64) {
+	base, size := canon.NewBase(topic), 0
+	// What is wrong with it does not matter: the feed is read then.
+	_, _ = sitemap.ReadFeed(bytes.NewReader(body), sitemap.Options{MaxBytes: MaxDelivery, MaxEntries: MaxDeliveryEntries}, func(e sitemap.Entry) error {
+		u, err := base.Join(e.Loc)
+		if err != nil || u.Host() != topic.Host() {
+			return nil
+		}
+		if size += len(u) + 16; size > partBytes {
+			return errors.New("enough")
+		}
+		mod := int64(0)
+		if t := e.LastMod; !t.IsZero() && t.Before(now.Add(24*time.Hour)) {
+			mod = t.Unix()
+		}
+		urls, mods = append(urls, u), append(mods, mod)
+		return nil
+	})
+	return urls, mods
+}
+
+func (x *WebSub) tell(ctx context.Context, ws *crawl.WebSub) error {
+	ev := crawl.Event{WebSub: []crawl.WebSub{*ws}}
+	return x.append(ctx, crawl.ShardOf(ws.Topic.Host(), x.shards), crawl.AppendEvent(nil, &ev))
+}
+
+// Serve takes deliveries at a listener until ctx ends.
+func (x *WebSub) Serve(ctx context.Context, ln net.Listener) error {
+	srv := &http.Server{Handler: x, ReadTimeout: time.Minute, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(x.log.Handler(), slog.LevelDebug)}
+	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
+	defer stop()
+	if err := srv.Serve(fair(ln)); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
