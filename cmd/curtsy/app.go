@@ -63,7 +63,7 @@ func partly(err error, stored func(shards []int) int64) error {
 		hold = fmt.Sprintf(" Those that are missing hold about %s.", count(n, "page"))
 	}
 	return &exit{exitPartial, fmt.Errorf("%w\nWhat is shown comes from the other shards and is not all there is.%s "+
-		"A frontier or an indexer is away: type the same again when it is back.", err, hold)}
+		"Where a frontier or an indexer is away, type the same again when it is back.", err, hold)}
 }
 
 // exitCode prints what went wrong and says what to exit with.
@@ -118,6 +118,9 @@ func configured(cmd *cobra.Command, cfg any, run func(cmd *cobra.Command, args [
 	for flag, words := range src.Choices() {
 		completes(cmd, flag, words...)
 	}
+	if reader, ok := cfg.(*config.Reader); ok {
+		completesHosts(cmd, reader, src)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := src.Load(); err != nil {
 			return err
@@ -125,14 +128,6 @@ func configured(cmd *cobra.Command, cfg any, run func(cmd *cobra.Command, args [
 		return run(cmd, args, src)
 	}
 	return cmd
-}
-
-// completes has shells complete a flag to these words.
-func completes(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // there is no such flag
-	}
 }
 
 // no refuses arguments, one takes exactly one; both say what to type.

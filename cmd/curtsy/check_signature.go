@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/spf13/cobra"
 )
@@ -168,7 +169,7 @@ func (c checks) keysFrom(name string, now time.Time) (func(string, botauth.Form,
 			if form != botauth.FormJWKS {
 				agent += botauth.DirectoryPath
 			}
-			return nil, fmt.Errorf("its key is not at hand; get it: curl -s %s > keys.json, and add --keys keys.json", quoteArg(agent))
+			return nil, fmt.Errorf("its key is not at hand; get it: curl -s %s > keys.json, and add --keys keys.json", webtext.ShellWord(agent))
 		}, nil
 	}
 	body, err := c.readInput(name, botauth.MaxDirectory+1)

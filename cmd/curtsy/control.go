@@ -50,14 +50,16 @@ func (a *app) open(ctx context.Context, cfg *config.Reader) (*asker.Crawl, error
 	if cfg.URL != "" {
 		return asker.Dial(ctx, cfg.NATS.Queue("curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
 	}
-	l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
-	switch {
-	case err == nil:
-		return l, nil
-	case !errors.Is(err, engine.ErrNotRunning):
-		return nil, err
+	for try := 1; ; try++ {
+		l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
+		if !errors.Is(err, engine.ErrNotRunning) {
+			return l, err
+		}
+		// It may begin to run in between: then it has the files, or is about to make them.
+		if l, err = engine.OpenFiles(cfg.Dir); err == nil || try == 3 || !engine.Alive(cfg.Dir) {
+			return l, err
+		}
 	}
-	return engine.OpenFiles(cfg.Dir)
 }
 
 // reach finds a crawl that runs.

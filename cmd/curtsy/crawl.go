@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
@@ -17,9 +16,12 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/steer"
+	"github.com/curtsy/curtsy/internal/tracing"
+	"github.com/curtsy/curtsy/internal/version"
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 )
 
@@ -51,15 +53,23 @@ Exit codes: 0 nothing more can be done now, 1 failed, 2 typed or configured wron
 		if p.person && !src.Given("log-level") {
 			cfg.LogLevel = "warn" // a person sees how it goes on the line below
 		}
-		if set := wire.ProxyVariables(); len(set) > 0 {
-			p.say("%s is set and not used: sites are asked directly, since behind a proxy nobody could tell which address is asked", strings.Join(set, ", "))
-		}
+		sayProxy(cfg.Doors, func(text string) { p.say("%s", text) })
 		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, cfg.Logger(p.logTo()))
 		if err != nil {
 			return err
 		}
 		return p.finish(cfg.Dir, end)
 	})
+}
+
+// sayProxy says that a proxy in the environment is not used, or what is lost with the one that is.
+func sayProxy(d config.Doors, say func(text string)) {
+	switch word := wire.ProxyWord(); {
+	case d.Proxy != "" && d.ProxyResolves:
+		say(fetcher.ProxyResolvesLoss)
+	case d.Proxy == "" && word != "":
+		say(word)
+	}
 }
 
 // isNew reports whether the crawl surely has to be created. With --nats that is
@@ -70,7 +80,8 @@ func isNew(cfg *config.Crawl) bool { return cfg.URL == "" && engine.IsNew(cfg.Di
 func engineOptions(cfg *config.Crawl, log logger) engine.Options {
 	o := engine.Options{
 		Dir: cfg.Dir, NATS: cfg.NATS.Queue("curtsy crawl"), Room: frontier.Room{Replicas: cfg.Replicas}, MinFree: int64(cfg.MinFree),
-		Version: versionString(), Log: log,
+		CrawlLog: frontier.CrawlLog{Max: int64(cfg.LogMax), Keep: cfg.LogKeep},
+		Version:  version.Get().Version, Log: log,
 	}
 	if cfg.URL != "" {
 		o.Crawl = cfg.Crawl
@@ -78,16 +89,28 @@ func engineOptions(cfg *config.Crawl, log logger) engine.Options {
 	return o
 }
 
+// fetcherOptions are what settings mean to the fetcher of a process.
+func fetcherOptions(f *config.Fetch, s *config.Sign, d *config.Doors) (o fetcher.Options, err error) {
+	o = fetcher.Options{Hands: f.Visits, MaxBody: int64(f.MaxBody), MaxCatalogue: int64(f.MaxCatalogue), PageMemory: int64(f.PageMemory), PDFToText: f.PDFToText}
+	if o.Signer, err = s.Signer(); err != nil {
+		return o, err
+	}
+	if o.Credentials, err = d.Shown(); err != nil {
+		return o, err
+	}
+	o.Proxy, err = d.Through(o.Credentials)
+	return o, err
+}
+
 // openEngine opens an engine that creates or resumes the crawl with what the
 // settings and seeds ask for.
-func openEngine(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, log logger) (*engine.Engine, error) {
+func openEngine(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log logger) (*engine.Engine, error) {
 	o := engineOptions(cfg, log)
-	o.Seeds, o.Registry, o.Mail = seeds, reg, cfg.MailOptions(reg, log)
-	signer, err := cfg.Signer()
-	if err != nil {
+	o.Seeds, o.Registry, o.Tracer, o.Mail = seeds, reg, tracer, cfg.MailOptions(reg, log)
+	var err error
+	if o.Fetcher, err = fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.Doors); err != nil {
 		return nil, err
 	}
-	o.Fetcher = fetcher.Options{Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), PageMemory: int64(cfg.PageMemory), Signer: signer}
 	o.Plan = func(old *crawl.Spec) (crawl.Spec, error) {
 		s, err := planned(cfg.Plan, cfg.NATS, given, old, seeds)
 		s.Paused = false // to say "crawl" is to say "go on"
@@ -110,9 +133,13 @@ var errStopped = errors.New("stopped by curtsy stop")
 // crawl runs a crawl in this process to its end.
 func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, p *progress, log logger) (ending, error) {
 	var end ending
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	e, err := openEngine(ctx, cfg, given, seeds, reg, log)
+	reg := service.NewRegistry()
+	tracer, err := cfg.Tracer("crawl", service.InstanceName("curtsy", cfg.Dir), log)
+	if err != nil {
+		return end, err
+	}
+	defer tracer.Close()
+	e, err := openEngine(ctx, cfg, given, seeds, reg, tracer, log)
 	if err != nil {
 		return end, err
 	}
@@ -121,6 +148,7 @@ func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) b
 			log.Error("closing", "err", err)
 		}
 	}()
+	p.say("crawling %s", steer.Words(e.Spec()))
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	me := service.Process{Kind: "crawl", Instance: e.Instance(), PID: os.Getpid()}
@@ -154,8 +182,12 @@ func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *pro
 		return nil, err
 	}
 	o := cfg.Access.Dashboard(adm.Loopback(), log)
-	o.Ask, o.Name, o.Metrics = dashboard.Of(c), c.Spec.Name, true
+	o.Ask, o.Name, o.Metrics, o.Typed = dashboard.Of(c), c.Spec.Name, true, config.About(cfg.Dir, cfg.NATS)
 	if o.Searches, err = searchweb.NewMetrics(reg); err != nil {
+		return nil, errors.Join(err, adm.Close())
+	}
+	if err := errors.Join(service.CountShards(reg, c.Spec),
+		service.WatchCertificates(reg, cfg.NATS.Queue(""), func() *nats.Conn { return c.Queue.NC }, adm)); err != nil {
 		return nil, errors.Join(err, adm.Close())
 	}
 	adm.Show(dashboard.New(o))

@@ -68,7 +68,7 @@ func (a *app) dashboard(ctx context.Context, cfg *config.Dashboard) error {
 		return err
 	}
 	o := cfg.Access.Dashboard(s.Loopback(), log)
-	o.Ask, o.Name = asked, name
+	o.Ask, o.Name, o.Typed = asked, name, config.About(cfg.Dir, cfg.NATS)
 	web := dashboard.New(o)
 	sayDashboard(func(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }, s, o, cfg.Access)
 	g, ctx := errgroup.WithContext(ctx)

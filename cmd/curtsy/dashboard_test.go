@@ -8,6 +8,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -89,4 +90,55 @@ func TestDashboardPauses(t *testing.T) {
 		t.Errorf("resumed: %s", page)
 	}
 	until(t, "it goes on", func() bool { return len(sites.Log()) > before })
+}
+
+// typedCommand finds the commands that the dashboard tells people to type.
+var typedCommand = regexp.MustCompile("(?:<code>|\"|`)(curtsy [a-z][^\"`<]*)[\"`<]")
+
+// Each command that the dashboard names is one that there is, with flags that it knows.
+func TestDashboardCommands(t *testing.T) {
+	files, err := filepath.Glob("../../internal/dashboard/templates/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := filepath.Glob("../../internal/dashboard/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, f := range append(files, code...) {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(f, "_test.go") || strings.HasSuffix(f, "/web.go") {
+			continue
+		}
+		for _, m := range typedCommand.FindAllStringSubmatch(string(text), -1) {
+			line := strings.NewReplacer("{{$.Typed}}", " --dir /srv/x", "{{quoted .}}", "x", "{{quoted .Canonical}}", "x", "'", "").Replace(m[1])
+			words := strings.Fields(line)[1:]
+			if strings.HasSuffix(line, " ") { // the rest is put together
+				words = append(words, "x")
+			}
+			root := (&app{stdout: io.Discard, stderr: io.Discard}).root()
+			cmd, rest, err := root.Find(words)
+			if err == nil && cmd == root {
+				t.Errorf("%s: %q is no command", f, line)
+				continue
+			}
+			if err == nil {
+				err = cmd.ParseFlags(rest)
+			}
+			if err == nil {
+				err = cmd.ValidateArgs(cmd.Flags().Args())
+			}
+			if err != nil {
+				t.Errorf("%s: %q: %v", f, line, err)
+			}
+			seen++
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d commands were found", seen)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/catalog"
@@ -129,7 +130,8 @@ func (w *wanted) check() error {
 }
 
 func (a *app) exportDatasets() *cobra.Command {
-	var format string
+	var format, index, since string
+	formats := append(slices.Clone(catalog.Formats), "parquet", "bulk")
 	var want wanted
 	cmd := &cobra.Command{
 		Use:   "datasets [WORD...]",
@@ -138,41 +140,62 @@ func (a *app) exportDatasets() *cobra.Command {
 
   jsonl    all that is known, a dataset a line: which document says what, and what others say instead
   csv      a table with a row a dataset; lists are separated by "; ", addresses by blanks
-  dcat     linked data, a DCAT catalogue in JSON-LD that needs no network to be understood
+  dcat     linked data, a DCAT-AP 3 catalogue in JSON-LD that needs no network to be understood, with an IRI for each dataset
   datatxt  a data.txt for a site of your own; it has the datasets that have files, and crawling it gives them again
+  parquet  a table, with its lists as lists; what may have any key is JSON in a column
+  bulk     what _bulk of Elasticsearch and OpenSearch takes; --index names the index
 
-All text is as the sites wrote it. To a spreadsheet a cell of the table that begins with = + - or @ may be a formula: import the columns as
-text, and trust no site's formulas.`,
-		Example: `  curtsy export datasets --license CC-BY-4.0,CC0-1.0 --format csv > open.csv`,
-		Args:    cobra.ArbitraryArgs,
+With --since a dataset is written, whole, if a document that tells of it was stored or has changed since then (one that was only fetched
+again has not), documents of other sites included. What a document says no more leaves no trace: to find what is gone, or has only lost
+something, export all datasets now and then, and compare by id.
+
+All text is as the sites wrote it, but in the csv: there an apostrophe stands before what a spreadsheet might take for a formula.`,
+		Example: `  curtsy export datasets --license CC-BY-4.0,CC0-1.0 --format csv > open.csv
+  curtsy export datasets --since 7d > changed.jsonl`,
+		Args: cobra.ArbitraryArgs,
 	}
-	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "one of `"+strings.Join(catalog.Formats, "|")+"`")
-	completes(cmd, "format", catalog.Formats...)
+	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "one of `"+strings.Join(formats, "|")+"`")
+	completes(cmd, "format", formats...)
+	bulkFlag(cmd, &index)
+	sinceFlag(cmd, &since, "whole; not what is gone")
 	want.flags(cmd)
 	var uses exportUses
 	uses.flags(cmd)
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
-		if !slices.Contains(catalog.Formats, format) {
-			return usage("--format %q: use %s", format, strings.Join(catalog.Formats, "|"))
+		switch {
+		case !slices.Contains(formats, format):
+			return usage("--format %q: use %s", format, strings.Join(formats, "|"))
 		}
-		if err := uses.check(); err != nil {
+		after, err := parseSince(since, time.Now())
+		if err := errors.Join(err, checkIndex(index, format), uses.check()); err != nil {
 			return err
 		}
-		left := map[string]int64{}
-		defer func() { a.tellUses(left, "dataset") }()
-		defer want.tell(a.stderr)
-		var all []crawl.DatasetInfo
-		missing := want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
-			if why := uses.against(&d.Usage); why != "" {
-				left[why]++
-				return nil
+		left, next := map[string]int64{}, nextSince()
+		enough, err := a.piped(format, func(w io.Writer) error {
+			out, err := datasetRows(w, format, index)
+			if err != nil {
+				return err
 			}
-			all = append(all, d)
-			return nil
+			return out.end(want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
+				if d.Changed.Before(after) {
+					return nil
+				}
+				if why := uses.against(&d.Usage); why != "" {
+					left[why]++
+					return nil
+				}
+				return out.dataset(&d)
+			}))
 		})
-		if missing != nil && len(all)+len(left) == 0 {
-			return missing
+		if enough {
+			return nil
 		}
-		return errors.Join(catalog.Export(a.stdout, format, all), missing)
+		want.tell(a.stderr)
+		a.tellUses(left, "dataset")
+		if err == nil && since != "" {
+			fmt.Fprintln(a.stderr, "a dataset that no document tells of any more is not named: for these, export all and compare by id")
+			a.tellSince(next)
+		}
+		return err
 	})
 }

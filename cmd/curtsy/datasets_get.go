@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +21,7 @@ import (
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/service"
-	"github.com/curtsy/curtsy/pkg/botauth"
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -31,17 +34,20 @@ type getting struct {
 	want  wanted
 	out   string
 	ids   []string
+	all   bool     // all datasets, or all that have the words
+	words []string // of --match
+	only  map[string]bool
 	json  bool
 	shown *downloadLine
 	log   *slog.Logger
 
-	signer *botauth.Signer // nil: requests are not signed
+	send fetcher.Options // how requests are sent
 }
 
 func (a *app) datasetsGet() *cobra.Command {
 	g := &getting{a: a, cfg: config.NewDownload()}
 	cmd := &cobra.Command{
-		Use:   "get [flags] ID...",
+		Use:   "get [flags] ID... | --all | --match WORDS",
 		Short: "Get the files of datasets, politely; the same again resumes",
 		Long: `Get the files of datasets that the catalogue knows, by their IDs (curtsy datasets shows them; the beginning of one is enough).
 
@@ -50,32 +56,73 @@ taken up for the downloads alone. Files come in pieces of at most 8 MiB; whateve
 was. A file gets its name once all of it is there; a checksum that a document announces must be its own. Beside the files stand
 SHA256SUMS, for sha256sum -c, and datapackage.json.
 
+With --all, or --match and words as curtsy datasets takes them, each dataset has a folder of its own in DIR. How many files they have, how
+large and of which formats, is said before the first request, as far as documents tell; --max-size and --max-total keep it within bounds.
+
 Here --dir says where the files go; --data names the crawl's directory.
 
 Exit codes: 0 all are there, 1 some could not be had, 2 typed or configured wrong, 3 a limit was in the way, 130 interrupted.`,
 		Example: `  curtsy datasets get --dir rain 3f2a9c01b7de
-  curtsy datasets get --license CC-BY-4.0,CC0-1.0 --max-size 1GiB 3f2a 77c0`,
+  curtsy datasets get --license CC-BY-4.0,CC0-1.0 --max-size 1GiB 3f2a 77c0
+  curtsy datasets get --match "rain gauge" --max-total 10GiB --dir rain`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("%s takes the IDs of datasets; curtsy datasets lists them", cmd.CommandPath())
+			many := g.all || cmd.Flags().Changed("match")
+			switch {
+			case g.all && cmd.Flags().Changed("match"):
+				return usage("--all and --match: take one of them")
+			case many && len(args) > 0:
+				return usage("--all and --match take no IDs; for words with blanks: --match %q", strings.Join(args, " "))
+			case !many && len(args) == 0:
+				return usage("%s takes the IDs of datasets, --all, or --match and words; curtsy datasets lists them", cmd.CommandPath())
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&g.out, "dir", "./datasets", "put the files into `DIR`")
 	cmd.Flags().BoolVar(&g.json, "json", false, "as JSON Lines, one file a line")
+	cmd.Flags().BoolVar(&g.all, "all", false, "get all datasets, each into a folder of its own")
+	var match string
+	cmd.Flags().StringVar(&match, "match", "", "get all datasets that have these `WORDS`, each into a folder of its own")
 	g.want.flags(cmd)
-	return configured(cmd, g.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) (err error) {
-		if g.signer, err = g.cfg.Signer(); err != nil {
+	return configured(cmd, g.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
+		if err := g.sends(); err != nil {
 			return err
 		}
 		if _, err := os.Stat(filepath.Join(g.out, "crawl.jsonl")); err == nil {
-			return usage("--dir %s is a crawl's directory, and here it says where the files go; name the crawl with --data %[1]s", quoteArg(g.out))
+			return usage("--dir %s is a crawl's directory, and here it says where the files go; name the crawl with --data %[1]s", webtext.ShellWord(g.out))
+		}
+		if cmd.Flags().Changed("match") {
+			if g.words, g.all = strings.Fields(match), true; len(g.words) == 0 {
+				return usage("--match takes words; --all gets all datasets")
+			}
 		}
 		g.ids, g.log = args, a.logger(g.cfg.Reader())
 		g.shown = newDownloadLine(a.stdout, !g.json)
 		return g.run(cmd.Context())
 	})
+}
+
+// sends takes in how requests are sent.
+func (g *getting) sends() (err error) {
+	if g.send.Signer, err = g.cfg.Signer(); err != nil {
+		return err
+	}
+	if g.send.Credentials, err = g.cfg.Shown(); err != nil {
+		return err
+	}
+	if g.send.Proxy, err = g.cfg.Through(g.send.Credentials); err != nil {
+		return err
+	}
+	sayProxy(g.cfg.Doors, func(text string) { fmt.Fprintln(g.a.stderr, "curtsy:", text) })
+	return nil
+}
+
+// options are those of a downloader with this name; "": one is made up.
+func (g *getting) options(name string) fetcher.Options {
+	o := g.send
+	o.Name, o.Log = name, g.log
+	o.Alone = g.cfg.URL == "" // a server that a crawl has started holds no other
+	return o
 }
 
 // errCrawlEnded is why downloads beside a crawl end: its server went with it.
@@ -105,13 +152,16 @@ func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 			from.Close()
 		}
 	}()
-	chosen, err := g.want.choose(ctx, from, g.ids)
+	chosen, err := g.chosen(ctx, from)
 	if err != nil {
 		return nil, err
 	}
 	list, none := download.Plan(chosen)
 	if len(list) == 0 {
 		return none, nil
+	}
+	if g.all {
+		g.outlook(download.Look(list))
 	}
 	lock, err := service.LockDir(g.out, ".curtsy-lock")
 	if err != nil {
@@ -124,10 +174,15 @@ func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 	}
 	var got []download.Result
 	get := func(ctx context.Context, l *asker.Crawl, visit download.Visit) (err error) {
-		got, err = download.Get(ctx, list, download.Options{
+		opt := download.Options{
 			Dir: g.out, Visit: visit, Closed: closedBy(l), MaxSize: int64(g.cfg.MaxSize), MaxTotal: int64(g.cfg.MaxTotal), Floor: floor, MaxWait: g.cfg.HoldMax,
 			Progress: g.shown.show, Log: g.log,
-		})
+		}
+		if g.all {
+			got, err = download.GetFolders(ctx, list, opt)
+		} else {
+			got, err = download.Get(ctx, list, opt)
+		}
 		return err
 	}
 	if !from.AtRest() {
@@ -139,6 +194,43 @@ func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 		}
 	}
 	return append(got, none...), err
+}
+
+// chosen are the datasets that are wanted.
+func (g *getting) chosen(ctx context.Context, from *asker.Crawl) (all []crawl.DatasetInfo, err error) {
+	if !g.all {
+		return g.want.choose(ctx, from, g.ids)
+	}
+	err = g.want.datasets(ctx, from, g.words, func(d crawl.DatasetInfo) error {
+		if g.only == nil || g.only[d.ID] {
+			d.Extra, d.Conflicts, d.Provenance, d.AlsoDescribedAt = nil, nil, nil, nil
+			all = append(all, d)
+		}
+		return nil
+	})
+	if err == nil && len(all) == 0 {
+		err = usage("no dataset is wanted by that; curtsy datasets lists those there are")
+	}
+	return all, err
+}
+
+// outlook says what is going to be asked for.
+func (g *getting) outlook(o download.Outlook) {
+	var formats []string
+	for _, f := range slices.SortedFunc(maps.Keys(o.Formats), func(a, b string) int {
+		return cmp.Or(o.Formats[b]-o.Formats[a], strings.Compare(a, b))
+	}) {
+		if len(formats) == 8 {
+			formats = append(formats, "and others")
+			break
+		}
+		formats = append(formats, fmt.Sprintf("%d %s", o.Formats[f], clean(f)))
+	}
+	size := sizeText(o.Bytes)
+	if o.Unknown > 0 {
+		size += fmt.Sprintf(", and %s of which no document tells the size", count(int64(o.Unknown), "file"))
+	}
+	fmt.Fprintf(g.a.stderr, "%s with %s: %s; %s\n", count(int64(o.Datasets), "dataset"), count(int64(o.Files), "file"), size, strings.Join(formats, ", "))
 }
 
 // beside gets files while the crawl runs.
@@ -160,7 +252,7 @@ func (g *getting) beside(ctx context.Context, l *asker.Crawl, get getter) error 
 			stop(errCrawlEnded)
 		}()
 	}
-	err := downloading(ctx, l, fetcher.Options{Log: g.log, Signer: g.signer}, get)
+	err := downloading(ctx, l, g.options(""), get)
 	if err != nil && l.Queue.NC.IsClosed() && g.cfg.URL == "" {
 		return errCrawlEnded // and its server with it
 	}
@@ -174,7 +266,7 @@ func (g *getting) beside(ctx context.Context, l *asker.Crawl, get getter) error 
 // else asks for visits.
 func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) error {
 	if spec.Paused {
-		return fmt.Errorf("the crawl in %s was paused, and so are downloads; let it go on with: curtsy crawl --dir %s", g.cfg.Dir, quoteArg(g.cfg.Dir))
+		return fmt.Errorf("the crawl in %s was paused, and so are downloads; let it go on with: curtsy crawl --dir %s", g.cfg.Dir, webtext.ShellWord(g.cfg.Dir))
 	}
 	c := config.NewCrawl()
 	c.Common, c.NATS, c.Disk, c.Dir = g.cfg.Common, g.cfg.NATS, g.cfg.Disk, g.cfg.Dir
@@ -197,7 +289,7 @@ func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) erro
 	}
 	err = e.Run(ctx, func(ctx context.Context, _ crawl.Status) error {
 		// By the frontier's own name: it need not reckon with visits that outlive it.
-		return downloading(ctx, e.Crawl(), fetcher.Options{Name: e.Instance(), Log: g.log, Signer: g.signer}, get)
+		return downloading(ctx, e.Crawl(), g.options(e.Instance()), get)
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
@@ -288,7 +380,7 @@ func (g *getting) finish(results []download.Result, err error) error {
 			all = append(all, fmt.Sprintf("%d %s", n, o))
 		}
 	}
-	fmt.Fprintf(g.a.stderr, "%s; %s in %s; to check them: curtsy datasets verify %s\n", strings.Join(all, ", "), sizeText(size), g.out, quoteArg(g.out))
+	fmt.Fprintf(g.a.stderr, "%s; %s in %s; to check them: curtsy datasets verify %s\n", strings.Join(all, ", "), sizeText(size), g.out, webtext.ShellWord(g.out))
 	switch {
 	case count[download.Refused]+count[download.Failed] > 0:
 		return &exit{code: exitFailed}

@@ -358,3 +358,74 @@ func TestDatasetsClosedByDataTxt(t *testing.T) {
 		}
 	}
 }
+
+// All datasets, or those with some words, are got into a folder each, with what is known of them
+// said before. A byte that has changed is found by get and by verify, and verify --repair gets that
+// file anew, and no other.
+func TestDatasetsGetAll(t *testing.T) {
+	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 1, Behaviors: map[int]simweb.Behavior{0: {
+		Robots: simweb.RobotsNone, Features: []simweb.Feature{simweb.FeatureOpenData},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	data, out := t.TempDir()+"/data", t.TempDir()+"/out"
+	curtsy(t, 0, "crawl", "--dir", data, "--allow-private", "--resolve", web.Resolve(), "--delay", "20ms", "--listen", "off", web.Seeds()[0])
+	all := web.Datasets()
+	get := func(code int, args ...string) string {
+		t.Helper()
+		var said, errs bytes.Buffer
+		args = append([]string{"datasets", "get", "--data", data, "--dir", out}, args...)
+		if got := run(t.Context(), args, strings.NewReader(""), &said, &errs); got != code {
+			t.Errorf("curtsy %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, &said, &errs)
+		}
+		return errs.String()
+	}
+	if said := get(2, "--match", "no such word"); !strings.Contains(said, "no dataset") {
+		t.Errorf("nothing matches: %s", said)
+	}
+	get(2, "--all", "3f2a")
+	get(2, "--all", "--match", "rain")
+	if said := get(0, "--match", "rain DAY"); !strings.Contains(said, "1 dataset with 1 file: ") || !strings.Contains(said, "1 text/csv") {
+		t.Errorf("before: %s", said)
+	}
+	if said := get(0, "--all"); !strings.Contains(said, fmt.Sprintf("%d datasets with %[1]d files: ", len(all))) || !strings.Contains(said, "1 had") {
+		t.Errorf("all: %s", said)
+	}
+	folders, err := filepath.Glob(out + "/*/SHA256SUMS")
+	if err != nil || len(folders) != len(all) {
+		t.Fatalf("%q (%v), want a folder for each of %d", folders, err, len(all))
+	}
+	curtsy(t, 0, "datasets", "verify", out)
+	rain, err := filepath.Glob(out + "/rain-by-day-*/rain.csv")
+	if err != nil || len(rain) != 1 {
+		t.Fatal(rain, err)
+	}
+	b, err := os.ReadFile(rain[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := bytes.Clone(b)
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(rain[0], b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := len(web.Log())
+	if said := curtsy(t, 1, "datasets", "get", "--data", data, "--dir", out, "--all"); !strings.Contains(said, "not those that were got") {
+		t.Errorf("get says of a changed byte:\n%s", said)
+	}
+	curtsy(t, 1, "datasets", "verify", out)
+	curtsy(t, 0, "datasets", "verify", "--repair", "--data", data, out)
+	if got, err := os.ReadFile(rain[0]); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("not repaired: %v", err)
+	}
+	for _, q := range web.Log()[before:] {
+		if q.Path != "/open/rain.csv" && q.Path != "/robots.txt" {
+			t.Errorf("%s was asked for", q.Path)
+		}
+	}
+	if said := curtsy(t, 1, "datasets", "verify", out); !strings.Contains(said, "rain.csv.mismatch") {
+		t.Errorf("what was set aside is not said:\n%s", said)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/spf13/cobra"
 )
@@ -89,7 +90,7 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 	}
 	a.demoPoliteness(web)
 	if keep || stay {
-		fmt.Fprintf(a.stdout, "\nlook at it yourself:\n  curtsy search --dir %[1]s \"words\"\n  curtsy explain --dir %[1]s http://h0001.sim.test/\n", quoteArg(dir))
+		fmt.Fprintf(a.stdout, "\nlook at it yourself:\n  curtsy search --dir %[1]s \"words\"\n  curtsy explain --dir %[1]s http://h0001.sim.test/\n", webtext.ShellWord(dir))
 	}
 	if stay {
 		fmt.Fprintf(a.stdout, "\nstill serving on %s until ^C; crawl it yourself with:\n%s\n", web.Addr(), simwebHint(web))

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,10 +17,15 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/document/documenttest"
 	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/export"
 	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // directed is a page that says what may be done with it.
@@ -26,6 +35,7 @@ type directed struct {
 	meta   string
 	max    int  // how many characters a snippet of it may have; 0: any number
 	quiet  bool // its word says data-nosnippet
+	pdf    bool // it is a PDF, which has no meta and tells of no datasets
 }
 
 // directives are the rows of TestDirectives: each thing a page can say, in a header and in a meta.
@@ -54,6 +64,14 @@ var directives = []directed{
 	{name: "expires-later", meta: "unavailable_after: 2999-01-02"},
 	{name: "expires-soon"}, // its date is made when it is asked for
 	{name: "noindex-later"},
+	{name: "pdf-plain", pdf: true},
+	{name: "pdf-noindex", header: "X-Robots-Tag: noindex", pdf: true},
+	{name: "pdf-none", header: "X-Robots-Tag: curtsy: none", pdf: true},
+	{name: "pdf-nosnippet", header: "X-Robots-Tag: nosnippet", pdf: true},
+	{name: "pdf-max-snippet", header: "X-Robots-Tag: max-snippet:40", max: 40, pdf: true},
+	{name: "pdf-noarchive", header: "X-Robots-Tag: noarchive", pdf: true},
+	{name: "pdf-nofollow", header: "X-Robots-Tag: nofollow", pdf: true},
+	{name: "pdf-expired", header: "X-Robots-Tag: unavailable_after: 2020-01-02", pdf: true},
 }
 
 // directedLimits is what curtsy explain says of the excerpts of pages that limit them.
@@ -66,12 +84,19 @@ var directedLimits = map[string]string{
 	"max-snippet-us":     "snippets at most 40 characters: max-snippet:40 in its Robots-Tag header",
 	"max-snippet-tiny":   "snippets at most 10 characters: max-snippet:10 in its robots meta",
 	"data-nosnippet":     "snippets all but one part of the text: data-nosnippet in its text",
+	"pdf-nosnippet":      "snippets not allowed: nosnippet in its Robots-Tag header",
+	"pdf-max-snippet":    "snippets at most 40 characters: max-snippet:40 in its Robots-Tag header",
 	"both":               "snippets not allowed: nosnippet in its robots meta",
 }
 
 const directedHost = "http://h0000.sim.test/"
 
-func (d directed) url() string { return directedHost + d.name + ".html" }
+func (d directed) url() string {
+	if d.pdf {
+		return directedHost + d.name + ".pdf"
+	}
+	return directedHost + d.name + ".html"
+}
 
 // word is one that no other page has: a name in letters, which search takes for a single word.
 func (d directed) word() string {
@@ -90,6 +115,10 @@ func (d directed) answer(more ...string) *simweb.Answer {
 		more = append(more, d.header)
 	}
 	word := d.word()
+	if d.pdf {
+		say := documenttest.Say{Title: "Title of " + d.name, Text: "Here the " + word + " walks along the quiet harbour.", Link: directedHost + "to/" + d.name}
+		return &simweb.Answer{Header: more, ContentType: "application/pdf", Body: string(say.PDF())}
+	}
 	if d.quiet {
 		word = "<span data-nosnippet>" + word + "</span>"
 	}
@@ -103,6 +132,7 @@ type look struct {
 	t     *testing.T
 	dir   string
 	lists map[string]string
+	mcp   *helper
 	odd   []string // where two columns contradict one another
 }
 
@@ -117,6 +147,23 @@ func (l *look) run(args ...string) string {
 		l.lists[key] = out
 	}
 	return out
+}
+
+// assistant is a session of an assistant, begun once.
+func (l *look) assistant() *helper {
+	if l.mcp == nil {
+		l.mcp = assistant(l.t, "--dir", l.dir)
+	}
+	return l.mcp
+}
+
+// files is a folder with an export of a file a page, made once.
+func (l *look) files() string {
+	if l.lists["files"] == "" {
+		l.lists["files"] = filepath.Join(l.t.TempDir(), "files")
+		curtsy(l.t, 0, "export", "pages", "--format", "files", "--content", "html", "--out", l.lists["files"], "--dir", l.dir)
+	}
+	return l.lists["files"]
 }
 
 // short reports hits of a page whose snippets are longer than it allows.
@@ -173,6 +220,21 @@ var directedColumns = []struct {
 	}},
 	{"page-text", func(l *look, d directed) string { return l.page(d, "text") }},
 	{"page-html", func(l *look, d directed) string { return l.page(d, "html") }},
+	{"mcp-search", func(l *look, d directed) string {
+		a, _ := l.assistant().asks("search", args{"query": d.word()})
+		for _, h := range a.Hits {
+			if h.URL == d.url() {
+				l.short(d, crawl.Hit{Snippet: &h.Snippet})
+				return seen(true, strings.Contains(h.Snippet, d.word()))
+			}
+		}
+		return seen(false, strings.Contains(fmt.Sprint(a), d.word()))
+	}},
+	{"mcp-page", func(l *look, d directed) string {
+		p, said, failed := l.assistant().call("page", args{"url": d.url()})
+		l.short(d, crawl.Hit{Snippet: &p.Text})
+		return seen(!failed && p.URL == d.url(), strings.Contains(said+p.Text, d.word()))
+	}},
 	{"http-search", func(l *look, d directed) string {
 		var a searchweb.Answer
 		out := l.get("/api/v1/search?explain=1&q=" + d.word())
@@ -197,6 +259,52 @@ var directedColumns = []struct {
 		row := line(l.run("export", "pages"), `"url":"`+d.url()+`"`)
 		return seen(row != "", strings.Contains(row, d.word()))
 	}},
+	{"parquet", func(l *look, d directed) string {
+		out := l.run("export", "pages", "--format", "parquet")
+		rows, err := parquet.Read[export.Page](strings.NewReader(out), int64(len(out)))
+		if err != nil {
+			l.wrong("%v", err)
+		}
+		for _, p := range rows {
+			if p.URL == d.url() {
+				return seen(true, strings.Contains(text(p.Text), d.word()))
+			}
+		}
+		return seen(false, strings.Contains(out, d.url()))
+	}},
+	{"csv", func(l *look, d directed) string {
+		rows, err := csv.NewReader(strings.NewReader(l.run("export", "pages", "--format", "csv"))).ReadAll()
+		if err != nil {
+			l.wrong("%v", err)
+		}
+		for _, row := range rows {
+			if row[slices.Index(rows[0], "url")] == d.url() {
+				return seen(true, strings.Contains(row[slices.Index(rows[0], "text")], d.word()))
+			}
+		}
+		return seen(false, false)
+	}},
+	{"bulk", func(l *look, d directed) string {
+		out := l.run("export", "pages", "--format", "bulk")
+		row := line(out, `"url":"`+d.url()+`"`)
+		if strings.Contains(out, export.DocumentID(d.url())) != (row != "") {
+			l.wrong("%s: an action without its document, or the reverse", d.name)
+		}
+		return seen(row != "", strings.Contains(row, d.word()))
+	}},
+	{"files", func(l *look, d directed) string {
+		out := filepath.Join(l.files(), export.FileName(canon.URL(d.url()), "html"))
+		body, err := os.ReadFile(out)
+		index, ierr := os.ReadFile(filepath.Join(l.files(), export.IndexFile))
+		if ierr != nil || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l.wrong("%v, %v", err, ierr)
+		}
+		row := line(string(index), `"url":"`+d.url()+`"`)
+		if strings.Contains(row, `"file":`) != (err == nil) {
+			l.wrong("%s: the index says %q of its file: %v", d.name, row, err)
+		}
+		return seen(row != "", strings.Contains(string(body), d.word()))
+	}},
 	{"markdown", func(l *look, d directed) string {
 		row := line(l.run("export", "pages", "--format", "markdown"), `"url":"`+d.url()+`"`)
 		return seen(row != "", strings.Contains(row, d.word()))
@@ -217,6 +325,15 @@ var directedColumns = []struct {
 		row := line(l.run("export", "links"), `"from":"`+d.url()+`"`)
 		return seen(row != "", strings.Contains(row, "/to/"+d.name))
 	}},
+	{"links-parquet", func(l *look, d directed) string {
+		out := l.run("export", "links", "--format", "parquet")
+		rows, err := parquet.Read[export.Link](strings.NewReader(out), int64(len(out)))
+		if err != nil {
+			l.wrong("%v", err)
+		}
+		from := func(r export.Link) bool { return r.From == d.url() }
+		return seen(slices.ContainsFunc(rows, from), slices.ContainsFunc(rows, func(r export.Link) bool { return from(r) && strings.HasSuffix(text(r.To), "/to/"+d.name) }))
+	}},
 	{"datasets", func(l *look, d directed) string {
 		row := line(l.run("datasets", "--json"), "data-"+d.name)
 		if table := line(l.run("datasets"), "data-"+d.name); (table == "") != (row == "") {
@@ -227,6 +344,19 @@ var directedColumns = []struct {
 	{"dcat", func(l *look, d directed) string {
 		out := l.run("export", "datasets", "--format", "dcat")
 		return seen(strings.Contains(out, "data-"+d.name), strings.Contains(out, d.word()))
+	}},
+	{"sets-parquet", func(l *look, d directed) string {
+		out := l.run("export", "datasets", "--format", "parquet")
+		rows, err := parquet.Read[export.Dataset](strings.NewReader(out), int64(len(out)))
+		if err != nil {
+			l.wrong("%v", err)
+		}
+		named := func(r export.Dataset) bool { return text(r.Name) == "data-"+d.name || text(r.Title) == "data-"+d.name }
+		return seen(slices.ContainsFunc(rows, named), slices.ContainsFunc(rows, func(r export.Dataset) bool { return strings.Contains(text(r.Description), d.word()) }))
+	}},
+	{"sets-bulk", func(l *look, d directed) string {
+		row := line(l.run("export", "datasets", "--format", "bulk"), "data-"+d.name)
+		return seen(row != "", strings.Contains(row, d.word()))
 	}},
 	{"explain", func(l *look, d directed) string {
 		x := l.explain(d.url())
@@ -371,47 +501,55 @@ func TestDirectives(t *testing.T) {
 	})
 	web.Override(directedHost, &simweb.Answer{Body: "<!DOCTYPE html><title>home</title>" + links.String()})
 	dir := filepath.Join(t.TempDir(), "data")
-	curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), directedHost)
+	curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--types", "html,text,pdf", "--resolve", web.Resolve(), directedHost)
 
 	if before, odd := looked(t, dir, soon); time.Now().Before(date) {
 		for _, o := range odd {
 			t.Error(o)
 		}
 		holds(t, "before its date", before, `
-			expires-soon     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
+			expires-soon     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
 	} else {
 		t.Log("the machine is too slow to see a page before it expires")
 	}
 	holds(t, "after the crawl", see(t, dir, slices.DeleteFunc(slices.Clone(directives), func(d directed) bool { return d.name == soon.name })...), `
-			plain            whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			noindex-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-ours     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-other    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			none             -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex no
-			nofollow         whole whole bare  whole whole whole whole whole whole whole whole whole whole whole -     whole whole stored          no
-			nosnippet-header bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole bare  bare  stored          yes
-			nosnippet-meta   bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole bare  bare  stored          yes
-			max-snippet-0    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole bare  bare  stored          yes
-			max-snippet-header whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-meta whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-us   whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-tiny bare  bare  bare  whole whole bare  bare  whole whole whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-any  whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			data-nosnippet   bare  bare  bare  bare  whole bare  bare  bare  whole bare  bare  bare  bare  whole whole whole whole stored          yes
-			noarchive-header whole whole bare  bare  bare  whole whole bare  bare  bare  bare  -     -     -     whole whole whole stored          yes
-			noarchive-meta   whole whole bare  bare  bare  whole whole bare  bare  bare  bare  -     -     -     whole whole whole stored          yes
-			both             bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole bare  bare  stored          yes
-			expired-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			expired-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			expires-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			noindex-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
+			plain            whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			noindex-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-ours     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-other    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			none             -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex no
+			nofollow         whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     whole whole whole whole stored          no
+			nosnippet-header bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  stored          yes
+			nosnippet-meta   bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  stored          yes
+			max-snippet-0    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  stored          yes
+			max-snippet-header whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-meta whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-us   whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-tiny bare  bare  bare  whole whole bare  bare  bare  bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-any  whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			data-nosnippet   bare  bare  bare  bare  whole bare  bare  bare  bare  bare  whole bare  bare  bare  bare  whole bare  bare  bare  whole whole whole whole whole whole whole stored          yes
+			noarchive-header whole whole bare  bare  bare  whole bare  whole whole bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole whole whole whole whole stored          yes
+			noarchive-meta   whole whole bare  bare  bare  whole bare  whole whole bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole whole whole whole whole stored          yes
+			both             bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  stored          yes
+			expired-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expired-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expires-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			noindex-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			pdf-plain        whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     -     -     stored yes
+			pdf-noindex      -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			pdf-none         -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex no
+			pdf-nosnippet    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole -     -     -     -     stored yes
+			pdf-max-snippet  whole whole bare  whole whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     -     -     stored yes
+			pdf-noarchive    whole whole bare  bare  bare  whole bare  whole whole bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole -     -     -     -     stored yes
+			pdf-nofollow     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     -     -     -     -     stored no
+			pdf-expired      -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
 
 	for time.Now().Before(date) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	holds(t, "when its date has passed and nothing runs", see(t, dir, soon), `
-			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
+			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
 
 	later.header = "X-Robots-Tag: noindex"
 	web.Override(later.url(), later.answer())
@@ -421,6 +559,6 @@ func TestDirectives(t *testing.T) {
 		both = see(t, dir, later, soon)
 	}
 	holds(t, "after a later crawl", both, `
-			noindex-later    -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
+			noindex-later    -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
 }

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -37,61 +36,133 @@ func (a *app) exportCommand() *cobra.Command {
 }
 
 func (a *app) exportPages() *cobra.Command {
-	formats := []string{"jsonl", "markdown", "chunks", "text", "html"}
-	q := crawl.ExportQuery{What: "pages"}
-	var since string
+	x := exporting{what: "pages", formats: []string{"jsonl", "parquet", "csv", "bulk", "files", "markdown", "chunks", "text", "html"}}
+	contents := []string{"text", "markdown", "html"}
 	cmd := &cobra.Command{Use: "pages", Short: "Write all pages with their text", Args: no,
-		Example: "  curtsy export pages > pages.jsonl\n  curtsy export pages --format chunks --for ai-input --since 24h > new.jsonl"}
-	cmd.Flags().StringVar(&q.Format, "format", formats[0], "one of `"+strings.Join(formats, "|")+"`: markdown is jsonl with the main text, chunks that in pieces")
-	completes(cmd, "format", formats...)
-	cmd.Flags().IntVar(&q.ChunkSize, "chunk-size", pages.DefaultChunk, "with --format chunks, the most `characters` of one")
-	cmd.Flags().StringVar(&since, "since", "", "only what has changed since a `time` (2026-11-30, 2026-11-30T08:00:00Z, or 24h for a day ago), and what is gone")
-	return a.export(cmd, &q, formats, func() error {
-		if q.ChunkSize < pages.MinChunk || q.ChunkSize > pages.MaxChunk {
-			return usage("--chunk-size %d: use %d to %d", q.ChunkSize, pages.MinChunk, pages.MaxChunk)
-		}
-		if cmd.Flags().Changed("chunk-size") && q.Format != "chunks" {
+		Long: `Write all pages with their text to standard output, or into a folder:
+
+  jsonl     a line a page: its record, and its text
+  parquet   a table, with the column names of Common Crawl's index where they fit
+  csv       the same columns for a spreadsheet; 32,767 characters of a text at most, and an apostrophe before what might be a formula
+  bulk      what _bulk of Elasticsearch and OpenSearch takes; --index names the index
+  files     a file a page, into --out FOLDER, and index.jsonl, which says which file is which page
+  markdown  jsonl with the main text as Markdown
+  chunks    jsonl with the main text in pieces under their headings
+  text      one text, with a form feed after each page
+  html      the pages' HTML, one after another
+
+Of jsonl, parquet, csv, bulk and files --content says what of a page comes with it. A page whose site wants that comes without content
+(withheld says why), or not at all; a file of pages is as old as the export: with --since, files brings its folder up to date. text and
+html have no place for what is gone since then: how much that is stands on standard error.`,
+		Example: `  curtsy export pages > pages.jsonl
+  curtsy export pages --format parquet --content markdown --for ai-train > pages.parquet
+  curtsy export pages --format bulk --since 24h | curl -sH 'Content-Type: application/x-ndjson' --data-binary @- localhost:9200/pages/_bulk
+  curtsy export pages --format files --content html --out site
+  curtsy export pages --format chunks --for ai-input --since 24h > new.jsonl`}
+	x.flags(cmd)
+	cmd.Flags().StringVar(&x.content, "content", contents[0], "one of `"+strings.Join(contents, "|")+"`: what of each page, in jsonl, parquet, csv, bulk and files")
+	completes(cmd, "content", contents...)
+	cmd.Flags().StringVar(&x.out, "out", "", "with --format files, the `folder` they are written into: a new or empty one; with --since also one of an earlier export")
+	cmd.Flags().IntVar(&x.q.ChunkSize, "chunk-size", pages.DefaultChunk, "with --format chunks, the most `characters` of one")
+	return a.export(cmd, &x, func() error {
+		switch {
+		case x.q.ChunkSize < pages.MinChunk || x.q.ChunkSize > pages.MaxChunk:
+			return usage("--chunk-size %d: use %d to %d", x.q.ChunkSize, pages.MinChunk, pages.MaxChunk)
+		case cmd.Flags().Changed("chunk-size") && x.format != "chunks":
 			return usage("--chunk-size is for --format chunks")
+		case !slices.Contains(contents, x.content):
+			return usage("--content %q: use %s", x.content, strings.Join(contents, "|"))
+		case cmd.Flags().Changed("content") && slices.Contains([]string{"markdown", "chunks", "text", "html"}, x.format):
+			return usage("--content is for --format jsonl, parquet, csv, bulk and files; --format %s says itself what it has", x.format)
+		case (x.out != "") != (x.format == "files"):
+			return usage("--format files writes into a folder, and nothing else does: curtsy export pages --format files --out FOLDER; redirect other formats with > FILE")
 		}
-		if since != "" && (q.Format == "text" || q.Format == "html") {
-			return usage("--since says what is gone, too, and %s has no place for that: use --format jsonl, markdown or chunks", q.Format)
+		if x.q.Format = x.format; slices.Contains([]string{"jsonl", "parquet", "csv", "bulk", "files"}, x.format) {
+			x.q.Format = map[string]string{"text": "jsonl", "markdown": "markdown", "html": "source"}[x.content]
 		}
-		var err error
-		q.Since, err = parseSince(since, time.Now())
-		return err
+		return nil
 	})
 }
 
 func (a *app) exportLinks() *cobra.Command {
-	q := crawl.ExportQuery{What: "links"}
-	cmd := &cobra.Command{Use: "links", Short: "Write which page leads to which URL", Args: no, Example: "  curtsy export links > links.jsonl"}
-	cmd.Flags().StringVar(&q.Format, "format", "jsonl", "`jsonl`")
-	completes(cmd, "format", "jsonl")
-	return a.export(cmd, &q, []string{"jsonl"}, func() error { return nil })
+	x := exporting{what: "links", formats: []string{"jsonl", "parquet", "csv", "bulk"}}
+	cmd := &cobra.Command{Use: "links", Short: "Write which page leads to which URL", Args: no,
+		Long: `Write which page leads to which URL to standard output, a link a line or row; as bulk, a page with all its links a document. --since
+writes the links of pages that were stored, or have changed, since then. Before those of each there is a line that says so (removed:
+changed): what was known of its links before does not hold any more. Pages that are gone have such a line, too. As bulk the new
+document takes the place of the one before, or that is deleted.`,
+		Example: `  curtsy export links > links.jsonl
+  curtsy export links --format parquet > links.parquet`}
+	x.flags(cmd)
+	return a.export(cmd, &x, func() error {
+		x.q.Format = "jsonl"
+		return nil
+	})
 }
 
-// export makes the command of one kind of export; check looks at its own flags.
-func (a *app) export(cmd *cobra.Command, q *crawl.ExportQuery, formats []string, check func() error) *cobra.Command {
-	var uses exportUses
-	uses.flags(cmd)
+// exporting is an export of pages or links as it was typed.
+type exporting struct {
+	what, format, content, index, out, since string
+
+	formats []string
+	q       crawl.ExportQuery
+	uses    exportUses
+}
+
+func (x *exporting) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&x.format, "format", x.formats[0], "one of `"+strings.Join(x.formats, "|")+"`")
+	completes(cmd, "format", x.formats...)
+	sinceFlag(cmd, &x.since, "and what is gone")
+	bulkFlag(cmd, &x.index)
+	x.uses.flags(cmd)
+}
+
+// check looks at what all exports have.
+func (x *exporting) check() (err error) {
+	if !slices.Contains(x.formats, x.format) {
+		return usage("--format %q: use %s", x.format, strings.Join(x.formats, "|"))
+	}
+	if x.q.Since, err = parseSince(x.since, time.Now()); err != nil {
+		return err
+	}
+	if err := checkIndex(x.index, x.format); err != nil {
+		return err
+	}
+	if err := x.uses.check(); err != nil {
+		return err
+	}
+	x.q.What, x.q.For, x.q.UnknownToo = x.what, x.uses.purposes, x.uses.unknownToo
+	return nil
+}
+
+// export makes the command of an export; check looks at its own flags and says as what the indexers
+// send it.
+func (a *app) export(cmd *cobra.Command, x *exporting, check func() error) *cobra.Command {
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
-		if !slices.Contains(formats, q.Format) {
-			return usage("--format %q: use %s", q.Format, strings.Join(formats, "|"))
+		for _, check := range []func() error{x.check, check} {
+			if err := check(); err != nil {
+				return err
+			}
 		}
-		if err := errors.Join(check(), uses.check()); err != nil {
+		next := nextSince()
+		var left crawl.LeftOut
+		enough, err := a.piped(x.format, func(w io.Writer) (err error) {
+			left, err = x.write(cmd.Context(), from, w)
 			return err
+		})
+		if enough {
+			return nil
 		}
-		q.For, q.UnknownToo = uses.purposes, uses.unknownToo
-		next := time.Now().Add(-sinceMargin).UTC().Truncate(time.Second)
-		w := bufio.NewWriterSize(a.stdout, 64<<10)
-		left, err := from.Export(cmd.Context(), *q, w)
-		err = errors.Join(err, w.Flush())
 		for _, why := range slices.Sorted(maps.Keys(left.Pages)) {
+			if why == crawl.PagesGone {
+				fmt.Fprintf(a.stderr, "gone since then, or no part of this any more: %s; --format jsonl names them\n", count(left.Pages[why], "page"))
+				continue
+			}
 			fmt.Fprintf(a.stderr, "%s without content: %s\n", count(left.Pages[why], "page"), why)
 		}
 		a.tellUses(left.Usage, "page")
-		if err == nil && !q.Since.IsZero() {
-			fmt.Fprintf(a.stderr, "for what changes from now on:  --since %s\n", next.Format(time.RFC3339))
+		if err == nil && !x.q.Since.IsZero() {
+			a.tellSince(next)
 		}
 		return err
 	})
@@ -100,6 +171,18 @@ func (a *app) export(cmd *cobra.Command, q *crawl.ExportQuery, formats []string,
 // sinceMargin is by how much an export must reach back before the one that came before it: what was
 // being written then, and clocks that differ. What comes twice is the same twice.
 const sinceMargin = 2 * time.Minute
+
+// nextSince is what the export after one that begins now goes back to.
+func nextSince() time.Time { return time.Now().Add(-sinceMargin).UTC().Truncate(time.Second) }
+
+// tellSince says how to go on after an export of what changed.
+func (a *app) tellSince(next time.Time) {
+	fmt.Fprintf(a.stderr, "for what changes from now on:  --since %s\n", next.Format(time.RFC3339))
+}
+
+func sinceFlag(cmd *cobra.Command, since *string, and string) {
+	cmd.Flags().StringVar(since, "since", "", "only what has changed since a `time` (2026-11-30, 2026-11-30T08:00:00Z, or 24h for a day ago), "+and)
+}
 
 // parseSince reads a time, a day, or how long ago; "" is the zero time.
 func parseSince(text string, now time.Time) (time.Time, error) {

@@ -24,7 +24,8 @@ func (a *app) forgetCommand() *cobra.Command {
 		Short: "Take a host, or a URL and all below it, out of a crawl",
 		Long: `Take a host, or a URL and all that begins with it, out of a crawl: its pages leave the store, the search, the catalogue and exports,
 and it is not fetched again. From the moment the command returns nobody is shown it. Of a crawl that runs the pages themselves are
-removed soon after; of one at rest in --dir they are by then. --undo lets it be crawled again, when the crawl runs.`,
+removed soon after; of one at rest in --dir they are by then. The WARC files of a crawl with --warc are written anew without its
+records, where they were written; copies elsewhere are not known. --undo lets it be crawled again, when the crawl runs.`,
 		Example: `  curtsy forget d.example
   curtsy forget --nats nats://127.0.0.1:4222 --crawl docs https://d.example/private/`,
 		Args: one("host or URL", "d.example"),
@@ -70,11 +71,55 @@ func (a *app) forget(ctx context.Context, l *asker.Crawl, entry string, undo boo
 	if err != nil {
 		return err
 	}
+	had, before := l.ArchiveForgot(ctx)
 	text, err := steer.Forget(ctx, l, me(), entry, undo)
-	if err == nil {
-		a.sayForgotten(text, gone)
+	if err != nil {
+		return err
 	}
-	return err
+	a.sayForgotten(text, gone)
+	if undo || l.Spec.WARC == "" {
+		return nil
+	}
+	while, cancel := context.WithTimeout(ctx, archivePatience)
+	defer cancel()
+	err = awaitForgotten(while, l)
+	if has, after := l.ArchiveForgot(ctx); err == nil && before == nil && after == nil {
+		a.sayArchive(asker.ArchiveForgot{Records: has.Records - had.Records, Outlinks: has.Outlinks - had.Outlinks, Files: has.Files - had.Files})
+	} else {
+		fmt.Fprintf(a.stdout, "its records leave the WARC files in %s as well; the indexer's log says when they are gone\n", l.Spec.WARC)
+	}
+	return nil
+}
+
+// archivePatience is how long forget waits for the archive of a crawl that runs.
+const archivePatience = 10 * time.Second
+
+// sayArchive says what a takedown did to an archive.
+func (a *app) sayArchive(did asker.ArchiveForgot) {
+	links := ""
+	if did.Outlinks > 0 {
+		links = " and " + count(did.Outlinks, "outlink") + " of other pages"
+	}
+	fmt.Fprintf(a.stdout, "archive: %s%s taken out of %s\n", count(did.Records, "record"), links, count(did.Files, "WARC file"))
+}
+
+// awaitForgotten waits until all that follows from what a crawl's spec says is forgotten is done.
+func awaitForgotten(ctx context.Context, c *asker.Crawl) error {
+	spec, err := service.ReadSpec(ctx, c.Bucket)
+	if err != nil {
+		return err
+	}
+	for {
+		// Who does not answer yet will.
+		if hidden, done, _ := asker.Forgotten(ctx, c.Queue, spec); hidden && done {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // forgetAtRest opens the crawl in a directory for as long as it takes to change its spec and to
@@ -99,30 +144,24 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	var text string
+	var did asker.ArchiveForgot
 	err = e.Run(ctx, func(ctx context.Context, _ crawl.Status) (err error) {
 		if text, err = steer.Forget(ctx, e.Crawl(), me(), entry, undo); err != nil {
 			return err
 		}
-		spec, err := service.ReadSpec(ctx, e.Crawl().Bucket)
-		if err != nil {
+		if err := awaitForgotten(ctx, e.Crawl()); err != nil {
 			return err
 		}
-		for {
-			// Who does not answer yet will.
-			if hidden, done, _ := asker.Forgotten(ctx, e.Crawl().Queue, spec); hidden && done {
-				return nil
-			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
+		did, err = e.Crawl().ArchiveForgot(ctx)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("%s: not all is done yet; do the same again, or let the crawl go on: %w", entry, err)
 	}
 	a.sayForgotten(text, gone)
+	if did.Files > 0 {
+		a.sayArchive(did)
+	}
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/identity"
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/spf13/cobra"
 )
@@ -58,7 +59,7 @@ func (a *app) makeKey(name string) error {
 		return &exit{exitUsage, err}
 	}
 	fmt.Fprintf(a.stdout, "key %s is in %s; only you can read it\npublish it: curtsy identity --sign-key %s --sign-agent https://bot.example.org --contact me@example.org\n",
-		key.ID(), quoteArg(name), quoteArg(name))
+		key.ID(), webtext.ShellWord(name), webtext.ShellWord(name))
 	return nil
 }
 
@@ -78,9 +79,9 @@ func (a *app) writeIdentity(cfg *config.Identity) error {
 		key, err := config.ReadKey(name)
 		switch {
 		case err != nil:
-			return usage("--also %s cannot be used: %v", quoteArg(name), err)
+			return usage("--also %s cannot be used: %v", webtext.ShellWord(name), err)
 		case i > 0 && slices.ContainsFunc(keys, func(k *botauth.Key) bool { return k.ID() == key.ID() }):
-			return usage("--also %s is the key of another file; leave it out", quoteArg(name))
+			return usage("--also %s is the key of another file; leave it out", webtext.ShellWord(name))
 		}
 		keys = append(keys, key)
 	}

@@ -33,6 +33,7 @@ func (a *app) logCommand() *cobra.Command {
 	f.BoolVarP(&follow, "follow", "f", false, "go on with new lines, as long as the crawl runs")
 	f.StringVar(&q.Host, "host", "", "only lines about `HOST`")
 	f.StringVar(&q.Class, "class", "", "only lines of `CLASS`: "+strings.Join(crawl.LogClasses, ", "))
+	f.StringVar(&q.Reason, "reason", "", "only lines whose `REASON` is this: robots, http-4xx, and so on")
 	f.IntVar(&q.Limit, "limit", crawl.DefaultLimit, fmt.Sprintf("begin with the last `N` lines, 1 to %d", crawl.MaxLogLimit))
 	f.BoolVar(&asJSON, "json", false, "as JSON Lines")
 	completes(cmd, "class", crawl.LogClasses...)

@@ -13,10 +13,10 @@ import (
 	"context"
 	"io"
 	"os"
-	"runtime"
 
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/version"
 	"github.com/spf13/cobra"
 )
 
@@ -47,21 +47,20 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "curtsy",
 		Short:         "A polite web crawler with a search index",
-		Version:       versionString(),
+		Version:       version.Get().String(),
 		Long:          rootHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		// Whatever fails before this is called was typed wrong.
 		PersistentPreRun: func(*cobra.Command, []string) { a.parsed = true },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(suggestFlag)
 	// As the version command says it.
-	root.SetVersionTemplate("curtsy {{.Version}} (" + runtime.Version() + ")\n")
+	root.SetVersionTemplate("curtsy {{.Version}}\n")
 	root.AddCommand(
-		a.crawlCommand(), a.seedCommand(), a.demoCommand(),
+		a.crawlCommand(), a.planCommand(), a.seedCommand(), a.demoCommand(),
 		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.serveCommand(), a.mcpCommand(), a.dashboardCommand(), a.hostsCommand(), a.timelineCommand(), a.mirrorsCommand(), a.updatesCommand(), a.explainCommand(), a.logCommand(), a.exportCommand(),
-		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.setCommand(), a.hostCommand(), a.refetchCommand(), a.forgetCommand(), a.retryCommand(), a.reindexCommand(),
+		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.setCommand(), a.hostCommand(), a.refetchCommand(), a.forgetCommand(), a.retryCommand(), a.reindexCommand(), a.archiveCommand(),
 		a.checkCommand(), a.identityCommand(), a.rupCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
 	)
 	return root

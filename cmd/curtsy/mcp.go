@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/mcpserver"
+	"github.com/curtsy/curtsy/internal/version"
 )
 
 func (a *app) mcpCommand() *cobra.Command {
@@ -40,7 +41,7 @@ Authorization: Bearer TOKEN.`,
 
 func (a *app) mcp(ctx context.Context, cfg *config.Reader) error {
 	log := cfg.Logger(a.stderr)
-	o := mcpserver.Options{Log: log, Version: versionString()}
+	o := mcpserver.Options{Log: log, Version: version.Get().Version}
 	watch := func(context.Context) error { return nil }
 	if cfg.URL != "" {
 		c, err := asker.Dial(ctx, cfg.NATS.Queue("curtsy mcp"), crawl.Names(cfg.Crawl), log)

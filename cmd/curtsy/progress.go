@@ -103,10 +103,15 @@ func timeLeft(st crawl.Status) string {
 		return "at least " + service.Span(st.AtLeast) + " left"
 	case st.ETA == nil:
 		return "time left unknown"
+	case len(st.Held) > 0 && *st.ETA <= 0:
+		return count(int64(len(st.Held)), "host") + " on hold"
 	case len(st.Held) > 0:
 		return fmt.Sprintf("%s left, %s on hold", service.ETA(st), count(int64(len(st.Held)), "host"))
 	}
 	if st.Queued+st.InFlight == 0 {
+		if st.Round != nil && st.Round.Over && st.Stored > 0 {
+			return fmt.Sprintf("round %d is over, the next begins %s", st.Round.Number, clock(st.Round.Next, time.Now()))
+		}
 		if st.NextAgain != nil && st.Stored > 0 {
 			return "keeping them fresh, next " + clock(*st.NextAgain, time.Now())
 		}

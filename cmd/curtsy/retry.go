@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/steer"
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ between requests is kept, and so is what a server asked for with Retry-After. Of
 			l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
 				return a.steerAtRest(ctx, cfg, func(ctx context.Context, l *asker.Crawl) error {
-					return a.retry(ctx, l, hosts, " when the crawl goes on: curtsy crawl --dir "+quoteArg(cfg.Dir))
+					return a.retry(ctx, l, hosts, " when the crawl goes on: curtsy crawl --dir "+webtext.ShellWord(cfg.Dir))
 				})
 			}
 			if err != nil {

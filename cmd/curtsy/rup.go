@@ -26,6 +26,8 @@ func (a *app) rupCommand() *cobra.Command {
 		Long: `Ask a site that offers the Remote Update Protocol (/rupinfo.txt) to be told of changes, or what has changed, by hand. A crawl with
 --recrawl does this by itself. The site's robots.txt is obeyed; two requests follow each other after a second, or what it asks for.
 
+A site behind a door is shown what the file of --credentials has for it, and with --proxy requests go through that, as in a crawl.
+
 The key that register prints is needed for all but index; give it in the environment (CURTSY_RUP_KEY) or in a file (--key-file).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -66,8 +68,18 @@ func (c rupCommands) asking(cmd *cobra.Command, example string, ask func(context
 		if err != nil {
 			return err
 		}
+		shown, err := r.cfg.Shown()
+		if err != nil {
+			return err
+		}
+		through, err := r.cfg.Through(shown)
+		if err != nil {
+			return err
+		}
+		word := func(text string) { fmt.Fprintln(c.app.stderr, "curtsy:", clean(text)) }
+		sayProxy(r.cfg.Doors, word)
 		r.hand, err = fetcher.NewByHand(fetcher.ByHandOptions{
-			Signer: signer, Contact: r.cfg.Contact, AllowPrivate: r.cfg.AllowPrivate, Resolve: r.cfg.Resolve,
+			Signer: signer, Credentials: shown, Proxy: through, Word: word, Contact: r.cfg.Contact, AllowPrivate: r.cfg.AllowPrivate, Resolve: r.cfg.Resolve,
 			Waiting: func(host string, wait time.Duration) {
 				fmt.Fprintf(c.app.stderr, "waiting %v before asking %s again\n", wait.Round(100*time.Millisecond), clean(host))
 			},

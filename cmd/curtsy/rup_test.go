@@ -65,6 +65,34 @@ func typed(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
+// A site behind a door is asked with its credentials; who has none is told so. With a proxy nothing
+// goes past it.
+func TestRUPByHandBehindADoor(t *testing.T) {
+	t.Parallel()
+	site := newRUPSite(t)
+	open := site.Config.Handler
+	site.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer hunter2" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		open.ServeHTTP(w, r)
+	})
+	file := filepath.Join(t.TempDir(), "credentials.yaml")
+	if err := os.WriteFile(file, []byte("sites:\n  "+site.URL+": {bearer: hunter2}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := typed(t, "rup", "index", "--allow-private", "--credentials", file, site.URL); code != 0 || !strings.Contains(stdout, "/changed.html") || strings.Contains(stdout+stderr, "hunter2") {
+		t.Errorf("%d %s %s", code, stdout, stderr)
+	}
+	if code, _, stderr := typed(t, "rup", "index", "--allow-private", site.URL); code == 0 || !strings.Contains(stderr, "it wants credentials") {
+		t.Errorf("without: %d %s", code, stderr)
+	}
+	if code, _, stderr := typed(t, "rup", "index", "--allow-private", "--credentials", file, "--proxy", "http://127.0.0.1:1", site.URL); code == 0 || !strings.Contains(stderr, "the proxy http://127.0.0.1:1 cannot be reached") {
+		t.Errorf("past the proxy: %d %s", code, stderr)
+	}
+}
+
 func TestRUPByHand(t *testing.T) {
 	t.Parallel()
 	site := newRUPSite(t)

@@ -18,8 +18,13 @@ import (
 // cleanly.
 type serving struct{ cmd *exec.Cmd }
 
-// script is the command "serving serve|dashboard args": sets SEARCH or DASHBOARD to where it is.
-func (s *serving) script(ts *testscript.TestScript, neg bool, args []string) {
+// servingKey is under which a script has its own, since scripts run side by side.
+type servingKey struct{}
+
+// scriptServing is the command "serving serve|dashboard args": sets SEARCH or DASHBOARD to where it
+// is.
+func scriptServing(ts *testscript.TestScript, neg bool, args []string) {
+	s := ts.Value(servingKey{}).(*serving)
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: serving serve|dashboard args | serving ends")
 	}

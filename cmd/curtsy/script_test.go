@@ -35,11 +35,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("CURTSY_LISTEN", "off")
 			env.Setenv("GORACE", os.Getenv("GORACE"))
+			env.Values[servingKey{}] = new(serving)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"simweb": scriptSimweb, "exits": scriptExits, "soon": scriptSoon, "once": scriptOnce, "idof": scriptIDOf,
-			"serving": new(serving).script, "asks": scriptAsks,
+			"serving": scriptServing, "asks": scriptAsks,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})

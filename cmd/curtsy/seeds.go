@@ -18,7 +18,8 @@ func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
 	seen := map[canon.URL]bool{}
 	add := func(raw, where string) error {
 		if without, ok := cutUserinfo(raw); ok { // quoting it would show a password
-			return usage("%sa URL with a name or password in it cannot be crawled: none is ever sent, and pages behind one are not had; use %s", where, without)
+			return usage("%sa URL with a name or password in it is not taken, since others would see it: write both into a file for --credentials "+
+				"of whoever fetches (README, Sites behind a door), and use %s", where, without)
 		}
 		u, err := canon.Parse(raw)
 		if err != nil {

@@ -21,8 +21,8 @@ func TestReadSeeds(t *testing.T) {
 	}
 }
 
-// Who types a name or a password expects it to be sent. It is not, so it is refused, with what
-// works and without quoting it.
+// Who types a name or a password expects it to be sent. So it is refused, with the place where it
+// belongs, what works, and without quoting it.
 func TestSeedsWithUserinfo(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://me:secret@a.test/x":  "use https://a.test/x",
@@ -41,7 +41,7 @@ func TestSeedsWithUserinfo(t *testing.T) {
 			switch {
 			case want == "" && err != nil, want != "" && err == nil:
 				t.Errorf("%s (%d): %v", raw, i, err)
-			case want != "" && (!strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "secret") || a.exitCode(t.Context(), err) != 2):
+			case want != "" && (!strings.HasSuffix(err.Error(), want) || !strings.Contains(err.Error(), "a file for --credentials") || strings.Contains(err.Error(), "secret") || a.exitCode(t.Context(), err) != 2):
 				t.Errorf("%s (%d): %v", raw, i, err)
 			}
 		}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/asker"
@@ -63,8 +61,7 @@ func (a *app) serve(ctx context.Context, cfg *config.Serve) error {
 	fmt.Fprintf(a.stdout, "search: %ssearch\n", s.URL())
 	g, ctx := errgroup.WithContext(ctx)
 	if cfg.Metrics != "off" {
-		reg := prometheus.NewRegistry()
-		reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		reg := service.NewRegistry()
 		adm, err := service.NewAdmin(service.AdminOptions{
 			Listen: cfg.Metrics, Title: "search of " + o.Name, Registry: reg, Log: log, Ready: func(context.Context) error { return nil },
 		})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
@@ -70,6 +71,13 @@ func printStatus(w io.Writer, st crawl.Status) {
 	if st.Bottleneck != nil && st.Trouble == "" && st.State != "paused" {
 		fmt.Fprintf(w, "%s\n", clean(st.Bottleneck.Sentence))
 	}
+	if r := st.Round; r != nil {
+		is := "began"
+		if r.Over {
+			is = "is over; it began"
+		}
+		fmt.Fprintf(w, "round %d %s %s, the next begins %s\n", r.Number, is, r.Began.Local().Format(time.DateTime), clock(r.Next, time.Now()))
+	}
 	if st.NextAgain != nil {
 		fmt.Fprintf(w, "%s asked for again in time, the next %s\n", count(st.Again, "URL"), clock(*st.NextAgain, time.Now()))
 	}
@@ -79,17 +87,29 @@ func printStatus(w io.Writer, st crawl.Status) {
 	if st.PagesTrouble != "" {
 		fmt.Fprintf(w, "pages are not all stored: %s\n", st.PagesTrouble)
 	}
+	printTypes(w, st)
 	printReasons(w, st)
 	printHeld(w, st)
-	if st.PausedHosts > 0 {
-		fmt.Fprintf(w, "%s paused by the operator, with %s queued: curtsy hosts --state paused\n", count(st.PausedHosts, "host"), count(st.PausedURLs, "URL"))
-	}
+	printPaused(w, st)
 	if st.UsageHosts > 0 {
 		fmt.Fprintf(w, "%s in robots.txt what pages may be used for: curtsy hosts --has usage\n", countSay(st.UsageHosts))
 	}
 	if st.Limit != "" {
 		fmt.Fprintf(w, "ended by a limit: %s\n", st.Limit)
 	}
+}
+
+// printTypes tells what search has, unless that is HTML alone.
+func printTypes(w io.Writer, st crawl.Status) {
+	types := service.PageTypes(st)
+	if len(types) == 0 || len(types) == 1 && types[0].Type == "html" {
+		return
+	}
+	var words []string
+	for _, t := range types {
+		words = append(words, t.Type+" "+humanize.Comma(t.N))
+	}
+	fmt.Fprintf(w, "search has: %s\n", strings.Join(words, ", "))
 }
 
 func printReasons(w io.Writer, st crawl.Status) {
@@ -109,6 +129,13 @@ func countSay(n int64) string {
 		return count(n, "host") + " says"
 	}
 	return count(n, "host") + " say"
+}
+
+// printPaused tells of hosts whose URLs stay queued because the operator has paused them.
+func printPaused(w io.Writer, st crawl.Status) {
+	if st.PausedHosts > 0 {
+		fmt.Fprintf(w, "%s paused by the operator, with %s queued: curtsy hosts --state paused\n", count(st.PausedHosts, "host"), count(st.PausedURLs, "URL"))
+	}
 }
 
 // heldShown is how many held hosts people are shown; --json has all that the status has.

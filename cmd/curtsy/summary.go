@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/dustin/go-humanize"
 )
 
@@ -58,6 +59,7 @@ func summarize(w io.Writer, end ending) {
 		humanize.Comma(st.Queued+st.InFlight), count(st.Hosts, "host"), sizeText(st.Bytes-end.first.Bytes), rounded(end.took))
 	printReasons(w, st)
 	printHeld(w, st)
+	printPaused(w, st)
 	printMissed(w, end)
 }
 
@@ -97,7 +99,7 @@ func (e ending) nothingNew() bool {
 func hints(dir string, end ending) []string {
 	in := ""
 	if dir != config.NewCrawl().Dir {
-		in = " --dir " + quoteArg(dir)
+		in = " --dir " + webtext.ShellWord(dir)
 	}
 	var hs []string
 	hint := func(what, command string, args ...any) {
@@ -121,6 +123,12 @@ func hints(dir string, end ending) []string {
 	}
 	if end.datasets > 0 {
 		hint(count(end.datasets, "dataset"), "curtsy datasets")
+	}
+	if end.status.Failed > 0 {
+		hint("what failed", "curtsy log --class failed")
+	}
+	if end.spec.WARC != "" {
+		hs = append(hs, fmt.Sprintf("%-14s curtsy archive list %s", "archive:", webtext.ShellWord(end.spec.WARC)))
 	}
 	return hs
 }
@@ -157,13 +165,6 @@ func beyond(limit, used int64) int64 {
 	for limit *= 2; limit <= used && limit > 0; limit *= 2 {
 	}
 	return limit
-}
-
-func quoteArg(s string) string {
-	if strings.ContainsAny(s, " '\"\\$&|;<>()*?`~#!\t") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
 }
 
 func rounded(d time.Duration) time.Duration {

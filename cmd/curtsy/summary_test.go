@@ -46,6 +46,8 @@ func TestEndings(t *testing.T) {
 		"finished":    {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "host"}}, 0, []string{"this crawl is finished", "--scope domain", "curtsy pages"}},
 		"domain":      {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "domain"}}, 0, []string{"to add to it"}},
 		"limit":       {ending{status: crawl.Status{Limit: "max-bytes"}, why: errLimit, spec: crawl.Spec{MaxBytes: 1 << 20}}, 3, []string{"ended by --max-bytes", "curtsy crawl --max-bytes 2MiB --dir 'my crawl'"}},
+		"archive":     {ending{status: stored, spec: crawl.Spec{WARC: "/srv/my warc"}}, 0, []string{"what failed:   curtsy log --class failed --dir 'my crawl'", "archive:       curtsy archive list '/srv/my warc'"}},
+		"paused":      {ending{status: crawl.Status{Discovered: 9, Queued: 9, PausedHosts: 1, PausedURLs: 9}}, 0, []string{"1 host paused by the operator, with 9 URLs queued: curtsy hosts --state paused"}},
 		"datasets":    {ending{status: stored, datasets: 1204}, 0, []string{"curtsy pages", "1,204 datasets: curtsy datasets --dir 'my crawl'"}},
 		"a dataset":   {ending{status: stored, datasets: 1}, 0, []string{"1 dataset:     curtsy datasets --dir"}},
 		"interrupted": {ending{why: context.Canceled}, 130, []string{"interrupted", "to go on:      curtsy crawl --dir 'my crawl'"}},
@@ -90,6 +92,10 @@ func TestProgressLine(t *testing.T) {
 		t.Errorf("without ETA: %q", got)
 	}
 	st.AtLeast = 90
+	zero := 0.0
+	if got := timeLeft(crawl.Status{Queued: 9, ETA: &zero, Held: make([]crawl.HeldHost, 3)}); got != "3 hosts on hold" {
+		t.Errorf("with hosts on hold alone: %q", got)
+	}
 	if got := progressLine(st); !strings.Contains(got, "at least 1m30s left") {
 		t.Errorf("while it grows: %q", got)
 	}

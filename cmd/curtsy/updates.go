@@ -22,12 +22,14 @@ func (a *app) updatesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "updates",
 		Short: "List the sites that tell what changed on them, and what came of that",
-		Long: `List the sites that tell what changed on them: by the Remote Update Protocol (/rupinfo.txt), with --updates and --recrawl, by the dates
-in their sitemaps, or by IndexNow, with --updates-indexnow.
+		Long: `List the sites that tell what changed on them, a line for each way by which they do: with --recrawl by the Remote Update Protocol
+(/rupinfo.txt), by the feeds that their pages announce and by the dates in their sitemaps; with --updates-indexnow by IndexNow;
+with --updates-websub by the WebSub hubs of its feeds.
 
-  CHANNEL  mail: it mails reports to an address of its own; http: by IndexNow; poll: it is asked; none: see STATE and WHY
+  CHANNEL  mail: it mails reports to an address of its own; http: by IndexNow or a hub; poll: it is asked; none: see STATE and WHY
   LAST     the number of the last report in sequence, and when it came; +N: so many are missing
-  TOLD     URLs in all reports, of them put first or new, asked for since, and found changed`,
+  TOLD     URLs in all that it told, of them put first or new, fetched since as said to have changed, had changed, and had not (wrong)
+  COST     requests for being told: reports, feeds, sitemaps, key files, hubs; the pages fetched are in TOLD`,
 		Args: no,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one site a line")
@@ -36,7 +38,7 @@ in their sitemaps, or by IndexNow, with --updates-indexnow.
 		if asJSON {
 			return from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error { return a.printJSON(u) })
 		}
-		t, n := newTable(a.stdout, "SITE", "SOURCE", "CHANNEL", "STATE", "SINCE", "LAST", "GAPS", "TOLD", "WHY"), int64(0)
+		t, n := newTable(a.stdout, "SITE", "SOURCE", "CHANNEL", "STATE", "SINCE", "LAST", "GAPS", "TOLD", "COST", "WHY"), int64(0)
 		err := from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error {
 			n++
 			since, last := "-", "-"
@@ -52,11 +54,11 @@ in their sitemaps, or by IndexNow, with --updates-indexnow.
 			if u.Missing > 0 {
 				last += fmt.Sprintf(" +%d", u.Missing)
 			}
-			told := fmt.Sprintf("%d/%d/%d/%d", u.Told, u.Sooner, u.Looked, u.Confirmed)
-			return t.row(u.Site, u.Source, u.Channel, u.State, since, last, fmt.Sprint(u.Gaps), told, short(u.Reason, 100))
+			told := fmt.Sprintf("%d/%d/%d/%d/%d", u.Told, u.Sooner, u.Looked, u.Confirmed, u.Wrong)
+			return t.row(u.Site, u.Source, u.Channel, u.State, since, last, fmt.Sprint(u.Gaps), told, fmt.Sprint(u.Requests), short(u.Reason, 100))
 		})
 		err = errors.Join(err, t.flush())
-		fmt.Fprintln(a.stderr, count(n, "site"))
+		fmt.Fprintln(a.stderr, count(n, "channel"))
 		return err
 	})
 }

@@ -134,7 +134,7 @@ func reached(spec crawl.Spec, st crawl.Status, done bool) string {
 	switch {
 	case st.Limit != "":
 		return st.Limit
-	case spec.MaxPages > 0 && !spec.Recrawl && st.Stored >= spec.MaxPages && st.Queued > 0 && st.InFlight == 0:
+	case spec.MaxPages > 0 && !spec.Refreshes() && st.Stored >= spec.MaxPages && st.Queued > 0 && st.InFlight == 0:
 		return "max-pages"
 	case spec.MaxBytes > 0 && st.Bytes >= spec.MaxBytes && st.Queued+st.InFlight+st.Again > 0:
 		return "max-bytes"

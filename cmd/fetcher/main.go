@@ -1,11 +1,12 @@
-// Command fetcher fetches the pages of a crawl, politely. It asks frontiers for visits over NATS
-// and keeps no state: run as many as you like.
+// Command fetcher fetches the pages of a crawl, or of several, politely. It asks frontiers for
+// visits over NATS and keeps no state: run as many as you like.
 package main
 
 import (
 	"context"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/fetcher"
@@ -15,15 +16,15 @@ import (
 
 func main() {
 	ctx, stop := service.Signals(context.Background())
-	code := run(ctx, os.Args[1:], os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
 // run is the daemon from arguments to exit code.
-func run(ctx context.Context, args []string, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg := config.NewFetcher()
-	if err := config.Parse("fetcher", cfg, args, stderr); err != nil {
+	if err := config.Parse("fetcher", cfg, args, stdout, stderr); err != nil {
 		return config.Exit("fetcher", err, stderr)
 	}
 	o := cfg.Options("fetcher", "", stderr)
@@ -31,13 +32,54 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	if err != nil {
 		return config.Exit("fetcher", err, stderr)
 	}
+	shown, err := cfg.Shown()
+	if err != nil {
+		return config.Exit("fetcher", err, stderr)
+	}
+	proxy, err := cfg.Through(shown)
+	if err != nil {
+		return config.Exit("fetcher", err, stderr)
+	}
+	tracer, err := cfg.Tracer("fetcher", o.Instance, o.Log)
+	if err != nil {
+		return config.Exit("fetcher", err, stderr)
+	}
+	defer tracer.Close()
+	weight := map[string]int{}
+	for _, s := range cfg.Shares() {
+		o.Crawls = append(o.Crawls, s.Name)
+		weight[s.Name] = s.Weight
+	}
+	options := fetcher.Options{
+		Name: o.Instance, Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), MaxCatalogue: int64(cfg.MaxCatalogue), PageMemory: int64(cfg.PageMemory), PDFToText: cfg.PDFToText, Signer: signer, Tracer: tracer, Credentials: shown, Proxy: proxy, Log: o.Log,
+	}
+	var shared sharedOnce
 	err = service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
-		if set := wire.ProxyVariables(); len(set) > 0 {
-			o.Log.Warn("a proxy is configured and not used: sites are asked directly", "variables", set)
+		options := options
+		options.Registerer = p.Registry
+		if len(o.Crawls) > 1 {
+			var err error
+			if options.Shared, err = shared.of(options); err != nil {
+				return nil, err
+			}
+			options.Weight, options.Log = weight[p.Spec.Name], o.Log.With("crawl", p.Spec.Name)
 		}
-		return fetcher.New(p.Queue, p.Spec, fetcher.Options{
-			Name: o.Instance, Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), PageMemory: int64(cfg.PageMemory), Signer: signer, Log: o.Log, Registerer: p.Registry,
-		})
+		if word := wire.ProxyWord(); word != "" && proxy == nil {
+			o.Log.Warn(word)
+		}
+		return fetcher.New(p.Queue, p.Spec, options)
 	})
 	return config.Exit("fetcher", err, stderr)
+}
+
+// sharedOnce is what the crawls of the process share, made by the first of them that is there.
+type sharedOnce struct {
+	once   sync.Once
+	shared *fetcher.Shared
+	err    error
+}
+
+func (s *sharedOnce) of(o fetcher.Options) (*fetcher.Shared, error) {
+	s.once.Do(func() { s.shared, s.err = fetcher.NewShared(o) })
+	return s.shared, s.err
 }

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/curtsy/curtsy/internal/config"
-	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/updates"
@@ -19,15 +17,15 @@ import (
 
 func main() {
 	ctx, stop := service.Signals(context.Background())
-	code := run(ctx, os.Args[1:], os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
 // run is the daemon from arguments to exit code.
-func run(ctx context.Context, args []string, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg := config.NewFrontier()
-	if err := config.Parse("frontier", cfg, args, stderr); err != nil {
+	if err := config.Parse("frontier", cfg, args, stdout, stderr); err != nil {
 		return config.Exit("frontier", err, stderr)
 	}
 	return config.Exit("frontier", serve(ctx, cfg, stderr), stderr)
@@ -39,15 +37,20 @@ func serve(ctx context.Context, cfg *config.Frontier, stderr io.Writer) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	crawlLog, err := disk.OpenRegular(filepath.Join(cfg.Dir, frontier.CrawlLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND)
+	crawlLog, err := frontier.CrawlLog{Max: int64(cfg.LogMax), Keep: cfg.LogKeep}.Open(cfg.Dir)
 	if err != nil {
 		return fmt.Errorf("crawl log: %w", err)
 	}
 	defer func() { err = errors.Join(err, crawlLog.Close()) }()
 	o := cfg.Options("frontier", cfg.Dir, stderr)
+	tracer, err := cfg.Tracer("frontier", o.Instance, o.Log)
+	if err != nil {
+		return err
+	}
+	defer tracer.Close()
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
 		f, err := frontier.New(p.Queue, p.Spec, frontier.Options{
-			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, CrawlLog: crawlLog,
+			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, Tracer: tracer, CrawlLog: crawlLog,
 			Checkpoint: int64(cfg.Checkpoint), MinFree: int64(cfg.MinFree),
 		})
 		if err != nil || !cfg.Mail.On() {

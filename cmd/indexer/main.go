@@ -19,15 +19,15 @@ import (
 func main() {
 	indexer.Trial()
 	ctx, stop := service.Signals(context.Background())
-	code := run(ctx, os.Args[1:], os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
 // run is the daemon from arguments to exit code.
-func run(ctx context.Context, args []string, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg := config.NewIndexer()
-	if err := config.Parse("indexer", cfg, args, stderr); err != nil {
+	if err := config.Parse("indexer", cfg, args, stdout, stderr); err != nil {
 		return config.Exit("indexer", err, stderr)
 	}
 	return config.Exit("indexer", serve(ctx, cfg, stderr), stderr)
@@ -47,6 +47,7 @@ func serve(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err erro
 		}
 		d := cfg.Access.Dashboard(loopback, o.Log)
 		d.Ask, d.Name, d.Metrics = dashboard.Of(asker.Running(p.Queue, p.Bucket, p.Spec)), cfg.Crawl, true
+		d.Typed = config.About(cfg.Dir, cfg.NATS)
 		var err error
 		if d.Searches, err = searchweb.NewMetrics(p.Registry); err != nil {
 			o.Log.Error("searches are not counted", "err", err)
@@ -54,9 +55,14 @@ func serve(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err erro
 		}
 		return dashboard.New(d)
 	}
+	tracer, err := cfg.Tracer("indexer", o.Instance, o.Log)
+	if err != nil {
+		return err
+	}
+	defer tracer.Close()
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
 		return indexer.New(p.Queue, p.Spec, indexer.Options{
-			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, Search: p.Spec.Search,
+			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, Tracer: tracer, Search: p.Spec.Search,
 			RebuildAfter: cfg.RebuildAfter, MinFree: int64(cfg.MinFree),
 		})
 	})

@@ -13,8 +13,6 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/site"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -39,7 +37,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		address := args[1]
 		args, do = args[2:], func(cfg *config.Rupd) error { return site.Forget(ctx, cfg.Dir, address) }
 	}
-	err := config.Parse("rupd", cfg, args, stderr)
+	err := config.Parse("rupd", cfg, args, stdout, stderr)
 	if err == nil {
 		err = do(cfg)
 	}
@@ -53,8 +51,7 @@ func serve(ctx context.Context, cfg *config.Rupd, stderr io.Writer) (err error) 
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	o := cfg.Site(stderr)
-	o.Registry = prometheus.NewRegistry()
-	o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	o.Registry = service.NewRegistry()
 	s, err := site.New(o)
 	if err != nil {
 		return err

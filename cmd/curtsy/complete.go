@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/spf13/cobra"
+)
+
+// completes has shells complete a flag to these words, also behind the commas of a list.
+func completes(cmd *cobra.Command, flag string, words ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		list := make([]cobra.Completion, len(words))
+		for i, w := range words {
+			list[i] = before + w
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
+// Who waits for a shell to complete a word waits no longer than this, and looks at no more names.
+const (
+	completePatience = 2 * time.Second
+	completeHosts    = 200
+)
+
+// completesHosts has shells complete the argument HOST of a command that reads a crawl to hosts of
+// that crawl. Where there is no crawl, or it does not answer, nothing is offered and nothing said.
+func completesHosts(cmd *cobra.Command, cfg *config.Reader, src *config.Source) {
+	_, args, _ := strings.Cut(cmd.Use, " ")
+	if !strings.HasPrefix(args, "HOST") && args != "[NAME]" {
+		return
+	}
+	many := strings.HasSuffix(args, "...")
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, before []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(before) > 0 && !many || src.Load() != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completePatience)
+		defer cancel()
+		return hostNames(ctx, cfg, typed), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// hostNames are the hosts of a crawl whose names begin with prefix.
+func hostNames(ctx context.Context, cfg *config.Reader, prefix string) []cobra.Completion {
+	if strings.ContainsAny(prefix, `*?[\`) { // no name has them
+		return nil
+	}
+	from, err := (&app{stdout: io.Discard, stderr: io.Discard}).open(ctx, cfg)
+	if err != nil {
+		return nil
+	}
+	defer from.Close()
+	// With parts of the crawl missing the others still have names.
+	page, _ := from.HostsPage(ctx, crawl.HostsQuery{Filter: prefix + "*", Paging: crawl.Paging{Limit: completeHosts}})
+	names := make([]cobra.Completion, len(page.Rows))
+	for i, row := range page.Rows {
+		names[i] = row.Host
+	}
+	return names
+}

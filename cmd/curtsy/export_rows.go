@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/catalog"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/export"
+)
+
+// write asks for an export and writes it. What is a text already goes out as it comes; rows are
+// turned into other formats here, so that a cluster and a directory at rest give the same.
+func (x *exporting) write(ctx context.Context, from *asker.Crawl, w io.Writer) (crawl.LeftOut, error) {
+	rows, err := x.writer(w)
+	if err != nil {
+		return crawl.LeftOut{}, err
+	}
+	var left crawl.LeftOut
+	switch {
+	case rows.page != nil:
+		left, err = from.ExportPages(ctx, x.q, rows.page)
+	case rows.link != nil:
+		left, err = from.ExportLinks(ctx, x.q, rows.link)
+	case rows.links != nil:
+		left, err = from.ExportPageLinks(ctx, x.q, rows.links)
+	default:
+		return from.Export(ctx, x.q, w)
+	}
+	return left, rows.end(err)
+}
+
+// rows are what an export is written by, row for row, and what ends it.
+type rows struct {
+	page    func(*crawl.PageRow) error
+	link    func(crawl.LinkRow) error
+	links   func(*crawl.PageLinks) error
+	dataset func(*crawl.DatasetInfo) error
+
+	close   func() error
+	partial bool // what was written is to be closed whatever happened
+}
+
+// end closes what was written, unless it was ended by force: a table that has its end is taken for
+// a whole one. Where shards are missing, the others' rows are wanted.
+func (r *rows) end(err error) error {
+	var missing *ask.IncompleteError
+	if r.close == nil || err != nil && !r.partial && !(errors.As(err, &missing) && missing.Cause == nil) {
+		return err
+	}
+	return errors.Join(err, r.close())
+}
+
+// writer makes the rows of the format; there are none for a format that is text already.
+func (x *exporting) writer(w io.Writer) (r rows, err error) {
+	switch x.what + " as " + x.format {
+	case "pages as parquet":
+		p := export.NewParquet[export.Page](w)
+		r.page, r.close = func(row *crawl.PageRow) error { return p.Write(export.PageOf(row)) }, p.Close
+	case "links as parquet":
+		p := export.NewParquet[export.Link](w)
+		r.link, r.close = func(row crawl.LinkRow) error { return p.Write(export.LinkOf(row)) }, p.Close
+	case "pages as csv":
+		t, err := export.NewTable[export.Page](w)
+		if err != nil {
+			return r, err
+		}
+		r.page, r.close = func(row *crawl.PageRow) error { return t.Write(export.PageOf(row)) }, t.Close
+	case "links as csv":
+		t, err := export.NewTable[export.Link](w)
+		if err != nil {
+			return r, err
+		}
+		r.link, r.close = func(row crawl.LinkRow) error { return t.Write(export.LinkOf(row)) }, t.Close
+	case "pages as bulk":
+		r.page = export.NewBulk(w, x.index).Page
+	case "links as bulk":
+		r.links = export.NewBulk(w, x.index).Links
+	case "pages as files":
+		f, err := export.OpenFiles(x.out, !x.q.Since.IsZero())
+		if errors.Is(err, export.ErrNotEmpty) {
+			return r, usage("--out %v: name a new folder, or, to bring one up to date that an export has written, say --since", err)
+		} else if err != nil {
+			return r, err
+		}
+		r = rows{page: f.Page, close: f.Close, partial: true}
+	}
+	return r, nil
+}
+
+// datasetRows makes the rows of an export of datasets. What is one document is written at the end.
+func datasetRows(w io.Writer, format, index string) (r rows, err error) {
+	switch format {
+	case "parquet":
+		p := export.NewParquet[export.Dataset](w)
+		r.dataset = func(d *crawl.DatasetInfo) error {
+			row, err := export.DatasetOf(d)
+			if err != nil {
+				return err
+			}
+			return p.Write(row)
+		}
+		r.close = p.Close
+	case "bulk":
+		r.dataset = export.NewBulk(w, index).Dataset
+	default:
+		x, err := catalog.NewExporter(w, format)
+		if err != nil {
+			return r, err
+		}
+		r.dataset, r.close = x.Write, x.Close
+	}
+	return r, nil
+}
+
+func bulkFlag(cmd *cobra.Command, index *string) {
+	cmd.Flags().StringVar(index, "index", "", "with --format bulk, the `name` of the index in each action; without it the address names one: .../pages/_bulk")
+}
+
+func checkIndex(index, format string) error {
+	if index != "" && format != "bulk" {
+		return usage("--index is for --format bulk")
+	}
+	if err := export.IndexName(index); err != nil {
+		return usage("--index %q: %v", index, err)
+	}
+	return nil
+}
+
+// piped has an export written to standard output. That whoever reads it wants no more of it
+// (curtsy export pages | head) ends it and is no failure: enough is true then.
+func (a *app) piped(format string, write func(w io.Writer) error) (enough bool, err error) {
+	if f, ok := a.stdout.(*os.File); ok && format == "parquet" && isatty.IsTerminal(f.Fd()) {
+		return false, usage("--format parquet is nothing for a terminal; redirect it: > pages.parquet")
+	}
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE) // so that a write fails, and does not end the process
+	defer signal.Stop(pipe)
+	out := &reader{to: a.stdout}
+	w := bufio.NewWriterSize(out, 64<<10)
+	err = errors.Join(write(w), w.Flush())
+	return out.gone, err
+}
+
+// reader is standard output; gone says that nobody reads it any more.
+type reader struct {
+	to   io.Writer
+	gone bool
+}
+
+func (r *reader) Write(b []byte) (int, error) {
+	n, err := r.to.Write(b)
+	r.gone = r.gone || errors.Is(err, syscall.EPIPE)
+	return n, err
+}

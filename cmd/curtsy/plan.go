@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/plan"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/version"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	cfg := config.NewForesee()
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "plan [flags] URL...",
+		Short: "Say what a crawl would do, from robots.txt, sitemaps and data.txt alone",
+		Long: `Read robots.txt, sitemaps and data.txt of the sites of the given URLs, as politely as a crawl does, and say what a crawl with the same flags
+would do: how many pages it would ask for, what would be refused and why, and how long it would take at least. No page is asked for,
+and nothing is kept. Beside /data.txt each site is asked whether it has a /data.json, unless --data-json=false; with another --purpose
+than search, what sites say of use in tdmrep.json and licences is read as well.
+
+Sitemaps do not name all pages: links lead to more, unless --links=false is given. Mirrors are known only if their robots.txt files
+name the main host. ^C ends the reading; what is known by then is shown.
+
+Exit codes: 0 planned, 1 failed or no host could be asked, 2 typed or configured wrong, 130 interrupted.`,
+		Example: `  curtsy plan --contact me@example.org https://docs.example.org/
+  curtsy plan --contact me@example.org --scope host --links=false --json https://docs.example.org/`,
+	}
+	configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
+		seeds, err := a.readSeeds(args, cfg.Seeds)
+		if err != nil {
+			return err
+		}
+		spec, err := planned(cfg.Plan, config.NewReader().NATS, src.Given, nil, seeds)
+		if err != nil {
+			return err
+		}
+		return a.plan(cmd.Context(), cfg, spec, seeds, asJSON)
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
+	for _, flag := range []string{"recrawl", "every", "recrawl-min", "recrawl-max", "updates", "updates-mail", "updates-latency", "updates-websub-url", "security-txt", "llms-txt", "warc", "search", "shards"} {
+		// They are taken, so that a crawl's line can be tried as it is, and change nothing.
+		if err := cmd.Flags().MarkHidden(flag); err != nil {
+			panic(err)
+		}
+	}
+	return cmd
+}
+
+// plan makes a plan in a directory that is removed.
+func (a *app) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, seeds []canon.URL, asJSON bool) error {
+	send, err := fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.Doors)
+	if err != nil {
+		return err
+	}
+	sayProxy(cfg.Doors, func(text string) { fmt.Fprintln(a.stderr, "curtsy:", text) })
+	dir, err := os.MkdirTemp("", "curtsy-plan-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	o := plan.Options{
+		Spec: spec, Seeds: seeds, Dir: dir, Version: version.Get().Version, Log: cfg.Logger(a.stderr),
+		Fetcher: send,
+	}
+	person := config.Terminal(a.stderr)
+	var shown time.Time
+	if person {
+		o.Progress = func(st crawl.Status) {
+			if time.Since(shown) > 500*time.Millisecond {
+				shown = time.Now()
+				fmt.Fprintf(a.stderr, clearLine+"reading robots.txt, sitemaps and data.txt: %s of %s", count(st.Discovered, "URL"), count(st.Hosts, "host"))
+			}
+		}
+	}
+	r, err := plan.Make(ctx, o)
+	if person {
+		fmt.Fprint(a.stderr, clearLine)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = a.printJSON(r)
+	} else {
+		printPlan(a.stdout, r, spec)
+	}
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return &exit{code: exitInterrupted}
+	case r.Pages == 0 && r.Waiting > 0:
+		return &exit{exitFailed, fmt.Errorf("no host can be asked: %s", whyWaiting(r))}
+	}
+	return nil
+}
+
+// whyWaiting is why the first host that waits does.
+func whyWaiting(r *plan.Report) string {
+	for i := range r.Hosts {
+		if h := &r.Hosts[i]; h.Waiting > 0 {
+			return clean(h.Host + ": " + waitsFor(h))
+		}
+	}
+	return ""
+}
+
+func waitsFor(h *plan.Host) string {
+	if h.DelaySource == "crawl-delay" && h.DelayS > 600 {
+		return fmt.Sprintf("robots.txt asks for %s between requests, so it is not visited", service.Span(h.DelayS))
+	}
+	if h.Reason == "" {
+		return "its robots.txt was not had"
+	}
+	return strings.TrimPrefix("robots.txt: "+h.Reason, "robots.txt: robots.txt ")
+}
+
+// What a plan shows of hosts and refusals without --json.
+const (
+	planHosts    = 10
+	planRefusals = 20
+)
+
+func printPlan(w io.Writer, r *plan.Report, spec crawl.Spec) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-10s %s\n", name, clean(fmt.Sprintf(format, args...)))
+	}
+	line("scope", "%s", r.Scope)
+	switch r.PagesAre {
+	case plan.PagesAll:
+		line("pages", "%s would be asked for", humanize.Comma(r.Pages))
+	case plan.PagesAtLeast:
+		line("pages", "at least %s would be asked for%s", humanize.Comma(r.Pages), map[bool]string{false: "; links of pages lead to more"}[spec.NoLinks])
+	default:
+		line("pages", "unknown: %s, and only their links lead on", noSitemap(spec))
+	}
+	if r.Limit != "" {
+		line("", "--%s ends it there", r.Limit)
+	}
+	if r.WrongType > 0 {
+		line("", "%s of them by name of a type that is not kept (--types): asked for, and most likely refused", humanize.Comma(r.WrongType))
+	}
+	if r.Cut != "" {
+		line("", "the plan was cut short: %s", r.Cut)
+	}
+	line("datasets", "%s", announced(r))
+	line("requests", "%s, robots.txt, sitemaps and data.txt among them", humanize.Comma(r.Requests))
+	line("duration", "%s", atLeast(r))
+	for i := range r.Hosts[:min(len(r.Hosts), planHosts)] {
+		h := &r.Hosts[i]
+		line(map[bool]string{true: "hosts"}[i == 0], "%s", hostPlan(h))
+	}
+	if n := len(r.Hosts) - planHosts; n > 0 {
+		line("", "and %s; --json has them all", count(int64(n), "host"))
+	}
+	line("refused", "%s", count(r.Refused, "URL"))
+	for _, g := range r.Refusals[:min(len(r.Refusals), planRefusals)] {
+		line("", "%s", refusal(&g))
+	}
+	if len(r.Refusals) > planRefusals || r.More > 0 {
+		line("", "and more; --json has them")
+	}
+	if r.Waiting > 0 {
+		line("waiting", "%s of hosts that cannot be asked now: %s", count(r.Waiting, "URL"), whyWaiting(r))
+	}
+}
+
+func noSitemap(spec crawl.Spec) string {
+	if !spec.Sitemaps {
+		return "sitemaps are not read (--sitemaps has them read), so only the seeds are known"
+	}
+	return "no sitemap names any beside the seeds"
+}
+
+func announced(r *plan.Report) string {
+	if r.Datasets == 0 {
+		return "none announced in data.txt"
+	}
+	titles := make([]string, 0, 3)
+	for _, t := range r.Titles[:min(len(r.Titles), 3)] {
+		titles = append(titles, fmt.Sprintf("%.60q", t))
+	}
+	more := ""
+	if r.Datasets > int64(len(titles)) {
+		more = ", …"
+	}
+	return fmt.Sprintf("%s announced in data.txt: %s%s", humanize.Comma(r.Datasets), strings.Join(titles, ", "), more)
+}
+
+func atLeast(r *plan.Report) string {
+	if r.Requests == 0 {
+		return "nothing would be asked for"
+	}
+	text := "at least " + service.Span(r.ShortestS)
+	for i := range r.Hosts {
+		if h := &r.Hosts[i]; h.Host == r.Longest && r.Limit == "" {
+			text += fmt.Sprintf(", because of %s: %s, %s apart (%s), answered in %s", h.Host, count(h.Read+h.Pages, "request"), apart(h.DelayS), delayWords(h.DelaySource), apart(h.ResponseS))
+		}
+	}
+	return text
+}
+
+// apart is a time between requests, or that an answer takes.
+func apart(s float64) string { return seconds(time.Duration(s * float64(time.Second))) }
+
+// delayWords says in words what a delay comes from.
+func delayWords(source string) string {
+	switch source {
+	case "configured":
+		return "--delay"
+	case "default":
+		return "the least for a host that is not yours"
+	case "crawl-delay":
+		return "its robots.txt asks for that"
+	}
+	return source
+}
+
+func hostPlan(h *plan.Host) string {
+	text := fmt.Sprintf("%s: %s, %s refused", h.Host, count(h.Pages, "page"), humanize.Comma(h.Refused))
+	switch {
+	case h.MirrorOf != "":
+		return text + ", a mirror of " + h.MirrorOf
+	case h.Waiting > 0:
+		return text + fmt.Sprintf(", %s waiting: %s", humanize.Comma(h.Waiting), waitsFor(h))
+	}
+	text += fmt.Sprintf(", delay %s (%s)", apart(h.DelayS), delayWords(h.DelaySource))
+	if h.Sitemaps > 0 {
+		text += ", " + count(int64(h.Sitemaps), "sitemap")
+	}
+	if len(h.Unread) > 0 {
+		text += fmt.Sprintf(", unread: %s (%s)", h.Unread[0].URL, unreadFor(&h.Unread[0]))
+		if n := len(h.Unread) - 1; n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+	}
+	return text
+}
+
+func unreadFor(s *crawl.SitemapInfo) string {
+	switch {
+	case s.Reason != "":
+		return s.Reason
+	case s.Queued:
+		return "not read yet"
+	}
+	return "not read"
+}
+
+func refusal(g *plan.Refusal) string {
+	text := humanize.Comma(g.URLs) + " " + g.Reason
+	if g.Host != "" {
+		text += " · " + g.Host
+	}
+	if g.Line > 0 {
+		text += fmt.Sprintf(" · line %d", g.Line)
+	}
+	if g.Rule != "" {
+		text += " · " + g.Rule
+	}
+	return text
+}

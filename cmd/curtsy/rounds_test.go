@@ -1,0 +1,47 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// Rounds as an operator sees them: the command goes on, status tells of them, stop ends them.
+func TestRoundsAreShown(t *testing.T) {
+	r := newAtRest(t)
+	cmd := exec.Command("curtsy", "crawl", "--dir", r.dir, "--every", "2s")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	var st crawl.Status
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		// An error: it may be starting.
+		out, _ := exec.Command("curtsy", "status", "--dir", r.dir, "--json").Output()
+		if st = (crawl.Status{}); json.Unmarshal(out, &st) == nil && st.Round != nil && st.Round.Number > 1 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no second round: %s", out)
+		}
+	}
+	if st.State != "running" || st.Round.Next.Sub(st.Round.Began) != 2*time.Second {
+		t.Errorf("%s, %+v", st.State, st.Round)
+	}
+	text, err := exec.Command("curtsy", "status", "--dir", r.dir).Output()
+	if err != nil || !strings.Contains(string(text), "\nround ") || !strings.Contains(string(text), "the next begins ") {
+		t.Errorf("status says: %v, %s", err, text)
+	}
+	if out, err := exec.Command("curtsy", "stop", "--dir", r.dir).CombinedOutput(); err != nil {
+		t.Errorf("stop: %v, %s", err, out)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
+		t.Errorf("it ends with %v, not 130", err)
+	}
+}
