@@ -73,7 +73,7 @@ func run(ctx context.Context, s settings, w io.Writer) error {
 	}
 	defer os.RemoveAll(dir)
 	bin := filepath.Join(dir, "curtsy")
-	if err := build(ctx, bin); err != nil {
+	if err := command.Build(ctx, dir, "./cmd/curtsy"); err != nil {
 		return err
 	}
 	web, err := simweb.Start(simweb.Config{
@@ -105,20 +105,6 @@ func run(ctx context.Context, s settings, w io.Writer) error {
 		return fmt.Errorf("curtsy crawl: %w\n%s", why(err), out.Bytes())
 	}
 	return report(s, web.Log(), cmd.ProcessState, w)
-}
-
-// build builds curtsy as the checkout around this module has it.
-func build(ctx context.Context, bin string) error {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/curtsy/curtsy").Output()
-	if err != nil {
-		return fmt.Errorf("find the checkout (run this in bench/): %w", err)
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", bin, "./cmd/curtsy")
-	cmd.Dir = strings.TrimSpace(string(out))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // why names what a crawl that went well did wrong: it was to go on until its time was up.

@@ -21,14 +21,6 @@ func ownCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// processCPU is the same for a process that has ended, as wait4 told.
-func processCPU(p *os.ProcessState) time.Duration {
-	if p == nil {
-		return 0
-	}
-	return p.UserTime() + p.SystemTime()
-}
-
 // usage is what a stretch of this process's life cost.
 type usage struct {
 	wall, cpu time.Duration

@@ -6,17 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/curtsy/curtsy/bench/command"
-	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/bench/crawling"
+	"github.com/curtsy/curtsy/bench/site"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // round is one crawl, measured.
@@ -29,6 +28,7 @@ type round struct {
 	server time.Duration // CPU of the site's server
 	costs  costs
 	memory command.Memory
+	tenths [10]tenth
 }
 
 // sent is what streams took in.
@@ -39,11 +39,14 @@ type sent struct {
 
 // oneRound crawls the whole site into a new directory, from opening it to closing it.
 func oneRound(ctx context.Context, s settings, parent string) (r round, err error) {
-	web, err := startSite(ctx, s, "")
+	web, err := site.Start(ctx, site.Options{Hosts: s.hosts, PagesPerHost: s.pages / s.hosts, Cross: s.cross, Latency: s.latency, Says: s.says})
 	if err != nil {
 		return r, err
 	}
-	defer func() { r.server = web.stop() }()
+	defer func() {
+		cpu, _, stopped := web.Stop()
+		r.server, err = cpu, errors.Join(err, stopped)
+	}()
 	dir, err := os.MkdirTemp(parent, "data-")
 	if err != nil {
 		return r, err
@@ -51,99 +54,43 @@ func oneRound(ctx context.Context, s settings, parent string) (r round, err erro
 	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("not done after %v", s.limit))
 	defer cancel()
-	c := &crawling{s: s, web: web, dir: dir, reg: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler)}
+	reg := metrics{prometheus.NewRegistry()}
+	log := slog.New(slog.DiscardHandler)
 	if s.verbose {
-		c.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
+	warcs := ""
+	if s.warc {
+		warcs = filepath.Join(dir, "warc")
+	}
+	var status crawl.Status
+	seen := progress{{0, ownCPU(), web.CPU()}}
 	r.usage, err = profiled(func() (err error) {
-		r.memory, err = watched(func() error { return c.run(ctx) })
+		r.memory, err = watched(func() (err error) {
+			status, err = crawling.Run(ctx, crawling.Options{
+				Site: web.Info, Dir: dir, Shards: s.shards, Hands: s.hands, Delay: s.delay, Search: s.search, Discard: s.store == "discard", WARC: warcs,
+				Log: log, Registry: reg, Seen: func(st crawl.Status) { seen.add(st.Stored, ownCPU(), web.CPU()) },
+				Done: func(ctx context.Context, c *asker.Crawl) (err error) {
+					r.sent, err = count(ctx, c)
+					return err
+				},
+			})
+			return err
+		})
 		return err
 	})
 	if err != nil {
 		return r, errors.Join(err, context.Cause(ctx))
 	}
-	if r.pages, err = c.fetched(); err != nil {
+	if r.pages, err = reg.fetched(); err != nil {
 		return r, err
 	}
-	if r.pages != int64(web.Pages) || c.status.Stored != r.pages {
-		return r, fmt.Errorf("the site has %d pages; %d were fetched, and the crawl counts %+v", web.Pages, r.pages, c.status)
+	if r.pages != int64(web.Pages) || status.Stored != r.pages {
+		return r, fmt.Errorf("the site has %d pages; %d were fetched, and the crawl counts %+v", web.Pages, r.pages, status)
 	}
-	r.sent = c.sent
-	r.links, r.visits = c.counter("curtsy_frontier_links_total"), c.counter("curtsy_frontier_visits_total")
-	r.costs = costsOf(r.profile)
+	r.links, r.visits = reg.counter("curtsy_frontier_links_total"), reg.counter("curtsy_frontier_visits_total")
+	r.costs, r.tenths = costsOf(r.profile), seen.tenths(r.pages)
 	return r, nil
-}
-
-// crawling is a crawl in one process.
-type crawling struct {
-	s      settings
-	web    *site
-	dir    string
-	log    *slog.Logger
-	reg    *prometheus.Registry
-	status crawl.Status
-	sent   sent
-}
-
-// spec is a crawl without a delay: the hosts are listed as the operator's own, or the frontier,
-// which cannot know yet that their address is private, would have the first visit to each wait a
-// second between its requests.
-func (c *crawling) spec() (crawl.Spec, []canon.URL, error) {
-	spec := crawl.Spec{
-		Name: "default", Shards: c.s.shards, Created: time.Now(), Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Second, Delay: c.s.delay,
-		Agent: "curtsy", AllowPrivate: true, Hurry: c.web.Hosts, Resolve: []string{c.web.Resolve}, Search: c.s.search,
-	}
-	var seeds []canon.URL
-	for _, raw := range c.web.Seeds {
-		u, err := canon.Parse(raw)
-		if err != nil {
-			return spec, nil, err
-		}
-		seeds, spec.Seeds = append(seeds, u), append(spec.Seeds, string(u))
-	}
-	return spec, seeds, nil
-}
-
-// run crawls until nothing is left to do, and closes everything.
-func (c *crawling) run(ctx context.Context) (err error) {
-	spec, seeds, err := c.spec()
-	if err != nil {
-		return err
-	}
-	discard := c.s.store == "discard"
-	e, err := engine.Open(ctx, engine.Options{
-		Dir: c.dir, Instance: "pagecost", Plan: func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }, Seeds: seeds,
-		Fetcher: fetcher.Options{Hands: c.s.hands, DiscardPages: discard}, NotIndexed: discard, Version: "0.0.0", Log: c.log, Registry: c.reg,
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	return e.Run(ctx, func(ctx context.Context, _ crawl.Status) (err error) {
-		if c.status, err = watch(ctx, e.Crawl()); err == nil {
-			c.sent, err = count(ctx, e.Crawl())
-		}
-		return err
-	})
-}
-
-// watch asks whether the crawl is done, as often as cmd/curtsy does.
-func watch(ctx context.Context, c *asker.Crawl) (crawl.Status, error) {
-	for {
-		st, done, err := asker.Done(ctx, c.Queue, c.Spec)
-		switch {
-		case ctx.Err() != nil:
-			return st, ctx.Err()
-		case err == nil && done:
-			return st, nil
-		case err != nil && !errors.Is(err, ask.ErrIncomplete) && !errors.Is(err, ask.ErrNobody):
-			return st, err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(150 * time.Millisecond):
-		}
-	}
 }
 
 // count says what the streams of a crawl took in. Of events that were purged meanwhile, the bytes

@@ -7,7 +7,10 @@
 //	go run ./pagecost -search                and indexed
 //	go run ./pagecost -delay=20ms            visits tell of each page, as on real hosts
 //	go run ./pagecost -says                  sites say what their pages may be used for
-//	go run ./pagecost -peers                 wget2 on the same site in alternating rounds
+//	go run ./pagecost -warc                  archived as well, and in turns not: what that adds
+//	go run ./pagecost -pages 100000          does a page cost as much late in the crawl as early?
+//
+// go run ./peers sets the whole beside other crawlers.
 //
 // The site is served by another process (this program again), so that its work is not counted. A
 // smaller site is crawled first and not counted either. The crawl that counts is counted whole,
@@ -21,6 +24,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -30,6 +34,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/bench/command"
+	"github.com/curtsy/curtsy/bench/site"
 )
 
 // settings say what to measure.
@@ -38,20 +43,20 @@ type settings struct {
 
 	store   string // discard or s2
 	search  bool
-	peers   bool
 	rounds  int
 	limit   time.Duration
 	delay   time.Duration
 	latency time.Duration
 	says    bool
+	warc    bool
 	dir     string // where data directories are made and removed
 	profile string // the profile is written here, for go tool pprof
 	verbose bool
 }
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == serveCommand {
-		os.Exit(serve(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	if len(os.Args) > 1 && os.Args[1] == site.Command {
+		os.Exit(site.Serve(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	command.Main("pagecost", parse, run)
 }
@@ -67,23 +72,17 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.IntVar(&s.hands, "visits", 64, "hosts visited at once")
 	f.StringVar(&s.store, "store", "s2", "s2: pages are stored; discard: they are thrown away once read for links")
 	f.BoolVar(&s.search, "search", false, "index the pages too")
-	f.BoolVar(&s.peers, "peers", false, "crawl the site with wget2 as well, in alternating rounds")
-	f.IntVar(&s.rounds, "rounds", 0, "rounds to measure; 0 means 1, with -peers 3")
+	f.IntVar(&s.rounds, "rounds", 1, "rounds to measure")
 	f.DurationVar(&s.delay, "delay", 0, "between requests to a host; from 20ms on a visit tells of each page")
 	f.DurationVar(&s.latency, "latency", 0, "of the site before each answer; visits that last longer than a second tell of themselves each second")
 	f.BoolVar(&s.says, "says", false, "each site says what its pages may be used for: four lines in robots.txt, two headers on every page")
+	f.BoolVar(&s.warc, "warc", false, "archive what is fetched, and crawl as often without an archive, in turns")
 	f.DurationVar(&s.limit, "limit", 5*time.Minute, "give a crawl up that takes longer")
 	f.StringVar(&s.dir, "dir", "", "make the data directories here instead of in the system's place for temporary files")
 	f.StringVar(&s.profile, "profile", "", "write the CPU profile of all rounds to this file, for go tool pprof")
 	f.BoolVar(&s.verbose, "v", false, "let the services log to standard error")
 	if err := f.Parse(args); err != nil {
 		return s, err
-	}
-	if s.rounds == 0 {
-		s.rounds = 1
-		if s.peers {
-			s.rounds = 3
-		}
 	}
 	switch {
 	case f.NArg() > 0:
@@ -96,9 +95,6 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return s, fmt.Errorf("-pages %d -hosts %d: use at least 10 pages a host", s.pages, s.hosts)
 	case s.cross < 0 || s.cross > 43 || s.shards < 1 || s.hands < 1 || s.rounds < 1 || s.delay < 0 || s.latency < 0:
 		return s, errors.New("-cross is 0 to 43; -delay and -latency are not negative; -shards, -visits and -rounds are at least 1")
-	}
-	if s.peers {
-		return s, peersPossible()
 	}
 	return s, nil
 }
@@ -116,27 +112,27 @@ func run(ctx context.Context, s settings, w io.Writer) error {
 	if _, err := oneRound(ctx, small, dir); err != nil {
 		return fmt.Errorf("warming up: %w", err)
 	}
-	var all []round
-	var peer []peerRound
-	for i := range s.rounds {
-		if s.peers && i%2 == 1 { // the other way round every second time
-			p, err := wget2(ctx, s, dir)
-			if err != nil {
-				return err
-			}
-			peer = append(peer, p)
-		}
+	var all, plain []round
+	measure := func(s settings, into *[]round) error {
 		r, err := oneRound(ctx, s, dir)
-		if err != nil {
-			return err
-		}
-		all = append(all, r)
-		if s.peers && i%2 == 0 {
-			p, err := wget2(ctx, s, dir)
-			if err != nil {
-				return err
+		*into = append(*into, r)
+		return err
+	}
+	for i := range s.rounds {
+		with := func() error { return measure(s, &all) }
+		without := func() error {
+			if !s.warc {
+				return nil
 			}
-			peer = append(peer, p)
+			s := s
+			s.warc = false
+			return measure(s, &plain)
+		}
+		if i%2 == 1 { // the other way round every second time
+			with, without = without, with
+		}
+		if err := cmp.Or(without(), with()); err != nil {
+			return err
 		}
 	}
 	if s.profile != "" {
@@ -144,7 +140,10 @@ func run(ctx context.Context, s settings, w io.Writer) error {
 			return err
 		}
 	}
-	rep := newReport(s, all, peer)
+	rep := newReport(s, all)
 	rep.print(w)
+	if s.warc {
+		rep.printAdded(w, newReport(s, plain))
+	}
 	return rep.check()
 }

@@ -13,8 +13,7 @@ func watched(f func() error) (m command.Memory, err error) {
 	t := time.NewTicker(50 * time.Millisecond)
 	defer t.Stop()
 	for {
-		now := command.OwnMemory()
-		m.Anonymous, m.Files = max(m.Anonymous, now.Anonymous), max(m.Files, now.Files)
+		m = m.Max(command.OwnMemory())
 		select {
 		case err := <-done:
 			return m, err

@@ -3,21 +3,25 @@ package main
 import (
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 )
 
+// metrics are those of one crawl.
+type metrics struct{ *prometheus.Registry }
+
 // fetched is how many pages the fetcher read to their end and kept; anything else on
 // this site is a mistake.
-func (c *crawling) fetched() (int64, error) {
+func (m metrics) fetched() (int64, error) {
 	var pages int64
-	for _, m := range c.family("curtsy_fetcher_results_total") {
+	for _, one := range m.family("curtsy_fetcher_results_total") {
 		class := ""
-		for _, l := range m.GetLabel() {
+		for _, l := range one.GetLabel() {
 			if l.GetName() == "class" {
 				class = l.GetValue()
 			}
 		}
-		n := int64(m.GetCounter().GetValue())
+		n := int64(one.GetCounter().GetValue())
 		switch class {
 		case "stored":
 			pages += n
@@ -30,15 +34,15 @@ func (c *crawling) fetched() (int64, error) {
 }
 
 // counter is a counter's value, 0 when there is none of that name.
-func (c *crawling) counter(name string) (n int64) {
-	for _, m := range c.family(name) {
-		n += int64(m.GetCounter().GetValue())
+func (m metrics) counter(name string) (n int64) {
+	for _, one := range m.family(name) {
+		n += int64(one.GetCounter().GetValue())
 	}
 	return n
 }
 
-func (c *crawling) family(name string) []*dto.Metric {
-	all, err := c.reg.Gather()
+func (m metrics) family(name string) []*dto.Metric {
+	all, err := m.Gather()
 	if err != nil {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -26,20 +25,21 @@ const (
 type report struct {
 	s      settings
 	rounds []round
-	peers  []peerRound
 
 	pages  int64 // of all rounds
 	cpu    time.Duration
 	server time.Duration
 	costs  costs
+	use    time.Duration // of the stages: for what sites say of use
 }
 
-func newReport(s settings, rounds []round, peers []peerRound) *report {
-	r := &report{s: s, rounds: rounds, peers: peers}
+func newReport(s settings, rounds []round) *report {
+	r := &report{s: s, rounds: rounds}
 	for i := range rounds {
 		r.pages += rounds[i].pages
 		r.cpu += rounds[i].cpu
 		r.server += rounds[i].server
+		r.use += useOf(rounds[i].profile)
 		for k := range r.costs {
 			r.costs[k].total += rounds[i].costs[k].total
 			r.costs[k].alloc += rounds[i].costs[k].alloc
@@ -55,17 +55,12 @@ func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 func (r *report) page(d time.Duration) float64 { return micros(d) / float64(r.pages) }
 
 func (r *report) print(w io.Writer) {
-	s := r.s
 	fmt.Fprintf(w, "%s\n\n", r.title())
 	r.printStages(w)
 	fmt.Fprintln(w)
 	r.printRounds(w)
 	fmt.Fprintln(w)
 	r.printSketch(w)
-	if s.peers {
-		fmt.Fprintln(w)
-		r.printPeers(w)
-	}
 }
 
 func (r *report) title() string {
@@ -77,11 +72,24 @@ func (r *report) title() string {
 	if s.search {
 		what += ", searchable"
 	}
+	if s.warc {
+		what += ", archived"
+	}
 	if s.says {
 		what += ", of sites that say what they may be used for"
 	}
 	return fmt.Sprintf("%s: %d pages of 18 KB on %d hosts, 43 links each (%.1f offered to the frontier), delay %v, latency %v, %d shards, %.0f URLs a visit",
 		what, first.pages, s.hosts, float64(first.links)/float64(first.pages), s.delay, s.latency, s.shards, float64(first.pages)/float64(max(first.visits, 1)))
+}
+
+// printAdded says what the archive added to what a page cost in the rounds without one.
+func (r *report) printAdded(w io.Writer, plain *report) {
+	var each []string
+	for i := range r.rounds {
+		each = append(each, fmt.Sprintf("%+.0f %%", 100*(float64(r.rounds[i].cpu)/float64(plain.rounds[i].cpu)-1)))
+	}
+	fmt.Fprintf(w, "\nthe archive adds %+.1f %%: %.0f µs a page with it, %.0f without, in turns (%s)\n",
+		100*(r.page(r.cpu)/plain.page(plain.cpu)-1), r.page(r.cpu), plain.page(plain.cpu), strings.Join(each, ", "))
 }
 
 func (r *report) printStages(w io.Writer) {
@@ -97,6 +105,10 @@ func (r *report) printStages(w io.Writer) {
 	fmt.Fprintf(t, "sum of the stages\t%.1f\t%.1f %%\t\t\t\n", r.page(r.costs.sum()), 100*float64(r.costs.sum())/float64(r.cpu))
 	fmt.Fprintf(t, "whole process, getrusage\t%.1f\t100 %%\t\t\t\n", r.page(r.cpu))
 	t.Flush()
+	if r.s.says {
+		fmt.Fprintf(w, "of all stages, reading, carrying and keeping what sites say of use: %.1f µs a page, %.2f %% of the samples (%d)\n",
+			r.page(r.use), 100*float64(r.use)/float64(r.costs.sum()), r.use/(10*time.Millisecond))
+	}
 	verdict := "within"
 	if math.Abs(r.off()) > tolerance {
 		verdict = "NOT within"
@@ -123,7 +135,22 @@ func (r *report) printRounds(w io.Writer) {
 			i+1, o.pages, o.wall.Seconds(), float64(o.pages)/o.wall.Seconds(), o.perPage(), micros(o.server)/float64(o.pages),
 			float64(o.sent.events)/float64(o.pages), float64(o.sent.bytes)/float64(o.pages), float64(o.sent.pages)/float64(o.pages),
 			o.memory.Anonymous>>20, o.memory.Files>>20)
+		o.printTenths(w)
 	}
+}
+
+// printTenths says whether a page costs more late in the crawl than early, by itself and by what
+// the server needed for the same pages.
+func (o *round) printTenths(w io.Writer) {
+	var cpu, beside []float64
+	for _, t := range o.tenths {
+		cpu = append(cpu, 10*micros(t.cpu)/float64(o.pages))
+		beside = append(beside, float64(t.cpu)/float64(max(t.server, 1)))
+	}
+	fmt.Fprintf(w, "  by tenths of the pages: %.1f µs of CPU a page; pages a second of CPU in the last %.1f %% of those in the first, %.1f %% of the median\n",
+		cpu, 100*cpu[0]/cpu[9], 100*median(cpu)/cpu[9])
+	fmt.Fprintf(w, "    as multiples of what the server used meanwhile: %.2f; last %.1f %% of the first, %.1f %% of the median\n",
+		beside, 100*beside[0]/beside[9], 100*median(beside)/beside[9])
 }
 
 func (o *round) perPage() float64 { return micros(o.cpu) / float64(o.pages) }
@@ -149,16 +176,6 @@ func (r *report) printSketch(w io.Writer) {
 	}
 	fmt.Fprintf(w, "sketch of design §11, µs/page: %d discarded, %d S2, %d zstd; ours: %.1f = %.2f × the sketch (2 × asked for), %.2f × the budget of %.0f\n",
 		sketchDiscard, sketchS2, sketchZstd, ours, ours/sketch, ours/budget, budget)
-}
-
-func (r *report) printPeers(w io.Writer) {
-	var all []float64
-	fmt.Fprintf(w, "wget2 on the same site, in turns: wget2 %s\n", strings.Join(wget2Args(filepath.Join(peerDir("DIR"), "…"), "SEED"), " "))
-	for i, p := range r.peers {
-		fmt.Fprintf(w, "round %d: %d pages in %.2f s, %.0f pages/s, CPU %.1f µs/page\n", i+1, p.files, p.wall.Seconds(), float64(p.files)/p.wall.Seconds(), p.perPage())
-		all = append(all, p.perPage())
-	}
-	fmt.Fprintf(w, "medians: ours %.1f, wget2 %.1f µs/page: %.2f × wget2\n", r.ours(), median(all), r.ours()/median(all))
 }
 
 func median(v []float64) float64 {

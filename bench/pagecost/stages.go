@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ var whole = []rule{
 	{broker, []string{"github.com/nats-io/nats-server/", our + "pkg/queue/embedded."}},
 	{index, []string{our + "internal/search.", our + "internal/indexer.(*shard).followSearch"}},
 	{overhead, []string{
-		"main.watch", "main.profiled", our + "internal/engine.(*Engine).nothingWaits", "runtime/pprof.", "os/signal.",
+		our + "bench/crawling.Watch", "main.profiled", our + "internal/engine.(*Engine).nothingWaits", "runtime/pprof.", "os/signal.",
 		our + "internal/asker.Done", our + "internal/asker.Status", our + "internal/asker.WaitReady", our + "internal/asker.WaitIndexers",
 		our + "internal/frontier.(*Frontier).each", our + "internal/frontier.answers.", our + "internal/frontier.openShard", our + "internal/indexer.(*Indexer).Status",
 		our + "internal/ask.", "github.com/nats-io/nats.go/micro.",
@@ -90,7 +91,7 @@ var innermost = []rule{
 	}},
 	{fetch, []string{our + "internal/fetcher.", our + "internal/fetcher/", "net/http.", "net/http/"}},
 	{collector, []string{"runtime.gcBgMarkWorker", "runtime.bgsweep", "runtime.bgscavenge", "runtime.runFinalizers", "runtime.runCleanups", "runtime._GC"}},
-	{overhead, []string{"main."}},
+	{overhead, []string{"main.", our + "bench/"}},
 }
 
 // costs is CPU time by stage, with the parts of it that say where to look.
@@ -123,6 +124,29 @@ func costsOf(p *profile.Profile) (c costs) {
 		}
 	}
 	return c
+}
+
+// ofUse are parts of the names of what reads, carries and keeps what sites say of the use of their
+// pages, in whatever stage it runs. The names of generic functions have those of their types.
+var ofUse = []string{
+	our + "pkg/usage", our + "internal/uses.", our + "pkg/robots.(*Rules).Usage", our + "pkg/robots.(*File).usageFor", our + "pkg/robots.(*parser).usage",
+	our + "internal/fetcher/visit.(*Visit).said", our + "internal/fetcher/visit.(*Visit).unwanted", our + "internal/fetcher/visit.(*saidBy)",
+	our + "internal/crawl.statementFields", our + "internal/pages.appendUsage", our + "internal/pages.(*reader).usage", our + "internal/pages.UsageOf",
+}
+
+// useOf is the CPU time of samples taken on behalf of what sites say of use.
+func useOf(p *profile.Profile) (d time.Duration) {
+	value := len(p.SampleType) - 1
+	for _, s := range p.Sample {
+		if slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
+			return slices.ContainsFunc(l.Line, func(f profile.Line) bool {
+				return slices.ContainsFunc(ofUse, func(part string) bool { return strings.Contains(f.Function.Name, part) })
+			})
+		}) {
+			d += time.Duration(s.Value[value])
+		}
+	}
+	return d
 }
 
 // stageOf is the stage of a stack, innermost function first.

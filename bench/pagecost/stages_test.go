@@ -37,7 +37,7 @@ func TestStageOf(t *testing.T) {
 		{"go.etcd.io/bbolt.(*Cursor).Next ~internal/pages.(*Store).Changes ~internal/search.(*Index).Step", index},
 		{"runtime.scanObject runtime.gcDrain runtime.gcBgMarkWorker.func2 runtime.systemstack runtime.gcBgMarkWorker", collector},
 		{"runtime.futex runtime.findRunnable runtime.schedule runtime.park_m runtime.mcall", scheduler},
-		{"encoding/json.Unmarshal ~internal/asker.Done main.watch main.run", overhead},
+		{"encoding/json.Unmarshal ~internal/asker.Done ~bench/crawling.Watch main.run", overhead},
 		{"somebody.else", unattributed},
 		{"", unattributed},
 	} {
@@ -52,6 +52,25 @@ func TestEveryStageHasAName(t *testing.T) {
 		if name == "" {
 			t.Errorf("stage %d has no name", i)
 		}
+	}
+}
+
+// What is spent on what sites say of use is found in any stage, by types of generic functions, too.
+func TestUseOf(t *testing.T) {
+	sample := func(n int64, names ...string) *profile.Sample {
+		s := &profile.Sample{Value: []int64{n, n}}
+		for _, name := range names {
+			s.Location = append(s.Location, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: name}}}})
+		}
+		return s
+	}
+	p := &profile.Profile{Sample: []*profile.Sample{
+		sample(1, "runtime.mallocgc", our+"internal/pages.appendUsage", our+"internal/pages.(*Store).Put"),
+		sample(2, our+"internal/crawl.fields.each[go.shape.struct { "+our+"pkg/usage.Place }].func1"),
+		sample(4, our+"pkg/robots.(*Rules).Match", our+"internal/fetcher/visit.(*Visit).page"),
+	}, SampleType: []*profile.ValueType{{}, {}}}
+	if got := useOf(p); got != 3 {
+		t.Errorf("%d, want 3", got)
 	}
 }
 

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/curtsy/curtsy/bench/command"
+	"github.com/curtsy/curtsy/bench/site"
+)
+
+// race is one crawl by one row's crawler.
+type race struct {
+	settings
+	web *site.Site
+	bin string // where the programs of the checkout are
+	dir string // a new one, on disk
+	mem string // a new one, in memory where the system has a place for that
+
+	mu    sync.Mutex // guards procs
+	procs []*process
+	ended time.Time // when the crawl was done, if its processes go on
+}
+
+// process is one of the crawler's.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+	said bytes.Buffer
+	over chan struct{}
+	err  error // of its end; after over
+}
+
+// start starts a process on the crawler's core. It is killed when ctx ends.
+func (r *race) start(ctx context.Context, name string, argv ...string) (*process, error) {
+	argv = onCrawlersCore(argv)
+	p := &process{name: name, cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), over: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = r.dir, &p.said, &p.said
+	p.cmd.Env = environ()
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ^C is for us, who end it
+	p.cmd.WaitDelay = 5 * time.Second
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.over)
+	}()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.procs = append(r.procs, p)
+	return p, nil
+}
+
+// environ is the environment without what would configure a crawler.
+func environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(e string) bool {
+		name, _, _ := strings.Cut(strings.ToUpper(e), "=")
+		return strings.HasPrefix(name, "CURTSY_") || name == "HTTP_PROXY"
+	})
+}
+
+// finish runs a process to its end, with one of these exit codes or 0.
+func (r *race) finish(ctx context.Context, name string, argv []string, codes ...int) error {
+	p, err := r.start(ctx, name, argv...)
+	if err != nil {
+		return err
+	}
+	<-p.over
+	for _, c := range codes {
+		if p.cmd.ProcessState.ExitCode() == c {
+			return nil
+		}
+	}
+	return p.error()
+}
+
+// error says how a process ended that has, if that was not well.
+func (p *process) error() error {
+	if p.err == nil {
+		return nil
+	}
+	said := p.said.Bytes()
+	return fmt.Errorf("%s: %w: %s", p.name, p.err, said[max(0, len(said)-500):])
+}
+
+// stop asks a process to end, and waits until it has.
+func (p *process) stop() error {
+	select {
+	case <-p.over:
+		return errors.Join(fmt.Errorf("%s ended by itself", p.name), p.error())
+	default:
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error means that it has just ended
+	select {
+	case <-p.over:
+		return p.error()
+	case <-time.After(time.Minute):
+		return fmt.Errorf("%s did not end within a minute of SIGTERM", p.name)
+	}
+}
+
+// memory is what all processes hold now, together.
+func (r *race) memory() (m command.Memory) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.procs {
+		select {
+		case <-p.over:
+		default:
+			m = m.Add(command.MemoryOf(p.cmd.Process.Pid))
+		}
+	}
+	return m
+}
+
+// killAll ends what a row that failed has left.
+func (r *race) killAll() {
+	for _, p := range r.procs {
+		select {
+		case <-p.over:
+		default:
+			_ = p.cmd.Process.Kill()
+			<-p.over
+		}
+	}
+}
+
+// result is one crawl, measured.
+type result struct {
+	// Error is what is wrong with it; "": nothing.
+	Error string `json:"error,omitempty"`
+	// Pages is how many different pages were fetched, by the web's log.
+	Pages    int                `json:"pages"`
+	Requests int                `json:"requests"`
+	Wall     float64            `json:"wallSeconds"`
+	CPU      float64            `json:"cpuMicrosAPage"` // of all processes
+	Parts    map[string]float64 `json:"cpuMicrosAPageParts"`
+	// Memory is what all processes held together at most.
+	Memory command.Memory `json:"memoryBytes"`
+	Server float64        `json:"serverMicrosAPage"` // the web's own CPU time
+	// Others is how many cores were used by neither, nor by this program.
+	Others float64 `json:"othersCores"`
+}
+
+func (r result) line() string {
+	if r.Error != "" {
+		return r.Error
+	}
+	return fmt.Sprintf("%d pages in %.2f s, %.1f µs of CPU a page, %d MiB anonymous, %d of files; others used %.2f cores",
+		r.Pages, r.Wall, r.CPU, r.Memory.Anonymous>>20, r.Memory.Files>>20, r.Others)
+}
+
+// measure lets one row crawl the web once.
+func measure(ctx context.Context, s settings, row row, parent string) (res result) {
+	if err := measured(ctx, s, row, parent, &res); err != nil {
+		res.Error = err.Error()
+	}
+	return res
+}
+
+func measured(ctx context.Context, s settings, row row, parent string, res *result) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("not done after %v", s.limit))
+	defer cancel()
+	r := &race{settings: s, bin: parent}
+	var err error
+	if r.dir, err = os.MkdirTemp(parent, row.name+"-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(r.dir)
+	if r.mem, err = os.MkdirTemp(inMemory(parent), "curtsy-peers-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(r.mem)
+	o := site.Options{Hosts: s.hosts, PagesPerHost: s.pages, Cross: s.cross, Count: true}
+	if row.names {
+		o.Addr = fmt.Sprintf("127.77.%d.%d:80", os.Getpid()>>8&0xff, os.Getpid()&0xff|1)
+	}
+	if r.web, err = site.Start(ctx, o); err != nil {
+		return err
+	}
+	busy, own, start := machineBusy(), ownCPU(), time.Now()
+	watched := r.watch(&res.Memory)
+	err = row.run(ctx, r)
+	end := time.Now()
+	watched()
+	r.killAll()
+	took := time.Since(start)
+	own = ownCPU() - own
+	busy = machineBusy() - busy
+	server, served, stopped := r.web.Stop()
+	if err := errors.Join(err, stopped); err != nil {
+		return errors.Join(err, context.Cause(ctx))
+	}
+	if !r.ended.IsZero() {
+		end = r.ended
+	}
+	res.Pages, res.Requests, res.Wall, res.Parts = served.Pages, served.Requests, end.Sub(start).Seconds(), map[string]float64{}
+	var cpu time.Duration
+	for _, p := range r.procs {
+		d := p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+		cpu += d
+		res.Parts[p.name] += micros(d) / float64(max(served.Pages, 1))
+	}
+	res.CPU, res.Server = micros(cpu)/float64(max(served.Pages, 1)), micros(server)/float64(max(served.Pages, 1))
+	res.Others = max(0, (busy-cpu-server-own).Seconds()/took.Seconds())
+	if served.Pages != s.hosts*s.pages {
+		return fmt.Errorf("the web has %d pages, %d were fetched", s.hosts*s.pages, served.Pages)
+	}
+	return nil
+}
+
+// watch looks at the memory twenty times a second until the function that it returns is called.
+func (r *race) watch(most *command.Memory) (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(50 * time.Millisecond)
+		defer t.Stop()
+		for {
+			*most = most.Max(r.memory())
+			select {
+			case <-quit:
+				return
+			case <-t.C:
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}
+
+// inMemory is where files go of those who write one for each page, where there is such a place: a
+// new file on a disk's file system may cost the kernel several times what the crawler does.
+func inMemory(otherwise string) string {
+	const shm = "/dev/shm"
+	if info, err := os.Stat(shm); err == nil && info.IsDir() {
+		return shm
+	}
+	return otherwise
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// program is one of the checkout, built.
+func (r *race) program(name string) string { return filepath.Join(r.bin, name) }
