@@ -1,7 +1,7 @@
 # What CI runs, a developer runs: `make check` before a commit, `make ci` before a push.
 GO ?= go
 
-.PHONY: check test race external chaos fuzz bench real ci cover
+.PHONY: check test race external chaos fuzz bench real ci cover deb
 
 check: ## gofmt, vet, tidy, tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run: gofmt -w .'; exit 1; }
@@ -15,7 +15,10 @@ test:
 race:
 	$(GO) test -race ./...
 
-external: ## needs nginx, Docker and docker-compose: there a missing tool is a failure
+deb: ## a Debian package of this commit, in this folder
+	deploy/build-deb
+
+external: ## needs nginx, Docker, docker-compose, Prometheus, lintian and systemd: there a missing tool is a failure
 	$(GO) test -tags external -count=1 -timeout 30m ./...
 
 chaos: export CHAOS_URLS ?= 20000
@@ -32,7 +35,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	  done; done
 
 bench: ## what a page costs, by stage, and beside the peers
-	cd bench && $(GO) run ./robots && $(GO) run ./pagecost -store=discard && $(GO) run ./pagecost
+	cd bench && $(GO) run ./robots && $(GO) run ./pagecost -store=discard && $(GO) run ./pagecost && $(GO) run ./peers
 
 real: ## the PostgreSQL and Python manuals through nginx (Debian, root)
 	bench/real/run

@@ -16,8 +16,11 @@ import (
 	"testing"
 )
 
-// specPackages are the packages whose clauses formats.md lists.
-var specPackages = []string{"robots", "robotstag", "datatxt", "rup", "botauth", "usage"}
+// pkgPackages are those of pkg whose clauses formats.md lists, and specPackages all of them.
+var (
+	pkgPackages  = []string{"robots", "robotstag", "datatxt", "rup", "botauth", "usage"}
+	specPackages = append(slices.Clone(pkgPackages), "websub")
+)
 
 // TestFormats: formats.md and the tests say the same.
 func TestFormats(t *testing.T) {

@@ -40,7 +40,7 @@ var connected = map[string]bool{"client.go": true, "server.go": true, "serve.go"
 
 // §0: no clock and no network, and no engine for regular expressions but Go's.
 func TestProtocols_0_NoClockNoNetwork(t *testing.T) {
-	for _, pkg := range specPackages {
+	for _, pkg := range pkgPackages {
 		files, err := filepath.Glob("../pkg/" + pkg + "/*.go")
 		if err != nil || len(files) < 5 {
 			t.Fatalf("%d files, %v", len(files), err)
