@@ -271,9 +271,12 @@ func (x *Indexer) hold(s *shard) {
 	x.shards[s.id] = s
 }
 
+// letGo ends holding a shard. Whoever sees that it is gone leaves it out of his answer, and says
+// which shards he answered for by those that are held then: so both change at once.
 func (x *Indexer) letGo(s *shard) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	s.gone.Store(true)
 	delete(x.shards, s.id)
 }
 

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -271,4 +274,25 @@ func TestTwoClaimants(t *testing.T) {
 		sleep(t.Context(), 50*time.Millisecond)
 	}
 	w.complete(f, b, c)
+}
+
+// Whoever sees a shard gone leaves it out of his answer, which then names the shards that are held:
+// if it were among them, an asker would take its pages for pages that are not there.
+func TestGoneIsNotHeld(t *testing.T) {
+	x := &Indexer{shards: map[int]*shard{}}
+	for range 2000 {
+		s := &shard{part: part{id: 3, gone: new(atomic.Bool)}}
+		x.hold(s)
+		var seen sync.WaitGroup
+		seen.Go(func() {
+			for !s.gone.Load() {
+				runtime.Gosched()
+			}
+			if ids := x.ids(); len(ids) > 0 {
+				t.Errorf("gone, and held: %v", ids)
+			}
+		})
+		x.letGo(s)
+		seen.Wait()
+	}
 }

@@ -134,8 +134,7 @@ func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.
 	if s.move != nil {
 		defer s.move.Done()
 	}
-	s.gone.Store(true) // before the files are closed: who reads them will know why that fails
-	x.letGo(s)
+	x.letGo(s) // before the files are closed: who reads them will know why that fails
 	if index := s.index.Swap(nil); index != nil {
 		err = errors.Join(err, index.Close())
 	}
