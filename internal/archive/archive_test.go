@@ -1,8 +1,11 @@
 package archive
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -11,8 +14,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"crypto/sha256"
 
 	"github.com/klauspost/compress/s2"
 
@@ -492,9 +493,9 @@ func TestForgetDamaged(t *testing.T) {
 	}
 }
 
-// A page whose sums were taken when it was unpacked is not unpacked once more, but where it must
-// be. Its record is the same as without.
-func TestSums(t *testing.T) {
+// A page whose checksum comes with it is not unpacked, but where it must be. Its record is the same
+// as without.
+func TestNotUnpacked(t *testing.T) {
 	noise := make([]byte, 40<<10)
 	rand.NewChaCha8([32]byte{1}).Read(noise)
 	var with, without []string
@@ -504,7 +505,7 @@ func TestSums(t *testing.T) {
 			p := page(fmt.Sprintf("http://a.example/%d", i), 1, body)
 			p.Body, p.Encoding, p.Capture.Encoding = s2.EncodeBest(nil, []byte(body)), crawl.EncodingS2, crawl.EncodingS2
 			if sums {
-				p.Sums = SumsOf(p.Capture.Response, []byte(body))
+				p.Capture.CRC = crc32.ChecksumIEEE([]byte(body))
 			}
 			w.put(p)
 			if all := w.close(); !strings.HasSuffix(all[len(all)-3], "\r\n\r\n"+body) || sums && (w.archive.body != nil) != (i == 3) {
@@ -515,6 +516,39 @@ func TestSums(t *testing.T) {
 			continue
 		}
 		want(t, "records", of(without, warc.Response, warc.Request, warc.Metadata), of(with, warc.Response, warc.Request, warc.Metadata)...)
+	}
+}
+
+// A page whose S2 block is none is stored without a record, and the others of its batch have theirs.
+// One whose checksum is that of another text has a record that Verify does not call whole.
+func TestDamagedOnItsWay(t *testing.T) {
+	w := newWorld(t)
+	packed := func(u, body string) pages.Page {
+		p := page(u, 1, body)
+		p.Body, p.Encoding, p.Capture.Encoding = s2.Encode(nil, []byte(body)), crawl.EncodingS2, crawl.EncodingS2
+		p.Capture.CRC = crc32.ChecksumIEEE([]byte(body))
+		return p
+	}
+	damaged, none := packed(a2, strings.Repeat("two ", 500)), packed("http://a.example/3", "three")
+	damaged.Body, none.Body = damaged.Body[:len(damaged.Body)-1], bytes.Repeat([]byte{0xff}, 20)
+	w.put(packed(a1, "one"), damaged, none, packed(b1, "four"))
+	want(t, "answers", of(w.close(), warc.Response), "response "+a1, "response "+b1)
+	if n := w.store.Stats().Pages; n != 4 {
+		t.Errorf("%d pages are stored, want 4", n)
+	}
+	names, err := filepath.Glob(filepath.Join(w.dir, "*.warc.gz"))
+	w.must(err)
+	if v, err := Verify(names[0]); err != nil || len(v.Problems) > 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	wrong := packed("http://b.example/wrong", strings.Repeat("five ", 500))
+	wrong.Capture.CRC++
+	w.put(wrong)
+	w.must(w.archive.Close())
+	names, err = filepath.Glob(filepath.Join(w.dir, "*.warc.gz"))
+	w.must(err)
+	if v, err := Verify(names[len(names)-1]); err != nil || len(v.Problems) != 1 {
+		t.Errorf("%+v, %v", v, err)
 	}
 }
 

@@ -2,11 +2,9 @@ package archive
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,6 +84,11 @@ func (w *writing) capture(p, page *pages.Page) error {
 	}
 	from := w.a.buf.Len()
 	entry, err := g.append(&w.a.buf)
+	if errors.Is(err, warc.ErrBlock) {
+		w.a.buf.Truncate(from)
+		w.a.o.Log.Error("a capture is not archived", "url", p.URL, "err", err)
+		return nil // nor will it be better
+	}
 	if err != nil {
 		return err
 	}
@@ -213,6 +216,7 @@ type group struct {
 
 	whole   []byte // the answer, or its head alone where the page has its body
 	packed  []byte // the body of the answer, or all of it, as an S2 block; nil: there is none
+	size    int    // of the body of a page, if it is not unpacked
 	payload string // digest
 	revisit string // profile; "": it is a response
 	refers  *ref
@@ -247,10 +251,13 @@ func (g *group) read() error {
 		if g.payload = warc.DigestOf(p.SHA256); c.Encoding == crawl.EncodingS2 {
 			g.packed = p.Body
 		}
-		if p.Sums == nil || len(g.packed) == 0 {
-			if err := g.unpack(); err != nil {
-				return err
-			}
+		if c.CRC != 0 && len(g.packed) > 0 {
+			g.size, err = s2.DecodedLen(g.packed)
+		} else {
+			err = g.unpack()
+		}
+		if err != nil {
+			return err
 		}
 	} else {
 		payload, _, _ := m.Payload()
@@ -276,14 +283,6 @@ func (g *group) unpack() (err error) {
 	g.a.body, err = pages.Unpack(g.a.body, g.page.Capture.Encoding, g.page.Body)
 	g.answer.Body = g.a.body
 	return err
-}
-
-// SumsOf are the sums of a page whose answer has this head and this body.
-func SumsOf(head, body []byte) *pages.Sums {
-	h := sha256.New()
-	h.Write(head)
-	h.Write(body)
-	return &pages.Sums{CRC: crc32.ChecksumIEEE(body), Answer: [sha256.Size]byte(h.Sum(nil))}
 }
 
 // content tells one content of a page from another.
@@ -343,13 +342,10 @@ func (g *group) append(to *bytes.Buffer) (entry warc.Entry, err error) {
 	if c.Cut || g.revisit == warc.ProfileIdentical {
 		fields = append(fields, warc.Field{Name: "WARC-Truncated", Value: "length"})
 	}
-	digest := ""
-	if last := block[len(block)-1]; last.Text == nil && last.Size > 0 {
-		digest = warc.DigestOf(p.Sums.Answer)
-	} else {
-		digest = warc.Digest(texts(block)...)
+	fields = append(fields, warc.Field{Name: "WARC-Payload-Digest", Value: g.payload})
+	if kind == warc.Revisit || !c.OfPage { // else the payload is all of the body, and was read for its digest once
+		fields = append(fields, warc.Field{Name: "WARC-Block-Digest", Value: warc.Digest(texts(block)...)})
 	}
-	fields = append(fields, warc.Field{Name: "WARC-Payload-Digest", Value: g.payload}, warc.Field{Name: "WARC-Block-Digest", Value: digest})
 	put := g.a.enc.Append
 	if e := g.answer.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		put = g.a.enc.AppendStored // it is compressed already
@@ -383,10 +379,7 @@ func (g *group) block() []warc.Piece {
 	case g.packed == nil:
 		return warc.Pieces(g.answer.Head, g.answer.Body)
 	case g.page.Capture.OfPage && g.answer.Body == nil:
-		if n, err := s2.DecodedLen(g.packed); err == nil && n > 0 {
-			return []warc.Piece{{Text: g.answer.Head}, {S2: g.packed, Size: n, CRC: g.page.Sums.CRC}}
-		}
-		return warc.Pieces(g.answer.Head)
+		return []warc.Piece{{Text: g.answer.Head}, {S2: g.packed, Size: g.size, CRC: g.page.Capture.CRC}}
 	case g.page.Capture.OfPage:
 		return []warc.Piece{{Text: g.answer.Head}, {Text: g.answer.Body, S2: g.packed}}
 	}

@@ -16,9 +16,12 @@ type Capture struct {
 	Response []byte
 	Encoding Encoding
 	OfPage   bool
-	Cut      bool   // there was more of the body
-	IP       string // the address that was asked
-	Took     time.Duration
+	// CRC is, with OfPage, the CRC-32 (IEEE) of the page's body unpacked, so that the archive need
+	// not unpack it; 0: it has to.
+	CRC  uint32
+	Cut  bool   // there was more of the body
+	IP   string // the address that was asked
+	Took time.Duration
 	// Links is where the page leads, as far as it is followed; of very many, some. It is what the
 	// archive writes: a line "outlink: URL" each, ended by CR and LF, all together as an S2 block.
 	// Empty: nowhere.

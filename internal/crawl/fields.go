@@ -520,6 +520,7 @@ func (m *Capture) fields(c *codec) {
 	c.text(7, &m.IP)
 	c.duration(8, &m.Took)
 	c.bytes(9, &m.Links)
+	c.word(10, &m.CRC)
 }
 
 func statementFields(s *usage.Statement, c *codec) {

@@ -98,6 +98,8 @@ func fill(r *rand.Rand, v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Uint8:
 		v.SetUint(r.Uint64N(256))
+	case reflect.Uint32:
+		v.SetUint(uint64(r.Uint32()))
 	case reflect.Uint64:
 		v.SetUint(r.Uint64() >> r.IntN(64))
 	case reflect.Int64: // durations, too

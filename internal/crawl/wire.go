@@ -138,6 +138,15 @@ func (c *codec) someInt(field int, p *int) {
 	}
 }
 
+// word is a number that fits 32 bits.
+func (c *codec) word(field int, p *uint32) {
+	if *p != 0 && c.at == writing {
+		c.putUint(field, uint64(*p))
+	} else if c.at == field {
+		*p = uint32(c.getUint(math.MaxUint32))
+	}
+}
+
 // long is a number that fits 63 bits.
 func (c *codec) long(field int, p *int64) {
 	if *p != 0 || c.at == field {

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -130,6 +131,13 @@ func TestISO28500_6_3_Captures(t *testing.T) {
 				t.Errorf("%s: request %q, sent %q, number %d, from %s", path, c.Request, sent[path], c.Number, c.IP)
 			}
 			numbers[c.Number] = true
+			crc := uint32(0)
+			if c.OfPage {
+				crc = crc32.ChecksumIEEE([]byte(got[len(c.Response):]))
+			}
+			if c.CRC != crc {
+				t.Errorf("%s: CRC-32 %x, want %x", path, c.CRC, crc)
+			}
 			alone := path == "/robots.txt" || path == "/moved" || path == "/large" || path == "/picture" || path == "/gone" || path == "/packed"
 			if (p.Kind == crawl.KindCapture) != alone || c.OfPage != (path == "/length" || path == "/toend" || path == "/hints") {
 				t.Errorf("%s: kind %d, of a page %v", path, p.Kind, c.OfPage)

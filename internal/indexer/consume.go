@@ -148,11 +148,10 @@ func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
 	if p.Renewed {
 		return out
 	}
-	told := s.told(&out)
-	if told && !(out.Capture != nil && out.Capture.OfPage) {
+	if s.told(&out) {
 		return out
 	}
-	if err := s.marks.read(&out, func() { s.readBody(&out, told) }); err != nil {
+	if err := s.marks.read(&out, func() { s.readBody(&out) }); err != nil {
 		s.extract, s.unpacked = pages.Extractor{}, nil // who knows what they were left in
 		return pages.Page{Page: crawl.Page{URL: p.URL, Visit: p.Visit, FetchedAt: p.FetchedAt, Depth: p.Depth, FoundOn: p.FoundOn,
 			Deleted: crawl.ReasonUnreadable}}
@@ -161,7 +160,7 @@ func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
 }
 
 // told takes over what the fetcher says of a page's head. It reports whether the body need not be
-// read for that: no page is suspected of having ended a process. An archive may want its sums.
+// read for that: no page is suspected of having ended a process.
 func (s *shard) told(out *pages.Page) bool {
 	h := out.Head
 	if h == nil || out.IsMeta() || len(h.Title) > crawl.MaxTitle || s.marks.suspect() {
@@ -171,14 +170,11 @@ func (s *shard) told(out *pages.Page) bool {
 	return true
 }
 
-// readBody reads the title of a page, and what it tells of datasets, unless the fetcher has told,
-// and takes the sums that an archive wants.
-func (s *shard) readBody(out *pages.Page, told bool) {
+// readBody reads the title of a page, and what it tells of datasets.
+func (s *shard) readBody(out *pages.Page) {
 	body, err := out.Unpack(s.unpacked)
 	if err != nil {
-		if !told { // else only the archive lacks something, and says so
-			s.log.Warn("page is stored without a title", "url", out.URL, "err", err)
-		}
+		s.log.Warn("page is stored without a title", "url", out.URL, "err", err)
 		return
 	}
 	if out.Encoding != crawl.EncodingNone {
@@ -186,15 +182,10 @@ func (s *shard) readBody(out *pages.Page, told bool) {
 			s.unpacked = nil
 		}
 	}
-	if !out.IsMeta() && !told {
+	if !out.IsMeta() {
 		out.Title, out.Lang = s.extract.Title(out.ContentType, out.Charset, body)
 	}
-	if !told {
-		out.Claims = s.claims(out, body)
-	}
-	if c := out.Capture; c != nil && c.OfPage {
-		out.Sums = archive.SumsOf(c.Response, body)
-	}
+	out.Claims = s.claims(out, body)
 }
 
 // maxUnpacked is the size up to which the room a page was unpacked into is kept for the next.

@@ -44,8 +44,6 @@ type Page struct {
 	// Claims, for Put, is what in the body tells of datasets, packed by its reader. nil: nothing
 	// does. Empty: all of the body does.
 	Claims []byte
-	// Sums, for who archives the page in the same transaction: see there. nil: nobody took them.
-	Sums *Sums
 	// Late, for Put: the page's unavailable_after came while it was on its way here. It is not
 	// kept, and the frontier is told.
 	Late bool
@@ -57,13 +55,6 @@ type Page struct {
 	aliasVisit crawl.VisitID
 	// with AliasOf: it is known what became of the main page, so this copy is not kept
 	mainHeld bool
-}
-
-// Sums are what was taken of a body where it was unpacked, so that an archive need not unpack it
-// once more.
-type Sums struct {
-	CRC    uint32   // CRC-32 (IEEE) of the body
-	Answer [32]byte // SHA-256 of the head of the answer and the body
 }
 
 // listed reports whether it is a page of its own, neither gone nor another's alias.

@@ -22,8 +22,8 @@ const (
 	relearn = 1 << 16
 )
 
-// errBlock says that an S2 block is none, or not that of the text.
-var errBlock = errors.New("warc: not the S2 block of the text")
+// ErrBlock says that an S2 block is none, or not that of the text.
+var ErrBlock = errors.New("warc: not the S2 block of the text")
 
 // deflater writes DEFLATE of what it is told in pieces, one block each. The zero value is ready.
 type deflater struct {
@@ -126,7 +126,7 @@ func (d *deflater) match(length, distance int) {
 func (d *deflater) s2(block, text []byte, length int) error {
 	size, n := binary.Uvarint(block)
 	if n <= 0 || size != uint64(length) {
-		return errBlock
+		return ErrBlock
 	}
 	at, end, offset := 0, length, 0
 	for s := block[n:]; len(s) > 0; {
@@ -138,7 +138,7 @@ func (d *deflater) s2(block, text []byte, length int) error {
 			if length = int(s[0] >> 2); length >= 60 {
 				extra := length - 59
 				if head += extra; len(s) < head {
-					return errBlock
+					return ErrBlock
 				}
 				length = 0
 				for i := extra; i > 0; i-- {
@@ -147,14 +147,14 @@ func (d *deflater) s2(block, text []byte, length int) error {
 			}
 			length++
 			if length > len(s)-head || length > end-at {
-				return errBlock
+				return ErrBlock
 			}
 			d.literals(s[head : head+length])
 			s, at = s[head+length:], at+length
 			continue
 		case 1:
 			if head = 2; len(s) < head {
-				return errBlock
+				return ErrBlock
 			}
 			length = int(s[0] >> 2 & 7)
 			if o := int(s[0]&0xe0)<<3 | int(s[1]); o != 0 {
@@ -162,7 +162,7 @@ func (d *deflater) s2(block, text []byte, length int) error {
 			} else if length >= 5 { // the same offset again, and a length of its own
 				extra := length - 4
 				if head += extra; len(s) < head {
-					return errBlock
+					return ErrBlock
 				}
 				length = [3]int{4, 1 << 8, 1 << 16}[extra-1]
 				for i := range extra {
@@ -172,17 +172,17 @@ func (d *deflater) s2(block, text []byte, length int) error {
 			length += 4
 		case 2:
 			if head = 3; len(s) < head {
-				return errBlock
+				return ErrBlock
 			}
 			length, offset = int(s[0]>>2)+1, int(binary.LittleEndian.Uint16(s[1:]))
 		case 3:
 			if head = 5; len(s) < head {
-				return errBlock
+				return ErrBlock
 			}
 			length, offset = int(s[0]>>2)+1, int(binary.LittleEndian.Uint32(s[1:]))
 		}
 		if s = s[head:]; offset <= 0 || offset > at || length > end-at {
-			return errBlock
+			return ErrBlock
 		}
 		if offset > maxDistance || length < 3 {
 			if text == nil {
@@ -203,7 +203,7 @@ func (d *deflater) s2(block, text []byte, length int) error {
 		}
 	}
 	if at != end {
-		return errBlock
+		return ErrBlock
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func TestS2Damaged(t *testing.T) {
 	var d deflater
 	for _, block := range []string{"", "\x80", "\x05\x01\x01", "\x05\x00a\x01\x00", "\x05\x04ab\x00c", "\x05\x00a\x02\x01", "\x05\x00a\x03\x01\x00",
 		"\x05\xf0", "\x05\x00a\x15\x00", "\x05\x0cabcd", "\x05\x14abcdef", "\x04\x0cabcd", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
-		if d.reset(nil); !errors.Is(d.s2([]byte(block), []byte("abcde"), 5), errBlock) {
+		if d.reset(nil); !errors.Is(d.s2([]byte(block), []byte("abcde"), 5), ErrBlock) {
 			t.Errorf("%q is the block of abcde", block)
 		}
 	}
@@ -184,7 +184,7 @@ func TestEncoderPacked(t *testing.T) {
 		}
 		b.Reset()
 	}
-	if err := e.Append(&b, nil, Piece{Text: []byte("abc"), S2: s2.Encode(nil, []byte("abcd"))}); !errors.Is(err, errBlock) || b.Len() > 0 {
+	if err := e.Append(&b, nil, Piece{Text: []byte("abc"), S2: s2.Encode(nil, []byte("abcd"))}); !errors.Is(err, ErrBlock) || b.Len() > 0 {
 		t.Errorf("%v, %d bytes", err, b.Len())
 	}
 }

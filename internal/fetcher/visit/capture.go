@@ -1,6 +1,7 @@
 package visit
 
 import (
+	"hash/crc32"
 	"net/http"
 	"slices"
 	"strings"
@@ -97,13 +98,14 @@ func (v *Visit) markupLets(u canon.URL, a *wire.Answer, text []byte) bool {
 	return v.archivable(u, a, &scan)
 }
 
-// capturePage puts a capture into a page that is about to be handed over and may be kept. Where
-// both do not fit into a message it hands the capture over before the page.
-func (v *Visit) capturePage(p *crawl.Page, a *wire.Answer, links []canon.URL) {
+// capturePage puts a capture into a page that is about to be handed over and may be kept, whose
+// first p.Size bytes of body are packed in it. Where both do not fit into a message it hands the
+// capture over before the page.
+func (v *Visit) capturePage(p *crawl.Page, a *wire.Answer, body []byte, links []canon.URL) {
 	if v.hold.Recorder == nil || p.Directives&(crawl.NoArchive|crawl.NoIndex) != 0 || !p.UnavailableAfter.IsZero() {
 		return
 	}
-	c, body, _ := v.capture(a)
+	c, sent, _ := v.capture(a)
 	if c == nil {
 		return
 	}
@@ -113,9 +115,10 @@ func (v *Visit) capturePage(p *crawl.Page, a *wire.Answer, links []canon.URL) {
 	room := maxCaptureLinks
 	if c.OfPage {
 		c.Cut, c.Encoding = p.Truncated, p.Encoding
+		c.CRC = crc32.ChecksumIEEE(body[:p.Size])
 		room = min(room, maxCapture-len(p.Body)-c.Bytes())
 	} else {
-		packCapture(c, body)
+		packCapture(c, sent)
 	}
 	v.hand.outlinks = v.hand.outlinks[:0]
 	for _, l := range links { // as canon spells them: no control characters

@@ -172,7 +172,7 @@ func (v *Visit) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 	switch {
 	case v.kit.opt.DiscardPages:
 	case short:
-		v.capturePage(&p, a, nil)
+		v.capturePage(&p, a, c.body, nil)
 		v.handOver(&p)
 	default:
 		v.archive(u.URL, a)

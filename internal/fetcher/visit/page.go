@@ -204,7 +204,7 @@ func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *h
 	if u.Keep { // it was sent although it may not have changed: how much of it has?
 		r.Likeness = likenessOf(kind, a.Body)
 	}
-	v.capturePage(&p, a, scan.Links)
+	v.capturePage(&p, a, a.Body, scan.Links)
 	v.handOver(&p)
 }
 

@@ -87,6 +87,6 @@ func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 			r.ETag, r.LastModified = "", ""
 		}
 	}
-	v.capturePage(&p, a, nil)
+	v.capturePage(&p, a, nil, nil)
 	v.handOver(&p)
 }
