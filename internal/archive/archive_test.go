@@ -519,8 +519,8 @@ func TestNotUnpacked(t *testing.T) {
 	}
 }
 
-// A page whose S2 block is none is stored without a record, and the others of its batch have theirs.
-// One whose checksum is that of another text has a record that Verify does not call whole.
+// A page whose S2 block is none is stored without a record, and the others of its batch have
+// theirs. One whose checksum is that of another text has a record that Verify does not call whole.
 func TestDamagedOnItsWay(t *testing.T) {
 	w := newWorld(t)
 	packed := func(u, body string) pages.Page {

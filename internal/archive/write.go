@@ -343,7 +343,8 @@ func (g *group) append(to *bytes.Buffer) (entry warc.Entry, err error) {
 		fields = append(fields, warc.Field{Name: "WARC-Truncated", Value: "length"})
 	}
 	fields = append(fields, warc.Field{Name: "WARC-Payload-Digest", Value: g.payload})
-	if kind == warc.Revisit || !c.OfPage { // else the payload is all of the body, and was read for its digest once
+	// The body of a page is its payload, and was read for its digest once.
+	if kind == warc.Revisit || !c.OfPage {
 		fields = append(fields, warc.Field{Name: "WARC-Block-Digest", Value: warc.Digest(texts(block)...)})
 	}
 	put := g.a.enc.Append
