@@ -18,6 +18,7 @@ const (
 	maxMember    = 512 << 10 // bytes of one dataset; a longer one is left out
 	maxNote      = 8 << 10   // bytes of a value beside the list that is looked at, a context too
 	maxCutDepth  = 3         // objects that are gone into on the way to a list
+	maxContext   = 32 << 10  // bytes of a context, which every part has
 )
 
 var (
@@ -33,7 +34,7 @@ var (
 type Summary struct {
 	Parts   int
 	Members int // of its lists, handed on in parts
-	LeftOut int // members that are no JSON, or longer than one may be
+	LeftOut int // members that are no JSON, longer than one may be, or refer to more than is read
 	Bytes   int64
 	SHA256  [32]byte
 	Pages   Paging
@@ -53,19 +54,26 @@ var ways = map[string]bool{"result": true, "mainEntity": true}
 // ErrNoCatalogue, also past MaxParts, or ErrBroken; what was handed on by then is not all of the
 // document.
 //
-// Each of the datasets has to stand for itself. Nodes of a @graph refer to one another, so a @graph
-// is gone over for what it says of other pages, and not handed on.
+// Each of the datasets has to stand for itself, but for those of a @graph, or of a document that is
+// a list: these are put aside in a file, and handed on at the document's end with the nodes that
+// they refer to (see graph.go). ErrNoRoom says that there was no room for that file.
+//
+// With part nil nothing is handed on: Cut looks for other pages, and whether the document is whole.
 func Cut(r io.Reader, limit int64, part func([]byte) error) (Summary, error) {
 	src := &counted{r: r, left: limit, sum: sha256.New()}
-	c := &cutter{in: bufio.NewReaderSize(src, 64<<10), part: part, most: MaxParts(limit)}
+	c := &cutter{scanner: scanner{in: bufio.NewReaderSize(src, 64<<10)}, part: part, most: MaxParts(limit), limit: limit}
+	defer c.graph.close()
 	err := c.document()
+	if err == nil && src.err == nil {
+		err = c.graph.handOn(c)
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("%w: it ends in the middle", ErrBroken)
 	}
 	switch {
 	case src.err != nil:
 		err = src.err // whatever it made of the document
-	case err == nil && c.s.Parts == 0:
+	case err == nil && c.s.Parts == 0 && part != nil:
 		err = ErrNoCatalogue
 	}
 	c.s.Bytes = src.n
@@ -101,26 +109,19 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // cutter goes over one document.
 type cutter struct {
-	in   *bufio.Reader
-	part func([]byte) error
-	most int // parts
-	s    Summary
+	scanner
+	part  func([]byte) error
+	most  int // parts
+	limit int64
+	s     Summary
+	graph graph
 
 	context     []byte // of the document: what it says that names in it mean
+	names       jsonReader
 	open, close []byte // what stands round the members of a part
 	out         []byte // the part that is being filled
 	member      []byte
 	path        []string
-}
-
-// next is the next byte that is no blank.
-func (c *cutter) next() (byte, error) {
-	for {
-		b, err := c.in.ReadByte()
-		if err != nil || b != ' ' && b != '\t' && b != '\n' && b != '\r' {
-			return b, err
-		}
-	}
 }
 
 func (c *cutter) document() error {
@@ -151,98 +152,57 @@ func (c *cutter) document() error {
 
 // object goes over the members of an object whose brace was read.
 func (c *cutter) object(depth int) error {
-	for first := true; ; first = false {
-		b, err := c.next()
-		if err != nil {
-			return err
-		}
+	return c.members(func(name string, b byte) error {
+		known := local(c.names.called(name))
 		switch {
-		case b == '}':
-			return nil
-		case first:
-		case b != ',':
-			return fmt.Errorf("%w: no comma between members", ErrBroken)
-		default:
-			if b, err = c.next(); err != nil {
-				return err
-			}
-		}
-		if b != '"' {
-			return fmt.Errorf("%w: a member without a name", ErrBroken)
-		}
-		raw, _, err := c.value(b, c.member[:0], maxNote)
-		c.member = raw
-		if err != nil {
-			return err
-		}
-		var name string
-		if json.Unmarshal(raw, &name) != nil {
-			name = "" // nobody's
-		}
-		if b, err = c.next(); err != nil {
-			return err
-		}
-		if b != ':' {
-			return fmt.Errorf("%w: a member without a value", ErrBroken)
-		}
-		if b, err = c.next(); err != nil {
-			return err
-		}
-		switch known := local(name); {
 		case b == '[' && lists[known]:
-			err = c.list(name)
+			return c.list(name)
 		case b == '{' && ways[known] && depth < maxCutDepth:
 			c.path = append(c.path, name)
-			err = c.object(depth + 1)
+			err := c.object(depth + 1)
 			c.path = c.path[:len(c.path)-1]
-		default:
-			var whole bool
-			if raw, whole, err = c.value(b, c.member[:0], maxNote); whole && err == nil {
-				c.s.Pages.note(known, raw)
-				if name == "@context" && depth == 0 && json.Valid(raw) {
-					c.context = bytes.Clone(raw)
-				}
-			}
-			c.member = raw
-		}
-		if err != nil {
 			return err
 		}
-	}
+		limit := maxNote
+		if name == "@context" {
+			limit = maxContext
+		}
+		raw, whole, err := c.value(b, c.member[:0], limit)
+		c.member = raw
+		switch {
+		case err != nil:
+			return err
+		case name == "@context" && depth == 0:
+			c.graph.contextLong = !whole
+			if whole && json.Valid(raw) {
+				c.context = bytes.Clone(raw)
+				c.names.contexts = contextsOf(map[string]any{"@context": decoded(raw)})
+			}
+		case whole:
+			c.s.Pages.note(known, raw)
+		}
+		return nil
+	})
 }
 
 // list hands on the members of a list whose bracket was read; name is the property it stands under.
 func (c *cutter) list(name string) error {
+	if name == "" || local(c.names.called(name)) == "@graph" {
+		return c.graph.take(c, name == "")
+	}
 	c.open, c.close = c.open[:0], c.close[:0]
 	for _, p := range append(c.path[:len(c.path):len(c.path)], name) {
-		if p != "" {
-			quoted, _ := json.Marshal(p) // a text always can be
-			c.open = append(c.open, '{')
-			if c.context != nil && len(c.open) == 1 {
-				c.open = append(append(append(c.open, `"@context":`...), c.context...), ',')
-			}
-			c.open = append(append(c.open, quoted...), ':')
-			c.close = append(c.close, '}')
+		quoted, _ := json.Marshal(p) // a text always can be
+		c.open = append(c.open, '{')
+		if c.context != nil && len(c.open) == 1 {
+			c.open = append(append(append(c.open, `"@context":`...), c.context...), ',')
 		}
+		c.open = append(append(c.open, quoted...), ':')
+		c.close = append(c.close, '}')
 	}
 	c.open, c.close = append(c.open, '['), append([]byte{']'}, c.close...)
 	c.out = append(c.out[:0], c.open...)
-	for first := true; ; first = false {
-		b, err := c.next()
-		if err != nil {
-			return err
-		}
-		switch {
-		case b == ']':
-			return c.flush()
-		case first:
-		case b != ',':
-			return fmt.Errorf("%w: no comma between members", ErrBroken)
-		default:
-			if b, err = c.next(); err != nil {
-				return err
-			}
-		}
+	err := c.elements(func(b byte) error {
 		raw, whole, err := c.value(b, c.member[:0], maxMember)
 		c.member = raw
 		if err != nil {
@@ -250,12 +210,9 @@ func (c *cutter) list(name string) error {
 		}
 		if !whole || !json.Valid(raw) {
 			c.s.LeftOut++
-			continue
+			return nil
 		}
 		c.s.Pages.member(raw)
-		if local(name) == "@graph" {
-			continue
-		}
 		if len(c.out) > len(c.open) && len(c.out)+len(raw) > PartBytes {
 			if err := c.flush(); err != nil {
 				return err
@@ -266,16 +223,18 @@ func (c *cutter) list(name string) error {
 		}
 		c.out = append(c.out, raw...)
 		c.s.Members++
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	return c.flush()
 }
 
 // flush hands the part on that is being filled, and begins the next.
 func (c *cutter) flush() error {
 	if len(c.out) > len(c.open) {
-		if c.s.Parts++; c.s.Parts > c.most {
-			return fmt.Errorf("%w: it has more than %d lists", ErrNoCatalogue, c.most)
-		}
-		if err := c.part(append(c.out, c.close...)); err != nil {
+		if err := c.hand(append(c.out, c.close...)); err != nil {
 			return err
 		}
 	}
@@ -283,76 +242,13 @@ func (c *cutter) flush() error {
 	return nil
 }
 
-// value reads to the end of a value that begins with first. It appends the value to dst, as far as
-// limit; whole says that there was room. It counts brackets and knows texts, nothing more: whether
-// it is JSON is for the caller to see.
-func (c *cutter) value(first byte, dst []byte, limit int) (raw []byte, whole bool, err error) {
-	whole = true
-	put := func(b byte) {
-		if len(dst) < limit {
-			dst = append(dst, b)
-		} else {
-			whole = false
-		}
+// hand hands a part on.
+func (c *cutter) hand(part []byte) error {
+	if c.part == nil {
+		return nil
 	}
-	text := func() error {
-		for {
-			b, err := c.in.ReadByte()
-			if err != nil {
-				return err
-			}
-			put(b)
-			switch b {
-			case '"':
-				return nil
-			case '\\':
-				if b, err = c.in.ReadByte(); err != nil {
-					return err
-				}
-				put(b)
-			}
-		}
+	if c.s.Parts++; c.s.Parts > c.most {
+		return fmt.Errorf("%w: it has more than %d lists", ErrNoCatalogue, c.most)
 	}
-	put(first)
-	switch first {
-	case '"':
-		err = text()
-		return dst, whole, err
-	case '{', '[':
-	case '}', ']', ',', ':':
-		return dst, whole, fmt.Errorf("%w: a value is missing", ErrBroken)
-	default:
-		for { // a number or a word
-			b, err := c.in.ReadByte()
-			if err == io.EOF {
-				return dst, whole, nil
-			}
-			if err != nil {
-				return dst, whole, err
-			}
-			switch b {
-			case ',', ']', '}', ' ', '\t', '\n', '\r':
-				return dst, whole, c.in.UnreadByte()
-			}
-			put(b)
-		}
-	}
-	for depth := 1; depth > 0; {
-		b, err := c.in.ReadByte()
-		if err != nil {
-			return dst, whole, err
-		}
-		put(b)
-		switch b {
-		case '"':
-			if err := text(); err != nil {
-				return dst, whole, err
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-	}
-	return dst, whole, nil
+	return c.part(part)
 }

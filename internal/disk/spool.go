@@ -45,6 +45,9 @@ func (s *Spool) Flush() error {
 // Reader reads all of it.
 func (s *Spool) Reader() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
 
+// From reads all from at on.
+func (s *Spool) From(at int64) io.Reader { return io.NewSectionReader(s.file, at, s.size-at) }
+
 // Read returns size bytes from at on, in the room of buf if they fit.
 func (s *Spool) Read(buf []byte, at int64, size uint32) ([]byte, error) {
 	buf = slices.Grow(buf[:0], int(size))[:size]

@@ -16,12 +16,12 @@ import (
 // portal that gives its datasets page by page.
 func TestLongCatalogues(t *testing.T) {
 	t.Parallel()
-	web, err := simweb.Start(simweb.Config{Hosts: 2, PagesPerHost: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsNone} }})
+	web, err := simweb.Start(simweb.Config{Hosts: 3, PagesPerHost: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsNone} }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { web.Close() })
-	const sets, packages, most = 4000, 1234, 500
+	const sets, packages, most, graph = 4000, 1234, 500, 1500
 	var b strings.Builder
 	b.WriteString(`{"conformsTo": "https://project-open-data.cio.gov/v1.1/schema", "dataset": [`)
 	for i := range sets {
@@ -34,23 +34,38 @@ func TestLongCatalogues(t *testing.T) {
 	b.WriteString("]}")
 	web.Override("http://h0000.sim.test/data.json", &simweb.Answer{ContentType: "application/json", Body: b.String()})
 	search := web.Portal("http://h0001.sim.test", packages, most)
+	// A graph whose distributions stand behind all datasets, one of which is longer than one may
+	// be.
+	var g, files strings.Builder
+	g.WriteString(`{"@graph": [{"@type": "dcat:Dataset", "dct:title": "long", "x": "` + strings.Repeat("x", 513<<10) + `"}`)
+	for i := range graph {
+		fmt.Fprintf(&g, `,{"@type": "dcat:Dataset", "dct:title": "Node %d", "dct:description": %q, "dcat:distribution": {"@id": "_:f%[1]d"}}`, i, strings.Repeat("what it says ", 40))
+		fmt.Fprintf(&files, `,{"@id": "_:f%d", "dcat:downloadURL": "http://h0002.sim.test/f/%[1]d.csv"}`, i)
+	}
+	web.Override("http://h0002.sim.test/all.jsonld", &simweb.Answer{ContentType: "application/ld+json", Body: g.String() + files.String() + "]}"})
 	spec := specFor(web)
-	spec.Seeds = []string{"http://h0000.sim.test/data.json", search}
+	spec.Seeds = []string{"http://h0000.sim.test/data.json", search, "http://h0002.sim.test/all.jsonld"}
 	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	r.wait(time.Minute)
-	origins := map[string]int{}
+	origins, leftOut := map[string]int{}, map[string]int{}
 	for _, line := range r.told(t) {
 		var d crawl.DatasetInfo
 		if err := json.Unmarshal([]byte(line), &d); err != nil {
 			t.Fatal(err)
 		}
+		for _, from := range d.Sources {
+			leftOut[d.Origin] += from.LeftOut
+		}
 		if len(d.URLs) == 1 {
 			origins[d.Origin]++
 		}
 	}
-	if origins["http://h0000.sim.test"] != sets || origins["http://h0001.sim.test"] != packages {
-		t.Errorf("%v datasets, want %d and %d", origins, sets, packages)
+	if origins["http://h0000.sim.test"] != sets || origins["http://h0001.sim.test"] != packages || origins["http://h0002.sim.test"] != graph {
+		t.Errorf("%v datasets, want %d, %d and %d", origins, sets, packages, graph)
+	}
+	if leftOut["http://h0002.sim.test"] != 1 || leftOut["http://h0000.sim.test"] != 0 {
+		t.Errorf("%v are said to be left out", leftOut)
 	}
 	asked := 0
 	for path, n := range requested(web) {

@@ -174,6 +174,8 @@ func eachClaimIn(p part, token string, now time.Time, budget *catalog.Budget, fn
 			return nil
 		}
 		if page.Encoding == crawl.EncodingParts {
+			// Of a catalogue of which something is in no part one dataset says so.
+			cut := page.Truncated
 			return p.store.EachPart(&page, func(n int, body []byte) error {
 				part := page
 				part.Part, part.Claims, part.Encoding, part.Body = n, nil, crawl.EncodingS2, body
@@ -181,6 +183,10 @@ func eachClaimIn(p part, token string, now time.Time, budget *catalog.Budget, fn
 				var err error
 				if p.marks.read(&part, func() { claims, err = claimsOf(&part, budget.Room(string(page.URL))) }) != nil || err != nil {
 					return nil
+				}
+				if cut && len(claims) > 0 {
+					claims[len(claims)-1].LeftOut++
+					cut = false
 				}
 				return hand(claims)
 			})

@@ -78,7 +78,7 @@ func (c *catalogue) parts(body io.Reader) error {
 	if c.sum, c.err = catalog.Cut(body, c.v.kit.opt.MaxCatalogue, c.send); c.err == nil {
 		return nil
 	}
-	for _, own := range []error{catalog.ErrCatalogueLarge, catalog.ErrNoCatalogue, catalog.ErrBroken} {
+	for _, own := range []error{catalog.ErrCatalogueLarge, catalog.ErrNoCatalogue, catalog.ErrBroken, catalog.ErrNoRoom} {
 		if errors.Is(c.err, own) {
 			return nil
 		}
@@ -153,14 +153,18 @@ func (v *Visit) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 		// Some of it may be missing, so it takes the place of nothing.
 		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonNetwork, c.err.Error()
 		return
+	case errors.Is(c.err, catalog.ErrNoRoom): // of ours
+		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonStoreFailed, c.err.Error()
+		return
 	case errors.Is(c.err, catalog.ErrNoCatalogue):
 		refuse(crawl.ReasonTooLarge) // half of it is of no use
+		r.Rule = c.err.Error()
 		return
 	case short:
-		c.sum, _ = catalog.Cut(bytes.NewReader(c.body), maxMeta, func([]byte) error { return nil })
+		c.sum, _ = catalog.Cut(bytes.NewReader(c.body), maxMeta, nil)
 	default:
 		p.SHA256, p.Size = c.sum.SHA256, c.sum.Bytes
-		p.Encoding, p.Body, p.Truncated, p.Parts = crawl.EncodingParts, nil, false, c.sum.Parts
+		p.Encoding, p.Body, p.Truncated, p.Parts = crawl.EncodingParts, nil, c.sum.LeftOut > 0, c.sum.Parts
 		r.Digest = digestOf(p.SHA256)
 		r.ETag, r.LastModified = v.keptValidators(p.ETag, p.LastModified)
 	}
