@@ -56,7 +56,7 @@ func (m *merger) unite(a, b int) {
 		a, b = b, a
 	}
 	if m.documents[a] == nil {
-		m.documents[a] = map[string]bool{m.claims[a].Document: true}
+		m.documents[a] = map[string]bool{documentOf(m.claims[a]): true}
 	}
 	for _, k := range m.members[b] {
 		m.group[k] = a
@@ -67,10 +67,19 @@ func (m *merger) unite(a, b int) {
 	m.members[b], m.documents[b] = nil, nil
 }
 
+// documentOf tells documents apart. The header of a page is one beside the page: both may tell of
+// the same dataset.
+func documentOf(c *crawl.DatasetClaim) string {
+	if c.Kind == crawl.DatasetHeader {
+		return "header of " + c.Document
+	}
+	return c.Document
+}
+
 // each calls fn for the documents of a group until it returns false.
 func (m *merger) each(group int, fn func(string) bool) {
 	if m.documents[group] == nil {
-		fn(m.claims[group].Document)
+		fn(documentOf(m.claims[group]))
 		return
 	}
 	for d := range m.documents[group] {
@@ -82,7 +91,7 @@ func (m *merger) each(group int, fn func(string) bool) {
 
 func (m *merger) has(group int, document string) bool {
 	if m.documents[group] == nil {
-		return m.claims[group].Document == document
+		return documentOf(m.claims[group]) == document
 	}
 	return m.documents[group][document]
 }

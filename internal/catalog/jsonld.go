@@ -30,6 +30,7 @@ var ErrNoDatasets = errors.New("no dataset in it")
 type Document struct {
 	URL     string // of the document or the page, after redirects
 	Page    bool   // the document is part of a page for people
+	Header  bool   // it is a set of links that stands in the page's header
 	Fetched time.Time
 	// how many bytes of claims there is room for, as Budget counts them. The claim that passes it
 	// is the last one that is read; 0: no limit
@@ -44,6 +45,39 @@ type Document struct {
 // the claims it has read.
 func ReadJSON(body []byte, d Document) ([]crawl.DatasetClaim, error) {
 	claims, _, err := readJSON(body, d)
+	return claims, err
+}
+
+// headerMark stands between a page's JSON-LD and what its header says. It is in no JSON.
+const headerMark = 0x1e
+
+// PageText is what of a page ReadPage reads: its JSON-LD as a list, and the set of links that its
+// header makes (crawl.Page.Signposts). Either may be empty.
+func PageText(linked, header []byte) []byte {
+	if len(linked) == 0 {
+		linked = []byte("[]")
+	}
+	if len(header) == 0 {
+		return linked
+	}
+	return append(append(linked[:len(linked):len(linked)], headerMark), header...)
+}
+
+// ReadPage reads the datasets that a page tells of, from what PageText made. It returns what
+// ReadJSON does. What the header says is told apart from what stands in the page: see
+// crawl.DatasetHeader.
+func ReadPage(text []byte, d Document) ([]crawl.DatasetClaim, error) {
+	linked, header, both := bytes.Cut(text, []byte{headerMark})
+	claims, err := ReadJSON(linked, d)
+	if !both {
+		return claims, err
+	}
+	d.Header, d.First = true, d.First+MaxClaims
+	if said, _ := ReadJSON(header, d); len(said) > 0 {
+		if claims = append(claims, said...); errors.Is(err, ErrNoDatasets) {
+			err = nil
+		}
+	}
 	return claims, err
 }
 

@@ -47,12 +47,20 @@ func (r *jsonReader) targets(context map[string]any, relation string) (all []tar
 	return all
 }
 
-func isDatasetType(t target) bool { return local(t.href) == "Dataset" }
+func isDatasetType(t target) bool { return IsDatasetType(t.href) }
+
+// IsDatasetType reports whether the address of a type, as links of rel=type have it, is that of
+// datasets, in whichever vocabulary.
+func IsDatasetType(address string) bool { return local(address) == "Dataset" }
 
 // signposted makes a claim of a context: its address is the page for people, what it cites it as
 // the identifier, its items are the files.
 func (r *jsonReader) signposted(context map[string]any) {
-	c := r.claim(crawl.DatasetLinkset)
+	kind := crawl.DatasetLinkset
+	if r.d.Header {
+		kind = crawl.DatasetHeader
+	}
+	c := r.claim(kind)
 	anchor, _ := context["anchor"].(string)
 	if anchor != "" && r.spend(len(anchor)+len(r.d.URL)) {
 		c.Page = resolve(r.base, anchor)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +43,44 @@ func TestLinkset(t *testing.T) {
 	}
 	if _, err := ReadJSON([]byte(`{"linkset": []}`), Document{URL: "https://d.example/"}); !errors.Is(err, ErrNoDatasets) {
 		t.Error(err)
+	}
+}
+
+// The header of a page gives the dataset that a set of links with the same statements gives, says
+// where that is from, and is joined with what stands in the page about the same dataset.
+func TestLinksOfAHeader(t *testing.T) {
+	const page, where = `[{"@type": "Dataset", "name": "Rain", "distribution": {"contentUrl": "../files/1.csv"}}]`, "https://d.example/page/1"
+	set, err := ReadJSON([]byte(signposted), Document{URL: "https://d.example/sets/a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(linked string) []crawl.DatasetClaim {
+		claims, err := ReadPage(PageText([]byte(linked), []byte(signposted)), Document{URL: where, Page: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return claims
+	}
+	alone := read("")
+	if len(alone) != 1 || alone[0].Kind != crawl.DatasetHeader || alone[0].Document != where {
+		t.Fatalf("%+v", alone)
+	}
+	same := alone[0]
+	same.Kind, same.Document, same.N = set[0].Kind, set[0].Document, set[0].N
+	if !reflect.DeepEqual(same, set[0]) {
+		t.Errorf("%+v, and of a set of links %+v", same, set[0])
+	}
+	both := read(page)
+	if len(both) != 2 || both[0].N == both[1].N {
+		t.Fatalf("%+v", both)
+	}
+	all := Merge(both)
+	if len(all) != 1 || len(all[0].Sources) != 2 || all[0].Sources[0].Kind != crawl.DatasetJSONLD || all[0].Sources[1].Kind != crawl.DatasetHeader ||
+		all[0].Title != "Rain" || len(all[0].Files) != 2 || all[0].Identifier != "https://doi.org/10.5072/fk2" || all[0].Provenance["license"] != where {
+		t.Errorf("%+v", all)
+	}
+	if claims, err := ReadPage(PageText([]byte(page), nil), Document{URL: where, Page: true}); err != nil || len(claims) != 1 {
+		t.Errorf("without a header: %+v, %v", claims, err)
 	}
 }
 

@@ -289,10 +289,11 @@ func (m *merger) assemble(s *set, heading bool) (crawl.DatasetInfo, string) {
 		}
 		d.Allowed = d.Allowed && c.Allowed
 		d.ChangedBy(c)
-		if !documents[c.Document] {
-			documents[c.Document] = true
+		if from := documentOf(c); !documents[from] {
+			if documents[from] = true; !slices.ContainsFunc(d.Sources, func(s crawl.DatasetSource) bool { return s.Document == c.Document }) {
+				d.Usage.Add(c.Usage, c.Document)
+			}
 			d.Sources = append(d.Sources, crawl.DatasetSource{Kind: c.Kind, Document: c.Document, FetchedAt: c.FetchedAt.UTC()})
-			d.Usage.Add(c.Usage, c.Document)
 		}
 		if c.LeftOut > 0 {
 			at := slices.IndexFunc(d.Sources, func(s crawl.DatasetSource) bool { return s.Document == c.Document })

@@ -16,10 +16,11 @@ const (
 	DatasetDCAT        = "dcat"
 	DatasetCKAN        = "ckan"
 	DatasetLinkset     = "linkset"
+	DatasetHeader      = "link-header" // the Link headers of a page
 )
 
 // DatasetKinds are all kinds, in the order of trust.
-var DatasetKinds = []string{DatasetDataTxt, DatasetDataPackage, DatasetCroissant, DatasetJSONLD, DatasetDCAT, DatasetCKAN, DatasetLinkset}
+var DatasetKinds = []string{DatasetDataTxt, DatasetDataPackage, DatasetCroissant, DatasetJSONLD, DatasetDCAT, DatasetCKAN, DatasetLinkset, DatasetHeader}
 
 // DatasetClaim is what one document says of one dataset, as read. Empty means that it does not say.
 type DatasetClaim struct {

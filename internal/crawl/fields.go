@@ -503,6 +503,7 @@ func (p *Page) fields(c *codec) {
 			h.fields(c)
 		}
 	}
+	c.bytes(40, &p.Signposts)
 }
 
 func (h *Head) fields(c *codec) {

@@ -130,7 +130,14 @@ type Page struct {
 	// Head is what whoever has read the page says of it, so that who stores it need not unpack it;
 	// nil: it was not read, or there may be more in it.
 	Head *Head
+
+	// Signposts is what the page's own Link headers say of the dataset that it is about, as a set
+	// of links in JSON (RFC 9264), MaxSignposts bytes at most; nil: nothing.
+	Signposts []byte
 }
+
+// MaxSignposts bounds Page.Signposts, in bytes.
+const MaxSignposts = 16 << 10
 
 // Head is what a page is listed by. Whoever tells it has seen that no JSON-LD about datasets is in
 // the page.

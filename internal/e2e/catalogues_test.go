@@ -82,3 +82,34 @@ func TestLongCatalogues(t *testing.T) {
 		t.Error("it would have fitted into a message")
 	}
 }
+
+// A page that says in its own Link headers what dataset it is about has that in the catalogue.
+func TestSignpostedPage(t *testing.T) {
+	t.Parallel()
+	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsNone} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	const u = "http://h0000.sim.test/rain"
+	web.Override(u, &simweb.Answer{Body: "<title>Rain</title>", Header: []string{
+		`Link: <https://schema.org/Dataset>; rel="type", <https://doi.org/10.5072/rain>; rel="cite-as"`,
+		`Link: </rain.csv>; rel="item"; type="text/csv", <https://creativecommons.org/licenses/by/4.0/>; rel="license"`}})
+	spec := specFor(web)
+	spec.Seeds = []string{u}
+	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r.seed()
+	r.wait(time.Minute)
+	lines := r.told(t)
+	if len(lines) != 1 {
+		t.Fatalf("%q", lines)
+	}
+	var d crawl.DatasetInfo
+	if err := json.Unmarshal([]byte(lines[0]), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Page != u || d.Identifier != "https://doi.org/10.5072/rain" || d.SPDX == nil || *d.SPDX != "CC-BY-4.0" || len(d.Files) != 1 ||
+		d.Files[0].URL != "http://h0000.sim.test/rain.csv" || d.Files[0].MediaType != "text/csv" || len(d.Sources) != 1 || d.Sources[0].Kind != crawl.DatasetHeader {
+		t.Errorf("%+v", d)
+	}
+}

@@ -17,8 +17,8 @@ import (
 )
 
 // claims returns what in a page or a metadata document tells of datasets, as Page.Claims
-// has it: for a page its JSON-LD, packed; for a document the mark that all of it does.
-// nil: it tells of none.
+// has it: for a page its JSON-LD and what its header says, packed; for a document the mark that all
+// of it does. nil: it tells of none.
 func (s *shard) claims(p *pages.Page, body []byte) []byte {
 	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt}
 	if p.IsMeta() {
@@ -26,19 +26,24 @@ func (s *shard) claims(p *pages.Page, body []byte) []byte {
 			s.log.Info("metadata is too long to be read", "url", p.URL, "bytes", len(body), "limit", catalog.MaxDocument)
 			return nil
 		}
-		if !s.tells(pages.DecodeCharset(body, p.Charset), doc) {
+		if !s.tells(catalog.ReadJSON, pages.DecodeCharset(body, p.Charset), doc) {
 			return nil
 		}
 		return []byte{}
 	}
 	linked := s.extract.LinkedData(p.ContentType, p.Charset, body, catalog.MaxDocument)
-	if linked == nil {
+	header := p.Signposts
+	if len(header) > crawl.MaxSignposts {
+		header = nil
+	}
+	if linked == nil && header == nil {
 		return nil
 	}
-	if !s.tells(linked, doc) {
+	text := catalog.PageText(linked, header)
+	if !s.tells(catalog.ReadPage, text, doc) {
 		return nil
 	}
-	return s2.Encode(nil, linked)
+	return s2.Encode(nil, text)
 }
 
 // keepParts keeps parts of documents about datasets, and the pages that they are all of. A part
@@ -92,8 +97,8 @@ func (s *shard) unpackPart(p *pages.Page) []byte {
 }
 
 // tells reports whether a document tells of datasets.
-func (s *shard) tells(text []byte, doc catalog.Document) bool {
-	claims, err := catalog.ReadJSON(text, doc)
+func (s *shard) tells(read func([]byte, catalog.Document) ([]crawl.DatasetClaim, error), text []byte, doc catalog.Document) bool {
+	claims, err := read(text, doc)
 	switch {
 	case errors.Is(err, catalog.ErrCut), errors.Is(err, catalog.ErrTooMuch):
 		s.log.Info("metadata is not read to its end", "url", doc.URL, "datasets", len(claims), "err", err)
@@ -116,8 +121,12 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 		return nil, err
 	}
 	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt, Room: room, First: max(p.Part-1, 0) * catalog.MaxClaims}
-	claims, err := catalog.ReadJSON(raw, doc)
-	if errors.Is(err, catalog.ErrCut) {
+	read := catalog.ReadJSON
+	if doc.Page {
+		read = catalog.ReadPage
+	}
+	claims, err := read(raw, doc)
+	if errors.Is(err, catalog.ErrCut) || errors.Is(err, catalog.ErrTooMuch) && len(claims) > 0 {
 		err = nil // storing has said so
 	}
 	for i := range claims {

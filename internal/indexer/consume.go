@@ -160,10 +160,11 @@ func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
 }
 
 // told takes over what the fetcher says of a page's head. It reports whether the body need not be
-// read for that: no page is suspected of having ended a process.
+// read for that: its header says nothing of a dataset, and no page is suspected of having ended a
+// process.
 func (s *shard) told(out *pages.Page) bool {
 	h := out.Head
-	if h == nil || out.IsMeta() || len(h.Title) > crawl.MaxTitle || s.marks.suspect() {
+	if h == nil || out.IsMeta() || len(h.Title) > crawl.MaxTitle || len(out.Signposts) > 0 || s.marks.suspect() {
 		return false
 	}
 	out.Title, out.Lang = h.Title, h.Lang

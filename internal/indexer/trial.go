@@ -121,9 +121,7 @@ func readAll(p *pages.Page) {
 	}
 	var x pages.Extractor
 	x.Title(p.ContentType, p.Charset, body)
-	if linked := x.LinkedData(p.ContentType, p.Charset, body, catalog.MaxDocument); linked != nil {
-		_, _ = catalog.ReadJSON(linked, doc)
-	}
+	_, _ = catalog.ReadPage(catalog.PageText(x.LinkedData(p.ContentType, p.Charset, body, catalog.MaxDocument), p.Signposts), doc)
 	search.Try(p)
 	var scan htmlscan.Scanner
 	scan.Scan(htmlscan.Page{URL: p.URL, Body: body, ContentType: p.ContentType + "; charset=" + p.Charset, HTML: p.ContentType != "text/plain"})

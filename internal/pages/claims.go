@@ -23,6 +23,16 @@ func applyClaims(claims *bolt.Bucket, w *write) error {
 	return nil
 }
 
+// tellsOtherwise reports whether a page tells of other datasets than it did, also when its body is
+// the same: its header may tell of some. Of documents in parts the body says it.
+func (w *write) tellsOtherwise(claims *bolt.Bucket) bool {
+	p := &w.page
+	if p.Deleted != "" || p.Renewed || p.Encoding == crawl.EncodingParts || w.old.Encoding == crawl.EncodingParts {
+		return false
+	}
+	return p.claimed != w.old.claimed || p.claimed && !bytes.Equal(p.Claims, claims.Get(w.key))
+}
+
 // EachClaimed calls fn for every page that tells of datasets, copies of aliases included, in order
 // of keys. The page has its Claims, and its Body where Claims is empty. No transaction is open
 // while fn runs. An error of fn ends the walk and is returned.

@@ -223,7 +223,7 @@ func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
 			}
 		case w.had && p.sameContent(&w.old):
 			res.Unchanged++
-			p.Encoding, p.Packed, p.claimed = w.old.Encoding, w.old.Packed, w.old.claimed || p.Claims != nil
+			p.Encoding, p.Packed, p.claimed = w.old.Encoding, w.old.Packed, w.old.claimed && p.Renewed || p.Claims != nil
 		case p.Renewed: // the body is the same; how it may be shown can have changed
 			res.Stored++
 			ch.c.LastSeq++
@@ -364,6 +364,9 @@ func (ch *change) apply(live []*write) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, w := range live {
 		w.date(now)
+		if w.tellsOtherwise(claims) {
+			w.page.Changed = now
+		}
 		if err := meta.Put(w.key, appendRecord(nil, &w.page)); err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -52,13 +51,13 @@ func feedLinks(h http.Header, at canon.URL) (feeds []canon.URL) {
 	base := canon.NewBase(at)
 	for _, line := range h["Link"] {
 		for len(line) > 0 && len(feeds) < htmlscan.MaxFeeds {
-			var target, rel, kind string
-			target, rel, kind, line = nextLink(line)
-			if media := mediaType(kind); media != "application/rss+xml" && media != "application/atom+xml" {
+			var l link
+			l, line = nextLink(line)
+			if media := mediaType(l.kind); media != "application/rss+xml" && media != "application/atom+xml" {
 				continue
 			}
-			u, err := base.Join(target)
-			if err == nil && target != "" && slices.Contains(strings.Fields(strings.ToLower(rel)), "alternate") && !slices.Contains(feeds, u) {
+			u, err := base.Join(l.target)
+			if err == nil && l.target != "" && slices.Contains(l.relations(), "alternate") && !slices.Contains(feeds, u) {
 				feeds = append(feeds, u)
 			}
 		}

@@ -200,7 +200,7 @@ func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *h
 		return
 	}
 	v.pack(&p, a.Body, r)
-	p.Head = headOf(&p, a.Body)
+	p.Head, p.Signposts = headOf(&p, a.Body), signposted(a.Header, u.URL)
 	if u.Keep { // it was sent although it may not have changed: how much of it has?
 		r.Likeness = likenessOf(kind, a.Body)
 	}

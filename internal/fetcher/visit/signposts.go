@@ -1,11 +1,13 @@
 package visit
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/catalog"
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -20,16 +22,16 @@ func signposts(h http.Header, at canon.URL) (links []canon.URL) {
 	base := canon.NewBase(at)
 	for _, line := range h["Link"] {
 		for len(line) > 0 && len(links) < maxSignposts {
-			var target, rel, kind string
-			target, rel, kind, line = nextLink(line)
-			u, err := base.Join(target)
-			if err != nil || target == "" {
+			var l link
+			l, line = nextLink(line)
+			u, err := base.Join(l.target)
+			if err != nil || l.target == "" {
 				continue
 			}
-			certain, possible := metaDocument(u, mediaType(kind), kind == "")
-			rels := strings.Fields(strings.ToLower(rel))
+			certain, possible := metaDocument(u, mediaType(l.kind), l.kind == "")
+			rels := l.relations()
 			wanted := slices.Contains(rels, "describedby") && (certain || possible) ||
-				slices.Contains(rels, "linkset") && mediaType(kind) == catalog.TypeLinkset
+				slices.Contains(rels, "linkset") && mediaType(l.kind) == catalog.TypeLinkset
 			if wanted && !slices.Contains(links, u) {
 				links = append(links, u)
 			}
@@ -38,22 +40,77 @@ func signposts(h http.Header, at canon.URL) (links []canon.URL) {
 	return links
 }
 
-// nextLink reads one link of a Link header. Whatever is no link is passed over.
-func nextLink(line string) (target, rel, kind, rest string) {
+// signs are what links in a header may say of the dataset that a page is about.
+var signs = []string{"type", "cite-as", "license", "item"}
+
+// signposted is what a page's Link headers say of the dataset that it is about, as a set of links
+// in JSON. nil: nothing, or more than a page may bring; sites that have more to say keep a set of
+// links (rel=linkset). A link with another anchor than the page does not speak of it.
+func signposted(h http.Header, at canon.URL) []byte {
+	type target struct {
+		Href  string `json:"href"`
+		Type  string `json:"type,omitempty"`
+		Title string `json:"title,omitempty"`
+	}
+	said, isDataset := map[string][]target{}, false
+	for _, line := range h["Link"] {
+		for len(line) > 0 {
+			var l link
+			l, line = nextLink(line)
+			if l.target == "" || l.anchor != "" && !isPage(l.anchor, at) {
+				continue
+			}
+			for _, rel := range l.relations() {
+				if slices.Contains(signs, rel) {
+					said[rel] = append(said[rel], target{l.target, l.kind, l.title})
+					isDataset = isDataset || rel == "type" && catalog.IsDatasetType(l.target)
+				}
+			}
+		}
+	}
+	if !isDataset || len(said["item"])+len(said["cite-as"]) == 0 {
+		return nil
+	}
+	context := map[string]any{"anchor": at}
+	for rel, targets := range said {
+		context[rel] = targets
+	}
+	set, err := json.Marshal(map[string]any{"linkset": []any{context}})
+	if err != nil || len(set) > crawl.MaxSignposts {
+		return nil
+	}
+	return set
+}
+
+// isPage reports whether an anchor is the page itself, and not a part of it.
+func isPage(anchor string, at canon.URL) bool {
+	u, err := canon.NewBase(at).Join(anchor)
+	return err == nil && u == at && !strings.Contains(anchor, "#")
+}
+
+// link is one of a Link header.
+type link struct{ target, rel, kind, title, anchor string }
+
+func (l *link) relations() []string { return strings.Fields(strings.ToLower(l.rel)) }
+
+// nextLink reads one link of a Link header. Whatever is no link is passed over. Of a parameter that
+// comes twice the first counts (RFC 8288 §3.2, §3.3).
+func nextLink(line string) (l link, rest string) {
 	_, line, ok := strings.Cut(line, "<")
 	if !ok {
-		return "", "", "", ""
+		return link{}, ""
 	}
-	target, line, _ = strings.Cut(line, ">")
+	l.target, line, _ = strings.Cut(line, ">")
+	seen := map[string]bool{}
 	for {
 		line = strings.TrimLeft(line, " \t")
 		if !strings.HasPrefix(line, ";") {
-			return target, rel, kind, strings.TrimPrefix(line, ",")
+			return l, strings.TrimPrefix(line, ",")
 		}
 		line = strings.TrimLeft(line[1:], " \t")
 		end := strings.IndexAny(line, "=;,")
 		if end < 0 {
-			return target, rel, kind, ""
+			return l, ""
 		}
 		name := strings.ToLower(strings.TrimSpace(line[:end]))
 		if line = line[end:]; line[0] != '=' {
@@ -61,17 +118,40 @@ func nextLink(line string) (target, rel, kind, rest string) {
 		}
 		var value string
 		if line = strings.TrimLeft(line[1:], " \t"); strings.HasPrefix(line, `"`) {
-			value, line, _ = strings.Cut(line[1:], `"`)
+			value, line = quoted(line[1:])
 		} else if end = strings.IndexAny(line, ";,"); end < 0 {
 			value, line = line, ""
 		} else {
 			value, line = line[:end], line[end:]
 		}
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
 		switch name {
 		case "rel":
-			rel = value
+			l.rel = value
 		case "type":
-			kind = value
+			l.kind = value
+		case "title":
+			l.title = value
+		case "anchor":
+			l.anchor = value
 		}
 	}
+}
+
+// quoted reads a quoted string whose first quote was read (RFC 9110 §5.6.4).
+func quoted(s string) (value, rest string) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			return b.String(), s[i+1:]
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String(), ""
 }

@@ -17,14 +17,14 @@ func (r *feedReader) hubOf(at canon.URL, h http.Header) (hub, self canon.URL) {
 	hubs, selves := r.sum.Hubs, []string{r.sum.Self}
 	for _, line := range h["Link"] {
 		for n := 0; len(line) > 0 && n < maxSignposts; n++ {
-			var target, rel string
-			target, rel, _, line = nextLink(line)
-			rels := strings.Fields(strings.ToLower(rel))
+			var l link
+			l, line = nextLink(line)
+			rels := l.relations()
 			if slices.Contains(rels, "hub") {
-				hubs = append([]string{target}, hubs...)
+				hubs = append([]string{l.target}, hubs...)
 			}
 			if slices.Contains(rels, "self") {
-				selves = append([]string{target}, selves...)
+				selves = append([]string{l.target}, selves...)
 			}
 		}
 	}
