@@ -28,10 +28,11 @@ var ErrBlock = errors.New("warc: not the S2 block of the text")
 // deflater writes DEFLATE of what it is told in pieces, one block each. The zero value is ready.
 type deflater struct {
 	out  []byte
-	acc  uint64 // bits that are not in out yet
+	acc  uint64 // bits that are not in out yet, between the methods fewer than eight
 	nacc uint
 
 	lits, dists   [286]uint32 // how often there was each symbol, of late
+	lengths       [256]uint32 // likewise each length less 3, that is not among lits yet
 	counted, wait int         // symbols since the code was made, and of how many it is made next
 
 	// The code, as it is written: of bytes, lengths less 3 and symbols of distances the bits, and
@@ -70,54 +71,47 @@ func (d *deflater) room(bits int) {
 // literals adds bytes as they are.
 func (d *deflater) literals(b []byte) {
 	d.room(15 * len(b))
+	d.counted += len(b)
 	out, acc, nacc := d.out[:cap(d.out)], d.acc, d.nacc
 	at := len(d.out)
-	if nacc >= 48 { // behind a repetition; a byte has 15 bits at most
-		binary.LittleEndian.PutUint64(out[at:], acc)
-		at += 6
-		acc >>= 48
-		nacc -= 48
-	}
 	for _, c := range b {
 		d.lits[c]++
 		l := d.litBits[c]
 		acc |= uint64(l&0xffffff) << (nacc & 63)
-		if nacc += uint(l >> 24); nacc >= 48 {
+		if nacc += uint(l >> 24); nacc >= 48 { // a byte has 15 bits at most
 			binary.LittleEndian.PutUint64(out[at:], acc)
 			at += 6
 			acc >>= 48
 			nacc -= 48
 		}
 	}
-	d.out, d.acc, d.nacc = out[:at], acc, nacc
-	d.counted += len(b)
+	binary.LittleEndian.PutUint64(out[at:], acc)
+	at += int(nacc >> 3)
+	d.out, d.acc, d.nacc = out[:at], acc>>(nacc&56), nacc&7
 }
 
 // match adds a repetition. length is 3 to maxMatch, distance at most maxDistance. There is room for
 // it.
 func (d *deflater) match(length, distance int) {
-	// All that waits goes first: a repetition has 48 bits at most.
-	at := len(d.out)
-	binary.LittleEndian.PutUint64(d.out[at:at+8], d.acc)
-	d.out = d.out[:at+int(d.nacc>>3)]
-	acc, nacc := d.acc>>(d.nacc&56), d.nacc&7
-
+	d.lengths[uint8(length-3)]++
+	d.counted++
 	l := d.lengthBits[uint8(length-3)]
-	acc |= uint64(l&0xffffff) << (nacc & 63)
-	nacc += uint(l >> 24)
+	v, n := uint64(l&0xffffff), uint(l>>24)
 	s := distanceSymbol(uint32(distance - 1))
+	d.dists[s]++
 	t := d.distBits[s]
-	acc |= uint64(t&0xffffff) << (nacc & 63)
-	nacc += uint(t >> 24)
+	v |= uint64(t&0xffffff) << (n & 63)
+	n += uint(t >> 24)
 	if s >= 4 {
 		extra := uint(s/2-1) & 15
-		acc |= uint64(uint32(distance-1)&(1<<extra-1)) << (nacc & 63)
-		nacc += extra
+		v |= uint64(uint32(distance-1)&(1<<extra-1)) << (n & 63)
+		n += extra
 	}
-	d.acc, d.nacc = acc, nacc
-	d.lits[lengthSymbols[uint8(length-3)].symbol]++
-	d.dists[s]++
-	d.counted++
+	acc, nacc := d.acc|v<<(d.nacc&63), d.nacc+n // 48 bits at most, behind seven
+	at := len(d.out)
+	binary.LittleEndian.PutUint64(d.out[at:at+8], acc)
+	d.out = d.out[:at+int(nacc>>3)]
+	d.acc, d.nacc = acc>>(nacc&56), nacc&7
 }
 
 // s2 adds what an S2 block holds, of which text is the text: where something is repeated from
@@ -128,14 +122,13 @@ func (d *deflater) s2(block, text []byte, length int) error {
 	if n <= 0 || size != uint64(length) {
 		return ErrBlock
 	}
+	d.room(24 * len(block)) // of two bytes come 48 bits at most, but where room is made below
 	at, end, offset := 0, length, 0
 	for s := block[n:]; len(s) > 0; {
-		length, head := 0, 0
-		kind := s[0] & 3
-		switch kind {
-		case 0:
-			head = 1
-			if length = int(s[0] >> 2); length >= 60 {
+		tag := s[0]
+		if tag&3 == 0 {
+			length, head := int(tag>>2), 1
+			if length >= 60 {
 				extra := length - 59
 				if head += extra; len(s) < head {
 					return ErrBlock
@@ -152,34 +145,29 @@ func (d *deflater) s2(block, text []byte, length int) error {
 			d.literals(s[head : head+length])
 			s, at = s[head+length:], at+length
 			continue
-		case 1:
-			if head = 2; len(s) < head {
+		}
+		c := &copies[tag]
+		length, head := int(c.length), int(c.head)
+		if len(s) < head {
+			return ErrBlock
+		}
+		var four [4]byte
+		if len(s) > 4 {
+			four = [4]byte(s[1:])
+		} else {
+			copy(four[:], s[1:])
+		}
+		if o := int(c.high) | int(binary.LittleEndian.Uint32(four[:])&c.mask); o > 0 || tag&3 != 1 {
+			offset = o
+		} else if length >= 9 { // the same offset again, and a length of its own
+			extra := length - 8
+			if head += extra; len(s) < head {
 				return ErrBlock
 			}
-			length = int(s[0] >> 2 & 7)
-			if o := int(s[0]&0xe0)<<3 | int(s[1]); o != 0 {
-				offset = o
-			} else if length >= 5 { // the same offset again, and a length of its own
-				extra := length - 4
-				if head += extra; len(s) < head {
-					return ErrBlock
-				}
-				length = [3]int{4, 1 << 8, 1 << 16}[extra-1]
-				for i := range extra {
-					length += int(s[2+i]) << (8 * i)
-				}
+			length = [3]int{8, 4 + 1<<8, 4 + 1<<16}[extra-1]
+			for i := range extra {
+				length += int(s[2+i]) << (8 * i)
 			}
-			length += 4
-		case 2:
-			if head = 3; len(s) < head {
-				return ErrBlock
-			}
-			length, offset = int(s[0]>>2)+1, int(binary.LittleEndian.Uint16(s[1:]))
-		case 3:
-			if head = 5; len(s) < head {
-				return ErrBlock
-			}
-			length, offset = int(s[0]>>2)+1, int(binary.LittleEndian.Uint32(s[1:]))
 		}
 		if s = s[head:]; offset <= 0 || offset > at || length > end-at {
 			return ErrBlock
@@ -188,12 +176,17 @@ func (d *deflater) s2(block, text []byte, length int) error {
 			if text == nil {
 				return ErrText
 			}
+			d.room(24*len(s) + 15*length)
 			d.literals(text[at : at+length])
 			at += length
 			continue
 		}
-		d.room(48 * (length/(maxMatch-3) + 2))
-		for at += length; length > 0; {
+		at += length
+		if length <= maxMatch {
+			d.match(length, offset)
+			continue
+		}
+		for d.room(24*len(s) + 48*(length/(maxMatch-3)+2)); length > 0; {
 			n := min(length, maxMatch)
 			if rest := length - n; rest > 0 && rest < 3 {
 				n = length - 3
@@ -207,6 +200,27 @@ func (d *deflater) s2(block, text []byte, length int) error {
 	}
 	return nil
 }
+
+// copies has what the S2 tag of a copy says. With a case for each kind a processor foresees wrongly
+// which it is, so often that a fifth of the time went there.
+var copies = func() (all [256]struct {
+	mask         uint32 // of the four bytes behind the tag: its offset
+	high         uint16 // the same, from the tag
+	length, head uint8
+}) {
+	for tag := range all {
+		c := &all[tag]
+		switch c.length = uint8(tag>>2) + 1; tag & 3 {
+		case 1:
+			c.mask, c.high, c.length, c.head = 0xff, uint16(tag&0xe0)<<3, uint8(tag>>2&7)+4, 2
+		case 2:
+			c.mask, c.head = 0xffff, 3
+		case 3:
+			c.mask, c.head = 0xffffffff, 5
+		}
+	}
+	return all
+}()
 
 // finish ends the block, and returns all.
 func (d *deflater) finish() []byte {
@@ -249,6 +263,10 @@ func (d *deflater) learn() {
 		}
 		return all
 	}
+	for i, n := range d.lengths {
+		d.lits[lengthSymbols[i].symbol] += n
+	}
+	clear(d.lengths[:])
 	d.adopt(smooth(d.lits[:]), smooth(d.dists[:30]))
 	for i := range d.lits {
 		d.lits[i] /= 2
@@ -272,7 +290,7 @@ func (d *deflater) adopt(lits, dists [286]uint32) {
 	out, acc, nacc := d.out, d.acc, d.nacc
 	d.out, d.acc, d.nacc = make([]byte, 0, 192), 0, 0
 	d.put(1 | 2<<1 | 3<<24)
-	d.lengths()
+	d.sizes()
 	d.flush()
 	d.begin, d.beginBits, d.beginN = d.out, uint32(d.acc), d.nacc
 	d.out, d.acc, d.nacc = out, acc, nacc
@@ -382,8 +400,8 @@ func depths(all []uint64, counts *[64]int) {
 // order is that of the sizes of the code of sizes (§3.2.7).
 var order = [19]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// lengths writes how many bits each symbol has, under a code of its own, with repetitions.
-func (d *deflater) lengths() {
+// sizes writes how many bits each symbol has, under a code of its own, with repetitions.
+func (d *deflater) sizes() {
 	const lits, dists = 286, 30
 	var all, runs [316]uint8
 	n := copy(all[:], d.litCode.size[:lits])

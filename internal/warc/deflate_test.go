@@ -3,11 +3,13 @@ package warc
 import (
 	"bytes"
 	"compress/flate"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +65,28 @@ func TestRFC1951_S2(t *testing.T) {
 			if !bytes.HasPrefix(out, []byte("before")) || inflated(t, out[6:]) != "head "+text+" tail" {
 				t.Errorf("%s, %s: another text", name, how)
 			}
+		}
+	}
+}
+
+// However much of a block is copies that are too far for DEFLATE, which take more room than their
+// tags say, there is room for what follows.
+func TestDeflaterRoom(t *testing.T) {
+	const noise = maxDistance + 1
+	room, broad := 24*noise/8, make([]byte, noise)
+	rand.NewChaCha8([32]byte{3}).Read(broad)
+	literal := append([]byte{61 << 2, byte((noise - 1) & 0xff), byte((noise - 1) >> 8)}, broad...)
+	far, near := []byte{63<<2 | 3, noise & 0xff, noise >> 8, 0, 0}, []byte{1, 4}
+	for k := (room - noise) / 52; k < (room-noise)/40; k++ {
+		block := slices.Concat(binary.AppendUvarint(nil, uint64(noise+64*k+4*120)), literal, bytes.Repeat(far, k), bytes.Repeat(near, 120))
+		text, err := s2.Decode(nil, block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d deflater
+		d.reset(nil)
+		if err := d.s2(block, text, len(text)); err != nil || inflated(t, d.finish()) != string(text) {
+			t.Fatalf("%d copies: %v, or another text", k, err)
 		}
 	}
 }
