@@ -6,6 +6,7 @@
 //	go run ./frontier -hosts 1000000         a million hosts
 //	go run ./frontier -hand-out              then URLs are handed out as fast as may be
 //	go run ./frontier -checkpoints           what a checkpoint costs at each step
+//	go run ./frontier -by-changes            beside other work: commits are as large as on a quiet machine
 //
 // Links come as pages have them: most lead to the page's own host, some to any. Hosts are as
 // unequal as on the web (Zipf, the very first cut off); what is not new is any URL of its host that
@@ -34,6 +35,7 @@ type settings struct {
 	cross        int
 	handOut      bool
 	checkpoints  bool
+	byChanges    bool
 	dir          string
 	profile      string
 }
@@ -50,6 +52,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.IntVar(&s.cross, "cross", 8, "of the 43 links of a page, how many lead to any host")
 	f.BoolVar(&s.handOut, "hand-out", false, "hand the URLs out afterwards, to visits that end at once")
 	f.BoolVar(&s.checkpoints, "checkpoints", false, "make a checkpoint at each step, which is thrown away, and say what it cost; it is not counted")
+	f.BoolVar(&s.byChanges, "by-changes", false, "commit by changes alone and not every 250 ms as well, which is the oftener the more others use the machine")
 	f.StringVar(&s.dir, "dir", "", "make the shard's file here instead of in the system's place for temporary files")
 	f.StringVar(&s.profile, "profile", "", "write a CPU profile of the feeding to this file, for go tool pprof")
 	return s, f.Parse(args)
@@ -69,6 +72,7 @@ func run(ctx context.Context, s settings, out io.Writer) error {
 		return err
 	}
 	defer a.Close()
+	a.ByChanges = s.byChanges
 	w := newWeb(s.hosts, s.cross)
 	if err := feed(ctx, s, a, w, dir, out); err != nil || !s.handOut {
 		return err

@@ -18,9 +18,13 @@ import (
 )
 
 // Alone is one shard without a broker, for measurements (bench/frontier): events go straight in,
-// visits come straight out, at the times that the caller says. It commits as a frontier does. It
-// must not be used concurrently.
+// visits come straight out, at the times that the caller says. It commits as a frontier does, unless
+// ByChanges is set. It must not be used concurrently.
 type Alone struct {
+	// ByChanges has it commit by changes alone, and not as well as time passes: on a machine with
+	// other work more time passes, and commits would be smaller.
+	ByChanges bool
+
 	s         *shard
 	seq       uint64
 	committed time.Time
@@ -56,7 +60,7 @@ func (a *Alone) Apply(event []byte) error {
 	if err := a.s.apply([]queue.Entry{e}); err != nil {
 		return err
 	}
-	if now.Sub(a.committed) < ledger.CommitEvery {
+	if a.ByChanges || now.Sub(a.committed) < ledger.CommitEvery {
 		return nil
 	}
 	a.committed = now
