@@ -98,6 +98,9 @@ func (s *Ledger) HostNamed(name canon.Host) (*Host, error) {
 	if h := s.Hosts[name]; h != nil {
 		return h, nil
 	}
+	if was := s.lately.find(name); was != nil {
+		return s.takeIn(was.id, was.domain)
+	}
 	id := hostNumber(s.Tx, name)
 	if id == 0 {
 		return nil, nil
@@ -123,12 +126,19 @@ func (s *Ledger) HostWith(id HostID) (*Host, error) {
 	if h := s.ByID[id]; h != nil {
 		return h, nil
 	}
+	return s.takeIn(id, nil)
+}
+
+// takeIn takes a host that is not in memory into it. Its domain is nil where that is not known.
+func (s *Ledger) takeIn(id HostID, d *Domain) (*Host, error) {
 	h, err := readHost(s.Tx, id)
 	if h == nil || err != nil {
 		return nil, err
 	}
-	if h.Domain, err = s.DomainOf(h.Name); err != nil {
-		return nil, err
+	if h.Domain = d; d == nil {
+		if h.Domain, err = s.DomainOf(h.Name); err != nil {
+			return nil, err
+		}
 	}
 	untouched := h.Untouched()
 	if !h.Asleep && untouched { // one of an older file, which is put to sleep soon
@@ -278,6 +288,7 @@ func (s *Ledger) forget(h *Host) {
 	s.stay(h, false)
 	delete(s.Hosts, h.Name)
 	delete(s.ByID, h.ID)
+	s.keepLately(h)
 	s.letGo(h.Domain)
 }
 

@@ -31,8 +31,8 @@ const (
 	OpenedAtOnce = 64
 )
 
-// Domain is what a shard counts of one registered domain. It is in memory while
-// one of its hosts is.
+// Domain is what a shard counts of one registered domain. It is in memory while one of its hosts
+// is, or was lately.
 type Domain struct {
 	Name    string
 	Hosts   int64 // names taken in
@@ -40,7 +40,7 @@ type Domain struct {
 	Closed  int64 // names past the limit
 	LeftOut int64 // links to further names, and to further URLs of closed ones
 
-	refs    int // hosts in memory
+	refs    int // hosts in memory, and those that were lately
 	dirty   bool
 	Page    uint64 // the page last looked at, and new names it brought; likewise the event
 	OnPage  int

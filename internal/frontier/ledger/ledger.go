@@ -59,6 +59,7 @@ type Ledger struct {
 	resting  bool     // hosts with work may rest on disk
 	sleepers bool     // hosts with work may sleep on disk
 	ToSleep  []HostID // hosts of an older file that are still to be put there
+	lately   lately   // hosts that left memory (lately.go)
 
 	Domains      map[string]*Domain
 	dirtyDomains []*Domain

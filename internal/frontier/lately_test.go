@@ -1,0 +1,165 @@
+package frontier
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// shopHost is the host of shop.
+func shopHost(n int) canon.Host { return canon.Host(fmt.Sprintf("shop%d.example", n)) }
+
+// Hosts that left memory lately are found without the places of the file that are in the order of
+// names, and so are their domains.
+func TestNamedLately(t *testing.T) {
+	fewAwake(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := manyShops(t, 20, 2)
+		names, domains := b.s.ledger.Tx.Bucket([]byte("names")), b.s.ledger.Tx.Bucket(ledger.BucketDomains)
+		found := 0
+		for i := range 20 {
+			name := shopHost(i)
+			if b.s.ledger.Hosts[name] != nil {
+				continue
+			}
+			if err := names.Delete([]byte(name)); err != nil {
+				t.Fatal(err)
+			}
+			if err := domains.Delete([]byte(name)); err != nil {
+				t.Fatal(err)
+			}
+			h, err := b.s.ledger.HostNamed(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h == nil {
+				continue // others have its place
+			}
+			if found++; h.Name != name || h.Queued != 2 || h.Domain.Name != string(name) || h.Domain.Hosts != 1 {
+				t.Errorf("%s is %+v of %+v", name, h, h.Domain)
+			}
+		}
+		if found < 8 {
+			t.Errorf("%d of 16 hosts that left memory lately are known", found)
+		}
+	})
+}
+
+// However many hosts and domains are named, few are in memory, and each domain is there once.
+func TestFewAreNamedLately(t *testing.T) {
+	fewAwake(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := manyShops(t, 400, 1)
+		most := ledger.MaxAwake * (1 + ledger.LatelyFor)
+		if n := len(b.s.ledger.Domains); n > most || n <= ledger.MaxAwake {
+			t.Errorf("%d domains in memory, want some and %d at most", n, most)
+		}
+		b.links(1, "", "http://a.one.example/", "http://b.one.example/")
+		b.commit()
+		for i := range 40 { // a leaves its place, or does not
+			b.links(1, "", fmt.Sprintf("http://other%d.example/", i))
+			if b.commit(); i%10 != 9 {
+				continue
+			}
+			one, err := b.s.ledger.HostNamed("a.one.example")
+			if err != nil {
+				t.Fatal(err)
+			}
+			two, err := b.s.ledger.HostNamed("b.one.example")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if one.Domain != two.Domain || one.Domain.Hosts != 2 || b.s.ledger.Domains["one.example"] != one.Domain {
+				t.Fatalf("one domain is %+v and %+v", one.Domain, two.Domain)
+			}
+			b.commit()
+		}
+		b.verify()
+	})
+}
+
+// What a transaction said that was given up is not known any more: the numbers of its hosts are
+// given to others.
+func TestNamedInALostTransaction(t *testing.T) {
+	fewAwake(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := manyShops(t, 20, 1)
+		log := len(b.log)
+		for i := 20; i < 40; i++ {
+			b.links(1, "", shop(i))
+		}
+		if err := b.s.ledger.PutAway(); err != nil { // they sleep, in a transaction that is not committed
+			t.Fatal(err)
+		}
+		b.crash()
+		b.log = b.log[:log]
+		b.open()
+		for i := 20; i < 40; i++ {
+			if h, err := b.s.ledger.HostNamed(shopHost(i)); h != nil || err != nil {
+				t.Fatalf("%s is known: %+v, %v", shopHost(i), h, err)
+			}
+		}
+		for i := 59; i >= 20; i-- {
+			b.links(1, "", shop(i), shop(i)+"more")
+		}
+		b.commit()
+		numbers := map[ledger.HostID]canon.Host{}
+		for i := range 60 {
+			h, err := b.s.ledger.HostNamed(shopHost(i))
+			if err != nil || h == nil {
+				t.Fatal(h, err)
+			}
+			if was := numbers[h.ID]; was != "" || h.Name != shopHost(i) {
+				t.Errorf("host %d is %s, %s and %s", h.ID, h.Name, shopHost(i), was)
+			}
+			numbers[h.ID] = h.Name
+		}
+		if st := b.status(); st.Hosts != 60 || st.Queued != 20+80 {
+			t.Errorf("%+v", st)
+		}
+		b.verify()
+	})
+}
+
+// A host that was named lately is what its record says, whatever happened to it meanwhile: its URLs
+// were forgotten, or let in again, or visited.
+func TestNamedLatelyAndChanged(t *testing.T) {
+	fewAwake(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := manyShops(t, 30, 3)
+		b.respec(func(s *crawl.Spec) { s.Forgotten = []string{"shop7.example", "shop8.example"} })
+		b.refillAll()
+		b.commit()
+		b.links(1, "", shop(7)+"new", shop(8)+"0", shop(9)+"new")
+		b.commit()
+		if st := b.status(); st.ByReason["forgotten"] != 7 || st.Queued != 30*3+1-6 {
+			t.Errorf("after two hosts were forgotten: %+v", st)
+		}
+		b.verify()
+		b.respec(func(s *crawl.Spec) { s.Forgotten = []string{"shop8.example"} })
+		b.refillAll()
+		b.commit()
+		b.links(1, "", shop(7)+"newer")
+		b.commit()
+		if st := b.status(); st.ByReason["forgotten"] != 3 || st.Queued != 30*3+1-3+2 {
+			t.Errorf("after one was let in again: %+v", st)
+		}
+		if n := b.visitAll(40); n < 40 {
+			t.Fatalf("%d visited", n)
+		}
+		b.commit()
+		for i := range 30 {
+			b.links(1, "", shop(i)+"last")
+		}
+		b.commit()
+		b.verify()
+		if want := int(b.status().Queued); b.visitAll(1000) != want {
+			t.Errorf("not all %d were visited: %+v", want, b.status())
+		}
+		b.verify()
+	})
+}
