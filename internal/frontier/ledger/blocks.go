@@ -92,11 +92,5 @@ func (s *Ledger) Flush() error {
 	if b.tx == nil || b.tx != s.Tx {
 		return nil
 	}
-	if err := b.known.Flush(); err != nil {
-		return err
-	}
-	if err := b.records.Flush(); err != nil {
-		return err
-	}
-	return b.ready.Flush()
+	return packed.Flush(b.known, b.records, b.ready)
 }

@@ -17,6 +17,8 @@ package packed
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"strings"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -51,9 +53,10 @@ type block struct {
 
 // form is what a Map makes of a block beside its bytes.
 type form struct {
-	entries []entry // in order, instead of raw, once anything but its end was changed
+	entries []entry // in order, instead of raw, once anything in it was changed
 	split   bool    // entries stand for it
-	lastKey []byte  // of raw, once anything was appended
+	tail    []entry // in order, what comes behind raw
+	lastKey []byte  // of raw, once anything was put
 	lastVal []byte
 	known   bool // those two are
 }
@@ -227,6 +230,45 @@ func (b *blocks) write(k *block, pieces func(yield func(key, raw []byte) error) 
 	}
 	return err
 }
+
+// Flushed is a Map or a Set.
+type Flushed interface {
+	all() map[string]*block // that were changed
+	put(*block) error
+	flushed()
+}
+
+// Flush writes what was changed in several Maps and Sets of one bucket into it: in the order of
+// keys, so that each page of the bucket is gone to once.
+func Flush(in ...Flushed) error {
+	type change struct {
+		low string
+		k   *block
+		of  Flushed
+	}
+	n := 0
+	for _, f := range in {
+		n += len(f.all())
+	}
+	changes := make([]change, 0, n)
+	for _, f := range in {
+		for low, k := range f.all() {
+			changes = append(changes, change{low, k, f})
+		}
+	}
+	slices.SortFunc(changes, func(a, b change) int { return strings.Compare(a.low, b.low) })
+	for _, c := range changes {
+		if err := c.of.put(c.k); err != nil {
+			return err
+		}
+	}
+	for _, f := range in {
+		f.flushed()
+	}
+	return nil
+}
+
+func (b *blocks) all() map[string]*block { return b.changed }
 
 // flushed forgets what was changed, and what was found.
 func (b *blocks) flushed() {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -22,6 +21,8 @@ type Map struct {
 	in   *block
 	seen uint64
 	at   reader
+
+	room []byte // for what is put
 }
 
 type entry struct{ key, val []byte }
@@ -46,6 +47,13 @@ func (m *Map) Get(key []byte) []byte {
 			return nil
 		}
 		return own(k.form.entries[i].val)
+	}
+	if len(k.form.tail) > 0 && bytes.Compare(key, k.form.lastKey) > 0 {
+		i, ok := searchIn(k.form.tail, key)
+		if !ok {
+			return nil
+		}
+		return own(k.form.tail[i].val)
 	}
 	r := &m.at
 	if m.in != k || m.seen != k.seen || string(r.key) >= string(key) {
@@ -74,28 +82,43 @@ func (m *Map) Put(key, val []byte) error {
 		}
 	}
 	m.keep(k)
+	e := m.hold(key, val)
 	if !k.form.split {
 		if !k.form.known {
 			k.toEnd()
 		}
-		if len(k.form.lastKey) == 0 || bytes.Compare(key, k.form.lastKey) > 0 {
-			if !k.own {
-				k.raw, k.own = append(make([]byte, 0, len(k.raw)+256), k.raw...), true
-			}
-			m.in = nil
-			k.raw = appendEntry(k.raw, k.form.lastKey, k.form.lastVal, key, val)
-			k.form.lastKey, k.form.lastVal = append(k.form.lastKey[:0], key...), append(k.form.lastVal[:0], val...)
+		if len(k.raw) == 0 || bytes.Compare(key, k.form.lastKey) > 0 {
+			k.form.tail = placed(k.form.tail, e)
 			return nil
 		}
 		k.split()
 	}
-	i, ok := k.search(key)
-	if ok {
-		k.form.entries[i].val = bytes.Clone(val)
-	} else {
-		k.form.entries = slices.Insert(k.form.entries, i, entry{bytes.Clone(key), bytes.Clone(val)})
-	}
+	k.form.entries = placed(k.form.entries, e)
 	return nil
+}
+
+// placed has a record among others.
+func placed(in []entry, e entry) []entry {
+	if n := len(in); n == 0 || bytes.Compare(in[n-1].key, e.key) < 0 {
+		return append(in, e)
+	}
+	i, ok := searchIn(in, e.key)
+	if !ok {
+		return slices.Insert(in, i, e)
+	}
+	in[i].val = e.val
+	return in
+}
+
+// hold copies what is put.
+func (m *Map) hold(key, val []byte) entry {
+	if n := len(key) + len(val); cap(m.room)-len(m.room) < n {
+		m.room = make([]byte, 0, max(n, 8<<10))
+	}
+	at, mid := len(m.room), len(m.room)+len(key)
+	m.room = append(append(m.room, key...), val...)
+	end := len(m.room)
+	return entry{m.room[at:mid:mid], m.room[mid:end:end]}
 }
 
 // Delete removes a key.
@@ -115,45 +138,47 @@ func (m *Map) Delete(key []byte) error {
 }
 
 // Flush writes what was changed into the bucket.
-func (m *Map) Flush() error {
-	for _, low := range slices.Sorted(maps.Keys(m.changed)) {
-		k := m.changed[low]
-		if !k.form.split && len(k.raw) > m.size {
-			k.split()
-		}
-		if err := m.write(k, func(yield func(key, raw []byte) error) error { return k.pieces(m.size, yield) }); err != nil {
-			return err
-		}
+func (m *Map) Flush() error { return Flush(m) }
+
+func (m *Map) put(k *block) error {
+	if !k.form.split && len(k.raw) > m.size {
+		k.split()
 	}
-	m.flushed()
-	m.in = nil
-	return nil
+	return m.write(k, func(yield func(key, raw []byte) error) error { return k.pieces(m.size, yield) })
+}
+
+func (m *Map) flushed() {
+	m.blocks.flushed()
+	m.in, m.room = nil, nil
 }
 
 // pieces are what the block is written as.
 func (k *block) pieces(size int, yield func(key, raw []byte) error) error {
-	if !k.form.split {
+	more := k.form.tail
+	if k.form.split {
+		more = k.form.entries
+	} else if len(more) == 0 {
 		return yield(k.low, k.raw)
 	}
-	room := 0 // more than all of it takes
-	for _, e := range k.form.entries {
+	room := len(k.raw) // more than all of it takes
+	for _, e := range more {
 		room += len(e.key) + len(e.val) + maxLengths
 	}
 	room = min(room, size+size/8)
-	raw := make([]byte, 0, room)
-	var first []byte
+	raw := append(make([]byte, 0, max(room, len(k.raw))), k.raw...)
+	first := k.low // which nobody looks at in the first piece
 	var before entry
-	for _, e := range k.form.entries {
+	if len(raw) > 0 {
+		before = entry{k.form.lastKey, k.form.lastVal}
+	}
+	for _, e := range more {
 		n := len(raw)
 		raw = appendEntry(raw, before.key, before.val, e.key, e.val)
 		if n > 0 && len(raw) > size {
 			if err := yield(first, raw[:n:n]); err != nil {
 				return err
 			}
-			raw, n = appendEntry(make([]byte, 0, room), nil, nil, e.key, e.val), 0
-		}
-		if n == 0 {
-			first = e.key
+			raw, first = appendEntry(make([]byte, 0, room), nil, nil, e.key, e.val), e.key
 		}
 		before = e
 	}
@@ -171,9 +196,15 @@ func (k *block) toEnd() {
 	k.form.lastKey, k.form.lastVal, k.form.known = r.key, r.val, true
 }
 
-// split makes entries of raw.
+// split makes entries of raw, and of what comes behind it.
 func (k *block) split() {
-	k.form.entries, k.form.split = make([]entry, 0, 64), true
+	k.form.entries, k.form.split = k.all(), true
+	k.raw, k.form.tail = nil, nil
+}
+
+// all is what a block that is not split holds.
+func (k *block) all() []entry {
+	entries := make([]entry, 0, 64+len(k.form.tail))
 	r := reader{raw: k.raw}
 	var room []byte
 	for r.next() {
@@ -182,13 +213,15 @@ func (k *block) split() {
 		}
 		at := len(room)
 		room = append(append(room, r.key...), r.val...)
-		k.form.entries = append(k.form.entries, entry{room[at : at+len(r.key) : at+len(r.key)], room[at+len(r.key) : len(room) : len(room)]})
+		entries = append(entries, entry{room[at : at+len(r.key) : at+len(r.key)], room[at+len(r.key) : len(room) : len(room)]})
 	}
-	k.raw = nil
+	return append(entries, k.form.tail...)
 }
 
-func (k *block) search(key []byte) (int, bool) {
-	return slices.BinarySearchFunc(k.form.entries, key, func(e entry, key []byte) int { return bytes.Compare(e.key, key) })
+func (k *block) search(key []byte) (int, bool) { return searchIn(k.form.entries, key) }
+
+func searchIn(in []entry, key []byte) (int, bool) {
+	return slices.BinarySearchFunc(in, key, func(e entry, key []byte) int { return bytes.Compare(e.key, key) })
 }
 
 // maxLengths is how many bytes the lengths of a record take, unless it is a very long one.
@@ -316,6 +349,8 @@ func (c *Cursor) show(k *block) {
 	c.block = &block{low: bytes.Clone(k.low)}
 	if k.form.split {
 		c.entries = append(make([]entry, 0, len(k.form.entries)), k.form.entries...)
+	} else if len(k.form.tail) > 0 {
+		c.entries = k.all()
 	} else {
 		c.raw = reader{raw: k.raw, key: c.raw.key[:0], val: c.raw.val[:0]}
 	}

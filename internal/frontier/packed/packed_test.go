@@ -276,3 +276,62 @@ func FuzzBlock(f *testing.F) {
 		}
 	})
 }
+
+// TestWrittenTheSame has records come in order and in none, and be flushed together and each kind
+// by itself: what is in the file is the same.
+func TestWrittenTheSame(t *testing.T) {
+	_, begin := open(t)
+	tx := begin()
+	written := func(name string, shuffled, together bool) map[string]string {
+		b, err := tx.CreateBucketIfNotExists([]byte(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(3, 4))
+		for round := range uint64(6) {
+			known, records, queues := NewSet(b, 1), NewMap(b, 3, blockSize), NewMap(b, 2, 500)
+			for of := range uint32(5) {
+				numbers := make([]uint64, 3+int(of)*(40+int(round)))
+				for i := range numbers {
+					numbers[i] = round<<20 + uint64(i)
+				}
+				if shuffled {
+					r.Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
+				}
+				for _, n := range numbers {
+					key := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, of+1), n)
+					err := errors.Join(known.Add(of+1, n*0x9E3779B97F4A7C15, n), records.Put(key, []byte("before")),
+						records.Put(key, fmt.Appendf(nil, "https://www.example.org/%d/%d", of, n)), queues.Put(key, nil))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := records.Get(key); string(got) != fmt.Sprintf("https://www.example.org/%d/%d", of, n) {
+						t.Fatalf("%x is %q", key, got)
+					}
+				}
+			}
+			if together {
+				err = Flush(known, records, queues)
+			} else {
+				err = errors.Join(queues.Flush(), records.Flush(), known.Flush())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := map[string]string{}
+		if err := b.ForEach(func(k, v []byte) error { all[string(k)] = string(v); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want := written("a", false, false)
+	if len(want) < 60 {
+		t.Fatalf("%d blocks are few", len(want))
+	}
+	for i, other := range []map[string]string{written("b", true, false), written("c", false, true), written("d", true, true)} {
+		if !maps.Equal(want, other) {
+			t.Errorf("%d: %d blocks, and %d when records come in order and are flushed one after the other", i, len(other), len(want))
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -89,32 +88,26 @@ func (s *Set) Add(of uint32, hash, n uint64) error {
 }
 
 // Flush writes what was changed into the bucket.
-func (s *Set) Flush() error {
-	for _, low := range slices.Sorted(maps.Keys(s.changed)) {
-		k := s.changed[low]
-		err := s.write(k, func(yield func(key, raw []byte) error) error {
-			raw := k.raw
-			for n := (len(raw)/recordBytes + setRecords - 1) / setRecords; n > 1; n-- {
-				at := max(len(raw)/recordBytes/n, 1) * recordBytes
-				for at < len(raw) && string(raw[at-recordBytes:at-recordBytes+hashBytes]) == string(raw[at:at+hashBytes]) {
-					at += recordBytes
-				}
-				if at >= len(raw) {
-					break
-				}
-				if err := yield(k.keyOf(raw), raw[:at:at]); err != nil {
-					return err
-				}
-				raw = raw[at:]
+func (s *Set) Flush() error { return Flush(s) }
+
+func (s *Set) put(k *block) error {
+	return s.write(k, func(yield func(key, raw []byte) error) error {
+		raw := k.raw
+		for n := (len(raw)/recordBytes + setRecords - 1) / setRecords; n > 1; n-- {
+			at := max(len(raw)/recordBytes/n, 1) * recordBytes
+			for at < len(raw) && string(raw[at-recordBytes:at-recordBytes+hashBytes]) == string(raw[at:at+hashBytes]) {
+				at += recordBytes
 			}
-			return yield(k.keyOf(raw), raw)
-		})
-		if err != nil {
-			return err
+			if at >= len(raw) {
+				break
+			}
+			if err := yield(k.keyOf(raw), raw[:at:at]); err != nil {
+				return err
+			}
+			raw = raw[at:]
 		}
-	}
-	s.flushed()
-	return nil
+		return yield(k.keyOf(raw), raw)
+	})
 }
 
 // keyOf is the lower bound of a piece of the block.
