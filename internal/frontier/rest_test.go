@@ -420,3 +420,24 @@ func TestRestlessHostsAreLoaded(t *testing.T) {
 		}
 	})
 }
+
+// Of hosts that were never visited those stay in memory that were met first, in whichever order
+// they are named.
+func TestThoseMetLastSleep(t *testing.T) {
+	fewAwake(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://www.seed.example/"))
+		for round := range 3 {
+			for i := range 20 {
+				b.links(1, "", fmt.Sprintf("%s%d", shop(i), round))
+			}
+		}
+		b.commit()
+		for i := range 20 {
+			if h := b.s.ledger.Hosts[shopHost(i)]; (h != nil) != (i < ledger.MaxAwake) {
+				t.Errorf("%s, met as number %d of 20: in memory is %v", shopHost(i), i+1, h != nil)
+			}
+		}
+		b.verify()
+	})
+}

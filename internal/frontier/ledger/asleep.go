@@ -1,10 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"container/heap"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -198,6 +200,8 @@ func (s *Ledger) sleepy(h *Host) bool {
 func (s *Ledger) PutAway() error {
 	now := time.Now()
 	s.Order(now) // how long a host may rest is what the schedule says
+	// In the order of the file, and of those never visited the last ones sleep first.
+	slices.SortFunc(s.dirty, func(a, b *Host) int { return cmp.Compare(b.ID, a.ID) })
 	for _, h := range s.dirty {
 		h.dirty = false
 		if err := s.settle(h, now); err != nil {
@@ -261,7 +265,7 @@ func (s *Ledger) sleep(h *Host, write bool) error {
 				return err
 			}
 		}
-		if err := s.Put(bucketBlocks, sleeperKey(h.ID), h.appendSleeper(nil)); err != nil {
+		if err := s.Put(bucketBlocks, sleeperKey(h.ID), h.appendSleeper(make([]byte, 0, 32+len(h.Name)))); err != nil {
 			return err
 		}
 		var err error

@@ -108,7 +108,7 @@ func (s *Ledger) letGo(d *Domain) {
 func (s *Ledger) saveDomains() error {
 	for _, d := range s.dirtyDomains {
 		d.dirty = false
-		if err := s.Put(BucketDomains, []byte(d.Name), d.append(nil)); err != nil {
+		if err := s.Put(BucketDomains, []byte(d.Name), d.append(make([]byte, 0, 8))); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,10 @@ type Links struct {
 	Judged time.Time // when judging all URLs anew began last
 	Recent Recent    // links seen lately: they need not be looked up
 	forgot time.Time // when Recent was emptied because of its age
+
+	// Room for the next page, nil while one is taken in.
+	offers []ledger.Link
+	record *urls.Record
 }
 
 // New returns them for one shard, with the rooms they stand on.

@@ -34,6 +34,9 @@ const (
 	maxRecentURL = 256 // so that a shard's table is never over some MiB
 )
 
+// maxRoom is for how many links room is kept from one page to the next: few pages have more.
+const maxRoom = 1 << 10
+
 var recentSeed = maphash.MakeSeed()
 
 // set returns the places where u may be, and which of them a newcomer takes.
@@ -83,7 +86,13 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	if l.Gone {
 		return s.rupsites.ApplyGone(l)
 	}
-	offers := make([]ledger.Link, 0, len(l.URLs))
+	offers := slices.Grow(s.offers[:0], len(l.URLs))
+	s.offers = nil
+	defer func() {
+		if clear(offers); cap(offers) <= maxRoom {
+			s.offers = offers
+		}
+	}()
 	var h *ledger.Host
 	for i, u := range l.URLs {
 		mod := s.recrawl.ModOf(l, i)
@@ -118,8 +127,8 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	}
 	// In key order the store is read and written from left to right; the order of
 	// arrival is in offer.order.
-	slices.SortStableFunc(offers, func(a, b ledger.Link) int {
-		return cmp.Or(cmp.Compare(a.Host.ID, b.Host.ID), cmp.Compare(a.Hash, b.Hash))
+	slices.SortFunc(offers, func(a, b ledger.Link) int {
+		return cmp.Or(cmp.Compare(a.Host.ID, b.Host.ID), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Order, b.Order))
 	})
 	type site struct {
 		h *ledger.Host
@@ -161,7 +170,12 @@ func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
 		return s.recrawl.Hint(o.Host, k, v, o.Mod, l.Source, now)
 	}
 	oi, ok := s.ledger.OriginOf(o.Host, o.URL.Origin())
-	r := urls.Record{
+	r := s.record
+	if s.record = nil; r == nil {
+		r = new(urls.Record)
+	}
+	defer func() { s.record = r }()
+	*r = urls.Record{
 		URL: o.URL, Class: crawl.Queued, Origin: oi, Depth: l.Depth, Hops: l.Hops, Order: o.Order, FoundOn: l.FoundOn,
 		Rank: recrawl.RankOf(l, o.I),
 	}
@@ -169,9 +183,9 @@ func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
 	switch {
 	case !ok:
 	case l.Seed:
-		to = s.urls.Decide(&r, o.Host)
+		to = s.urls.Decide(r, o.Host)
 	default: // in scope, as Apply has seen
-		to = s.urls.Judge(&r, o.Host)
+		to = s.urls.Judge(r, o.Host)
 	}
 	if !l.Seed && !s.ledger.Judge.Spec.PlanOnly && s.TooManyWait(o.Host, to.Class) {
 		s.LeaveOut(o)
@@ -179,9 +193,9 @@ func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
 	}
 	s.ledger.Metrics.Accepted.Inc()
 	if to.Reason == crawl.ReasonMirror {
-		to.Detail = s.mirrors.Forward(o.Host, &r)
+		to.Detail = s.mirrors.Forward(o.Host, r)
 	}
-	if err := s.urls.Admit(o.Host, &r, to); err != nil {
+	if err := s.urls.Admit(o.Host, r, to); err != nil {
 		return err
 	}
 	if r.Class == crawl.Queued {
@@ -194,7 +208,7 @@ func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
 	if err := s.ledger.PutKnown(o.Host.ID, o.Hash, r.Order); err != nil {
 		return err
 	}
-	return s.urls.PutURL(ledger.URLKey(make([]byte, 0, 12), o.Host.ID, r.Order), &r)
+	return s.urls.PutNew(o.Host.ID, r)
 }
 
 // nearer notes that a known URL was found at a smaller depth: it moves up its queue, or is let in

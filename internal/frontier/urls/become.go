@@ -106,8 +106,8 @@ func (s *URLs) Enqueue(h *ledger.Host, r *Record) error {
 		return s.ledger.Put(ledger.BucketLater, ledger.LaterKey(nil, r.Due, h.ID, r.Order), []byte{})
 	}
 	h.Origins[r.Origin].Ready++
-	qk := ledger.QueueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order)
-	return s.ledger.PutReady(qk)
+	s.key = ledger.QueueKey(s.key[:0], h.ID, r.Origin, r.Depth, r.Rank, r.Order)
+	return s.ledger.PutReady(s.key)
 }
 
 // Dequeue takes a Queued r out of its host's queue, or out of those that wait, and uncounts it.
@@ -181,7 +181,14 @@ func (r *Record) DueNow() Verdict {
 
 // PutURL writes the record of a URL.
 func (s *URLs) PutURL(key []byte, r *Record) error {
-	return s.ledger.PutRecord(key, r.Append(make([]byte, 0, 160)))
+	s.room = r.Append(s.room[:0])
+	return s.ledger.PutRecord(key, s.room)
+}
+
+// PutNew writes the record of a URL of a host for the first time.
+func (s *URLs) PutNew(id ledger.HostID, r *Record) error {
+	s.key = ledger.URLKey(s.key[:0], id, r.Order)
+	return s.PutURL(s.key, r)
 }
 
 // Decide says what a URL is to be by the spec of now, its scope included.
