@@ -255,10 +255,25 @@ func TestPatience(t *testing.T) {
 		{map[int]bool{1: true}, time.Second, time.Second + unclaimed, 0},
 		{map[int]bool{1: true}, time.Minute, time.Minute, unclaimed},
 	} {
-		g := &gathering{shards: 2, missing: c.missing, claims: claims, claimed: c.claims}
+		g := &gathering{shards: 2, missing: c.missing, claims: claims, claimed: c.claims, spoken: true}
 		if got := g.patience(c.asked); got != c.want {
 			t.Errorf("%v missing, claims after %v, asked %v ago: %v, want %v", c.missing, c.claims, c.asked, got, c.want)
 		}
+	}
+}
+
+// Those of a machine that is out of breath are heard late, all of them: nobody is taken for away.
+func TestAllAreSlowToBeHeard(t *testing.T) {
+	hurry(t)
+	quiet = time.Minute
+	nc := connect(t, 1)[0]
+	slow := func() []int { time.Sleep(2 * unclaimed); return []int{0, 1} }
+	if err := service(t, nc, "a").Handle("hosts", slow, hosts([]int{0, 1}, 1)); err != nil {
+		t.Fatal(err)
+	}
+	got := map[int]int{}
+	if err := Gather(t.Context(), nc, "x", "hosts", nil, 2, counting(got)); err != nil || len(got) != 2 {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

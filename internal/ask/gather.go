@@ -111,6 +111,7 @@ type gathering struct {
 	errs     []error
 	asked    time.Time
 	claimed  time.Duration // after asked, when an instance last said that it would answer
+	spoken   bool          // some instance has been heard
 	probes   int
 }
 
@@ -129,7 +130,7 @@ var errQuiet = errors.New("no answer")
 // patience is how long to wait for the next message, when the last came so long after the question
 // was asked.
 func (g *gathering) patience(heard time.Duration) time.Duration {
-	if g.shards == 0 || g.working() {
+	if g.shards == 0 || !g.spoken || g.working() {
 		return quiet
 	}
 	return min(quiet, max(0, g.claimed+unclaimed-heard))
@@ -196,6 +197,7 @@ func next(ctx context.Context, answers <-chan *nats.Msg, patience time.Duration)
 }
 
 func (g *gathering) take(m *nats.Msg) error {
+	g.spoken = true
 	switch m.Header.Get(headerKind) {
 	case kindPart:
 		if err := g.part(m.Data); err != nil {
