@@ -15,8 +15,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// gzipBomb is 16 MiB of HTML, more than anyone reads, in less than a hundredth of that. It is made
-// when first asked for.
+// gzipBomb is 16 MiB of HTML, more than anyone reads, in less than a hundredth of that. A process
+// makes it once, which takes seconds under the race detector of a busy machine.
 var gzipBomb = sync.OnceValue(func() []byte {
 	fastest := func(w io.Writer) io.WriteCloser {
 		z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
