@@ -6,7 +6,7 @@
 //	go run ./frontier -hosts 1000000         a million hosts
 //	go run ./frontier -hand-out              then URLs are handed out as fast as may be
 //	go run ./frontier -checkpoints           what a checkpoint costs at each step
-//	go run ./frontier -by-changes            beside other work: commits are as large as on a quiet machine
+//	go run ./frontier -by-changes            commits as large beside other work as alone
 //
 // Links come as pages have them: most lead to the page's own host, some to any. Hosts are as
 // unequal as on the web (Zipf, the very first cut off); what is not new is any URL of its host that

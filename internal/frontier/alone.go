@@ -18,8 +18,8 @@ import (
 )
 
 // Alone is one shard without a broker, for measurements (bench/frontier): events go straight in,
-// visits come straight out, at the times that the caller says. It commits as a frontier does, unless
-// ByChanges is set. It must not be used concurrently.
+// visits come straight out, at the times that the caller says. It commits as a frontier does,
+// unless ByChanges is set. It must not be used concurrently.
 type Alone struct {
 	// ByChanges has it commit by changes alone, and not as well as time passes: on a machine with
 	// other work more time passes, and commits would be smaller.

@@ -92,7 +92,7 @@ func TestNamedInALostTransaction(t *testing.T) {
 		for i := 20; i < 40; i++ {
 			b.links(1, "", shop(i))
 		}
-		if err := b.s.ledger.PutAway(); err != nil { // they sleep, in a transaction that is not committed
+		if err := b.s.ledger.PutAway(); err != nil { // they sleep, and nothing is committed
 			t.Fatal(err)
 		}
 		b.crash()

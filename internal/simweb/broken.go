@@ -121,7 +121,7 @@ func (s features) bombs() {
 			}
 		}
 	})
-	bomb := gzipBomb() // not when it is asked for: the log would have the making as time of the answer
+	bomb := gzipBomb() // before it is asked for: making it is no part of answering
 	s.enter(&resource{path: "/bomb/gzip.html", want: truncated, answer: func(*request, *buffer) reply {
 		return reply{status: 200, ctype: htmlType, header: "Content-Encoding: gzip\r\n", body: bomb}
 	}})
