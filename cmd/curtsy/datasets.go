@@ -91,7 +91,7 @@ func (w *wanted) tell(to io.Writer) {
 			fmt.Fprintf(to, "and so of %d documents more\n", len(w.leftOut)-i)
 			break
 		}
-		fmt.Fprintf(to, "%s tells of more datasets than a site may (%d or more are left out)\n", clean(document), w.leftOut[document])
+		fmt.Fprintf(to, "%s tells of more datasets than are read of it (%d or more are left out)\n", clean(document), w.leftOut[document])
 	}
 }
 
@@ -130,7 +130,7 @@ func (w *wanted) check() error {
 }
 
 func (a *app) exportDatasets() *cobra.Command {
-	var format, index, since string
+	var format, index, since, file string
 	formats := append(slices.Clone(catalog.Formats), "parquet", "bulk")
 	var want wanted
 	cmd := &cobra.Command{
@@ -146,18 +146,20 @@ func (a *app) exportDatasets() *cobra.Command {
   bulk     what _bulk of Elasticsearch and OpenSearch takes; --index names the index
 
 With --since a dataset is written, whole, if a document that tells of it was stored or has changed since then (one that was only fetched
-again has not), documents of other sites included. What a document says no more leaves no trace: to find what is gone, or has only lost
-something, export all datasets now and then, and compare by id.
+again has not), documents of other sites included. What a document says no more leaves no trace in the crawl: a file says what was known.
+With --known FILE what this export had once and has no more is named: rows with "removed" (jsonl, parquet), deletions (bulk). FILE has
+the exports before, as jsonl, one behind the other, or an id a line. Of a dataset that has only lost something a changed document tells.
 
 All text is as the sites wrote it, but in the csv: there an apostrophe stands before what a spreadsheet might take for a formula.`,
 		Example: `  curtsy export datasets --license CC-BY-4.0,CC0-1.0 --format csv > open.csv
-  curtsy export datasets --since 7d > changed.jsonl`,
+  curtsy export datasets --since 7d --known all.jsonl > changed.jsonl`,
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "one of `"+strings.Join(formats, "|")+"`")
 	completes(cmd, "format", formats...)
 	bulkFlag(cmd, &index)
-	sinceFlag(cmd, &since, "whole; not what is gone")
+	sinceFlag(cmd, &since, "whole; what is gone only with --known")
+	cmd.Flags().StringVar(&file, "known", "", "with --since, also what is gone of the datasets in this `FILE`: exports before, as jsonl, or an id a line")
 	want.flags(cmd)
 	var uses exportUses
 	uses.flags(cmd)
@@ -165,35 +167,57 @@ All text is as the sites wrote it, but in the csv: there an apostrophe stands be
 		switch {
 		case !slices.Contains(formats, format):
 			return usage("--format %q: use %s", format, strings.Join(formats, "|"))
+		case file != "" && since == "":
+			return usage("--known is for --since: curtsy export datasets --since 7d --known all.jsonl")
 		}
 		after, err := parseSince(since, time.Now())
 		if err := errors.Join(err, checkIndex(index, format), uses.check()); err != nil {
 			return err
 		}
-		left, next := map[string]int64{}, nextSince()
+		known, err := openKnown(file)
+		if err != nil {
+			return err
+		}
+		left, next, unnamed := map[string]int64{}, nextSince(), 0
 		enough, err := a.piped(format, func(w io.Writer) error {
 			out, err := datasetRows(w, format, index)
 			if err != nil {
 				return err
 			}
-			return out.end(want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
-				if d.Changed.Before(after) {
-					return nil
-				}
-				if why := uses.against(&d.Usage); why != "" {
+			err = want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
+				why := uses.against(&d.Usage)
+				known.seen(d.ID, why)
+				switch {
+				case d.Changed.Before(after):
+				case why != "":
 					left[why]++
-					return nil
+				default:
+					return out.dataset(&d)
 				}
-				return out.dataset(&d)
-			}))
+				return nil
+			})
+			if err == nil { // else nobody knows what is gone
+				unnamed, err = known.remove(&out)
+			}
+			return out.end(err)
 		})
 		if enough {
 			return nil
 		}
 		want.tell(a.stderr)
 		a.tellUses(left, "dataset")
-		if err == nil && since != "" {
-			fmt.Fprintln(a.stderr, "a dataset that no document tells of any more is not named: for these, export all and compare by id")
+		switch {
+		case err != nil:
+			if known != nil {
+				fmt.Fprintln(a.stderr, "what is gone is not named, since not all could be asked")
+			}
+		case since != "":
+			if known == nil {
+				fmt.Fprintln(a.stderr, "a dataset that no document tells of any more is not named; with what was exported before it is:  --known FILE")
+			}
+			if unnamed > 0 {
+				fmt.Fprintf(a.stderr, "gone since then, or no part of this any more: %s; --format jsonl names them\n", count(int64(unnamed), "dataset"))
+			}
 			a.tellSince(next)
 		}
 		return err

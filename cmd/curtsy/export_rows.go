@@ -46,6 +46,7 @@ type rows struct {
 	link    func(crawl.LinkRow) error
 	links   func(*crawl.PageLinks) error
 	dataset func(*crawl.DatasetInfo) error
+	removed func(id, why string) error // of a dataset; nil: there is no place for it
 
 	close   func() error
 	partial bool // what was written is to be closed whatever happened
@@ -110,15 +111,19 @@ func datasetRows(w io.Writer, format, index string) (r rows, err error) {
 			}
 			return p.Write(row)
 		}
+		r.removed = func(id, why string) error { return p.Write(export.DatasetGone(id, why)) }
 		r.close = p.Close
 	case "bulk":
-		r.dataset = export.NewBulk(w, index).Dataset
+		b := export.NewBulk(w, index)
+		r.dataset, r.removed = b.Dataset, func(id, _ string) error { return b.DatasetGone(id) }
 	default:
 		x, err := catalog.NewExporter(w, format)
 		if err != nil {
 			return r, err
 		}
-		r.dataset, r.close = x.Write, x.Close
+		if r.dataset, r.close = x.Write, x.Close; format == "jsonl" {
+			r.removed = x.Remove
+		}
 	}
 	return r, nil
 }

@@ -39,6 +39,7 @@ type Exporter struct {
 	out  *bufio.Writer
 	head func() error // before the first dataset, or the end
 	one  func(*crawl.DatasetInfo) error
+	gone func(crawl.DatasetRemoved) error // nil: there is no place for it
 	tail func() error
 }
 
@@ -51,6 +52,7 @@ func NewExporter(w io.Writer, format string) (*Exporter, error) {
 		enc := json.NewEncoder(crawl.SafeJSONTo(x.out))
 		enc.SetEscapeHTML(false)
 		x.one = func(d *crawl.DatasetInfo) error { return enc.Encode(d) }
+		x.gone = func(d crawl.DatasetRemoved) error { return enc.Encode(d) }
 	case "csv":
 		var t *Table
 		x.head = func() (err error) { t, err = NewTable(x.out); return err }
@@ -72,6 +74,15 @@ func (x *Exporter) Write(d *crawl.DatasetInfo) error {
 		return err
 	}
 	return x.one(d)
+}
+
+// Remove says, in JSON Lines, that a dataset is no part of the export any more. Other formats have
+// no place for it.
+func (x *Exporter) Remove(id, why string) error {
+	if err := x.begin(); err != nil || x.gone == nil {
+		return err
+	}
+	return x.gone(crawl.DatasetRemoved{ID: id, Removed: why})
 }
 
 // Close writes the end. Whoever ends an export without it leaves half of one.

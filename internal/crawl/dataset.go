@@ -164,6 +164,13 @@ type DatasetInfo struct {
 	Changed time.Time `json:"-"`
 }
 
+// DatasetRemoved is a line of an export of what changed: a dataset that was known is no part of it
+// any more.
+type DatasetRemoved struct {
+	ID      string `json:"id"`
+	Removed string `json:"removed"` // why: "gone", or what its site says of a use
+}
+
 // ChangedBy notes when a document that tells of the dataset changed.
 func (d *DatasetInfo) ChangedBy(c *DatasetClaim) {
 	at := c.Changed

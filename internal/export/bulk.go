@@ -75,6 +75,9 @@ func (b *Bulk) Dataset(d *crawl.DatasetInfo) error {
 	}{d, extra})
 }
 
+// DatasetGone takes a dataset away.
+func (b *Bulk) DatasetGone(id string) error { return b.write("delete", id, nil) }
+
 // DocumentID is the _id of a document that is found by a text: its SHA-256 in hex.
 func DocumentID(s string) string {
 	sum := sha256.Sum256([]byte(s))

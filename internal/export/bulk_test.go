@@ -85,19 +85,20 @@ func TestBulk(t *testing.T) {
 	for _, err := range []error{
 		w.Page(pageRow()), w.Page(hostile), w.Page(removedRow()), w.Links(&crawl.PageLinks{From: "https://a.example/", To: []string{"https://b.example/", "https://c.example/"}}),
 		w.Dataset(set), w.Links(&crawl.PageLinks{From: "https://a.example/"}), w.Links(&crawl.PageLinks{From: "https://a.example/", Removed: "noindex"}),
+		w.DatasetGone("d2"),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	done, err := checkBulk(b.Bytes(), false)
-	if err != nil || len(done) != 7 {
+	if err != nil || len(done) != 8 {
 		t.Fatalf("%d actions, %v\n%s", len(done), err, b.Bytes())
 	}
 	for i, start := range []string{
 		"index " + DocumentID(pageRow().URL) + ` {"url":"https://www.data.github.io:8443/A/b?x=1&a=2",`, "index " + DocumentID(hostile.URL), "delete " + DocumentID(removedRow().URL),
 		"index " + DocumentID("https://a.example/") + ` {"from":"https://a.example/","to":["https://b.example/","https://c.example/"]}`, `index d1 {"id":"d1",`,
-		"delete " + DocumentID("https://a.example/"), "delete " + DocumentID("https://a.example/"),
+		"delete " + DocumentID("https://a.example/"), "delete " + DocumentID("https://a.example/"), "delete d2",
 	} {
 		if !strings.HasPrefix(done[i], start) || strings.HasPrefix(start, "delete") && done[i] != start {
 			t.Errorf("action %d is %s, want %s", i, done[i], start)

@@ -37,7 +37,7 @@ type Dataset struct {
 	DataTxt       *string    `parquet:"data_txt,optional,dict"`
 	External      bool       `parquet:"external"`
 	Allowed       bool       `parquet:"allowed"`
-	FetchedAt     time.Time  `parquet:"fetched_at,timestamp(millisecond)"`
+	FetchedAt     *time.Time `parquet:"fetched_at,optional,timestamp(millisecond)"`
 	Expires       *time.Time `parquet:"expires,optional,timestamp(millisecond)"`
 	Documents     []string   `parquet:"documents,list"` // it is made of, most trusted first
 	AlsoAt        []string   `parquet:"also_described_at,list"`
@@ -48,7 +48,12 @@ type Dataset struct {
 	UsageAIInput  *string    `parquet:"usage_ai_input,optional,dict"`
 	UsageAITrain  *string    `parquet:"usage_ai_train,optional,dict"`
 	UsageTDM      *string    `parquet:"usage_tdm,optional,dict"`
+	Removed       *string    `parquet:"removed,optional,dict"` // see DatasetGone
 }
+
+// DatasetGone makes the row of a dataset that is no part of the export any more: nothing else is
+// known of it.
+func DatasetGone(id, why string) Dataset { return Dataset{ID: valid(id), Removed: text(why)} }
 
 // File is a file of a dataset.
 type File struct {
@@ -74,7 +79,7 @@ func DatasetOf(d *crawl.DatasetInfo) (Dataset, error) {
 		ID: valid(d.ID), Title: text(d.Title), Name: text(d.Name), Description: text(d.Description), License: text(d.License), LicenseByHost: d.LicenseByHost,
 		Publisher: text(d.Publisher), Creators: texts(d.Creators), Keywords: texts(d.Keywords), Version: text(d.Version), Issued: text(d.Issued),
 		Modified: text(d.Modified), Identifier: text(d.Identifier), Page: text(d.Page), URLs: texts(d.URLs), Type: text(d.Type), Rows: d.Rows, Cols: d.Cols,
-		Source: text(d.Source), Origin: valid(d.Origin), DataTxt: text(d.DataTxt), External: d.External, Allowed: d.Allowed, FetchedAt: d.FetchedAt.UTC(),
+		Source: text(d.Source), Origin: valid(d.Origin), DataTxt: text(d.DataTxt), External: d.External, Allowed: d.Allowed, FetchedAt: new(d.FetchedAt.UTC()),
 		UsageSearch: text(d.Usage.Search), UsageAIInput: text(d.Usage.AIInput), UsageAITrain: text(d.Usage.AITrain), UsageTDM: text(d.Usage.TDM),
 	}
 	if d.SPDX != nil {

@@ -164,7 +164,7 @@ func TestParquetRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets := []Dataset{set}
+	sets := []Dataset{set, DatasetGone("d2", "gone")}
 	back(t, pages)
 	back(t, links)
 	back(t, sets)

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+)
+
+// Limits of a file for --known.
+const (
+	maxKnown     = 4 << 20  // datasets
+	maxKnownLine = 64 << 20 // bytes
+)
+
+// knownDatasets are the IDs of datasets that earlier exports told of. No document that a crawl
+// keeps says what was told before, so whoever has it has to bring it.
+type knownDatasets map[string]string // with why one is not in the export, if that is known
+
+// readKnown reads exports of datasets in JSON lines, one after the other, or IDs, one a line. What
+// a later line removes is not known any more.
+func readKnown(r io.Reader, most int) (knownDatasets, error) {
+	all := knownDatasets{}
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, maxKnownLine)
+	n := 0
+	for s.Scan() {
+		n++
+		text := bytes.TrimSpace(s.Bytes())
+		var row struct{ ID, Removed string }
+		switch {
+		case len(text) == 0:
+			continue
+		case text[0] != '{':
+			row.ID = string(text)
+		default:
+			if err := json.Unmarshal(text, &row); err != nil {
+				return nil, fmt.Errorf("line %d: %w", n, err)
+			}
+			if row.ID == "" {
+				return nil, fmt.Errorf(`line %d: no "id"; use an export of datasets as jsonl, or their ids, one a line`, n)
+			}
+		}
+		if row.Removed != "" {
+			delete(all, row.ID)
+			continue
+		}
+		if all[row.ID] = ""; len(all) > most {
+			return nil, fmt.Errorf("more than %d datasets", most)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", n+1, err)
+	}
+	return all, nil
+}
+
+func openKnown(file string) (knownDatasets, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, usage("--known: %v", err)
+	}
+	defer f.Close()
+	all, err := readKnown(f, maxKnown)
+	if err != nil {
+		return nil, usage("--known %s: %v", file, err)
+	}
+	return all, nil
+}
+
+// gone is why a dataset that was known is no part of an export, unless something else is known: no
+// document tells of it any more, or not so that it would be wanted.
+const gone = "gone"
+
+// seen notes that there is a dataset, and why it is no part of the export, unless it is one.
+func (k knownDatasets) seen(id, why string) {
+	switch _, was := k[id]; {
+	case !was:
+	case why == "":
+		delete(k, id)
+	default:
+		k[id] = why
+	}
+}
+
+// remove tells of what is left of the known datasets once all others were seen. It returns how many
+// the format has no place for.
+func (k knownDatasets) remove(out *rows) (unnamed int, err error) {
+	if out.removed == nil {
+		return len(k), nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(k)) {
+		why := k[id]
+		if why == "" {
+			why = gone
+		}
+		if err := out.removed(id, why); err != nil {
+			return 0, err
+		}
+	}
+	return 0, err
+}
