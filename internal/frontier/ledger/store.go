@@ -153,8 +153,8 @@ func OpenBolt(path string, readOnly bool) (*boltfile.File, error) {
 	o := bolt.Options{
 		Timeout:        time.Second,
 		ReadOnly:       readOnly,
-		FreelistType:   bolt.FreelistMapType,
-		NoFreelistSync: true, // the free list is rebuilt on opening; commits write less
+		FreelistType:   bolt.FreelistArrayType, // few pages are free: the first is taken
+		NoFreelistSync: true,                   // it is rebuilt on opening; commits write less
 	}
 	if !readOnly {
 		o.InitialMmapSize = mapRoom()
