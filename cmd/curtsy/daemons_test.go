@@ -181,6 +181,7 @@ func TestDaemons(t *testing.T) {
 	away.Process.Kill()
 	away.Wait()
 	partialAnswers(t, want)
+	partialKnown(t)
 	partialInTime(t)
 	partialSearch(t, srv.ClientURL(), want)
 	searchedPartly(t, filepath.Join(dir, "indexer.log"))
@@ -245,6 +246,20 @@ func partialAnswers(t *testing.T, want []string) {
 				t.Errorf("%v with shards %s missing: %s is shown: %v", args, m[1], u, !there)
 			}
 		}
+	}
+}
+
+// partialKnown: a dataset that was known is not called gone while somebody may have it.
+func partialKnown(t *testing.T) {
+	t.Helper()
+	known := filepath.Join(t.TempDir(), "known")
+	if err := os.WriteFile(known, []byte("123456789abc\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"export", "datasets", "--since", "1h", "--known", known, "--crawl", "shared"}, nil, &out, &errs)
+	if code != exitPartial || strings.Contains(out.String(), "removed") || !strings.Contains(errs.String(), "what is gone is not named") {
+		t.Errorf("exit code %d, want %d\n%s%s", code, exitPartial, &out, &errs)
 	}
 }
 
