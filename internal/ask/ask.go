@@ -52,11 +52,14 @@ var ( // tests are in more of a hurry
 	// Nobody says that it holds a shard for so long after the slowest of the others has said what
 	// it holds: nobody does. Living instances say so within milliseconds, before they look anything
 	// up. The first half second is for those on a machine that is out of breath; and where all are
-	// slow to be heard, because the server or the network is, all are waited for longer. Where
-	// nobody at all is heard there is no answer to hold up, and the server says when nobody
-	// listens: then silence is waited for as if they worked.
+	// slow to be heard, because the server or the network is, all are waited for longer: slower
+	// times as long as the slowest took. Where nobody has said to hold anything there is no answer
+	// to hold up, and the server says when nobody listens: then silence is waited for as if they
+	// worked.
 	unclaimed = 600 * time.Millisecond
 )
+
+const slower = 3
 
 // ErrNobody: no service of the crawl answers this question at all.
 var ErrNobody = errors.New("nobody answers")

@@ -251,22 +251,26 @@ func TestPatience(t *testing.T) {
 		{map[int]bool{1: true}, 0, 0, unclaimed},
 		{map[int]bool{1: true}, 0, unclaimed - 1, 1},
 		{map[int]bool{1: true}, 0, unclaimed + 1, 0},
-		{map[int]bool{1: true}, time.Second, time.Second, unclaimed},
-		{map[int]bool{1: true}, time.Second, time.Second + unclaimed, 0},
-		{map[int]bool{1: true}, time.Minute, time.Minute, unclaimed},
+		{map[int]bool{1: true}, unclaimed / 6, unclaimed / 6, unclaimed},
+		{map[int]bool{1: true}, unclaimed, unclaimed, slower * unclaimed},
+		{map[int]bool{1: true}, unclaimed, 2 * unclaimed, (slower - 1) * unclaimed},
+		{map[int]bool{1: true}, unclaimed, (slower + 1) * unclaimed, 0},
+		{map[int]bool{1: true}, time.Minute, time.Minute, quiet},
 	} {
-		g := &gathering{shards: 2, missing: c.missing, claims: claims, claimed: c.claims, spoken: true}
+		g := &gathering{shards: 2, missing: c.missing, claims: claims, claimed: c.claims, named: true}
 		if got := g.patience(c.asked); got != c.want {
 			t.Errorf("%v missing, claims after %v, asked %v ago: %v, want %v", c.missing, c.claims, c.asked, got, c.want)
 		}
 	}
 }
 
-// Those of a machine that is out of breath are heard late, all of them: nobody is taken for away.
+// On a machine that is out of breath those who hold something may be heard late, and those who do
+// not at once: nobody is taken for away.
 func TestAllAreSlowToBeHeard(t *testing.T) {
 	hurry(t)
 	quiet = time.Minute
 	nc := connect(t, 1)[0]
+	handle(t, service(t, nc, "idle"), "hosts", nil, hosts(nil, 0))
 	slow := func() []int { time.Sleep(2 * unclaimed); return []int{0, 1} }
 	if err := service(t, nc, "a").Handle("hosts", slow, hosts([]int{0, 1}, 1)); err != nil {
 		t.Fatal(err)

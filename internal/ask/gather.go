@@ -111,7 +111,7 @@ type gathering struct {
 	errs     []error
 	asked    time.Time
 	claimed  time.Duration // after asked, when an instance last said that it would answer
-	spoken   bool          // some instance has been heard
+	named    bool          // some instance has said that it holds a shard
 	probes   int
 }
 
@@ -130,10 +130,10 @@ var errQuiet = errors.New("no answer")
 // patience is how long to wait for the next message, when the last came so long after the question
 // was asked.
 func (g *gathering) patience(heard time.Duration) time.Duration {
-	if g.shards == 0 || !g.spoken || g.working() {
+	if g.shards == 0 || !g.named || g.working() {
 		return quiet
 	}
-	return min(quiet, max(0, g.claimed+unclaimed-heard))
+	return min(quiet, max(0, g.claimed+max(unclaimed, slower*g.claimed)-heard))
 }
 
 // working reports whether an instance has said that it would answer for a missing shard.
@@ -197,7 +197,6 @@ func next(ctx context.Context, answers <-chan *nats.Msg, patience time.Duration)
 }
 
 func (g *gathering) take(m *nats.Msg) error {
-	g.spoken = true
 	switch m.Header.Get(headerKind) {
 	case kindPart:
 		if err := g.part(m.Data); err != nil {
@@ -213,7 +212,7 @@ func (g *gathering) take(m *nats.Msg) error {
 		}
 		for k := range shardsOf(m) {
 			c.shards[k] = true
-			g.claimed = time.Since(g.asked)
+			g.claimed, g.named = time.Since(g.asked), true
 		}
 	case kindFinal:
 		delete(g.claims, claimant(m))
@@ -222,6 +221,7 @@ func (g *gathering) take(m *nats.Msg) error {
 			g.errs = append(g.errs, fmt.Errorf("%s: %s: %s", g.question, m.Header.Get(headerFrom), text))
 		}
 		for k := range shardsOf(m) {
+			g.named = true
 			switch {
 			case text == "":
 				delete(g.missing, k)
