@@ -59,6 +59,7 @@ var ( // tests are in more of a hurry
 	unclaimed = 600 * time.Millisecond
 )
 
+// slower is how many times as long as the slowest instance took another may take to be heard.
 const slower = 3
 
 // ErrNobody: no service of the crawl answers this question at all.
