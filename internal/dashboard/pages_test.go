@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -14,7 +15,8 @@ import (
 // Whatever sites write, it is text on a page that is not long, and may be looked at by everybody.
 func TestPagesOfAHostileWeb(t *testing.T) {
 	handlers := hostileCrawl()
-	c := browse(t, New(Options{Ask: answering(handlers)}))
+	// What a site may send here at most keeps a race detector busy for seconds.
+	c := browse(t, New(Options{Ask: answering(handlers), Timeout: time.Minute}))
 	_, list := c.get("/datasets")
 	id := regexp.MustCompile(`/dataset/([0-9a-z]+)`).FindStringSubmatch(list)
 	if id == nil {
