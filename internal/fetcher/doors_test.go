@@ -3,7 +3,6 @@ package fetcher
 import (
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -177,12 +176,7 @@ func TestProxyDown(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 	}))
 	t.Cleanup(site.Close)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &credentials.Proxy{Scheme: "http", Addr: l.Addr().String()}
-	l.Close()
+	p := &credentials.Proxy{Scheme: "http", Addr: wiretest.Nobody}
 	var log syncLog
 	d := newDesk(t, 1)
 	spec := testSpec(1, strings.TrimPrefix(site.URL, "http://"))

@@ -2,7 +2,6 @@ package fetcher
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
 )
 
 // origin serves f under every host name and counts requests by path.
@@ -124,11 +124,8 @@ func TestOverloadEndsTheVisit(t *testing.T) {
 }
 
 func TestSilenceEndsTheVisit(t *testing.T) {
-	l, _ := net.Listen("tcp", "127.0.0.1:0")
-	addr := l.Addr().String()
-	l.Close()
 	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
+	startFetcher(t, d, testSpec(1, wiretest.Nobody), Options{})
 	out := d.outcome(d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/b", "http://h.test/c", "http://h.test/d"))))
 	if classes(out) != "retry/connect retry/connect returned returned" || out.Timeouts != 2 || out.Requests != 2 || !out.Private {
 		t.Errorf("%s %+v", classes(out), out)

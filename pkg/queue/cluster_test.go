@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,14 +125,30 @@ func kill(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// freePort is one nobody listened on a moment ago.
+// lastPort is what freePort tried last.
+var lastPort atomic.Int64
+
+func init() { lastPort.Store(rand.Int64N(20000)) }
+
+// freePort is one that nobody listens on. It is none of those that the system gives to whoever asks
+// for any, so a server that is away for a while finds it free when it comes back.
 func freePort(t testing.TB) int {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	t.Helper()
+	for range 1000 {
+		port := int(10000 + lastPort.Add(1)%20000)
+		if ln, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			ln.Close()
+			return port
+		}
 	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
+}
+
+// steady is an address for a server that goes and comes back.
+func steady(t testing.TB) string {
+	t.Helper()
+	return fmt.Sprint("127.0.0.1:", freePort(t))
 }
 
 func (c *cluster) url() string {

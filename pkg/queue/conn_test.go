@@ -125,12 +125,7 @@ func dialURL(t testing.TB, url string, s *embedded.Server, log *slog.Logger) *Co
 }
 
 func TestDialErrorsSayWhatToDo(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := "nats://" + ln.Addr().String()
-	ln.Close()
+	const nobody = "nats://127.0.0.1:1" // the system gives this port to nobody who asks for any
 	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
 	plain, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
 	if err != nil {
@@ -151,7 +146,7 @@ func TestDialErrorsSayWhatToDo(t *testing.T) {
 		{Options{URL: s.ClientURL(), CredsFile: "/no/such/creds"}, "/no/such/creds"},
 		{Options{URL: "nats://no such host:4222"}, "no such host"},
 		// A password in the address is not shown.
-		{Options{URL: "nats://a:hunter2@" + ln.Addr().String() + ",hunter2@" + ln.Addr().String()}, "nothing answers at " + nobody + "," + ln.Addr().String()},
+		{Options{URL: "nats://a:hunter2@127.0.0.1:1,hunter2@127.0.0.1:1"}, "nothing answers at " + nobody + ",127.0.0.1:1"},
 		{Options{URL: strings.Replace(s.ClientURL(), "nats://", "nats://a:hunter2@", 1)}, "refuses the credentials"},
 		{Options{URL: "nats://a:hunter2@h:port"}, "connect to nats://h:port"},
 		{Options{URL: strings.Replace(plain.ClientURL(), "nats://", "nats://a:hunter2@", 1)}, "has no JetStream"},
@@ -169,7 +164,7 @@ func TestDialErrorsSayWhatToDo(t *testing.T) {
 
 // Everything goes on after the server was restarted on its directory.
 func TestServerRestart(t *testing.T) {
-	for _, listen := range []string{"", "127.0.0.1:0"} {
+	for _, listen := range []string{"", steady(t)} {
 		s := startServer(t, embedded.Options{Listen: listen})
 		said := newLines()
 		c := dialLog(t, s, slog.New(said))
@@ -222,8 +217,8 @@ func TestServerRestart(t *testing.T) {
 // A server that comes back without its store does not continue the log.
 func TestServerLosesItsStore(t *testing.T) {
 	dir := t.TempDir()
-	s := startServer(t, embedded.Options{Dir: dir, Listen: "127.0.0.1:0"})
-	addr := strings.TrimPrefix(s.ClientURL(), "nats://")
+	addr := steady(t)
+	s := startServer(t, embedded.Options{Dir: dir, Listen: addr})
 	c := dialURL(t, s.ClientURL(), s, testLog(t))
 	l := openLog(t, c)
 	appendN(t, l, 10)

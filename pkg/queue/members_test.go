@@ -144,7 +144,7 @@ func TestMembersCutOff(t *testing.T) {
 // still hears everybody.
 func TestMembersOutliveTheBroker(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
+	s := startServer(t, embedded.Options{Listen: steady(t)})
 	var js []*joined
 	for _, name := range []string{"a", "b"} {
 		js = append(js, join(t, openMembers(t, dialURL(t, s.ClientURL(), s, testLog(t))), "frontier", name))

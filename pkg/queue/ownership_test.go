@@ -460,7 +460,7 @@ func TestOwnershipOutlivesTheBroker(t *testing.T) {
 // records of the past.
 func TestWatchOwnersOutlivesTheBucket(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
+	s := startServer(t, embedded.Options{Listen: steady(t)})
 	c := dial(t, s)
 	kv := openBucket(t, c)
 	own(t, kv, ownOptions(t, "a"))

@@ -400,7 +400,7 @@ func TestSnapshotSweep(t *testing.T) {
 
 // The connection breaks and the server restarts all the time: what was put is whole all the same.
 func TestSnapshotsOutliveTheBroker(t *testing.T) {
-	server := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
+	server := startServer(t, embedded.Options{Listen: steady(t)})
 	wire := newCable(t, server.ClientURL())
 	s := openSnapshots(t, dialURL(t, "nats://"+wire.ln.Addr().String(), server, testLog(t)))
 	data := noise(12 << 20)

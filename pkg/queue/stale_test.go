@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -25,13 +24,8 @@ func TestSettledMessagesThatAreBack(t *testing.T) {
 func settledAreBack(t *testing.T, others bool) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := embedded.Options{Dir: dir, Listen: "127.0.0.1:0", User: "u", Password: "p"}
+	o := embedded.Options{Dir: dir, Listen: steady(t), User: "u", Password: "p"}
 	s := startServer(t, o)
-	u, err := url.Parse(s.ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Listen = u.Host
 	c := dialURL(t, s.ClientURL(), s, testLog(t))
 	w := openWork(t, c, 100)
 	w.ackWait = 3 * time.Second

@@ -292,10 +292,7 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	t.Run("nobody listens", func(t *testing.T) {
-		l, _ := net.Listen("tcp", "127.0.0.1:0")
-		addr := l.Addr().String()
-		l.Close()
-		h := newTestHold(t, Options{}, addr, "h.test")
+		h := newTestHold(t, Options{}, wiretest.Nobody, "h.test")
 		_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 		if f := h.FailureOf(err); f.Reason != crawl.ReasonConnect || !f.Silent || !f.Timeout || h.Requests != 1 || !h.Private() {
 			t.Errorf("%+v, %d requests, private %v, %v", f, h.Requests, h.Private(), err)

@@ -20,6 +20,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// Nobody is an address that nothing listens on: the system does not give its port to those who ask
+// for any.
+const Nobody = "127.0.0.1:1"
+
 // Server is an origin that shows what really arrives, and answers with whatever bytes a test wants.
 type Server struct {
 	net.Listener
