@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,15 +44,14 @@ type IndexNow struct {
 	taken  *prometheus.CounterVec
 
 	all, bytes *rate.Limiter
-	mu         sync.Mutex // guards peers
-	peers      map[netip.Prefix]*rate.Limiter
+	peers      *limiters[netip.Prefix]
 }
 
 // NewIndexNow returns the handler for a crawl with some shards. append is as in Options; reg may be
 // nil.
 func NewIndexNow(shards int, append func(ctx context.Context, shard int, event []byte) error, reg prometheus.Registerer, log *slog.Logger) (*IndexNow, error) {
 	x := &IndexNow{shards: shards, append: append, log: log, all: rate.NewLimiter(allRate, allBurst), bytes: rate.NewLimiter(byteRate, byteBurst),
-		peers: map[netip.Prefix]*rate.Limiter{}, taken: prometheus.NewCounterVec(prometheus.CounterOpts{
+		peers: newLimiters[netip.Prefix](peerRate, peerBurst, maxPeers), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "curtsy_updates_indexnow_total", Help: "Submissions by IndexNow, by what became of them here.",
 		}, []string{"outcome"})}
 	if reg != nil {
@@ -83,7 +81,7 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 	if r.URL.Path != IndexNowPath {
 		return http.StatusNotFound, "submissions are taken at " + IndexNowPath
 	}
-	if !x.peer(r.RemoteAddr).Allow() || !x.all.Allow() {
+	if !x.peers.allow(peer(r.RemoteAddr)) || !x.all.Allow() {
 		return http.StatusTooManyRequests, "too many submissions; send many URLs in one"
 	}
 	var s indexnow.Submission
@@ -142,23 +140,13 @@ func (x *IndexNow) take(ctx context.Context, s *indexnow.Submission) error {
 	return nil
 }
 
-// peer is the limiter of an address.
-func (x *IndexNow) peer(addr string) *rate.Limiter {
-	var p netip.Prefix
-	if a, err := netip.ParseAddrPort(addr); err == nil {
-		p = peerOf(net.TCPAddrFromAddrPort(a))
+// peer is who an address belongs to.
+func peer(addr string) netip.Prefix {
+	a, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return netip.Prefix{}
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	l := x.peers[p]
-	if l == nil {
-		if len(x.peers) >= maxPeers {
-			clear(x.peers)
-		}
-		l = rate.NewLimiter(peerRate, peerBurst)
-		x.peers[p] = l
-	}
-	return l
+	return peerOf(net.TCPAddrFromAddrPort(a))
 }
 
 // Serve takes submissions at a listener until ctx ends.

@@ -136,9 +136,9 @@ func TestIndexNowLimits(t *testing.T) {
 		t.Errorf("%d taken, %d URLs in %d messages", accepted, urls, len(told()))
 	}
 	for i := range maxPeers + 10 {
-		x.peer(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256))
+		x.peers.allow(peer(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256)))
 	}
-	if len(x.peers) > maxPeers {
-		t.Errorf("%d peers are remembered", len(x.peers))
+	if len(x.peers.by) > maxPeers {
+		t.Errorf("%d peers are remembered", len(x.peers.by))
 	}
 }

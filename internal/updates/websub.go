@@ -48,10 +48,10 @@ type WebSub struct {
 	log       *slog.Logger
 	taken     *prometheus.CounterVec
 	all       *rate.Limiter
+	domains   *limiters[string] // by the registered domain of a topic
 
-	mu      sync.Mutex // guards the rest
-	seen    map[[sha256.Size]byte]time.Time
-	domains map[string]*rate.Limiter
+	mu   sync.Mutex // guards seen
+	seen map[[sha256.Size]byte]time.Time
 }
 
 // NewWebSub returns the handler for a crawl with some shards. append is as in Options; intends asks
@@ -59,7 +59,7 @@ type WebSub struct {
 func NewWebSub(callbacks func() websub.Callbacks, shards int, append func(ctx context.Context, shard int, event []byte) error,
 	intends func(ctx context.Context, q crawl.WebSubQuestion) (bool, error), reg prometheus.Registerer, log *slog.Logger) (*WebSub, error) {
 	x := &WebSub{callbacks: callbacks, shards: shards, append: append, intends: intends, log: log, all: rate.NewLimiter(deliveryRate, deliveryBurst),
-		seen: map[[sha256.Size]byte]time.Time{}, domains: map[string]*rate.Limiter{}, taken: prometheus.NewCounterVec(prometheus.CounterOpts{
+		seen: map[[sha256.Size]byte]time.Time{}, domains: newLimiters[string](topicRate, topicBurst, maxDomains), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "curtsy_updates_websub_total", Help: "Requests of WebSub hubs, by what became of them here.",
 		}, []string{"outcome"})}
 	if reg != nil {
@@ -96,7 +96,8 @@ func (x *WebSub) serve(w http.ResponseWriter, r *http.Request) reply {
 	if !ok { // costs little, and takes nothing from those who were told an address
 		return reply{http.StatusNotFound, "nobody asked for anything to be delivered here\n", "unknown"}
 	}
-	if !x.of(topic).Allow() || !x.all.Allow() {
+	// A domain that is remembered must not keep the whole topic in memory.
+	if !x.domains.allow(strings.Clone(topic.Host().Registered())) || !x.all.Allow() {
 		return reply{http.StatusTooManyRequests, "too much is delivered at the moment\n", "later"}
 	}
 	switch r.Method {
@@ -179,23 +180,6 @@ func (x *WebSub) first(digest [sha256.Size]byte) bool {
 	}
 	x.seen[digest] = now
 	return true
-}
-
-// of is the limiter of a topic's registered domain: whose hub talks too much keeps no other's from
-// being heard.
-func (x *WebSub) of(topic canon.URL) *rate.Limiter {
-	domain := topic.Host().Registered()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	l := x.domains[domain]
-	if l == nil {
-		if len(x.domains) >= maxDomains {
-			clear(x.domains)
-		}
-		l = rate.NewLimiter(topicRate, topicBurst)
-		x.domains[strings.Clone(domain)] = l
-	}
-	return l
 }
 
 func (x *WebSub) forget(digest [sha256.Size]byte) {

@@ -1,0 +1,37 @@
+package updates
+
+import (
+	"sync"
+
+	"golang.org/x/time/rate"
+)
+
+// limiters bounds what each of many strangers may ask for, so that one of them keeps no other from
+// being heard. It may be used concurrently.
+type limiters[K comparable] struct {
+	rate  rate.Limit // events a second of each
+	burst int
+	most  int // strangers remembered; with more, all are forgotten
+
+	mu sync.Mutex
+	by map[K]*rate.Limiter // guarded by mu
+}
+
+func newLimiters[K comparable](perSecond rate.Limit, burst, most int) *limiters[K] {
+	return &limiters[K]{rate: perSecond, burst: burst, most: most, by: map[K]*rate.Limiter{}}
+}
+
+// allow takes one event of who's, if there is one left now.
+func (l *limiters[K]) allow(who K) bool {
+	l.mu.Lock()
+	one := l.by[who]
+	if one == nil {
+		if len(l.by) >= l.most {
+			clear(l.by)
+		}
+		one = rate.NewLimiter(l.rate, l.burst)
+		l.by[who] = one
+	}
+	l.mu.Unlock()
+	return one.Allow()
+}
