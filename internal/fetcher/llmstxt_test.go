@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -69,23 +68,7 @@ func TestUsage_8_22_LLMSTxt(t *testing.T) {
 		"nofollow":     {"", text(200, "text/plain", good, "X-Robots-Tag", "nofollow"), hushed, path, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var mu sync.Mutex
-			var asked []string
-			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-				mu.Lock()
-				asked = append(asked, r.URL.Path)
-				mu.Unlock()
-				if r.URL.Path == "/robots.txt" {
-					io.WriteString(w, tt.robots)
-				} else {
-					tt.answer(w, r)
-				}
-			})
-			d := newDesk(t, 1)
-			startFetcher(t, d, testSpec(1, addr), Options{})
-			out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{
-				{Kind: crawl.ErrandLLMSTxt, URL: "http://h.test" + path, Origin: originH},
-			}}))
+			d, out, asked := runErrand(t, crawl.Errand{Kind: crawl.ErrandLLMSTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			var got *crawl.LLMSTxt
@@ -107,10 +90,8 @@ func TestUsage_8_22_LLMSTxt(t *testing.T) {
 			if got == nil || !reflect.DeepEqual(*got, tt.want) || len(out.Done) != 1 || strings.Join(links, " ") != tt.links {
 				t.Errorf("%+v, done %+v, links %s; want %+v, %s", got, out.Done, links, tt.want, tt.links)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			if got := strings.Join(asked, " "); got != strings.TrimSpace("/robots.txt "+tt.asked) {
-				t.Errorf("asked for %s", got)
+			if asked != strings.TrimSpace("/robots.txt "+tt.asked) {
+				t.Errorf("asked for %s", asked)
 			}
 		})
 	}

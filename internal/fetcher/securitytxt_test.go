@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -53,23 +52,7 @@ func TestSecurityTxt(t *testing.T) {
 		"too large":  {"", text(200, "text/plain", strings.Repeat("Contact: tel:1\n", 3000)), unreadable("over 32 KiB"), path},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var mu sync.Mutex
-			var asked []string
-			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-				mu.Lock()
-				asked = append(asked, r.URL.Path)
-				mu.Unlock()
-				if r.URL.Path == "/robots.txt" {
-					io.WriteString(w, tt.robots)
-				} else {
-					tt.answer(w, r)
-				}
-			})
-			d := newDesk(t, 1)
-			startFetcher(t, d, testSpec(1, addr), Options{})
-			out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{
-				{Kind: crawl.ErrandSecurityTxt, URL: "http://h.test" + path, Origin: originH},
-			}}))
+			d, out, asked := runErrand(t, crawl.Errand{Kind: crawl.ErrandSecurityTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			var got *crawl.SecurityTxt
@@ -81,10 +64,8 @@ func TestSecurityTxt(t *testing.T) {
 			if got == nil || !reflect.DeepEqual(*got, tt.want) || len(out.Done) != 1 {
 				t.Errorf("%+v, done %+v; want %+v", got, out.Done, tt.want)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			if got := strings.Join(asked, " "); got != strings.TrimSpace("/robots.txt "+tt.asked) {
-				t.Errorf("asked for %s", got)
+			if asked != strings.TrimSpace("/robots.txt "+tt.asked) {
+				t.Errorf("asked for %s", asked)
 			}
 		})
 	}
