@@ -81,12 +81,13 @@ var secretFields = [][]byte{[]byte("authorization"), []byte("proxy-authorization
 // withoutCredentials is a head without the lines that hold credentials, also those that its site
 // is shown.
 func withoutCredentials(head []byte, site *credentials.Site) []byte {
-	var kept []byte
+	kept := make([]byte, 0, len(head))
 	for line := range bytes.Lines(head) {
 		name, _, _ := bytes.Cut(line, []byte(":"))
-		secret := site != nil && site.Carries(string(bytes.TrimSpace(name)))
+		name = bytes.TrimSpace(name)
+		secret := site != nil && site.Carries(string(name))
 		for _, c := range secretFields {
-			secret = secret || bytes.EqualFold(bytes.TrimSpace(name), c)
+			secret = secret || len(name) == len(c) && bytes.EqualFold(name, c)
 		}
 		if !secret {
 			kept = append(kept, line...)
