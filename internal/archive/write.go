@@ -363,13 +363,17 @@ func (g *group) append(to *bytes.Buffer) (entry warc.Entry, err error) {
 	entry = warc.Entry{Key: p.URL.SURT(), Time: warc.Stamp(p.FetchedAt), URL: string(p.URL), Digest: g.payload, Length: int64(to.Len() - from)}
 	entry.Describe(g.answer.Head, g.revisit != "")
 
-	if err := g.beside(to, warc.Request, warc.TypeRequest, warc.Piece{Text: c.Request}); err != nil {
+	put = g.a.enc.Append
+	if len(c.Request) < shortRequest {
+		put = g.a.enc.AppendStored
+	}
+	if err := g.beside(to, put, warc.Request, warc.TypeRequest, warc.Piece{Text: c.Request}); err != nil {
 		return entry, err
 	}
 	if !g.stored {
 		return entry, nil
 	}
-	return entry, g.beside(to, warc.Metadata, warc.TypeFields, g.metadata()...)
+	return entry, g.beside(to, g.a.enc.Append, warc.Metadata, warc.TypeFields, g.metadata()...)
 }
 
 // block is that of the answer.
@@ -387,11 +391,18 @@ func (g *group) block() []warc.Piece {
 	return []warc.Piece{{Text: g.whole, S2: g.packed}}
 }
 
+// shortRequest is below how many bytes a request is not compressed for its record: of a usual one
+// that would save 136 bytes of 717, for two thirds of what the record costs.
+const shortRequest = 1 << 10
+
+// put appends one record, compressed or not.
+type put = func(to *bytes.Buffer, fields []warc.Field, pieces ...warc.Piece) error
+
 // beside appends a record of the same capture.
-func (g *group) beside(to *bytes.Buffer, kind, media string, block ...warc.Piece) error {
+func (g *group) beside(to *bytes.Buffer, put put, kind, media string, block ...warc.Piece) error {
 	fields := append(g.fields(kind, media), warc.Field{Name: "WARC-Concurrent-To", Value: g.answerID},
 		warc.Field{Name: "WARC-Block-Digest", Value: warc.Digest(texts(block)...)})
-	return g.a.enc.Append(to, fields, block...)
+	return put(to, fields, block...)
 }
 
 // texts are those of pieces.
