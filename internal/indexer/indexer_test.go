@@ -165,17 +165,21 @@ func (w *world) settled(x *Indexer) crawl.IndexerStatus {
 // asked gathers the answers to a question.
 func asked[T any](w *world, question string, req any) (all []T) {
 	w.t.Helper()
-	err := ask.Gather(w.t.Context(), w.q.NC, "test", question, req, w.spec.Shards, func(raw json.RawMessage) error {
-		var v T
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return fmt.Errorf("%s: %w", raw, err)
+	eventually(w.t, "an answer of all shards", func() bool {
+		all = nil
+		err := ask.Gather(w.t.Context(), w.q.NC, "test", question, req, w.spec.Shards, func(raw json.RawMessage) error {
+			var v T
+			if err := json.Unmarshal(raw, &v); err != nil {
+				return fmt.Errorf("%s: %w", raw, err)
+			}
+			all = append(all, v)
+			return nil
+		})
+		if err != nil && !errors.Is(err, ask.ErrIncomplete) { // that: the machine is busy
+			w.t.Fatalf("%s: %v", question, err)
 		}
-		all = append(all, v)
-		return nil
+		return err == nil
 	})
-	if err != nil {
-		w.t.Fatalf("%s: %v", question, err)
-	}
 	return all
 }
 
