@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/sitemap"
 )
@@ -449,11 +450,13 @@ func heapInUse() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// Acceptance: a sitemap of 50,000 URLs, gzipped, costs less than 50 MiB of memory.
+// Acceptance: a sitemap of 50,000 URLs, gzipped, costs less than 50 MiB of memory. Under the race
+// detector all those collections of garbage take most of the minute that an outcome is waited for.
 func TestSitemapMemory(t *testing.T) {
+	entries := racing.Volume(sitemap.MaxEntries, sitemap.MaxEntries/10)
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
-	for i := range sitemap.MaxEntries {
+	for i := range entries {
 		fmt.Fprintf(&b, "<url><loc>http://h.test/articles/2026/%d/%x-%s</loc><lastmod>2026-11-%02d</lastmod><changefreq>daily</changefreq></url>\n",
 			i, i*i, "what-happened-when-nobody-was-looking", 1+i%19)
 	}
@@ -493,12 +496,12 @@ func TestSitemapMemory(t *testing.T) {
 	took := time.Since(start)
 	close(stop)
 	<-done
-	if links.Load() != sitemap.MaxEntries {
+	if links.Load() != int64(entries) {
 		t.Errorf("%d links", links.Load())
 	}
 	grown := int64(live) - int64(before)
 	t.Logf("%d URLs, %d KiB (%d KiB gzipped) in %v: what is in use grew by %d KiB at most, the NATS server included",
-		sitemap.MaxEntries, size>>10, len(body)>>10, took.Round(time.Millisecond), grown>>10)
+		entries, size>>10, len(body)>>10, took.Round(time.Millisecond), grown>>10)
 	if grown > 40<<20 {
 		t.Errorf("what is in use grew by %d MiB", grown>>20)
 	}
