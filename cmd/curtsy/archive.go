@@ -203,7 +203,7 @@ func (a *app) archiveVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify DIR|FILE.wacz", Short: "Read all records, and compare their digests and indexes",
 		Long: `Read all files of a directory: each record must be whole, its digests those of what it holds, each index that of its file. Files that
-end in .open are named, and no problem. With --repair files are cut behind their last whole record, and those that end in .open are
+end in .open are named, and no problem. With --repair what is no whole record is taken out of files, and those that end in .open are
 closed: only while no crawl writes there.
 
 Of a WACZ file all files in it must also be what its datapackage.json says.
@@ -211,7 +211,7 @@ Of a WACZ file all files in it must also be what its datapackage.json says.
 Exit codes: 0 all is well, 1 something is not.`,
 		Example: "  curtsy archive verify ./warc\n  curtsy archive verify --repair ./warc", Args: one("directory", "./warc"),
 	}
-	cmd.Flags().BoolVar(&repair, "repair", false, "cut files behind their last whole record")
+	cmd.Flags().BoolVar(&repair, "repair", false, "take out of files what is no whole record")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if archive.IsWACZ(args[0]) {
 			if repair {
@@ -223,7 +223,7 @@ Exit codes: 0 all is well, 1 something is not.`,
 		if err != nil {
 			return err
 		}
-		bad := 0
+		bad, torn := 0, false
 		for _, f := range append(closed, open...) {
 			isOpen := strings.HasSuffix(f, ".open")
 			v, err := archive.Verify(f)
@@ -236,19 +236,28 @@ Exit codes: 0 all is well, 1 something is not.`,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.stdout, "  cut behind its last whole record: %d bytes less\n", cut)
-			} else if len(v.Problems) > 0 && !isOpen {
+				fmt.Fprintf(a.stdout, "  taken out, since it is no whole record: %d bytes\n", cut)
+				if v, err = archive.Verify(strings.TrimSuffix(f, ".open")); err != nil {
+					return err
+				}
+				isOpen = false
+			}
+			if len(v.Problems) > 0 && !isOpen {
 				bad++
+				torn = torn || v.Tail > 0
 			}
 			if cmd.Context().Err() != nil {
 				return cmd.Context().Err()
 			}
 		}
-		if bad > 0 {
-			return fmt.Errorf("%s of %d not as they should be; curtsy archive verify --repair %s cuts files behind their last whole record",
-				count(int64(bad), "file"), len(closed)+len(open), args[0])
+		if bad == 0 {
+			return nil
 		}
-		return nil
+		err = fmt.Errorf("%s of %d not as they should be", count(int64(bad), "file"), len(closed)+len(open))
+		if torn {
+			err = fmt.Errorf("%w; curtsy archive verify --repair %s takes out what is no whole record", err, args[0])
+		}
+		return err
 	}
 	return cmd
 }
@@ -304,7 +313,7 @@ so make it anew then.`,
 			return fmt.Errorf("%s is there already: remove it, or name another file with --out", out)
 		}
 		if errors.Is(err, warc.ErrDamaged) {
-			return fmt.Errorf("%w; curtsy archive verify --repair %s cuts files behind their last whole record", err, args[0])
+			return fmt.Errorf("%w; curtsy archive verify --repair %s takes out what is no whole record", err, args[0])
 		}
 		if err != nil {
 			return err

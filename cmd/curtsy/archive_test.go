@@ -96,7 +96,7 @@ func TestForgetArchive(t *testing.T) {
 }
 
 // A directory of WARC files can be listed, read, indexed and verified; what is damaged is found,
-// and cut behind its last whole record.
+// and taken out.
 func TestArchiveCommands(t *testing.T) {
 	t.Setenv("CURTSY_LISTEN", "off")
 	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 5, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsAllowAll} }})
@@ -213,7 +213,7 @@ func TestArchiveCommands(t *testing.T) {
 	if out := curtsy(t, exitFailed, "archive", "verify", dir); !strings.Contains(out, "  not a whole WARC record at byte ") {
 		t.Error(out)
 	}
-	if out := curtsy(t, exitOK, "archive", "verify", "--repair", dir); !strings.Contains(out, "  cut behind its last whole record: ") {
+	if out := curtsy(t, exitOK, "archive", "verify", "--repair", dir); !strings.Contains(out, "  taken out, since it is no whole record: ") {
 		t.Error(out)
 	}
 	curtsy(t, exitOK, "archive", "verify", dir)

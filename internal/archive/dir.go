@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/warc"
 )
 
@@ -120,8 +122,8 @@ func Read(path string, e warc.Entry, do func(rec *warc.Record) error) error {
 	return nil
 }
 
-// Repair cuts a file behind its last whole record, and takes .open off its name. Nobody may be
-// writing to it. It returns how many bytes it cut off.
+// Repair takes out of a file what is no whole record, and .open off its name. Nobody may be writing
+// to it. It returns how many bytes it took out.
 func Repair(path string) (cut int64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -136,8 +138,17 @@ func Repair(path string) (cut int64, err error) {
 	if damage != nil && !errors.Is(damage, warc.ErrDamaged) {
 		return 0, damage
 	}
-	if cut = info.Size() - whole; cut > 0 {
-		if err := errors.Join(f.Truncate(whole), f.Sync()); err != nil {
+	if damage != nil {
+		rest, err := behind(f, whole, info.Size())
+		if err != nil {
+			return 0, err
+		}
+		if cut = rest - whole; rest < info.Size() {
+			err = rejoin(path, io.MultiReader(io.NewSectionReader(f, 0, whole), io.NewSectionReader(f, rest, info.Size()-rest)))
+		} else {
+			err = errors.Join(f.Truncate(whole), f.Sync())
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -152,4 +163,74 @@ func Repair(path string) (cut int64, err error) {
 	}
 	_, err = Index(path)
 	return cut, err
+}
+
+// rejoin puts other content in the place of a file, in one step.
+func rejoin(path string, content io.Reader) error {
+	temp := path + newSuffix
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	to, err := disk.OpenRegular(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, content)
+	if err := errors.Join(err, to.Sync(), to.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// behind returns where whole records go on behind damage, or the size if nothing is whole there.
+// From there on all must be whole: a record that something else follows may be a part of the
+// damaged one, which a site has made. An error says that the file has both, or several damages.
+func behind(f io.ReaderAt, damage, size int64) (at int64, err error) {
+	var first [2]byte
+	if _, err := f.ReadAt(first[:], 0); err != nil && err != io.EOF {
+		return 0, err
+	}
+	begin := []byte("WARC/")
+	if first == [2]byte{0x1f, 0x8b} {
+		begin = []byte{0x1f, 0x8b, 8}
+	}
+	buf := make([]byte, 1<<20)
+	inside := int64(-1)
+	for at = damage + 1; at < size; {
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+		i := bytes.Index(buf[:n], begin)
+		switch {
+		case i < 0 && at+int64(n) == size:
+			at = size
+			continue
+		case i < 0:
+			at += int64(n - len(begin) + 1)
+			continue
+		}
+		at += int64(i)
+		length, records, err := warc.Whole(io.NewSectionReader(f, at, size-at))
+		switch {
+		case err != nil && !errors.Is(err, warc.ErrDamaged):
+			return 0, err
+		case err == nil && inside < 0:
+			return at, nil
+		case err == nil:
+			at = size
+		case records > 0:
+			inside = at
+			at += length
+		default:
+			at++
+		}
+	}
+	if inside >= 0 {
+		return 0, fmt.Errorf("%w at byte %d, and again behind byte %d, where whole records are: it stays as it is", warc.ErrDamaged, damage, inside)
+	}
+	return size, nil
 }

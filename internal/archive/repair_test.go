@@ -1,0 +1,100 @@
+package archive
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/warc"
+)
+
+// A damaged record is taken out, and those behind it stay. What a site has put into an answer so
+// that it looks like a record becomes none, and of a file that is damaged in several places nothing
+// is lost either.
+func TestRepairKeepsWhatIsBehind(t *testing.T) {
+	record := func(packed bool, n int, text string) []byte {
+		var enc warc.Encoder
+		var b bytes.Buffer
+		block := warc.Piece{Text: []byte("HTTP/1.1 200 OK\r\n\r\n" + text)}
+		if err := enc.AppendStored(&b, []warc.Field{{Name: "WARC-Type", Value: warc.Response}, {Name: "WARC-Record-ID", Value: warc.ID(fmt.Sprint(n))},
+			{Name: "WARC-Date", Value: "2026-01-02T03:04:05Z"}, {Name: "WARC-Target-URI", Value: fmt.Sprintf("http://a.example/%d", n)}}, block); err != nil {
+			t.Fatal(err)
+		}
+		if packed {
+			return b.Bytes()
+		}
+		z, err := gzip.NewReader(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plain
+	}
+	for _, packed := range []bool{true, false} {
+		ends, wrong := ".warc.gz", 40
+		if !packed {
+			ends, wrong = ".warc", 0 // it has no checksum
+		}
+		forged := string(record(packed, 666, "forged"))
+		all := [][]byte{record(packed, 0, "one"), record(packed, 1, "two"+forged), record(packed, 2, "three"), record(packed, 3, strings.Repeat("x", 3<<20)), record(packed, 4, "four")}
+		for _, c := range []struct {
+			damaged []int
+			tail    string
+			cut     int
+			stay    []int
+		}{
+			{[]int{0}, "", len(all[0]), []int{1, 2, 3, 4}},
+			{[]int{2}, "", len(all[2]), []int{0, 1, 3, 4}},
+			{[]int{3}, "", len(all[3]), []int{0, 1, 2, 4}},
+			{[]int{4}, "", len(all[4]), []int{0, 1, 2, 3}},
+			{nil, string(all[0][:20]), 20, []int{0, 1, 2, 3, 4}},
+			{[]int{1}, "", -1, nil}, // the record in it and those behind it: which are the site's is not known
+			{[]int{0, 3}, "", -1, nil},
+		} {
+			var text []byte
+			for i, r := range all {
+				r = bytes.Clone(r)
+				for _, d := range c.damaged {
+					if d == i {
+						r[wrong] ^= 1
+					}
+				}
+				text = append(text, r...)
+			}
+			text = append(text, c.tail...)
+			path := filepath.Join(t.TempDir(), "a"+ends)
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cut, err := Repair(path)
+			if c.cut < 0 {
+				if now, _ := os.ReadFile(path); !errors.Is(err, warc.ErrDamaged) || !bytes.Equal(now, text) {
+					t.Errorf("%s %+v: %d bytes cut, %v", ends, c, cut, err)
+				}
+				continue
+			}
+			if err != nil || cut != int64(c.cut) {
+				t.Errorf("%s %+v: %d bytes cut, %v", ends, c, cut, err)
+			}
+			var want, got []string
+			for _, i := range c.stay {
+				want = append(want, fmt.Sprintf("http://a.example/%d", i))
+			}
+			if err := Entries(path, func(e warc.Entry) error { got = append(got, e.URL); return nil }); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s %+v: %v stay (%v), want %v", ends, c, got, err, want)
+			}
+			if v, err := Verify(path); err != nil || len(v.Problems) > 0 {
+				t.Errorf("%s %+v: %+v, %v", ends, c, v, err)
+			}
+		}
+	}
+}
