@@ -135,7 +135,8 @@ func (a *app) archiveCat() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cat DIR|FILE.wacz URL", Short: "Write what was answered for a URL",
 		Long: `Write the newest answer that the files have for a URL, or with --at the newest up to that time: head and body as they came over
-the wire. A revisit stands for the answer that it refers to.`,
+the wire. For a revisit stands the answer that it refers to; where the files lack that, the newest one for the URL that is no
+revisit.`,
 		Example: "  curtsy archive cat ./warc https://docs.example.org/\n  curtsy archive cat --payload --at 20261124 ./warc https://docs.example.org/",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {

@@ -105,29 +105,63 @@ func entriesIn(f *zip.File, each func(warc.Entry) error) error {
 	return readEntries(io.LimitReader(lines, maxIndex), each)
 }
 
-// Find calls do with the record of the newest capture of a URL, as the function Find chooses it.
-// The error wraps fs.ErrNotExist where there is none.
-func (c *Collection) Find(key, until string, body bool, do func(rec *warc.Record) error) error {
-	if c.f == nil {
-		path, e, err := Find(c.files, key, until, body)
-		if err != nil {
-			return err
+// located is an answer and the file that it is in: of a directory its path.
+type located struct {
+	warc.Entry
+	path string
+}
+
+// located calls each with all answers.
+func (c *Collection) located(each func(located)) error {
+	for _, file := range c.files {
+		if err := Entries(file, func(e warc.Entry) error { each(located{e, file}); return nil }); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
 		}
-		return Read(path, e, do)
 	}
-	newest := newer{key: key, limit: limitOf(until), body: body}
-	if err := c.Entries(func(e warc.Entry) error { newest.look(e); return nil }); err != nil {
+	if c.f == nil {
+		return nil
+	}
+	return c.Entries(func(e warc.Entry) error { each(located{e, ""}); return nil })
+}
+
+// Find calls do with the record of the newest capture of a URL, by its key, that is not newer than
+// until (14 digits, or as many as are known; "": the newest of all). With body, the answer that it
+// refers to stands for a revisit; where that is not among the answers, the newest one of the URL
+// that is no revisit. The error wraps fs.ErrNotExist where there is none.
+func (c *Collection) Find(key, until string, body bool, do func(rec *warc.Record) error) error {
+	newest := newer{key: key, limit: limitOf(until)}
+	full := newer{key: key, limit: limitOf(until), full: true}
+	if err := c.located(func(p located) { newest.look(p); full.look(p) }); err != nil {
 		return err
 	}
 	if !newest.found {
 		return fs.ErrNotExist
 	}
-	return c.read(newest.best, do)
+	if !body || newest.best.Mime != warc.MimeRevisit {
+		return c.read(newest.best, do)
+	}
+	var first referred
+	if err := c.read(newest.best, func(rec *warc.Record) error { first = refers(rec); return nil }); err != nil {
+		return err
+	}
+	if err := c.located(first.look); err != nil {
+		return err
+	}
+	switch {
+	case first.found:
+		return c.read(first.best, do)
+	case full.found:
+		return c.read(full.best, do)
+	}
+	return fs.ErrNotExist
 }
 
-// read calls do with a record within a WACZ file. One that is stored as it is, as all should be, is
-// read where it lies; else what stands before it must be unpacked.
-func (c *Collection) read(e warc.Entry, do func(rec *warc.Record) error) error {
+// read calls do with the record of an answer. One within a WACZ file that is stored as it is, as all
+// should be, is read where it lies; else what stands before it must be unpacked.
+func (c *Collection) read(e located, do func(rec *warc.Record) error) error {
+	if c.f == nil {
+		return Read(e.path, e.Entry, do)
+	}
 	f := c.inside[path.Base(e.Filename)]
 	if f == nil {
 		return fmt.Errorf("its index names %.80q, which is not in it", e.Filename)

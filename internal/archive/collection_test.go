@@ -153,3 +153,54 @@ func TestCollectionDamaged(t *testing.T) {
 		}
 	}
 }
+
+// The answer that a revisit refers to stands for it, also where that is of another URL, as others
+// write them, or is not the newest.
+func TestCollectionRevisits(t *testing.T) {
+	var b bytes.Buffer
+	var enc warc.Encoder
+	record := func(kind, u string, day int, text string, more ...warc.Field) {
+		block := "HTTP/1.1 200 OK\r\n\r\n"
+		if kind == warc.Response {
+			block += text
+		}
+		fields := append([]warc.Field{{Name: "WARC-Type", Value: kind}, {Name: "WARC-Record-ID", Value: warc.ID(u, fmt.Sprint(day))}, {Name: "WARC-Target-URI", Value: u},
+			{Name: "WARC-Date", Value: fmt.Sprintf("2026-01-%02dT00:00:00Z", day)}, {Name: "WARC-Payload-Digest", Value: warc.Digest([]byte(text))}}, more...)
+		if err := enc.Append(&b, fields, warc.Piece{Text: []byte(block)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refers := func(u string, day int) []warc.Field {
+		return []warc.Field{{Name: "WARC-Profile", Value: warc.ProfileIdentical}, {Name: "WARC-Refers-To-Target-URI", Value: u}, {Name: "WARC-Refers-To-Date", Value: fmt.Sprintf("2026-01-%02dT00:00:00Z", day)}}
+	}
+	const c1 = "http://c.example/"
+	record(warc.Response, a1, 1, "one")
+	record(warc.Revisit, b1, 2, "one", refers(a1, 1)...)
+	record(warc.Response, a1, 3, "other")
+	record(warc.Revisit, a1, 4, "one", refers(a1, 1)...)
+	record(warc.Revisit, a2, 5, "one", warc.Field{Name: "WARC-Profile", Value: warc.ProfileIdentical})
+	record(warc.Response, c1, 6, "at hand")
+	record(warc.Revisit, c1, 7, "lost", refers(a1, 7)...)
+	record(warc.Revisit, "http://d.example/", 8, "lost", refers(a1, 7)...)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.warc.gz"), b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := OpenCollection(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []struct{ u, until, want string }{
+		{b1, "", "one"}, {a1, "", "one"}, {a1, "20260103", "other"}, {a2, "", "one"}, {a2, "20260104", ""}, {c1, "", "at hand"}, {"http://d.example/", "", ""},
+	} {
+		got := ""
+		err := c.Find(warc.Key(q.u), q.until, true, func(rec *warc.Record) error {
+			text, err := io.ReadAll(rec)
+			_, got, _ = strings.Cut(string(text), "\r\n\r\n")
+			return err
+		})
+		if got != q.want || (got == "") != errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v: %q, %v", q, got, err)
+		}
+	}
+}

@@ -65,41 +65,47 @@ func Entries(path string, each func(warc.Entry) error) error {
 	return warc.Entries(f, filepath.Base(path), each)
 }
 
-// Find returns the newest capture of a URL in these files, by key, that is not newer than until (14
-// digits, or as many as are known; "": the newest of all). With body, revisits are passed over.
-func Find(files []string, key, until string, body bool) (path string, best warc.Entry, err error) {
-	newest := newer{key: key, limit: limitOf(until), body: body}
-	for _, file := range files {
-		if err := Entries(file, func(e warc.Entry) error {
-			if newest.look(e) {
-				path = file
-			}
-			return nil
-		}); err != nil {
-			return "", best, fmt.Errorf("%s: %w", file, err)
-		}
-	}
-	if path == "" {
-		return "", best, fs.ErrNotExist
-	}
-	return path, newest.best, nil
-}
-
 // newer looks for the newest capture of a URL.
 type newer struct {
 	key, limit string
-	body       bool // revisits are passed over
-	best       warc.Entry
+	full       bool // revisits are passed over
+	best       located
 	found      bool
 }
 
-// look reports whether an answer is newer than all before it.
-func (n *newer) look(e warc.Entry) bool {
-	if e.Key != n.key || e.Time > n.limit || n.found && e.Time < n.best.Time || n.body && e.Mime == warc.MimeRevisit {
-		return false
+func (n *newer) look(p located) {
+	if p.Key != n.key || p.Time > n.limit || n.found && p.Time < n.best.Time || n.full && p.Mime == warc.MimeRevisit {
+		return
 	}
-	n.best, n.found = e, true
-	return true
+	n.best, n.found = p, true
+}
+
+// referred looks for the answer that a revisit refers to: by URL and time, and where it does not
+// say them, or there is none, by digest.
+type referred struct {
+	key, time, digest string
+
+	best  located
+	found bool
+	named bool // best is what it names
+}
+
+// refers is what a revisit says.
+func refers(rec *warc.Record) (r referred) {
+	r.digest = rec.Get("WARC-Payload-Digest")
+	at, err := warc.ParseTime(rec.Get("WARC-Refers-To-Date"))
+	if uri := rec.Get("WARC-Refers-To-Target-URI"); uri != "" && err == nil {
+		r.key, r.time = warc.Key(strings.Trim(uri, "<>")), warc.Stamp(at)
+	}
+	return r
+}
+
+func (r *referred) look(p located) {
+	same := r.digest != "" && p.Digest == r.digest
+	named := r.key != "" && p.Key == r.key && p.Time == r.time && (same || r.digest == "" || p.Digest == "")
+	if p.Mime != warc.MimeRevisit && (named || same && !r.named) {
+		r.best, r.found, r.named = p, true, named
+	}
 }
 
 // limitOf is the last time that begins with these digits.
