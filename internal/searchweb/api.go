@@ -38,7 +38,10 @@ const incompleteHeader = "Curtsy-Incomplete"
 // answer has the crawl answer a search; path is where its links lead.
 func (w *Web) answer(ctx context.Context, p params, path string) (a Answer, bad *problem) {
 	a = Answer{Query: p.Q, Page: p.Page, PerPage: p.Per, Links: Links{Self: p.link(path)}}
-	if query.Parse(p.Q).Empty() {
+	switch q := query.Parse(p.Q); {
+	case q.Empty() && len(q.Not) == 0:
+		return a, wrong("q", "q has no words in it; say what to look for, for example vacuum -full")
+	case q.Empty():
 		return a, wrong("q", "q only says what to leave out; add what to look for, for example vacuum -full")
 	}
 	offset := (p.Page - 1) * p.Per

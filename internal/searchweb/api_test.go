@@ -47,6 +47,8 @@ func TestWrong(t *testing.T) {
 		"q=" + long:              {"q", "2049 bytes; at most 2048"},
 		"q=" + long[:1] + "%ff":  {"q", "UTF-8"},
 		"q=-%22a%22+-b":          {"q", "leave out"},
+		"q=%22":                  {"q", "no words"},
+		"q=(((":                  {"q", "no words"},
 		"q=a&page=0":             {"page", "1 to 1000"},
 		"q=a&page=x":             {"page", "1 to 1000"},
 		"q=a&page=101":           {"page", "at most 1000"},
