@@ -416,6 +416,7 @@ func TestDatasetsGetAll(t *testing.T) {
 		t.Errorf("get says of a changed byte:\n%s", said)
 	}
 	curtsy(t, 1, "datasets", "verify", out)
+	curtsy(t, exitUsage, "datasets", "verify", "--repair", "--json", "--data", data, out)
 	curtsy(t, 0, "datasets", "verify", "--repair", "--data", data, out)
 	if got, err := os.ReadFile(rain[0]); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("not repaired: %v", err)
@@ -425,7 +426,7 @@ func TestDatasetsGetAll(t *testing.T) {
 			t.Errorf("%s was asked for", q.Path)
 		}
 	}
-	if said := curtsy(t, 1, "datasets", "verify", out); !strings.Contains(said, "rain.csv.mismatch") {
+	if said := curtsy(t, 1, "datasets", "verify", out); !strings.Contains(said, "rain.csv.mismatch") || !strings.Contains(said, "a repair set it aside") {
 		t.Errorf("what was set aside is not said:\n%s", said)
 	}
 }

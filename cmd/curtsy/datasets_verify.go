@@ -28,6 +28,9 @@ Exit codes: 0 all is as it should be, 1 something is not, 2 typed wrong.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
 	cmd.Flags().BoolVar(&repair, "repair", false, "get anew what is missing or has changed")
 	return configured(cmd, g.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) (err error) {
+		if repair && asJSON {
+			return usage("--json says what is wrong, and --repair what comes of it: use one after the other")
+		}
 		rep, err := download.Verify(cmd.Context(), args[0])
 		if err != nil {
 			return err

@@ -236,7 +236,7 @@ func strangers(dir string, sums map[string]string, add func(path, problem, detai
 			add(name, "unfinished", "the same curtsy datasets get goes on with it")
 		case strings.HasSuffix(name, stateSuffix):
 		case strings.HasSuffix(name, asideSuffix):
-			add(name, "aside", "its digest was not the one announced")
+			add(name, "aside", "its digest was not the one announced, or a repair set it aside; remove it when you need it no more")
 		default:
 			add(name, "extra", "")
 		}
