@@ -57,7 +57,8 @@ func TestRepairKeepsWhatIsBehind(t *testing.T) {
 			{[]int{3}, "", len(all[3]), []int{0, 1, 2, 4}},
 			{[]int{4}, "", len(all[4]), []int{0, 1, 2, 3}},
 			{nil, string(all[0][:20]), 20, []int{0, 1, 2, 3, 4}},
-			{[]int{1}, "", -1, nil}, // the record in it and those behind it: which are the site's is not known
+			// It holds a whole record itself: which are the site's is not known.
+			{[]int{1}, "", -1, nil},
 			{[]int{0, 3}, "", -1, nil},
 		} {
 			var text []byte
