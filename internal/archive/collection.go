@@ -156,8 +156,8 @@ func (c *Collection) Find(key, until string, body bool, do func(rec *warc.Record
 	return fs.ErrNotExist
 }
 
-// read calls do with the record of an answer. One within a WACZ file that is stored as it is, as all
-// should be, is read where it lies; else what stands before it must be unpacked.
+// read calls do with the record of an answer. One within a WACZ file that is stored as it is, as
+// all should be, is read where it lies; else what stands before it must be unpacked.
 func (c *Collection) read(e located, do func(rec *warc.Record) error) error {
 	if c.f == nil {
 		return Read(e.path, e.Entry, do)
