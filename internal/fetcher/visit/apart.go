@@ -75,7 +75,8 @@ func (a *apart) say(said *usage.Set, u canon.URL) {
 
 // readAparts reads, for a crawl that is for more than search, what the site says apart, before
 // anything else is asked of it: from what the frontier knows, else from the site. false means that
-// the visit is over.
+// nothing can be sent or told any more. Where an answer has ended the visit nothing is asked for,
+// and what is not known then is not missed.
 func (v *Visit) readAparts(s *site) bool {
 	if !v.cfg.purposes.Beyond() || s.closed || s.bar.Barred || s.rules == nil {
 		return true
@@ -84,6 +85,9 @@ func (v *Visit) readAparts(s *site) bool {
 	var learned []crawl.Apart
 	for _, u := range v.apartsOf(s) {
 		f, ok := v.knownApart(s, u)
+		if !ok && v.over() {
+			break
+		}
 		if !ok {
 			if f, ok = v.fetchApart(s, u); !ok {
 				return false
