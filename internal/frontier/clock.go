@@ -69,6 +69,48 @@ func (c *watchClock) seen(wall time.Time, passed time.Duration) (by time.Duratio
 	return by
 }
 
+// followClock looks whether the clock was set since it was looked at last. That is done before a
+// visit is granted and before an event is applied, so that nothing is reckoned by two clocks.
+func (s *shard) followClock(now time.Time) error {
+	by := s.clock.seen(now.Round(0), now.Sub(s.opened))
+	if by == 0 {
+		return nil
+	}
+	if err := s.clockSet(by, now); err != nil {
+		return s.ledger.Fail(err)
+	}
+	return nil
+}
+
+// beforeGrant is followClock for a shard that may not be open any more.
+func (s *shard) beforeGrant(now time.Time) error {
+	if !s.visits.MayGrant(now) {
+		return nil
+	}
+	return s.followClock(now)
+}
+
+// clockSet takes in that the clock was set by so much: hosts are left alone for as long as they
+// were to be. Whatever comes of that, no stored time lies further ahead than it may.
+func (s *shard) clockSet(by time.Duration, now time.Time) error {
+	s.ledger.Log.Warn("the clock was set: hosts wait for as long as they did, and none for longer than it may", "by", by)
+	if err := s.ledger.ShiftResting(by); err != nil {
+		return err
+	}
+	for _, h := range s.ledger.Hosts {
+		h.Times(times.Set(by, now))
+		s.ledger.Touch(h)
+	}
+	if s.ledger.Meta.Owed > 0 {
+		s.ledger.Meta.Owed += by.Milliseconds()
+	}
+	if err := s.clampTimes(now.Round(0), s.ledger.Phase.Owes(now)); err != nil {
+		return err
+	}
+	s.recrawl.ClockWas(-by)
+	return s.recrawl.BeginPlanning()
+}
+
 // clampTimes brings down what is stored of hosts and waiting URLs. Nobody is asked sooner by it
 // than the delay after now, or than a Retry-After may ask. owed is for how long nothing is granted
 // yet: delays follow that. It is measured, and not read from the clock, which is wrong.

@@ -8,6 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/frontier/visits"
 )
 
 // A crawl is left at one time of the clock and taken up at another: a day earlier, which a clock
@@ -134,4 +135,56 @@ func TestWhatIsOwedIsBroughtDownWithTheClock(t *testing.T) {
 			t.Errorf("%d hosts are granted, want both", len(got))
 		}
 	})
+}
+
+// The clock is set forward, as it often is soon after a machine was started. A host that asked for
+// an hour before this process began is left alone for the rest of that hour, and hosts that were
+// never visited for what is owed them after an unclean start.
+func TestAClockSetForwardShortensNoWait(t *testing.T) {
+	const ahead = 3 * time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/", "http://a.example/2")
+		v := b.grant(1)[0]
+		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: v.Delay, Overloads: 1, RetryAfter: time.Hour,
+			Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Retry, Reason: crawl.ReasonOverload, Status: 503}}}})
+		b.commit()
+		b.crash()
+		b.open()
+		time.Sleep(time.Minute)
+		b.s.ledger.Meta.Owed = time.Now().UnixMilli()
+
+		now := time.Now().Round(0).Add(ahead) // as the clock shows it then
+		if err := b.s.clockSet(ahead, now); err != nil {
+			t.Fatal(err)
+		}
+		h := b.s.ledger.Hosts[v.Host]
+		if left := h.Due.Sub(now); left != 59*time.Minute || h.DueReason != dueRetryAfter {
+			t.Errorf("%s is left alone for another %v (%s), want 59m", v.Host, left, h.DueReason)
+		}
+		if left := time.UnixMilli(b.s.ledger.Meta.Owed).Sub(now); left < -time.Second {
+			t.Errorf("hosts never visited count as visited %v ago", -left)
+		}
+		b.s.visits.Place(now)
+		if granted, _, err := b.s.visits.Grant(1, visits.MaxGrantBytes, now); len(granted) != 0 || err != nil {
+			t.Errorf("granted: %v, %v", granted, err)
+		}
+	})
+}
+
+// What a process has read from the clock itself goes by the time that passes.
+func TestTimesOfThisProcessGoByTheTimeThatPasses(t *testing.T) {
+	now := time.Now()
+	for _, kind := range []times.Kind{times.Waits, times.Happened, times.Known} {
+		own, read := now.Add(time.Hour), now.Add(time.Hour).Round(0)
+		times.Set(3*time.Hour, now)(&own, kind)
+		times.Set(3*time.Hour, now)(&read, kind)
+		want := 4 * time.Hour
+		if kind == times.Known {
+			want = time.Hour
+		}
+		if own.Sub(now) != time.Hour || read.Sub(now.Round(0)) != want {
+			t.Errorf("kind %d: in %v and %v, want 1h and %v", kind, own.Sub(now), read.Sub(now.Round(0)), want)
+		}
+	}
 }

@@ -37,7 +37,9 @@ func (f *Frontier) grantDownload(t crawl.Take, now time.Time) (visits []crawl.Vi
 					return err
 				}
 			}
-			v, err = s.visits.Download(t.Origin, now)
+			if err = s.beforeGrant(now); err == nil {
+				v, err = s.visits.Download(t.Origin, now)
+			}
 			return err
 		})
 		if err != nil || v == nil {

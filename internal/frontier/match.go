@@ -156,7 +156,9 @@ func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 		var visits []crawl.Visit
 		var size int
 		err := s.ledger.Guarded(func() (err error) {
-			visits, size, err = s.visits.Grant(n-len(out), room, now)
+			if err = s.beforeGrant(now); err == nil {
+				visits, size, err = s.visits.Grant(n-len(out), room, now)
+			}
 			return err
 		})
 		room -= size

@@ -61,6 +61,9 @@ type shard struct {
 
 	was ledger.Meta // m as the file was found
 
+	opened time.Time // when the file was read
+	clock  watchClock
+
 	// Checkpoints.
 	copies     int      // made in this epoch
 	chain      chain    // the last of them that was recorded
@@ -113,6 +116,8 @@ func (s *shard) load(owner string) error {
 		return err
 	}
 	now := time.Now()
+	s.opened = now
+	s.clock.seen(now.Round(0), 0)
 	if err := s.ledger.LoadHosts(); err != nil {
 		return err
 	}
@@ -275,6 +280,9 @@ func (s *shard) applyOne(e queue.Entry) error {
 // applyEvent applies one event. sent is the server's time of it.
 func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	now := time.Now()
+	if err := s.followClock(now); err != nil {
+		return err
+	}
 	s.urls.Events++
 	s.ledger.At = sent
 	s.ledger.Phase.Saw(ev.Visit)
@@ -406,7 +414,6 @@ func (s *shard) position() queue.Position {
 func (s *shard) keepCommitted(ctx context.Context) error {
 	t := time.NewTicker(ledger.CommitEvery)
 	defer t.Stop()
-	began, clock := time.Now(), watchClock{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -415,20 +422,9 @@ func (s *shard) keepCommitted(ctx context.Context) error {
 		}
 		s.ledger.Mu.Lock()
 		now := time.Now()
-		set := clock.seen(now.Round(0), now.Sub(began))
 		err := s.ledger.Guarded(func() error {
-			if set != 0 {
-				s.ledger.Log.Warn("the clock was set: no stored time lies further ahead than it may", "by", set)
-				if err := s.ledger.ShiftResting(set); err != nil {
-					return s.ledger.Fail(err)
-				}
-				if err := s.clampTimes(now.Round(0), s.ledger.Phase.Owes(now)); err != nil {
-					return s.ledger.Fail(err)
-				}
-				s.recrawl.ClockWas(-set)
-				if err := s.recrawl.BeginPlanning(); err != nil {
-					return s.ledger.Fail(err)
-				}
+			if err := s.followClock(now); err != nil {
+				return err
 			}
 			return s.upkeep(now)
 		})

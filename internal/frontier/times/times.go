@@ -53,3 +53,19 @@ func ShiftBy(d time.Duration) See {
 		}
 	}
 }
+
+// Set moves times to the clock after it was set, ahead by d, at now. What this process has taken
+// from the clock has the time with it that passes (Go's monotonic clock), and goes by that: only
+// what it would be written down as is made anew. What was read from a file goes by the clock alone.
+func Set(d time.Duration, now time.Time) See {
+	shift := ShiftBy(d)
+	return func(at *time.Time, kind Kind) {
+		switch {
+		case at.IsZero():
+		case *at == at.Round(0):
+			shift(at, kind)
+		default:
+			*at = now.Add(at.Sub(now))
+		}
+	}
+}
