@@ -54,7 +54,17 @@ func (c *Crawl) Close() error { return c.close() }
 
 // gather asks a question of all shards and hands on the objects of the answers.
 func gather[T any](ctx context.Context, c *Crawl, question string, req any, each func(T) error) error {
-	return c.gather(ctx, question, req, func(v any) error {
+	return c.gather(ctx, question, req, decoded(question, each))
+}
+
+// gatherOf is gather that waits for some of the shards only.
+func gatherOf[T any](ctx context.Context, c *Crawl, question string, req any, wanted []int, each func(T) error) error {
+	return c.gatherFrom(ctx, question, req, wanted, decoded(question, each))
+}
+
+// decoded is each for objects as they come.
+func decoded[T any](question string, each func(T) error) func(any) error {
+	return func(v any) error {
 		if part, ok := v.(T); ok {
 			return each(part)
 		}
@@ -63,16 +73,25 @@ func gather[T any](ctx context.Context, c *Crawl, question string, req any, each
 			return err
 		}
 		return each(part)
-	})
+	}
 }
 
 // gather hands on the objects of the answers: json.RawMessage of a crawl that runs, which is each's
 // only until it returns, and the objects themselves from files.
 func (c *Crawl) gather(ctx context.Context, question string, req any, each func(any) error) error {
+	all := make([]int, c.Spec.Shards)
+	for k := range all {
+		all[k] = k
+	}
+	return c.gatherFrom(ctx, question, req, all, each)
+}
+
+// gatherFrom is gather that waits for some of the shards of a crawl that runs only.
+func (c *Crawl) gatherFrom(ctx context.Context, question string, req any, wanted []int, each func(any) error) error {
 	if c.AtRest() {
 		return c.files.Ask(ctx, question, req, each)
 	}
-	return ask.Gather(ctx, c.Queue.NC, crawl.Names(c.Spec.Name), question, req, c.Spec.Shards, func(raw json.RawMessage) error { return each(raw) })
+	return ask.GatherFrom(ctx, c.Queue.NC, crawl.Names(c.Spec.Name), question, req, wanted, c.Spec.Shards, func(raw json.RawMessage) error { return each(raw) })
 }
 
 func decode[T any](question string, v any) (part T, err error) {

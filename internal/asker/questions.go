@@ -21,9 +21,19 @@ func (c *Crawl) Hosts(ctx context.Context, each func(crawl.HostInfo) error) erro
 	return gather(ctx, c, "hosts", nil, each)
 }
 
-// HostsNamed calls each for those of these hosts that the crawl knows.
+// HostsNamed calls each for those of these hosts that the crawl knows. What their own shards say is
+// the whole answer: others are not waited for.
 func (c *Crawl) HostsNamed(ctx context.Context, names []string, each func(crawl.HostInfo) error) error {
-	return gather(ctx, c, "hosts", map[string][]string{"hosts": names}, func(h crawl.HostInfo) error {
+	var wanted []int
+	for _, name := range names {
+		if c.AtRest() {
+			break
+		}
+		if k := crawl.ShardOf(canon.Host(name), c.Spec.Shards); !slices.Contains(wanted, k) {
+			wanted = append(wanted, k)
+		}
+	}
+	return gatherOf(ctx, c, "hosts", map[string][]string{"hosts": names}, wanted, func(h crawl.HostInfo) error {
 		if !slices.Contains(names, h.Host) {
 			return nil
 		}

@@ -74,6 +74,8 @@ type ShardStatus struct {
 	Outbox      int    `json:"outbox"`
 	Errands     int    `json:"errands"`  // unanswered
 	DueSoon     int64  `json:"due_soon"` // URLs due within hold_max
+	// It goes by a spec that has the crawl paused.
+	Paused bool `json:"paused,omitempty"`
 	// By which Spec.Forgotten it goes (Spec.ForgottenText).
 	Forgotten string `json:"forgotten,omitempty"`
 	// What is forgotten, or let in again, is not all judged yet.

@@ -101,12 +101,10 @@ func changeSpec(ctx context.Context, kv jetstream.KeyValue, change func(old *cra
 		} else {
 			_, err = kv.Update(ctx, specKey, value, revision)
 		}
-		var api *jetstream.APIError
 		switch {
 		case err == nil:
 			return next, nil
-		case errors.Is(err, jetstream.ErrKeyExists),
-			errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
+		case queue.ChangedMeanwhile(err):
 			continue
 		default:
 			return spec, fmt.Errorf("write the crawl's spec: %w", err)

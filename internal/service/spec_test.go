@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -62,4 +63,28 @@ func TestSpecOfABucketMadeAnew(t *testing.T) {
 	next(7)
 	put(again, 8)
 	next(8)
+}
+
+// overtaken refuses the first writing in the words of a cluster: another one is under way.
+type overtaken struct {
+	jetstream.KeyValue
+	told bool
+}
+
+func (b *overtaken) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if !b.told {
+		b.told = true
+		return 0, &jetstream.APIError{Code: 400, ErrorCode: 10164, Description: "wrong last sequence"}
+	}
+	return b.KeyValue.Update(ctx, key, value, revision)
+}
+
+// Who is overtaken by another change makes his own to what that left, on one server or on several.
+func TestASpecChangedByTwo(t *testing.T) {
+	_, kv := bucket(t)
+	for _, kv := range []jetstream.KeyValue{kv, &overtaken{KeyValue: kv}} {
+		if _, err := ChangeSpec(t.Context(), kv, func(*crawl.Spec) (crawl.Spec, error) { return crawl.Spec{Name: "t"}, nil }); err != nil {
+			t.Error(err)
+		}
+	}
 }

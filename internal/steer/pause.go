@@ -3,6 +3,7 @@ package steer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -40,7 +41,7 @@ func setPaused(ctx context.Context, c *asker.Crawl, by By, paused bool, state st
 	var st crawl.Status
 	err = await(ctx, fmt.Sprintf("crawl %q is to be %s", c.Spec.Name, state), func() (ok bool, err error) {
 		st, err = c.Status(ctx)
-		return (st.State == "paused") == paused || st.Trouble != "", err
+		return !slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Paused != paused }), err
 	})
 	if err != nil {
 		return "", err

@@ -93,7 +93,8 @@ var errSame = errors.New("nothing changes by that")
 const maxSpecBytes = crawl.MaxPayloadBytes - 64<<10
 
 // change changes the spec, with a line in the crawl log. changed is false if f says that nothing
-// would change.
+// would change. Once the line is there, that nothing is left to be changed means that it was: by
+// us, and the acknowledgement was lost, or by somebody else at the same time.
 func change(ctx context.Context, c *asker.Crawl, by By, a act, f func(crawl.Spec) (next crawl.Spec, changed bool, err error)) (changed bool, err error) {
 	if c.AtRest() {
 		return false, ErrAtRest
@@ -118,7 +119,7 @@ func change(ctx context.Context, c *asker.Crawl, by By, a act, f func(crawl.Spec
 	})
 	switch {
 	case errors.Is(err, errSame):
-		return false, nil
+		return told, nil
 	case err != nil && told:
 		line := audit(by, a)
 		line.Error = err.Error()

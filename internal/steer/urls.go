@@ -185,7 +185,7 @@ func Retry(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, 
 		return "", err
 	}
 	if err := asker.Applied(ctx, c.Queue, c.Spec); err != nil {
-		return "", err
+		return "", fmt.Errorf("submitted, but not taken in yet: %w", err)
 	}
 	err := await(ctx, "hosts are to be tried again", func() (bool, error) {
 		st, err := asker.Status(ctx, c.Queue, c.Spec)

@@ -43,7 +43,7 @@ func (s *Account) Status(now time.Time) crawl.Status {
 	st.Shards = []crawl.ShardStatus{{
 		Shard: s.ledger.ID, Epoch: s.ledger.Epoch, Owner: s.ledger.Meta.Owner, Applied: s.ledger.Meta.Seq, Outstanding: len(s.visits.Outstanding), Outbox: s.ledger.Owed(),
 		Errands: s.ledger.PendingErrands(now, s.patience()) + s.mirrors.Pending(now, s.patience()), DueSoon: dueSoon,
-		Forgotten: s.ledger.Judge.ForgottenText, Forgetting: s.passes.Listed(ledger.BucketForget), Retrying: s.passes.Listed(ledger.BucketRetry), Passing: s.passes.Passing(),
+		Paused: s.ledger.Judge.Spec.Paused, Forgotten: s.ledger.Judge.ForgottenText, Forgetting: s.passes.Listed(ledger.BucketForget), Retrying: s.passes.Listed(ledger.BucketRetry), Passing: s.passes.Passing(),
 	}}
 	st.Round = s.round(st, now)
 	return st

@@ -1,0 +1,207 @@
+package steer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
+)
+
+// cluster is a crawl of two shards, of which a test plays the frontiers.
+type cluster struct {
+	t *testing.T
+	*asker.Crawl
+
+	mu    sync.Mutex
+	specs map[int]crawl.Spec // that each frontier goes by, by its shard
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 256 << 20, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Shutdown)
+	q, err := queue.Dial(t.Context(), queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Close() })
+	spec := crawl.Spec{Name: "t", Shards: 2, Scope: "any", MaxDepth: -1, Agent: "curtsy", Delay: time.Second}
+	kv, err := q.OpenBucket(t.Context(), crawl.Names("t").Bucket(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range spec.Shards {
+		if _, err := q.OpenLog(t.Context(), queue.LogConfig{Stream: crawl.Names("t").EventsStream(i), Subject: crawl.Names("t").EventsSubject(i), MaxBytes: 1 << 20}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := service.ChangeSpec(t.Context(), kv, func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }); err != nil {
+		t.Fatal(err)
+	}
+	return &cluster{t: t, Crawl: asker.Running(q, kv, spec), specs: map[int]crawl.Spec{}}
+}
+
+// frontier has a frontier answer for a shard, which knows one host of it. It follows the spec when
+// it is told to.
+func (c *cluster) frontier(shard int, host string) {
+	c.t.Helper()
+	s, err := ask.NewService(c.Queue.NC, "t", "frontier", host, "")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { s.Stop() })
+	by := func() crawl.Spec {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.specs[shard]
+	}
+	err = s.HandleAll(func() []int { return []int{shard} }, ask.Handlers{
+		"status": func(_ context.Context, _ []byte, send func(any) error) error {
+			st := crawl.Status{State: "running", Shards: []crawl.ShardStatus{{Shard: shard, Paused: by().Paused}}}
+			if by().Paused {
+				st.State = "paused"
+			}
+			return send(st)
+		},
+		"hosts": func(_ context.Context, _ []byte, send func(any) error) error {
+			return send(crawl.HostInfo{Host: host, Shard: shard, Paused: by().Hosts[hostName(c.t, host)].Paused})
+		},
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// follow has a shard's frontier go by the spec as it is, from now on or once.
+func (c *cluster) follow(shard int) {
+	spec, err := service.ReadSpec(c.t.Context(), c.Bucket)
+	if err != nil {
+		c.t.Error(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.specs[shard] = spec
+}
+
+func hostName(t *testing.T, text string) (h canon.Host) {
+	t.Helper()
+	h, err := parseHost(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// A crawl is said to be paused, or to go on, once all frontiers follow, and not when one does.
+func TestPauseAndResumeWaitForAllFrontiers(t *testing.T) {
+	c := newCluster(t)
+	c.frontier(0, "a.example")
+	c.frontier(1, "b.example")
+	for _, act := range []func(context.Context, *asker.Crawl, By) (string, error){Pause, Resume} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := act(t.Context(), c.Crawl, By{Who: "ada"})
+			done <- err
+		}()
+		spec := func() crawl.Spec {
+			s, err := service.ReadSpec(t.Context(), c.Bucket)
+			if err != nil {
+				t.Error(err)
+			}
+			return s
+		}
+		was := c.specs[1].Paused
+		for spec().Paused == was {
+			time.Sleep(time.Millisecond)
+		}
+		c.follow(0)
+		select {
+		case err := <-done:
+			t.Fatalf("with one of two frontiers it is said to be done: %v", err)
+		case <-time.After(10 * pollEvery):
+		}
+		c.follow(1)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What is asked of a host is for its own shard to say, whoever else is away.
+func TestAHostIsPausedWhileOtherShardsAreAway(t *testing.T) {
+	c := newCluster(t)
+	host := "a.example"
+	c.frontier(crawl.ShardOf(hostName(t, host), 2), host)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			c.follow(crawl.ShardOf(hostName(t, host), 2))
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	said, err := PauseHost(ctx, c.Crawl, By{Who: "ada"}, host)
+	cancel()
+	if err != nil || !strings.Contains(said, "is paused") {
+		t.Errorf("%q, %v", said, err)
+	}
+}
+
+// deafBucket writes and does not say so, once.
+type deafBucket struct {
+	jetstream.KeyValue
+	deaf bool
+}
+
+func (b *deafBucket) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	n, err := b.KeyValue.Update(ctx, key, value, revision)
+	if err == nil && b.deaf {
+		b.deaf = false
+		return 0, context.DeadlineExceeded
+	}
+	return n, err
+}
+
+// A change whose acknowledgement was lost was made.
+func TestAChangeThatWasNotAcknowledgedIsNoNothing(t *testing.T) {
+	c := newCluster(t)
+	c.Bucket = &deafBucket{c.Bucket, true}
+	said, err := Set(t.Context(), c.Crawl, By{Who: "ada"}, func(s crawl.Spec) (crawl.Spec, error) { s.MaxPages = 500; return s, nil })
+	if err != nil || said != "max-pages no limit → 500" {
+		t.Errorf("%q, %v", said, err)
+	}
+	if spec, err := service.ReadSpec(t.Context(), c.Bucket); err != nil || spec.MaxPages != 500 {
+		t.Errorf("%d pages, %v", spec.MaxPages, err)
+	}
+}
+
+// Who has hosts tried again while a shard is away is told that this is on its way.
+func TestARetryThatIsNotTakenInYetSaysSo(t *testing.T) {
+	c := newCluster(t)
+	host := "a.example"
+	c.frontier(crawl.ShardOf(hostName(t, host), 2), host)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	_, err := Retry(ctx, c.Crawl, By{Who: "ada"}, []string{host})
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "submitted, but not taken in yet") {
+		t.Errorf("%v", err)
+	}
+}
