@@ -7,8 +7,9 @@
 // line, with a reply subject that the asker acknowledges each part on, so that no more than a
 // window of them is under way however slow the asker is; a sign of life at once, which names the
 // shards it is going to answer for and that same subject, and each second; and one final part,
-// whose headers name the shards it answered for, or the error its handler ended with. In silence
-// the asker sends a probe to the subject: when nobody listens there any more, the server says so.
+// whose headers name the shards it answered for, or the error its handler ended with, and how many
+// parts were sent: NATS loses what is on its way when a connection breaks. In silence the asker
+// sends a probe to the subject: when nobody listens there any more, the server says so.
 package ask
 
 import (
@@ -23,6 +24,7 @@ const (
 	headerFrom   = "Ask-From"   // role and instance
 	headerShards = "Ask-Shards" // of the final part and of the first sign of life: comma-separated
 	headerError  = "Ask-Error"  // of the final part, when the handler failed
+	headerParts  = "Ask-Parts"  // of the final part: how many were sent before it
 )
 
 const (

@@ -24,6 +24,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // share one in real life.
 func connect(t testing.TB, n int) []*nats.Conn {
 	t.Helper()
+	_, conns := connectTo(t, n)
+	return conns
+}
+
+// connectTo is connect for who wants further connections.
+func connectTo(t testing.TB, n int) (nats.InProcessConnProvider, []*nats.Conn) {
+	t.Helper()
 	s, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 1 << 30, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +43,7 @@ func connect(t testing.TB, n int) []*nats.Conn {
 		}
 		t.Cleanup(conns[i].Close)
 	}
-	return conns
+	return s.InProcess(), conns
 }
 
 // hurry shortens how long an asker hopes, for one test.

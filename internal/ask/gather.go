@@ -65,7 +65,7 @@ func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question s
 		// Nothing was asked: the connection is lost, or waits to be made anew.
 		return fmt.Errorf("%w: ask %q: %w", ErrNobody, question, err)
 	}
-	g := &gathering{nc: nc, inbox: inbox, question: question, each: each, missing: map[int]bool{}, failed: map[int]bool{}, claims: map[string]*claim{}, shards: shards,
+	g := &gathering{nc: nc, inbox: inbox, question: question, each: each, missing: map[int]bool{}, failed: map[int]bool{}, claims: map[string]*claim{}, parts: map[string]int{}, shards: shards,
 		asked: time.Now()}
 	for _, k := range wanted {
 		g.missing[k] = true
@@ -106,7 +106,8 @@ type gathering struct {
 	each     func(json.RawMessage) error
 	missing  map[int]bool // shards nobody has answered for yet
 	claims   map[string]*claim
-	failed   map[int]bool // shards whose handler failed, and that nobody else has answered for
+	failed   map[int]bool   // shards whose handler failed, and that nobody else has answered for
+	parts    map[string]int // that came, by claimant
 	shards   int
 	errs     []error
 	asked    time.Time
@@ -204,6 +205,7 @@ func (g *gathering) take(m *nats.Msg) error {
 			return err
 		}
 		_ = g.nc.Publish(m.Reply, nil)
+		g.parts[claimant(m)]++
 	case kindAlive:
 		c := g.claims[claimant(m)]
 		if c == nil {
@@ -217,6 +219,10 @@ func (g *gathering) take(m *nats.Msg) error {
 	case kindFinal:
 		delete(g.claims, claimant(m))
 		text := m.Header.Get(headerError)
+		// An older version does not say how many there were.
+		if sent := m.Header.Get(headerParts); sent != "" && sent != strconv.Itoa(g.parts[claimant(m)]) {
+			text = cmp.Or(text, "a part of its answer was lost on the way")
+		}
 		if text != "" {
 			g.errs = append(g.errs, fmt.Errorf("%s: %s: %s", g.question, m.Header.Get(headerFrom), text))
 		}

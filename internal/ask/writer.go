@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type writer struct {
 	buf    bytes.Buffer  // objects not sent yet, one a line
 	enc    *json.Encoder
 	signs  sync.WaitGroup
+	parts  int // sent
 }
 
 // newWriter begins an answer: the asker hears at once that these shards will be answered for.
@@ -135,6 +137,7 @@ func (w *writer) flush() error {
 	m := w.message(kindPart)
 	m.Data = w.buf.Bytes()
 	err := w.s.nc.PublishMsg(m) // copies Data
+	w.parts++
 	w.buf.Reset()
 	if err != nil {
 		w.cancel(err)
@@ -151,7 +154,7 @@ func (w *writer) finish(shards []int, err error) {
 		return
 	}
 	m := w.message(kindFinal)
-	m.Header[headerShards] = []string{joinShards(shards)}
+	m.Header[headerShards], m.Header[headerParts] = []string{joinShards(shards)}, []string{strconv.Itoa(w.parts)}
 	if err != nil {
 		m.Header[headerError] = []string{headerText(err.Error())}
 	}
