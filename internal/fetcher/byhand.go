@@ -53,7 +53,8 @@ type ByHand struct {
 	// Has an element while a request is under way; who put it there may use what follows.
 	turn  chan struct{}
 	rules map[canon.Origin]*robots.Rules
-	holds map[canon.Host]*wire.Hold // the last on each host
+	owed  map[canon.Host]time.Duration // the most that a robots.txt of the host asks for
+	holds map[canon.Host]*wire.Hold    // the last on each host
 }
 
 // NewByHand checks the options.
@@ -64,7 +65,7 @@ func NewByHand(opt ByHandOptions) (*ByHand, error) {
 	}
 	opt.WholeAnswer = cmp.Or(opt.WholeAnswer, wholeAnswer)
 	h := &ByHand{
-		opt: opt, turn: make(chan struct{}, 1), rules: map[canon.Origin]*robots.Rules{}, holds: map[canon.Host]*wire.Hold{},
+		opt: opt, turn: make(chan struct{}, 1), rules: map[canon.Origin]*robots.Rules{}, owed: map[canon.Host]time.Duration{}, holds: map[canon.Host]*wire.Hold{},
 		agent: visit.UserAgent(crawl.Spec{Agent: handToken, Contact: opt.Contact}),
 		cfg:   &wire.Config{Resolve: resolve, AllowPrivate: opt.AllowPrivate, Contact: opt.Contact != ""},
 		// An answer typed for may come as slowly as it likes, within its time.
@@ -120,14 +121,10 @@ func (h *ByHand) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("the robots.txt of %s does not allow %s (line %d: %s)", r.URL.Host, u.Path(), v.Line, v.Rule)
 	}
-	delay, asked := rules.CrawlDelay()
-	if asked {
-		delay = max(delay, wire.PoliteDelay)
-	}
 	var body []byte
 	header := r.Header.Clone()
 	header.Del("User-Agent")
-	a, err := h.send(ctx, u, delay, form, header, func(int, http.Header) wire.Wanted {
+	a, err := h.send(ctx, u, form, header, func(int, http.Header) wire.Wanted {
 		return wire.Wanted{Raw: true, Stream: func(wire io.Reader) (err error) {
 			body, err = io.ReadAll(io.LimitReader(wire, rup.MaxAnswer+1))
 			return err
@@ -163,14 +160,14 @@ func formOf(r *http.Request) (string, error) {
 	return "", fmt.Errorf("%s %s: only a GET and a form can be sent by hand", r.Method, r.URL.Host)
 }
 
-// send waits until the host has rested, for delay or what manners ask for, sends a request
+// send waits until the host has rested, for what its robots.txt or manners ask for, sends a request
 // and reads its answer.
-func (h *ByHand) send(ctx context.Context, u canon.URL, delay time.Duration, form string, extra http.Header, want wire.WantFunc) (wire.Answer, error) {
+func (h *ByHand) send(ctx context.Context, u canon.URL, form string, extra http.Header, want wire.WantFunc) (wire.Answer, error) {
 	l, ctx := wire.NewLease(ctx, wire.BootTime, wire.BootTime(), math.MaxInt64/2)
 	defer l.End()
 	hold := h.client.NewHold(ctx, ctx, h.cfg, u.Host(), l)
 	defer hold.Release()
-	hold.Owed = delay
+	hold.Owed = h.owed[u.Host()]
 	if before := h.holds[u.Host()]; before != nil {
 		hold.Follows(before)
 	}
@@ -200,31 +197,51 @@ func (h *ByHand) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, e
 	if rules := h.rules[o]; rules != nil {
 		return rules, nil
 	}
+	// Nobody's rules are waited for by those that they wait for themselves.
+	h.rules[o] = robots.ForState(robots.Unreachable, nil).Rules(handToken, visit.RobotsOrigin(o))
 	file, err := h.robotsOf(ctx, o)
 	if err != nil {
+		delete(h.rules, o)
 		return nil, fmt.Errorf("robots.txt: %w", err)
 	}
-	h.rules[o] = file.Rules(handToken, visit.RobotsOrigin(o))
-	return h.rules[o], nil
+	rules := file.Rules(handToken, visit.RobotsOrigin(o))
+	if d, asked := rules.CrawlDelay(); asked {
+		h.owed[o.Host] = max(h.owed[o.Host], d, wire.PoliteDelay)
+	}
+	h.rules[o] = rules
+	return rules, nil
 }
 
-// robotsOf follows redirects as robots.txt alone may, to other hosts as well; the rules found hold
-// for the origin asked first.
+// robotsOf follows redirects as robots.txt alone may, to other hosts as well, whose own rules are
+// read first and obeyed, unless it is their robots.txt that is asked for (protocols §1.1). The
+// rules found hold for the origin asked first.
 func (h *ByHand) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, error) {
 	at, err := o.URL(visit.RobotsPath)
 	if err != nil {
 		return nil, err
 	}
 	t := visit.Trail{Next: at, Most: robots.MaxRedirects}
-	t.May = func(canon.URL) bool { return true }
+	var failed error
+	t.May = func(u canon.URL) bool {
+		if u.Host() == o.Host || u.PathQuery() == visit.RobotsPath {
+			return true
+		}
+		var rules *robots.Rules
+		if rules, failed = h.rulesFor(ctx, u.Origin()); failed != nil {
+			return false
+		}
+		return rules.Match(u.PathQuery()).Allowed
+	}
 	t.Ask = func(u canon.URL, _ bool) (wire.Answer, error) {
-		return h.send(ctx, u, 0, "", nil, func(int, http.Header) wire.Wanted { return wire.Wanted{Limit: robots.MaxBytes + 2} })
+		return h.send(ctx, u, "", nil, func(int, http.Header) wire.Wanted { return wire.Wanted{Limit: robots.MaxBytes + 2} })
 	}
 	for {
 		t.At = t.Next
 		switch a, end, err := t.Follow(t.At.Host()); {
-		case err != nil:
-			return nil, err
+		case err != nil || failed != nil:
+			return nil, cmp.Or(err, failed)
+		case end == visit.TrailBarred:
+			return robots.ForState(robots.Unreachable, nil), nil
 		case a.Truncated && len(a.Body) <= robots.MaxBytes:
 			return nil, wire.ErrWireLimit // the last line may be half a line
 		case end == visit.TrailLost:

@@ -68,6 +68,54 @@ func TestByHandObeysRobots(t *testing.T) {
 	}
 }
 
+// A host whose robots.txt is another host's file is not the other's word: what that closes is not
+// asked of it. And what one origin of a host asks for between requests holds for all of them.
+func TestByHandIsPoliteToOtherOrigins(t *testing.T) {
+	t.Parallel()
+	var closed, slow atomic.Int32
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch host, _, _ := strings.Cut(r.Host, ":"); {
+		case r.URL.Path == "/closed":
+			closed.Add(1)
+		case host == "a.test" && r.URL.Path == "/robots.txt":
+			http.Redirect(w, r, "http://b.test/closed", http.StatusFound)
+		case host == "b.test":
+			io.WriteString(w, "User-agent: *\nDisallow: /closed\n")
+		case host == "c.test":
+			http.Redirect(w, r, "http://d.test/x", http.StatusFound)
+		case host == "d.test":
+			http.Redirect(w, r, "http://c.test/x", http.StatusFound)
+		case host == "slow.test" && r.URL.Path == "/robots.txt":
+			slow.Add(1)
+			io.WriteString(w, "User-agent: *\nCrawl-delay: 100\n")
+		}
+	}))
+	defer web.Close()
+	var waits []time.Duration
+	h, err := NewByHand(ByHandOptions{AllowPrivate: true, Resolve: []string{"*=" + strings.TrimPrefix(web.URL, "http://")},
+		Waiting: func(_ string, d time.Duration) { waits = append(waits, d) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"a.test", "c.test"} {
+		if _, err := handGet(t, h, "http://"+host+"/x"); err == nil || !strings.Contains(err.Error(), "cannot be had") || closed.Load() != 0 {
+			t.Errorf("%s: %v, asked %d times for what is closed", host, err, closed.Load())
+		}
+	}
+	for _, origin := range []string{"http://slow.test", "http://slow.test:81"} {
+		waits = nil
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+"/x", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.RoundTrip(r); err == nil || len(waits) == 0 || waits[0] < 90*time.Second || slow.Load() != 1 {
+			t.Errorf("%s: %v, waited for %v, its robots.txt was asked for %d times", origin, err, waits, slow.Load())
+		}
+	}
+}
+
 func TestByHandGuardsAddresses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
