@@ -174,14 +174,35 @@ func (r *rig) seed() {
 	}
 }
 
-// wait waits until the crawl is done, and returns its accounting.
+// patience ends when nothing has become of any URL of a crawl for so long: how long all of it takes
+// is the machine's to say, and what else that does.
+type patience struct {
+	limit time.Duration
+	end   time.Time
+	last  [5]int64
+}
+
+func patient(limit time.Duration) *patience {
+	return &patience{limit: limit, end: time.Now().Add(limit)}
+}
+
+// over reports whether it has ended, by what the crawl has come to now.
+func (p *patience) over(st crawl.Status) bool {
+	if now := [5]int64{st.Discovered, st.Stored, st.Redirected, st.Refused, st.Failed}; now != p.last {
+		p.last, p.end = now, time.Now().Add(p.limit)
+	}
+	return time.Now().After(p.end)
+}
+
+// wait waits until the crawl is done, and returns its accounting. It fails when nothing moves for
+// the time limit.
 func (r *rig) wait(limit time.Duration) crawl.Status {
 	r.t.Helper()
-	end := time.Now().Add(limit)
+	p := patient(limit)
 	for {
 		st, done, err := asker.Done(r.t.Context(), r.q, r.spec)
 		if err != nil {
-			if time.Now().After(end) {
+			if time.Now().After(p.end) {
 				r.t.Fatal(err)
 			}
 			// The broker has seconds for an answer, which a busy machine may use up.
@@ -194,8 +215,8 @@ func (r *rig) wait(limit time.Duration) crawl.Status {
 		if done {
 			return st
 		}
-		if time.Now().After(end) {
-			r.t.Fatalf("not done after %v: %+v", limit, st)
+		if p.over(st) {
+			r.t.Fatalf("not done, and nothing has moved for %v: %+v", limit, st)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

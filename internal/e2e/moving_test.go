@@ -150,18 +150,18 @@ func (f *field) fetcher(name string) (stop func()) {
 	return stop
 }
 
-// done waits until the crawl is done. While a shard moves nobody answers for it.
+// done waits until the crawl is done, as wait does. While a shard moves nobody answers for it.
 func (f *field) done(limit time.Duration) crawl.Status {
 	f.t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
+	for p := patient(limit); ; time.Sleep(50 * time.Millisecond) {
 		st, done, err := asker.Done(f.t.Context(), f.q, f.spec)
 		switch {
 		case done:
 			return st
 		case err != nil && !errors.Is(err, ask.ErrIncomplete) && !errors.Is(err, ask.ErrNobody) && !queue.Unanswered(err):
 			f.t.Fatal(err)
-		case time.Now().After(end):
-			f.t.Fatalf("not done after %v: %+v (%v)", limit, st, err)
+		case err != nil && time.Now().After(p.end), err == nil && p.over(st):
+			f.t.Fatalf("not done, and nothing has moved for %v: %+v (%v)", limit, st, err)
 		}
 	}
 }
