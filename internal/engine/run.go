@@ -139,12 +139,15 @@ func (e *Engine) follow(ctx context.Context) error {
 // SetSpec hands a changed spec to the services. A spec that is changed in the crawl's bucket comes
 // to them by itself.
 func (e *Engine) SetSpec(spec crawl.Spec) error {
-	err := e.frontier.SetSpec(spec)
+	// The fetcher first: who steers the crawl is answered once the frontier follows, and is not to
+	// see requests by the old spec after that.
+	var err error
+	if e.fetcher != nil {
+		err = e.fetcher.SetSpec(spec)
+	}
+	err = errors.Join(err, e.frontier.SetSpec(spec))
 	if e.indexer != nil {
 		err = errors.Join(err, e.indexer.SetSpec(spec))
-	}
-	if e.fetcher != nil {
-		err = errors.Join(err, e.fetcher.SetSpec(spec))
 	}
 	if e.mail != nil {
 		err = errors.Join(err, e.mail.SetSpec(spec))
