@@ -45,8 +45,9 @@ func server(t *testing.T) *embedded.Server {
 
 func serverWith(t *testing.T, user, password string) *embedded.Server {
 	t.Helper()
+	// Room for the streams of a crawl, which reserve more than they use, on any disk.
 	srv, err := embedded.Start(embedded.Options{
-		Dir: t.TempDir(), Listen: "127.0.0.1:0", User: user, Password: password, Log: slog.New(slog.DiscardHandler),
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", User: user, Password: password, MaxStore: 8 << 30, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,13 @@ func begin(t *testing.T, args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill() })
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait() // or it has ended already
+		if t.Failed() {
+			t.Logf("curtsy %s:\n%s", args[0], out)
+		}
+	})
 	return cmd, out
 }
 
