@@ -58,7 +58,7 @@ func TestManyLargePages(t *testing.T) {
 		}
 	})
 	d := newDesk(t, 1)
-	f, _ := startFetcher(t, d, testSpec(1, addr), Options{RateWindow: 10 * time.Second, MinRate: 10_000})
+	f, stop := startFetcher(t, d, testSpec(1, addr), Options{RateWindow: 10 * time.Second, MinRate: 10_000})
 	var ids []crawl.VisitID
 	for i := range 30 {
 		ids = append(ids, d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/a", i), fmt.Sprintf("http://h%d.test/b", i)))))
@@ -76,6 +76,7 @@ func TestManyLargePages(t *testing.T) {
 	if whole < len(ids)/2 {
 		t.Errorf("only %d of %d visits fetched both pages", whole, len(ids))
 	}
+	stop() // a visit gives its room back once its outcome is told
 	if !f.client.RoomUnused() {
 		t.Error("some room was not given back")
 	}
