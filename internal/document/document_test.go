@@ -50,3 +50,36 @@ func TestHTML(t *testing.T) {
 		}
 	}
 }
+
+// A feed and its entries have their own titles, addresses and words: not those of the feed's image,
+// of pictures, of the feed that an entry was taken from, nor of two elements in one.
+func TestFeedParts(t *testing.T) {
+	for _, c := range []struct{ feed, want string }{
+		{`<rss version="2.0"><channel><title>Foo</title><link>https://a.example/</link><description>About</description>
+<image><url>x</url><title>Foo</title><link>https://a.example/</link></image>
+<textInput><title>Search</title><description>look</description><link>https://a.example/s</link></textInput>
+<item><title>One</title><media:title>Photo</media:title><atom:link rel="self" href="/self"/><link>https://a.example/1</link><atom:link href="/other"/>
+<description>short</description><content:encoded>long</content:encoded></item></channel></rss>`,
+			`<title>Foo</title></head><body>
+<h1><a href="https://a.example/">Foo</a></h1>
+<p>About</p>
+<h2><a href="https://a.example/1">One</a></h2>
+<p>short</p>
+<p>long</p>
+`},
+		{`<feed><title>Planet</title><entry><title>One</title><source><title>From</title><link href="/from"/></source><link href="/1"/>
+<summary>short</summary><content type="xhtml"><div><p>a &lt;b&gt; <a href="/in?a=1&amp;b=2">in</a></p><svg><title>drawn</title></svg></div></content></entry></feed>`,
+			`<title>Planet</title></head><body>
+<h1>Planet</h1>
+<h2><a href="/1">One</a></h2>
+<p>short</p>
+<p>a &lt;b&gt; <a href="/in?a=1&amp;b=2">in</a></p>
+<p>drawn</p>
+`},
+	} {
+		p, err := document.HTML(document.File{Type: document.RSS, Body: []byte(c.feed)}, document.Limits{})
+		if _, got, _ := strings.Cut(string(p.HTML), "<meta charset=\"utf-8\">"); err != nil || got != c.want+"</body></html>\n" {
+			t.Errorf("%v\n%s", err, got)
+		}
+	}
+}

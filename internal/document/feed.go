@@ -59,17 +59,21 @@ func readFeed(w *writer, f File) error {
 
 type feed struct {
 	w      *writer
-	any    bool // it is a feed
-	path   []string
+	any    bool     // it is a feed
+	path   []string // the open elements; "" for one whose text says nothing new
 	at     *entry
 	whole  entry
 	told   bool // the feed's own title is written
-	markup bool // text of an Atom entry is XHTML
+	markup int  // how deep the Atom element is whose text is XHTML; 0: none is open
 }
 
 func (r *feed) start(e xml.StartElement) error {
 	name := e.Name.Local
 	r.path = append(r.path, name)
+	if r.markup > 0 {
+		r.at.take(&r.at.text, "<"+name+` href="`+html.EscapeString(attribute(e, "href"))+`">`)
+		return nil
+	}
 	switch name {
 	case "rss", "feed", "RDF":
 		r.any = true
@@ -84,19 +88,48 @@ func (r *feed) start(e xml.StartElement) error {
 			return err
 		}
 		r.at = new(entry)
+	case "title":
+		// The first is its title. What media: calls so is that of a picture in it.
+		if r.at != nil && (e.Name.Space == "media" || filled(&r.at.title)) {
+			r.path[len(r.path)-1] = ""
+		}
 	case "link":
-		if href := attribute(e, "href"); href != "" && r.at != nil && r.at.link.Len() == 0 {
-			if rel := attribute(e, "rel"); rel == "" || rel == "alternate" {
-				r.at.link.WriteString(href)
-			}
+		if r.at == nil {
+			return nil
+		}
+		if filled(&r.at.link) {
+			r.path[len(r.path)-1] = ""
+			return nil
+		}
+		if rel := attribute(e, "rel"); (rel == "" || rel == "alternate") && r.says() == &r.at.link {
+			r.at.link.WriteString(attribute(e, "href"))
+		}
+	case "description", "summary", "content", "encoded", "subtitle":
+		if r.at == nil || r.says() != &r.at.text {
+			return nil
+		}
+		if filled(&r.at.text) {
+			r.at.text.WriteString("<p>") // not the words of the one before
+		}
+		if attribute(e, "type") == "xhtml" {
+			r.markup = len(r.path)
 		}
 	}
 	return nil
 }
 
+func filled(b *strings.Builder) bool { return strings.TrimSpace(b.String()) != "" }
+
 func (r *feed) end(name string) error {
 	if n := len(r.path); n > 0 {
 		r.path = r.path[:n-1]
+	}
+	if r.markup > 0 {
+		if len(r.path) >= r.markup {
+			r.at.take(&r.at.text, "</"+name+">")
+			return nil
+		}
+		r.markup = 0
 	}
 	switch name {
 	case "item", "entry":
@@ -137,11 +170,23 @@ func (r *feed) write(block string, e *entry) error {
 
 // text takes what an element holds that says something.
 func (r *feed) text(s string) error {
-	if r.at == nil || len(r.path) == 0 {
+	if r.at == nil {
 		return nil
 	}
-	var to *strings.Builder
-	for i := len(r.path) - 1; i >= 0 && to == nil; i-- {
+	if r.markup > 0 {
+		s = html.EscapeString(s)
+	}
+	if to := r.says(); to != nil {
+		r.at.take(to, s)
+	}
+	return nil
+}
+
+// says is which part of an entry, or of the feed itself, the innermost open element is in; nil when
+// it is in none, or in what tells of something else: an image, who wrote it, the feed that an entry
+// was taken from.
+func (r *feed) says() (to *strings.Builder) {
+	for i := len(r.path) - 1; i >= 0; i-- {
 		switch r.path[i] {
 		case "title":
 			to = &r.at.title
@@ -149,14 +194,20 @@ func (r *feed) text(s string) error {
 			to = &r.at.link
 		case "description", "summary", "content", "encoded", "subtitle":
 			to = &r.at.text
-		case "item", "entry", "channel", "feed", "author", "image", "textinput":
+		case "author", "image", "textinput", "textInput", "source":
 			return nil
+		case "item", "entry", "channel", "feed":
+			return to
 		}
 	}
-	if to != nil && to.Len()+len(s) <= maxEntry {
+	return to
+}
+
+// take adds to a part of an entry while there is room.
+func (e *entry) take(to *strings.Builder, s string) {
+	if to.Len()+len(s) <= maxEntry {
 		to.WriteString(s)
 	}
-	return nil
 }
 
 // plain is the text of HTML without its tags.
