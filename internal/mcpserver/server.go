@@ -85,9 +85,10 @@ func New(o Options) *Server {
 }
 
 // Talk answers one assistant over two streams, a message a line, until it closes in, or ctx ends.
+// What was asked before in ends, or before a line that is no message, is answered.
 func (s *Server) Talk(ctx context.Context, in io.Reader, out io.Writer) error {
 	t := &mcp.IOTransport{Reader: io.NopCloser(in), Writer: stays{out}, MaxLineLength: maxLine}
-	return s.mcp.Run(ctx, t)
+	return s.mcp.Run(ctx, answered{t})
 }
 
 // ServeHTTP answers assistants over streamable HTTP. It lets everybody in: whoever mounts it
