@@ -17,7 +17,10 @@ func yes() bool { return true }
 
 // Two frontiers share a limit through one record.
 func twoBudgets(t *testing.T, limit int64) (a, b *budget.Budget) {
-	kv := &fakeKV{}
+	return twoBudgetsIn(t, &fakeKV{}, limit)
+}
+
+func twoBudgetsIn(t *testing.T, kv jetstream.KeyValue, limit int64) (a, b *budget.Budget) {
 	log := slog.New(slog.DiscardHandler).Error
 	a, b = &budget.Budget{Log: log, Limit: limit}, &budget.Budget{Log: log, Limit: limit}
 	a.Open(t.Context(), kv)
@@ -72,6 +75,85 @@ func TestSlotsOfAShardThatMoved(t *testing.T) {
 		b.GiveBack(0)
 		if n := a.Take(1, 10); n != 8 {
 			t.Errorf("%d slots granted, 8 are free", n)
+		}
+	})
+}
+
+// contested refuses a writing or two, in the words of one server or of a cluster.
+type contested struct {
+	fakeKV
+	refuse []error
+}
+
+func (k *contested) Update(ctx context.Context, key string, v []byte, revision uint64) (uint64, error) {
+	if len(k.refuse) > 0 {
+		err := k.refuse[0]
+		k.refuse = k.refuse[1:]
+		return 0, err
+	}
+	return k.fakeKV.Update(ctx, key, v, revision)
+}
+
+// What a shard has no use for is for others to have, also when giving it back was overtaken by
+// another writing, or could not be done at first: nobody but its owner can say that it is free.
+func TestSlotsGivenBackAtASecondTry(t *testing.T) {
+	for name, refused := range map[string]error{
+		"overtaken":              &jetstream.APIError{Code: 400, ErrorCode: jetstream.JSErrCodeStreamWrongLastSequence},
+		"overtaken in a cluster": &jetstream.APIError{Code: 400, ErrorCode: 10164},
+		"unanswered":             context.DeadlineExceeded,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kv := &contested{}
+				a, b := twoBudgetsIn(t, kv, 20)
+				a.Join(0, 0, 0, yes, false)
+				b.Join(1, 0, 0, yes, false)
+				a.Use(0, int64(a.Take(0, 20)), 0)
+				a.Use(0, 5, 0) // fifteen were no pages
+				kv.refuse = []error{refused}
+				for range 20 { // as it is said again and again
+					a.GiveBack(0)
+					time.Sleep(250 * time.Millisecond)
+				}
+				if n := b.Take(1, 20); n != 15 {
+					t.Errorf("%d slots granted, 15 are free", n)
+				}
+				if n := a.Take(0, 20); n != 0 {
+					t.Errorf("%d slots granted beyond the limit", n)
+				}
+			})
+		})
+	}
+}
+
+// A shard that has nothing to do says what it uses all the same, once there is a limit: its pages
+// count, and what it had reserved under another limit is free.
+func TestSlotsOfAnIdleShardUnderANewLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := twoBudgets(t, 0)
+		a.Join(0, 7, 0, yes, false)
+		b.Join(1, 0, 0, yes, false)
+		limit := func(n int64) {
+			a.SetLimit(n, 0)
+			b.SetLimit(n, 0)
+			for range 20 {
+				a.GiveBack(0)
+				time.Sleep(250 * time.Millisecond)
+			}
+		}
+		limit(10)
+		if n := b.Take(1, 10); n != 3 {
+			t.Errorf("%d slots granted, 3 are free", n)
+		}
+		b.Use(1, 0, 0)
+		b.GiveBack(1)
+		if n := a.Take(0, 3); n != 3 {
+			t.Fatalf("%d slots granted, 3 are free", n)
+		}
+		a.Use(0, 7, 0) // they were no pages
+		limit(20)
+		if n := b.Take(1, 20); n != 13 {
+			t.Errorf("%d slots granted, 13 are free", n)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -55,6 +56,7 @@ type share struct {
 	bytes    int64
 	Reserved int64 // as in the record, if settled
 	settled  bool
+	saidAt   time.Time // what it uses, though perhaps in vain
 
 	// After an unclean take-over what the last owner had reserved and does not show as used may be
 	// in visits under way, whose pages are told of later. Their slots are kept for a while.
@@ -69,6 +71,13 @@ func (sh *share) need(now time.Time) int64 {
 		return sh.Used + sh.taken + sh.ghosts
 	}
 	return sh.Used + sh.taken
+}
+
+// inherit takes over what the last owner had reserved.
+func (sh *share) inherit(reserved int64) {
+	if sh.inherits {
+		sh.ghosts, sh.inherits = max(reserved-sh.Used, 0), false
+	}
 }
 
 func (sh *share) ours() bool { return sh.valid == nil || sh.valid() }
@@ -230,9 +239,7 @@ func (b *Budget) reserve(shard int, want int64) error {
 			if !sh.ours() {
 				continue
 			}
-			if sh.inherits {
-				sh.ghosts, sh.inherits = max(r.Reserved[id]-sh.Used, 0), false
-			}
+			sh.inherit(r.Reserved[id])
 			mine[id] = sh.need(now)
 			left -= mine[id]
 		}
@@ -265,16 +272,17 @@ func (b *Budget) reserve(shard int, want int64) error {
 }
 
 // GiveBack lets go of what a shard has reserved and does not use, for the shards of other
-// frontiers. It does not wait.
+// frontiers, and says what it uses where the record may say something else. It does not wait.
 func (b *Budget) GiveBack(shard int) {
 	b.mu.Lock()
 	sh := b.shares[shard]
-	idle := sh != nil && b.Limit > 0 && sh.settled && sh.ours() && sh.Reserved > sh.need(time.Now())
+	now := time.Now()
+	idle := sh != nil && b.Limit > 0 && sh.ours() && (!sh.settled && now.Sub(sh.saidAt) >= budgetEvery || sh.settled && sh.Reserved > sh.need(now))
 	if !idle || b.asking {
 		b.mu.Unlock()
 		return
 	}
-	b.asking = b.Async
+	b.asking, sh.saidAt = b.Async, now
 	b.mu.Unlock()
 	if b.Async {
 		go func() {
@@ -293,24 +301,34 @@ func (b *Budget) GiveBackNow(shard int) {
 	b.record.Lock()
 	defer b.record.Unlock()
 	var need int64
+	var gen int
+	told := false
 	err := b.update(func(r *budgetRecord) bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		sh := b.shares[shard]
-		if sh == nil || b.Limit <= 0 || !sh.settled || !sh.ours() || sh.Reserved <= sh.need(time.Now()) {
+		sh, now := b.shares[shard], time.Now()
+		if told = sh != nil && b.Limit > 0 && sh.ours(); !told {
 			return false
 		}
-		need = sh.need(time.Now())
-		sh.Reserved = need
+		gen = b.gen
+		sh.inherit(r.Reserved[shard])
+		need = sh.need(now)
+		sh.Reserved = min(sh.Reserved, need)
+		if r.Reserved[shard] == need {
+			return false // perhaps by a writing of ours that was not answered
+		}
 		r.Reserved[shard] = need
 		return true
 	})
-	if err != nil {
-		b.mu.Lock()
-		if sh := b.shares[shard]; sh != nil {
-			sh.settled = false // what the record says is not known
+	b.mu.Lock()
+	if sh := b.shares[shard]; sh != nil && (told || err != nil) {
+		// After an error what the record says is not known.
+		if sh.settled = err == nil && gen == b.gen; sh.settled {
+			sh.Reserved = need
 		}
-		b.mu.Unlock()
+	}
+	b.mu.Unlock()
+	if err != nil {
 		b.Log("page slots not given back yet", "shard", shard, "error", err)
 	}
 }
@@ -423,8 +441,7 @@ func (b *Budget) update(f func(*budgetRecord) bool) error {
 		if err == nil {
 			return nil
 		}
-		var api *jetstream.APIError
-		if !errors.Is(err, jetstream.ErrKeyExists) && !(errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence) {
+		if !queue.ChangedMeanwhile(err) {
 			return fmt.Errorf("page budget: %w", err)
 		}
 	}
