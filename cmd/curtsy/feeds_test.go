@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,16 +22,18 @@ import (
 func TestFeedCrawl(t *testing.T) {
 	t.Setenv("CURTSY_LISTEN", "off")
 	var mu sync.Mutex
-	asked, now, version := map[string]int{}, 0, 1
+	var now atomic.Int32 // requests under way
+	asked, version := map[string]int{}, 1
 	began := time.Now().Add(-time.Hour)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if now.Add(1) > 1 {
+			t.Error("two requests at once")
+		}
+		defer now.Add(-1)
+		time.Sleep(5 * time.Millisecond) // so that another would be seen
 		mu.Lock()
 		defer mu.Unlock()
 		asked[r.URL.Path]++
-		if now++; now > 1 {
-			t.Error("two requests at once")
-		}
-		defer func() { now-- }()
 		switch r.URL.Path {
 		case "/robots.txt":
 			io.WriteString(w, "User-agent: *\nDisallow: /closed\n")
