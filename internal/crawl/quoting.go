@@ -3,16 +3,19 @@ package crawl
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // QuoteLimit is something by which a page limits what excerpts show of it.
 type QuoteLimit struct {
-	Rule  string    `json:"rule"` // RuleNoSnippet, RuleMaxSnippet or RuleDataNoSnippet
+	Rule  string    `json:"rule"` // one of those below
 	From  QuoteFrom `json:"from"`
 	Chars int       `json:"chars,omitempty"` // of RuleMaxSnippet: how many an excerpt may have
 	// Of RuleDataNoSnippet: how many parts of the text say so, and whether that leaves nothing.
 	Parts int  `json:"parts,omitempty"`
 	All   bool `json:"all,omitempty"`
+	// Of RuleUnavailable: since when the page is not shown at all.
+	Since *time.Time `json:"since,omitempty"`
 }
 
 // The rules of a QuoteLimit, as pages write them.
@@ -20,6 +23,7 @@ const (
 	RuleNoSnippet     = "nosnippet" // max-snippet:0 is the same
 	RuleMaxSnippet    = "max-snippet"
 	RuleDataNoSnippet = "data-nosnippet"
+	RuleUnavailable   = "unavailable_after"
 )
 
 // QuoteFrom is where a QuoteLimit stands.
@@ -43,6 +47,8 @@ func (q QuoteLimit) Written() string {
 // Means says in a few words what the limit leaves.
 func (q QuoteLimit) Means() string {
 	switch {
+	case q.Rule == RuleUnavailable && q.Since != nil:
+		return "none, since the page is not shown after " + q.Since.UTC().Format("2006-01-02 15:04:05 MST")
 	case q.Rule == RuleNoSnippet || q.All:
 		return "not allowed"
 	case q.Rule == RuleMaxSnippet:
@@ -57,7 +63,7 @@ func (q QuoteLimit) Means() string {
 func (q QuoteLimit) Where() string {
 	switch q.From {
 	case FromHeader:
-		return "its Robots-Tag header"
+		return "its X-Robots-Tag or Robots-Tag header"
 	case FromMeta:
 		return "its robots meta"
 	}

@@ -46,7 +46,7 @@ func TestUsage_8_22_LLMSTxt(t *testing.T) {
 		return m
 	}
 	found := crawl.LLMSTxt{State: crawl.FileFound, Title: "A site", Links: 5, Within: 3, Fresh: week}
-	kept, hushed := found, crawl.LLMSTxt{State: crawl.FileFound, Title: "A site", Links: 5, Reason: "nofollow in its Robots-Tag header", Fresh: week}
+	kept, hushed := found, crawl.LLMSTxt{State: crawl.FileFound, Title: "A site", Links: 5, Reason: "nofollow in its X-Robots-Tag or Robots-Tag header", Fresh: week}
 	kept.Fresh = 2 * day
 	for name, tt := range map[string]struct {
 		robots string

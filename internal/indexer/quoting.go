@@ -10,7 +10,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// quoting sends what limits the excerpts of a page, if it is one that may be shown.
+// quoting sends what limits the excerpts of a page that is held; of one that is not shown any more
+// that alone, for nothing else says why a page that is stored is found nowhere.
 func (a answers) quoting(_ context.Context, r request, send func(any) error) error {
 	u, err := canon.Parse(r.URL)
 	if err != nil {
@@ -24,8 +25,11 @@ func (a answers) quoting(_ context.Context, r request, send func(any) error) err
 		if err != nil {
 			return err
 		}
-		if !ok || in.hidden(u) || p.Expired(time.Now()) {
+		if !ok || in.hidden(u) {
 			continue
+		}
+		if p.Expired(time.Now()) {
+			return send(expired(&p))
 		}
 		limits := tagged(&p)
 		// A page that cannot be read is not quoted, and has nothing to say of it.
@@ -38,6 +42,15 @@ func (a answers) quoting(_ context.Context, r request, send func(any) error) err
 		return nil
 	}
 	return nil
+}
+
+// expired is the limit of a page that asked not to be available any more.
+func expired(p *pages.Page) crawl.QuoteLimit {
+	q := crawl.QuoteLimit{Rule: crawl.RuleUnavailable, From: crawl.FromHeader, Since: &p.UnavailableAfter}
+	if p.MetaUnavailableAfter.Equal(p.UnavailableAfter) { // the earlier of the two counts
+		q.From = crawl.FromMeta
+	}
+	return q
 }
 
 // tagged is what the header and the markup of a page say of all of it. nosnippet makes any number

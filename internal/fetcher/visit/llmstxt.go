@@ -80,7 +80,7 @@ func (v *Visit) readLLMS(at canon.URL, e *crawl.Errand, got *wire.Answer, m *cra
 	tags := robotstag.New(v.cfg.spec.Agent)
 	tags.AddHeaders(got.Header)
 	if tags.Directives().NoFollow {
-		m.Reason = "nofollow in its Robots-Tag header"
+		m.Reason = "nofollow in its X-Robots-Tag or Robots-Tag header"
 		return true
 	}
 	b := batches{v: v, as: crawl.Links{FoundOn: e.URL}}
