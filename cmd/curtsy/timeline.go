@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -73,7 +74,7 @@ func printTimeline(w io.Writer, t crawl.Timeline) error {
 			status = "none"
 		}
 		err := table.row(instant(r.Start), took, pause, strconv.FormatFloat(r.BoundS, 'g', 4, 64)+"s", r.BoundSource, r.Kind, status,
-			strconv.FormatInt(r.Bytes, 10), r.URL)
+			strconv.FormatInt(r.Bytes, 10), cmp.Or(r.URL, "forgotten"))
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ type Unknown struct {
 
 // Request is one request that was sent to a host.
 type Request struct {
-	URL  string `json:"url"`
+	URL  string `json:"url"`  // "" of what was forgotten since
 	Kind string `json:"kind"` // page, robots, data, sitemap, download, …: see RequestKind
 	// Start is when its first byte may have gone out; of one that is Unsent, when we set out to
 	// send it. End is when its answer was read to the end, or its connection closed: from then on

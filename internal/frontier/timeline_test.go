@@ -209,3 +209,22 @@ func TestTimelineOfAnotherClock(t *testing.T) {
 		}
 	})
 }
+
+// The URL of a request is not told once it is forgotten, nor any of a host that is; the request is.
+func TestTimelineForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.links(0, "", "http://a.example/")
+		v := b.grant(1)[0]
+		b.event(crawl.Event{Visit: v.ID, Traces: []crawl.Trace{sent("a.example", time.Now(), 0, 0, 3)}})
+		for entry, want := range map[string][2]string{
+			"http://a.example/1": {"http://a.example/0", ""}, "a.example": {}, "b.example": {"http://a.example/0", "http://a.example/1"},
+		} {
+			b.respec(func(s *crawl.Spec) { s.Forgotten = []string{entry} })
+			got := b.timeline(timelineRequest{Host: "a.example"}).Requests
+			if len(got) != 2 || got[0].URL != want[0] || got[1].URL != want[1] || got[1].Start.IsZero() {
+				t.Errorf("%s forgotten: %+v", entry, got)
+			}
+		}
+	})
+}

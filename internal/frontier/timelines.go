@@ -49,5 +49,13 @@ func (a answers) timeline(_ context.Context, req []byte, send func(any) error) e
 	if found == nil {
 		return nil
 	}
+	// That a request was sent, and when, stays told: it is what politeness is judged by.
+	if gone := crawl.NewForgotten(a.spec().Forgotten); !gone.Empty() {
+		for i := range found.Requests {
+			if r := &found.Requests[i]; gone.HasText(r.URL) {
+				r.URL = ""
+			}
+		}
+	}
 	return send(*found)
 }
