@@ -124,7 +124,7 @@ func TestExplainPage(t *testing.T) {
 	h["quoting"] = sends(crawl.QuoteLimit{Rule: crawl.RuleMaxSnippet, From: crawl.FromHeader, Chars: 17},
 		crawl.QuoteLimit{Rule: crawl.RuleDataNoSnippet, From: crawl.FromText, Parts: 3})
 	_, body = browse(t, New(Options{Ask: answering(h)})).get("/explain?url=https://evil.example/")
-	for _, want := range []string{"<td>at most 17 characters<td>its Robots-Tag header<td><code>max-snippet:17</code>",
+	for _, want := range []string{"<td>at most 17 characters<td>its X-Robots-Tag or Robots-Tag header<td><code>max-snippet:17</code>",
 		"<td>all but 3 parts of the text<td>its text<td><code>data-nosnippet</code>"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("it does not say %q", want)
