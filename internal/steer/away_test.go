@@ -205,3 +205,72 @@ func TestARetryThatIsNotTakenInYetSaysSo(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// lines are those of acts that are in the logs of the shards.
+func (c *cluster) lines() (all []crawl.Audit) {
+	c.t.Helper()
+	for i := range c.Spec.Shards {
+		st, err := c.Queue.JS.Stream(c.t.Context(), crawl.Names("t").EventsStream(i))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for seq := uint64(1); seq <= st.CachedInfo().State.LastSeq; seq++ {
+			m, err := st.GetMsg(c.t.Context(), seq)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			ev, err := crawl.DecodeEvent(m.Data)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			all = append(all, ev.Audits...)
+		}
+	}
+	return all
+}
+
+// stopped ends who steers as soon as the spec is changed.
+type stopped struct {
+	jetstream.KeyValue
+	stop func()
+}
+
+func (b *stopped) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	n, err := b.KeyValue.Update(ctx, key, value, revision)
+	b.stop()
+	return n, err
+}
+
+// Whoever adds seeds and is stopped in the middle leaves no wider scope without a line that says
+// who did it. One line is enough where nothing goes wrong.
+func TestSeedsAreToldBeforeTheScopeIsWider(t *testing.T) {
+	c := newCluster(t)
+	ctx, stop := context.WithCancel(t.Context())
+	was := c.Bucket
+	c.Bucket = &stopped{was, stop}
+	if _, err := AddSeeds(ctx, c.Crawl, By{Who: "ada"}, []string{"https://a.example/"}); err == nil {
+		t.Fatal("stopped, and done")
+	}
+	spec, err := service.ReadSpec(t.Context(), was)
+	if err != nil || len(spec.Seeds) != 1 {
+		t.Fatalf("seeds %v, %v", spec.Seeds, err)
+	}
+	if told := c.lines(); len(told) != 2 || told[0].Who != "ada" || told[0].What != "https://a.example/" || told[0].Error != "" || told[1].Error == "" {
+		t.Errorf("the scope is wider, and the crawl log says: %+v", told)
+	}
+	c.Bucket = was
+	ctx, stop = context.WithTimeout(t.Context(), time.Second) // no shard is there to take it in
+	defer stop()
+	for range 2 { // known seeds are submitted once more
+		before := len(c.lines())
+		_, err := AddSeeds(ctx, c.Crawl, By{Who: "bob"}, []string{"https://b.example/", "https://c.example/"})
+		if err == nil || !strings.HasPrefix(err.Error(), "submitted, ") {
+			t.Fatal(err)
+		}
+		if told := c.lines(); len(told) != before+1 {
+			t.Errorf("%d lines: %+v", len(told)-before, told)
+		}
+		ctx, stop = context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+	}
+}

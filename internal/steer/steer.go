@@ -121,13 +121,19 @@ func change(ctx context.Context, c *asker.Crawl, by By, a act, f func(crawl.Spec
 	case errors.Is(err, errSame):
 		return told, nil
 	case err != nil && told:
-		line := audit(by, a)
-		line.Error = err.Error()
-		if err := tell(context.WithoutCancel(ctx), c, a.host, line.Bounded()); err != nil {
-			return false, fmt.Errorf("%w (and the crawl log does not say so)", err)
-		}
+		return false, failed(ctx, c, by, a, err)
 	}
 	return err == nil, err
+}
+
+// failed has a second line say why what the first one tells of was not done, and returns why.
+func failed(ctx context.Context, c *asker.Crawl, by By, a act, why error) error {
+	line := audit(by, a)
+	line.Error = why.Error()
+	if err := tell(context.WithoutCancel(ctx), c, a.host, line.Bounded()); err != nil {
+		return fmt.Errorf("%w (and the crawl log does not say so: %w)", why, err)
+	}
+	return why
 }
 
 // await asks until those who work on the crawl follow it, or ctx ends.

@@ -37,26 +37,28 @@ func AddSeeds(ctx context.Context, c *asker.Crawl, by By, texts []string) (strin
 			seeds = append(seeds, u)
 		}
 	}
-	spec, err := service.ChangeSpec(ctx, c.Bucket, func(old *crawl.Spec) (next crawl.Spec, err error) {
-		if old == nil {
-			return next, service.ErrNoSpec
-		}
-		next = *old
-		next.Seeds = slices.Clone(old.Seeds)
+	a := seeding(seeds)
+	changed, err := change(ctx, c, by, a, func(s crawl.Spec) (next crawl.Spec, changed bool, err error) {
+		next = s
+		next.Seeds = slices.Clone(s.Seeds)
 		for _, u := range seeds {
 			if !slices.Contains(next.Seeds, string(u)) {
 				next.Seeds = append(next.Seeds, string(u))
 			}
 		}
-		return next, fits(next)
+		return next, len(next.Seeds) > len(s.Seeds), nil
 	})
 	if err != nil {
 		return "", err
 	}
-	if err := SubmitSeeds(ctx, asker.Running(c.Queue, c.Bucket, spec), by, seeds); err != nil {
+	if changed { // the line is there
+		if err := asker.Submit(ctx, c.Queue, c.Spec, asker.Seeds(c.Spec, seeds)); err != nil {
+			return "", failed(ctx, c, by, a, err)
+		}
+	} else if err := SubmitSeeds(ctx, c, by, seeds); err != nil {
 		return "", err
 	}
-	if err := asker.Applied(ctx, c.Queue, spec); err != nil {
+	if err := asker.Applied(ctx, c.Queue, c.Spec); err != nil {
 		return "", fmt.Errorf("submitted, but not all shards have taken it in yet: %w", err)
 	}
 	if len(seeds) == 1 {
@@ -71,11 +73,15 @@ func SubmitSeeds(ctx context.Context, c *asker.Crawl, by By, seeds []canon.URL) 
 	if len(seeds) == 0 {
 		return nil
 	}
-	a := act{what: actSeed, on: string(seeds[0])}
+	return submit(ctx, c, by, seeding(seeds), asker.Seeds(c.Spec, seeds))
+}
+
+func seeding(seeds []canon.URL) act {
+	a := act{what: actSeed, on: string(seeds[0]), host: seeds[0].Host()}
 	if len(seeds) > 1 {
 		a.more = fmt.Sprintf("and %d more", len(seeds)-1)
 	}
-	return submit(ctx, c, by, a, asker.Seeds(c.Spec, seeds))
+	return a
 }
 
 // fits says what to do when a spec is too large.
