@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -61,7 +62,7 @@ func secretIn(ctx context.Context, secrets, crawl jetstream.KeyValue) ([]byte, e
 		switch _, err := secrets.Create(ctx, secretKey, secret); {
 		case err == nil:
 			return secret, purgeIf(ctx, crawl, old)
-		case !errors.Is(err, jetstream.ErrKeyExists):
+		case !queue.ChangedMeanwhile(err):
 			return nil, err
 		}
 		// Another frontier has made it just now, and the server that we read from has not heard.

@@ -59,6 +59,10 @@ func testSecretIsOne(t *testing.T, old []byte) {
 			t.Errorf("%x from a replica that is behind, %x else: %v", again, first, err)
 		}
 	}()
+	// In a cluster, another one's writing may be under way just then.
+	if _, err := Secret(t.Context(), &overtaken{KeyValue: secrets}, kv); err != nil {
+		t.Errorf("who was overtaken by another frontier: %v", err)
+	}
 	var got [8][]byte
 	var wg sync.WaitGroup
 	for i := range got {
@@ -95,4 +99,18 @@ func (b *behind) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, 
 		return nil, jetstream.ErrKeyNotFound
 	}
 	return b.KeyValue.Get(ctx, key)
+}
+
+// overtaken refuses the first writing in the words of a cluster: another one is under way.
+type overtaken struct {
+	jetstream.KeyValue
+	told bool
+}
+
+func (b *overtaken) Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (uint64, error) {
+	if !b.told {
+		b.told = true
+		return 0, &jetstream.APIError{Code: 400, ErrorCode: 10164, Description: "wrong last sequence"}
+	}
+	return b.KeyValue.Create(ctx, key, value, opts...)
 }
