@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -216,4 +217,30 @@ func TestNobodyWaitsForThePageBudgetUnderTheShardsLock(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second) // whoever still writes
 	})
+}
+
+// A frontier that stops leaves others the slots that its shards have no use for.
+func TestSlotsOfAFrontierThatStops(t *testing.T) {
+	spec := testSpec("http://h0.example/")
+	spec.Scope, spec.MaxPages = "any", 1000
+	c := newCrew(t, spec)
+	a := c.start("a")
+	s := c.script()
+	s.work(10)
+	reserved := func() int64 {
+		e, err := c.kv.Get(t.Context(), "budget")
+		if err != nil {
+			return 0
+		}
+		var rec struct{ Reserved map[int]int64 }
+		if err := json.Unmarshal(e.Value(), &rec); err != nil {
+			t.Fatal(err)
+		}
+		return rec.Reserved[0]
+	}
+	until(t, 20*time.Second, "slots are reserved", func() bool { s.work(3); return reserved() > 100 })
+	a.stop()
+	if n := reserved(); n > 100 {
+		t.Errorf("%d slots are still reserved", n)
+	}
 }

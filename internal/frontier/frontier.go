@@ -160,7 +160,6 @@ func (f *Frontier) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
 	}
-	f.budget.Open(ctx, kv)
 	floor, err := disk.New(f.opt.Dir, f.opt.MinFree)
 	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
@@ -183,6 +182,7 @@ func (f *Frontier) Run(ctx context.Context) error {
 	defer endGrace()
 	defer context.AfterFunc(gctx, func() { time.AfterFunc(f.opt.StopGrace, endGrace) })()
 	f.grace = grace
+	f.budget.Open(grace, kv) // a shard that is handed over gives back what it has reserved
 	stop, err := f.serveQuestions()
 	if err != nil {
 		return err

@@ -328,7 +328,7 @@ func (b *Budget) GiveBackNow(shard int) {
 		}
 	}
 	b.mu.Unlock()
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) { // that is the crawl's end
 		b.Log("page slots not given back yet", "shard", shard, "error", err)
 	}
 }
