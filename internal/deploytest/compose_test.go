@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -311,15 +312,24 @@ func checkRequests(t *testing.T, web container, delay time.Duration) {
 	t.Logf("%d requests, %d violations", len(log), len(bad))
 }
 
-// freePort is a port of loopback that nobody has now.
+// lastPort is what freePort tried last.
+var lastPort atomic.Int64
+
+func init() { lastPort.Store(rand.Int64N(2500)) }
+
+// freePort is a port of loopback that nobody listens on. It is none of those that the system gives
+// to whoever asks for any, so what is killed finds it free when it comes back.
 func freePort(t *testing.T) int {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 500 {
+		port := int(30000 + lastPort.Add(1)%2500)
+		if ln, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			ln.Close()
+			return port
+		}
 	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
 
 // freeSubnet is the first three bytes of a private network that this machine has no interface in.
