@@ -395,11 +395,11 @@ func (g *group) block() []warc.Piece {
 // that would save 136 bytes of 717, for two thirds of what the record costs.
 const shortRequest = 1 << 10
 
-// put appends one record, compressed or not.
-type put = func(to *bytes.Buffer, fields []warc.Field, pieces ...warc.Piece) error
+// appender appends one record, compressed or not.
+type appender = func(to *bytes.Buffer, fields []warc.Field, pieces ...warc.Piece) error
 
 // beside appends a record of the same capture.
-func (g *group) beside(to *bytes.Buffer, put put, kind, media string, block ...warc.Piece) error {
+func (g *group) beside(to *bytes.Buffer, put appender, kind, media string, block ...warc.Piece) error {
 	fields := append(g.fields(kind, media), warc.Field{Name: "WARC-Concurrent-To", Value: g.answerID},
 		warc.Field{Name: "WARC-Block-Digest", Value: warc.Digest(texts(block)...)})
 	return put(to, fields, block...)

@@ -197,7 +197,8 @@ func (h *ByHand) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, e
 	if rules := h.rules[o]; rules != nil {
 		return rules, nil
 	}
-	// Nobody's rules are waited for by those that they wait for themselves.
+	// Reading them may lead to another host, and from there back to this origin. Whoever comes back
+	// must not wait for what is being read: until then nothing is allowed here.
 	h.rules[o] = robots.ForState(robots.Unreachable, nil).Rules(handToken, visit.RobotsOrigin(o))
 	file, err := h.robotsOf(ctx, o)
 	if err != nil {

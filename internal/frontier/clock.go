@@ -70,7 +70,8 @@ func (c *watchClock) seen(wall time.Time, passed time.Duration) (by time.Duratio
 }
 
 // followClock looks whether the clock was set since it was looked at last. That is done before a
-// visit is granted and before an event is applied, so that nothing is reckoned by two clocks.
+// visit is granted and before an event is applied, so that a time that was stored before the clock
+// was set is never compared with one that was read after.
 func (s *shard) followClock(now time.Time) error {
 	by := s.clock.seen(now.Round(0), now.Sub(s.opened))
 	if by == 0 {

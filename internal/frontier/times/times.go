@@ -54,9 +54,10 @@ func ShiftBy(d time.Duration) See {
 	}
 }
 
-// Set moves times to the clock after it was set, ahead by d, at now. What this process has taken
-// from the clock has the time with it that passes (Go's monotonic clock), and goes by that: only
-// what it would be written down as is made anew. What was read from a file goes by the clock alone.
+// Set moves times to a clock that was set ahead by d and shows now. A time that this process took
+// from the clock carries the reading of Go's monotonic clock: it stays as far from now as it was,
+// and only its time of day is corrected. A time that was read from a file has nothing but the time
+// of day, and is moved by d.
 func Set(d time.Duration, now time.Time) See {
 	shift := ShiftBy(d)
 	return func(at *time.Time, kind Kind) {
