@@ -3,10 +3,12 @@ package worker
 import (
 	"bufio"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/document"
@@ -46,6 +48,9 @@ func serve() int {
 	if program := os.Getenv(popplerEnv); program != "" {
 		return become(program, memory, life)
 	}
+	// A terminal sends these to all processes of a command, a service manager to all of a unit.
+	// What is read then is no worse for it: the child goes when its parent does.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	runtime.GOMAXPROCS(2) // the second one collects garbage
 	// A limit of the runtime's own would have it collect for ever before it gives up.
 	debug.SetGCPercent(50)

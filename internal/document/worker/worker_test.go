@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -143,6 +144,28 @@ func TestPool(t *testing.T) {
 	}
 	if _, err := p.Read(t.Context(), document.File{Type: "image/png", Body: []byte("x")}); err == nil {
 		t.Error("a picture was read")
+	}
+}
+
+// What a terminal sends to all processes of a command, and a service manager to all of a unit, ends
+// no child: the document that it has is read, and the child goes when its parent does.
+func TestSignals(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs signals")
+	}
+	p := New(Options{Workers: 1})
+	defer p.Close()
+	c, err := p.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if err := c.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if page, err := p.ask(t.Context(), c, good); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
+		t.Errorf("%v %s", err, page.HTML)
 	}
 }
 
