@@ -45,7 +45,7 @@ var lower = map[string][]string{
 	"archive":  {"internal/crawl", "internal/disk", "internal/pages", "internal/warc", "pkg/canon"},
 	"warc":     {"pkg/canon"},
 	"engine": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/fetcher", "internal/frontier",
-		"internal/indexer", "internal/service", "internal/tracing", "internal/updates", "pkg/canon", "pkg/queue", "pkg/queue/embedded"},
+		"internal/indexer", "internal/service", "internal/steer", "internal/tracing", "internal/updates", "pkg/canon", "pkg/queue", "pkg/queue/embedded"},
 	"tracing":   {"internal/crawl"},
 	"searchweb": {"internal/ask", "internal/crawl", "internal/query", "internal/turns", "internal/webtext", "pkg/canon"},
 	"dashboard": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/mcpserver", "internal/searchweb", "internal/service",

@@ -116,6 +116,7 @@ func openEngine(ctx context.Context, cfg *config.Crawl, given func(string) bool,
 		s.Paused = false // to say "crawl" is to say "go on"
 		return s, err
 	}
+	o.By = me()
 	if given("crawl") {
 		o.Crawl = cfg.Crawl
 	}

@@ -59,19 +59,36 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	if err != nil {
 		return err
 	}
-	spec, created, err := engine.Create(ctx, q, kv, func(crawl.Spec) frontier.Room { return frontier.Room{Replicas: cfg.Replicas} }, func(old *crawl.Spec) (crawl.Spec, error) {
+	room := func(crawl.Spec) frontier.Room { return frontier.Room{Replicas: cfg.Replicas} }
+	p, created, err := engine.Create(ctx, q, kv, room, me(), func(old *crawl.Spec) (crawl.Spec, error) {
 		return planned(cfg.Plan, cfg.NATS, given, old, seeds)
 	})
 	if err != nil {
 		return err
 	}
-	if created {
+	spec, l := p.Spec, asker.Running(q, kv, p.Spec)
+	switch {
+	case created:
 		fmt.Fprintf(a.stdout, "created crawl %q with %d shards\n", spec.Name, spec.Shards)
+	case p.Settings != "":
+		fmt.Fprintln(a.stdout, clean(p.Settings))
+	case len(seeds) == 0:
+		fmt.Fprintln(a.stdout, "nothing changes by that; to submit a URL: curtsy seed https://docs.example.org/")
 	}
-	if err := steer.SubmitSeeds(ctx, asker.Running(q, kv, spec), me(), seeds); err != nil {
+	if err := steer.Tell(ctx, l, p.Untold); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "submitted %s to crawl %q\n", count(int64(len(seeds)), "URL"), spec.Name)
+	if p.Seeds { // the line is there
+		err = asker.Seed(ctx, q, spec, seeds)
+	} else {
+		err = steer.SubmitSeeds(ctx, l, me(), seeds)
+	}
+	if err != nil {
+		return err
+	}
+	if len(seeds) > 0 || created {
+		fmt.Fprintf(a.stdout, "submitted %s to crawl %q\n", count(int64(len(seeds)), "URL"), spec.Name)
+	}
 	_, err = asker.Status(ctx, q, spec)
 	if errors.Is(err, ask.ErrNobody) {
 		fmt.Fprintln(a.stderr, "no frontier is at work yet; the URLs wait for: frontier --nats URL --crawl "+spec.Name)

@@ -19,6 +19,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -43,6 +44,8 @@ type Options struct {
 	// Plan makes the spec of a crawl that does not exist yet (old is nil), or of one that goes on.
 	// nil: it goes on as it is.
 	Plan func(old *crawl.Spec) (crawl.Spec, error)
+	// By is who plans, for the lines in the crawl log of what is another setting by that.
+	By steer.By
 	// Submitted at the beginning; those that are known are tried again at once.
 	Seeds []canon.URL
 	// For the streams of a new crawl; zero: what an embedded server has room for.
@@ -78,6 +81,8 @@ type Engine struct {
 	q    *queue.Conn
 	kv   jetstream.KeyValue
 	spec crawl.Spec
+	// lines of how the crawl was taken up, for which there was no room before it runs
+	untold []crawl.Audit
 
 	last     crawl.Status // as the crawl was left, once Run has returned
 	crawlLog io.WriteCloser
@@ -138,7 +143,9 @@ func (e *Engine) open(ctx context.Context) (err error) {
 	if e.o.Plan == nil {
 		e.spec, err = service.ReadSpec(ctx, e.kv)
 	} else {
-		e.spec, _, err = Create(ctx, e.q, e.kv, e.room, e.o.Plan)
+		var p steer.Planned
+		p, _, err = Create(ctx, e.q, e.kv, e.room, e.o.By, e.o.Plan)
+		e.spec, e.untold = p.Spec, p.Untold
 	}
 	if err != nil {
 		return err
@@ -188,22 +195,22 @@ func (e *Engine) room(spec crawl.Spec) frontier.Room {
 	return room
 }
 
-// Create makes the crawl that change asks for, or changes the one there is. The streams of a new
-// one are there before its spec, which is what services wait for.
-func Create(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, room func(crawl.Spec) frontier.Room,
-	change func(old *crawl.Spec) (crawl.Spec, error)) (spec crawl.Spec, created bool, err error) {
-	spec, err = service.ReadSpec(ctx, kv)
+// Create makes the crawl that plan asks for, or changes the one there is, as steer.Plan does. The
+// streams of a new one are there before its spec, which is what services wait for.
+func Create(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, room func(crawl.Spec) frontier.Room, by steer.By,
+	plan func(old *crawl.Spec) (crawl.Spec, error)) (p steer.Planned, created bool, err error) {
+	spec, err := service.ReadSpec(ctx, kv)
 	if errors.Is(err, service.ErrNoSpec) {
 		created = true
-		if spec, err = change(nil); err == nil {
+		if spec, err = plan(nil); err == nil {
 			err = frontier.EnsureStreams(ctx, q, spec, room(spec))
 		}
 	}
 	if err != nil {
-		return spec, false, err
+		return p, false, err
 	}
-	spec, err = service.ChangeSpec(ctx, kv, change)
-	return spec, created, err
+	p, err = steer.Plan(ctx, asker.Running(q, kv, spec), by, plan)
+	return p, created, err
 }
 
 func (e *Engine) makeServices(ctx context.Context) (err error) {

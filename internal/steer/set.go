@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/scope"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // ErrNoSetting says that nothing was named to be changed.
@@ -72,7 +74,8 @@ func followed(no bool) string {
 	return "followed"
 }
 
-// differences says in words what is another setting.
+// differences says in words what is another setting. What other acts change is not among them, nor
+// are seeds, which have a line of their own.
 func differences(was, is *crawl.Spec) (what []string) {
 	differ := func(name, a, b string) {
 		if a != b {
@@ -91,12 +94,8 @@ func differences(was, is *crawl.Spec) (what []string) {
 		}
 		return humanize.Comma(int64(n))
 	}
-	list := func(l []string) string {
-		if len(l) == 0 {
-			return "nothing"
-		}
-		return strings.Join(l, " ")
-	}
+	list := func(l []string) string { return cmp.Or(strings.Join(l, " "), "nothing") }
+	text := func(s string) string { return cmp.Or(s, "nothing") }
 	differ("scope", was.Scope, is.Scope)
 	differ("include", list(was.Include), list(is.Include))
 	differ("exclude", list(was.Exclude), list(is.Exclude))
@@ -107,7 +106,107 @@ func differences(was, is *crawl.Spec) (what []string) {
 	differ("max-depth", depth(was.MaxDepth), depth(is.MaxDepth))
 	differ("max-pages-per-host", limit(was.MaxPagesPerHost), limit(is.MaxPagesPerHost))
 	differ("delay", was.Delay.String(), is.Delay.String())
+	// The others change with the commands that make a crawl, and not while it runs in them.
+	differ("paused", strconv.FormatBool(was.Paused), strconv.FormatBool(is.Paused))
+	differ("agent", text(was.Agent), text(is.Agent))
+	differ("contact", text(was.Contact), text(is.Contact))
+	differ("hurry", list(was.Hurry), list(is.Hurry))
+	differ("allow-private", strconv.FormatBool(was.AllowPrivate), strconv.FormatBool(is.AllowPrivate))
+	differ("resolve", list(was.Resolve), list(is.Resolve))
+	differ("max-hosts-per-domain", strconv.FormatInt(was.MaxHosts, 10), strconv.FormatInt(is.MaxHosts, 10))
+	differ("hold-max", was.HoldMax.String(), is.HoldMax.String())
+	differ("purpose", list(was.Purposes), list(is.Purposes))
+	differ("types", list(was.Types), list(is.Types))
+	differ("recrawl", strconv.FormatBool(was.Recrawl), strconv.FormatBool(is.Recrawl))
+	differ("recrawl-min", was.RecrawlMin.String(), is.RecrawlMin.String())
+	differ("recrawl-max", was.RecrawlMax.String(), is.RecrawlMax.String())
+	differ("every", was.Every.String(), is.Every.String())
+	differ("updates", strconv.FormatBool(was.Updates), strconv.FormatBool(is.Updates))
+	differ("updates-mail", text(was.UpdatesMail), text(is.UpdatesMail))
+	differ("updates-latency", text(was.UpdatesLatency), text(is.UpdatesLatency))
+	differ("updates-websub-url", text(was.UpdatesWebSub), text(is.UpdatesWebSub))
+	differ("feeds", strconv.FormatBool(was.Feeds), strconv.FormatBool(is.Feeds))
+	differ("accept-markdown", strconv.FormatBool(was.AcceptMarkdown), strconv.FormatBool(is.AcceptMarkdown))
+	differ("data-json", strconv.FormatBool(was.DataJSON), strconv.FormatBool(is.DataJSON))
+	differ("llms-txt", strconv.FormatBool(was.LLMSTxt), strconv.FormatBool(is.LLMSTxt))
+	differ("security-txt", strconv.FormatBool(was.SecurityTxt), strconv.FormatBool(is.SecurityTxt))
+	differ("warc", text(was.WARC), text(is.WARC))
+	differ("search", strconv.FormatBool(was.Search), strconv.FormatBool(is.Search))
 	return what
+}
+
+// Planned is a crawl that Plan has made, or taken up.
+type Planned struct {
+	Spec     crawl.Spec
+	Settings string // what is another setting than before, in words; "": nothing is
+	Seeds    bool   // it has seeds that it did not have, and Plan has made a line of that
+	// Untold are lines that the crawl's log had no room for, because nobody works on the crawl and
+	// makes some. Tell submits them when somebody does.
+	Untold []crawl.Audit
+}
+
+// Plan writes the spec that to makes of the one there is, or of nil when there is none yet. Of a
+// crawl that is there the crawl log gets a line of what is another setting, and one of new seeds,
+// before the spec is changed, whether or not anybody works on the crawl. c needs no more of its
+// spec than name and shards.
+func Plan(ctx context.Context, c *asker.Crawl, by By, to func(old *crawl.Spec) (crawl.Spec, error)) (p Planned, err error) {
+	told := false
+	var acts []act
+	p.Spec, err = service.ChangeSpec(ctx, c.Bucket, func(old *crawl.Spec) (crawl.Spec, error) {
+		next, err := to(old)
+		if err != nil || old == nil || told {
+			return next, err
+		}
+		told = true
+		if p.Settings = strings.Join(differences(old, &next), ", "); p.Settings != "" {
+			acts = append(acts, act{what: actSettings, on: "settings", more: p.Settings})
+		}
+		if seeds := added(old.Seeds, next.Seeds); len(seeds) > 0 {
+			p.Seeds = true
+			acts = append(acts, seeding(seeds))
+		}
+		var lines []crawl.Audit
+		for _, a := range acts {
+			lines = append(lines, audit(by, a))
+		}
+		within, cancel := context.WithTimeout(ctx, logPatience)
+		defer cancel()
+		if err := Tell(within, c, lines); err != nil {
+			if ctx.Err() != nil || within.Err() == nil {
+				return next, err
+			}
+			p.Untold = lines
+		}
+		return next, nil
+	})
+	for i := 0; err != nil && i < len(acts); i++ {
+		err = failed(ctx, c, by, acts[i], err)
+	}
+	return p, err
+}
+
+// Tell has lines written to the crawl log.
+func Tell(ctx context.Context, c *asker.Crawl, lines []crawl.Audit) error {
+	for _, line := range lines {
+		if err := tell(ctx, c, "", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// added are the seeds that were not there.
+func added(was, is []string) (more []canon.URL) {
+	have := map[string]bool{}
+	for _, s := range was {
+		have[s] = true
+	}
+	for _, s := range is {
+		if !have[s] {
+			more = append(more, canon.URL(s))
+		}
+	}
+	return more
 }
 
 // Set changes the scope, the limits and the least delay of a crawl that runs. A delay only adds:

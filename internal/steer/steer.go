@@ -49,6 +49,10 @@ const (
 // pollEvery is how often it is looked whether those who work on the crawl follow it.
 const pollEvery = 20 * time.Millisecond
 
+// logPatience is how long an act waits for room in the log for a line that cannot be waited for any
+// longer: whoever steers has no more time, or whoever makes room begins only after that.
+var logPatience = 5 * time.Second
+
 // act is what is done, for the crawl log.
 type act struct {
 	what string     // one of those above
@@ -130,7 +134,9 @@ func change(ctx context.Context, c *asker.Crawl, by By, a act, f func(crawl.Spec
 func failed(ctx context.Context, c *asker.Crawl, by By, a act, why error) error {
 	line := audit(by, a)
 	line.Error = why.Error()
-	if err := tell(context.WithoutCancel(ctx), c, a.host, line.Bounded()); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logPatience)
+	defer cancel()
+	if err := tell(ctx, c, a.host, line.Bounded()); err != nil {
 		return fmt.Errorf("%w (and the crawl log does not say so: %w)", why, err)
 	}
 	return why
