@@ -25,7 +25,7 @@ func (s *shard) vain(r *urls.Record, id crawl.VisitID, res *crawl.Result) bool {
 func (s *shard) fetchAnew(h *ledger.Host, k []byte, r *urls.Record, id crawl.VisitID) error {
 	r.Visit = id
 	if r.Class != crawl.Queued {
-		if err := s.urls.Refetch(h, r); err != nil {
+		if err := s.mirrors.Refetch(h, r); err != nil {
 			return err
 		}
 	}

@@ -245,6 +245,21 @@ func (s *Mirrors) Forward(h *ledger.Host, r *urls.Record) (detail string) {
 	return string(u)
 }
 
+// Refetch is urls.Refetch for a URL whose origin may be a mirror by now: then it is handed on
+// instead. The caller writes the record.
+func (s *Mirrors) Refetch(h *ledger.Host, r *urls.Record) error {
+	was := r.Detail
+	if r.Class != crawl.Refused || r.Reason != crawl.ReasonMirror {
+		was = "" // it was not handed on yet
+	}
+	if err := s.urls.Refetch(h, r); err != nil || r.Class != crawl.Refused || r.Reason != crawl.ReasonMirror {
+		return err
+	}
+	r.Detail = was
+	r.Detail = s.Forward(h, r)
+	return nil
+}
+
 // Visited follows a result: it may be what others wait for to compare, a URL of a mirror is the
 // main host's although its visit went on, and a page that was stored may be what an examination
 // lacked. The caller writes the record.

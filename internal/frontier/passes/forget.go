@@ -88,7 +88,7 @@ func (s *Passes) forgetOne(h *ledger.Host, r *urls.Record) (changed bool, err er
 	case want == is:
 		return false, nil
 	case is:
-		return true, s.urls.Refetch(h, r)
+		return true, s.mirrors.Refetch(h, r)
 	}
 	r.Status, r.Line, r.NoSnippet = 0, 0, false
 	return true, s.urls.Become(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonForgotten, Blank: true})

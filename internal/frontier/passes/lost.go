@@ -63,7 +63,7 @@ func (s *Passes) RefillSome(now time.Time) (more bool, err error) {
 		if err := s.ProbeLost(h, func(*ledger.Origin) bool { return true }, now); err != nil {
 			return false, err
 		}
-		return true, s.urls.Refetch(h, r)
+		return true, s.mirrors.Refetch(h, r)
 	})
 	if err != nil {
 		return false, err

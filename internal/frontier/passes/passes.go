@@ -86,6 +86,10 @@ func (s *Passes) Some(now time.Time) (more bool, err error) {
 		}
 		more = more || busy
 	}
+	// What they let in, or queued again, may be a mirror's.
+	if err := s.mirrors.Flush(now); err != nil {
+		return false, s.ledger.Fail(err)
+	}
 	if s.ledger.Changes >= ledger.CommitChanges {
 		err = s.ledger.Commit(true)
 	}

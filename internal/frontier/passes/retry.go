@@ -69,7 +69,7 @@ func (s *Passes) ApplyRefetch(what string, sent time.Time) error {
 	case r.Waiting():
 		err = s.urls.Become(h, &r, r.DueNow())
 	case r.Class != crawl.Queued:
-		err = s.urls.Refetch(h, &r)
+		err = s.mirrors.Refetch(h, &r)
 	}
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *Passes) retryOne(h *ledger.Host, r *urls.Record, named bool) (changed b
 	case r.Waiting():
 		return true, s.urls.Become(h, r, r.DueNow())
 	case r.Class == crawl.Failed && (named || r.Reason.Has(crawl.MayPass)):
-		return true, s.urls.Refetch(h, r)
+		return true, s.mirrors.Refetch(h, r)
 	}
 	return false, nil
 }
