@@ -24,7 +24,7 @@ import (
 // Limits bound a document. A field's zero means its default.
 type Limits struct {
 	Pages int // of a PDF, sheets of a table, slides; 0: 2,000
-	HTML  int // bytes of what is returned; 0: 4 MiB
+	HTML  int // bytes of what is returned, but for a quarter of it of links; 0: 4 MiB
 	// Links that are taken; 0: 10,000.
 	Links int
 	Until time.Time // what is not read by then is left out; zero: all is read

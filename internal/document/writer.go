@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // writer writes the HTML of a document and keeps its limits.
@@ -54,10 +55,6 @@ func (w *writer) say(s string) error {
 	if w.full() {
 		return errFull
 	}
-	if left := w.lim.HTML - w.b.Len(); len(s) > left {
-		s = s[:left]
-		w.cut = true
-	}
 	for len(s) > 0 {
 		i := strings.IndexFunc(s, isGap)
 		if i == 0 {
@@ -74,10 +71,30 @@ func (w *writer) say(s string) error {
 			w.b.WriteByte(' ')
 			w.blank = false
 		}
-		w.b.WriteString(html.EscapeString(strings.ToValidUTF8(word, "\ufffd")))
+		if !w.put(strings.ToValidUTF8(word, "\ufffd")) {
+			return errFull
+		}
 		s = s[len(word):]
 	}
 	return nil
+}
+
+// put writes a word while there is room, and reports whether all of it is written. Escaped it may
+// be five times as long.
+func (w *writer) put(word string) bool {
+	for len(word) > 0 {
+		if w.b.Len() > w.lim.HTML {
+			w.cut = true
+			return false
+		}
+		n := min(len(word), 1<<10)
+		for n < len(word) && !utf8.RuneStart(word[n]) {
+			n--
+		}
+		w.b.WriteString(html.EscapeString(word[:n]))
+		word = word[n:]
+	}
+	return true
 }
 
 // start writes the tag of the block that is open, before the first of its text.
@@ -105,13 +122,18 @@ func (w *writer) startLink(href string) {
 		w.cut = w.cut || w.links >= w.lim.Links
 		return
 	}
+	href = html.EscapeString(strings.ToValidUTF8(href, "\ufffd"))
+	if w.b.Len()+len(href) > w.lim.HTML+w.lim.HTML/4 {
+		w.cut = true
+		return
+	}
 	w.links++
 	w.start()
 	if w.blank && w.text {
 		w.b.WriteByte(' ')
 		w.blank = false
 	}
-	w.b.WriteString(`<a href="` + html.EscapeString(strings.ToValidUTF8(href, "\ufffd")) + `">`)
+	w.b.WriteString(`<a href="` + href + `">`)
 	w.link = true
 }
 
