@@ -165,6 +165,36 @@ func TestAHostIsPausedWhileOtherShardsAreAway(t *testing.T) {
 	}
 }
 
+// A host that the crawl does not know is not said to go on: its name may be misspelled. What was
+// paused before the crawl forgot it is taken back all the same.
+func TestAnUnknownHostIsNotResumed(t *testing.T) {
+	c := newCluster(t)
+	for i := range 2 {
+		c.frontier(i, "a.example")
+	}
+	_, err := ResumeHost(t.Context(), c.Crawl, By{Who: "ada"}, "docs.exmaple.org")
+	if unknown := (*UnknownError)(nil); !errors.As(err, &unknown) || unknown.What != "docs.exmaple.org" {
+		t.Errorf("%v, want that the crawl does not know it", err)
+	}
+	if told := c.lines(); len(told) != 0 {
+		t.Errorf("the crawl log says: %+v", told)
+	}
+	h := hostName(t, "gone.example")
+	if _, err := service.ChangeSpec(t.Context(), c.Bucket, func(s *crawl.Spec) (crawl.Spec, error) {
+		next, _, err := s.WithHost(h, func(r crawl.HostRule) crawl.HostRule { r.Paused = true; return r })
+		return next, err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	said, err := ResumeHost(t.Context(), c.Crawl, By{Who: "ada"}, "gone.example")
+	if err != nil || said != "gone.example is not paused any more; the crawl does not know it" {
+		t.Errorf("%q, %v", said, err)
+	}
+	if spec, err := service.ReadSpec(t.Context(), c.Bucket); err != nil || spec.Hosts[h].Paused {
+		t.Errorf("rules %v, %v", spec.Hosts, err)
+	}
+}
+
 // deafBucket writes and does not say so, once.
 type deafBucket struct {
 	jetstream.KeyValue

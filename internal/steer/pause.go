@@ -65,15 +65,25 @@ func PauseHost(ctx context.Context, c *asker.Crawl, by By, host string) (string,
 }
 
 // ResumeHost lets a paused host go on, when its delay allows it. It returns once the host's
-// frontier follows.
+// frontier follows. A host that the crawl does not know is an error, unless it was paused.
 func ResumeHost(ctx context.Context, c *asker.Crawl, by By, host string) (string, error) {
 	h, err := parseHost(host)
 	if err != nil {
 		return "", err
 	}
-	now, err := ruleHost(ctx, c, by, act{what: actResumeHost}, h, func(r crawl.HostRule) crawl.HostRule { r.Paused = false; return r })
-	if err != nil {
+	was := false
+	now, err := ruleHost(ctx, c, by, act{what: actResumeHost}, h, func(r crawl.HostRule) crawl.HostRule {
+		was = was || r.Paused
+		r.Paused = false
+		return r
+	})
+	switch {
+	case err != nil:
 		return "", err
+	case now.Host == "" && was:
+		return fmt.Sprintf("%s is not paused any more; the crawl does not know it", h), nil
+	case now.Host == "":
+		return "", unknown(c, h)
 	}
 	return fmt.Sprintf("%s goes on (%s queued, a request every %s)", h, urls(now.Queued), seconds(now.DelayS)), nil
 }
@@ -157,7 +167,11 @@ func known(ctx context.Context, c *asker.Crawl, text string) (canon.Host, error)
 	case err != nil:
 		return "", err
 	}
-	return "", &UnknownError{Crawl: c.Spec.Name, What: string(h), Hint: "curtsy hosts lists those it knows"}
+	return "", unknown(c, h)
+}
+
+func unknown(c *asker.Crawl, h canon.Host) error {
+	return &UnknownError{Crawl: c.Spec.Name, What: string(h), Hint: "curtsy hosts lists those it knows"}
 }
 
 // UnknownError says that the crawl does not know a host or a URL.
