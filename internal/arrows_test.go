@@ -60,7 +60,7 @@ var lower = map[string][]string{
 	"indexer/homes": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
 		"pkg/queue"},
 	"identity":    {"pkg/botauth"},
-	"updates":     {"internal/ask", "internal/crawl", "internal/indexnow", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},
+	"updates":     {"internal/ask", "internal/crawl", "internal/disk", "internal/indexnow", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},
 	"export":      {"internal/crawl", "internal/spreadsheet", "pkg/canon"},
 	"spreadsheet": {},
 	"catalog":     {"internal/crawl", "internal/disk", "internal/spreadsheet", "pkg/canon", "pkg/datatxt", "pkg/usage"},

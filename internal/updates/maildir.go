@@ -14,6 +14,8 @@ import (
 
 	"github.com/emersion/go-message"
 	"github.com/emersion/go-message/mail"
+
+	"github.com/curtsy/curtsy/internal/disk"
 )
 
 // maildirEvery is how often a Maildir is looked into. Reports come once a day at most.
@@ -103,7 +105,7 @@ func (m *Maildir) take(ctx context.Context, name string) error {
 }
 
 // readMail reads a regular file of bounded size. Through a link, anybody who may write there could
-// have other files read.
+// have other files read, and a pipe would be waited for.
 func readMail(path string) ([]byte, error) {
 	st, err := os.Lstat(path)
 	if err != nil {
@@ -112,7 +114,7 @@ func readMail(path string) ([]byte, error) {
 	if !st.Mode().IsRegular() || st.Size() > maxMail {
 		return nil, refuse("no file of at most %d MiB", maxMail>>20)
 	}
-	f, err := os.Open(path)
+	f, err := disk.OpenRegular(path, os.O_RDONLY) // another may be there by now
 	if err != nil {
 		return nil, err
 	}

@@ -364,6 +364,41 @@ func TestMaildir(t *testing.T) {
 	}
 }
 
+// Somebody who may write to the Maildir puts a link in a mail's place between two looks at it: what
+// the link leads to is never read.
+func TestMaildirFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	path, mail, secret, next := filepath.Join(dir, "1.a"), filepath.Join(dir, "mail"), filepath.Join(dir, "secret"), filepath.Join(dir, "next")
+	if err := errors.Join(os.WriteFile(secret, []byte("secret"), 0o600), os.WriteFile(mail, []byte("mail"), 0o600), os.Link(mail, path)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; i < 5_000 && err == nil; i++ {
+			err = errors.Join(os.Symlink(secret, next), os.Rename(next, path), os.Link(mail, next), os.Rename(next, path))
+		}
+		done <- err
+	}()
+	for read := 0; ; {
+		select {
+		case err := <-done:
+			if err != nil || read == 0 {
+				t.Errorf("the mail was read %d times, %v", read, err)
+			}
+			return
+		default:
+		}
+		b, err := readMail(path)
+		if err == nil && string(b) != "mail" {
+			t.Fatalf("read %q", b)
+		}
+		if err == nil {
+			read++
+		}
+	}
+}
+
 // TestSMTPMemory has eight of the largest mails that are taken come at once: two at a time are in
 // memory, whatever comes.
 func TestSMTPMemory(t *testing.T) {
