@@ -69,7 +69,11 @@ func (a *app) reach(ctx context.Context, cfg *config.Reader) (*asker.Crawl, erro
 	}
 	l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
 	if errors.Is(err, engine.ErrNotRunning) {
-		return nil, fmt.Errorf("no crawl runs in %s; name another directory with --dir, or a server with --nats URL --crawl NAME", cfg.Dir)
+		goOn := ""
+		if !engine.IsNew(cfg.Dir) {
+			goOn = "the one there goes on, also with other settings, by curtsy crawl" + config.About(cfg.Dir, cfg.NATS) + "; "
+		}
+		return nil, fmt.Errorf("no crawl runs in %s; %sname another directory with --dir, or a server with --nats URL --crawl NAME", cfg.Dir, goOn)
 	}
 	return l, err
 }

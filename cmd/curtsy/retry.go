@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
@@ -99,8 +100,8 @@ func (a *app) retry(ctx context.Context, l *asker.Crawl, hosts []string, after s
 	}
 	return l.HostsNamed(ctx, hosts, func(h crawl.HostInfo) error {
 		when := after
-		if when == "" && h.NextDue != nil && time.Until(*h.NextDue) > time.Minute {
-			when = fmt.Sprintf(", from %s on: %s", h.NextDue.Local().Format(time.DateTime), clean(h.Reason))
+		if when == "" && h.Queued > 0 && h.NextDue != nil && time.Until(*h.NextDue) > time.Minute {
+			when = strings.TrimSuffix(fmt.Sprintf(", from %s on: %s", h.NextDue.Local().Format(time.DateTime), clean(h.Reason)), ": ")
 		}
 		fmt.Fprintf(a.stdout, "%s is tried again%s (%s queued)\n", h.Host, when, humanize.Comma(h.Queued))
 		return nil

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/user"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/steer"
+	"github.com/curtsy/curtsy/internal/webtext"
 )
 
 // me is who types, for the crawl log.
@@ -37,12 +40,19 @@ func (a *app) steering(cmd *cobra.Command, act func(ctx context.Context, l *aske
 	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
 		ctx, cancel := context.WithTimeout(cmd.Context(), patience)
 		defer cancel()
+		add := "seed" // by which command the crawl gets a URL that it does not know
 		do := func(ctx context.Context, l *asker.Crawl) error {
-			return a.say(act(ctx, l, args))
+			said, err := act(ctx, l, args)
+			var unknown *steer.UnknownError
+			if errors.As(err, &unknown) && strings.Contains(unknown.What, "://") {
+				unknown.Hint = fmt.Sprintf("to have it crawled: curtsy %s%s %s", add, config.About(cfg.Dir, cfg.NATS), webtext.ShellWord(unknown.What))
+			}
+			return a.say(said, err)
 		}
 		if cfg.URL == "" {
 			l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
+				add = "crawl"
 				return a.steerAtRest(ctx, cfg, do)
 			}
 			if err != nil {

@@ -57,17 +57,24 @@ func Done(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, bo
 // nothing to keep: it ends, and says why.
 func endless(st crawl.Status) bool { return st.Again > 0 && st.Stored > 0 }
 
-func lastSequences(ctx context.Context, q *queue.Conn, spec crawl.Spec) ([]uint64, error) {
-	seqs := make([]uint64, spec.Shards)
-	for i := range seqs {
-		st, err := q.JS.Stream(ctx, crawl.Names(spec.Name).EventsStream(i))
+func lastSequences(ctx context.Context, q *queue.Conn, spec crawl.Spec) (seqs []uint64, err error) {
+	for _, i := range all(spec) {
+		seq, err := lastSequence(ctx, q, spec, i)
 		if err != nil {
-			return nil, fmt.Errorf("event log %d: %w", i, err)
+			return nil, err
 		}
-		info := st.CachedInfo()
-		seqs[i] = info.State.LastSeq
+		seqs = append(seqs, seq)
 	}
 	return seqs, nil
+}
+
+// lastSequence is that of the last event in a shard's log.
+func lastSequence(ctx context.Context, q *queue.Conn, spec crawl.Spec, shard int) (uint64, error) {
+	st, err := q.JS.Stream(ctx, crawl.Names(spec.Name).EventsStream(shard))
+	if err != nil {
+		return 0, fmt.Errorf("event log %d: %w", shard, err)
+	}
+	return st.CachedInfo().State.LastSeq, nil
 }
 
 // handedOver reports whether every page has been stored and, with search on, indexed.

@@ -1,6 +1,7 @@
 package asker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,30 +84,57 @@ func Seed(ctx context.Context, q *queue.Conn, spec crawl.Spec, urls []canon.URL)
 
 // Retry submits Retries, and returns once they are Applied.
 func Retry(ctx context.Context, q *queue.Conn, spec crawl.Spec, what []string) error {
-	if err := Submit(ctx, q, spec, Retries(spec, what)); err != nil {
+	s := Retries(spec, what)
+	if err := Submit(ctx, q, spec, s); err != nil {
 		return err
 	}
-	return Applied(ctx, q, spec)
+	return s.Applied(ctx, q, spec)
+}
+
+// Applied waits until the shards that a submission is for have taken in what is in their logs by
+// now, or ctx ends. Shards that it does not concern may be away.
+func (s Submission) Applied(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
+	return applied(ctx, q, spec, slices.Sorted(maps.Keys(s)))
 }
 
 // Applied waits until all shards have taken in what is in their logs by now, or ctx ends.
 func Applied(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
-	upTo, err := lastSequences(ctx, q, spec)
-	if err != nil {
-		return err
+	return applied(ctx, q, spec, all(spec))
+}
+
+func all(spec crawl.Spec) []int {
+	shards := make([]int, spec.Shards)
+	for i := range shards {
+		shards[i] = i
+	}
+	return shards
+}
+
+func applied(ctx context.Context, q *queue.Conn, spec crawl.Spec, shards []int) error {
+	upTo := map[int]uint64{}
+	for _, i := range shards {
+		seq, err := lastSequence(ctx, q, spec, i)
+		if err != nil {
+			return err
+		}
+		upTo[i] = seq
 	}
 	for {
 		st, err := Status(ctx, q, spec)
-		applied := err == nil && len(st.Shards) == spec.Shards
 		for _, s := range st.Shards {
-			applied = applied && s.Applied >= upTo[s.Shard]
+			if seq, wanted := upTo[s.Shard]; wanted && s.Applied >= seq {
+				delete(upTo, s.Shard)
+			}
 		}
-		if applied {
+		if len(upTo) == 0 {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
+			if err == nil || errors.Is(err, ctx.Err()) {
+				return cmp.Or(err, ctx.Err())
+			}
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

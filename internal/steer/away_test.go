@@ -28,6 +28,7 @@ type cluster struct {
 
 	mu    sync.Mutex
 	specs map[int]crawl.Spec // that each frontier goes by, by its shard
+	takes map[int]bool       // shards whose frontiers have taken in what is in their logs
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -75,7 +76,7 @@ func (c *cluster) frontier(shard int, host string) {
 	}
 	err = s.HandleAll(func() []int { return []int{shard} }, ask.Handlers{
 		"status": func(_ context.Context, _ []byte, send func(any) error) error {
-			st := crawl.Status{State: "running", Shards: []crawl.ShardStatus{{Shard: shard, Paused: by().Paused}}}
+			st := crawl.Status{State: "running", Shards: []crawl.ShardStatus{{Shard: shard, Paused: by().Paused, Applied: c.applied(shard)}}}
 			if by().Paused {
 				st.State = "paused"
 			}
@@ -88,6 +89,21 @@ func (c *cluster) frontier(shard int, host string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+}
+
+// applied is how far a shard's frontier has come in its log.
+func (c *cluster) applied(shard int) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.takes[shard] {
+		return 0
+	}
+	st, err := c.Queue.JS.Stream(c.t.Context(), crawl.Names("t").EventsStream(shard))
+	if err != nil {
+		c.t.Error(err)
+		return 0
+	}
+	return st.CachedInfo().State.LastSeq
 }
 
 // follow has a shard's frontier go by the spec as it is, from now on or once.
@@ -231,8 +247,25 @@ func TestARetryThatIsNotTakenInYetSaysSo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_, err := Retry(ctx, c.Crawl, By{Who: "ada"}, []string{host})
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "submitted, but not taken in yet") {
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "submitted, but not taken in yet") || !strings.Contains(err.Error(), "curtsy status") {
 		t.Errorf("%v", err)
+	}
+}
+
+// What a shard has taken in is done, also when one that it does not concern is away.
+func TestAnActIsDoneWhileShardsItDoesNotConcernAreAway(t *testing.T) {
+	c := newCluster(t)
+	host := "a.example"
+	shard := crawl.ShardOf(hostName(t, host), 2)
+	c.takes = map[int]bool{shard: true}
+	c.frontier(shard, host)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if said, err := Retry(ctx, c.Crawl, By{Who: "ada"}, []string{host}); err != nil || said != "tried again: a.example" {
+		t.Errorf("%q, %v", said, err)
+	}
+	if said, err := AddSeeds(ctx, c.Crawl, By{Who: "ada"}, []string{"https://a.example/"}); err != nil || said != "https://a.example/ is a seed" {
+		t.Errorf("%q, %v", said, err)
 	}
 }
 

@@ -51,15 +51,16 @@ func AddSeeds(ctx context.Context, c *asker.Crawl, by By, texts []string) (strin
 	if err != nil {
 		return "", err
 	}
+	s := asker.Seeds(c.Spec, seeds)
 	if changed { // the line is there
-		if err := asker.Submit(ctx, c.Queue, c.Spec, asker.Seeds(c.Spec, seeds)); err != nil {
+		if err := asker.Submit(ctx, c.Queue, c.Spec, s); err != nil {
 			return "", failed(ctx, c, by, a, err)
 		}
 	} else if err := SubmitSeeds(ctx, c, by, seeds); err != nil {
 		return "", err
 	}
-	if err := asker.Applied(ctx, c.Queue, c.Spec); err != nil {
-		return "", fmt.Errorf("submitted, but not all shards have taken it in yet: %w", err)
+	if err := takenIn(ctx, c, s); err != nil {
+		return "", err
 	}
 	if len(seeds) == 1 {
 		return string(seeds[0]) + " is a seed", nil
@@ -74,6 +75,16 @@ func SubmitSeeds(ctx context.Context, c *asker.Crawl, by By, seeds []canon.URL) 
 		return nil
 	}
 	return submit(ctx, c, by, seeding(seeds), asker.Seeds(c.Spec, seeds))
+}
+
+// takenIn waits until the shards that something was submitted to have taken it in.
+func takenIn(ctx context.Context, c *asker.Crawl, s asker.Submission) error {
+	err := s.Applied(ctx, c.Queue, c.Spec)
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("submitted, but not taken in yet: that comes when the frontier of its hosts answers again, and nothing need be typed "+
+		"twice; whether it does, says curtsy status (%w)", err)
 }
 
 func seeding(seeds []canon.URL) act {
@@ -151,11 +162,12 @@ func Refetch(ctx context.Context, c *asker.Crawl, by By, text string) (string, e
 	}
 	u := canon.URL(x.Canonical)
 	a := act{what: actRefetch, on: string(u)}
-	if err := submit(ctx, c, by, a, asker.Refetches(c.Spec, []string{string(u)})); err != nil {
+	s := asker.Refetches(c.Spec, []string{string(u)})
+	if err := submit(ctx, c, by, a, s); err != nil {
 		return "", err
 	}
-	if err := asker.Applied(ctx, c.Queue, c.Spec); err != nil {
-		return "", fmt.Errorf("submitted, but not taken in yet: %w", err)
+	if err := takenIn(ctx, c, s); err != nil {
+		return "", err
 	}
 	if x, err = c.Explain(ctx, text); err != nil {
 		return "", err
@@ -187,15 +199,25 @@ func Retry(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, 
 		return "", fmt.Errorf("retry which host? for example docs.example.org")
 	}
 	a := act{what: actRetry, on: strings.Join(hosts, " ")}
-	if err := submit(ctx, c, by, a, asker.Retries(c.Spec, hosts)); err != nil {
+	s := asker.Retries(c.Spec, hosts)
+	if err := submit(ctx, c, by, a, s); err != nil {
 		return "", err
 	}
-	if err := asker.Applied(ctx, c.Queue, c.Spec); err != nil {
-		return "", fmt.Errorf("submitted, but not taken in yet: %w", err)
+	if err := takenIn(ctx, c, s); err != nil {
+		return "", err
 	}
 	err := await(ctx, "hosts are to be tried again", func() (bool, error) {
 		st, err := asker.Status(ctx, c.Queue, c.Spec)
-		return !slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Retrying }), err
+		ready := 0
+		for _, shard := range st.Shards {
+			if _, concerned := s[shard.Shard]; concerned && !shard.Retrying {
+				ready++
+			}
+		}
+		if ready == len(s) { // who else is away is not concerned
+			return true, nil
+		}
+		return false, err
 	})
 	if err != nil {
 		return "", err
