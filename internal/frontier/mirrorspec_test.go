@@ -78,3 +78,71 @@ func TestAMirrorsURLThatAnotherScopeLetsIn(t *testing.T) {
 		g.verify()
 	})
 }
+
+// A crawl that is narrowed to one of two twins crawls it, although it was the other's mirror.
+func TestACrawlIsNarrowedToAMirror(t *testing.T) {
+	for _, long := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			pages := copyPages(9)
+			const www, bare = "www.site.example", "site.example"
+			spec := testSpec("http://" + bare + "/")
+			spec.Scope = "domain"
+			g := newRigWith(t, spec, map[string]*site{www: {robots: "404", pages: pages}, bare: {robots: "404", pages: pages}})
+			g.seed("http://" + bare + "/")
+			g.run(time.Hour)
+			g.seed("http://" + www + "/")
+			g.run(time.Hour)
+			g.check("mirrors", g.mirrors(), map[string]string{"http://" + www: "mirror of http://" + bare + " www"})
+			if long {
+				g.run(29 * 24 * time.Hour)
+			}
+			b := g.shards[0]
+			n := g.asked(bare)
+			b.respec(func(s *crawl.Spec) { s.Scope, s.Seeds = "host", []string{"http://" + www + "/"} })
+			b.passes()
+			g.seed("http://"+www+"/", "http://"+www+"/1")
+			g.run(3 * 24 * time.Hour)
+			g.check("mirrors", g.mirrors(), map[string]string{})
+			for u, what := range g.urls(www) {
+				if what != "stored" {
+					t.Errorf("%s is %s, want it stored: its host is all there is to the crawl", u, what)
+				}
+			}
+			if n != g.asked(bare) {
+				t.Error("pages were asked for out of scope")
+			}
+			g.verify()
+		})
+	}
+}
+
+// A mirror whose main host is out of scope now is none, at once, and is one again when that may be
+// crawled again.
+func TestAMainHostLeavesTheScope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const main, other = "main.example", "other.example"
+		pages := copyPages(3)
+		g := newRig(t, 1, map[string]*site{main: {robots: hostLine(main), pages: pages}, other: {robots: hostLine(main), pages: pages}})
+		g.seed("http://" + other + "/")
+		g.run(time.Hour)
+		merged := map[string]string{"http://" + other: "mirror of http://" + main + " "}
+		g.check("mirrors", g.mirrors(), merged)
+		b := g.shards[0]
+		b.respec(func(s *crawl.Spec) { s.Exclude = []string{"^http://" + main} })
+		b.passes()
+		g.check("mirrors of a narrower crawl", g.mirrors(), map[string]string{"http://" + other: "unconfirmed: out-of-scope"})
+		n := len(g.requests["http://"+main])
+		g.run(30 * 24 * time.Hour)
+		if got := len(g.requests["http://"+main]); got != n {
+			t.Errorf("%d requests out of scope", got-n)
+		}
+		if got := g.urls(other)["http://"+other+"/"]; got != "refused robots" {
+			t.Errorf("its root is %s, want it closed by its own robots.txt", got)
+		}
+		b.respec(func(s *crawl.Spec) { s.Exclude = nil })
+		b.passes()
+		g.run(time.Hour)
+		g.check("mirrors of a wider crawl", g.mirrors(), merged)
+		g.verify()
+	})
+}

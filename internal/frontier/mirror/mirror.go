@@ -325,6 +325,21 @@ func (m *Record) fail(e *Env, reason, detail string) {
 	}
 }
 
+// Rescoped takes in that the crawl's scope is another one. Pages are a main host's only while they
+// may be crawled there. One that X's have all moved to remains: X has nothing else to show.
+func (m *Record) Rescoped(e *Env) {
+	switch {
+	case m.Mirrored() && m.By != ByRedirect && !e.InScope(m.Main):
+		if m.By == ByTwin {
+			m.undo(e)
+		} else {
+			m.fail(e, WhyScope, "")
+		}
+	case !m.Mirrored() && m.Reason == WhyScope:
+		m.Due, m.Soon = e.Now, true
+	}
+}
+
 // Stored tells that a page of X was stored: perhaps there is something to compare now.
 func (m *Record) Stored(e *Env) {
 	if m.State == Unconfirmed && m.Reason == whyNoProof && m.Trial == "" && !m.Soon {

@@ -282,21 +282,17 @@ func (s *Mirrors) load(now time.Time) error {
 }
 
 // Anew has everything looked at again that hangs on the crawl's scope.
-func (s *Mirrors) Anew(now time.Time) {
+func (s *Mirrors) Anew(now time.Time) error {
 	for ref := range s.Mirrors {
-		m := ref.H.Origins[ref.I].Mirror
-		switch {
-		case m.Mirrored():
+		if err := s.Step(ref.H, ref.I, now, func(m *mirror.Record, e *mirror.Env) { m.Rescoped(e) }); err != nil {
+			return err
+		}
+		if m := ref.H.Origins[ref.I].Mirror; m.Mirrored() {
 			m.Settling, m.Next = true, nil // URLs let in now are the main host's
 			s.Settling[ref] = struct{}{}
-		case m.Reason == mirror.WhyScope:
-			m.Due, m.Soon = now, true
-		default:
-			continue
 		}
-		s.ledger.Touch(ref.H)
-		s.MirrorsDue = now
 	}
+	return nil
 }
 
 // Pending is how many origins are being looked into, and have been for less than

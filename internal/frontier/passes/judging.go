@@ -68,9 +68,8 @@ func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 	}
 	m.Running, m.Was = false, nil
 	s.ledger.Summary = ledger.Summary{}
-	s.mirrors.Anew(now) // at last, so that URLs let in now are handed on
 	s.ledger.Log.Info("all URLs are judged by the changed settings", "queued", s.ledger.Meta.Counts.Queued, "refused", s.ledger.Meta.Counts.Refused)
-	return false, nil
+	return false, s.mirrors.Anew(now) // at last, so that URLs let in now are handed on
 }
 
 // judgingOwed is how many messages to other shards, about redirects that lead there, may wait to be
