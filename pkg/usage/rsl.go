@@ -59,6 +59,7 @@ func ParseRSL(body []byte) (*RSL, error) {
 		return nil, errors.New("longer than 1 MiB: not read")
 	}
 	p := rslParser{d: xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\uFEFF"))))}
+	p.d.CharsetReader = oneByte
 	for {
 		t, err := p.d.Token()
 		switch {
@@ -81,7 +82,7 @@ func ParseRSL(body []byte) (*RSL, error) {
 			}
 		case xml.CharData:
 			if p.list != "" {
-				p.words(string(t))
+				p.text = append(p.text, t...)
 			}
 		}
 		if len(p.doc.contents) > maxContents {
@@ -97,6 +98,24 @@ type rslParser struct {
 	content bool   // inside a content element, the last of doc
 	license bool   // inside a license of it, its last
 	list    string // inside permits or prohibits of uses: its name
+	text    []byte // what stands in it, of which comments are no part
+}
+
+// oneByte decodes charsets of one byte a character that have ASCII in them. The words of RSL are
+// ASCII, so what the other characters are does not matter here.
+func oneByte(label string, in io.Reader) (io.Reader, error) {
+	label = lower(label)
+	for _, known := range []string{"us-ascii", "ascii", "iso-8859-", "windows-125", "latin"} {
+		if strings.HasPrefix(label, known) {
+			b, err := io.ReadAll(in)
+			runes := make([]rune, len(b))
+			for i, c := range b {
+				runes[i] = rune(c)
+			}
+			return strings.NewReader(string(runes)), err
+		}
+	}
+	return nil, fmt.Errorf("the charset %.40q is not known", label)
 }
 
 func (p *rslParser) start(t xml.StartElement) {
@@ -109,9 +128,11 @@ func (p *rslParser) start(t xml.StartElement) {
 			path = "/" + path
 		}
 		c.pattern = newPattern(path)
+		p.endList()
 		p.doc.contents = append(p.doc.contents, c)
-		p.content, p.license, p.list = true, false, ""
+		p.content, p.license = true, false
 	case "license":
+		p.endList()
 		if p.license = p.content; p.license {
 			c := p.last()
 			c.licenses = append(c.licenses, rslLicense{})
@@ -123,6 +144,7 @@ func (p *rslParser) start(t xml.StartElement) {
 		}
 		switch lower(strings.TrimSpace(attr(t, "type"))) {
 		case "usage", "":
+			p.endList() // of one that this stands in
 			p.list = t.Name.Local
 			l.listed = l.listed || p.list == "permits"
 		default:
@@ -140,23 +162,28 @@ func (p *rslParser) start(t xml.StartElement) {
 func (p *rslParser) end(name string) {
 	switch name {
 	case "content":
-		p.content, p.license, p.list = false, false, ""
+		p.endList()
+		p.content, p.license = false, false
 	case "license":
-		p.license, p.list = false, ""
+		p.endList()
+		p.license = false
 	case "permits", "prohibits":
-		p.list = ""
+		p.endList()
 	}
 }
 
-func (p *rslParser) words(s string) {
-	l := p.offer()
-	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r <= ' ' }) {
-		if p.list == "permits" {
-			l.permits |= rslUses[lower(word)]
-		} else {
-			l.prohibits |= rslUses[lower(word)]
+// endList takes in the words of the list that ends here, if one does.
+func (p *rslParser) endList() {
+	if l := p.offer(); l != nil {
+		for _, word := range strings.FieldsFunc(string(p.text), func(r rune) bool { return r == ',' || r <= ' ' }) {
+			if p.list == "permits" {
+				l.permits |= rslUses[lower(word)]
+			} else {
+				l.prohibits |= rslUses[lower(word)]
+			}
 		}
 	}
+	p.list, p.text = "", p.text[:0]
 }
 
 func (p *rslParser) last() *rslContent { return &p.doc.contents[len(p.doc.contents)-1] }

@@ -116,15 +116,25 @@ func TestUsage_8_19_Documents(t *testing.T) {
 		"prefix": `<r:rsl xmlns:r="https://rslstandard.org/rsl"><r:content url="/"><r:license><r:prohibits type="usage">ai-train</r:prohibits></r:license></r:content></r:rsl>`,
 		"RSS": `<rss xmlns:r="https://rslstandard.org/rsl"><channel><item><r:content url="/"><r:license><r:prohibits type="usage">` +
 			`ai-train</r:prohibits></r:license></r:content></item></channel></rss>`,
-		"10,000": rsl(inside + strings.Repeat("<content url=\"/y\"/>", 9_999)),
-		"mark":   "\uFEFF" + rsl(inside),
-		"1 MiB":  rsl(inside + strings.Repeat(" ", usage.MaxRSL-len(rsl(inside)))),
+		"10,000":  rsl(inside + strings.Repeat("<content url=\"/y\"/>", 9_999)),
+		"mark":    "\uFEFF" + rsl(inside),
+		"1 MiB":   rsl(inside + strings.Repeat(" ", usage.MaxRSL-len(rsl(inside)))),
+		"latin-1": `<?xml version="1.0" encoding="ISO-8859-1"?><rsl xmlns="https://rslstandard.org/rsl"><!-- caf` + "\xe9 -->" + inside + "</rsl>",
+		"Windows": `<?xml version="1.0" encoding='windows-1252'?><rsl xmlns="https://rslstandard.org/rsl">` + "\x80" + inside + "</rsl>",
+		"ASCII":   `<?xml version="1.0" encoding="US-ASCII"?><rsl xmlns="https://rslstandard.org/rsl">` + inside + "</rsl>",
+		// of a word in pieces the pieces are one
+		"comment": rsl(strings.Replace(inside, "ai-train", "ai<!-- no -->-<?no no?>tr<![CDATA[ain]]>", 1)),
+		"element": rsl(strings.Replace(inside, "ai-train", "ai-<b xmlns=''/>train", 1)),
 	} {
 		if got := rslOf(t, body, "/x"); got != (pref{u, u, d, u}) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 	// elements where they do not belong
+	if got := rslOf(t, rsl(`<content url="/"><license><prohibits>search<content url="/x"><license><prohibits>ai-train<license><permits>all`+
+		`</permits></license></prohibits></license></content></prohibits></license></content>`), "/x"); got != (pref{a, a, d, u}) {
+		t.Errorf("nested: %v", got)
+	}
 	if got := rslOf(t, rsl(`<license><permits>all</permits></license><content url="/"><permits>all</permits><payment type="crawl"/></content><permits>all</permits>`), "/"); got != (pref{}) {
 		t.Errorf("stray elements: %v", got)
 	}
