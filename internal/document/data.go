@@ -11,13 +11,30 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // Tables and JSON: what is written in them, line by line. A value that is an address is a link.
 
+// mark decodes what begins with a byte order mark, and takes that away. It counts before all else
+// that is said of a text's charset (RFC 7303 §3.3).
+func mark() transform.Transformer { return unicode.BOMOverride(transform.Nop) }
+
+// marked is a text that mark has decoded.
+func marked(b []byte) []byte {
+	if out, _, err := transform.Bytes(mark(), b); err == nil {
+		return out
+	}
+	return b
+}
+
 // decoded is a body in UTF-8.
 func decoded(f File) []byte {
-	b := bytes.TrimPrefix(f.Body, []byte("\xef\xbb\xbf"))
+	b := marked(f.Body)
+	if !bytes.Equal(b, f.Body) {
+		return b
+	}
 	if f.Charset == "" && utf8.Valid(b) {
 		return b
 	}

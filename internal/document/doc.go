@@ -47,8 +47,10 @@ const MaxBody = 32 << 20
 
 // File is what HTML reads.
 type File struct {
-	Type    string // media type, without parameters, in lower case; see Reads
-	Charset string // as its Content-Type names it; may be empty. Only tables and JSON go by it
+	Type string // media type, without parameters, in lower case; see Reads
+	// Charset is as its Content-Type names it; may be empty. Only tables and JSON go by it, unless
+	// they begin with a byte order mark.
+	Charset string
 	Body    []byte
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/encoding/unicode"
+
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 )
@@ -80,6 +82,80 @@ func TestFeedParts(t *testing.T) {
 		p, err := document.HTML(document.File{Type: document.RSS, Body: []byte(c.feed)}, document.Limits{})
 		if _, got, _ := strings.Cut(string(p.HTML), "<meta charset=\"utf-8\">"); err != nil || got != c.want+"</body></html>\n" {
 			t.Errorf("%v\n%s", err, got)
+		}
+	}
+}
+
+// What a feed says of itself may stand behind its entries, an entry's address in its identity, and
+// addresses may have a base of their own. What breaks off, or has a character that XML does not
+// allow, loses that and no more.
+func TestFeedOrderAndBase(t *testing.T) {
+	for _, c := range []struct {
+		feed, want string
+		cut        bool
+	}{
+		{`<feed><entry><title>One</title><link href="/1"/></entry><subtitle>About</subtitle><title>Late</title><link href="/"/></feed>`,
+			`<title>Late</title></head><body>
+<h2><a href="/1">One</a></h2>
+<h1><a href="/">Late</a></h1>
+<p>About</p>
+`, false},
+		{`<feed xml:base="https://b.example/blog/"><title>Foo</title><link href="."/><entry xml:base="2026/"><title>One</title><link href="one"/>
+<summary type="html">&lt;a href="#x">x&lt;/a> &lt;a href="in">in&lt;/a> &lt;a href="mailto:a@b.example">m&lt;/a></summary>
+<content type="xhtml" xml:base="https://c.example/a/b"><div><a href="up">up</a></div></content></entry>
+<entry><title>Two</title><link href="two"/></entry></feed>`,
+			`<title>Foo</title></head><body>
+<h1><a href="https://b.example/blog/">Foo</a></h1>
+<h2><a href="https://b.example/blog/2026/one">One</a></h2>
+<p>x <a href="https://b.example/blog/2026/in">in</a> <a href="mailto:a@b.example">m</a></p>
+<p><a href="https://c.example/a/up">up</a></p>
+<h2><a href="https://b.example/blog/two">Two</a></h2>
+`, false},
+		{`<rss><channel><title>Foo</title><item><title>One</title><guid>https://a.example/1</guid></item>
+<item><title>Two</title><guid isPermaLink="false">https://a.example/2</guid></item></channel></rss>`,
+			`<title>Foo</title></head><body>
+<h1>Foo</h1>
+<h2><a href="https://a.example/1">One</a></h2>
+<h2>Two</h2>
+`, false},
+		{"<rss><channel><title>F\x0boo</title><item><title>O&#0;ne</title><description>a&#x1F;b \xff &#xD800;</description></item><item><title>Two</title></item></channel></rss>",
+			"<title>F oo</title></head><body>\n<h1>F oo</h1>\n<h2>O ne</h2>\n<p>a b \ufffd</p>\n<h2>Two</h2>\n", false},
+		{`<rss><channel><title>Foo</title>`, "<title>Foo</title></head><body>\n<h1>Foo</h1>\n", true},
+		{`<rss><channel><title>Foo</title><item><title>One</title><link>/1</link><description>half`,
+			"<title>Foo</title></head><body>\n<h1>Foo</h1>\n<h2><a href=\"/1\">One</a></h2>\n<p>half</p>\n", true},
+	} {
+		p, err := document.HTML(document.File{Type: document.RSS, Body: []byte(c.feed)}, document.Limits{})
+		if _, got, _ := strings.Cut(string(p.HTML), "<meta charset=\"utf-8\">"); err != nil || got != c.want+"</body></html>\n" || p.Cut != c.cut {
+			t.Errorf("%v, cut %v\n%s", err, p.Cut, got)
+		}
+	}
+}
+
+// A byte order mark says what a document is in, whatever else does, and a charset that a feed
+// declares holds for its letters, also where it has a character that XML does not allow.
+func TestEncodings(t *testing.T) {
+	utf16 := func(s string) []byte {
+		b, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().Bytes([]byte(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	const feed = `<rss><channel><title>Häfen</title></channel></rss>`
+	for name, f := range map[string]document.File{
+		"feed, UTF-16":  {Type: document.RSS, Body: utf16(`<?xml version="1.0" encoding="UTF-16"?>` + feed)},
+		"feed, Latin-1": {Type: document.RSS, Body: []byte("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><rss><channel><title>\x01H\xe4fen</title></channel></rss>")},
+		"feed, mark":    {Type: document.RSS, Body: []byte("\xef\xbb\xbf" + feed)},
+		"feed, plain":   {Type: document.RSS, Body: []byte(feed)},
+		"table, UTF-16": {Type: document.CSV, Body: utf16("a;b\r\nHäfen;1\r\n")},
+		"table, wrong":  {Type: document.CSV, Charset: "iso-8859-1", Body: []byte("\xef\xbb\xbfa,b\nHäfen,1\n")},
+		"JSON, UTF-16":  {Type: document.JSON, Charset: "utf-8", Body: utf16(`{"a":"Häfen"}`)},
+		"text, UTF-16": {Type: document.DOCX, Body: documenttest.Zip("word/document.xml",
+			string(utf16(`<?xml version="1.0" encoding="UTF-16"?><w:document><w:body><w:p><w:r><w:t>Häfen</w:t></w:r></w:p></w:body></w:document>`)))},
+	} {
+		p, err := document.HTML(f, document.Limits{})
+		if err != nil || !strings.Contains(string(p.HTML), "Häfen") || strings.Contains(string(p.HTML), "\ufeff") {
+			t.Errorf("%s: %v %s", name, err, p.HTML)
 		}
 	}
 }

@@ -6,7 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
@@ -18,8 +23,12 @@ import (
 // maxEntry is how much of one entry's text is read, in bytes.
 const maxEntry = 1 << 20
 
-// charsetReader decodes XML that is not in UTF-8.
+// charsetReader decodes XML that is not in UTF-8. What says in letters of ASCII that it is in
+// UTF-16 is not, or not any more.
 func charsetReader(label string, r io.Reader) (io.Reader, error) {
+	if strings.HasPrefix(strings.ToLower(label), "utf-16") {
+		return r, nil
+	}
 	if e, _ := charset.Lookup(label); e != nil {
 		return e.NewDecoder().Reader(r), nil
 	}
@@ -42,36 +51,100 @@ func LooksLikeFeed(first []byte) string {
 }
 
 // entry is what is read of an item or entry, and of the feed itself.
-type entry struct{ title, text, link strings.Builder }
+type entry struct {
+	title, text, link, id strings.Builder
+	linkBase, textBase    string // what addresses there, and in the last of text, are relative to
+}
 
 func readFeed(w *writer, f File) error {
 	r := &feed{w: w}
-	err := walkXML(bytes.NewReader(f.Body), handlers{start: r.start, end: r.end, text: r.text})
+	err := walkXML(bytes.NewReader(allowed(f.Body)), handlers{start: r.start, end: r.end, text: r.text})
 	if err != nil && !errors.Is(err, errFull) && (errors.Is(err, ErrTooMuch) || !r.any) {
 		return err // a feed that breaks off has said what came before
 	}
 	if !r.any && err == nil {
 		return errors.New("this is no feed")
 	}
-	w.cut = w.cut || err != nil
+	if r.at != &r.whole {
+		err = errors.Join(err, r.write("h2", r.at))
+	}
+	err = errors.Join(err, r.head(true))
+	w.cut = w.cut || err != nil || !r.ended
 	return nil
+}
+
+var (
+	reference = regexp.MustCompile(`&#(x[0-9A-Fa-f]+|[0-9]+);`)
+	declared  = regexp.MustCompile(`^<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._-]+)`)
+)
+
+// allowed is XML whose characters may all stand there, for one that may not ends the reading of all
+// that follows. Feeds have them where an entry's text was pasted from elsewhere.
+func allowed(b []byte) []byte {
+	b = marked(b)
+	encoding := "utf-8"
+	if m := declared.FindSubmatch(b); m != nil {
+		encoding = strings.ToLower(string(m[1]))
+	}
+	switch {
+	case strings.HasPrefix(encoding, "iso-2022"):
+		return b // its control characters have a meaning
+	case encoding != "utf-8" && !utf8.Valid(b):
+		b = bytes.Clone(b)
+		for i, c := range b {
+			if forbidden(rune(c)) {
+				b[i] = ' '
+			}
+		}
+	default:
+		b = bytes.Map(func(r rune) rune {
+			if forbidden(r) {
+				return ' '
+			}
+			return r
+		}, bytes.ToValidUTF8(b, []byte("\ufffd")))
+	}
+	return reference.ReplaceAllFunc(b, func(ref []byte) []byte {
+		digits, radix := ref[2:len(ref)-1], 10
+		if digits[0] == 'x' {
+			digits, radix = digits[1:], 16
+		}
+		n, err := strconv.ParseInt(string(digits), radix, 32)
+		if err != nil || forbidden(rune(n)) {
+			return []byte(" ")
+		}
+		return ref
+	})
+}
+
+// forbidden reports whether a character may not stand in XML (XML 1.0 §2.2).
+func forbidden(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0xD800 && r <= 0xDFFF || r == 0xFFFE || r == 0xFFFF || r > unicode.MaxRune
 }
 
 type feed struct {
 	w      *writer
 	any    bool     // it is a feed
 	path   []string // the open elements; "" for one whose text says nothing new
+	bases  []string // what addresses in each are relative to (XML Base); "": the feed's own address
 	at     *entry
 	whole  entry
 	told   bool // the feed's own title is written
+	ended  bool // as it should
 	markup int  // how deep the Atom element is whose text is XHTML; 0: none is open
 }
 
 func (r *feed) start(e xml.StartElement) error {
-	name := e.Name.Local
-	r.path = append(r.path, name)
+	name, base := e.Name.Local, ""
+	if n := len(r.bases); n > 0 {
+		base = r.bases[n-1]
+	}
+	if own := prefixed(e, "xml", "base"); own != "" {
+		base = joined(base, own)
+	}
+	r.path, r.bases = append(r.path, name), append(r.bases, base)
 	if r.markup > 0 {
-		r.at.take(&r.at.text, "<"+name+` href="`+html.EscapeString(attribute(e, "href"))+`">`)
+		r.at.take(&r.at.text, "<"+name+` href="`+html.EscapeString(joined(base, attribute(e, "href")))+`">`)
 		return nil
 	}
 	switch name {
@@ -84,7 +157,7 @@ func (r *feed) start(e xml.StartElement) error {
 			r.at = &r.whole
 		}
 	case "item", "entry":
-		if err := r.head(); err != nil {
+		if err := r.head(false); err != nil {
 			return err
 		}
 		r.at = new(entry)
@@ -101,8 +174,13 @@ func (r *feed) start(e xml.StartElement) error {
 			r.path[len(r.path)-1] = ""
 			return nil
 		}
+		r.at.linkBase = base
 		if rel := attribute(e, "rel"); (rel == "" || rel == "alternate") && r.says() == &r.at.link {
 			r.at.link.WriteString(attribute(e, "href"))
+		}
+	case "guid", "id":
+		if attribute(e, "isPermaLink") == "false" {
+			r.path[len(r.path)-1] = ""
 		}
 	case "description", "summary", "content", "encoded", "subtitle":
 		if r.at == nil || r.says() != &r.at.text {
@@ -110,6 +188,10 @@ func (r *feed) start(e xml.StartElement) error {
 		}
 		if filled(&r.at.text) {
 			r.at.text.WriteString("<p>") // not the words of the one before
+		}
+		if base != r.at.textBase {
+			r.at.text.WriteString(`<base href="` + html.EscapeString(base) + `">`)
+			r.at.textBase = base
 		}
 		if attribute(e, "type") == "xhtml" {
 			r.markup = len(r.path)
@@ -122,7 +204,7 @@ func filled(b *strings.Builder) bool { return strings.TrimSpace(b.String()) != "
 
 func (r *feed) end(name string) error {
 	if n := len(r.path); n > 0 {
-		r.path = r.path[:n-1]
+		r.path, r.bases = r.path[:n-1], r.bases[:n-1]
 	}
 	if r.markup > 0 {
 		if len(r.path) >= r.markup {
@@ -140,14 +222,15 @@ func (r *feed) end(name string) error {
 		}
 		return r.write("h2", e)
 	case "rss", "feed", "RDF":
-		return r.head()
+		r.ended = true
 	}
 	return nil
 }
 
-// head writes what the feed says of itself, once.
-func (r *feed) head() error {
-	if r.told {
+// head writes what the feed says of itself, once: before its first entry, or at the end where it
+// has no title before.
+func (r *feed) head(last bool) error {
+	if r.told || !last && !filled(&r.whole.title) {
 		return nil
 	}
 	r.told = true
@@ -159,13 +242,30 @@ func (r *feed) write(block string, e *entry) error {
 	w := r.w
 	w.begin(block)
 	if u := strings.TrimSpace(e.link.String()); u != "" {
-		w.startLink(u)
+		w.startLink(joined(e.linkBase, u))
+	} else if id := strings.TrimSpace(e.id.String()); strings.HasPrefix(id, "https://") || strings.HasPrefix(id, "http://") {
+		w.startLink(id) // its address where it has no other
 	}
 	if err := w.say(plain(e.title.String())); err != nil {
 		return err
 	}
 	w.end()
 	return prose(w, e.text.String())
+}
+
+// joined is where an address leads from a base; without a base, as it is written. It stays so as
+// well where the base is itself relative to something unknown.
+func joined(base, address string) string {
+	address = strings.TrimSpace(address)
+	b, err := url.Parse(base)
+	if err != nil || !b.IsAbs() && !strings.HasPrefix(base, "/") || address == "" || address[0] == '#' {
+		return address
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.IsAbs() {
+		return address
+	}
+	return b.ResolveReference(u).String()
 }
 
 // text takes what an element holds that says something.
@@ -192,6 +292,8 @@ func (r *feed) says() (to *strings.Builder) {
 			to = &r.at.title
 		case "link":
 			to = &r.at.link
+		case "guid", "id":
+			to = &r.at.id
 		case "description", "summary", "content", "encoded", "subtitle":
 			to = &r.at.text
 		case "author", "image", "textinput", "textInput", "source":
@@ -230,7 +332,7 @@ func plain(s string) string {
 // prose writes the text and the links of HTML that stands in a feed; nothing else of it.
 func prose(w *writer, s string) error {
 	z := html.NewTokenizer(strings.NewReader(s))
-	hidden := ""
+	hidden, base := "", ""
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -254,7 +356,13 @@ func prose(w *writer, s string) error {
 			case "a":
 				for _, a := range t.Attr {
 					if a.Key == "href" && hidden == "" {
-						w.startLink(a.Val)
+						w.startLink(joined(base, a.Val))
+					}
+				}
+			case "base":
+				for _, a := range t.Attr {
+					if a.Key == "href" {
+						base = a.Val
 					}
 				}
 			case "p", "div", "li", "br", "tr", "blockquote", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table":

@@ -9,6 +9,8 @@ import (
 	"io"
 	"path"
 	"strings"
+
+	"golang.org/x/text/transform"
 )
 
 // Office documents are zip files with parts in XML. What such a file may have:
@@ -100,7 +102,7 @@ type handlers struct {
 }
 
 func walkXML(r io.Reader, h handlers) error {
-	d := xml.NewDecoder(r)
+	d := xml.NewDecoder(transform.NewReader(r, mark()))
 	d.Strict = false
 	d.CharsetReader = charsetReader
 	depth := 0
