@@ -20,8 +20,10 @@ import (
 // Feeds: RSS 0.9x, 1.0 and 2.0, and Atom. Each entry becomes a heading that leads where the entry
 // does, and its text.
 
-// maxEntry is how much of one entry's text is read, in bytes.
-const maxEntry = 1 << 20
+const (
+	maxEntry = 1 << 20 // bytes of one entry's text that are read
+	maxBase  = 4 << 10 // bytes of what addresses are relative to
+)
 
 // charsetReader decodes XML that is not in UTF-8. What says in letters of ASCII that it is in
 // UTF-16 is not, or not any more.
@@ -139,7 +141,7 @@ func (r *feed) start(e xml.StartElement) error {
 	if n := len(r.bases); n > 0 {
 		base = r.bases[n-1]
 	}
-	if own := prefixed(e, "xml", "base"); own != "" {
+	if own := prefixed(e, "xml", "base"); own != "" && len(base)+len(own) <= maxBase {
 		base = joined(base, own)
 	}
 	r.path, r.bases = append(r.path, name), append(r.bases, base)

@@ -313,6 +313,28 @@ func TestFeedHead(t *testing.T) {
 	}
 }
 
+// Addresses in a feed are relative to its xml:base where it has one (RFC 4287 §2).
+func TestFeedBase(t *testing.T) {
+	long := "http://a.example/" + strings.Repeat("x/", MaxLoc)
+	for text, want := range map[string]string{
+		`<feed xml:base="http://b.example/blog/"><link rel="self" href="self"/><entry xml:base="2026/"><link href="one"/></entry><entry><link href="two"/></entry></feed>`: "http://b.example/blog/2026/one http://b.example/blog/two self http://b.example/blog/self",
+		`<rss><channel xml:base="http://b.example/"><item><link>one</link></item><item><link xml:base="/c/">two</link></item></channel></rss>`:                             "http://b.example/one http://b.example/c/two self ",
+		`<feed><entry xml:base="/c/"><title><b></b></title><link href="one"/></entry><entry><link href="two"/></entry></feed>`:                                             "/c/one two self ",
+		`<feed xml:base="c/"><entry><link href="one"/></entry><entry><link href="http://b.example/two"/></entry></feed>`:                                                   "one http://b.example/two self ",
+		`<feed xml:base="` + long + `"><entry><link href="one"/></entry></feed>`:                                                                                           "one self ",
+		`<urlset xml:base="http://b.example/"><url><loc>one</loc></url></urlset>`:                                                                                          "one self ",
+	} {
+		got, sum, err := all(t, text, Options{})
+		line := ""
+		for _, e := range got {
+			line += e.Loc + " "
+		}
+		if line += "self " + sum.Self; err != nil || line != want {
+			t.Errorf("%.200s: %v %q, want %q", text, err, line, want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("<rss><channel><ttl>5</ttl><atom:link rel='hub' href='x'/><item><link>y</link></item></channel></rss>"))
 	f.Add([]byte(urlset))

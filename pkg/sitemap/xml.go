@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,6 +152,43 @@ type xmlReader struct {
 	at     int    // depth of its element
 	field  string // the element in it whose text is being read, or ""
 	text   []byte
+	bases  []base // of a feed, the innermost last
+}
+
+// base is what addresses in an element are relative to (XML Base).
+type base struct {
+	depth int
+	url   *url.URL
+}
+
+// maxBases is how many bases in one another are looked at.
+const maxBases = 16
+
+// based notes the base that an element has of its own.
+func (x *xmlReader) based(attrs []xml.Attr) {
+	for _, a := range attrs {
+		if x.s.sum.Kind != Feed || a.Name.Space != "xml" || a.Name.Local != "base" || len(x.bases) >= maxBases {
+			continue
+		}
+		if u, err := url.Parse(x.joined(strings.TrimSpace(a.Value))); err == nil && len(a.Value) <= MaxLoc {
+			x.bases = append(x.bases, base{x.depth, u})
+		}
+	}
+}
+
+// joined is where an address leads from the base that holds; as it is written where there is none,
+// or that is itself relative to something unknown.
+func (x *xmlReader) joined(address string) string {
+	n := len(x.bases)
+	if n == 0 || address == "" {
+		return address
+	}
+	b := x.bases[n-1].url
+	u, err := url.Parse(address)
+	if err != nil || u.IsAbs() || !b.IsAbs() && !strings.HasPrefix(b.Path, "/") {
+		return address
+	}
+	return b.ResolveReference(u).String()
 }
 
 // maxText bounds the text of one field: more than any URL or date needs.
@@ -165,8 +203,10 @@ func (x *xmlReader) start(t xml.StartElement) error {
 			return ErrNotSitemap
 		}
 		x.s.sum.Kind, x.prefix = kind, t.Name.Space
+		x.based(t.Attr)
 		return nil
 	}
+	x.based(t.Attr)
 	switch {
 	case x.entry == nil:
 		if x.field, x.text = "", x.text[:0]; x.opens(name, t.Name.Space) {
@@ -206,6 +246,7 @@ func (x *xmlReader) head(name string, attrs []xml.Attr) {
 		x.field = name
 	case "link":
 		href, rels := linkOf(attrs)
+		href = x.joined(href)
 		if href == "" || len(href) > MaxLoc {
 			return
 		}
@@ -240,7 +281,7 @@ func (x *xmlReader) link(name string, attrs []xml.Attr) {
 	}
 	href, rels := linkOf(attrs)
 	if href != "" && (len(rels) == 0 || slices.Contains(rels, "alternate")) && x.entry.Loc == "" {
-		x.entry.Loc = href
+		x.entry.Loc = x.joined(href)
 	}
 }
 
@@ -251,7 +292,12 @@ func (x *xmlReader) add(text []byte) {
 }
 
 func (x *xmlReader) end(name xml.Name) error {
-	defer func() { x.depth-- }()
+	defer func() {
+		x.depth--
+		for n := len(x.bases); n > 0 && x.bases[n-1].depth > x.depth; n-- {
+			x.bases = x.bases[:n-1]
+		}
+	}()
 	if x.entry == nil {
 		x.takeHead()
 		return nil
@@ -295,7 +341,7 @@ func (x *xmlReader) take() {
 		}
 	case "link":
 		if x.s.sum.Kind == Feed && e.Loc == "" {
-			e.Loc = v
+			e.Loc = x.joined(v)
 		}
 	case "guid", "id": // of a feed's entry: its address where it has no other
 		if x.s.sum.Kind == Feed && e.Loc == "" && looksLikeURL([]byte(v)) {
