@@ -11,6 +11,7 @@ import (
 	"net/textproto"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -163,6 +164,18 @@ func TestWhole(t *testing.T) {
 	}
 	if missed > 2*8 { // six of a header, and what a block of deflate leaves of its last byte
 		t.Errorf("%d changes were not seen", missed)
+	}
+}
+
+// What cannot be read is no damage: who cuts a file behind its last whole record must not take a
+// disk's trouble, or a network's, for half a record.
+func TestWholeUnreadable(t *testing.T) {
+	file, trouble := sample(t), errors.New("input/output error")
+	for at := range file {
+		_, _, err := Whole(io.MultiReader(bytes.NewReader(file[:at]), iotest.ErrReader(trouble)))
+		if !errors.Is(err, trouble) || errors.Is(err, ErrDamaged) {
+			t.Fatalf("unreadable at %d: %v", at, err)
+		}
 	}
 }
 

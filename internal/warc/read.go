@@ -62,13 +62,16 @@ type Reader struct {
 }
 
 type counter struct {
-	r io.Reader
-	n int64
+	r   io.Reader
+	n   int64
+	err error // why it could not be read
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
-	c.n += int64(n)
+	if c.n += int64(n); err != nil && err != io.EOF {
+		c.err = err
+	}
 	return n, err
 }
 
@@ -81,7 +84,8 @@ func NewReader(r io.Reader) *Reader {
 func (r *Reader) offset() int64 { return r.src.n - int64(r.br.Buffered()) }
 
 // Next returns the next record, or io.EOF behind the last one. It closes the one before. An error
-// that wraps ErrDamaged says that the file is no WARC file from there on.
+// that wraps ErrDamaged says that the file is no WARC file from there on; any other is one of
+// reading.
 func (r *Reader) Next() (*Record, error) {
 	if r.cur != nil {
 		if err := r.cur.Close(); err != nil {
@@ -113,8 +117,12 @@ func (r *Reader) Next() (*Record, error) {
 	return rec, nil
 }
 
-// damaged makes an error of the record stick.
+// damaged makes an error of the record stick. What could not be read is no damage.
 func (rec *Record) damaged(why any) error {
+	if err := rec.r.src.err; err != nil {
+		rec.done, rec.err = true, fmt.Errorf("the record at byte %d: %w", rec.Offset, err)
+		return rec.err
+	}
 	if err, ok := why.(error); ok && errors.Is(err, io.EOF) {
 		why = io.ErrUnexpectedEOF
 	}
