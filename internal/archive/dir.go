@@ -136,27 +136,8 @@ func Repair(path string) (cut int64, err error) {
 		return 0, err
 	}
 	defer f.Close()
-	whole, _, damage := warc.Whole(f)
-	info, err := f.Stat()
-	if err != nil {
+	if cut, err = mend(path, f); err != nil {
 		return 0, err
-	}
-	if damage != nil && !errors.Is(damage, warc.ErrDamaged) {
-		return 0, damage
-	}
-	if damage != nil {
-		rest, err := behind(f, whole, info.Size())
-		if err != nil {
-			return 0, err
-		}
-		if cut = rest - whole; rest < info.Size() {
-			err = rejoin(path, io.MultiReader(io.NewSectionReader(f, 0, whole), io.NewSectionReader(f, rest, info.Size()-rest)))
-		} else {
-			err = errors.Join(f.Truncate(whole), f.Sync())
-		}
-		if err != nil {
-			return 0, err
-		}
 	}
 	if bare, isOpen := strings.CutSuffix(path, openSuffix); isOpen {
 		if _, err := os.Lstat(bare); !errors.Is(err, fs.ErrNotExist) {
@@ -169,6 +150,30 @@ func Repair(path string) (cut int64, err error) {
 	}
 	_, err = Index(path)
 	return cut, err
+}
+
+// mend takes out of a file what is no whole record, and returns how many bytes that was. A file
+// that is damaged in several places stays as it is, and the error wraps warc.ErrDamaged.
+func mend(path string, f *os.File) (cut int64, err error) {
+	whole, _, damage := warc.Whole(f)
+	if damage == nil {
+		return 0, nil
+	}
+	if !errors.Is(damage, warc.ErrDamaged) {
+		return 0, damage
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	rest, err := behind(f, whole, info.Size())
+	if err != nil {
+		return 0, err
+	}
+	if rest == info.Size() {
+		return rest - whole, errors.Join(f.Truncate(whole), f.Sync())
+	}
+	return rest - whole, rejoin(path, io.MultiReader(io.NewSectionReader(f, 0, whole), io.NewSectionReader(f, rest, info.Size()-rest)))
 }
 
 // rejoin puts other content in the place of a file, in one step.

@@ -99,3 +99,54 @@ func TestRepairKeepsWhatIsBehind(t *testing.T) {
 		}
 	}
 }
+
+// A file that is shorter than it was loses what is no whole record, and no other: not those behind
+// damage in its middle, nor any where several places are damaged.
+func TestShorterThanCommitted(t *testing.T) {
+	for _, c := range []struct {
+		damaged []int // records that are
+		half    int   // bytes of a record at the end
+		stay    []string
+	}{
+		{nil, 20, []string{"response " + a1, "response " + a2}},
+		{[]int{1}, 0, []string{"response " + a2}},
+		{[]int{1}, 20, nil},
+		{[]int{1, 4}, 0, nil},
+	} {
+		w := newWorld(t)
+		w.put(page(a1, 1, "one"))
+		w.put(page(a2, 1, "two"))
+		w.put(page(b1, 1, strings.Repeat("three ", 99)))
+		path := w.archive.st.Open.path()
+		w.archive.letGo()
+		w.store.Close()
+		text, err := os.ReadFile(path + openSuffix)
+		w.must(err)
+		var begins []int64
+		for in := warc.NewReader(bytes.NewReader(text)); ; {
+			rec, err := in.Next()
+			if err == io.EOF {
+				break
+			}
+			w.must(err)
+			begins = append(begins, rec.Offset)
+		}
+		text = text[:begins[7]+int64(c.half)] // the response of the last page
+		for _, n := range c.damaged {
+			text[begins[n]+30] ^= 1
+		}
+		w.must(os.WriteFile(path+openSuffix, text, 0o600))
+		w.open()
+		w.must(w.archive.Close())
+		_, err = w.archive.Tidy()
+		if c.stay == nil {
+			now, _ := os.ReadFile(path)
+			if v, verr := Verify(path); !errors.Is(err, warc.ErrDamaged) || !bytes.Equal(now, text) || verr != nil || v.Tail == 0 {
+				t.Errorf("%+v: %v, %d of %d bytes, %+v (%v)", c, err, len(now), len(text), v, verr)
+			}
+			continue
+		}
+		w.must(err)
+		want(t, fmt.Sprint(c), of(w.records(), warc.Response), c.stay...)
+	}
+}

@@ -244,15 +244,19 @@ func (a *Shard) cut(o *open) error {
 	switch {
 	case err != nil:
 		return err
-	case info.Size() < o.Length:
-		whole, records, _ := warc.Whole(f)
-		a.o.Log.Error("a file of the archive is shorter than it was: it is cut behind its last whole record", "file", path, "bytes", info.Size(),
-			"were", o.Length, "records", records)
-		o.Length = whole
 	case info.Size() == o.Length:
 		return nil
+	case info.Size() > o.Length:
+		return errors.Join(f.Truncate(o.Length), f.Sync())
 	}
-	return errors.Join(f.Truncate(o.Length), f.Sync())
+	cut, err := mend(path, f)
+	if err != nil && !errors.Is(err, warc.ErrDamaged) {
+		return err
+	}
+	a.o.Log.Error("a file of the archive is shorter than it was: what is no whole record is taken out", "file", path, "bytes", info.Size(),
+		"were", o.Length, "taken", cut, "err", err)
+	o.Length = info.Size() - cut
+	return nil
 }
 
 // cutNamed is cut for a file that has its name already. It goes further than was committed only if
