@@ -39,8 +39,10 @@ type ServerOptions struct {
 	// takes another alias
 	PerMailbox       int
 	MaxRegistrations int // of all; 0 = 10,000
-	RegisterPerHour  int // Register requests from one address; 0 = 10
-	IndexPerHour     int // GetIndex requests from one address; 0 = 60
+	// requests from one address to register, or to move a registration to another e-mail address;
+	// 0 = 10
+	RegisterPerHour int
+	IndexPerHour    int // GetIndex requests from one address; 0 = 60
 
 	// Client returns the address that a request comes from, the zero Addr if it is not known. Nil
 	// takes Request.RemoteAddr, which is the proxy's when there is one.
@@ -126,6 +128,12 @@ func (s *Server) handle(ctx context.Context, client netip.Addr, r Request) (stri
 	case Unregister:
 		return s.unregister(ctx, r.Credentials)
 	case ModifyPreferences:
+		// The address may be anybody's, and is asked by mail.
+		if r.Preferences.Email != "" {
+			if err := s.limit(s.registers, client); err != nil {
+				return "", err
+			}
+		}
 		return s.modify(ctx, r.Credentials, r.Preferences)
 	case GetSequenceNumber:
 		reg, err := s.whoIs(ctx, r.Credentials)

@@ -563,6 +563,32 @@ func TestRUP_6_5_Confirmation(t *testing.T) {
 	}
 }
 
+// Whoever has a key cannot have strangers asked, one after the other, by naming their addresses as
+// his new one.
+func TestRUP_6_5_MovesAreLimited(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	s := newSite(t, func(o *ServerOptions) {
+		o.RegisterPerHour = 3
+		o.Confirm = func(context.Context, Registration) error { asked++; return nil }
+	})
+	cred := s.register("r@bot.example", "")
+	for n, want := range []int{200, 200, 503, 503} {
+		to := fmt.Sprintf("victim%d@else.example", n)
+		status, body, h := s.do(post("Action=ModifyPreferences&RobotEmail=" + to + cred))
+		if status != want || (h.Get("Retry-After") == "1200") != (want == 503) {
+			t.Errorf("move %d: %d, Retry-After %q: %s", n, status, h.Get("Retry-After"), body)
+		}
+		if status == 200 {
+			cred = cred[:strings.LastIndex(cred, "=")+1] + to
+		}
+	}
+	if asked != 3 {
+		t.Errorf("%d addresses were asked, want 3", asked)
+	}
+	s.post("Action=ModifyPreferences&Latency=week"+cred, 200) // which mails nobody anything
+}
+
 type brokenStore struct{}
 
 func (brokenStore) View(context.Context, func(Registrations) error) error {
