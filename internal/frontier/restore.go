@@ -342,6 +342,8 @@ func arrive(path, name string, size int64, now time.Time) error {
 		if err := shiftTimes(tx, shift); err != nil {
 			return err
 		}
+		// Else load would take it for a clock that was set back, and move times once more.
+		m.Written = min(m.Written, now.UnixMilli())
 		return m.Save(tx)
 	})
 	if boltfile.IsDamaged(err) { // in a block: the checkpoint before may be read

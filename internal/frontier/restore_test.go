@@ -372,6 +372,68 @@ func TestTimesTravelAsDurations(t *testing.T) {
 	}
 }
 
+// Hosts that rest wait for as long as they were to, too, when the shard comes from a machine whose
+// clock was ahead, or behind.
+func TestRestsTravelAsDurations(t *testing.T) {
+	for _, ahead := range []time.Duration{-3 * time.Hour, 0, 3 * time.Hour} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			fewAwake(t)
+			synctest.Test(t, func(t *testing.T) {
+				const hosts = 40
+				b := manyShops(t, hosts, 2)
+				asked := map[canon.Host]time.Time{}
+				for len(asked) < hosts {
+					for _, v := range b.grant(8) {
+						b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{robotsOK(v.URLs[0].URL)}, Outcome: &crawl.Outcome{
+							Host: v.Host, Requests: 1, Overloads: 1, Delay: v.Delay, RetryAfter: time.Hour,
+							Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
+						asked[v.Host] = time.Now()
+					}
+					b.commit()
+				}
+				if n, _ := b.resting(); n < hosts/2 {
+					t.Fatalf("%d hosts rest", n)
+				}
+				b.copyState()
+				b.crash()
+				b.dir = t.TempDir()
+				path := filepath.Join(b.dir, ledger.FileName(0))
+				if err := os.WriteFile(path, b.copy, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				db, err := ledger.OpenDB(path, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = db.Update(func(tx *bolt.Tx) error { // as a clock has it that is ahead of ours
+					m, err := ledger.LoadMeta(tx)
+					m.Written += ahead.Milliseconds()
+					return errors.Join(err, shiftTimes(tx, ahead), m.Save(tx))
+				})
+				if err = errors.Join(err, db.Close(), arrive(path, b.copyName, 1, time.Now())); err != nil {
+					t.Fatal(err)
+				}
+				b.start = ledger.StartClean
+				b.open()
+				again := map[canon.Host]bool{}
+				for began := time.Now(); len(again) < hosts && time.Since(began) < 2*time.Hour; time.Sleep(time.Second) {
+					for _, v := range b.grant(8) {
+						if since := time.Since(asked[v.Host]); since < time.Hour && !again[v.Host] {
+							t.Fatalf("%s is granted after %v, and its Retry-After was an hour", v.Host, since)
+						}
+						again[v.Host] = true
+						b.finish(v, crawl.Stored, "")
+					}
+					b.commit()
+				}
+				if len(again) < hosts {
+					t.Errorf("%d of %d hosts are granted within two hours", len(again), hosts)
+				}
+			})
+		})
+	}
+}
+
 // A shard that is handed over before its own quiet time is over does not know all visits
 // that may be under way.
 func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
