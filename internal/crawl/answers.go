@@ -89,7 +89,7 @@ type ShardStatus struct {
 // HostInfo is one line of `curtsy hosts`.
 type HostInfo struct {
 	Host   string  `json:"host"`
-	State  string  `json:"state"` // idle, due, visiting, waiting, held, robots-pending, paused
+	State  string  `json:"state"` // one of HostStates
 	DelayS float64 `json:"delay_s"`
 	// Default, configured, operator, crawl-delay, backoff, retry-after, address.
 	DelaySource  string       `json:"delay_source"`
@@ -342,8 +342,13 @@ type PageRecord struct {
 type PageRemoved struct {
 	URL       string    `json:"url"`
 	FetchedAt time.Time `json:"fetched_at"`
-	Removed   string    `json:"removed"` // why: a Reason, "unavailable_after", or as in LeftOut
+	// Why: a Reason, "unavailable_after", PageEmpty, or as in LeftOut.
+	Removed string `json:"removed"`
 }
+
+// PageEmpty says of a page that it has no text any more, so that nothing of an earlier export in
+// pieces holds.
+const PageEmpty = "empty"
 
 // PageRow is a row of an export of pages: a page, or, with Removed, that one is no part of it any
 // more, as a PageRemoved says it.

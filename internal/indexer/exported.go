@@ -180,6 +180,9 @@ func (x *exported) chunks(in part, p *pages.Page) error {
 		return x.remove(p, rec.Withheld)
 	}
 	all := slices.Collect(pages.Chunks([]byte(rec.Markdown), cmp.Or(x.ChunkSize, pages.DefaultChunk)))
+	if len(all) == 0 && !x.Since.IsZero() { // an earlier export may have had some
+		return x.remove(p, crawl.PageEmpty)
+	}
 	for i, c := range all {
 		cut := false
 		chunk := crawl.PageChunk{URL: rec.URL, N: i + 1, Of: len(all), Title: rec.Title, Text: x.cut(c.Text, &cut),

@@ -1,11 +1,14 @@
 package indexer
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/s2"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/usage"
@@ -170,6 +173,36 @@ func TestExportSince(t *testing.T) {
 		if err != nil || strings.Count(b.String(), "ocelot") != 1 || !strings.Contains(b.String(), "tapir") || !strings.Contains(b.String(), "/granted") ||
 			left.Pages[crawl.PagesGone] != 2 || left.Pages["nosnippet"] != 1 {
 			t.Errorf("%s: %s, %v, %v", format, b.String(), left, err)
+		}
+	}
+}
+
+// Of a page that has become empty an export in pieces says so: it has none that would take the
+// place of those of before.
+func TestExportChunksSinceOfAnEmptyPage(t *testing.T) {
+	w := newWorld(t, 1)
+	dir := t.TempDir()
+	x, stop := w.start(Options{Dir: dir, Embedded: true})
+	w.hand(page("https://a.example/a", 1, "<p>ocelot"), page("https://a.example/b", 1, "<p>tapir"))
+	w.settled(x)
+	time.Sleep(2 * time.Millisecond)
+	mark := time.Now()
+	empty := page("https://a.example/a", 2, "")
+	empty.Body = s2.Encode(nil, []byte("<!doctype html><body><script></script>")) // and no title
+	empty.SHA256 = sha256.Sum256([]byte("another"))
+	w.hand(empty)
+	w.settled(x)
+	stop()
+	r, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for since, want := range map[time.Time]string{mark: " https://a.example/a!empty", {}: " https://a.example/b!"} {
+		got := ""
+		exportLines(t, r, crawl.ExportQuery{What: "pages", Format: "chunks", Since: since}, func(rec struct{ URL, Removed string }) { got += " " + rec.URL + "!" + rec.Removed })
+		if got != want {
+			t.Errorf("since %v:%s, want%s", since, got, want)
 		}
 	}
 }
