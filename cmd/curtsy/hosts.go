@@ -64,11 +64,12 @@ func (w *hostsWanted) flags(cmd *cobra.Command) {
 	f.StringVar(&w.q.Sort, "sort", "", "order by `WORD`: "+strings.Join(crawl.HostSorts, ", "))
 	f.BoolVar(&w.q.Descending, "desc", false, "the greatest first")
 	f.StringVar(&w.q.Filter, "filter", "", "only hosts with `TEXT` in their names, or that match a pattern such as '*.example.org'")
-	f.StringVar(&w.q.State, "state", "", "only hosts in `STATE`, as the list shows it, such as held")
+	f.StringVar(&w.q.State, "state", "", "only hosts in `STATE`: "+strings.Join(crawl.HostStates, ", "))
 	f.StringVar(&w.q.Reason, "reason", "", "only hosts with `TEXT` in the reason why they wait")
 	f.StringVar(&w.q.Has, "has", "", "only hosts with `WHAT`: "+strings.Join(crawl.HostHas, ", "))
 	f.IntVar(&w.limit, "limit", 0, "at most `N` hosts; 0: all")
 	completes(cmd, "sort", crawl.HostSorts...)
+	completes(cmd, "state", crawl.HostStates...)
 	completes(cmd, "has", crawl.HostHas...)
 }
 

@@ -36,7 +36,7 @@ type Paged[T any] struct {
 type HostsQuery struct {
 	Paging
 	Filter string `json:"filter,omitempty"` // a part of the name, or a pattern with *, ? or [
-	State  string `json:"state,omitempty"`  // as HostInfo.State
+	State  string `json:"state,omitempty"`  // one of HostStates
 	Reason string `json:"reason,omitempty"` // a part of HostRow.Reason
 	// Only hosts with it: one of HostHas.
 	Has string `json:"has,omitempty"`
@@ -44,6 +44,9 @@ type HostsQuery struct {
 
 // HostSorts are the words that hosts are ordered by.
 var HostSorts = []string{"host", "state", "queued", "fetched", "stored", "failed", "delay", "source", "next_due", "reason"}
+
+// HostStates are the words of HostInfo.State.
+var HostStates = []string{"idle", "due", "visiting", "waiting", "held", "paused", "robots-pending"}
 
 // HostHas are the words of HostsQuery.Has.
 var HostHas = []string{"robots", "data", "agents", "updates", "sitemaps", "mirror", "usage"}

@@ -25,8 +25,6 @@ type hostColumn struct {
 	Order       string // in which it is ordered by it, as aria-sort says it; "": it is not
 }
 
-var hostStates = []string{"idle", "due", "visiting", "waiting", "held", "paused", "robots-pending"}
-
 // hostColumns are the columns, and by which word each is ordered.
 var hostColumns = []struct{ name, sort, class string }{
 	{"host", "host", ""}, {"state", "state", ""}, {"queued", "queued", "n"}, {"requests", "fetched", "n"}, {"stored", "stored", "n"}, {"failed", "failed", "n"},
@@ -36,11 +34,12 @@ var hostColumns = []struct{ name, sort, class string }{
 func hosts(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	q := crawl.HostsQuery{Filter: r.field("q"), State: r.field("state"), Reason: r.field("reason"), Has: r.field("has")}
 	q.Sort, q.Descending, q.After, q.Limit = r.field("sort"), r.field("down") != "", r.URL.Query().Get("after"), perPage
-	if q.Sort != "" && !slices.Contains(crawl.HostSorts, q.Sort) || q.Has != "" && !slices.Contains(crawl.HostHas, q.Has) {
-		return nil, wrong("There is no such column.")
+	if q.Sort != "" && !slices.Contains(crawl.HostSorts, q.Sort) || q.Has != "" && !slices.Contains(crawl.HostHas, q.Has) ||
+		q.State != "" && !slices.Contains(crawl.HostStates, q.State) {
+		return nil, wrong("There is no such column, or state.")
 	}
 	rows, err := c.HostsPage(ctx, q)
-	v := hostsView{Paged: rows, Filter: q.Filter, State: q.State, Reason: q.Reason, Has: q.Has, States: hostStates, Kinds: crawl.HostHas}
+	v := hostsView{Paged: rows, Filter: q.Filter, State: q.State, Reason: q.Reason, Has: q.Has, States: crawl.HostStates, Kinds: crawl.HostHas}
 	with := func(change ...string) string { return addressWith(r, change...) }
 	for _, col := range hostColumns {
 		h := hostColumn{Name: col.name, Class: col.class}

@@ -18,9 +18,6 @@ const (
 	maxCursor = 512
 )
 
-// hostStates are the words of crawl.HostInfo.State.
-var hostStates = []any{"idle", "due", "visiting", "waiting", "held", "robots-pending", "paused"}
-
 type hostsIn struct {
 	Filter string `json:"filter,omitempty"`
 	State  string `json:"state,omitempty"`
@@ -55,7 +52,10 @@ func (s *Server) addHosts() {
 		example: `{"filter": "*.example.org", "state": "held", "limit": 20}`,
 		bound: func(in map[string]*jsonschema.Schema) {
 			within(in["filter"], 0, maxFilter, "a part of the host's name, or a pattern such as *.example.org")
-			in["state"].Enum, in["state"].Description = hostStates, "only hosts in this state"
+			in["state"].Description = "only hosts in this state"
+			for _, state := range crawl.HostStates {
+				in["state"].Enum = append(in["state"].Enum, state)
+			}
 			between(in["limit"], 1, maxHosts, 20, "hosts wanted")
 			within(in["after"], 0, maxCursor, "next of the answer before")
 		},

@@ -123,14 +123,14 @@ func (s *Server) told(tool string, err error) error {
 		return w
 	case errors.Is(err, turns.ErrBusy):
 		return errors.New("too many questions at once: ask again in a few seconds")
+	case errors.Is(err, context.Canceled): // also where others are missing because of that
+		return errors.New("the question was given up")
 	case errors.Is(err, ask.ErrNobody), errors.Is(err, ask.ErrIncomplete):
 		s.o.Log.Warn("nobody answered", "tool", tool, "err", err)
 		return errors.New("nobody who knows answers at the moment; a crawl may just be beginning or ending: ask again in a few seconds")
 	case errors.Is(err, context.DeadlineExceeded):
 		s.o.Log.Warn("no answer in time", "tool", tool, "err", err)
 		return errors.New("there was no answer in time: ask again later, or for less")
-	case errors.Is(err, context.Canceled):
-		return errors.New("the question was given up")
 	}
 	s.o.Log.Error("a question failed", "tool", tool, "err", err)
 	return errors.New("it could not be answered; the log of curtsy says why, and asking again will hardly help")

@@ -218,6 +218,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{fmt.Errorf("open /var/lib/curtsy/pages-0.db: %w", errors.ErrUnsupported), "the log of curtsy says why"},
 		{ask.ErrNobody, "ask again in a few seconds"},
+		{&ask.IncompleteError{Question: "search", Missing: []int{0, 1}, Shards: 2, Cause: context.Canceled}, "given up"},
 		{&ask.IncompleteError{Question: "search", Missing: []int{0, 1}, Shards: 2}, "ask again in a few seconds"},
 		{context.DeadlineExceeded, "ask again later"},
 	} {

@@ -69,6 +69,9 @@ func NewHostFilter(q crawl.HostsQuery) (*HostFilter, error) {
 	if len(q.Filter) > maxFilter || len(q.Reason) > maxFilter {
 		return nil, fmt.Errorf("a filter of more than %d characters matches no host", maxFilter)
 	}
+	if q.State != "" && !slices.Contains(crawl.HostStates, q.State) {
+		return nil, fmt.Errorf("hosts are in no state %q: use %s", q.State, strings.Join(crawl.HostStates, ", "))
+	}
 	if q.Has != "" && !slices.Contains(crawl.HostHas, q.Has) {
 		return nil, fmt.Errorf("hosts that have %q are not known: use %s", q.Has, strings.Join(crawl.HostHas, ", "))
 	}
