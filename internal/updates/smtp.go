@@ -1,6 +1,7 @@
 package updates
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 // The limits of a listener, whose peers are strangers.
 const (
 	maxConns      = 64               // at a time
-	maxTogether   = 2                // mails in memory at a time
+	largeMail     = 256 << 10        // bytes from which on a mail is large
+	maxTogether   = 2                // large mails in memory at a time
 	mailRate      = rate.Limit(2)    // mails a second, of all senders together
 	mailBurst     = 60               // and so many at once
 	maxRecipients = 10               // of one mail
@@ -27,9 +29,9 @@ const (
 // Listener is the SMTP or LMTP end that sites, or a mail server of the operator's, send reports to.
 type Listener struct {
 	r       *Receiver
-	LMTP    bool   // the local protocol (RFC 2033), for a mail server that delivers to us
-	Domain  string // named in the greeting
-	slots   chan struct{}
+	LMTP    bool          // the local protocol (RFC 2033), for a mail server that delivers to us
+	Domain  string        // named in the greeting
+	slots   chan struct{} // holds a token for each large mail
 	limiter *rate.Limiter
 	log     *slog.Logger
 }
@@ -92,13 +94,19 @@ func (s *session) Data(from io.Reader) error {
 	if !s.l.limiter.Allow() {
 		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 2}, Message: "too many reports at once, try again later"}
 	}
-	select {
-	case s.l.slots <- struct{}{}:
-		defer func() { <-s.l.slots }()
-	case <-time.After(idle):
-		return busy
+	// A sender that is slow holds up nobody until its mail is large.
+	mail, err := io.ReadAll(io.LimitReader(from, largeMail))
+	if len(mail) == largeMail && err == nil {
+		select {
+		case s.l.slots <- struct{}{}:
+			defer func() { <-s.l.slots }()
+		case <-time.After(idle):
+			return busy
+		case <-s.ctx.Done():
+			return busy
+		}
+		mail, err = io.ReadAll(io.MultiReader(bytes.NewReader(mail), from))
 	}
-	mail, err := io.ReadAll(from)
 	if err != nil {
 		return err // too large, or the sender has gone: go-smtp has the words for it
 	}

@@ -257,6 +257,61 @@ func TestSMTPFlood(t *testing.T) {
 	}
 }
 
+// Whoever knows an address begins mails and does not go on with them, small ones or large ones: the
+// mails of others are taken all the same.
+func TestSlowSendersHoldUpNobody(t *testing.T) {
+	d := newDesk(t, Options{})
+	at := d.listen(false)
+	for _, size := range []int{1, largeMail + 1} {
+		for range maxTogether {
+			c, err := smtp.Dial(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if err := errors.Join(c.Mail("w@site.example"), c.Rcpt(d.address())); err != nil {
+				t.Fatal(err)
+			}
+			w, err := c.Data()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range size/100 + 1 {
+				fmt.Fprintf(w, "%0100d\r\n", 0)
+			}
+			if err := c.Text.W.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		conn, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(idle / 2)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := smtp.NewClient(conn, "crawler.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(c.Mail("w@site.example"), c.Rcpt(d.address())); err != nil {
+			t.Fatal(err)
+		}
+		w, err := c.Data()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(d.mail("", testReport))
+		if err := w.Close(); err != nil {
+			t.Fatalf("while %d mails of %d bytes do not end: %v", maxTogether, size, err)
+		}
+		if told := d.told(); told != testTold {
+			t.Errorf("told %q, want %q", told, testTold)
+		}
+	}
+}
+
 func TestLMTP(t *testing.T) {
 	d := newDesk(t, Options{})
 	c, err := net.Dial("tcp", d.listen(true))
