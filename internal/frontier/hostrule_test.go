@@ -173,6 +173,47 @@ func TestOperatorsDelayAtRest(t *testing.T) {
 	})
 }
 
+// A longer delay of all hosts that is set while nobody has the shard is kept to as well, by those
+// in memory and by those at rest.
+func TestDelayOfAllAtRest(t *testing.T) {
+	for _, n := range []int{1, 100} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			fewAwake(t)
+			synctest.Test(t, func(t *testing.T) {
+				b := manyShops(t, n, 40)
+				last := map[canon.Host]time.Time{}
+				for len(last) < n {
+					for _, v := range b.grant(8) {
+						b.finish(v, crawl.Stored, "")
+						last[v.Host] = time.Now()
+					}
+					b.commit()
+				}
+				b.spec.Delay = 30 * time.Second
+				if err := b.s.close(true); err != nil {
+					t.Fatal(err)
+				}
+				b.start = ledger.StartClean
+				b.open()
+				seen := map[canon.Host]bool{}
+				for began := time.Now(); len(seen) < n && time.Since(began) < 10*time.Minute; time.Sleep(100 * time.Millisecond) {
+					for _, v := range b.grant(8) {
+						if since := time.Since(last[v.Host]); since < 30*time.Second {
+							t.Fatalf("%s granted %v after its last response, with a delay of %v", v.Host, since, v.Delay)
+						}
+						b.finish(v, crawl.Stored, "")
+						last[v.Host], seen[v.Host] = time.Now(), true
+					}
+					b.commit()
+				}
+				if len(seen) < n {
+					t.Errorf("%d of %d hosts granted", len(seen), n)
+				}
+			})
+		})
+	}
+}
+
 // Hosts that are paused take no room from those that wait for their first visit.
 func TestPausedHostsKeepNobodyAsleep(t *testing.T) {
 	defer func(n int) { ledger.MaxAwake = n }(ledger.MaxAwake)

@@ -31,11 +31,7 @@ func (s *shard) judgeBy(j judge.Judge) {
 	}
 	s.followHosts(hosts, time.Now())
 	if j.Spec.Delay > delay {
-		s.ledger.Meta.Paces++ // those at rest are when they are woken
-		for _, h := range s.ledger.Hosts {
-			s.polite.Slowed(h, time.Now())
-			s.ledger.OutOfPlace(h)
-		}
+		s.allSlowed(time.Now())
 	}
 	s.restAnew()
 	s.rupsites.SitesDue = time.Now() // what is wanted of sites may be another thing now
@@ -43,6 +39,16 @@ func (s *shard) judgeBy(j judge.Judge) {
 		for _, h := range s.ledger.Hosts {
 			s.ledger.OutOfPlace(h)
 		}
+	}
+}
+
+// allSlowed has every host wait whose last visit ended under a shorter delay than the one of all
+// hosts. Those at rest do when they are woken.
+func (s *shard) allSlowed(now time.Time) {
+	s.ledger.Meta.Paces++
+	for _, h := range s.ledger.Hosts {
+		s.polite.Slowed(h, now)
+		s.ledger.OutOfPlace(h)
 	}
 }
 

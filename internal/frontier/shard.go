@@ -149,6 +149,7 @@ func (s *shard) load(owner string) error {
 		return err
 	}
 	s.followHosts(nil, now)
+	s.allSlowed(now) // the spec may have a longer delay than the one the last owner had
 	s.restAnew()
 	s.was = s.ledger.Meta
 	s.ledger.Meta.Epoch, s.ledger.Meta.Owner, s.ledger.Meta.Clean = s.ledger.Epoch, owner, false
