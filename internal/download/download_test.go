@@ -139,8 +139,9 @@ func rangesOf(all []sent) string {
 	return strings.Join(out, " ")
 }
 
+// options are those of most tests. No machine is so slow that it is asked for smaller pieces.
 func options(t *testing.T, s *site, dir string) Options {
-	return Options{Dir: dir, Visit: s.visit, Piece: 1000, Retry: time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	return Options{Dir: dir, Visit: s.visit, Piece: 1000, Span: 24 * time.Hour, Retry: time.Millisecond, Log: slog.New(slog.DiscardHandler)}
 }
 
 func datasetOf(urls ...string) crawl.DatasetInfo {

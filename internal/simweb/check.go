@@ -38,7 +38,8 @@ type CheckOptions struct {
 	Delay func(host string) time.Duration
 	// 0 means 1 ms; the log errs on the crawler's side, so little is needed
 	Tolerance time.Duration
-	// after an aborted answer, whose close may be noticed late; 0 means 50 ms
+	// how late the close of an aborted answer may have been noticed; 0 means 1 s. In any case the
+	// next request comes the delay after this one began.
 	AbortTolerance time.Duration
 	// the product token User-Agents must have; "" means any
 	Token string
@@ -78,7 +79,7 @@ func (o CheckOptions) withDefaults() CheckOptions {
 		o.Tolerance = time.Millisecond
 	}
 	if o.AbortTolerance == 0 {
-		o.AbortTolerance = 50 * time.Millisecond
+		o.AbortTolerance = time.Second
 	}
 	if o.UserAgent == nil {
 		o.UserAgent = func(agent string) bool {
@@ -137,6 +138,18 @@ func Check(log []Request, opts CheckOptions) []Violation {
 	return out
 }
 
+// end is the earliest time at which the client can have been done with an answer. It may have gone
+// before that was noticed, but not before it asked.
+func (o *CheckOptions) end(r *Request) time.Time {
+	if !r.Aborted || r.End.IsZero() {
+		return r.End
+	}
+	if end := r.End.Add(-o.AbortTolerance); end.After(r.Start) {
+		return end
+	}
+	return r.Start
+}
+
 type reporter func(rule string, prev *Request, format string, args ...any)
 
 // hostState is what spacing is judged by.
@@ -149,21 +162,17 @@ type hostState struct {
 
 func (h *hostState) check(r *Request, o *CheckOptions, report reporter) {
 	if p := h.last; p != nil {
-		tolerance := o.Tolerance
-		if p.Aborted {
-			tolerance = o.AbortTolerance
-		}
 		need := o.Delay(r.Host)
 		if !r.Robots || h.pagesSeen {
 			need = max(need, r.CrawlDelay)
 		}
-		gap := r.Start.Sub(p.End)
+		gap := r.Start.Sub(o.end(p))
 		switch {
 		case p.End.IsZero():
 			report(RuleConcurrent, p, "%s had begun %v before and is still being answered", p.Path, r.Start.Sub(p.Start))
-		case gap < -tolerance:
+		case gap < -o.Tolerance:
 			report(RuleConcurrent, p, "%s was still being answered for %v", p.Path, -gap)
-		case gap+tolerance < need:
+		case gap+o.Tolerance < need:
 			report(RuleDelay, p, "%v after the answer to %s, want %v", gap, p.Path, need)
 		}
 	}
@@ -175,7 +184,7 @@ func (h *hostState) check(r *Request, o *CheckOptions, report reporter) {
 			h.patience, h.asker = until, r
 		}
 	}
-	if h.last == nil || !h.last.End.IsZero() && (r.End.IsZero() || r.End.After(h.last.End)) {
+	if h.last == nil || !h.last.End.IsZero() && (r.End.IsZero() || o.end(r).After(o.end(h.last))) {
 		h.last = r
 	}
 	h.pagesSeen = h.pagesSeen || !r.Robots

@@ -57,6 +57,11 @@ var checkCases = []struct {
 	{"from start to start would be long enough", []Request{req(0, 10, "/robots.txt"), req(110, 300, "/"), req(310, 311, "/a")}, []string{RuleDelay}},
 	{"after an aborted answer noticed late", []Request{req(0, 10, "/robots.txt"), req(110, 150, "/", aborted), req(210, 211, "/a")}, nil},
 	{"too soon after an aborted answer", []Request{req(0, 10, "/robots.txt"), req(110, 150, "/", aborted), req(190, 191, "/a")}, []string{RuleDelay}},
+	{"too soon after an answer aborted late", []Request{req(0, 10, "/robots.txt"), req(110, 2150, "/", aborted), req(1200, 1201, "/a")}, []string{RuleDelay}},
+	{"after an answer aborted late", []Request{req(0, 10, "/robots.txt"), req(110, 2150, "/", aborted), req(1260, 1261, "/a")}, nil},
+	{"too soon after the answer that came while nobody noticed", []Request{
+		req(0, 10, "/robots.txt"), req(110, 1100, "/", aborted), req(215, 300, "/a"), req(310, 311, "/b"),
+	}, []string{RuleDelay}},
 	{"sooner than Crawl-delay", []Request{req(0, 10, "/robots.txt", wants(time.Second)), req(510, 520, "/", wants(time.Second))}, []string{RuleDelay}},
 	{"robots.txt and its hops before the Crawl-delay is known", []Request{
 		req(0, 10, "/robots.txt", wants(time.Second), status(301)),

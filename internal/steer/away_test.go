@@ -168,14 +168,16 @@ func TestAHostIsPausedWhileOtherShardsAreAway(t *testing.T) {
 	c.frontier(crawl.ShardOf(hostName(t, host), 2), host)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	go func() {
+	var following sync.WaitGroup
+	following.Go(func() {
 		for ctx.Err() == nil {
 			c.follow(crawl.ShardOf(hostName(t, host), 2))
 			time.Sleep(5 * time.Millisecond)
 		}
-	}()
+	})
 	said, err := PauseHost(ctx, c.Crawl, By{Who: "ada"}, host)
 	cancel()
+	following.Wait() // it fails when the test has ended
 	if err != nil || !strings.Contains(said, "is paused") {
 		t.Errorf("%q, %v", said, err)
 	}
