@@ -27,15 +27,21 @@ var manuals = []manual{
 	{"cppreference", "cppreference-doc-en-html", "/usr/share/cppreference/doc/html/en", "english"},
 	{"gimp-de", "gimp-help-de", "/usr/share/gimp/2.0/help/de", "german"},
 	{"debian-handbook-fr", "debian-handbook", "/usr/share/doc/debian-handbook/html/fr-FR", "french"},
+	// Added when the ranking was done, to see what it makes of manuals that nobody had looked at.
+	{"git", "git-doc", "/usr/share/doc/git-doc", "english"},
+	{"sqlite", "sqlite3-doc", "/usr/share/doc/sqlite3", "english"},
+	{"django", "python-django-doc", "/usr/share/doc/python-django-doc/html", "english"},
+	{"debian-handbook-es", "debian-handbook", "/usr/share/doc/debian-handbook/html/es-ES", "spanish"},
 }
 
 func (m manual) host() string { return m.name + ".manual.test" }
 
 // A bench is a directory with a binary of the checkout and what it crawled.
 type bench struct {
-	dir    string
-	shards int
-	pages  []page
+	dir     string
+	shards  int
+	manuals []manual
+	pages   []page
 }
 
 // A page is one line of the export.
@@ -62,7 +68,7 @@ func (b *bench) prepare(ctx context.Context, reindex bool) error {
 	defer web.Close()
 	args := []string{"crawl", "--dir", b.data(), "--allow-private", "--delay", "0s", "--resolve", "*.manual.test=" + web.Listener.Addr().String(),
 		"--shards", strconv.Itoa(b.shards), "--listen", "off", "--log-level", "warn"}
-	for _, m := range manuals {
+	for _, m := range b.manuals {
 		if _, err := os.Stat(m.dir); err != nil {
 			return fmt.Errorf("install it with apt-get install --no-install-recommends %s: %w", m.pkg, err)
 		}

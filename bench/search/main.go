@@ -44,6 +44,7 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	f.IntVar(&s.shards, "shards", 4, "shards of the crawl")
 	f.StringVar(&s.dir, "dir", "", "keep the crawl and Xapian's databases here, and use them again")
 	f.StringVar(&s.half, "half", "all", "tuning, aside or all: which queries to ask")
+	names := f.String("manuals", "", "which manuals, by name (all)")
 	engines := f.String("engines", "ours,sqlite,xapian", "whom to ask")
 	f.BoolVar(&s.reindex, "reindex", false, "index the kept crawl anew first")
 	f.BoolVar(&s.verbose, "v", false, "list the queries of the tuning half with their ranks")
@@ -52,7 +53,14 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
-	s.engines = strings.Split(*engines, ",")
+	s.engines, s.manuals = strings.Split(*engines, ","), manuals
+	if *names != "" {
+		want := strings.Split(*names, ",")
+		s.manuals = slices.DeleteFunc(slices.Clone(manuals), func(m manual) bool { return !slices.Contains(want, m.name) })
+		if len(s.manuals) < len(want) {
+			return s, fmt.Errorf("-manuals %s: there is no such manual; see manuals in search/bench.go", *names)
+		}
+	}
 	switch {
 	case f.NArg() > 0:
 		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
@@ -120,7 +128,7 @@ func (s settings) queries() (qs []query, err error) {
 	for _, p := range s.pages {
 		stored[place(p.URL)] = true
 	}
-	for _, m := range manuals {
+	for _, m := range s.manuals {
 		of, err := load(m)
 		if err != nil {
 			return nil, err

@@ -13,16 +13,17 @@ import (
 // Files that no link leads to are left out of its answers: most are a linked page under another
 // name, and an answer that shows those would count as wrong.
 type xapian struct {
-	dir    string
-	linked map[string]bool // by place
+	dir     string
+	manuals []manual
+	linked  map[string]bool // by place
 }
 
 func newXapian(ctx context.Context, b *bench) (engine, error) {
-	e := xapian{b.dir, map[string]bool{}}
+	e := xapian{b.dir, b.manuals, map[string]bool{}}
 	for _, p := range b.pages {
 		e.linked[place(p.URL)] = true
 	}
-	for _, m := range manuals { // what an earlier run indexed, omindex leaves alone
+	for _, m := range e.manuals { // what an earlier run indexed, omindex leaves alone
 		cmd := exec.CommandContext(ctx, "omindex", "--db", e.db(m), "--stemmer", m.stemmer, "--url", "http://"+m.host()+"/",
 			"--mime-type", "txt:ignore", "--mime-type", "svg:ignore", "--follow", m.dir)
 		if _, err := run(cmd); err != nil {
@@ -36,7 +37,7 @@ func (e xapian) db(m manual) string { return filepath.Join(e.dir, "xapian-"+m.na
 
 func (e xapian) ask(ctx context.Context, q query, everywhere bool) (hits []hit, err error) {
 	args := []string{"--msize", "20", "--stemmer", q.manual.stemmer}
-	for _, m := range manuals {
+	for _, m := range e.manuals {
 		if everywhere || m == q.manual {
 			args = append(args, "--db", e.db(m))
 		}
