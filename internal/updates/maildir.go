@@ -18,17 +18,24 @@ import (
 	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// maildirEvery is how often a Maildir is looked into. Reports come once a day at most.
-const maildirEvery = 15 * time.Second
+const (
+	// maildirEvery is how often a Maildir is looked into. Reports come once a day at most.
+	maildirEvery = 15 * time.Second
+	// longestPause is the longest a mail that could not be taken is left alone.
+	longestPause = time.Hour
+	// givenUp is how old a mail gets that cannot be taken: as long as mail servers go on sending.
+	givenUp = 5 * 24 * time.Hour
+)
 
 // Maildir reads reports out of a Maildir that a mail server delivers into. Files in new/ are taken
 // and moved to cur/, marked as seen, whether or not they were reports. A file that could not be
-// taken yet stays in new/.
+// taken yet stays in new/, for five days at most. It may not be used concurrently.
 type Maildir struct {
 	r     *Receiver
 	dir   string
 	every time.Duration
 	log   *slog.Logger
+	later map[string]time.Time // files that could not be taken, and when they are tried again
 }
 
 // NewMaildir returns a reader of the Maildir dir for a Receiver.
@@ -57,30 +64,48 @@ func (m *Maildir) Run(ctx context.Context) error {
 }
 
 // look takes everything that is new. After a crash between taking a file and moving it, it is taken
-// twice, which changes nothing.
+// twice, which changes nothing. A mail that cannot be taken is tried less and less often: each try
+// may take as long as patience, while the others wait.
 func (m *Maildir) look(ctx context.Context) error {
 	d, err := os.Open(filepath.Join(m.dir, "new"))
 	if err != nil {
 		return err
 	}
 	defer d.Close()
+	later := map[string]time.Time{}
 	for {
 		some, err := d.Readdirnames(100)
 		for _, name := range some {
 			if ctx.Err() != nil {
 				return nil
 			}
+			if at, tried := m.later[name]; tried && time.Now().Before(at) {
+				later[name] = at
+				continue
+			}
 			if err := m.take(ctx, name); err != nil {
-				m.log.Error("a mail stays in the Maildir", "file", name, "err", err)
+				wait := min(max(m.every, m.age(name)/2), longestPause)
+				later[name] = time.Now().Add(wait)
+				m.log.Error("a mail stays in the Maildir", "file", name, "next", wait, "err", err)
 			}
 		}
 		if errors.Is(err, io.EOF) {
+			m.later = later
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// age is for how long a file has been in new/; 0: it is not known.
+func (m *Maildir) age(name string) time.Duration {
+	st, err := os.Lstat(filepath.Join(m.dir, "new", name))
+	if err != nil {
+		return 0
+	}
+	return time.Since(st.ModTime())
 }
 
 func (m *Maildir) take(ctx context.Context, name string) error {
@@ -90,18 +115,33 @@ func (m *Maildir) take(ctx context.Context, name string) error {
 		return nil // another process was faster
 	}
 	refused := (*Refused)(nil)
-	if err != nil && !errors.As(err, &refused) {
+	switch {
+	case errors.As(err, &refused):
+		m.log.Warn("a file in the Maildir is no mail", "file", name, "err", err)
+	case err != nil:
 		return err
-	}
-	if err == nil {
-		address, ok := m.addressed(b)
-		if !ok {
-			m.log.Debug("a mail in the Maildir is to no site's address", "file", name)
-		} else if err := m.r.Receive(ctx, address, b); err != nil && !errors.As(err, &refused) {
-			return err
+	default:
+		err := m.receive(ctx, name, b)
+		if err != nil && !errors.As(err, &refused) {
+			if m.age(name) < givenUp {
+				return err
+			}
+			m.log.Error("a mail in the Maildir is given up", "file", name, "err", err)
 		}
 	}
 	return os.Rename(path, filepath.Join(m.dir, "cur", name+":2,S"))
+}
+
+// receive hands on a mail that is for a site's address.
+func (m *Maildir) receive(ctx context.Context, name string, mail []byte) error {
+	address, ok := m.addressed(mail)
+	if !ok {
+		m.log.Debug("a mail in the Maildir is to no site's address", "file", name)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return m.r.Receive(ctx, address, mail)
 }
 
 // readMail reads a regular file of bounded size. Through a link, anybody who may write there could

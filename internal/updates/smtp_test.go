@@ -2,7 +2,9 @@ package updates
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net"
@@ -13,9 +15,12 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/emersion/go-msgauth/dkim"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/racing"
@@ -417,6 +422,73 @@ func TestMaildir(t *testing.T) {
 	if told := d.told(); told != testTold {
 		t.Errorf("told %q, want %q", told, testTold)
 	}
+}
+
+// Mails are signed with keys that nobody answers for. Others do not wait for them for long, and
+// they are tried less and less often, until a mail server would give them up as well.
+func TestMaildirWithMailsThatCannotBeTaken(t *testing.T) {
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		began := time.Now()
+		d := newDesk(t, Options{LookupTXT: func(ctx context.Context, _ string) ([]string, error) {
+			asked.Add(1)
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Hour):
+			}
+			return nil, &net.DNSError{IsTimeout: true, Err: "timeout"}
+		}})
+		var signed bytes.Buffer
+		if err := dkim.Sign(&signed, bytes.NewReader(d.mail("", testReport)), &dkim.SignOptions{Domain: "site.example", Selector: "s1", Signer: private}); err != nil {
+			t.Fatal(err)
+		}
+		put := func(name string, mail []byte) {
+			path := filepath.Join(dir, "new", name)
+			if err := errors.Join(os.MkdirAll(filepath.Join(dir, "new"), 0o700), os.MkdirAll(filepath.Join(dir, "cur"), 0o700),
+				os.WriteFile(path, mail, 0o600), os.Chtimes(path, began, began)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 3 {
+			put(fmt.Sprintf("%d.bad", i), signed.Bytes())
+		}
+		put("3.good", d.mail("", testReport))
+		m, err := NewMaildir(d.Receiver, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		in := func(pattern string) int {
+			names, _ := filepath.Glob(filepath.Join(dir, pattern))
+			return len(names)
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if in("new/*.bad") != 3 || in("cur/3.good:2,S") != 1 {
+			t.Error("after ten minutes the good mail is not taken, or others are")
+		}
+		time.Sleep(24*time.Hour - time.Since(began))
+		synctest.Wait()
+		if n := asked.Load(); n > 3*50 || in("new/*.bad") != 3 {
+			t.Errorf("in a day keys were asked for %d times, %d mails are left", n, in("new/*.bad"))
+		}
+		time.Sleep(givenUp + 2*longestPause - time.Since(began))
+		synctest.Wait()
+		if n := in("new/*"); n != 0 {
+			t.Errorf("%d mails are left after five days", n)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // Somebody who may write to the Maildir puts a link in a mail's place between two looks at it: what
