@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -35,7 +36,8 @@ type Directory struct {
 type opened struct {
 	*asker.Crawl
 	dir   string
-	spec  fs.FileInfo // of its file; nil while the crawl runs
+	file  string      // while it runs, of its server; at rest, of its spec
+	was   fs.FileInfo // of file, from before it was opened
 	gone  context.Context
 	leave context.CancelFunc // ends gone: who asks is to ask the next one
 	users sync.WaitGroup     // grows only while Directory.now is this
@@ -80,17 +82,17 @@ func (d *Directory) Run(ctx context.Context) error {
 	}
 }
 
-// stale reports whether the crawl has begun or ended to run since it was opened, or is to be shown
-// by another spec.
+// stale reports whether the crawl has begun to run since it was opened, or ended, or both, or is to
+// be shown by another spec.
 func (o *opened) stale() bool {
 	if Alive(o.dir) == o.AtRest() {
 		return true
 	}
-	if !o.AtRest() {
-		return o.Queue.NC.IsClosed()
+	if !o.AtRest() && o.Queue.NC.IsClosed() {
+		return true
 	}
-	spec, err := os.Stat(frontier.SpecFile(o.dir))
-	return err != nil || !os.SameFile(spec, o.spec) || !spec.ModTime().Equal(o.spec.ModTime()) || spec.Size() != o.spec.Size()
+	is, err := os.Stat(o.file)
+	return err != nil || !os.SameFile(is, o.was) || !is.ModTime().Equal(o.was.ModTime()) || is.Size() != o.was.Size()
 }
 
 // Close closes what is open, once nobody uses it any more.
@@ -160,10 +162,14 @@ func (d *Directory) open(ctx context.Context) error {
 	}
 	o = &opened{dir: d.dir}
 	o.gone, o.leave = context.WithCancel(context.Background())
+	o.file = filepath.Join(d.dir, serverFile)
 	var err error
-	o.Crawl, err = Dial(ctx, d.dir, d.log)
+	if o.was, err = os.Stat(o.file); err == nil || errors.Is(err, fs.ErrNotExist) {
+		o.Crawl, err = Dial(ctx, d.dir, d.log)
+	}
 	if errors.Is(err, ErrNotRunning) {
-		if o.spec, err = os.Stat(frontier.SpecFile(d.dir)); err == nil || errors.Is(err, fs.ErrNotExist) {
+		o.file = frontier.SpecFile(d.dir)
+		if o.was, err = os.Stat(o.file); err == nil || errors.Is(err, fs.ErrNotExist) {
 			o.Crawl, err = d.atRest(d.dir)
 		}
 	}

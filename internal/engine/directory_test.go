@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// running runs a crawl in dir until stop is called, and returns once others are told of it.
+func running(t *testing.T, dir string) (stop func()) {
+	t.Helper()
+	e, err := Open(t.Context(), Options{Dir: dir, NotFetched: true, Plan: func(*crawl.Spec) (crawl.Spec, error) {
+		return crawl.Spec{Name: DefaultCrawl, Shards: 1, Scope: "host", MaxDepth: -1, Agent: "curtsy", AllowPrivate: true}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- e.Run(ctx, nil) }()
+	for {
+		_, err := os.Stat(filepath.Join(dir, serverFile))
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return func() {
+		cancel()
+		if err := errors.Join(<-over, e.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A crawl that ended, and another one that began, between two looks: the second is asked.
+func TestADirectoryFollowsTheNextCrawl(t *testing.T) {
+	dir := t.TempDir()
+	stop := running(t, dir)
+	d, err := WatchDirectory(t.Context(), dir, slog.New(slog.DiscardHandler), OpenFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	ask := func() error {
+		return d.Ask(t.Context(), func(ctx context.Context, c *asker.Crawl) error {
+			st, err := c.Status(ctx)
+			if err == nil && st.State == "stopped" {
+				err = errors.New("it is said to be at rest")
+			}
+			return err
+		})
+	}
+	if err := ask(); err != nil {
+		t.Errorf("while it runs: %v", err)
+	}
+	stop()
+	stop = running(t, dir)
+	if err := ask(); err != nil {
+		t.Errorf("while the next one runs: %v", err)
+	}
+	stop()
+}
