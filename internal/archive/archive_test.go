@@ -324,6 +324,34 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// A part of a body is marked as one, with the reason.
+func TestTruncated(t *testing.T) {
+	w := newWorld(t)
+	var got []string
+	for i, by := range []crawl.CutBy{crawl.CutByLength, crawl.CutByTime, crawl.CutByDisconnect, crawl.CutUnspecified, 99} {
+		c := alone(fmt.Sprint(a1, i), 1, 1, "HTTP/1.1 410 Gone\r\nContent-Length: 99\r\n\r\nhalf")
+		c.Capture.Cut, c.Capture.CutBy = true, by
+		w.put(c)
+	}
+	w.put(alone(a1, 1, 1, "HTTP/1.1 410 Gone\r\nContent-Length: 4\r\n\r\nhalf"))
+	path := w.archive.st.Open.path()
+	w.close()
+	f, err := os.Open(path)
+	w.must(err)
+	defer f.Close()
+	for in := warc.NewReader(f); ; {
+		rec, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		w.must(err)
+		if rec.Type() == warc.Response {
+			got = append(got, rec.Get("WARC-Truncated"))
+		}
+	}
+	want(t, "WARC-Truncated", got, "length", "time", "disconnect", "unspecified", "unspecified", "")
+}
+
 // A batch that the store does not take is not in the archive, also when it had come to new files;
 // nor is one that the archive cannot take in the store.
 func TestNotCommitted(t *testing.T) {

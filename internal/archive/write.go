@@ -339,8 +339,11 @@ func (g *group) append(to *bytes.Buffer) (entry warc.Entry, err error) {
 		fields = append(fields, warc.Field{Name: "WARC-Profile", Value: g.revisit}, warc.Field{Name: "WARC-Refers-To", Value: g.refers.ID},
 			warc.Field{Name: "WARC-Refers-To-Target-URI", Value: string(p.URL)}, warc.Field{Name: "WARC-Refers-To-Date", Value: g.refers.Date})
 	}
-	if c.Cut || g.revisit == warc.ProfileIdentical {
-		fields = append(fields, warc.Field{Name: "WARC-Truncated", Value: "length"})
+	switch {
+	case c.Cut:
+		fields = append(fields, warc.Field{Name: "WARC-Truncated", Value: c.CutBy.String()})
+	case g.revisit == warc.ProfileIdentical:
+		fields = append(fields, warc.Field{Name: "WARC-Truncated", Value: crawl.CutByLength.String()})
 	}
 	fields = append(fields, warc.Field{Name: "WARC-Payload-Digest", Value: g.payload})
 	// The body of a page is its payload, and was read for its digest once.

@@ -18,14 +18,34 @@ type Capture struct {
 	OfPage   bool
 	// CRC is, with OfPage, the CRC-32 (IEEE) of the page's body unpacked, so that the archive need
 	// not unpack it; 0: it has to.
-	CRC  uint32
-	Cut  bool   // there was more of the body
-	IP   string // the address that was asked
-	Took time.Duration
+	CRC   uint32
+	Cut   bool   // there was more of the body
+	CutBy CutBy  // with Cut: why it is not all there
+	IP    string // the address that was asked
+	Took  time.Duration
 	// Links is where the page leads, as far as it is followed; of very many, some. It is what the
 	// archive writes: a line "outlink: URL" each, ended by CR and LF, all together as an S2 block.
 	// Empty: nowhere.
 	Links []byte
+}
+
+// CutBy is why a capture has not all of a body.
+type CutBy uint8
+
+// The reasons (ISO 28500 §5.13). The zero value is that of a part which was not read or not kept.
+const (
+	CutByLength CutBy = iota
+	CutByTime
+	CutByDisconnect
+	CutUnspecified
+)
+
+// String is the reason as WARC-Truncated has it.
+func (c CutBy) String() string {
+	if c < CutUnspecified {
+		return [...]string{"length", "time", "disconnect"}[c]
+	}
+	return "unspecified"
 }
 
 // Bytes is about how much of a message a capture takes; nil takes none.

@@ -522,6 +522,7 @@ func (m *Capture) fields(c *codec) {
 	c.duration(8, &m.Took)
 	c.bytes(9, &m.Links)
 	c.word(10, &m.CRC)
+	c.enum(11, (*uint8)(&m.CutBy))
 }
 
 func statementFields(s *usage.Statement, c *codec) {

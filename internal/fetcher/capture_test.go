@@ -69,13 +69,14 @@ func TestISO28500_6_3_Captures(t *testing.T) {
 		"/closed":     "HTTP/1.1 404 No\r\nX-Robots-Tag: noindex\r\nContent-Length: 1\r\n\r\nx",
 		"/gone":       "HTTP/1.1 410 Gone\r\nContent-Type: text/html\r\nContent-Length: 14\r\n\r\n<p>gone</p>...",
 		"/forbidding": "HTTP/1.1 410 Gone\r\nContent-Type: text/html\r\nContent-Length: 42\r\n\r\n<meta name=\"robots\" content=\"noarchive\">..",
+		"/lost":       "HTTP/1.1 410 Gone\r\nContent-Type: text/plain\r\nContent-Length: 999\r\n\r\n" + strings.Repeat("y", 600),
 		"/packed":     "HTTP/1.1 410 Gone\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nxxxx",
 	}
 	for _, on := range []bool{true, false} {
 		w := wiretest.New(t, func(c net.Conn, h wiretest.Head) bool {
 			path := strings.Fields(h.Text)[1]
 			io.WriteString(c, answers[path])
-			return path != "/toend" && path != "/picture"
+			return path != "/toend" && path != "/picture" && path != "/lost"
 		})
 		d := newDesk(t, 1)
 		spec := testSpec(1, "127.0.0.1:"+wiretest.Port(w))
@@ -120,7 +121,10 @@ func TestISO28500_6_3_Captures(t *testing.T) {
 			if _, final, ok := strings.Cut(want, "</style.css>\r\n\r\n"); ok {
 				want = final
 			}
-			switch cut := path == "/picture"; {
+			if by := map[string]crawl.CutBy{"/lost": crawl.CutByDisconnect, "/packed": crawl.CutUnspecified}[path]; c.CutBy != by {
+				t.Errorf("%s: cut by %v, want %v", path, c.CutBy, by)
+			}
+			switch cut := path == "/picture" || path == "/lost"; {
 			case path == "/packed": // whether its markup forbids it is not known
 				if !c.Cut || got != strings.TrimSuffix(want, "xxxx") {
 					t.Errorf("%s: cut %v: %q", path, c.Cut, got)
@@ -138,7 +142,7 @@ func TestISO28500_6_3_Captures(t *testing.T) {
 			if c.CRC != crc {
 				t.Errorf("%s: CRC-32 %x, want %x", path, c.CRC, crc)
 			}
-			alone := path == "/robots.txt" || path == "/moved" || path == "/large" || path == "/picture" || path == "/gone" || path == "/packed"
+			alone := path == "/robots.txt" || path == "/moved" || path == "/large" || path == "/picture" || path == "/gone" || path == "/packed" || path == "/lost"
 			if (p.Kind == crawl.KindCapture) != alone || c.OfPage != (path == "/length" || path == "/toend" || path == "/hints") {
 				t.Errorf("%s: kind %d, of a page %v", path, p.Kind, c.OfPage)
 			}

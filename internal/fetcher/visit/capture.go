@@ -53,11 +53,21 @@ func (v *Visit) capture(a *wire.Answer) (c *crawl.Capture, body, payload []byte)
 	if rec.Addr.IsValid() {
 		ip = rec.Addr.String()
 	}
-	return &crawl.Capture{
+	c = &crawl.Capture{
 		Number: v.hold.Requests, Request: rec.Request, Response: m.Head, IP: ip, Took: a.Took,
 		Cut:    rec.Cut || !whole || !a.Framed && !a.Complete,
 		OfPage: used > 0 && !m.Chunked() && plain,
-	}, m.Body[:used], payload
+	}
+	if c.Cut && !rec.Cut && a.Lost != nil {
+		c.CutBy = crawl.CutByDisconnect
+		switch fail := v.failureOf(a.Lost); {
+		case fail.Timeout:
+			c.CutBy = crawl.CutByTime
+		case fail.Unsent: // we had to end it
+			c.CutBy = crawl.CutUnspecified
+		}
+	}
+	return c, m.Body[:used], payload
 }
 
 // archivable reports whether what an answer's header says lets it be archived.
@@ -82,7 +92,8 @@ func (v *Visit) archive(u canon.URL, a *wire.Answer) {
 	kind := mediaType(a.Header.Get("Content-Type"))
 	mayForbid := len(body) > 0 && (kind == "" || kind == typeHTML || kind == typeXHTML)
 	if mayForbid && payload == nil {
-		body, c.Cut = nil, true // what it says is not known: the head alone
+		// What it says is not known: the head alone.
+		body, c.Cut, c.CutBy = nil, true, crawl.CutUnspecified
 	}
 	if !mayForbid || payload == nil || v.markupLets(u, a, payload) {
 		packCapture(c, body)
@@ -114,7 +125,7 @@ func (v *Visit) capturePage(p *crawl.Page, a *wire.Answer, body []byte, links []
 	}
 	room := maxCaptureLinks
 	if c.OfPage {
-		c.Cut, c.Encoding = p.Truncated, p.Encoding
+		c.Cut, c.CutBy, c.Encoding = p.Truncated, crawl.CutByLength, p.Encoding
 		c.CRC = crc32.ChecksumIEEE(body[:p.Size])
 		room = min(room, maxCapture-len(p.Body)-c.Bytes())
 	} else {
@@ -142,6 +153,6 @@ func packCapture(c *crawl.Capture, body []byte) {
 	whole := slices.Concat(c.Response, body)
 	c.OfPage, c.Response, c.Encoding = false, s2.Encode(nil, whole), crawl.EncodingS2
 	if room := maxCapture - len(c.Request) - maxCaptureLinks; len(c.Response) > room {
-		c.Response, c.Encoding, c.Cut = whole[:min(room, len(whole))], crawl.EncodingNone, true
+		c.Response, c.Encoding, c.Cut, c.CutBy = whole[:min(room, len(whole))], crawl.EncodingNone, true, crawl.CutByLength
 	}
 }

@@ -42,9 +42,12 @@ type Answer struct {
 	Truncated bool   // there was more than the limit
 	Framed    bool   // it says where its body ends
 	Complete  bool   // it was read to the end
-	Wire      int64  // body bytes read from the wire
-	At        time.Time
-	Took      time.Duration
+	// Lost is why the connection ended before a body did of which nothing was wanted; nil: it did
+	// not.
+	Lost error
+	Wire int64 // body bytes read from the wire
+	At   time.Time
+	Took time.Duration
 
 	Door       Door // what became of the credentials for its site
 	CertWanted bool // the server asked for a certificate of ours, and was shown none
@@ -123,7 +126,10 @@ func (h *Hold) read(resp *http.Response, w Wanted, a *Answer) (complete bool, er
 		if n := resp.ContentLength; n > drainBytes || n < 0 && resp.StatusCode <= 299 {
 			return false, nil
 		}
-		return wire.drain(), nil // that it may be cut short does not matter: nobody wants it
+		if complete = wire.drain(); !complete {
+			a.Lost = wire.err
+		}
+		return complete, nil // that it may be cut short does not matter: nobody wants it
 	}
 	encoding := strings.Join(resp.Header["Content-Encoding"], ", ")
 	// Compressed bytes without effect (empty blocks, empty members) must not go on for ever either.
@@ -316,6 +322,7 @@ func (w *wireReader) drain() bool {
 		read += n
 		w.n += int64(n)
 		if err != nil {
+			w.err = err
 			return err == io.EOF
 		}
 	}

@@ -98,6 +98,37 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
+// Of a body that nobody wants it is known why it did not come whole: its connection was lost, or it
+// took too long. What was left unread, or came whole, was not lost.
+func TestBodyLost(t *testing.T) {
+	const begin = "HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\n"
+	nothing := func(int, http.Header) Wanted { return Wanted{} }
+	for _, tt := range []struct {
+		name   string
+		answer func(net.Conn, wiretest.Head) bool
+		reason crawl.Reason
+	}{
+		{"lost", func(c net.Conn, _ wiretest.Head) bool { io.WriteString(c, begin+"half"); return false }, crawl.ReasonNetwork},
+		{"late", func(c net.Conn, _ wiretest.Head) bool {
+			io.WriteString(c, begin+"half")
+			c.SetReadDeadline(time.Now().Add(time.Minute))
+			c.Read(make([]byte, 1)) // until the client has gone
+			return false
+		}, crawl.ReasonTimeout},
+		{"whole", wiretest.Say(begin + strings.Repeat("x", 100)), ""},
+		{"unread", wiretest.Say("HTTP/1.1 410 Gone\r\nContent-Length: 1000000\r\n\r\n"), ""},
+	} {
+		h, _, r := fetchOne(t, Options{FirstByte: 2 * time.Second, WholeResponse: 2 * time.Second, RateWindow: time.Minute}, tt.answer, nothing)
+		var reason crawl.Reason
+		if r.Lost != nil {
+			reason = h.FailureOf(r.Lost).Reason
+		}
+		if r.err != nil || r.Status != 410 || reason != tt.reason {
+			t.Errorf("%s: %v, status %d, lost for %q (%v)", tt.name, r.err, r.Status, reason, r.Lost)
+		}
+	}
+}
+
 // A bomb of a gigabyte costs no more than the limit.
 func TestBomb(t *testing.T) {
 	member := wiretest.Encode(t, "gzip", make([]byte, 4<<20))
