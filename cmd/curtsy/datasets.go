@@ -41,6 +41,9 @@ are commands, unless they stand behind --.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one dataset a line")
 	want.flags(cmd)
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
+		if err := want.check(); err != nil {
+			return err
+		}
 		defer want.tell(a.stderr)
 		if asJSON {
 			return want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error { return a.printJSON(d) })

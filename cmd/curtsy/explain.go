@@ -22,6 +22,9 @@ func (a *app) explainCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
+		if _, err := typedURL(args[0], ""); err != nil {
+			return err
+		}
 		x, err := from.Explain(cmd.Context(), args[0])
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,9 @@ func (a *app) hostsCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one host a line")
 	want.flags(cmd)
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
+		if err := want.check(); err != nil {
+			return err
+		}
 		if len(args) == 1 {
 			return a.oneHost(cmd.Context(), from, args[0], asJSON)
 		}
@@ -73,13 +77,26 @@ func (w *hostsWanted) flags(cmd *cobra.Command) {
 	completes(cmd, "has", crawl.HostHas...)
 }
 
+// check refuses words that nobody knows.
+func (w *hostsWanted) check() error {
+	if w.limit < 0 {
+		return usage("--limit %d: use a number from 0 on", w.limit)
+	}
+	return cmp.Or(known("sort", w.q.Sort, crawl.HostSorts), known("state", w.q.State, crawl.HostStates), known("has", w.q.Has, crawl.HostHas))
+}
+
+// known refuses a flag's word that is none of those there are; "" is that it was not given.
+func known(flag, word string, words []string) error {
+	if word == "" || slices.Contains(words, word) {
+		return nil
+	}
+	return usage("--%s %q: use %s", flag, word, strings.Join(words, ", "))
+}
+
 // hosts calls each for the hosts wanted. The lists of all hosts come as the shards send them; of
 // others it asks for pages, and then what there is to say of the hosts on each.
 func (w *hostsWanted) hosts(ctx context.Context, from *asker.Crawl, each func(crawl.HostInfo) error) error {
-	switch {
-	case w.limit < 0:
-		return usage("--limit %d: use a number from 0 on", w.limit)
-	case *w == hostsWanted{}:
+	if *w == (hostsWanted{}) {
 		return from.Hosts(ctx, each)
 	}
 	var missing error // some shards do not answer: what the others say is shown

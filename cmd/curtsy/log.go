@@ -42,6 +42,9 @@ func (a *app) logCommand() *cobra.Command {
 		if asJSON {
 			print = func(l crawl.LogLine) error { return a.printJSON(l) }
 		}
+		if err := known("class", q.Class, crawl.LogClasses); err != nil {
+			return err
+		}
 		page, err := a.lastLines(cmd.Context(), from, q)
 		for _, l := range page.Lines {
 			if perr := print(l); perr != nil {

@@ -17,17 +17,9 @@ func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
 	var seeds []canon.URL
 	seen := map[canon.URL]bool{}
 	add := func(raw, where string) error {
-		if without, ok := cutUserinfo(raw); ok { // quoting it would show a password
-			return usage("%sa URL with a name or password in it is not taken, since others would see it: write both into a file for --credentials "+
-				"of whoever fetches (README, Sites behind a door), and use %s", where, without)
-		}
-		u, err := canon.Parse(raw)
+		u, err := typedURL(raw, where)
 		if err != nil {
-			hint := "https://example.org/"
-			if guess, err := canon.Parse("https://" + raw); err == nil && !strings.Contains(raw, "://") {
-				hint = guess.String()
-			}
-			return usage("%s%q is no URL to crawl (%v); use for example %s", where, raw, err, hint)
+			return err
 		}
 		if !seen[u] {
 			seen[u] = true
@@ -131,4 +123,21 @@ func addSeeds(spec *crawl.Spec, seeds []canon.URL) error {
 	}
 	spec.Seeds = kept
 	return nil
+}
+
+// typedURL reads a URL that was typed, or stands in a file at where.
+func typedURL(raw, where string) (canon.URL, error) {
+	if without, ok := cutUserinfo(raw); ok { // quoting it would show a password
+		return "", usage("%sa URL with a name or password in it is not taken, since others would see it: write both into a file for --credentials "+
+			"of whoever fetches (README, Sites behind a door), and use %s", where, without)
+	}
+	u, err := canon.Parse(raw)
+	if err != nil {
+		hint := "https://example.org/"
+		if guess, err := canon.Parse("https://" + raw); err == nil && !strings.Contains(raw, "://") {
+			hint = guess.String()
+		}
+		return "", usage("%s%q is no URL to crawl (%v); use for example %s", where, raw, err, hint)
+	}
+	return u, nil
 }

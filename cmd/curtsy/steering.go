@@ -149,6 +149,9 @@ copy there is stays until the new one is stored. A crawl at rest fetches it when
 		Example: "  curtsy refetch https://docs.example.org/changes.html",
 		Args:    one("URL", "https://docs.example.org/"),
 	}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
+		if _, err := typedURL(args[0], ""); err != nil {
+			return "", err
+		}
 		return steer.Refetch(ctx, l, me(), args[0])
 	})
 }
