@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -104,7 +105,10 @@ func (a *app) writeIdentity(cfg *config.Identity) error {
 		fmt.Fprintln(a.stdout, filepath.Join(cfg.Dir, filepath.FromSlash(f.Name)))
 	}
 	fmt.Fprintf(a.stdout, "serve them at %s, with the header in %s; it is good until %s\n", signer.Agent(), identity.HeadersFile, now.Add(cfg.Valid).UTC().Format(time.RFC3339))
-	if len(ranges) == 0 {
+	old := filepath.Join(cfg.Dir, identity.RangesPath[1:])
+	if _, err := os.Stat(old); err == nil && len(ranges) == 0 {
+		fmt.Fprintf(a.stdout, "%s is from before, and what is written now does not name it: remove it if its addresses are not yours any more, or say --range\n", old)
+	} else if len(ranges) == 0 {
 		fmt.Fprintf(a.stdout, "no %s was written: say where your requests come from, for example --range 192.0.2.0/28\n", identity.RangesPath[1:])
 	}
 	return nil
