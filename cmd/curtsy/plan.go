@@ -41,6 +41,9 @@ Exit codes: 0 planned, 1 failed or no host could be asked, 2 typed or configured
 		if err != nil {
 			return err
 		}
+		if len(seeds) == 0 {
+			return usage("plan what? for example: curtsy plan --contact me@example.org https://docs.example.org/")
+		}
 		spec, err := planned(cfg.Plan, config.NewReader().NATS, src.Given, nil, seeds)
 		if err != nil {
 			return err
