@@ -13,6 +13,7 @@
 package document
 
 import (
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"strings"
@@ -129,6 +130,8 @@ func HTML(f File, lim Limits) (Page, error) {
 		return Page{}, ErrEncrypted
 	case errors.Is(err, pdf.ErrTooMuch):
 		return Page{}, ErrTooMuch
+	case err != nil && w.b.Len() > 0 && errors.As(err, new(*xml.SyntaxError)):
+		w.cut = true // what came before the broken XML counts
 	case err != nil:
 		return Page{}, err
 	}

@@ -159,3 +159,40 @@ func TestEncodings(t *testing.T) {
 		}
 	}
 }
+
+// The prefix of relations is what a document says it is: openpyxl writes ns0. And XML that is
+// broken somewhere has said what came before.
+func TestOfficeOddities(t *testing.T) {
+	rels := func(kind, target string) string {
+		return `<Relationships><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/` + kind + `" Target="` + target + `"/>` +
+			`<Relationship Id="rId2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink" Target="https://a.example/" TargetMode="External"/></Relationships>`
+	}
+	for _, c := range []struct {
+		kind  string
+		parts []string
+		want  string
+		cut   bool
+	}{
+		{document.XLSX, []string{
+			"xl/workbook.xml", `<workbook xmlns="m"><sheets><sheet xmlns:ns0="rel" name="S" sheetId="1" state="visible" ns0:id="rId1" /></sheets></workbook>`,
+			"xl/_rels/workbook.xml.rels", rels("worksheet", "/xl/worksheets/sheet1.xml"),
+			"xl/worksheets/sheet1.xml", `<worksheet><sheetData><row><c><v>42</v></c></row></sheetData><hyperlinks><hyperlink xmlns:ns0="rel" ref="A1" ns0:id="rId2"/></hyperlinks></worksheet>`,
+			"xl/worksheets/_rels/sheet1.xml.rels", rels("x", "y"),
+		}, "<h2>S</h2>\n<p>42</p>\n<p><a href=\"https://a.example/\"></a></p>\n", false},
+		{document.PPTX, []string{
+			"ppt/presentation.xml", `<p:presentation><p:sldIdLst><p:sldId id="256" rel:id="rId1"/></p:sldIdLst></p:presentation>`,
+			"ppt/_rels/presentation.xml.rels", rels("slide", "slides/slide1.xml"),
+			"ppt/slides/slide1.xml", `<p:sld><a:p><a:r><a:t>words</a:t></a:r></a:p></p:sld>`,
+		}, "<p>words</p>\n", false},
+		{document.DOCX, []string{"word/document.xml", "<w:document><w:p><w:r><w:t>one</w:t></w:r></w:p><w:p><w:r><w:t>t\x0bwo</w:t></w:r></w:p></w:document>"}, "<p>one</p>\n", true},
+		{document.ODT, []string{"content.xml", "<office:document-content><office:body><text:p>one</text:p><text:p>two</text:p><text:p>\x0b</text:p></office:body></office:document-content>"}, "<p>one</p>\n<p>two</p>\n", true},
+	} {
+		p, err := document.HTML(document.File{Type: c.kind, Body: documenttest.Zip(c.parts...)}, document.Limits{})
+		if _, got, _ := strings.Cut(string(p.HTML), "<body>\n"); err != nil || got != c.want+"</body></html>\n" || p.Cut != c.cut {
+			t.Errorf("%s: %v, cut %v: %q", c.kind, err, p.Cut, got)
+		}
+	}
+	if p, err := document.HTML(document.File{Type: document.ODT, Body: documenttest.Zip("content.xml", "<a\x0b")}, document.Limits{}); err == nil {
+		t.Errorf("nothing but what is broken: %s", p.HTML)
+	}
+}

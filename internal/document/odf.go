@@ -8,10 +8,6 @@ import (
 
 // OpenDocument (ISO/IEC 26300): content.xml has the text of all kinds, meta.xml the title.
 
-// maxRepeat is how often a cell that says to be repeated is written: tables end in thousands of
-// empty ones.
-const maxRepeat = 16
-
 func readODF(w *writer, f File) error {
 	p, err := openParts(f.Body)
 	if err != nil {

@@ -182,7 +182,7 @@ func readSlides(w *writer, f File) error {
 	var order []string
 	if err := p.walk(main, handlers{start: func(e xml.StartElement) error {
 		if e.Name.Local == "sldId" {
-			if r, ok := rels[prefixed(e, "r", "id")]; ok && !r.external {
+			if r, ok := rels[relation(e)]; ok && !r.external {
 				order = append(order, r.target)
 			}
 		}
@@ -228,7 +228,7 @@ func readSheets(w *writer, f File) error {
 	var sheets []sheet
 	if err := p.walk(main, handlers{start: func(e xml.StartElement) error {
 		if e.Name.Local == "sheet" {
-			if r, ok := rels[prefixed(e, "r", "id")]; ok && !r.external {
+			if r, ok := rels[relation(e)]; ok && !r.external {
 				sheets = append(sheets, sheet{attribute(e, "name"), r.target})
 			}
 		}
@@ -323,7 +323,7 @@ func (p *parts) sheet(w *writer, part string, shared []string) error {
 			case "v", "t":
 				in = e.Name.Local
 			case "hyperlink":
-				if r, ok := rels[prefixed(e, "r", "id")]; ok && r.external {
+				if r, ok := rels[relation(e)]; ok && r.external {
 					w.startLink(r.target)
 					w.endLink()
 				}

@@ -84,7 +84,7 @@ func (m *metered) Read(b []byte) (int, error) {
 
 // walk goes through the elements of a part: start for each that begins, end for each that ends,
 // text for what stands between. An error of theirs ends it, and so does XML that is broken: what
-// came before counts, since start and end have seen it.
+// came before counts (see HTML), since start and end have seen it.
 func (p *parts) walk(name string, h handlers) error {
 	r, err := p.part(name)
 	if err != nil {
@@ -152,6 +152,16 @@ func attribute(e xml.StartElement, local string) string {
 func prefixed(e xml.StartElement, prefix, local string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == local && a.Name.Space == prefix {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// relation is the relation of Office Open XML that an element names: r:id, whatever stands for r.
+func relation(e xml.StartElement) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == "id" && a.Name.Space != "" {
 			return a.Value
 		}
 	}
