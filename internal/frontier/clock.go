@@ -32,15 +32,19 @@ func keptTimes() []times.In {
 // them.
 func shiftTimes(tx *bolt.Tx, d time.Duration) error {
 	for _, walk := range keptTimes() {
-		err := walk(tx, times.ShiftBy(d))
-		if errors.Is(err, ledger.ErrRecord) {
-			err = fmt.Errorf("%w: %w", ledger.ErrUnreadable, err)
-		}
-		if err != nil {
+		if err := shift(tx, walk, d); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func shift(tx *bolt.Tx, walk times.In, d time.Duration) error {
+	err := walk(tx, times.ShiftBy(d))
+	if errors.Is(err, ledger.ErrRecord) {
+		err = fmt.Errorf("%w: %w", ledger.ErrUnreadable, err)
+	}
+	return err
 }
 
 const (
@@ -92,7 +96,8 @@ func (s *shard) beforeGrant(now time.Time) error {
 }
 
 // clockSet takes in that the clock was set by so much: hosts are left alone for as long as they
-// were to be. Whatever comes of that, no stored time lies further ahead than it may.
+// were to be, and so is whatever else a feature waits with. Whatever comes of that, no stored time
+// lies further ahead than it may.
 func (s *shard) clockSet(by time.Duration, now time.Time) error {
 	s.ledger.Log.Warn("the clock was set: hosts wait for as long as they did, and none for longer than it may", "by", by)
 	if err := s.ledger.ShiftResting(by); err != nil {
@@ -101,6 +106,21 @@ func (s *shard) clockSet(by time.Duration, now time.Time) error {
 	for _, h := range s.ledger.Hosts {
 		h.Times(times.Set(by, now))
 		s.ledger.Touch(h)
+	}
+	for i := range s.features.List {
+		f := &s.features.List[i]
+		if f.Times == nil || f.Past {
+			continue
+		}
+		if err := shift(s.ledger.Tx, f.Times, by); err != nil {
+			return err
+		}
+		if f.Load == nil {
+			continue
+		}
+		if err := f.Load(now); err != nil {
+			return err
+		}
 	}
 	if s.ledger.Meta.Owed > 0 {
 		s.ledger.Meta.Owed += by.Milliseconds()

@@ -172,6 +172,83 @@ func TestAClockSetForwardShortensNoWait(t *testing.T) {
 	})
 }
 
+// set has the clock of a bench set forward: for its shard so much time is skipped.
+func (b *bench) set(ahead time.Duration) {
+	b.t.Helper()
+	if err := b.s.clockSet(ahead, time.Now().Round(0).Add(ahead)); err != nil {
+		b.t.Fatal(err)
+	}
+	time.Sleep(ahead)
+}
+
+// The clock is set forward. A feed is read no sooner by that, whether or not the shard was opened
+// since.
+func TestAClockSetForwardReadsNoFeed(t *testing.T) {
+	for _, anew := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, feedSpec())
+			b.links(0, "", "http://a.example/")
+			b.announces("http://a.example/", 1, testFeed)
+			v, _ := b.nextErrand(crawl.ErrandFeed, time.Minute)
+			b.reads(v, crawl.Feed{Status: 200, Read: true, Entries: 1, Digest: 1})
+			if anew {
+				b.again()
+			}
+			left := b.updates(crawl.SourceFeed).Next.Sub(time.Now())
+			b.set(3 * time.Hour)
+			if now := b.updates(crawl.SourceFeed).Next.Sub(time.Now()); now < left-time.Second || now > left {
+				t.Errorf("anew %v: the feed is read in %v, want %v", anew, now, left)
+			}
+			if _, ok := b.nextErrand(crawl.ErrandFeed, left-time.Minute); ok {
+				t.Errorf("anew %v: the feed is read at once", anew)
+			}
+			if _, ok := b.nextErrand(crawl.ErrandFeed, time.Hour); !ok {
+				t.Errorf("anew %v: the feed is not read", anew)
+			}
+		})
+	}
+}
+
+// A hub that asked for five hours is left alone for five hours.
+func TestAClockSetForwardAsksNoHub(t *testing.T) {
+	for _, anew := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := hubbed(t, webSubSpec())
+			if _, ok := b.posted(time.Hour, crawl.RUP{Status: 503, Reason: "busy", Retry: true, RetryAfter: 5 * time.Hour}); !ok {
+				t.Fatal("the hub is not asked")
+			}
+			if anew {
+				b.again()
+			}
+			b.set(6 * time.Hour)
+			if f, ok := b.posted(4*time.Hour, crawl.RUP{Status: 202}); ok {
+				t.Errorf("anew %v: a hub that asked for five hours is asked within four: %v", anew, f)
+			}
+			if _, ok := b.posted(3*time.Hour, crawl.RUP{Status: 202}); !ok {
+				t.Errorf("anew %v: the hub is not asked again", anew)
+			}
+		})
+	}
+}
+
+// A site that is polled is asked no sooner when the clock is set forward.
+func TestAClockSetForwardAsksNoSite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRUPWorld(t, updatesSpec(""), 2, daily())
+		w.b.links(0, "", w.base)
+		w.run(time.Hour)
+		w.b.again()
+		if !w.site().Polled() {
+			t.Fatalf("%+v", w.site())
+		}
+		left := time.Until(w.site().Poll)
+		w.b.set(36 * time.Hour)
+		if now := time.Until(w.site().Poll); now < left-time.Second || now > left {
+			t.Errorf("the site is asked in %v, want %v", now, left)
+		}
+	})
+}
+
 // What a process has read from the clock itself goes by the time that passes.
 func TestTimesOfThisProcessGoByTheTimeThatPasses(t *testing.T) {
 	now := time.Now()

@@ -43,7 +43,8 @@ type Feature struct {
 	Turned func(h *ledger.Host, i int, now time.Time) error
 	// Respec follows another spec, and begins with the one the file is opened with.
 	Respec func() error
-	// Load reads what it keeps in memory, after the file was opened.
+	// Load reads what it keeps in memory, after the file was opened, and again after its times
+	// there were moved.
 	Load func(now time.Time) error
 	// Upkeep does what is due by the clock.
 	Upkeep func(now time.Time) error
@@ -51,6 +52,9 @@ type Feature struct {
 	Pass Pass
 	// Times walks the times it keeps in the file (package times).
 	Times times.In
+	// Past says that nothing follows from those times: they stay when the clock is set, since they
+	// are many.
+	Past bool
 }
 
 // Load has the features read what they keep in memory.

@@ -58,6 +58,7 @@ func (s *Sitemaps) topUpSitemaps(h *ledger.Host) error {
 
 // load restores what waits after the file was opened, or after sitemaps are wanted again.
 func (s *Sitemaps) load(time.Time) error {
+	s.Retries = nil
 	if !s.ledger.Judge.ReadsSitemaps() {
 		return nil
 	}

@@ -42,7 +42,7 @@ type Timeline struct {
 func New(ledger *ledger.Ledger) *Timeline { return &Timeline{ledger: ledger} }
 
 // Feature has the times of requests follow another machine's clock.
-func (s *Timeline) Feature() features.Feature { return features.Feature{Times: eachTime} }
+func (s *Timeline) Feature() features.Feature { return features.Feature{Times: eachTime, Past: true} }
 
 // bucket is nil for a shard without a file, and for a file from before there were timelines that is
 // only read.
