@@ -59,11 +59,17 @@ func serve() int {
 	if err := writeAnswer(os.Stdout, ready, []byte(strings.Join(missing, ", "))); err != nil {
 		return 0
 	}
-	for {
-		q, err := readQuestion(in)
-		if err != nil {
-			return 0 // the parent has gone, or wants no more
+	questions := make(chan question)
+	go func() {
+		for {
+			q, err := readQuestion(in)
+			if err != nil {
+				os.Exit(0) // the parent has gone, or wants no more, whatever is read at the moment
+			}
+			questions <- q
 		}
+	}()
+	for q := range questions {
 		what, text := read(&q)
 		if err := writeAnswer(os.Stdout, what, text); err != nil {
 			return 0
@@ -71,6 +77,7 @@ func serve() int {
 		q, text = question{}, nil
 		debug.FreeOSMemory()
 	}
+	return 0
 }
 
 // read reads one document. A mistake of ours ends the child with it: the parent sees that.

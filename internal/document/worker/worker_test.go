@@ -169,6 +169,28 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// A child goes when its parent is gone, whatever it does at that moment.
+func TestOrphan(t *testing.T) {
+	for _, deed := range []string{"sleep", "spin"} {
+		p := New(Options{Workers: 1, CPU: time.Hour})
+		defer p.Close()
+		c, err := p.start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := question{file: do(deed), cpu: uint32(time.Hour / time.Millisecond)}
+		if err := q.write(c.in); err != nil {
+			t.Fatal(err)
+		}
+		c.in.Close() // as the kernel does with what is left of a process that was killed
+		late := time.AfterFunc(time.Minute, c.kill)
+		if err := c.cmd.Wait(); err != nil || c.shot.Load() {
+			t.Errorf("%s: %v", deed, err)
+		}
+		late.Stop()
+	}
+}
+
 // Who stops waits for no document.
 func TestCancel(t *testing.T) {
 	p := New(Options{Workers: 1})
