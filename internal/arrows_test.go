@@ -38,7 +38,7 @@ var lower = map[string][]string{
 	"paging":                {"internal/crawl"},
 	"asker": {"internal/ask", "internal/catalog", "internal/crawl", "internal/paging", "internal/search", "internal/service", "pkg/canon",
 		"pkg/queue"},
-	"steer":    {"internal/asker", "internal/crawl", "internal/scope", "internal/service", "internal/webtext", "pkg/canon"},
+	"steer":    {"internal/ask", "internal/asker", "internal/crawl", "internal/scope", "internal/service", "internal/webtext", "pkg/canon"},
 	"htmlscan": {"internal/crawl", "internal/mdhtml", "pkg/canon", "pkg/robotstag", "pkg/usage"},
 	"uses":     {"internal/htmlscan", "pkg/robots", "pkg/robotstag", "pkg/usage"},
 	"pages":    {"internal/boltfile", "internal/crawl", "internal/disk", "internal/mdhtml", "pkg/canon", "pkg/usage"},

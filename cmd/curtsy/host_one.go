@@ -31,7 +31,11 @@ func (a *app) oneHost(ctx context.Context, from *asker.Crawl, arg string, asJSON
 		return nil
 	})
 	if !found && err == nil {
-		return fmt.Errorf("the crawl knows no host %s; curtsy seed https://%s/ adds it", name, name)
+		add := "seed"
+		if from.AtRest() {
+			add = "crawl"
+		}
+		return fmt.Errorf("the crawl knows no host %s; curtsy %s https://%s/ adds it", name, add, name)
 	}
 	return err
 }

@@ -85,20 +85,11 @@ func retryHosts(args []string) (hosts []string, err error) {
 func (a *app) retry(ctx context.Context, l *asker.Crawl, hosts []string, after string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	known := map[string]bool{}
-	err := l.HostsNamed(ctx, hosts, func(h crawl.HostInfo) error { known[h.Host] = true; return nil })
+	said, err := steer.Retry(ctx, l, me(), hosts)
 	if err != nil {
 		return err
 	}
-	for _, h := range hosts {
-		if !known[h] {
-			return fmt.Errorf("crawl %q knows no host %q; curtsy hosts lists those it knows", l.Spec.Name, h)
-		}
-	}
-	if _, err := steer.Retry(ctx, l, me(), hosts); err != nil {
-		return err
-	}
-	return l.HostsNamed(ctx, hosts, func(h crawl.HostInfo) error {
+	err = l.HostsNamed(ctx, hosts, func(h crawl.HostInfo) error {
 		when := after
 		if when == "" && h.Queued > 0 && h.NextDue != nil && time.Until(*h.NextDue) > time.Minute {
 			when = strings.TrimSuffix(fmt.Sprintf(", from %s on: %s", h.NextDue.Local().Format(time.DateTime), clean(h.Reason)), ": ")
@@ -106,6 +97,10 @@ func (a *app) retry(ctx context.Context, l *asker.Crawl, hosts []string, after s
 		fmt.Fprintf(a.stdout, "%s is tried again%s (%s queued)\n", h.Host, when, humanize.Comma(h.Queued))
 		return nil
 	})
+	if err != nil { // it is done all the same
+		fmt.Fprintln(a.stdout, said)
+	}
+	return nil
 }
 
 // takenUp are the options of an engine that takes up a crawl at rest for what a command has to do

@@ -254,6 +254,29 @@ func TestARetryThatIsNotTakenInYetSaysSo(t *testing.T) {
 	}
 }
 
+// Whoever steers a host whose own shard is away is told that nothing was done, and leaves no line.
+func TestNothingIsDoneWhileAHostsOwnShardIsAway(t *testing.T) {
+	c := newCluster(t)
+	host := "a.example"
+	c.frontier(1-crawl.ShardOf(hostName(t, host), 2), "b.example")
+	for name, act := range map[string]func() (string, error){
+		"retry": func() (string, error) { return Retry(t.Context(), c.Crawl, By{Who: "ada"}, []string{host}) },
+		"pause": func() (string, error) { return PauseHost(t.Context(), c.Crawl, By{Who: "ada"}, host) },
+		"delay": func() (string, error) { return DelayHost(t.Context(), c.Crawl, By{Who: "ada"}, host, time.Second) },
+		"refetch": func() (string, error) {
+			return Refetch(t.Context(), c.Crawl, By{Who: "ada"}, "https://"+host+"/")
+		},
+	} {
+		said, err := act()
+		if err == nil || !strings.HasPrefix(err.Error(), "nothing was done") || !strings.Contains(err.Error(), "type the same again") {
+			t.Errorf("%s: %q, %v", name, said, err)
+		}
+	}
+	if told := c.lines(); len(told) > 0 {
+		t.Errorf("the crawl log says: %+v", told)
+	}
+}
+
 // What a shard has taken in is done, also when one that it does not concern is away.
 func TestAnActIsDoneWhileShardsItDoesNotConcernAreAway(t *testing.T) {
 	c := newCluster(t)

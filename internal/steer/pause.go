@@ -165,7 +165,7 @@ func known(ctx context.Context, c *asker.Crawl, text string) (canon.Host, error)
 	case found:
 		return h, nil
 	case err != nil:
-		return "", err
+		return "", nothingDone(text, err)
 	}
 	return "", unknown(c, h)
 }

@@ -3,10 +3,12 @@ package steer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
@@ -75,6 +77,14 @@ func SubmitSeeds(ctx context.Context, c *asker.Crawl, by By, seeds []canon.URL) 
 		return nil
 	}
 	return submit(ctx, c, by, seeding(seeds), asker.Seeds(c.Spec, seeds))
+}
+
+// nothingDone says that nothing was submitted, when those who know of what was named are away.
+func nothingDone(what string, err error) error {
+	if !errors.Is(err, ask.ErrIncomplete) && !errors.Is(err, ask.ErrNobody) {
+		return err
+	}
+	return fmt.Errorf("nothing was done, because the frontier that knows of %s does not answer: type the same again when curtsy status misses no shard (%w)", what, err)
 }
 
 // takenIn waits until the shards that something was submitted to have taken it in.
@@ -155,7 +165,7 @@ func Refetch(ctx context.Context, c *asker.Crawl, by By, text string) (string, e
 	}
 	x, err := c.Explain(ctx, text)
 	if err != nil {
-		return "", err
+		return "", nothingDone(text, err)
 	}
 	if !x.Seen {
 		return "", &UnknownError{Crawl: c.Spec.Name, What: x.Canonical, Hint: "to have it crawled: curtsy seed " + webtext.ShellWord(x.Canonical)}
@@ -169,10 +179,8 @@ func Refetch(ctx context.Context, c *asker.Crawl, by By, text string) (string, e
 	if err := takenIn(ctx, c, s); err != nil {
 		return "", err
 	}
-	if x, err = c.Explain(ctx, text); err != nil {
-		return "", err
-	}
-	if x.State != crawl.Queued.String() && x.Reason != "" {
+	// It is done, whether or not what came of it can be said.
+	if x, err = c.Explain(ctx, text); err == nil && x.State != crawl.Queued.String() && x.Reason != "" {
 		return fmt.Sprintf("%s is %s (%s)", u, x.State, x.Reason), nil
 	}
 	return fmt.Sprintf("%s is to be fetched again", u), nil
