@@ -20,7 +20,8 @@ const (
 	lookAtLeast = 10 * time.Second // nobody waits longer to see what has changed
 )
 
-// stream sends the main part of a page again whenever it has changed, until whoever looks has gone.
+// stream sends the main part of a page again whenever it has changed, until whoever looks has gone,
+// or has logged out elsewhere.
 func (w *Web) stream(rw http.ResponseWriter, r *http.Request, p *page) {
 	select {
 	case w.streams <- struct{}{}:
@@ -33,7 +34,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, p *page) {
 	out := http.NewResponseController(rw)
 	var sent []byte
 	begun, said := time.Now(), time.Now()
-	for time.Since(begun) < streamLasts {
+	for s := sessionOf(r.Context()); time.Since(begun) < streamLasts && !w.ended.has(s); {
 		looked := time.Now()
 		main, err := w.main(r, p)
 		took := time.Since(looked)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,10 +20,10 @@ import (
 )
 
 // followed reads the events of a page until the test has seen enough.
-func followed(t *testing.T, url string) (next func() (event, data string), end func()) {
+func followed(t *testing.T, address string) (next func() (event, data string), end func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	r, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	r, err := http.NewRequestWithContext(ctx, "GET", address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +142,49 @@ func TestStreamIsStillThere(t *testing.T) {
 		<-done
 		if body := rec.Body.String(); strings.Count(body, "event: main") != 1 || strings.Count(body, "event: still\ndata: here\n\n") < 2 {
 			t.Errorf("after three times %v: %s", heartbeat, body)
+		}
+	})
+}
+
+// Who logs out is shown nothing more in pages that are still open; other browsers are.
+func TestLogoutEndsStreams(t *testing.T) {
+	const token = "a long enough token"
+	synctest.Test(t, func(t *testing.T) {
+		w := shows(Options{Token: token}, running())
+		follow := func() (c *client, ended func() bool) {
+			c = browse(t, w)
+			c.ask("GET", "/login?token="+url.QueryEscape(token), "")
+			csrf, done := c.csrf("/"), make(chan bool)
+			ctx, leave := context.WithCancel(t.Context())
+			t.Cleanup(func() { leave(); <-done })
+			r := httptest.NewRequest("GET", "http://"+c.host+"/", nil).WithContext(ctx)
+			r.Header.Set("Accept", "text/event-stream")
+			for _, k := range c.cookies {
+				r.AddCookie(k)
+			}
+			go func() { defer close(done); w.ServeHTTP(httptest.NewRecorder(), r) }()
+			c.cookies["csrf"] = &http.Cookie{Name: "csrf", Value: csrf}
+			return c, func() bool {
+				select {
+				case <-done:
+					return true
+				default:
+					return false
+				}
+			}
+		}
+		c, ended := follow()
+		_, other := follow()
+		time.Sleep(time.Minute)
+		if ended() || other() {
+			t.Fatal("a page is followed no more")
+		}
+		if code := c.ask("POST", "/logout", "csrf="+c.cookies["csrf"].Value).StatusCode; code != http.StatusSeeOther {
+			t.Fatalf("logout: %d", code)
+		}
+		time.Sleep(time.Minute)
+		if !ended() || other() {
+			t.Errorf("a minute after the logout its page has ended: %v, that of another browser: %v", ended(), other())
 		}
 	})
 }
