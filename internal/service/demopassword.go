@@ -33,7 +33,10 @@ func CheckPassword(spec crawl.Spec, o queue.Options) error {
 	}
 	// a server's address may hold a user and password
 	for server := range strings.SplitSeq(o.URL, ",") {
-		if u, err := url.Parse(strings.TrimSpace(server)); err == nil && u.User != nil {
+		if server = strings.TrimSpace(server); !strings.Contains(server, "://") {
+			server = "nats://" + server // as it is read by who connects
+		}
+		if u, err := url.Parse(server); err == nil && u.User != nil {
 			if p, _ := u.User.Password(); slices.Contains(demoPasswords, p) {
 				return ErrDemoPassword
 			}

@@ -40,6 +40,7 @@ func TestCheckPassword(t *testing.T) {
 		{public, queue.Options{URL: "nats://n:4222", Password: "demo-fetcher"}, true},
 		{crawl.Spec{Contact: "me@example.org", AllowPrivate: true}, queue.Options{URL: "nats://n:4222", Password: "demo-fetcher"}, true},
 		{public, queue.Options{URL: "nats://a:4222, nats://fetcher:demo-fetcher@n:4222"}, true},
+		{public, queue.Options{URL: "fetcher:demo-fetcher@n:4222"}, true},
 		{public, queue.Options{URL: "nats://n:4222", Password: "pdemo-fetcher"}, false},
 		{public, queue.Options{URL: "nats://n:4222"}, false},
 		{public, queue.Options{Password: "demo-fetcher"}, false},
