@@ -276,9 +276,16 @@ func (d *document) rebuild() error {
 		}
 	}
 	if _, ok := d.resolve(d.trailer["Root"]).(dict); !ok {
-		for num := range d.table {
+		last := where{at: -1}
+		for num, w := range d.table {
+			if w.in != 0 {
+				w.at = d.table[w.in].at
+			}
+			if w.at < last.at || w.at == last.at && w.index <= last.index {
+				continue // the last one in the file counts, whatever the order of looking
+			}
 			if v, ok := d.resolve(ref{num, 0}).(dict); ok && v["Type"] == name("Catalog") {
-				d.trailer["Root"] = ref{num, 0}
+				d.trailer["Root"], last = ref{num, 0}, w
 			}
 			if d.tooMuch {
 				return ErrTooMuch
