@@ -196,3 +196,22 @@ func TestOfficeOddities(t *testing.T) {
 		t.Errorf("nothing but what is broken: %s", p.HTML)
 	}
 }
+
+// Words are those that a reader sees: none is joined with the number of a note or with how it is
+// spoken, none is divided or joined at a hyphen, and what was moved stands where it was moved to.
+func TestOfficeWords(t *testing.T) {
+	for kind, c := range map[string]struct{ part, text, want string }{
+		document.DOCX: {"word/document.xml", `<w:document><w:p><w:r><w:t>e</w:t><w:noBreakHyphen/><w:t>mail har</w:t><w:softHyphen/><w:t>bour</w:t></w:r>` +
+			`<w:moveFrom w:id="1"><w:r><w:t>moved</w:t></w:r></w:moveFrom><w:ruby><w:rt><w:r><w:t>SPOKEN</w:t></w:r></w:rt><w:rubyBase><w:r><w:t> base</w:t></w:r></w:rubyBase></w:ruby></w:p>` +
+			`<w:p><w:pPr><w:rPr><w:moveTo w:id="2"/></w:rPr></w:pPr><w:moveTo w:id="2"><w:r><w:t>moved</w:t></w:r></w:moveTo></w:p></w:document>`,
+			"<p>e-mail harbour base</p>\n<p>moved</p>\n"},
+		document.ODT: {"content.xml", `<office:document-content><office:body><text:p>harbour<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>note</text:p></text:note-body></text:note>` +
+			`<text:ruby><text:ruby-base>base</text:ruby-base><text:ruby-text>SPOKEN</text:ruby-text></text:ruby></text:p></office:body></office:document-content>`,
+			"<p>harbour 1</p>\n<p>note</p>\n<p>base</p>\n"},
+	} {
+		p, err := document.HTML(document.File{Type: kind, Body: documenttest.Zip(c.part, c.text)}, document.Limits{})
+		if _, got, _ := strings.Cut(string(p.HTML), "<body>\n"); err != nil || got != c.want+"</body></html>\n" {
+			t.Errorf("%s: %v %q", kind, err, got)
+		}
+	}
+}

@@ -56,7 +56,7 @@ func (o *odf) start(e xml.StartElement) error {
 		return nil
 	}
 	switch e.Name.Space + ":" + e.Name.Local {
-	case "text:tracked-changes", "office:annotation", "office:forms", "presentation:settings", "text:sequence-decls", "text:variable-decls":
+	case "text:tracked-changes", "office:annotation", "office:forms", "presentation:settings", "text:sequence-decls", "text:variable-decls", "text:ruby-text":
 		o.off++
 	case "text:h":
 		o.blocks++
@@ -77,7 +77,7 @@ func (o *odf) start(e xml.StartElement) error {
 		if o.off == 0 {
 			w.startLink(prefixed(e, "xlink", "href"))
 		}
-	case "text:s", "text:tab", "text:line-break":
+	case "text:s", "text:tab", "text:line-break", "text:note-citation":
 		w.gap()
 	case "table:table":
 		if o.pages++; o.pages > w.lim.Pages {
@@ -110,7 +110,7 @@ func (o *odf) end(name string) error {
 	switch name {
 	case "body":
 		o.body--
-	case "tracked-changes", "annotation", "forms", "settings", "sequence-decls", "variable-decls":
+	case "tracked-changes", "annotation", "forms", "settings", "sequence-decls", "variable-decls", "ruby-text":
 		o.off = max(0, o.off-1)
 	case "h", "p":
 		if o.blocks = max(0, o.blocks-1); !o.row {

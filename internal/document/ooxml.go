@@ -72,7 +72,7 @@ func (p *parts) prose(w *writer, part string, rels map[string]related) error {
 	var in string // the element whose text is wanted
 	var field strings.Builder
 	linked := false // a hyperlink is open
-	fallback := 0   // open elements that say again, for older programs, what was said
+	fallback := 0   // open elements that say again what is said: for older programs, spoken, moved
 	lead := func(id string) {
 		if r, ok := rels[id]; ok && r.external {
 			w.startLink(r.target)
@@ -91,8 +91,12 @@ func (p *parts) prose(w *writer, part string, rels map[string]related) error {
 				if n, err := strconv.Atoi(attribute(e, "val")); err == nil && n >= 0 && n < 6 && !w.text {
 					w.begin("h" + strconv.Itoa(n+1))
 				}
-			case "Fallback":
+			case "Fallback", "rt", "moveFrom":
 				fallback++
+			case "noBreakHyphen":
+				if fallback == 0 {
+					return w.say("-")
+				}
 			case "t":
 				in = "t"
 			case "instrText":
@@ -113,8 +117,8 @@ func (p *parts) prose(w *writer, part string, rels map[string]related) error {
 		},
 		end: func(name string) error {
 			switch name {
-			case "Fallback":
-				fallback--
+			case "Fallback", "rt", "moveFrom":
+				fallback = max(0, fallback-1)
 			case "t", "instrText":
 				in = ""
 			case "hyperlink":
