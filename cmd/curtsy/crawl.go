@@ -122,6 +122,9 @@ func openEngine(ctx context.Context, cfg *config.Crawl, given func(string) bool,
 	}
 	e, err := engine.Open(ctx, o)
 	var held *engine.HeldError
+	if errors.As(err, &held) && held.Served {
+		return nil, usage("%w; use it without --nats, or use another --dir", err)
+	}
 	if errors.As(err, &held) {
 		return nil, usage("%w; use --crawl %s, or another --dir", err, held.Crawl)
 	}

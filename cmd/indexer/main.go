@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/dashboard"
+	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
@@ -61,6 +62,9 @@ func serve(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err erro
 	}
 	defer tracer.Close()
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
+		if err := frontier.CheckDir(cfg.Dir, p.Spec.Name); err != nil {
+			return nil, err
+		}
 		return indexer.New(p.Queue, p.Spec, indexer.Options{
 			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, Tracer: tracer, Search: p.Spec.Search,
 			RebuildAfter: cfg.RebuildAfter, MinFree: int64(cfg.MinFree),

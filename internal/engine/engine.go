@@ -118,10 +118,33 @@ func natsDir(dir string) string { return filepath.Join(dir, "nats") }
 // HeldError: a data directory holds one crawl, and this is not the one that was asked for.
 type HeldError struct {
 	Dir, Crawl string // what it holds
+	// Served: it has a server of its own there, and was asked for on another.
+	Served bool
 }
 
 // Error names the crawl that is there.
-func (e *HeldError) Error() string { return fmt.Sprintf("%s holds the crawl %q", e.Dir, e.Crawl) }
+func (e *HeldError) Error() string {
+	if e.Served {
+		return fmt.Sprintf("%s holds the crawl %q, which has a NATS server of its own", e.Dir, e.Crawl)
+	}
+	return fmt.Sprintf("%s holds the crawl %q", e.Dir, e.Crawl)
+}
+
+// held is a HeldError if the directory's files are another crawl's than ours: they would be taken
+// for ours, since our server knows of none.
+func (e *Engine) held() error {
+	spec, err := frontier.ReadSpec(e.o.Dir)
+	if err != nil {
+		return nil // there are none; or who writes the spec anew will say what is wrong
+	}
+	if _, err := os.Stat(filepath.Join(natsDir(e.o.Dir), "lock")); err == nil && e.srv == nil {
+		return &HeldError{Dir: e.o.Dir, Crawl: spec.Name, Served: true}
+	}
+	if spec.Name != e.o.Crawl {
+		return &HeldError{Dir: e.o.Dir, Crawl: spec.Name}
+	}
+	return nil
+}
 
 func (e *Engine) open(ctx context.Context) (err error) {
 	if e.o.Plan == nil && e.o.Server == nil && e.o.embedded() && IsNew(e.o.Dir) {
@@ -177,13 +200,13 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 		if len(there) > 0 && e.o.Crawl == "" {
 			e.o.Crawl = there[0]
 		} else if len(there) > 0 && e.o.Crawl != there[0] {
-			return &HeldError{e.o.Dir, there[0]}
+			return &HeldError{Dir: e.o.Dir, Crawl: there[0]}
 		}
 	}
 	if e.o.Crawl == "" {
 		e.o.Crawl = DefaultCrawl
 	}
-	return nil
+	return e.held()
 }
 
 // room is what the streams of a new crawl may hold.

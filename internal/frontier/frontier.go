@@ -134,10 +134,13 @@ func (f *Frontier) Run(ctx context.Context) error {
 	if err := os.MkdirAll(f.opt.Dir, disk.DirMode); err != nil {
 		return err
 	}
+	spec := f.spec()
+	if err := CheckDir(f.opt.Dir, spec.Name); err != nil {
+		return err
+	}
 	if err := f.saveSpec(); err != nil {
 		return err
 	}
-	spec := f.spec()
 	for i := range spec.Shards {
 		l, err := f.q.OpenLog(ctx, queue.LogConfig{Stream: f.names.EventsStream(i), Subject: f.names.EventsSubject(i)})
 		if err != nil {

@@ -42,6 +42,15 @@ func ReadSpec(dir string) (spec crawl.Spec, err error) {
 	return spec, nil
 }
 
+// CheckDir fails if dir is known to hold another crawl than the one of that name. A new crawl would
+// take its files for its own. The error says what to type.
+func CheckDir(dir, crawl string) error {
+	if spec, err := ReadSpec(dir); err == nil && spec.Name != crawl {
+		return fmt.Errorf("%s holds the crawl %q: use --crawl %s, or another --dir", dir, spec.Name, spec.Name)
+	}
+	return nil
+}
+
 // OpenDir opens the frontier's files in dir for reading. It fails when there are none, and when
 // another process holds them: then that process is the one to ask.
 func OpenDir(dir string) (*Reader, error) {
