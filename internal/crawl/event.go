@@ -148,8 +148,8 @@ type WebSub struct {
 // WebSubDeliver is the Mode of a delivery.
 const WebSubDeliver = "deliver"
 
-// WebSubQuestion is the question "websub": whether a hub was asked that lately.
-// The answer is a WebSubIntent.
+// WebSubQuestion is the question "websub": whether a hub was asked that lately, or, with the Mode
+// WebSubDeliver, whether it may go on delivering. The answer is a WebSubIntent.
 type WebSubQuestion struct {
 	Topic string `json:"topic"`
 	N     int    `json:"n"`
@@ -159,6 +159,8 @@ type WebSubQuestion struct {
 // WebSubIntent answers a WebSubQuestion.
 type WebSubIntent struct {
 	Wanted bool `json:"wanted"`
+	// Left: by that number nothing is awaited any more, and never will be.
+	Left bool `json:"left,omitempty"`
 }
 
 // Report is a RUP report, or a part of one that is too large for one message; all parts go to the

@@ -10,7 +10,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// webSub answers for the shard of a topic whether a hub was asked what it asks back now.
+// webSub answers for the shard of a topic whether a hub was asked what it asks back now, and
+// whether it was left.
 func (a answers) webSub(_ context.Context, req []byte, send func(any) error) error {
 	var q crawl.WebSubQuestion
 	if err := json.Unmarshal(req, &q); err != nil {
@@ -25,7 +26,10 @@ func (a answers) webSub(_ context.Context, req []byte, send func(any) error) err
 		return nil
 	}
 	var intent crawl.WebSubIntent
-	if err := s.locked(func() error { intent.Wanted = s.websub.Intends(&q, time.Now()); return nil }); err != nil {
+	if err := s.locked(func() error {
+		intent.Wanted, intent.Left = s.websub.Intends(&q, time.Now()), s.websub.Left(&q)
+		return nil
+	}); err != nil {
 		return s.ledger.Blame(err)
 	}
 	return send(intent)

@@ -79,6 +79,9 @@ func TestWebSub(t *testing.T) {
 		intends := func(mode string) bool {
 			return b.s.websub.Intends(&crawl.WebSubQuestion{Topic: testFeed, N: 1, Mode: mode}, time.Now())
 		}
+		left := func() bool {
+			return b.s.websub.Left(&crawl.WebSubQuestion{Topic: testFeed, N: 1, Mode: crawl.WebSubDeliver})
+		}
 		says := func(w crawl.WebSub) {
 			w.Topic, w.N, w.Received = testFeed, 1, time.Now()
 			b.event(crawl.Event{WebSub: []crawl.WebSub{w}})
@@ -128,11 +131,11 @@ func TestWebSub(t *testing.T) {
 		says(crawl.WebSub{Mode: "subscribe"})
 		b.respec(func(s *crawl.Spec) { s.Updates = false })
 		f, ok = b.posted(time.Hour, crawl.RUP{Status: 202})
-		if !ok || f.Get("hub.mode") != "unsubscribe" || f.Has("hub.secret") || !intends("unsubscribe") {
+		if !ok || f.Get("hub.mode") != "unsubscribe" || f.Has("hub.secret") || !intends("unsubscribe") || left() {
 			t.Fatalf("%v", f)
 		}
 		says(crawl.WebSub{Mode: "unsubscribe"})
-		if got := b.updates(crawl.SourceWebSub); got.Source != "" || intends("unsubscribe") {
+		if got := b.updates(crawl.SourceWebSub); got.Source != "" || intends("unsubscribe") || !left() {
 			t.Errorf("%+v", got)
 		}
 		b.again()
@@ -226,7 +229,16 @@ func TestWebSubHubMoves(t *testing.T) {
 		names(testFeed, "http://hub2.example/", testHub)
 		time.Sleep(25 * time.Hour)
 		names("http://a.example/~mallory/feed", "http://hub2.example/", testHub)
+		left := func(n int) bool {
+			return b.s.websub.Left(&crawl.WebSubQuestion{Topic: testFeed, N: n, Mode: crawl.WebSubDeliver})
+		}
+		if left(1) {
+			t.Error("the hub is left while the feed names it")
+		}
 		names(testFeed, "http://hub2.example/", "http://hub2.example/")
+		if !left(1) || left(2) {
+			t.Errorf("the hub before is left: %v, the other: %v", left(1), left(2))
+		}
 		names(testFeed, testHub, "http://hub2.example/")
 	})
 }

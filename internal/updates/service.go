@@ -102,7 +102,9 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 	s.base.Store(&spec.UpdatesWebSub)
 	if o.WebSub != "" {
 		callbacks := func() websub.Callbacks { return websub.Callbacks{Base: *s.base.Load(), Secret: secret} }
-		intends := func(ctx context.Context, ask crawl.WebSubQuestion) (bool, error) { return intends(ctx, q, spec, ask) }
+		intends := func(ctx context.Context, ask crawl.WebSubQuestion) (crawl.WebSubIntent, error) {
+			return intends(ctx, q, spec, ask)
+		}
 		if s.websub, err = NewWebSub(callbacks, spec.Shards, put, intends, o.Registry, o.Log); err == nil {
 			s.hubsAt, err = net.Listen("tcp", o.WebSub)
 		}
@@ -114,25 +116,26 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 	return s, nil
 }
 
-// intends asks the shard of a topic whether a hub was asked that.
-func intends(ctx context.Context, q *queue.Conn, spec crawl.Spec, what crawl.WebSubQuestion) (wanted bool, err error) {
+// intends asks the shard of a topic whether a hub was asked that. While the shard moves two owners
+// may answer: one yes is enough, and left is what both call so.
+func intends(ctx context.Context, q *queue.Conn, spec crawl.Spec, what crawl.WebSubQuestion) (said crawl.WebSubIntent, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	topic, err := canon.Parse(what.Topic)
 	if err != nil {
-		return false, err
+		return said, err
 	}
 	shard, heard := crawl.ShardOf(topic.Host(), spec.Shards), false
 	err = questions.GatherFrom(ctx, q.NC, crawl.Names(spec.Name), "websub", what, []int{shard}, spec.Shards, func(raw json.RawMessage) error {
 		var i crawl.WebSubIntent
 		err := json.Unmarshal(raw, &i)
-		wanted, heard = wanted || i.Wanted, true
+		said.Wanted, said.Left, heard = said.Wanted || i.Wanted, i.Left && (said.Left || !heard), true
 		return err
 	})
 	if heard {
-		return wanted, nil
+		return said, nil
 	}
-	return false, err
+	return said, err
 }
 
 // IndexNowAddr is where submissions are taken; nil for nowhere.

@@ -35,6 +35,7 @@ const (
 	replayFor          = time.Hour
 	maxReplays         = 10_000 // deliveries remembered; with more, all are forgotten
 	askPatience        = 5 * time.Second
+	leftPatience       = time.Second
 )
 
 // WebSub takes what hubs deliver, and answers what they ask back. An address is recognised without
@@ -44,7 +45,7 @@ type WebSub struct {
 	callbacks func() websub.Callbacks
 	shards    int
 	append    func(ctx context.Context, shard int, event []byte) error
-	intends   func(ctx context.Context, q crawl.WebSubQuestion) (bool, error)
+	intends   func(ctx context.Context, q crawl.WebSubQuestion) (crawl.WebSubIntent, error)
 	log       *slog.Logger
 	taken     *prometheus.CounterVec
 	all       *rate.Limiter
@@ -57,7 +58,7 @@ type WebSub struct {
 // NewWebSub returns the handler for a crawl with some shards. append is as in Options; intends asks
 // the shard of a topic; reg may be nil.
 func NewWebSub(callbacks func() websub.Callbacks, shards int, append func(ctx context.Context, shard int, event []byte) error,
-	intends func(ctx context.Context, q crawl.WebSubQuestion) (bool, error), reg prometheus.Registerer, log *slog.Logger) (*WebSub, error) {
+	intends func(ctx context.Context, q crawl.WebSubQuestion) (crawl.WebSubIntent, error), reg prometheus.Registerer, log *slog.Logger) (*WebSub, error) {
 	x := &WebSub{callbacks: callbacks, shards: shards, append: append, intends: intends, log: log, all: rate.NewLimiter(deliveryRate, deliveryBurst),
 		seen: map[[sha256.Size]byte]time.Time{}, domains: newLimiters[string](topicRate, topicBurst, maxDomains), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "curtsy_updates_websub_total", Help: "Requests of WebSub hubs, by what became of them here.",
@@ -120,12 +121,12 @@ func (x *WebSub) asked(r *http.Request, topic canon.URL, n int) reply {
 		return reply{http.StatusNotFound, "that topic was not asked for\n", "refused"}
 	}
 	if i.Mode != websub.Denied {
-		wanted, err := x.intends(r.Context(), crawl.WebSubQuestion{Topic: string(topic), N: n, Mode: i.Mode})
+		asked, err := x.intends(r.Context(), crawl.WebSubQuestion{Topic: string(topic), N: n, Mode: i.Mode})
 		switch {
 		case err != nil:
 			x.log.Warn("a hub cannot be answered now", "topic", topic, "err", err)
 			return reply{http.StatusServiceUnavailable, "whether that is wanted is not known now\n", "later"}
-		case !wanted:
+		case !asked.Wanted:
 			return reply{http.StatusNotFound, "that was not asked for\n", "refused"}
 		}
 	}
@@ -140,7 +141,8 @@ func (x *WebSub) asked(r *http.Request, topic canon.URL, n int) reply {
 }
 
 // delivered takes a delivery in that its hub has signed. One that came within the hour is not taken
-// again; later it is, since a hub may always say the same, "it has changed", and nothing else.
+// again; later it is, since a hub may always say the same, "it has changed", and nothing else. One
+// of a hub that was left is answered so that the hub ends the subscription (§7).
 func (x *WebSub) delivered(w http.ResponseWriter, r *http.Request, topic canon.URL, n int, key string) reply {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxDelivery))
 	if err != nil {
@@ -148,6 +150,9 @@ func (x *WebSub) delivered(w http.ResponseWriter, r *http.Request, topic canon.U
 	}
 	if err := websub.Verify(r.Header.Get("X-Hub-Signature"), key, body); err != nil {
 		return reply{http.StatusForbidden, err.Error() + "\n", "forged"}
+	}
+	if x.left(r.Context(), topic, n) {
+		return reply{http.StatusGone, "that is not subscribed to any more\n", "gone"}
 	}
 	digest := sha256.Sum256(append([]byte(key), body...))
 	if !x.first(digest) {
@@ -160,6 +165,15 @@ func (x *WebSub) delivered(w http.ResponseWriter, r *http.Request, topic canon.U
 		return x.later(topic, err)
 	}
 	return reply{http.StatusAccepted, "taken\n", "taken"}
+}
+
+// left asks the shard of a topic whether a hub was left. One that does not answer says no: what is
+// delivered stands in its log until it does.
+func (x *WebSub) left(ctx context.Context, topic canon.URL, n int) bool {
+	ctx, cancel := context.WithTimeout(ctx, leftPatience)
+	defer cancel()
+	i, err := x.intends(ctx, crawl.WebSubQuestion{Topic: string(topic), N: n, Mode: crawl.WebSubDeliver})
+	return err == nil && i.Left
 }
 
 func (x *WebSub) later(topic canon.URL, err error) reply {

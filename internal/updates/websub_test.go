@@ -32,7 +32,7 @@ func TestWebSubReceiver(t *testing.T) {
 	var logged bytes.Buffer
 	var events []crawl.WebSub
 	var full, deaf error
-	awaited := websub.Subscribe
+	awaited, left := websub.Subscribe, false
 	c := websub.Callbacks{Base: "https://crawler.example", Secret: []byte("0123456789abcdef")}
 	x, err := NewWebSub(func() websub.Callbacks { return c }, 4, func(_ context.Context, shard int, data []byte) error {
 		ev, err := crawl.DecodeEvent(data)
@@ -44,8 +44,8 @@ func TestWebSubReceiver(t *testing.T) {
 		}
 		events = append(events, ev.WebSub...)
 		return nil
-	}, func(_ context.Context, q crawl.WebSubQuestion) (bool, error) {
-		return q.Topic == string(topic) && q.N == 3 && q.Mode == awaited, deaf
+	}, func(_ context.Context, q crawl.WebSubQuestion) (crawl.WebSubIntent, error) {
+		return crawl.WebSubIntent{Wanted: q.Topic == string(topic) && q.N == 3 && q.Mode == awaited, Left: left && q.Mode == crawl.WebSubDeliver}, deaf
 	}, nil, slog.New(slog.NewTextHandler(&logged, nil)))
 	if err != nil {
 		t.Fatal(err)
@@ -127,6 +127,17 @@ func TestWebSubReceiver(t *testing.T) {
 	if code := post(at, "ping", key); code != 202 || len(events) != 4 || len(events[3].URLs) != 0 {
 		t.Errorf("no feed: %d, %d events", code, len(events))
 	}
+	// A hub that was left is told so, and only the hub; while nobody can say, what it delivers is
+	// taken.
+	left = true
+	if code, forged := post(at, "still there", key), post(at, "still there", "guess"); code != 410 || forged != 403 || len(events) != 4 {
+		t.Errorf("left: %d, forged: %d, %d events", code, forged, len(events))
+	}
+	deaf = errors.New("nobody answers")
+	if code := post(at, "still there", key); code != 202 || len(events) != 5 {
+		t.Errorf("nobody knows whether it was left: %d, %d events", code, len(events))
+	}
+	left, deaf = false, nil
 	r := httptest.NewRequest("POST", at, strings.NewReader(feed))
 	if code, _ := send(r); code != 403 {
 		t.Errorf("not signed: %d", code)
@@ -146,7 +157,9 @@ func TestWebSubFlood(t *testing.T) {
 		const topic, other = canon.URL("https://a.example/feed"), canon.URL("https://b.example/feed")
 		c := websub.Callbacks{Base: "https://crawler.example", Secret: []byte("0123456789abcdef")}
 		x, err := NewWebSub(func() websub.Callbacks { return c }, 4, func(context.Context, int, []byte) error { return nil },
-			func(context.Context, crawl.WebSubQuestion) (bool, error) { return false, nil }, nil, slog.New(slog.DiscardHandler))
+			func(context.Context, crawl.WebSubQuestion) (crawl.WebSubIntent, error) {
+				return crawl.WebSubIntent{}, nil
+			}, nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +225,9 @@ func FuzzWebSubRequest(f *testing.F) {
 			}
 			told++
 			return nil
-		}, func(context.Context, crawl.WebSubQuestion) (bool, error) { return false, nil }, nil, slog.New(slog.DiscardHandler))
+		}, func(context.Context, crawl.WebSubQuestion) (crawl.WebSubIntent, error) {
+			return crawl.WebSubIntent{}, nil
+		}, nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

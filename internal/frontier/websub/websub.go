@@ -361,6 +361,13 @@ func (s *WebSub) Intends(q *crawl.WebSubQuestion, now time.Time) bool {
 	return modes[r.Ask] == q.Mode
 }
 
+// Left reports whether the subscription that a question is about has ended for good: it was given
+// up, or its number is not in use any more. While the log is not read yet nobody knows.
+func (s *WebSub) Left(q *crawl.WebSubQuestion) bool {
+	r := s.topics[canon.URL(q.Topic)]
+	return s.ledger.Phase.Active() && (r == nil || q.N < r.N)
+}
+
 // Apply takes in what a hub says. Applied again it changes nothing but counts.
 func (s *WebSub) Apply(w *crawl.WebSub, now time.Time) error {
 	r := s.of(w.Topic, w.N)
