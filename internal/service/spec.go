@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -54,18 +57,40 @@ func ReadSpec(ctx context.Context, kv jetstream.KeyValue) (spec crawl.Spec, err 
 	return spec, err
 }
 
-func readSpec(ctx context.Context, kv jetstream.KeyValue) (spec crawl.Spec, revision uint64, err error) {
-	e, err := kv.Get(ctx, specKey)
+func readSpec(ctx context.Context, kv jetstream.KeyValue) (spec crawl.Spec, e jetstream.KeyValueEntry, err error) {
+	e, err = kv.Get(ctx, specKey)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return spec, 0, ErrNoSpec
+		return spec, nil, ErrNoSpec
+	}
+	if err == nil {
+		err = json.Unmarshal(e.Value(), &spec)
 	}
 	if err != nil {
-		return spec, 0, fmt.Errorf("read the crawl's spec: %w", err)
+		return spec, nil, fmt.Errorf("read the crawl's spec: %w", err)
 	}
-	if err := json.Unmarshal(e.Value(), &spec); err != nil {
-		return spec, 0, fmt.Errorf("read the crawl's spec: %w", err)
+	return spec, e, nil
+}
+
+// written is how the spec that takes the place of another is written. What that has of a newer
+// version, which may be what keeps a host from being asked, is left as it is.
+func written(next crawl.Spec, old []byte) ([]byte, error) {
+	value, err := json.Marshal(next)
+	if err != nil {
+		return nil, err
 	}
-	return spec, e.Revision(), nil
+	var was, is map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(old, &was), json.Unmarshal(value, &is)); err != nil {
+		return nil, err
+	}
+	for f := range reflect.TypeFor[crawl.Spec]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		delete(was, name)
+	}
+	if len(was) == 0 {
+		return value, nil
+	}
+	maps.Copy(is, was)
+	return json.Marshal(is)
 }
 
 // ChangeSpec replaces the spec by what change returns, and returns the new one. If there is no
@@ -81,7 +106,7 @@ func ChangeSpec(ctx context.Context, kv jetstream.KeyValue, change func(old *cra
 
 func changeSpec(ctx context.Context, kv jetstream.KeyValue, change func(old *crawl.Spec) (crawl.Spec, error)) (crawl.Spec, error) {
 	for {
-		spec, revision, err := readSpec(ctx, kv)
+		spec, e, err := readSpec(ctx, kv)
 		old := &spec
 		if errors.Is(err, ErrNoSpec) {
 			old = nil
@@ -92,14 +117,19 @@ func changeSpec(ctx context.Context, kv jetstream.KeyValue, change func(old *cra
 		if err != nil {
 			return spec, err
 		}
-		value, err := json.Marshal(next)
+		var value []byte
+		if old == nil {
+			value, err = json.Marshal(next)
+		} else {
+			value, err = written(next, e.Value())
+		}
 		if err != nil {
 			return spec, err
 		}
 		if old == nil {
 			_, err = kv.Create(ctx, specKey, value)
 		} else {
-			_, err = kv.Update(ctx, specKey, value, revision)
+			_, err = kv.Update(ctx, specKey, value, e.Revision())
 		}
 		switch {
 		case err == nil:

@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -63,6 +65,39 @@ func TestSpecOfABucketMadeAnew(t *testing.T) {
 	next(7)
 	put(again, 8)
 	next(8)
+}
+
+// Who changes the spec and does not know all of it leaves the rest alone: a newer version may have
+// written there what keeps a host from being asked.
+func TestSpecOfANewerVersion(t *testing.T) {
+	_, kv := bucket(t)
+	const newer = `{"name":"t","shards":2,"paused":true,"max_pages":7,"never":{"a.example":[1]},"seeds":null}`
+	if _, err := kv.PutString(t.Context(), specKey, newer); err != nil {
+		t.Fatal(err)
+	}
+	for pages := range int64(3) {
+		if _, err := ChangeSpec(t.Context(), kv, func(s *crawl.Spec) (crawl.Spec, error) {
+			next := *s
+			next.Paused, next.MaxPages = false, pages
+			return next, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		e, err := kv.Get(t.Context(), specKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var is map[string]any
+		if err := json.Unmarshal(e.Value(), &is); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(is["never"]) != "map[a.example:[1]]" {
+			t.Errorf("what this version does not know is %v now", is["never"])
+		}
+		if spec, err := ReadSpec(t.Context(), kv); err != nil || spec.Paused || spec.MaxPages != pages || spec.Shards != 2 {
+			t.Errorf("%+v, %v", spec, err)
+		}
+	}
 }
 
 // overtaken refuses the first writing in the words of a cluster: another one is under way.
