@@ -53,8 +53,8 @@ func (a *app) datasetsGet() *cobra.Command {
 
 Requests are sent under the delays and robots rules of the crawl, and take turns with it while it runs. A crawl that does not run is
 taken up for the downloads alone. Files come in pieces of at most 8 MiB; whatever ends the command, the same command goes on where it
-was. A file gets its name once all of it is there; a SHA-256 or MD5 that a document announces must be its own. Beside the files stand
-SHA256SUMS, for sha256sum -c, and datapackage.json.
+was. A file gets its name once all of it is there; a SHA-256, SHA-512, SHA-1 or MD5 that a document announces must be its own. Beside the
+files stand SHA256SUMS, for sha256sum -c, and datapackage.json.
 
 With --all, or --match and words as curtsy datasets takes them, each dataset has a folder of its own in DIR. How many files they have, how
 large and of which formats, is said before the first request, as far as documents tell; --max-size and --max-total keep it within bounds.

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 )
@@ -74,9 +75,10 @@ func (r *jsonReader) ckanFile(v any) (f crawl.DatasetFile, ok bool) {
 	f.Name = r.text(m["name"])
 	f.MediaType = cmp.Or(r.text(m["mimetype"]), r.text(m["format"]))
 	f.Bytes = count(m["size"])
-	f.SHA256, f.MD5 = packageHash(r.text(m["hash"]))
-	if f.SHA256 == "" {
-		f.SHA256 = digest(r.text(m["hash"]), 64)
+	if hash := r.text(m["hash"]); strings.Contains(hash, ":") {
+		packageHash(&f, hash)
+	} else {
+		f.SHA512, f.SHA256, f.SHA1, f.MD5 = digest(hash, 128), digest(hash, 64), digest(hash, 40), digest(hash, 32)
 	}
 	// An interface is asked questions; there is no file to fetch.
 	switch r.text(m["resource_type"]) {

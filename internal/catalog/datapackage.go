@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -89,7 +90,7 @@ func (r *jsonReader) resource(c *crawl.DatasetClaim, res map[string]any) {
 		}
 		if len(paths) == 1 {
 			f.Bytes = count(res["bytes"])
-			f.SHA256, f.MD5 = packageHash(r.text(res["hash"]))
+			packageHash(&f, r.text(res["hash"]))
 		}
 		c.Files = append(c.Files, f)
 	}
@@ -106,17 +107,41 @@ func (r *jsonReader) resource(c *crawl.DatasetClaim, res map[string]any) {
 	}
 }
 
-// packageHash reads "sha256:…", "md5:…", or MD5 without a word.
-func packageHash(s string) (sha256, md5 string) {
+// packageHash reads "sha256:…" and the like, or MD5 without a word.
+func packageHash(f *crawl.DatasetFile, s string) {
 	algorithm, value, ok := strings.Cut(s, ":")
 	if !ok {
-		return "", digest(s, 32)
+		algorithm, value = "md5", s
 	}
-	switch strings.ToLower(algorithm) {
-	case "sha256":
-		return digest(value, 64), ""
-	case "md5":
-		return "", digest(value, 32)
+	takeDigest(f, algorithm, value)
+}
+
+// takeDigest takes a digest by the name of its algorithm, however that is written: "SHA-256",
+// spdx:checksumAlgorithm_sha256. One of an algorithm that is not compared is left out.
+func takeDigest(f *crawl.DatasetFile, algorithm, value string) {
+	for _, d := range []struct {
+		name string
+		size int // digits
+		to   *string
+	}{{"sha512", 128, &f.SHA512}, {"sha256", 64, &f.SHA256}, {"sha1", 40, &f.SHA1}, {"md5", 32, &f.MD5}} {
+		if len(value) < 2*d.size && isAlgorithm(algorithm, d.name) {
+			*d.to = cmp.Or(digest(value, d.size), *d.to)
+		}
 	}
-	return "", ""
+}
+
+// isAlgorithm reports whether a text ends with the name of an algorithm, lines within it aside.
+func isAlgorithm(s, name string) bool {
+	for ; name != ""; s = s[:len(s)-1] {
+		switch n := len(s); {
+		case n == 0:
+			return false
+		case s[n-1] == '-' || s[n-1] == '_':
+		case s[n-1]|0x20 == name[len(name)-1]|0x20:
+			name = name[:len(name)-1]
+		default:
+			return false
+		}
+	}
+	return true
 }

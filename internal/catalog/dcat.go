@@ -193,7 +193,7 @@ func dcatFile(f *crawl.DatasetFile, license any) object {
 	}
 	setAny(x, "dct:license", license)
 	var sums []any
-	for _, sum := range []struct{ algorithm, value string }{{"sha256", f.SHA256}, {"md5", f.MD5}} {
+	for _, sum := range []struct{ algorithm, value string }{{"sha256", f.SHA256}, {"sha512", f.SHA512}, {"sha1", f.SHA1}, {"md5", f.MD5}} {
 		if sum.value != "" {
 			sums = append(sums, object{
 				"@type": "spdx:Checksum", "spdx:algorithm": object{"@id": "spdx:checksumAlgorithm_" + sum.algorithm},

@@ -20,7 +20,8 @@ func samples(t testing.TB) []crawl.DatasetInfo {
 	t.Helper()
 	claims := read(t, page1, `{"@type": "Dataset", "name": "Quo\"te, 'comma'\n: # - [x] {y} & *z é 𝄞", "description": "  = + @ ", "license": "CC BY 4.0",
   "identifier": "10.5072/x", "keywords": "a,b: c,#d", "creator": {"name": "No: yes"}, "publisher": "~", "version": "null", "dateModified": "2026-01-02",
-  "distribution": [{"contentUrl": "/a b.csv?x=1&y=#f", "contentSize": 12, "sha256": "`+strings.Repeat("ab", 32)+`", "encodingFormat": "text/csv"}, {"contentUrl": "/b"}],
+  "distribution": [{"contentUrl": "/a b.csv?x=1&y=#f", "contentSize": 12, "sha256": "`+strings.Repeat("ab", 32)+`",
+   "checksum": [{"algorithm": "SHA-1", "checksumValue": "`+strings.Repeat("cd", 20)+`"}, {"algorithm": "sha512", "checksumValue": "`+strings.Repeat("ef", 64)+`"}], "encodingFormat": "text/csv"}, {"contentUrl": "/b"}],
   "variableMeasured": [{"name": "no", "description": "- x"}, {"name": "t: y"}]}`)
 	e, _ := Update(Entry{}, page(1, ""), []byte("- path: [x/1.csv, x/2.csv]\n  rows: 7\n  cols: 2\n  name: two\n  odd key: [1, {a: b}]\n  Tags: yes\n- path: z\n  license: something own\n"), "curtsy")
 	more, err := e.Claims("curtsy", nil)

@@ -97,6 +97,14 @@ func fileDetails(c *crawl.DatasetClaim, base string, v datatxt.Value) bool {
 				if f.SHA256 = digest(text, 64); f.SHA256 != text {
 					return false
 				}
+			case "sha512":
+				if f.SHA512 = digest(text, 128); f.SHA512 != text {
+					return false
+				}
+			case "sha1":
+				if f.SHA1 = digest(text, 40); f.SHA1 != text {
+					return false
+				}
 			case "md5":
 				if f.MD5 = digest(text, 32); f.MD5 != text {
 					return false

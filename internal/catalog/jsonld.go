@@ -391,13 +391,7 @@ func (r *jsonReader) file(v any) (f crawl.DatasetFile, license string, ok bool) 
 		if !ok {
 			continue
 		}
-		value := r.text(sum.keys["checksumValue"])
-		switch algorithm := strings.ToLower(r.text(sum.keys["algorithm"])); {
-		case strings.HasSuffix(algorithm, "sha256"):
-			f.SHA256 = digest(value, 64)
-		case strings.HasSuffix(algorithm, "md5"):
-			f.MD5 = digest(value, 32)
-		}
+		takeDigest(&f, r.text(sum.keys["algorithm"]), r.text(sum.keys["checksumValue"]))
 	}
 	return f, r.license(n.keys["license"]), f.URL != ""
 }

@@ -482,7 +482,7 @@ func addFile(d *crawl.DatasetInfo, files map[string]int, f crawl.DatasetFile, do
 		name string
 		to   *string
 		says string
-	}{{"sha256", &have.SHA256, f.SHA256}, {"md5", &have.MD5, f.MD5}} {
+	}{{"sha256", &have.SHA256, f.SHA256}, {"sha512", &have.SHA512, f.SHA512}, {"sha1", &have.SHA1, f.SHA1}, {"md5", &have.MD5, f.MD5}} {
 		if *sum.to == "" {
 			*sum.to = sum.says
 		} else if sum.says != "" && sum.says != *sum.to {

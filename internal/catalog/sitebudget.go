@@ -97,7 +97,7 @@ func claimCost(c *crawl.DatasetClaim) int {
 	}
 	for i := range c.Files {
 		f := &c.Files[i]
-		n += 112 + len(f.URL) + len(f.Name) + len(f.MediaType) + len(f.SHA256) + len(f.MD5)
+		n += 144 + len(f.URL) + len(f.Name) + len(f.MediaType) + len(f.SHA256) + len(f.SHA512) + len(f.SHA1) + len(f.MD5)
 	}
 	for i := range c.Columns {
 		f := &c.Columns[i]

@@ -99,7 +99,9 @@ type DatasetFile struct {
 	Name      string `json:"name,omitempty"`
 	MediaType string `json:"media_type,omitempty"`
 	Bytes     *int64 `json:"bytes,omitempty"`
-	SHA256    string `json:"sha256,omitempty"` // lower-case hex
+	SHA256    string `json:"sha256,omitempty"` // lower-case hex, as the others
+	SHA512    string `json:"sha512,omitempty"`
+	SHA1      string `json:"sha1,omitempty"`
 	MD5       string `json:"md5,omitempty"`
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -231,6 +233,7 @@ func TestGetInPieces(t *testing.T) {
 	d := datasetOf("http://d.example/a/rain%20of%20may.csv?x=1", "http://d.example/b/rain%20of%20may.csv", "http://d.example/a/rain%20of%20may.csv?x=1")
 	d.SPDX, d.License, d.Sources = &by, "cc by 4.0", []crawl.DatasetSource{{Document: "http://d.example/data.txt"}}
 	d.Files[0].SHA256, d.Files[1].MD5 = sumOf(body), fmt.Sprintf("%x", md5.Sum(body))
+	d.Files[0].SHA1, d.Files[1].SHA512 = fmt.Sprintf("%x", sha1.Sum(body)), fmt.Sprintf("%x", sha512.Sum512(body))
 	opt := options(t, s, dir)
 	var last Progress
 	opt.Progress = func(p Progress) { last = p }

@@ -179,7 +179,7 @@ func (j *job) get(ctx context.Context, f *File) (Result, error) {
 			return res, nil
 		}
 	}
-	p, err := openPart(j.opt.Dir, f.Name, string(f.URL))
+	p, err := openPart(j.opt.Dir, f.Name, string(f.URL), &f.About)
 	if err != nil {
 		return res, err
 	}

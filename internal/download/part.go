@@ -3,7 +3,9 @@ package download
 import (
 	"cmp"
 	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -14,6 +16,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
 )
 
 // state is what NAME.part.json says of NAME.part. Bytes beyond Written may not be safe.
@@ -43,19 +47,20 @@ type part struct {
 	f         *os.File
 	st        state
 	n         int64 // bytes written
-	sum, md5  hash.Hash
+	sum       hash.Hash
+	announced []announced // digests beside that
 	saved     time.Time
 }
 
 // openPart goes on with the part of a file that is there, as far as the state vouches for
 // it, or begins anew. The state is always written before the part: a part without a state
 // belongs to somebody else.
-func openPart(dir, name, url string) (*part, error) {
+func openPart(dir, name, url string, about *crawl.DatasetFile) (*part, error) {
 	st, err := readState(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	p := &part{dir: dir, name: name, sum: sha256.New(), md5: md5.New(), saved: time.Now()}
+	p := &part{dir: dir, name: name, sum: sha256.New(), announced: announcedBy(about), saved: time.Now()}
 	if st.URL != url {
 		st = state{URL: url, Length: -1, SHA256: p.digest()}
 		p.st = st
@@ -67,7 +72,7 @@ func openPart(dir, name, url string) (*part, error) {
 		return nil, err
 	}
 	if st.Validator != "" || st.Written == st.Length {
-		n, err := io.CopyN(io.MultiWriter(p.sum, p.md5), p.f, st.Written)
+		n, err := io.CopyN(writerFunc(p.count), p.f, st.Written)
 		if err != nil && err != io.EOF {
 			p.f.Close()
 			return nil, err
@@ -83,6 +88,38 @@ func openPart(dir, name, url string) (*part, error) {
 	}
 	return p, nil
 }
+
+// announced is a digest that a document announces of a file, and that of the bytes so far.
+type announced struct {
+	algorithm, digest string
+	sum               hash.Hash
+}
+
+// announcedBy are the digests that are announced, but for SHA-256, which is taken of all files. One
+// that is none of its algorithm is not compared.
+func announcedBy(f *crawl.DatasetFile) (all []announced) {
+	for _, d := range []struct {
+		algorithm, digest string
+		begin             func() hash.Hash
+	}{{"SHA-512", f.SHA512, sha512.New}, {"SHA-1", f.SHA1, sha1.New}, {"MD5", f.MD5, md5.New}} {
+		if sum := d.begin(); len(d.digest) == hex.EncodedLen(sum.Size()) {
+			all = append(all, announced{d.algorithm, d.digest, sum})
+		}
+	}
+	return all
+}
+
+// count takes bytes of the file into its digests.
+func (p *part) count(b []byte) (int, error) {
+	for _, d := range p.announced {
+		d.sum.Write(b)
+	}
+	return p.sum.Write(b)
+}
+
+type writerFunc func(b []byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // readState returns the state of a file that is not whole; the zero state when there is
 // none that can be read.
@@ -118,7 +155,9 @@ func (p *part) cut() error {
 // since its digest does not fit these bytes.
 func (p *part) begin(st state) error {
 	p.sum.Reset()
-	p.md5.Reset()
+	for _, d := range p.announced {
+		d.sum.Reset()
+	}
 	p.n = 0
 	st.Written, st.SHA256 = 0, p.digest()
 	p.st = st
@@ -128,8 +167,7 @@ func (p *part) begin(st state) error {
 // Write appends bytes, and saves them now and then.
 func (p *part) Write(b []byte) (int, error) {
 	n, err := p.f.Write(b)
-	p.sum.Write(b[:n])
-	p.md5.Write(b[:n])
+	p.count(b[:n])
 	p.n += int64(n)
 	if err == nil && (p.n-p.st.Written >= saveBytes || time.Since(p.saved) >= saveEvery) {
 		err = p.save()

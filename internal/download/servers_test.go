@@ -226,6 +226,10 @@ func TestServers(t *testing.T) {
 			reason: "kept as f.bin.mismatch", change: func(_ *Options, d *crawl.DatasetInfo) { d.Files[0].SHA256 = sumOf(a) }},
 		{name: "another MD5", h: func(_ int, w http.ResponseWriter, r *http.Request) { content(`"1"`, a[:500])(w, r) }, asked: "0-999", outcome: Failed,
 			reason: "its MD5 is", change: func(_ *Options, d *crawl.DatasetInfo) { d.Files[0].MD5 = strings.Repeat("0", 32) }},
+		{name: "another SHA-1", h: func(_ int, w http.ResponseWriter, r *http.Request) { content(`"1"`, a[:500])(w, r) }, asked: "0-999", outcome: Failed,
+			reason: "its SHA-1 is", change: func(_ *Options, d *crawl.DatasetInfo) { d.Files[0].SHA1 = strings.Repeat("0", 40) }},
+		{name: "another SHA-512", h: func(_ int, w http.ResponseWriter, r *http.Request) { content(`"1"`, a[:500])(w, r) }, asked: "0-999", outcome: Failed,
+			reason: "its SHA-512 is", change: func(_ *Options, d *crawl.DatasetInfo) { d.Files[0].SHA512 = strings.Repeat("0", 128) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,7 +2,6 @@ package download
 
 import (
 	"context"
-	"crypto/md5"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -317,8 +316,10 @@ func (t *transfer) announced() error {
 	if sum := t.p.digest(); about.SHA256 != "" && about.SHA256 != sum {
 		return fail("its SHA-256 is %s, announced was %s", sum, about.SHA256)
 	}
-	if sum := hex.EncodeToString(t.p.md5.Sum(nil)); about.MD5 != "" && len(about.MD5) == 2*md5.Size && about.MD5 != sum {
-		return fail("its MD5 is %s, announced was %s", sum, about.MD5)
+	for _, d := range t.p.announced {
+		if sum := hex.EncodeToString(d.sum.Sum(nil)); d.digest != sum {
+			return fail("its %s is %s, announced was %s", d.algorithm, sum, d.digest)
+		}
 	}
 	return nil
 }

@@ -63,6 +63,8 @@ type File struct {
 	MediaType *string `parquet:"media_type,optional"`
 	Bytes     *int64  `parquet:"bytes,optional"`
 	SHA256    *string `parquet:"sha256,optional"`
+	SHA512    *string `parquet:"sha512,optional"`
+	SHA1      *string `parquet:"sha1,optional"`
 	MD5       *string `parquet:"md5,optional"`
 }
 
@@ -90,7 +92,7 @@ func DatasetOf(d *crawl.DatasetInfo) (Dataset, error) {
 	}
 	for _, f := range d.Files {
 		row.Files = append(row.Files, File{URL: valid(f.URL), Directory: f.Directory, Name: text(f.Name), MediaType: text(f.MediaType), Bytes: f.Bytes,
-			SHA256: text(f.SHA256), MD5: text(f.MD5)})
+			SHA256: text(f.SHA256), SHA512: text(f.SHA512), SHA1: text(f.SHA1), MD5: text(f.MD5)})
 	}
 	for _, c := range d.Columns {
 		row.Columns = append(row.Columns, Column{Name: valid(c.Name), Type: text(c.Type), Description: text(c.Description)})
