@@ -139,6 +139,9 @@ func logText(l crawl.LogLine, url bool) string {
 		if l.From != "" {
 			parts = append(parts, "from "+l.From)
 		}
+		if l.At != nil && l.Time.Sub(*l.At) >= time.Minute { // it waited for a frontier
+			parts = append(parts, "on "+l.At.Local().Format(time.DateTime))
+		}
 		parts = append(parts, l.Error)
 	} else {
 		status := "-"
