@@ -197,11 +197,11 @@ func whatCameOf(t *testing.T, dir string) (lines []string) {
 		t.Fatal(err)
 	}
 	for raw := range bytes.Lines(b) {
-		var l struct{ URL string }
+		var l struct{ URL, Audit string }
 		if err := json.Unmarshal(raw, &l); err != nil {
 			t.Fatalf("crawl log: %v: %s", err, raw)
 		}
-		if seen[l.URL] {
+		if seen[l.URL] || l.Audit != "" { // as what it was taken up with
 			continue
 		}
 		seen[l.URL] = true
