@@ -648,6 +648,38 @@ func TestForgetOutlinks(t *testing.T) {
 	}
 }
 
+// A file that was written anew may be longer than it was, since what is changed in it is compressed
+// anew: the next start leaves it as it is.
+func TestForgetMakesLonger(t *testing.T) {
+	w := newWorld(t)
+	for i := range 300 {
+		p := page(fmt.Sprintf("http://a.example/%d/%x", i, sha256.Sum256([]byte{byte(i)})), uint64(i+1), fmt.Sprint("one ", i))
+		links := ""
+		if i == 299 {
+			links = "outlink: http://b.example/\r\n"
+		}
+		for k := range 8 {
+			links += fmt.Sprintf("outlink: http://a.example/%x\r\n", sha256.Sum256([]byte{byte(i), byte(k)}))
+		}
+		p.Capture.Links = s2.Encode(nil, []byte(links))
+		w.put(p)
+	}
+	path := w.archive.st.Open.path()
+	length := w.archive.st.Open.Length
+	f := crawl.NewForgotten([]string{"b.example"})
+	if did, err := w.archive.Forget([]string{"b.example"}, "x", f.Has); err != nil || did != (Forgot{Files: 1, Outlinks: 1}) {
+		t.Errorf("%+v, %v", did, err)
+	}
+	info, err := os.Stat(path)
+	w.must(err)
+	if info.Size() <= length {
+		t.Fatalf("%d bytes of %d: this shows nothing", info.Size(), length)
+	}
+	before := w.records()
+	w.die()
+	want(t, "after the next start", w.records(), before...)
+}
+
 // In a file without a good index what is forgotten is found all the same.
 func TestForgetOutlinksWithoutIndex(t *testing.T) {
 	w := newWorld(t)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -96,7 +97,10 @@ func (a *Shard) forgetIn(hides func(canon.URL) bool, did *Forgot) error {
 			continue
 		}
 		// An index that cannot be read says nothing: then the file does.
-		gone, err := rewrite(path, hides)
+		var gone taken
+		if err = a.settle(path); err == nil {
+			gone, err = rewrite(path, hides)
+		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("take what is forgotten out of %s: %w", path, err))
 		}
@@ -106,6 +110,24 @@ func (a *Shard) forgetIn(hides func(canon.URL) bool, did *Forgot) error {
 		}
 	}
 	return failed
+}
+
+// settle notes that a file has its name, and that the next start need not cut it to the length that
+// it was closed with: written anew it has another.
+func (a *Shard) settle(path string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broken {
+		if err := a.recover(); err != nil {
+			return err
+		}
+	}
+	next := a.st
+	next.Ended = slices.DeleteFunc(slices.Clone(next.Ended), func(o open) bool { return o.path() == path })
+	if len(next.Ended) == len(a.st.Ended) {
+		return nil
+	}
+	return a.save(next)
 }
 
 // unlearn removes what is known of the captures of forgotten URLs: nothing may refer to them.
