@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -73,6 +77,50 @@ func TestSettingsOfWhatIsKept(t *testing.T) {
 		}
 	}
 	checkMarkup(t, body)
+}
+
+// A form changes what somebody changed in it, and takes nothing back that was changed elsewhere
+// since it was shown, such as a longer delay.
+func TestSettingsThatWereChangedSince(t *testing.T) {
+	shown := crawl.Spec{Scope: "domain", MaxPages: 100, MaxDepth: -1, Delay: 1500 * time.Millisecond}
+	var body bytes.Buffer
+	if err := pageTemplates()["settings.html"].Execute(&body, frame{V: settingsView{Spec: shown, Steered: true, Scopes: steer.Scopes}}); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := html.Parse(&body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := url.Values{}
+	each(doc, func(n *html.Node) {
+		switch {
+		case n.Data == "input" && attr(n, "name") != "":
+			form.Set(attr(n, "name"), attr(n, "value"))
+		case n.Data == "option" && slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "selected" }):
+			form.Set("scope", n.FirstChild.Data)
+		}
+	})
+	now := shown
+	now.Scope, now.MaxPages, now.Delay = "host", 50, 10*time.Second
+	for _, c := range []struct {
+		field, value string
+		want         func(*crawl.Spec)
+	}{
+		{"max-depth", "-1", func(*crawl.Spec) {}}, {"max-depth", "3", func(s *crawl.Spec) { s.MaxDepth = 3 }}, {"max-pages-per-host", "7", func(s *crawl.Spec) { s.MaxPagesPerHost = 7 }},
+		{"delay", "2", func(s *crawl.Spec) { s.Delay = 2 * time.Second }}, {"max-pages", "0", func(s *crawl.Spec) { s.MaxPages = 0 }}, {"scope", "any", func(s *crawl.Spec) { s.Scope = "any" }},
+	} {
+		typed := maps.Clone(form)
+		typed.Set(c.field, c.value)
+		to, err := settingsOf(typed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := now
+		c.want(&want)
+		if got, err := to(now); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s %s: scope %s, pages %d, %d of a host, depth %d, delay %v, %v", c.field, c.value, got.Scope, got.MaxPages, got.MaxPagesPerHost, got.MaxDepth, got.Delay, err)
+		}
+	}
 }
 
 // Where somebody is there to steer, pages have the forms for it, each with the token, and each

@@ -68,26 +68,43 @@ var errSetting = errors.New("A limit is a whole number, and a delay a number of 
 
 // changeSettings changes scope, limits and the least delay, or says what that would do.
 func changeSettings(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
-	var numbers [3]int64
-	for i, name := range []string{"max-pages", "max-pages-per-host", "max-depth"} {
-		n, err := strconv.ParseInt(strings.TrimSpace(form.Get(name)), 10, 64)
-		if err != nil {
-			return "", errSetting
-		}
-		numbers[i] = n
-	}
-	delay, err := strconv.ParseFloat(strings.TrimSpace(form.Get("delay")), 64)
-	if err != nil || !(delay >= 0 && delay < 1e9) {
-		return "", errSetting
-	}
-	to := func(s crawl.Spec) (crawl.Spec, error) {
-		s.Scope = form.Get("scope")
-		s.MaxPages, s.MaxPagesPerHost, s.MaxDepth = numbers[0], numbers[1], int(numbers[2])
-		s.Delay = time.Duration(math.Round(delay * float64(time.Second)))
-		return s, nil
+	to, err := settingsOf(form)
+	if err != nil {
+		return "", err
 	}
 	if form.Get("preview") != "" {
 		return steer.PreviewSet(ctx, c, to)
 	}
 	return steer.Set(ctx, c, by, to)
+}
+
+// settingsOf is what a form changes: the fields that are not as they were shown. Somebody else may
+// have changed the others since, and a delay that was raised is not to be taken back unseen.
+func settingsOf(form url.Values) (steer.Settings, error) {
+	var numbers [3]int64
+	for i, name := range []string{"max-pages", "max-pages-per-host", "max-depth"} {
+		n, err := strconv.ParseInt(strings.TrimSpace(form.Get(name)), 10, 64)
+		if err != nil {
+			return nil, errSetting
+		}
+		numbers[i] = n
+	}
+	delay, err := strconv.ParseFloat(strings.TrimSpace(form.Get("delay")), 64)
+	if err != nil || !(delay >= 0 && delay < 1e9) {
+		return nil, errSetting
+	}
+	return func(s crawl.Spec) (crawl.Spec, error) {
+		for name, set := range map[string]func(){
+			"scope":              func() { s.Scope = form.Get("scope") },
+			"max-pages":          func() { s.MaxPages = numbers[0] },
+			"max-pages-per-host": func() { s.MaxPagesPerHost = numbers[1] },
+			"max-depth":          func() { s.MaxDepth = int(numbers[2]) },
+			"delay":              func() { s.Delay = time.Duration(math.Round(delay * float64(time.Second))) },
+		} {
+			if was, shown := form["was-"+name]; !shown || was[0] != form.Get(name) {
+				set()
+			}
+		}
+		return s, nil
+	}, nil
 }
