@@ -27,6 +27,7 @@ type site struct {
 	outside  bool              // of the crawl's scope
 	led      int
 	slowDown bool // robots.txt does not answer for a while: the errand is lost
+	broken   bool // every page is a 500
 }
 
 // mirrorWorld plays all origins' owners: it carries errands and answers about.
@@ -207,6 +208,9 @@ func (w *mirrorWorld) fetch(o canon.Origin, ask crawl.Errand) crawl.Sample {
 	w.requests[o.String()]++
 	if s.moved != "" {
 		return crawl.Sample{Status: 301, Location: s.moved + path}
+	}
+	if s.broken {
+		return crawl.Sample{Status: 500, Reason: "HTTP 500"}
 	}
 	text, ok := s.pages[path]
 	if !ok {
@@ -564,6 +568,32 @@ func TestMirrorsInTime(t *testing.T) {
 		w.later(25 * time.Hour)
 		w.want("a.example", "mirror of b.example by pages 2/2")
 	})
+}
+
+// A host that names one whose pages cannot be had has it asked for some, now and then, and not for
+// some with every page of its own.
+func TestALiarDoesNotHaveUsHammerAnother(t *testing.T) {
+	pages := map[string]string{}
+	for i := range 10 {
+		pages[fmt.Sprintf("/cgi?%d", i)] = prose(fmt.Sprint(i), 50)
+	}
+	w := newMirrorWorld(t, map[string]*site{
+		"a.example": {robots: "User-agent: *\nAllow: /\nHost: b.example\n", pages: pages, stored: pages},
+		"b.example": {robots: "404", broken: true},
+	})
+	w.read("a.example")
+	w.run()
+	w.want("a.example", "unconfirmed: no-evidence")
+	for range 1000 {
+		w.step(testOriginOf("a.example"), func(m *mirror.Record, e *mirror.Env) { m.Stored(e) })
+		w.later(10 * time.Second)
+	}
+	if n := w.requests["http://b.example"]; n > 60 {
+		t.Errorf("%d requests to the host that was named, for 1000 pages of the one that names it", n)
+	}
+	w.sites["b.example"].broken, w.sites["b.example"].pages = false, pages
+	w.later(25 * time.Hour)
+	w.want("a.example", "mirror of b.example by pages 5/5")
 }
 
 // A shard that moves to a machine with another clock, or after a while: what is waited for is

@@ -5,6 +5,7 @@ package mirror
 
 import (
 	"bytes"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -84,6 +85,9 @@ type Record struct {
 	Compared time.Time `json:"compared,omitzero"`
 	// Since when an origin that X's claim leads to cannot be had.
 	Gone time.Time `json:"gone,omitzero"`
+
+	// Pages of X that were stored while none could be compared.
+	Vain uint32 `json:"vain,omitempty"`
 
 	// What X's robots.txt says.
 	Claim  crawl.ClaimKind `json:"claim,omitempty"`
@@ -195,7 +199,8 @@ func Latest(a, b time.Time) time.Time {
 func (m *Record) Read(e *Env, c crawl.Claim) {
 	named := m.Claim != c.Kind || m.Target != c.Target
 	if !bytes.Equal(m.Digest, c.Digest) {
-		m.Compared, m.Gone = time.Time{}, time.Time{} // another file, another case
+		// another file, another case
+		m.Compared, m.Gone, m.Vain = time.Time{}, time.Time{}, 0
 	}
 	m.Claim, m.Target, m.Digest = c.Kind, c.Target, slices.Clone(c.Digest)
 	switch {
@@ -340,9 +345,14 @@ func (m *Record) Rescoped(e *Env) {
 	}
 }
 
-// Stored tells that a page of X was stored: perhaps there is something to compare now.
+// Stored tells that a page of X was stored: perhaps there is something to compare now. That is
+// looked at less and less often, since it costs the other host requests, and a page costs its owner
+// nothing (§2.5).
 func (m *Record) Stored(e *Env) {
-	if m.State == Unconfirmed && m.Reason == whyNoProof && m.Trial == "" && !m.Soon {
+	if m.State != Unconfirmed || m.Reason != whyNoProof || m.Trial != "" || m.Soon {
+		return
+	}
+	if m.Vain++; bits.OnesCount32(m.Vain) == 1 {
 		m.Due, m.Soon = e.Now.Add(mirrorSettle), true
 	}
 }
