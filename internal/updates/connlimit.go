@@ -59,6 +59,9 @@ func fair(ln net.Listener) net.Listener {
 	return netutil.LimitListener(peers{ln, &door{perPeer: maxPerPeer, inAll: math.MaxInt, peers: map[netip.Prefix]int{}}}, maxConns)
 }
 
+// beside reports whether a peer is next to us: it may be a proxy that everybody comes through.
+func beside(peer netip.Prefix) bool { return peer.Addr().IsPrivate() || peer.Addr().IsLoopback() }
+
 type peers struct {
 	net.Listener
 	door *door
@@ -72,8 +75,8 @@ func (p peers) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		peer := peerOf(c.RemoteAddr())
-		switch ip := peer.Addr(); {
-		case ip.IsPrivate() || ip.IsLoopback():
+		switch {
+		case beside(peer):
 			return c, nil
 		case p.door.enter(peer):
 			return &placed{c, sync.OnceFunc(func() { p.door.leave(peer) })}, nil

@@ -81,7 +81,7 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 	if r.URL.Path != IndexNowPath {
 		return http.StatusNotFound, "submissions are taken at " + IndexNowPath
 	}
-	if !x.peers.allow(peer(r.RemoteAddr)) || !x.all.Allow() {
+	if who := peer(r.RemoteAddr); !beside(who) && !x.peers.allow(who) || !x.all.Allow() {
 		return http.StatusTooManyRequests, "too many submissions; send many URLs in one"
 	}
 	var s indexnow.Submission
@@ -111,7 +111,8 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 	for _, u := range s.URLs {
 		size += len(u)
 	}
-	if !x.bytes.AllowN(time.Now(), size) {
+	// At most all there can be: a body of MaxBody bytes may name URLs that are longer than it.
+	if !x.bytes.AllowN(time.Now(), min(size, byteBurst)) {
 		return http.StatusTooManyRequests, "too much is submitted at the moment"
 	}
 	if err := x.take(r.Context(), &s); err != nil {

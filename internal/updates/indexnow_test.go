@@ -115,7 +115,26 @@ func TestIndexNowLimits(t *testing.T) {
 		t.Errorf("%d of all were taken", taken)
 	}
 
+	// A proxy next to us brings those of many sites: it has what all together have.
+	x, _ = indexNow(t, nil)
+	for i := range allBurst {
+		if status, says := ask(x, "10.0.0.1:1", "GET", fmt.Sprintf("/indexnow?url=https%%3A%%2F%%2Fa%d.example%%2F&key=12345678", i), "", ""); status != 202 {
+			t.Fatalf("submission %d that a proxy brings: %d %s", i, status, says)
+		}
+	}
+	// URLs whose canonical form is longer than all that may come at once.
 	x, told := indexNow(t, nil)
+	var long strings.Builder
+	long.WriteString(`{"host":"a.example","key":"12345678","urlList":["https://a.example/"`)
+	for i := range 9000 {
+		fmt.Fprintf(&long, `,"https://a.example/%s%d"`, strings.Repeat("\u9875", 120), i)
+	}
+	long.WriteString("]}")
+	if status, says := ask(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", long.String()); status != 202 || len(told()) == 0 {
+		t.Errorf("%d bytes of %d URLs: %d %s", long.Len(), 9001, status, says)
+	}
+
+	x, told = indexNow(t, nil)
 	var b strings.Builder
 	b.WriteString(`{"host":"a.example","key":"12345678","urlList":["https://a.example/"`)
 	for i := range 3000 {
