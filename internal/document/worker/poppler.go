@@ -3,10 +3,8 @@ package worker
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"html"
-	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -38,22 +36,29 @@ func (p *Pool) poppler(ctx context.Context, body []byte, most int) (text string,
 	cmd.Args = []string{os.Args[0]}
 	cmd.Env = []string{childEnv + "=1", memoryEnv + "=" + strconv.FormatInt(2*p.opt.Memory, 10), cpuEnv + "=" + seconds(p.opt.CPU), popplerEnv + "=" + p.opt.PDFToText}
 	cmd.Stdin = bytes.NewReader(body)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	out := &bounded{most: most}
+	cmd.Stdout = out
+	cmd.WaitDelay = time.Second // for what it may have started, which holds the pipes as well
+	if err := cmd.Run(); err != nil && !out.cut {
 		return "", false, err
 	}
-	if err := cmd.Start(); err != nil {
-		return "", false, err
+	return strings.ToValidUTF8(string(out.b), "\ufffd"), out.cut, nil
+}
+
+// bounded keeps so many bytes, and takes no more.
+type bounded struct {
+	most int
+	b    []byte
+	cut  bool
+}
+
+func (o *bounded) Write(b []byte) (int, error) {
+	if room := o.most - len(o.b); len(b) > room {
+		o.b, o.cut = append(o.b, b[:room]...), true
+		return room, errLong
 	}
-	b, err := io.ReadAll(io.LimitReader(out, int64(most)+1))
-	if len(b) > most {
-		b, cut = b[:most], true
-		_ = cmd.Process.Kill()
-	}
-	if ended := cmd.Wait(); !cut && (ended != nil || err != nil) {
-		return "", false, errors.Join(ended, err)
-	}
-	return strings.ToValidUTF8(string(b), "\ufffd"), cut, nil
+	o.b = append(o.b, b...)
+	return len(b), nil
 }
 
 // withText is a page whose text is another one: title and links stay.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/document/documenttest"
@@ -84,5 +85,31 @@ func TestPDFToTextConfined(t *testing.T) {
 	}
 	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info.Mode(), err)
+	}
+}
+
+// A program that is not pdftotext itself but starts it is not waited for longer than it may take,
+// whatever it has started goes on to hold, and what it says beyond its limit is not read.
+func TestPDFToTextWrapped(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell")
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "pdftotext")
+	run := func(script string, wall time.Duration) (string, bool, error) {
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return New(Options{PDFToText: program, Wall: wall}).poppler(t.Context(), bytes.Repeat([]byte("x"), 1<<20), 1000)
+	}
+	start := time.Now()
+	if text, _, err := run("echo words; sleep 60; echo more", 300*time.Millisecond); err == nil || time.Since(start) > 30*time.Second {
+		t.Errorf("%q, %v after %v", text, err, time.Since(start))
+	}
+	if text, cut, err := run("while :; do echo words; done", time.Minute); err != nil || !cut || len(text) != 1000 || !strings.HasPrefix(text, "words\nwords") {
+		t.Errorf("%d bytes, cut %v, %v", len(text), cut, err)
+	}
+	if text, cut, err := run("cat >/dev/null; echo words", time.Minute); err != nil || cut || text != "words\n" {
+		t.Errorf("%q, cut %v, %v", text, cut, err)
 	}
 }
