@@ -108,7 +108,7 @@ those whose URL begins with it.`,
 				_, text, _ := strings.Cut(string(e.Append(nil)), "{")
 				fmt.Fprintf(out, "{\"time\":%q,%s", e.Time, text)
 			default:
-				fmt.Fprintf(out, "%s  %3s  %-24s  %s\n", e.Time, e.Status, e.Mime, shown(e.URL))
+				fmt.Fprintf(out, "%s  %3s  %-24s  %s\n", e.Time, shown(e.Status), shown(e.Mime), shown(e.URL))
 			}
 			return cmd.Context().Err()
 		})

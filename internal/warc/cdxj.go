@@ -71,7 +71,7 @@ var errEntry = errors.New("warc: not a line of a CDXJ index")
 func ParseEntry(line []byte) (e Entry, err error) {
 	key, rest, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(" "))
 	stamp, text, ok := bytes.Cut(rest, []byte(" "))
-	if !ok || len(stamp) < 14 {
+	if !ok || len(stamp) < 14 || len(bytes.Trim(stamp, "0123456789")) > 0 {
 		return e, fmt.Errorf("%w: %.80q", errEntry, line)
 	}
 	if err := json.Unmarshal(text, &e); err != nil || e.Offset < 0 || e.Length < 0 {
