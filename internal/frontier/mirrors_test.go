@@ -37,12 +37,12 @@ type mirrorWorld struct {
 	sites map[string]*site
 	db    map[canon.Origin]*mirror.Record
 	asks  []crawl.Errand
-	// requests counts page requests that had to be sent.
-	requests map[string]int
+	// requests counts page requests that had to be sent, claims those who were asked for theirs.
+	requests, claims map[string]int
 }
 
 func newMirrorWorld(t *testing.T, sites map[string]*site) *mirrorWorld {
-	return &mirrorWorld{t: t, now: time.Unix(1_700_000_000, 0), sites: sites, db: map[canon.Origin]*mirror.Record{}, requests: map[string]int{}}
+	return &mirrorWorld{t: t, now: time.Unix(1_700_000_000, 0), sites: sites, db: map[canon.Origin]*mirror.Record{}, requests: map[string]int{}, claims: map[string]int{}}
 }
 
 func testOriginOf(name string) canon.Origin {
@@ -157,6 +157,7 @@ func (w *mirrorWorld) run() {
 		s := w.site(to)
 		switch ask.Kind {
 		case crawl.ErrandClaim:
+			w.claims[to.String()]++
 			c := w.claim(to)
 			if s != nil && s.slowDown {
 				continue
@@ -568,6 +569,25 @@ func TestMirrorsInTime(t *testing.T) {
 		w.later(25 * time.Hour)
 		w.want("a.example", "mirror of b.example by pages 2/2")
 	})
+}
+
+// Nobody out of scope is asked anything, however one comes to him.
+func TestAClaimLeadsOutOfScope(t *testing.T) {
+	page := map[string]string{"/": "root"}
+	w := newMirrorWorld(t, map[string]*site{
+		"a.example": {robots: hostLine("b.example"), stored: page},
+		"b.example": {robots: hostLine("c.example"), stored: page},
+		"c.example": {robots: hostLine("c.example"), pages: page, outside: true},
+	})
+	w.read("a.example")
+	w.run()
+	w.want("a.example", "unconfirmed: out-of-scope")
+	if n := w.claims["http://c.example"]; n > 0 {
+		t.Errorf("%d requests for a robots.txt out of scope", n)
+	}
+	w.sites["b.example"].robots = hostLine("b.example")
+	w.later(25 * time.Hour)
+	w.want("a.example", "mirror of b.example by robots.txt")
 }
 
 // A host that names one whose pages cannot be had has it asked for some, now and then, and not for

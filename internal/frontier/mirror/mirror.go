@@ -221,10 +221,6 @@ func (m *Record) Read(e *Env, c crawl.Claim) {
 	case m.Trial == TrialClaim || m.givenUp(e):
 		return
 	}
-	if !e.InScope(c.Target) {
-		m.fail(e, WhyScope, "")
-		return
-	}
 	m.Samples, m.Round, m.Walk = nil, 0, []canon.Origin{e.X}
 	m.try(e, TrialClaim)
 	m.follow(e, c)
@@ -271,6 +267,9 @@ func (m *Record) follow(e *Env, c crawl.Claim) {
 	case len(m.Walk) > maxMirrorHops:
 		m.Gone = time.Time{}
 		m.fail(e, whyChain, "")
+	case !e.InScope(next):
+		m.Gone = time.Time{}
+		m.fail(e, WhyScope, "")
 	default:
 		m.Walk = append(m.Walk, next)
 		m.try(e, TrialClaim)
@@ -325,7 +324,7 @@ func (m *Record) fail(e *Env, reason, detail string) {
 	}
 	m.Become(e, Unconfirmed, reason, detail)
 	m.rest(e)
-	if reason == WhyScope {
+	if reason == WhyScope && !e.InScope(m.Target) {
 		m.Due = time.Time{} // the scope decides, not the hosts
 	}
 }
