@@ -18,8 +18,8 @@ type SearchAnswer struct {
 	// known; AtLeast says that there may be more.
 	Total   int64 `json:"total"`
 	AtLeast bool  `json:"at_least,omitempty"`
-	// Loosened says how the query was read less strictly than it was typed, because too few pages
-	// match otherwise; a sentence for a person. Empty: it was not.
+	// Loosened says how the query was read less strictly than it was typed; a sentence for a
+	// person. Empty: it was not.
 	Loosened string `json:"loosened,omitempty"`
 	// Suggestion is a query that differs by words the crawl knows better, "" when there is none.
 	Suggestion string `json:"suggestion,omitempty"`
@@ -69,6 +69,8 @@ type Hit struct {
 	Near int `json:"-"`
 	// NearAt is which word of the main text that is, about.
 	NearAt int `json:"-"`
+	// Level is how many of the query's words that say something it has.
+	Level int `json:"-"`
 
 	// By these the parts of an answer are collapsed when they are put together.
 	SHA256 string `json:"sha256,omitempty"` // hex, of the page's body

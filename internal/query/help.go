@@ -2,7 +2,8 @@ package query
 
 // Help is the search language in a dozen lines, for `curtsy search --help`, the search page and the
 // README.
-const Help = `two words              pages with both; if there are none, some of the words will do
+const Help = `two words              pages with both; some will do if there are none
+three words or more    one of them may be missing, unless one is in quotes
 "two words"            in a row, and exactly so; quotes also keep signs: gcc "-Wall"
 -word  -"two words"    pages without it; but -i is an option, and looked for
 one OR two  one | two  either; a b OR c is a, and b or c

@@ -64,16 +64,17 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 	n := r.Offset + r.Limit
 	ranked, e := shards.Rank(ctx, p, n, r.Explain)
 	partly = cmp.Or(partly, e)
-	had := total(ranked)
+	had := whole(ranked)
 	if had < fewHits && p.split() {
+		before := total(ranked)
 		ranked, e = shards.Rank(ctx, p, n, r.Explain)
 		partly = cmp.Or(partly, e)
-		if total(ranked) > had {
+		if total(ranked) > before {
 			answer.Loosened = "few pages or none have the parts of a name in a row: others have some of them"
 		}
 	}
 	if need := p.enough(ranked); need < p.Need {
-		answer.Loosened = fmt.Sprintf("few pages or none have all of the words: these have %d of %d, or more", need, p.Need)
+		answer.Loosened = fmt.Sprintf("few pages or none have all of the words: these have %d of %d, or more", need, p.heavy())
 		p.Need = need
 		known := true
 		for i := range ranked {
@@ -96,6 +97,9 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 	hits = hits[min(r.Offset, len(hits)):]
 	answer.Hits, e = show(ctx, shards, p, hits, r.Limit)
 	partly = cmp.Or(partly, e)
+	if heavy := p.heavy(); answer.Loosened == "" && slices.ContainsFunc(answer.Hits, func(h crawl.Hit) bool { return h.Level < heavy }) {
+		answer.Loosened = "some of these lack one of the words: with a word in quotes, all must be there"
+	}
 	if r.Offset == 0 {
 		e = p.suggest(ctx, q, r.Query, had, shards, &answer)
 	}
@@ -115,11 +119,19 @@ func total(all []Ranked) (n int64) {
 	return n
 }
 
+// whole is how many pages have all of the words.
+func whole(all []Ranked) (n int64) {
+	for _, r := range all {
+		n += r.Whole
+	}
+	return n
+}
+
 // fewHits is how many pages are too few to leave it at that, when the query can be loosened.
 const fewHits = 3
 
-// enough is how many of the clauses that carry weight pages must have: all, unless no page has
-// them; of three clauses or more all but one, when few pages have them all.
+// enough is how many of the clauses that carry weight pages must have: as many as were planned,
+// unless no page has them; of three or more one less, when few pages do.
 func (p *Plan) enough(ranked []Ranked) int {
 	most, all := 0, total(ranked)
 	for _, r := range ranked {
@@ -154,7 +166,7 @@ func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
 	}
 	for _, h := range found {
 		if h.First >= least && h.Level >= need {
-			h.Hit.Text, h.Hit.Sim, h.Hit.Near, h.Hit.NearAt = h.Text, h.Sim, h.Near, h.NearAt
+			h.Hit.Text, h.Hit.Sim, h.Hit.Near, h.Hit.NearAt, h.Hit.Level = h.Text, h.Sim, h.Near, h.NearAt, h.Level
 			hits = append(hits, h.Hit)
 		}
 	}
@@ -218,7 +230,7 @@ func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit i
 			if !ok {
 				continue // gone since it was indexed
 			}
-			w.Score, w.Signals, w.Lang, w.Date = h.Score, h.Signals, h.Lang, h.Date
+			w.Score, w.Signals, w.Lang, w.Date, w.Level = h.Score, h.Signals, h.Lang, h.Date, h.Level
 			w.Also = addresses(append(w.Also, h.Also...), h.URL)
 			if w.HeldSince.IsZero() {
 				w.HeldSince = h.HeldSince

@@ -266,6 +266,44 @@ func TestLoosened(t *testing.T) {
 	}
 }
 
+// A page that is about two of three words is not hidden by pages that have all three somewhere, as
+// long as nobody says that all are meant. How many pages have them decides still on what is
+// suggested.
+func TestAWordMayBeMissing(t *testing.T) {
+	f := newFixture(t)
+	f.add(page("https://a.example/reflog", "en", "The reflog of commits", "<p>The reflog notes where commits were. "+strings.Repeat("A reflog is kept for each branch. ", 5)))
+	for i := range 5 {
+		var text strings.Builder // of its own, or the pages would be shown as one
+		for j, word := range []string{"Nothing", "commits", "lost", "reflog"} {
+			fmt.Fprintf(&text, "<p>%s.", word)
+			for k := range 60 {
+				fmt.Fprintf(&text, " w%dx%dx%d", i, j, k)
+			}
+		}
+		f.add(page(fmt.Sprintf("https://a.example/%d", i), "en", fmt.Sprintf("Matter %d", i), text.String()))
+	}
+	for _, c := range []struct {
+		typed, first string
+		total        int64
+		loosened     bool
+	}{
+		{"lost commits reflog", "/reflog", 6, true},
+		{"the lost commits of a reflog", "/reflog", 6, true},
+		{"lost commits", "", 5, false},
+		{`"lost" commits reflog`, "", 5, false},
+		{`lost commits title:reflog`, "/reflog", 6, true}, // no page has all
+		{"nothing lost commits reflog", "", 5, false},     // the reflog's page lacks two
+	} {
+		a := ask(t, crawl.SearchRequest{Query: c.typed}, f.Index)
+		if a.Total != c.total || (a.Loosened != "") != c.loosened || len(a.Hits) == 0 || c.first != "" && canon.URL(a.Hits[0].URL).Path() != c.first {
+			t.Errorf("%s: %d, %q, %+v; want %+v", c.typed, a.Total, a.Loosened, a.Hits, c)
+		}
+	}
+	if a := ask(t, crawl.SearchRequest{Query: "lost commits reflog", Offset: 1}, f.Index); a.Loosened != "" {
+		t.Errorf("of a page on which nothing is missing it says %q", a.Loosened)
+	}
+}
+
 // Why a hit stands where it stands adds up to its score.
 func TestExplain(t *testing.T) {
 	f := newFixture(t)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/query"
@@ -13,7 +14,9 @@ type Plan struct {
 	Not     []Clause      `json:"not,omitempty"`     // what must not be
 	Filters query.Filters `json:"filters"`
 	Stats   Stats         `json:"stats"` // of the whole crawl
-	// Need is how many of the clauses that carry weight a page must have to be counted.
+	// Need is how many of the clauses that carry weight a page must have to be found: all, or of
+	// three and more all but one, as a question has words that its answer does not. A word in
+	// quotes, or one that must be in the title, says that each of them is meant.
 	Need int `json:"need"`
 	// Near says for Show, by address, how many of the clauses that carry weight stand near one
 	// another somewhere in the main text of a page, as Rank found. A snippet that has as many is
@@ -96,8 +99,15 @@ func planOf(q query.Query) *Plan {
 			p.Not = append(p.Not, c)
 		}
 	}
-	p.Need = p.heavy()
+	if p.Need = p.heavy(); p.Need >= 3 && !slices.ContainsFunc(q.Groups, strict) {
+		p.Need--
+	}
 	return p
+}
+
+// strict reports whether somebody took care to say what is to be there.
+func strict(g query.Group) bool {
+	return slices.ContainsFunc(g.Any, func(a query.Atom) bool { return a.Phrase || a.Title })
 }
 
 // lighten marks the words that say little, unless there are no others.

@@ -31,6 +31,8 @@ type Ranked struct {
 	First []float64 `json:"first"`
 	// Matching is for Plan.Need.
 	Matching
+	// Whole is how many pages have all the clauses that carry weight.
+	Whole int64 `json:"whole"`
 	// Less is the same for smaller needs, of a shard in which so few pages match that one of them
 	// may become the plan's. Most is how many of those clauses any page has.
 	Less   []Matching `json:"less,omitempty"`
@@ -112,7 +114,7 @@ func compareCandidates(a, b *candidate) int {
 
 // first counts the pages that match and returns the best of them.
 func (s *scorer) first(x *Index, r *Ranked) (best []*candidate) {
-	heavy, total := s.plan.heavyBits(), s.plan.total()
+	heavy, all, total := s.plan.heavyBits(), s.plan.heavy(), s.plan.total()
 	facets := newFacets(r.Facets)
 	var least float64
 	// Most pages have some word of several. They are not counted, and come nowhere near the best.
@@ -127,6 +129,9 @@ func (s *scorer) first(x *Index, r *Ranked) (best []*candidate) {
 		if n >= s.plan.Need {
 			r.Count++
 			facets.count(p, i)
+		}
+		if n == all {
+			r.Whole++
 		}
 		score := s.points(page, total)
 		if len(s.plan.Clauses) == 0 {

@@ -75,7 +75,7 @@ func shown(hits []crawl.Hit) (s string) {
 func TestLessIsCountedAsItWouldBe(t *testing.T) {
 	all := spread(t, manual(400), 3)
 	shards := local(all)
-	for _, q := range []string{"nowhere index", "nowhere vacuum gin", "nowhere neverland lock", "nowhere lang:de wal -gin"} {
+	for _, q := range []string{"nowhere index", `"nowhere" vacuum gin`, "nowhere neverland lock", "nowhere lang:de wal -gin"} {
 		p := planOf(query.Parse(q))
 		terms, err := shards.Terms(context.Background(), p)
 		if err != nil {

@@ -243,7 +243,9 @@ func (p *Plan) weigh(c *Clause) {
 // lightShare is what is left of the weight of a word that says little.
 const lightShare = 0.15
 
-// rarity is BM25's weight of a way, in [0.1, …).
+// rarity is what a way weighs: the root of BM25's weight, in [0.3, …). The weight itself lets one
+// rare word that a page does not have, such as the verb of a question, count for more than two that
+// make its title.
 func (p *Plan) rarity(m *Match) float64 {
 	least, sum := math.MaxFloat64, 0.0
 	for _, s := range m.Slots {
@@ -259,5 +261,5 @@ func (p *Plan) rarity(m *Match) float64 {
 	}
 	n := float64(p.Stats.Pages)
 	least = min(least, n)
-	return max(0.1, math.Log(1+(n-least+0.5)/(least+0.5)))
+	return math.Sqrt(max(0.1, math.Log(1+(n-least+0.5)/(least+0.5))))
 }

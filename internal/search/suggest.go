@@ -58,7 +58,7 @@ func (p *Plan) suggest(ctx context.Context, q query.Query, typed string, had int
 	if err != nil {
 		return err
 	}
-	if total(ranked) >= max(fewHits, muchMore*had) {
+	if whole(ranked) >= max(fewHits, muchMore*had) {
 		answer.Suggestion = text
 	}
 	return partly
