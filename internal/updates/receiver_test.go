@@ -127,6 +127,20 @@ func TestMailForms(t *testing.T) {
 	}
 }
 
+// What another server says of a mail is nothing to us, and what ours says in comments and strings
+// is no verdict.
+func TestMailThatIsNotForged(t *testing.T) {
+	d := newDesk(t, Options{Trusted: "mx.crawler.example"})
+	for _, said := range []string{
+		"mx.elsewhere.example; dkim=fail", "mx.crawler.example; none", "mx.crawler.example; dkim=none; spf=softfail smtp.mailfrom=a@site.example",
+		`mx.crawler.example (x; dkim=fail; y); dkim=pass reason="; dkim=fail" header.d=site.example`, "mx.crawler.example; x-dkim=fail; dkim=failed",
+	} {
+		if err := d.Receive(t.Context(), d.address(), d.mail("Authentication-Results: "+said+"\r\n", testReport)); err != nil || d.told() != testTold {
+			t.Errorf("%s: %v", said, err)
+		}
+	}
+}
+
 func TestMailRefused(t *testing.T) {
 	d := newDesk(t, Options{Trusted: "mx.crawler.example"})
 	verdict := func(s string) string { return "Authentication-Results: " + s + "\r\n" }
@@ -146,8 +160,15 @@ func TestMailRefused(t *testing.T) {
 		"a bomb":            {d.mail("Content-Type: text/plain; charset=iso-8859-1\r\n", testReport+strings.Repeat("\xe9", maxMail-2000)), "10 MiB"},
 		"parts without end": {d.mail(many, testReport), "parts"},
 		"parts too deep":    {d.mail(deep, testReport), "parts"},
-		"DKIM failed":       {d.mail(verdict("mx.crawler.example; dkim=fail header.d=site.example"), testReport), "DKIM"},
-		"SPF failed":        {d.mail(verdict("mx.crawler.example; spf=fail smtp.mailfrom=site.example"), testReport), "SPF"},
+		"DKIM failed":       {d.mail(verdict("mx.crawler.example; dkim=fail header.d=site.example"), testReport), "dkim"},
+		"SPF failed":        {d.mail(verdict("mx.crawler.example; spf=fail smtp.mailfrom=site.example"), testReport), "spf"},
+		// As mail servers write it.
+		"a comment with a semicolon": {d.mail(verdict(`mx.crawler.example; dkim=fail reason="signature verification failed" (2048-bit key; unprotected) header.d=site.example`), testReport), "dkim"},
+		"a comment before it":        {d.mail(verdict("mx.crawler.example 1 (postfix (a\\) b); c); spf=pass (mx.crawler.example: 192.0.2.1 is permitted; see https://x.example/);\r\n\tdkim=fail"), testReport), "dkim"},
+		"something odd before it":    {d.mail(verdict("mx.crawler.example; odd; auth=pass; dkim=FAIL header.d=site.example"), testReport), "dkim"},
+		"a version and blanks":       {d.mail(verdict("mx.crawler.example; dkim / 1 = fail"), testReport), "dkim"},
+		"a quoted semicolon":         {d.mail(verdict(`"mx.crawler.example"; auth=pass smtp.auth="a;b(c"; spf=hardfail`), testReport), "spf"},
+		"a comment that never ends":  {d.mail(verdict("mx.crawler.example; spf=pass (of a(b; dkim=fail"), testReport), "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := d.Receive(t.Context(), d.address(), c.mail)

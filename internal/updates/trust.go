@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 
 	"github.com/emersion/go-message"
-	"github.com/emersion/go-msgauth/authres"
 	"github.com/emersion/go-msgauth/dkim"
 )
 
@@ -59,28 +59,54 @@ func (r *Receiver) verdicts(mail []byte) error {
 		return refuse("its header cannot be read: %v", err)
 	}
 	for f := e.Header.FieldsByKey("Authentication-Results"); f.Next(); {
-		id, results, err := authres.Parse(f.Value())
-		if err != nil || !strings.EqualFold(id, r.o.Trusted) {
+		said, whole := uncommented(f.Value())
+		id, results, _ := strings.Cut(said, ";")
+		if words := strings.Fields(id); len(words) == 0 || !strings.EqualFold(words[0], r.o.Trusted) {
 			continue
 		}
-		for _, result := range results {
-			switch v := result.(type) {
-			case *authres.DKIMResult:
-				if failed(v.Value) {
-					return refuse("%s says that its DKIM signature by %s is bad: %s", id, v.Domain, v.Value)
-				}
-			case *authres.SPFResult:
-				if failed(v.Value) {
-					return refuse("%s says that SPF fails for %s: %s", id, v.From, v.Value)
-				}
+		for result := range strings.SplitSeq(results, ";") {
+			if forged.MatchString(result) {
+				return refuse("%s says that it is forged: %.200s", r.o.Trusted, strings.Join(strings.Fields(result), " "))
 			}
+		}
+		if !whole {
+			return refuse("what %s says of it cannot be read", r.o.Trusted)
 		}
 	}
 	return nil
 }
 
-func failed(v authres.ResultValue) bool {
-	return v == authres.ResultFail || v == authres.ResultHardFail || v == authres.ResultPolicy
+// forged is a result of RFC 8601 §2.2 by which a mail is not believed: the method, perhaps with its
+// version, and what came of it.
+var forged = regexp.MustCompile(`(?i)^\s*(dkim|spf)\s*(/\s*\d+\s*)?=\s*(fail|hardfail|policy)\s*($|\s)`)
+
+// uncommented is the text of a header field without comments (RFC 5322 §3.2.2), and without what in
+// a quoted string could be taken for the end of a result. It is not whole if a comment or a string
+// does not end.
+func uncommented(field string) (text string, whole bool) {
+	var b strings.Builder
+	depth, quoted := 0, false // of comments; in a string, or not
+	for i := 0; i < len(field); i++ {
+		switch c := field[i]; {
+		case c == '\\' && (quoted || depth > 0):
+			i++
+		case c == '"' && depth == 0:
+			quoted = !quoted
+		case quoted:
+			if c != ';' {
+				b.WriteByte(c)
+			}
+		case c == '(':
+			depth++
+		case c == ')' && depth > 0:
+			if depth--; depth == 0 {
+				b.WriteByte(' ')
+			}
+		case depth == 0:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), depth == 0 && !quoted
 }
 
 // lookupTXT asks the system's resolver.
