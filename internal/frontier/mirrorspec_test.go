@@ -112,6 +112,12 @@ func TestACrawlIsNarrowedToAMirror(t *testing.T) {
 				t.Error("pages were asked for out of scope")
 			}
 			g.verify()
+			b.respec(func(s *crawl.Spec) { s.Scope = "domain" })
+			b.passes()
+			g.seed("http://" + www + "/new")
+			g.run(time.Hour)
+			g.check("mirrors of a wider crawl", g.mirrors(), map[string]string{"http://" + www: "mirror of http://" + bare + " www"})
+			g.verify()
 		})
 	}
 }
@@ -145,4 +151,28 @@ func TestAMainHostLeavesTheScope(t *testing.T) {
 		g.check("mirrors of a wider crawl", g.mirrors(), merged)
 		g.verify()
 	})
+}
+
+// Twins of which one was out of scope are asked after when another scope has both.
+func TestACrawlIsWidenedToATwin(t *testing.T) {
+	const www, bare = "www.site.example", "site.example"
+	for _, first := range []string{www, bare} {
+		synctest.Test(t, func(t *testing.T) {
+			pages := copyPages(9)
+			spec := testSpec("http://" + first + "/")
+			spec.Scope = "host"
+			g := newRigWith(t, spec, map[string]*site{www: {robots: "404", pages: pages}, bare: {robots: "404", pages: pages}})
+			b := g.shards[0]
+			g.seed("http://" + first + "/")
+			g.run(time.Hour)
+			b.respec(func(s *crawl.Spec) { s.Scope = "domain" })
+			b.passes()
+			g.seed("http://"+www+"/", "http://"+bare+"/", "http://"+first+"/new")
+			g.run(time.Hour)
+			if got := g.mirrors(); len(got) != 1 {
+				t.Errorf("begun with %s: mirrors %v, want one of the twins", first, got)
+			}
+			g.verify()
+		})
+	}
 }

@@ -177,6 +177,8 @@ type Origin struct {
 	Led     int64        `json:"led,omitempty"`   // URLs that redirects of other hosts led to
 	// Its name with or without www. was asked after.
 	Twin bool `json:"twin,omitempty"`
+	// TwinOut is the spec, as Meta.Spec, by which that name is out of scope.
+	TwinOut string `json:"-"`
 }
 
 // Told is what a visit has told of itself so far, and what the host's counts have of it therefore.

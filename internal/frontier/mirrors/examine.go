@@ -284,12 +284,16 @@ func (s *Mirrors) load(now time.Time) error {
 // Anew has everything looked at again that hangs on the crawl's scope.
 func (s *Mirrors) Anew(now time.Time) error {
 	for ref := range s.Mirrors {
+		o := &ref.H.Origins[ref.I]
+		twin := o.Mirror.Mirrored() && o.Mirror.By == mirror.ByTwin
 		if err := s.Step(ref.H, ref.I, now, func(m *mirror.Record, e *mirror.Env) { m.Rescoped(e) }); err != nil {
 			return err
 		}
-		if m := ref.H.Origins[ref.I].Mirror; m.Mirrored() {
+		if m := o.Mirror; m.Mirrored() {
 			m.Settling, m.Next = true, nil // URLs let in now are the main host's
 			s.Settling[ref] = struct{}{}
+		} else if twin {
+			o.Twin = false // it is asked after once more when it is in scope again
 		}
 	}
 	return nil
@@ -375,13 +379,17 @@ func (s *Mirrors) NoticeTwins(h *ledger.Host, now time.Time) error {
 	}
 	for i := range h.Origins {
 		o := &h.Origins[i]
-		if o.Twin || o.Copy == crawl.RobotsUnknown || mirror.HasWWW(o.Origin) && h.Stored < twinPages && h.Queued > 0 {
+		if o.Twin || o.TwinOut == s.ledger.Meta.Spec || o.Copy == crawl.RobotsUnknown || mirror.HasWWW(o.Origin) && h.Stored < twinPages && h.Queued > 0 {
+			continue
+		}
+		twin, ok := mirror.TwinOf(o.Origin)
+		if ok && !s.mirrorInScope(h, i, twin) {
+			o.TwinOut = s.ledger.Meta.Spec // it may be in another's
 			continue
 		}
 		o.Twin = true
 		s.ledger.Touch(h)
-		twin, ok := mirror.TwinOf(o.Origin)
-		if !ok || !s.mirrorInScope(h, i, twin) {
+		if !ok {
 			continue
 		}
 		if mirror.HasWWW(o.Origin) {
