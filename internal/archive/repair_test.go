@@ -150,3 +150,23 @@ func TestShorterThanCommitted(t *testing.T) {
 		want(t, fmt.Sprint(c), of(w.records(), warc.Response), c.stay...)
 	}
 }
+
+// What is lost with the end of a file is archived once more when it comes again, and is no revisit
+// of a record that is not there.
+func TestLostIsArchivedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.put(page(a1, 1, "one"))
+	before := w.archive.st.Open.Length
+	w.put(page(a2, 1, "two"))
+	path := w.archive.st.Open.path()
+	w.archive.letGo()
+	w.must(os.Truncate(path+openSuffix, before))
+	w.die()
+	w.put(page(a1, 2, "one"), page(a2, 2, "two"))
+	w.put(page(a1, 3, "one"), page(a2, 3, "two"))
+	var got []string
+	for _, r := range of(w.close(), warc.Response, warc.Revisit) {
+		got = append(got, strings.Join(strings.Fields(r)[:2], " "))
+	}
+	want(t, "answers", got, "response "+a1, "response "+a1, "response "+a2, "revisit "+a1, "revisit "+a2)
+}

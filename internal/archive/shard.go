@@ -205,8 +205,14 @@ func (a *Shard) recover() error {
 		ended = append(ended, *a.st.Open)
 	}
 	for i := range ended {
-		if err := a.cut(&ended[i]); err != nil {
+		lost, err := a.cut(&ended[i])
+		if err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
+		}
+		if lost {
+			if err := a.unrefer(); err != nil {
+				return err
+			}
 		}
 	}
 	dirs := a.st.Dirs
@@ -229,33 +235,65 @@ func (a *Shard) recover() error {
 	return a.finish()
 }
 
-// cut takes a file back to its committed length.
-func (a *Shard) cut(o *open) error {
+// cut takes a file back to its committed length. lost reports that it was shorter.
+func (a *Shard) cut(o *open) (lost bool, err error) {
 	path := o.path() + openSuffix
 	f, err := disk.OpenRegular(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		return a.cutNamed(o)
+		return false, a.cutNamed(o)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return err
+		return false, err
 	case info.Size() == o.Length:
-		return nil
+		return false, nil
 	case info.Size() > o.Length:
-		return errors.Join(f.Truncate(o.Length), f.Sync())
+		return false, errors.Join(f.Truncate(o.Length), f.Sync())
 	}
 	cut, err := mend(path, f)
 	if err != nil && !errors.Is(err, warc.ErrDamaged) {
-		return err
+		return false, err
 	}
 	a.o.Log.Error("a file of the archive is shorter than it was: what is no whole record is taken out", "file", path, "bytes", info.Size(),
 		"were", o.Length, "taken", cut, "err", err)
 	o.Length = info.Size() - cut
+	return true, nil
+}
+
+// unrefer has no revisit refer to what was archived so far: which records are lost nobody knows,
+// and what comes again of any URL is then archived whole, once.
+func (a *Shard) unrefer() error {
+	for from := []byte(urlPrefix); from != nil; {
+		_, err := a.store.PutAlong(nil, func(own *bolt.Bucket, _ []*pages.Page) error {
+			whole := map[canon.URL]last{}
+			c, n := own.Cursor(), 0
+			k, v := c.Seek(from)
+			for from = nil; k != nil && bytes.HasPrefix(k, []byte(urlPrefix)); k, v = c.Next() {
+				if n++; n > forgetStretch {
+					from = bytes.Clone(k)
+					break
+				}
+				if l, err := parseLast(v); err == nil && l.Full != nil {
+					l.Full = nil
+					whole[canon.URL(k[len(urlPrefix):])] = l
+				}
+			}
+			for u, l := range whole {
+				if err := putLast(own, u, l); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
