@@ -313,6 +313,15 @@ func TestFeedHead(t *testing.T) {
 	}
 }
 
+// A guid that says of itself that it is no address is none (RSS 2.0, guid).
+func TestFeedGUID(t *testing.T) {
+	got, sum, err := all(t, `<rss><channel><item><guid isPermaLink="false">http://a.example/1</guid></item><item><guid isPermaLink="true">http://a.example/2</guid></item>`+
+		`<item><guid isPermaLink=" False ">http://a.example/3</guid><link>http://a.example/4</link></item></channel></rss>`, Options{})
+	if err != nil || len(got) != 2 || got[0].Loc != "http://a.example/2" || got[1].Loc != "http://a.example/4" {
+		t.Errorf("%v, %+v, %v", got, sum, err)
+	}
+}
+
 // Addresses in a feed are relative to its xml:base where it has one (RFC 4287 §2).
 func TestFeedBase(t *testing.T) {
 	long := "http://a.example/" + strings.Repeat("x/", MaxLoc)

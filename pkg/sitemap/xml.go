@@ -217,7 +217,9 @@ func (x *xmlReader) start(t xml.StartElement) error {
 	case x.depth == x.at+1:
 		x.field, x.text = "", x.text[:0]
 		if t.Name.Space == x.prefix || x.s.sum.Kind == Feed && (t.Name.Space == "" || t.Name.Space == "dc" || t.Name.Space == "atom") {
-			x.field = name
+			if x.field = name; name == "guid" && noAddress(t.Attr) {
+				x.field = ""
+			}
 			x.link(name, t.Attr)
 		}
 	}
@@ -272,6 +274,13 @@ func linkOf(attrs []xml.Attr) (href string, rels []string) {
 		}
 	}
 	return href, rels
+}
+
+// noAddress reports whether a guid says of itself that it is no address.
+func noAddress(attrs []xml.Attr) bool {
+	return slices.ContainsFunc(attrs, func(a xml.Attr) bool {
+		return strings.EqualFold(a.Name.Local, "isPermaLink") && strings.EqualFold(strings.TrimSpace(a.Value), "false")
+	})
 }
 
 // link takes the address from Atom's <link href>, unless it leads to something other than the page.
