@@ -1,6 +1,7 @@
 package updates
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,9 @@ const (
 	byteRate, byteBurst = 16 << 10, 8 << 20 // bytes of URLs a second, of all together
 	maxPeers            = 10_000            // addresses remembered; with more, all are forgotten
 	partBytes           = 64 << 10          // URLs of one message, about
+	largeBody           = 256 << 10         // bytes from which on a body is large
+	maxLarge            = 2 * maxPerPeer    // in memory at a time: more than a peer can have
+	maxReading          = 2                 // taken apart at a time, into several times the size
 )
 
 // IndexNow takes submissions (indexnow.org): it reads them, bounds them, and hands them to the
@@ -43,14 +47,16 @@ type IndexNow struct {
 	log    *slog.Logger
 	taken  *prometheus.CounterVec
 
-	all, bytes *rate.Limiter
-	peers      *limiters[netip.Prefix]
+	all, size *rate.Limiter // of requests, and of the bytes of their URLs
+	peers     *limiters[netip.Prefix]
+	large     chan struct{} // holds a token for each large body that is in memory
+	reading   chan struct{} // and for each that is taken apart
 }
 
 // NewIndexNow returns the handler for a crawl with some shards. append is as in Options; reg may be
 // nil.
 func NewIndexNow(shards int, append func(ctx context.Context, shard int, event []byte) error, reg prometheus.Registerer, log *slog.Logger) (*IndexNow, error) {
-	x := &IndexNow{shards: shards, append: append, log: log, all: rate.NewLimiter(allRate, allBurst), bytes: rate.NewLimiter(byteRate, byteBurst),
+	x := &IndexNow{shards: shards, append: append, log: log, all: rate.NewLimiter(allRate, allBurst), size: rate.NewLimiter(byteRate, byteBurst), large: make(chan struct{}, maxLarge), reading: make(chan struct{}, maxReading),
 		peers: newLimiters[netip.Prefix](peerRate, peerBurst, maxPeers), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "curtsy_updates_indexnow_total", Help: "Submissions by IndexNow, by what became of them here.",
 		}, []string{"outcome"})}
@@ -93,8 +99,21 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 		if kind, _, bad := mime.ParseMediaType(r.Header.Get("Content-Type")); bad != nil || kind != "application/json" {
 			return http.StatusUnsupportedMediaType, "send application/json"
 		}
+		from := http.MaxBytesReader(w, r.Body, indexnow.MaxBody)
 		var body []byte
-		if body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, indexnow.MaxBody)); err != nil {
+		if body, err = io.ReadAll(io.LimitReader(from, largeBody)); err == nil && len(body) == largeBody {
+			select {
+			case x.large <- struct{}{}:
+				defer func() { <-x.large }()
+			default:
+				return http.StatusTooManyRequests, "too many large submissions at once"
+			}
+			if body, err = io.ReadAll(io.MultiReader(bytes.NewReader(body), from)); err == nil {
+				x.reading <- struct{}{}
+				defer func() { <-x.reading }()
+			}
+		}
+		if err != nil {
 			return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body cannot be read, or has over %d MiB", indexnow.MaxBody>>20)
 		}
 		s, err = indexnow.ParseJSON(body)
@@ -112,7 +131,7 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 		size += len(u)
 	}
 	// At most all there can be: a body of MaxBody bytes may name URLs that are longer than it.
-	if !x.bytes.AllowN(time.Now(), min(size, byteBurst)) {
+	if !x.size.AllowN(time.Now(), min(size, byteBurst)) {
 		return http.StatusTooManyRequests, "too much is submitted at the moment"
 	}
 	if err := x.take(r.Context(), &s); err != nil {

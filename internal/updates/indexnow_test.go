@@ -91,6 +91,46 @@ func TestUsage_8_33_Endpoint(t *testing.T) {
 	}
 }
 
+// Many begin large bodies at once and do not go on with them: some are kept in memory, the others
+// are told to come later, and small submissions are taken meanwhile.
+func TestIndexNowFewLargeBodies(t *testing.T) {
+	x, told := indexNow(t, nil)
+	const large = 3 * maxLarge
+	list := `{"host":"a.example","key":"12345678","urlList":["https://a.example/` + strings.Repeat("x", 1000) + `"` + strings.Repeat(" ", largeBody)
+	slow, end := io.Pipe()
+	answered := make(chan int, large)
+	for i := range large {
+		go func() {
+			r := httptest.NewRequest("POST", "/indexnow", io.MultiReader(strings.NewReader(list), slow))
+			r.Header.Set("Content-Type", "application/json")
+			r.RemoteAddr = fmt.Sprintf("192.0.%d.2:1", i)
+			w := httptest.NewRecorder()
+			x.ServeHTTP(w, r)
+			answered <- w.Code
+		}()
+	}
+	for range large - maxLarge {
+		if status := <-answered; status != http.StatusTooManyRequests {
+			t.Errorf("one too many: %d", status)
+		}
+	}
+	if status, says := ask(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", `{"host":"b.example","key":"12345678","urlList":["https://b.example/1"]}`); status != 202 {
+		t.Errorf("a small one: %d %s", status, says)
+	}
+	if len(answered) != 0 {
+		t.Error("a body that does not end was answered")
+	}
+	end.Close() // the lists are cut off
+	for range maxLarge {
+		if status := <-answered; status != http.StatusBadRequest {
+			t.Errorf("a body that was cut off: %d", status)
+		}
+	}
+	if len(told()) != 1 || len(x.large) != 0 || len(x.reading) != 0 {
+		t.Errorf("%d messages; %d places are not given back", len(told()), len(x.large)+len(x.reading))
+	}
+}
+
 // Nobody has more than his share of the endpoint, and all together no more than the log may grow
 // by.
 func TestIndexNowLimits(t *testing.T) {
