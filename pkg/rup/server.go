@@ -194,7 +194,8 @@ func (s *Server) pend(r *Registration) {
 }
 
 // confirm asks the address of a registration that was just stored. If that fails, the state before
-// is restored: an address that nobody asks would stay Pending for ever.
+// is restored, as far as nobody has registered in its place meanwhile: an address that nobody asks
+// would stay Pending for ever.
 func (s *Server) confirm(ctx context.Context, r Registration, before *Registration) error {
 	if s.opt.Confirm == nil {
 		return nil
@@ -204,7 +205,14 @@ func (s *Server) confirm(ctx context.Context, r Registration, before *Registrati
 		return nil
 	}
 	undo := s.opt.Store.Update(context.WithoutCancel(ctx), func(tx Registrations) error {
-		if err := tx.Delete(EmailKey(r.Email)); err != nil || before == nil {
+		now, _, err := tx.Get(EmailKey(r.Email))
+		if err == nil && now.ID == r.ID {
+			err = tx.Delete(EmailKey(r.Email))
+		}
+		if err != nil || before == nil {
+			return err
+		}
+		if _, taken, err := tx.Get(EmailKey(before.Email)); err != nil || taken {
 			return err
 		}
 		return tx.Put(*before)

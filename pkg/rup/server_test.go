@@ -563,6 +563,30 @@ func TestRUP_6_5_Confirmation(t *testing.T) {
 	}
 }
 
+// While a question cannot be put, somebody else registers the address that was given up for it: a
+// change that is undone takes nothing from him.
+func TestRUP_6_5_UndoneMovesTakeNothing(t *testing.T) {
+	t.Parallel()
+	var s *site
+	var others string
+	s = newSite(t, func(o *ServerOptions) {
+		o.Confirm = func(_ context.Context, r Registration) error {
+			if r.Email != "new@bot.example" {
+				return nil
+			}
+			others = s.register("old@bot.example", "")
+			return errors.New("no mail today")
+		}
+	})
+	cred := s.register("old@bot.example", "")
+	s.post("Action=ModifyPreferences&RobotEmail=new@bot.example"+cred, 503)
+	s.post("Action=GetSequenceNumber"+others, 200)
+	s.post("Action=GetSequenceNumber"+cred, 400)
+	if r := s.stored("new@bot.example"); r.ID != "" {
+		t.Errorf("left behind: %+v", r)
+	}
+}
+
 // Whoever has a key cannot have strangers asked, one after the other, by naming their addresses as
 // his new one.
 func TestRUP_6_5_MovesAreLimited(t *testing.T) {
