@@ -58,7 +58,11 @@ func (b *bench) announces(page string, depth int, urls ...string) {
 // granted meanwhile is answered as the same as ever.
 func (b *bench) nextErrand(kind crawl.ErrandKind, within time.Duration) (v crawl.Visit, ok bool) {
 	b.t.Helper()
-	for end := time.Now().Add(within); !time.Now().After(end); time.Sleep(max(min(b.untilDue(), time.Minute), time.Second)) {
+	step, begin := time.Minute, time.Now()
+	for end := begin.Add(within); !time.Now().After(end); time.Sleep(max(min(b.untilDue(), step), time.Second)) {
+		if time.Since(begin) > 2*time.Hour { // who waits for days need not be told to the minute
+			step = 10 * time.Minute
+		}
 		if err := b.s.features.Upkeep(time.Now()); err != nil {
 			b.t.Fatal(err)
 		}
