@@ -1,11 +1,13 @@
 package frontier
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -175,4 +177,42 @@ func TestACrawlIsWidenedToATwin(t *testing.T) {
 			g.verify()
 		})
 	}
+}
+
+// A mirror's name may be one too many of its domain: its URLs are the main host's all the same, and
+// none is left behind when the name is let in.
+func TestAMirrorThatIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := testSpec("http://www.evil.example/")
+		spec.MaxHosts = 5
+		b := newBench(t, spec)
+		n := invent(b, "evil.example", 0, 1, 10)
+		closed := fmt.Sprintf("n%d.evil.example", n-1)
+		h, err := b.s.ledger.HostNamed(canon.Host(closed))
+		if err != nil || !h.Closed {
+			t.Fatalf("%+v, %v", h, err)
+		}
+		// Its robots.txt was read for another's sake, which named it.
+		b.event(crawl.Event{Robots: []crawl.Robots{{Origin: testOriginOf(closed), State: crawl.RobotsParsed, Status: 200, Fresh: 24 * time.Hour,
+			Body: []byte(hostLine("main.example"))}}})
+		err = b.s.mirrors.Step(h, 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("main.example"), "", "robots.txt") })
+		for more := true; more && err == nil; {
+			more, err = b.s.mirrors.SettleSome(time.Now())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.links(1, "http://www.evil.example/", "http://"+closed+"/new")
+		b.respec(func(s *crawl.Spec) { s.MaxHosts = 1000 })
+		b.passes()
+		for _, path := range []string{"/", "/new"} {
+			if x := b.explain("http://main.example" + path); x.State != "queued" {
+				t.Errorf("%s is %s on the main host", path, x.State)
+			}
+			if r := b.record("http://" + closed + path); r.Class != crawl.Refused || r.Reason != crawl.ReasonMirror {
+				t.Errorf("%s is %v, %s on the mirror", path, r.Class, r.Reason)
+			}
+		}
+		b.verify()
+	})
 }

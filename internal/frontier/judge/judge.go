@@ -94,9 +94,6 @@ func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
 	if j.Forgotten.Has(u.URL) {
 		return crawl.Refused, crawl.ReasonForgotten, ""
 	}
-	if u.Closed {
-		return crawl.Refused, crawl.ReasonHosts, ""
-	}
 	if reason, trapped := scope.Trap(u.URL); trapped {
 		return crawl.Refused, crawl.ReasonTrap, reason
 	}
@@ -111,6 +108,9 @@ func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
 	}
 	if u.Mirrored {
 		return crawl.Refused, crawl.ReasonMirror, "" // who may hand it on does so: mirrors.Forward
+	}
+	if u.Closed {
+		return crawl.Refused, crawl.ReasonHosts, ""
 	}
 	if n := j.Spec.MaxPagesPerHost; n > 0 && u.Stored >= n {
 		return crawl.Refused, crawl.ReasonHostLimit, fmt.Sprintf("--max-pages-per-host %d", n)
