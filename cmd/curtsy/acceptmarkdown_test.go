@@ -56,12 +56,11 @@ func TestUsage_8_34_Crawl(t *testing.T) {
 			t.Errorf("%s: %s", c.args, out)
 		}
 	}
-	for range 10 {
-		curtsy(t, exitLimit, "crawl", "--dir", dir, "--accept-markdown=false", "--recrawl", "--recrawl-min", "1s", "--recrawl-max", "1s", "--max-time", "2s")
-		out := curtsy(t, exitOK, "pages", "--json", "--dir", dir)
-		if strings.Count(out, `"content_type":"text/html"`) == 2 && !strings.Contains(out, "markdown") {
-			return
-		}
+	for _, u := range []string{"http://a.test/", "http://a.test/next.html"} {
+		curtsy(t, exitOK, "refetch", "--dir", dir, u)
 	}
-	t.Error("what is not asked for as Markdown any more is not HTML again: " + curtsy(t, exitOK, "pages", "--json", "--dir", dir))
+	curtsy(t, exitOK, "crawl", "--dir", dir, "--accept-markdown=false")
+	if out := curtsy(t, exitOK, "pages", "--json", "--dir", dir); strings.Count(out, `"content_type":"text/html"`) != 2 || strings.Contains(out, "markdown") {
+		t.Error("what is not asked for as Markdown any more is not HTML again: " + out)
+	}
 }
