@@ -31,13 +31,13 @@ type Ranked struct {
 	First []float64 `json:"first"`
 	// Matching is for Plan.Need.
 	Matching
-	// Whole is how many pages have all the clauses that carry weight.
-	Whole int64 `json:"whole"`
 	// Less is the same for smaller needs, of a shard in which so few pages match that one of them
 	// may become the plan's. Most is how many of those clauses any page has.
-	Less   []Matching `json:"less,omitempty"`
-	Most   int        `json:"most,omitempty"`
-	Behind int64      `json:"behind"`
+	Less []Matching `json:"less,omitempty"`
+	Most int        `json:"most,omitempty"`
+	// Whole is how many pages have all the clauses that carry weight.
+	Whole  int64 `json:"whole"`
+	Behind int64 `json:"behind"`
 }
 
 // Matching says of the pages that have at least Need of the clauses that carry weight how many
