@@ -15,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/credentials"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
@@ -163,7 +164,7 @@ func formOf(r *http.Request) (string, error) {
 // send waits until the host has rested, for what its robots.txt or manners ask for, sends a request
 // and reads its answer.
 func (h *ByHand) send(ctx context.Context, u canon.URL, form string, extra http.Header, want wire.WantFunc) (wire.Answer, error) {
-	l, ctx := wire.NewLease(ctx, wire.BootTime, wire.BootTime(), math.MaxInt64/2)
+	l, ctx := wire.NewLease(ctx, boottime.Now, boottime.Now(), math.MaxInt64/2)
 	defer l.End()
 	hold := h.client.NewHold(ctx, ctx, h.cfg, u.Host(), l)
 	defer hold.Release()

@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/tracing"
+	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -39,6 +40,7 @@ type Fetcher struct {
 	journal *journal   // nil: none is kept; set by Run
 	left    []leftOver // of the process before
 	now     wire.Clock
+	wall    *boottime.Wall
 	hands   *part
 }
 
@@ -61,7 +63,7 @@ func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 	}
 	f := &Fetcher{
 		q: q, opt: opt, log: opt.Log.With("fetcher", opt.Name), names: cfg.Names, shards: spec.Shards, traces: opt.Tracer.Of(spec),
-		shared: shared, client: shared.client, met: shared.met, now: wire.BootTime, hands: shared.pool.join(opt.Weight),
+		shared: shared, client: shared.client, met: shared.met, now: boottime.Now, wall: boottime.NewWall(), hands: shared.pool.join(opt.Weight),
 	}
 	f.kit = visit.NewKit(f.client, f.met, opt.visit(f.log, spec.Shards))
 	f.out = outlets{q: q, names: cfg.Names, logs: make([]*queue.Log, spec.Shards)}

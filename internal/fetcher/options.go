@@ -68,6 +68,9 @@ type Options struct {
 
 	DiscardPages bool // pages are fetched, read for links and counted, but handed to nobody
 
+	// Dial opens the connections to sites and proxies, as net.Dialer's DialContext does; nil: the
+	// system's. Which addresses may be dialled is decided before.
+	Dial     wire.Dial
 	Resolver *net.Resolver   // nil: the system's
 	TLS      *tls.Config     // nil: certificates are verified as usual
 	Signer   *botauth.Signer // of each request over https; nil: none is signed
@@ -110,6 +113,6 @@ func (o Options) wire() wire.Options {
 	return wire.Options{
 		Visits: o.Hands, ConnectTimeout: o.ConnectTimeout, FirstByte: o.FirstByte, WholeResponse: o.WholeResponse,
 		RateWindow: o.RateWindow, MinRate: o.MinRate, IdleTimeout: o.IdleTimeout, MaxHeader: o.MaxHeader, PageMemory: o.PageMemory,
-		MaxPerIP: o.MaxPerIP, Resolver: o.Resolver, TLS: o.TLS, Signer: o.Signer, Credentials: o.Credentials, Proxy: o.Proxy,
+		MaxPerIP: o.MaxPerIP, Dial: o.Dial, Resolver: o.Resolver, TLS: o.TLS, Signer: o.Signer, Credentials: o.Credentials, Proxy: o.Proxy,
 	}
 }

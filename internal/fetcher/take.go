@@ -206,7 +206,7 @@ func (r *runner) askVisits(ctx context.Context, frontier string, n int, hands []
 }
 
 func (f *Fetcher) askVisits(ctx context.Context, frontier string, take crawl.Take) (crawl.Grants, error) {
-	subject, asked := f.names.Take(frontier), wire.WallMicro(time.Now())
+	subject, asked := f.names.Take(frontier), f.wall.Micro(time.Now())
 	m, err := f.q.NC.RequestWithContext(ctx, subject, crawl.AppendTake(nil, take))
 	if err != nil {
 		return crawl.Grants{}, fmt.Errorf("ask %s: %w", subject, err)
@@ -215,7 +215,7 @@ func (f *Fetcher) askVisits(ctx context.Context, frontier string, take crawl.Tak
 	if err != nil {
 		return crawl.Grants{}, fmt.Errorf("answer of %s: %w", subject, err)
 	}
-	f.clocks.answered(&g, asked, wire.WallMicro(time.Now()))
+	f.clocks.answered(&g, asked, f.wall.Micro(time.Now()))
 	return g, nil
 }
 
@@ -279,7 +279,7 @@ func (r *runner) start(job *crawl.Visit, h *visit.Hand, sent time.Duration) {
 
 // begin makes a granted visit ready to be carried out; see grant for what the contexts end.
 func (f *Fetcher) begin(job *crawl.Visit, s *stay, h *visit.Hand, began time.Time, requests, waiting, publishing context.Context, l *wire.Lease) *visit.Visit {
-	clock := wire.WallMicro(began) + f.clocks.ahead(job.Shard).Microseconds()
+	clock := f.wall.Micro(began) + f.clocks.ahead(job.Shard).Microseconds()
 	var book visit.Journal
 	if f.journal != nil {
 		book = f.journal.begin(job, began, clock)

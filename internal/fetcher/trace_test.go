@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/boottime"
 )
 
 // traced are the requests that a visit has told of, in order.
@@ -117,7 +117,7 @@ func TestTraceOfNoConnection(t *testing.T) {
 func TestClocks(t *testing.T) {
 	var c clocks
 	say := func(shard int, ahead, before, after time.Duration) time.Duration {
-		now := wire.WallMicro(time.Now())
+		now := boottime.NewWall().Micro(time.Now())
 		g := crawl.Grants{Now: time.UnixMicro(now).Add(ahead), Visits: []crawl.Visit{{Shard: shard}}}
 		c.answered(&g, now-before.Microseconds(), now+after.Microseconds())
 		return c.ahead(shard)

@@ -1,6 +1,9 @@
 package simweb
 
-import "time"
+import (
+	"net"
+	"time"
+)
 
 // Config describes a simulated web. The zero value is a small web of plain sites and all the
 // variants of [DefaultMix].
@@ -22,6 +25,8 @@ type Config struct {
 	// Start answers https too, on the same port, with a certificate that [Server.Roots] knows
 	TLS  bool
 	Addr string // where Start listens; "" means 127.0.0.1:0
+	// Listen is how Start listens; nil means net.Listen
+	Listen func(network, address string) (net.Listener, error)
 	// a query whose &amp; was not decoded is answered as the one that was meant
 	Undecoded bool
 	// requests kept in memory: 0 means 1<<20, negative none; further ones are only counted

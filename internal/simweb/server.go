@@ -27,7 +27,11 @@ type Server struct {
 // Start builds the web, listens on cfg.Addr and serves until Close.
 func Start(cfg Config) (*Server, error) {
 	w := New(cfg)
-	ln, err := net.Listen("tcp", w.cfg.Addr)
+	listen := net.Listen
+	if cfg.Listen != nil {
+		listen = cfg.Listen
+	}
+	ln, err := listen("tcp", w.cfg.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("simulated web: %w", err)
 	}

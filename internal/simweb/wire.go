@@ -105,7 +105,7 @@ func (c *wire) send(head, body []byte) error {
 
 // reset makes the close that follows an RST.
 func (c *wire) reset() {
-	if tcp, ok := c.conn.(*net.TCPConn); ok {
+	if tcp, ok := c.conn.(interface{ SetLinger(int) error }); ok {
 		tcp.SetLinger(0)
 	}
 	c.last = time.Now()

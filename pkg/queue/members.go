@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -116,7 +117,7 @@ type memberList struct {
 // word is the last one heard of a member.
 type word struct {
 	revision uint64
-	at       time.Duration // on bootTime
+	at       time.Duration // on boottime.Now
 	ours     int           // memberList.ours then
 }
 
@@ -128,19 +129,19 @@ func (m *memberList) entry(e jetstream.KeyValueEntry) {
 	if e == nil {
 		m.complete = true
 		maps.DeleteFunc(m.words, func(name string, _ word) bool { return !m.seen[name] })
-		m.tell(bootTime())
+		m.tell(boottime.Now())
 		return
 	}
 	name := strings.TrimPrefix(e.Key(), m.o.Kind+".")
 	if e.Operation() == jetstream.KeyValuePut {
 		m.seen[name] = true
-		m.hear(name, e.Revision(), bootTime())
+		m.hear(name, e.Revision(), boottime.Now())
 	} else {
 		delete(m.words, name)
 	}
 	// while more words are on their way, the others would look more silent than they are
 	if m.complete && e.Delta() == 0 {
-		m.tell(bootTime())
+		m.tell(boottime.Now())
 	}
 }
 

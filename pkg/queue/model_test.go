@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -32,11 +33,11 @@ func TestTermsOfTheModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // taken, then renewed
-			for bootTime() < r.written+term {
+			for boottime.Now() < r.written+term {
 				time.Sleep(term / 50)
 			}
 			if s.Valid() {
-				t.Errorf("may act %v after it sent its last write; the term is %v", bootTime()-r.written, term)
+				t.Errorf("may act %v after it sent its last write; the term is %v", boottime.Now()-r.written, term)
 			}
 			if err := s.Update(t.Context(), nil); err != nil {
 				t.Fatal(err)
@@ -66,7 +67,7 @@ func (r *register) Get(context.Context, string) (jetstream.KeyValueEntry, error)
 		return nil, jetstream.ErrKeyNotFound
 	}
 	if r.read == 0 {
-		r.read = bootTime()
+		r.read = boottime.Now()
 	}
 	return registerEntry{value: []byte(r.record), revision: r.revision}, nil
 }
@@ -76,7 +77,7 @@ func (r *register) Create(ctx context.Context, key string, value []byte, _ ...je
 }
 
 func (r *register) Update(_ context.Context, _ string, value []byte, revision uint64) (uint64, error) {
-	now := bootTime()
+	now := boottime.Now()
 	time.Sleep(r.slow)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -48,7 +49,7 @@ type Ownership struct {
 	mu       sync.Mutex // guards what follows
 	record   Record
 	revision uint64
-	until    time.Duration // on bootTime: may act until then
+	until    time.Duration // on boottime.Now: may act until then
 	lost     bool
 	letGo    bool // Release was called
 }
@@ -117,7 +118,7 @@ func (c *claim) try(ctx context.Context) (*Ownership, error) {
 		return nil, err
 	}
 	// after the read: the owner wrote this revision before, so its term ends before ours
-	now := bootTime()
+	now := boottime.Now()
 	if revision != c.seen {
 		c.seen, c.since = revision, now
 	}
@@ -136,7 +137,7 @@ func (c *claim) try(ctx context.Context) (*Ownership, error) {
 	s.record.Epoch = max(prev.Epoch+1, uint64(time.Now().Unix()))
 	wctx, done := context.WithTimeout(ctx, c.o.Term/3) // Mine may have taken its time
 	defer done()
-	sent := bootTime()
+	sent := boottime.Now()
 	s.revision, err = writeRecord(wctx, c.kv, c.key, s.record, revision)
 	if err != nil {
 		if ChangedMeanwhile(err) {
@@ -176,7 +177,7 @@ func (s *Ownership) TookOver() bool { return s.was && s.prev.Owner != s.o.Owner 
 // last write that was accepted. It costs under a microsecond. Ask before every act that another
 // owner might do as well.
 func (s *Ownership) Valid() bool {
-	now := bootTime()
+	now := boottime.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.lost && !s.letGo && now < s.until
@@ -225,12 +226,12 @@ func (s *Ownership) Update(ctx context.Context, edit func(*Record)) error {
 	s.write.Lock()
 	defer s.write.Unlock()
 	b := backoff{least: s.o.Term / 100, most: s.o.Term / 20}
-	for end := bootTime() + s.o.Term/2; ; {
+	for end := boottime.Now() + s.o.Term/2; ; {
 		if s.isLetGo() {
 			return fmt.Errorf("shard %s: %w", s.key, errLetGo)
 		}
 		err := s.rewrite(ctx, edit)
-		if err == nil || edit == nil || errors.Is(err, ErrLost) || bootTime() >= end || b.wait(ctx, nil) != nil {
+		if err == nil || edit == nil || errors.Is(err, ErrLost) || boottime.Now() >= end || b.wait(ctx, nil) != nil {
 			return err
 		}
 	}
@@ -262,7 +263,7 @@ func (s *Ownership) rewrite(ctx context.Context, edit func(*Record)) error {
 			edit(&r)
 			r.Epoch, r.Owner = epoch, owner
 		}
-		sent := bootTime()
+		sent := boottime.Now()
 		next, err := writeRecord(ctx, s.kv, s.key, r, revision)
 		if err == nil {
 			s.mu.Lock()
@@ -284,7 +285,7 @@ func (s *Ownership) rewrite(ctx context.Context, edit func(*Record)) error {
 // last revisions and use them again.
 func (s *Ownership) lookIfLate(ctx context.Context) error {
 	s.mu.Lock()
-	record, revision, late := s.record, s.revision, bootTime() >= s.until && !s.lost
+	record, revision, late := s.record, s.revision, boottime.Now() >= s.until && !s.lost
 	s.mu.Unlock()
 	if !late {
 		return nil
@@ -308,7 +309,7 @@ func (s *Ownership) adopt(ctx context.Context) error {
 
 // judge takes in a record that is not the one we wrote last.
 func (s *Ownership) judge(r Record, revision uint64) error {
-	now := bootTime()
+	now := boottime.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ours := r.Owner == s.record.Owner && r.Epoch == s.record.Epoch

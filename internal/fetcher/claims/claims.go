@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -65,7 +66,7 @@ func Open(ctx context.Context, q *queue.Conn, o Options) (*Claims, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newClaims(s, wire.BootTime, o), nil
+	return newClaims(s, boottime.Now, o), nil
 }
 
 func newClaims(s store, now wire.Clock, o Options) *Claims {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -374,7 +375,7 @@ func TestCost(t *testing.T) {
 
 // What is remembered does not grow with the hosts.
 func TestSeenIsBounded(t *testing.T) {
-	c := newClaims(&link{to: newRecords()}, wire.BootTime, Options{Crawl: "a", Process: "p"})
+	c := newClaims(&link{to: newRecords()}, boottime.Now, Options{Crawl: "a", Process: "p"})
 	for i := range 2*maxSeen + 1 {
 		c.wrote(fmt.Sprint(i), record{}, 1, 0)
 		if len(c.seen) > maxSeen {

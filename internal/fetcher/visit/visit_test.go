@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -20,7 +21,7 @@ func TestMistakeInAnAnswer(t *testing.T) {
 	}
 	c := wire.NewClient(wire.Options{})
 	t.Cleanup(c.Close)
-	l, ctx := wire.NewLease(t.Context(), wire.BootTime, wire.BootTime(), time.Minute)
+	l, ctx := wire.NewLease(t.Context(), boottime.Now, boottime.Now(), time.Minute)
 	t.Cleanup(l.End)
 	h := c.NewHold(ctx, ctx, &wire.Config{Header: http.Header{}, Resolve: resolve, AllowPrivate: true}, "h.test", l)
 	v := &Visit{hold: h, hand: new(Hand), log: slog.New(slog.DiscardHandler)}

@@ -24,6 +24,10 @@ func (e *connectTimeout) Unwrap() error { return e.err }
 
 type holdKey struct{}
 
+// Dial opens a connection, as net.Dialer's DialContext does. The address has a host that is an IP
+// and passed the guard; the peer that the connection names is compared with it.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
 // dial connects for the hold whose request needs a connection.
 func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return c.connect(ctx, network, addr, false)
@@ -230,7 +234,11 @@ func (c *Client) dialTo(h *Hold, t *allowance, n int, network string, ip netip.A
 			return nil
 		},
 	}
-	raw, err := d.DialContext(ctx, network, net.JoinHostPort(ip.String(), port))
+	dial := d.DialContext
+	if c.opt.Dial != nil {
+		dial = c.opt.Dial
+	}
+	raw, err := dial(ctx, network, net.JoinHostPort(ip.String(), port))
 	if err != nil {
 		return nil, timedOut(ctx, err)
 	}
@@ -239,6 +247,10 @@ func (c *Client) dialTo(h *Hold, t *allowance, n int, network string, ip netip.A
 	if err != nil {
 		raw.Close()
 		return nil, fmt.Errorf("address of the connection to %s: %w", ip, err)
+	}
+	if remote.Addr().Unmap().WithZone("") != ip.Unmap().WithZone("") {
+		raw.Close()
+		return nil, &addressError{hint: fmt.Sprintf("%q is not the address that was asked for", remote)}
 	}
 	return &link{Conn: raw, socket: raw, addr: remote.Addr().Unmap(), closed: true}, nil
 }

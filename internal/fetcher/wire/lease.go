@@ -13,7 +13,7 @@ var processStart = time.Now()
 // said the visit is over.
 var errLease = errors.New("fetcher: the visit's lease is over")
 
-// Clock is what leases are measured by; bootTime outside of tests.
+// Clock is what leases are measured by; boottime.Now outside of tests.
 type Clock func() time.Duration
 
 // Lease is how long a visit may start requests. Its context ends with it, which cuts off a request

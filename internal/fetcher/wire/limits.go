@@ -42,6 +42,7 @@ type Options struct {
 	MaxPerIP int
 
 	Resolver *net.Resolver // nil: the system's
+	Dial     Dial          // opens connections to sites and proxies; nil: the system's
 	TLS      *tls.Config   // nil: certificates are verified as usual
 
 	// Signer signs each request over https, and none over http; nil: none is signed.

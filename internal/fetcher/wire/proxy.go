@@ -143,11 +143,18 @@ func (c *Client) dialThrough(ctx context.Context, h *Hold, target string, addr n
 			return nil
 		},
 	}
-	socket, err := d.DialContext(ctx, "tcp", p.Addr)
+	dial := d.DialContext
+	if c.opt.Dial != nil {
+		dial = c.opt.Dial
+	}
+	socket, err := dial(ctx, "tcp", p.Addr)
 	if err != nil {
 		return nil, &proxyError{p, "cannot be reached: " + detail(err)}
 	}
 	l.socket, l.Conn = socket, socket
+	if remote, err := netip.ParseAddrPort(socket.RemoteAddr().String()); err == nil {
+		at = remote.Addr().Unmap()
+	}
 	l.closed = p.Scheme == "https" || c.Reach(at) != Public
 	if p.Login.User() != "" && !l.closed {
 		socket.Close()

@@ -48,11 +48,3 @@ func (h *Hold) traced(end time.Time) {
 	}
 	h.Traced = append(h.Traced, *x)
 }
-
-var processBoot = BootTime()
-
-// WallMicro is a time of this process in Unix microseconds, by a clock that is never set while the
-// process lives: it was read when that began, and has run on since.
-func WallMicro(t time.Time) int64 {
-	return processStart.UnixMicro() + (BootTime() - processBoot - time.Since(t)).Microseconds()
-}

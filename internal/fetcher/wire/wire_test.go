@@ -13,6 +13,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -38,7 +39,7 @@ func newTestHold(t testing.TB, opt Options, addr, host string) *Hold {
 
 func holdOn(t testing.TB, c *Client, cfg *Config, host string) *Hold {
 	ctx, cancel := context.WithCancel(context.Background())
-	l, lctx := NewLease(ctx, BootTime, BootTime(), time.Minute)
+	l, lctx := NewLease(ctx, boottime.Now, boottime.Now(), time.Minute)
 	waiting, stop := context.WithCancel(lctx)
 	t.Cleanup(func() { stop(); l.End(); cancel() })
 	h := c.NewHold(lctx, waiting, cfg, canon.Host(host), l)

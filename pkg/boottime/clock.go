@@ -1,11 +1,11 @@
-package wire
+package boottime
 
 import (
 	"sync/atomic"
 	"time"
 )
 
-// bootClock goes on while the machine sleeps, and seldom asks the system for that clock. In
+// clock goes on while the machine sleeps, and seldom asks the system for that clock. In
 // between it goes by Go's, as long as that cannot differ.
 //
 // Linux has one clock that never sleeps and derives the others from it. When it wakes up it adds
@@ -15,29 +15,29 @@ import (
 // ahead, too. If the time of day was set meanwhile, the boot clock is read anew, which is right in
 // any case. Nothing else makes a difference between the three: corrections of their pace apply to
 // all of them alike.
-type bootClock struct {
+type clock struct {
 	goes func() (wall, run time.Duration) // the time of day and the monotonic clock, at once
 	boot func() (time.Duration, bool)     // the boot clock; false: there is none
-	last atomic.Pointer[bootReading]
+	last atomic.Pointer[reading]
 }
 
-// bootReading is what the clocks showed at one time.
-type bootReading struct{ boot, wall, run time.Duration }
+// reading is what the clocks showed at one time.
+type reading struct{ boot, wall, run time.Duration }
 
 const (
-	// bootExact is how far apart in time the readings of the clocks may be. By so much, a lease may
+	// exact is how far apart in time the readings of the clocks may be. By so much, a lease may
 	// be taken to end too late, or too early.
-	bootExact = 50 * time.Microsecond
-	// bootAge is how old a reading of the boot clock may be: who sets the time of day back by as
+	exact = 50 * time.Microsecond
+	// maxAge is how old a reading of the boot clock may be: who sets the time of day back by as
 	// much as the machine slept would have to be that quick.
-	bootAge = time.Second
+	maxAge = time.Second
 )
 
-func (c *bootClock) now() time.Duration {
+func (c *clock) now() time.Duration {
 	wall, run := c.goes()
 	if r := c.last.Load(); r != nil {
 		since := run - r.run
-		if off := wall - r.wall - since; off > -bootExact && off < bootExact && since >= 0 && since < bootAge {
+		if off := wall - r.wall - since; off > -exact && off < exact && since >= 0 && since < maxAge {
 			return r.boot + since
 		}
 	}
@@ -46,10 +46,10 @@ func (c *bootClock) now() time.Duration {
 	switch {
 	case !ok:
 		return later
-	case later-run < bootExact && after-wall-(later-run) < bootExact && after-wall-(later-run) > -bootExact:
+	case later-run < exact && after-wall-(later-run) < exact && after-wall-(later-run) > -exact:
 		// The earlier time: what is told from it is never behind the boot clock, so no lease is
 		// taken to end too late.
-		c.last.Store(&bootReading{boot, wall, run})
+		c.last.Store(&reading{boot, wall, run})
 	}
 	return boot
 }

@@ -1,4 +1,4 @@
-package wire
+package boottime
 
 import (
 	"testing"
@@ -17,8 +17,8 @@ func (m *machine) pass(d time.Duration) { m.boot, m.wall, m.run = m.boot+d, m.wa
 
 func (m *machine) sleep(d time.Duration) { m.boot, m.wall = m.boot+d, m.wall+d }
 
-func (m *machine) clock() *bootClock {
-	return &bootClock{
+func (m *machine) clock() *clock {
+	return &clock{
 		goes: func() (wall, run time.Duration) { return m.wall, m.run },
 		boot: func() (time.Duration, bool) {
 			m.asked++
@@ -29,7 +29,7 @@ func (m *machine) clock() *bootClock {
 	}
 }
 
-func TestBootClock(t *testing.T) {
+func TestClock(t *testing.T) {
 	m := &machine{boot: time.Hour, wall: 1e18, run: time.Minute}
 	c := m.clock()
 	right := func(when string, asked int) {
@@ -40,14 +40,14 @@ func TestBootClock(t *testing.T) {
 		}
 	}
 	right("at first", 1)
-	m.pass(bootAge - 1)
+	m.pass(maxAge - 1)
 	right("a second later, but for a nanosecond", 0)
 	m.pass(1)
 	right("a second later", 1)
 	m.sleep(time.Hour)
 	right("after an hour of sleep", 1)
 	right("directly after that", 0)
-	m.sleep(bootExact)
+	m.sleep(exact)
 	right("after a moment of sleep", 1)
 	m.wall -= time.Minute
 	right("when the time of day was set back", 1)
@@ -61,8 +61,8 @@ func TestBootClock(t *testing.T) {
 }
 
 // What was not read at once is right when it is read, and no measure for later.
-func TestBootClockTorn(t *testing.T) {
-	m := &machine{boot: time.Hour, wall: 1e18, run: time.Minute, torn: bootExact}
+func TestClockTorn(t *testing.T) {
+	m := &machine{boot: time.Hour, wall: 1e18, run: time.Minute, torn: exact}
 	c := m.clock()
 	for range 3 {
 		if want := m.boot; c.now() != want {
@@ -72,7 +72,7 @@ func TestBootClockTorn(t *testing.T) {
 	if m.asked != 3 {
 		t.Errorf("asked %d times of 3", m.asked)
 	}
-	m.torn = bootExact - 1
+	m.torn = exact - 1
 	c.now()
 	if got := c.now(); m.asked != 4 || got != m.boot {
 		t.Errorf("asked %d times, to be asked 4 times, and %v off", m.asked, got-m.boot)
@@ -88,8 +88,8 @@ func TestNoBootClock(t *testing.T) {
 	}
 }
 
-func BenchmarkBootTime(b *testing.B) {
+func BenchmarkNow(b *testing.B) {
 	for b.Loop() {
-		BootTime()
+		Now()
 	}
 }
