@@ -57,6 +57,7 @@ var lower = map[string][]string{
 		"pkg/canon"},
 	"search/segment": {},
 	"simweb":         {},
+	"until":          {},
 	"simnet":         {},
 	"simnet/broker":  {"pkg/queue", "pkg/queue/embedded"},
 	"indexer/homes": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
@@ -182,8 +183,8 @@ func forbidden(from, to, full string, ours bool) string {
 	if !ours {
 		return ""
 	}
-	if to == "internal/simnet" || strings.HasPrefix(to, "internal/simnet/") {
-		return "only tests have a network in memory"
+	if to == "internal/until" || to == "internal/simnet" || strings.HasPrefix(to, "internal/simnet/") {
+		return "only tests have a network in memory, and waits"
 	}
 	if strings.HasPrefix(to, "internal/frontier/") && !strings.HasPrefix(from, "internal/frontier") {
 		return "the frontier's rooms are entered through the frontier"

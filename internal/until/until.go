@@ -1,0 +1,51 @@
+// Package until waits in tests that cannot be in a bubble of virtual time: those with processes,
+// real sockets, Docker. It is the one place where a test sleeps on the real clock.
+package until
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// margin is how long before the deadline of `go test` a wait is given up, so that there is time to
+// say what was waited for.
+const margin = 5 * time.Second
+
+// True waits until cond is true. It has no limit of its own: how long something takes is the
+// machine's to say. Shortly before `go test -timeout` ends the process it fails the test, with what
+// was waited for, the given reports (a status of the crawl, say) and all goroutines.
+func True(t testing.TB, what string, cond func() bool, report ...func() string) {
+	t.Helper()
+	var end time.Time
+	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
+		if at, ok := d.Deadline(); ok {
+			end = at.Add(-margin)
+		}
+	}
+	for pause := time.Millisecond; !cond(); time.Sleep(pause) {
+		pause = min(2*pause, 50*time.Millisecond)
+		if !end.IsZero() && time.Now().After(end) {
+			for _, r := range report {
+				t.Log(r())
+			}
+			buf := make([]byte, 1<<20)
+			t.Logf("%s", buf[:runtime.Stack(buf, true)])
+			t.Fatalf("the time limit of the tests is near, and still not: %s", what)
+		}
+	}
+}
+
+// Closed waits until a channel is closed or has something to receive.
+func Closed[T any](t testing.TB, what string, c <-chan T) (v T) {
+	t.Helper()
+	True(t, what, func() bool {
+		select {
+		case v = <-c:
+			return true
+		default:
+			return false
+		}
+	})
+	return v
+}
