@@ -18,9 +18,14 @@ func Test(t *testing.T, f func(t *testing.T)) {
 	ats.Register()
 	defer ats.Unregister()
 	// nats.go keeps used timers in a sync.Pool for the whole process, and a timer of one bubble
-	// must not be used in another. A pool forgets what two garbage collections in a row have found
-	// unused. This is also why two bubbles must not run at once.
-	runtime.GC()
-	runtime.GC()
+	// must not be used in another, nor outside. A pool forgets what two garbage collections in a
+	// row have found unused. This is also why two bubbles must not run at once.
+	emptyPools()
+	defer emptyPools()
 	synctest.Test(t, f)
+}
+
+func emptyPools() {
+	runtime.GC()
+	runtime.GC()
 }
