@@ -25,12 +25,14 @@ func (l *logger) Debugf(format string, v ...any)  { l.log.Debug(fmt.Sprintf(form
 func (l *logger) Tracef(format string, v ...any)  {}
 
 func (l *logger) Warnf(format string, v ...any) {
-	level := slog.LevelWarn
-	// our password is random and in memory; hashing it would cost 100 ms for each client
+	what := fmt.Sprintf(format, v...)
+	// Our password is random and in memory; hashing it would cost 100 ms for each client. So this
+	// warning is none, and does not belong into the error of a damaged store either.
 	if strings.HasPrefix(format, "Plaintext passwords") {
-		level = slog.LevelDebug
+		l.log.Debug(what)
+		return
 	}
-	l.trouble(level, fmt.Sprintf(format, v...))
+	l.trouble(slog.LevelWarn, what)
 }
 
 func (l *logger) Errorf(format string, v ...any) {
