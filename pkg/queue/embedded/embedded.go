@@ -70,10 +70,13 @@ type Server struct {
 	broken chan struct{} // see heal; holds one
 	quit   context.CancelFunc
 	healer sync.WaitGroup
+	url    string // of the listener; empty without one
 
-	mu      sync.Mutex     // guards the fields below; held during a restart and the shutdown
-	ns      *server.Server // replaced by Restart
-	stopped bool
+	busy    chan struct{} // a semaphore: holds one while a restart or the shutdown runs
+	stopped bool          // guarded by busy
+
+	mu sync.Mutex     // guards what is below; never held for long
+	ns *server.Server // replaced by Restart; nil while none runs
 }
 
 // Start opens the store (about 30 ms when it is small) and returns when clients may
@@ -99,7 +102,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded NATS in %s: %w: stop it first, or use another data directory", o.Dir, err)
 	}
-	s := &Server{opts: o, lock: lock, broken: make(chan struct{}, 1)}
+	s := &Server{opts: o, lock: lock, broken: make(chan struct{}, 1), busy: make(chan struct{}, 1)}
 	if s.opts.MaxStore == 0 {
 		s.opts.MaxStore, err = roomFor(o.Dir)
 	}
@@ -115,6 +118,10 @@ func Start(o Options) (*Server, error) {
 		}
 		lock.Close()
 		return nil, fmt.Errorf("embedded NATS in %s: %w", o.Dir, err)
+	}
+	if a, ok := s.ns.Addr().(*net.TCPAddr); ok && o.Listen != "" {
+		s.opts.Listen = a.String() // a restart keeps the port that was found
+		s.url = s.ns.ClientURL()
 	}
 	ctx, quit := context.WithCancel(context.Background())
 	s.quit = quit
@@ -187,7 +194,8 @@ func (s *Server) InProcess() nats.InProcessConnProvider { return inProcess{s} }
 
 type inProcess struct{ s *Server }
 
-// InProcessConn opens a connection to the server that runs now.
+// InProcessConn opens a connection to the server that runs now. While none does, as during a
+// restart, it fails at once.
 func (p inProcess) InProcessConn() (net.Conn, error) {
 	ns := p.s.current()
 	if ns == nil {
@@ -196,7 +204,7 @@ func (p inProcess) InProcessConn() (net.Conn, error) {
 	return ns.InProcessConn()
 }
 
-// current is the server that runs; nil after Shutdown or a Restart that failed.
+// current is the server that runs; nil during a restart, after one that failed and after Shutdown.
 func (s *Server) current() *server.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,13 +219,7 @@ func (s *Server) Password() string { return s.opts.Password }
 
 // ClientURL is where the listener can be reached, without the credentials; empty
 // without a listener.
-func (s *Server) ClientURL() string {
-	ns := s.current()
-	if s.opts.Listen == "" || ns == nil {
-		return ""
-	}
-	return ns.ClientURL()
-}
+func (s *Server) ClientURL() string { return s.url }
 
 // MaxStore is how many bytes all streams together may reserve. Pass it to Budget.
 func (s *Server) MaxStore() int64 { return s.opts.MaxStore }
@@ -234,14 +236,13 @@ func (s *Server) WasClean() bool { return s.clean }
 func (s *Server) Shutdown() {
 	s.quit()
 	s.healer.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.busy <- struct{}{}
+	defer func() { <-s.busy }()
 	if s.stopped {
 		return
 	}
 	s.stopped = true
-	if s.ns != nil {
-		s.stop()
+	if s.stop() {
 		if err := markStopped(s.opts.Dir); err != nil {
 			s.opts.Log.Warn("the next start will look like one after a crash", "err", err)
 		}
@@ -249,28 +250,35 @@ func (s *Server) Shutdown() {
 	s.lock.Close()
 }
 
-// stop ends the server that runs. mu is held.
-func (s *Server) stop() {
-	s.ns.Shutdown()
-	s.ns.WaitForShutdown()
-	s.ns = nil
+// set replaces the server that clients connect to.
+func (s *Server) set(ns *server.Server) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ns = ns
+}
+
+// stop ends the server that runs, and reports whether one did.
+func (s *Server) stop() bool {
+	ns := s.current()
+	if ns == nil {
+		return false
+	}
+	s.set(nil)
+	ns.Shutdown()
+	ns.WaitForShutdown()
+	return true
 }
 
 // Restart stops the server and starts it again on the same directory and port. Clients reconnect by
 // themselves. After an error Restart may be tried again. The server calls it itself when a full
 // disk has ended a stream and there is room again.
 func (s *Server) Restart() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.busy <- struct{}{}
+	defer func() { <-s.busy }()
 	if s.stopped {
 		return errors.New("embedded NATS: restart after Shutdown")
 	}
-	if s.ns != nil {
-		if a, ok := s.ns.Addr().(*net.TCPAddr); ok && s.opts.Listen != "" {
-			s.opts.Listen = a.String() // the port that was found stays
-		}
-		s.stop()
-	}
+	s.stop()
 	select {
 	case <-s.broken: // reported by the server that is gone
 	default:
@@ -279,6 +287,6 @@ func (s *Server) Restart() error {
 	if err != nil {
 		return fmt.Errorf("restart embedded NATS in %s: %w", s.opts.Dir, err)
 	}
-	s.ns = ns
+	s.set(ns)
 	return nil
 }

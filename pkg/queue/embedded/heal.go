@@ -9,7 +9,7 @@ import (
 const healFree = 64 * mib
 
 // healEvery is how often to look whether there is room again.
-var healEvery = 2 * time.Second
+const healEvery = 2 * time.Second
 
 // heal restarts the server after a stream could not be written, once the disk has room again. Until
 // then that stream answers nobody, not even with an error.

@@ -1,9 +1,10 @@
 package embedded
 
 import (
+	"github.com/curtsy/curtsy/internal/simnet"
+
 	"log/slog"
 	"testing"
-	"time"
 )
 
 // What nats-server 2.15 says when it stores no longer, and what it says that means
@@ -30,17 +31,16 @@ func TestBroken(t *testing.T) {
 
 // What a server says while it goes down restarts nothing a second time.
 func TestRestartForgetsTheOldServer(t *testing.T) {
-	every := healEvery
-	healEvery = 20 * time.Millisecond
-	t.Cleanup(func() { healEvery = every })
-	s := start(t, Options{Dir: t.TempDir()})
-	s.quit()
-	s.healer.Wait()
-	s.broken <- struct{}{}
-	if err := s.Restart(); err != nil {
-		t.Fatal(err)
-	}
-	if len(s.broken) != 0 {
-		t.Error("the server just started counts as broken")
-	}
+	simnet.Test(t, func(t *testing.T) {
+		s := start(t, Options{Dir: t.TempDir()})
+		s.quit()
+		s.healer.Wait()
+		s.broken <- struct{}{}
+		if err := s.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.broken) != 0 {
+			t.Error("the server just started counts as broken")
+		}
+	})
 }

@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"github.com/curtsy/curtsy/internal/simnet"
+
 	"errors"
 	"fmt"
 	"strings"
@@ -58,28 +60,30 @@ func TestBudget(t *testing.T) {
 // Whatever the size, everything a crawl needs can be created, and is there after a
 // restart with less room.
 func TestBudgetFits(t *testing.T) {
-	for _, store := range []int64{MinStore, 100 * mib, gib, 20 * gib} {
-		for _, shards := range []int{1, 4, 40} {
-			dir := t.TempDir()
-			s := start(t, Options{Dir: dir, MaxStore: store})
-			js := connect(t, s)
-			events, pages := Budget(s.MaxStore(), shards)
-			add := func(name string, size int64) {
-				if _, err := js.AddStream(&nats.StreamConfig{Name: name, MaxBytes: size}); err != nil {
-					t.Errorf("%d MiB, %d shards, %s of %d KiB: %v", store/mib, shards, name, size>>10, err)
+	simnet.Test(t, func(t *testing.T) {
+		for _, store := range []int64{MinStore, 100 * mib, gib, 20 * gib} {
+			for _, shards := range []int{1, 4, 40} {
+				dir := t.TempDir()
+				s := start(t, Options{Dir: dir, MaxStore: store})
+				js := connect(t, s)
+				events, pages := Budget(s.MaxStore(), shards)
+				add := func(name string, size int64) {
+					if _, err := js.AddStream(&nats.StreamConfig{Name: name, MaxBytes: size}); err != nil {
+						t.Errorf("%d MiB, %d shards, %s of %d KiB: %v", store/mib, shards, name, size>>10, err)
+					}
 				}
+				for i := range shards {
+					add(fmt.Sprint("EVENTS-", i), events)
+				}
+				add("PAGES", pages)
+				add("BUCKET", 8*mib)
+				s.Shutdown()
+				s = start(t, Options{Dir: dir, MaxStore: MinStore})
+				if _, err := connect(t, s).StreamInfo("PAGES"); err != nil {
+					t.Errorf("after a restart with %d MiB: %v", MinStore/mib, err)
+				}
+				s.Shutdown()
 			}
-			for i := range shards {
-				add(fmt.Sprint("EVENTS-", i), events)
-			}
-			add("PAGES", pages)
-			add("BUCKET", 8*mib)
-			s.Shutdown()
-			s = start(t, Options{Dir: dir, MaxStore: MinStore})
-			if _, err := connect(t, s).StreamInfo("PAGES"); err != nil {
-				t.Errorf("after a restart with %d MiB: %v", MinStore/mib, err)
-			}
-			s.Shutdown()
 		}
-	}
+	})
 }
