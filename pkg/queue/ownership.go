@@ -44,7 +44,7 @@ type Ownership struct {
 	prev Record
 	was  bool // there was a predecessor
 
-	write sync.Mutex // held over a write and what it changes
+	writing chan struct{} // a semaphore: holds one during a write and what it changes
 
 	mu       sync.Mutex // guards what follows
 	record   Record
@@ -122,7 +122,7 @@ func (c *claim) try(ctx context.Context) (*Ownership, error) {
 	if revision != c.seen {
 		c.seen, c.since = revision, now
 	}
-	s := &Ownership{kv: c.kv, key: c.key, o: c.o, prev: prev, was: revision != 0}
+	s := &Ownership{kv: c.kv, key: c.key, o: c.o, prev: prev, was: revision != 0, writing: make(chan struct{}, 1)}
 	free := revision == 0 || prev.Clean || prev.Owner == c.o.Owner && c.o.SameDir || now-c.since >= c.o.Term*3/2
 	if t := c.tried; t != nil && prev.Owner == t.record.Owner && prev.Epoch == t.record.Epoch {
 		// We wrote that ourselves a moment ago: nobody else writes our name with this epoch. The
@@ -223,8 +223,10 @@ func (s *Ownership) Run(ctx context.Context) error {
 // half a term, so edit may be called more than once. After an error other than ErrLost the change
 // may have been made or not: call Update again. ErrLost means that another owner has the shard.
 func (s *Ownership) Update(ctx context.Context, edit func(*Record)) error {
-	s.write.Lock()
-	defer s.write.Unlock()
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	defer s.end()
 	b := backoff{least: s.o.Term / 100, most: s.o.Term / 20}
 	for end := boottime.Now() + s.o.Term/2; ; {
 		if s.isLetGo() {
@@ -243,7 +245,20 @@ func (s *Ownership) isLetGo() bool {
 	return s.letGo
 }
 
-// rewrite is Update with s.write held.
+// begin waits until no other write is under way, or until ctx ends.
+func (s *Ownership) begin(ctx context.Context) error {
+	select {
+	case s.writing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("renew shard %s: another write is under way: %w", s.key, ctx.Err())
+	}
+}
+
+// end lets the next write begin.
+func (s *Ownership) end() { <-s.writing }
+
+// rewrite is Update between begin and end.
 func (s *Ownership) rewrite(ctx context.Context, edit func(*Record)) error {
 	// A request that nobody answers must leave time for another one within the term.
 	ctx, cancel := context.WithTimeout(ctx, s.o.Term/3)
@@ -338,8 +353,10 @@ func (s *Ownership) Release(ctx context.Context, checkpoint string) error {
 	s.mu.Lock()
 	s.letGo = true
 	s.mu.Unlock()
-	s.write.Lock() // a renewal under way ends first
-	defer s.write.Unlock()
+	if err := s.begin(ctx); err != nil { // a renewal under way ends first
+		return fmt.Errorf("release: %w", err)
+	}
+	defer s.end()
 	b := backoff{least: s.o.Term / 100, most: s.o.Term / 20}
 	for {
 		err := s.rewrite(ctx, func(r *Record) {
