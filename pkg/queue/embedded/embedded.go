@@ -77,6 +77,8 @@ type Server struct {
 
 	mu sync.Mutex     // guards what is below; never held for long
 	ns *server.Server // replaced by Restart; nil while none runs
+	// pipes are the clients' ends of the connections in this process.
+	pipes map[*pipe]struct{}
 }
 
 // Start opens the store (about 30 ms when it is small) and returns when clients may
@@ -102,7 +104,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded NATS in %s: %w: stop it first, or use another data directory", o.Dir, err)
 	}
-	s := &Server{opts: o, lock: lock, broken: make(chan struct{}, 1), busy: make(chan struct{}, 1)}
+	s := &Server{opts: o, lock: lock, broken: make(chan struct{}, 1), busy: make(chan struct{}, 1), pipes: make(map[*pipe]struct{})}
 	if s.opts.MaxStore == 0 {
 		s.opts.MaxStore, err = roomFor(o.Dir)
 	}
@@ -197,11 +199,32 @@ type inProcess struct{ s *Server }
 // InProcessConn opens a connection to the server that runs now. While none does, as during a
 // restart, it fails at once.
 func (p inProcess) InProcessConn() (net.Conn, error) {
-	ns := p.s.current()
-	if ns == nil {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	if p.s.ns == nil {
 		return nil, errors.New("the embedded NATS server is stopped")
 	}
-	return ns.InProcessConn()
+	c, err := p.s.ns.InProcessConn()
+	if err != nil {
+		return nil, err
+	}
+	end := &pipe{Conn: c, s: p.s}
+	p.s.pipes[end] = struct{}{}
+	return end, nil
+}
+
+// pipe is the client's end of a connection in this process.
+type pipe struct {
+	net.Conn
+	s *Server
+}
+
+// Close closes the connection.
+func (p *pipe) Close() error {
+	p.s.mu.Lock()
+	delete(p.s.pipes, p)
+	p.s.mu.Unlock()
+	return p.Conn.Close()
 }
 
 // current is the server that runs; nil during a restart, after one that failed and after Shutdown.
@@ -259,15 +282,34 @@ func (s *Server) set(ns *server.Server) {
 
 // stop ends the server that runs, and reports whether one did.
 func (s *Server) stop() bool {
-	ns := s.current()
+	s.mu.Lock()
+	ns, pipes := s.ns, s.pipes
+	s.ns, s.pipes = nil, make(map[*pipe]struct{})
+	s.mu.Unlock()
 	if ns == nil {
 		return false
 	}
-	s.set(nil)
+	// The clients in this process lose their connections first. Else they would answer the server's
+	// farewell to readers with new requests, while it waits, with its locks held, for that farewell
+	// to go out.
+	for p := range pipes {
+		_ = p.Conn.Close()
+	}
+	if len(pipes) > 0 {
+		for end := time.Now().Add(dropWithin); ; {
+			time.Sleep(time.Millisecond)
+			if ns.NumClients() == 0 || time.Now().After(end) {
+				break
+			}
+		}
+	}
 	ns.Shutdown()
 	ns.WaitForShutdown()
 	return true
 }
+
+// dropWithin is how long the server may take to notice that its clients are gone.
+const dropWithin = 50 * time.Millisecond
 
 // Restart stops the server and starts it again on the same directory and port. Clients reconnect by
 // themselves. After an error Restart may be tried again. The server calls it itself when a full
