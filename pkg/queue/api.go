@@ -14,7 +14,7 @@ import (
 const apiWithin = 15 * time.Second // in all, for one call of the JetStream API
 
 // apiTryWithin is for one try: a cluster that elects a leader leaves requests unanswered.
-var apiTryWithin = 3 * time.Second // less in tests
+const apiTryWithin = 3 * time.Second
 
 // api makes a call of the JetStream API about a stream (or bucket). The call must be one that may
 // be made more than once. It is made again when no answer comes in time, or when the connection

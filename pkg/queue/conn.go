@@ -26,6 +26,8 @@ type Options struct {
 	// Inbox is a subject token: answers come to subjects below _INBOX.<Inbox>, so that a server can
 	// let each role read its own only. "": below _INBOX.
 	Inbox string
+	// Dial opens the connections to the addresses of URL; nil: over TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	User, Password string
 	CredsFile      string // a .creds file (JWT and seed)
@@ -57,15 +59,20 @@ type Conn struct {
 // writeWithin is how long a write may wait for a peer that reads nothing. nats.go waits a minute
 // and holds the connection's lock meanwhile: no ping would show that the peer is dead, and nobody
 // could publish or even stop.
-var writeWithin = 5 * time.Second // less in tests
+const writeWithin = 5 * time.Second
+
+// dialWithin is how long a connection may take to be opened.
+const dialWithin = 5 * time.Second
 
 // dialer makes connections that close when a write fails, so that nats.go's reader notices
 // and connects again.
-type dialer struct{ net.Dialer }
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Dial implements nats.CustomDialer.
 func (d dialer) Dial(network, address string) (net.Conn, error) {
-	c, err := d.Dialer.Dial(network, address)
+	ctx, cancel := context.WithTimeout(context.Background(), dialWithin)
+	defer cancel()
+	c, err := d(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -150,12 +157,16 @@ func (o Options) who() string {
 }
 
 func (o Options) options(c *Conn) ([]nats.Option, error) {
+	dial := o.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
 	opts := []nats.Option{
 		nats.Name(cmp.Or(o.Name, "curtsy")),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 250*time.Millisecond),
-		nats.SetCustomDialer(dialer{net.Dialer{Timeout: 5 * time.Second}}),
+		nats.SetCustomDialer(dialer(dial)),
 		nats.Timeout(5 * time.Second), // of the server's first words, which a busy one may delay
 		nats.FlusherTimeout(writeWithin),
 		// a dead peer is noticed after three of them, so within one term of ownership
