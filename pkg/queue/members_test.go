@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
@@ -73,106 +74,112 @@ func (j *joined) knows(t testing.TB, members ...string) {
 }
 
 func TestMembersComeAndGo(t *testing.T) {
-	kv := openMembers(t, dial(t, startServer(t, embedded.Options{})))
-	a := join(t, kv, "frontier", "a")
-	a.knows(t, "a")
-	join(t, kv, "indexer", "i").knows(t, "i") // another kind
-	c := join(t, kv, "frontier", "c")
-	b := join(t, kv, "frontier", "b")
-	for _, j := range []*joined{a, b, c} {
-		j.knows(t, "a", "b", "c")
-	}
-	if first := b.all()[0]; !slices.Contains(first, "b") {
-		t.Errorf("b was told of %v, and is not among them", first)
-	}
-	n := len(a.all())
-	time.Sleep(2 * term) // they only say that they are there
-	if all := a.all(); len(all) != n {
-		t.Errorf("told again, although nobody came or went: %v", all[n:])
-	}
-	b.leave()
-	a.knows(t, "a", "c")
-	// Nobody waits a term for that.
-	x, y := joinFor(t, kv, "other", "x", 2*within), joinFor(t, kv, "other", "y", 2*within)
-	x.knows(t, "x", "y")
-	y.leave()
-	x.knows(t, "x")
-	join(t, kv, "frontier", "b")
-	c.knows(t, "a", "b", "c")
+	simnet.Test(t, func(t *testing.T) {
+		kv := openMembers(t, dial(t, startServer(t, embedded.Options{})))
+		a := join(t, kv, "frontier", "a")
+		a.knows(t, "a")
+		join(t, kv, "indexer", "i").knows(t, "i") // another kind
+		c := join(t, kv, "frontier", "c")
+		b := join(t, kv, "frontier", "b")
+		for _, j := range []*joined{a, b, c} {
+			j.knows(t, "a", "b", "c")
+		}
+		if first := b.all()[0]; !slices.Contains(first, "b") {
+			t.Errorf("b was told of %v, and is not among them", first)
+		}
+		n := len(a.all())
+		time.Sleep(2 * term) // they only say that they are there
+		if all := a.all(); len(all) != n {
+			t.Errorf("told again, although nobody came or went: %v", all[n:])
+		}
+		b.leave()
+		a.knows(t, "a", "c")
+		// Nobody waits a term for that.
+		x, y := joinFor(t, kv, "other", "x", 2*within), joinFor(t, kv, "other", "y", 2*within)
+		x.knows(t, "x", "y")
+		y.leave()
+		x.knows(t, "x")
+		join(t, kv, "frontier", "b")
+		c.knows(t, "a", "b", "c")
+	})
 }
 
 // Someone who dies leaves no word, and is gone about a term later.
 func TestMembersSilent(t *testing.T) {
-	s := startServer(t, embedded.Options{})
-	kv := openMembers(t, dial(t, s))
-	a := join(t, kv, "frontier", "a")
-	dies := dial(t, s)
-	join(t, openMembers(t, dies), "frontier", "b")
-	a.knows(t, "a", "b")
-	died := time.Now()
-	dies.Close()
-	a.knows(t, "a")
-	if d := time.Since(died); d < term*2/3 {
-		t.Errorf("gone after %v of silence, a term is %v", d, term)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		s := startServer(t, embedded.Options{})
+		kv := openMembers(t, dial(t, s))
+		a := join(t, kv, "frontier", "a")
+		dies := dial(t, s)
+		join(t, openMembers(t, dies), "frontier", "b")
+		a.knows(t, "a", "b")
+		died := time.Now()
+		dies.Close()
+		a.knows(t, "a")
+		if d := time.Since(died); d < term*2/3 {
+			t.Errorf("gone after %v of silence, a term is %v", d, term)
+		}
+	})
 }
 
 // Who is cut off hears nobody, and does not take that for being alone. When it is
 // back, nobody was gone.
 func TestMembersCutOff(t *testing.T) {
-	t.Parallel()
-	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
-	wire := newCable(t, s.ClientURL())
-	near := join(t, openMembers(t, dial(t, s)), "frontier", "near")
-	far := join(t, openMembers(t, dialURL(t, "nats://"+wire.ln.Addr().String(), s, testLog(t))), "frontier", "far")
-	far.knows(t, "far", "near")
-	near.knows(t, "far", "near")
-	told := len(far.all())
-	wire.setCut(true)
-	near.knows(t, "near")
-	time.Sleep(2 * term)
-	wire.setCut(false)
-	wire.hangUp()
-	near.knows(t, "far", "near")
-	time.Sleep(2 * term)
-	if all := far.all(); len(all) != told {
-		t.Errorf("the one cut off was told %v", all[told:])
-	}
+	simnet.Test(t, func(t *testing.T) {
+		s := startServer(t, embedded.Options{})
+		wire := newCable(t, s)
+		near := join(t, openMembers(t, dial(t, s)), "frontier", "near")
+		far := join(t, openMembers(t, wire.dial(t, testLog(t))), "frontier", "far")
+		far.knows(t, "far", "near")
+		near.knows(t, "far", "near")
+		told := len(far.all())
+		wire.cut()
+		near.knows(t, "near")
+		time.Sleep(2 * term)
+		wire.mend()
+		near.knows(t, "far", "near")
+		time.Sleep(2 * term)
+		if all := far.all(); len(all) != told {
+			t.Errorf("the one cut off was told %v", all[told:])
+		}
+	})
 }
 
 // The broker away for long, or without its store when it comes back: nobody was gone, and everybody
 // still hears everybody.
 func TestMembersOutliveTheBroker(t *testing.T) {
-	t.Parallel()
-	s := startServer(t, embedded.Options{Listen: steady(t)})
-	var js []*joined
-	for _, name := range []string{"a", "b"} {
-		js = append(js, join(t, openMembers(t, dialURL(t, s.ClientURL(), s, testLog(t))), "frontier", name))
-	}
-	for _, j := range js {
-		j.knows(t, "a", "b")
-	}
-	for range 2 {
-		if err := s.Restart(); err != nil {
+	simnet.Test(t, func(t *testing.T) {
+		s := startServer(t, embedded.Options{})
+		wire := newCable(t, s)
+		var js []*joined
+		for _, name := range []string{"a", "b"} {
+			js = append(js, join(t, openMembers(t, wire.dial(t, testLog(t))), "frontier", name))
+		}
+		for _, j := range js {
+			j.knows(t, "a", "b")
+		}
+		for range 2 {
+			if err := s.Restart(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * term)
+		}
+		c := dial(t, s)
+		if err := c.JS.DeleteStream(t.Context(), "KV_x-MEMBERS"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * term)
-	}
-	c := dial(t, s)
-	if err := c.JS.DeleteStream(t.Context(), "KV_x-MEMBERS"); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2 * term)
-	kv := openMembers(t, c) // sequences begin at 1 again
-	for _, j := range js {
-		if all := j.all(); len(all) > 2 || !slices.Equal(all[len(all)-1], []string{"a", "b"}) {
-			t.Errorf("told of others although nobody went: %v", all)
+		kv := openMembers(t, c) // sequences begin at 1 again
+		for _, j := range js {
+			if all := j.all(); len(all) > 2 || !slices.Equal(all[len(all)-1], []string{"a", "b"}) {
+				t.Errorf("told of others although nobody went: %v", all)
+			}
 		}
-	}
-	third := join(t, kv, "frontier", "c")
-	for _, j := range append(js, third) {
-		j.knows(t, "a", "b", "c")
-	}
+		third := join(t, kv, "frontier", "c")
+		for _, j := range append(js, third) {
+			j.knows(t, "a", "b", "c")
+		}
+	})
 }
 
 // The words as they come, without a broker: who is silent, and who only seems so.

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/pkg/boottime"
 )
 
 // The model of the ownership rules is internal/frontier's TestModel, in virtual time. Here are the
@@ -18,31 +20,35 @@ func TestTermsOfTheModel(t *testing.T) {
 		t.Errorf("the default term is %v; internal/frontier's model reckons with 10 s", defaultTerm)
 	}
 	t.Run("a rival waits one and a half", func(t *testing.T) {
-		r := &register{record: `{"epoch":7,"owner":"other"}`, revision: 3}
-		if _, err := Own(t.Context(), r, "frontier.0", ownOptions(t, "me")); err != nil {
-			t.Fatal(err)
-		}
-		if waited := r.written - r.read; waited < term*3/2 {
-			t.Errorf("took a shard %v after seeing its record, which did not change; the model counts on %v", waited, term*3/2)
-		}
-	})
-	t.Run("an owner counts from sending", func(t *testing.T) {
-		r := &register{slow: term / 3}
-		s, err := Own(t.Context(), r, "frontier.0", ownOptions(t, "me"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 2 { // taken, then renewed
-			for boottime.Now() < r.written+term {
-				time.Sleep(term / 50)
-			}
-			if s.Valid() {
-				t.Errorf("may act %v after it sent its last write; the term is %v", boottime.Now()-r.written, term)
-			}
-			if err := s.Update(t.Context(), nil); err != nil {
+		simnet.Test(t, func(t *testing.T) {
+			r := &register{record: `{"epoch":7,"owner":"other"}`, revision: 3}
+			if _, err := Own(t.Context(), r, "frontier.0", ownOptions(t, "me")); err != nil {
 				t.Fatal(err)
 			}
-		}
+			if waited := r.written - r.read; waited < term*3/2 {
+				t.Errorf("took a shard %v after seeing its record, which did not change; the model counts on %v", waited, term*3/2)
+			}
+		})
+	})
+	t.Run("an owner counts from sending", func(t *testing.T) {
+		simnet.Test(t, func(t *testing.T) {
+			r := &register{slow: term / 3}
+			s, err := Own(t.Context(), r, "frontier.0", ownOptions(t, "me"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // taken, then renewed
+				for boottime.Now() < r.written+term {
+					time.Sleep(term / 50)
+				}
+				if s.Valid() {
+					t.Errorf("may act %v after it sent its last write; the term is %v", boottime.Now()-r.written, term)
+				}
+				if err := s.Update(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 	})
 }
 

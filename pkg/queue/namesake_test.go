@@ -6,31 +6,34 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
 // Of two processes with one name the one that came later ends, the other goes on.
 func TestNamesake(t *testing.T) {
-	kv := openMembers(t, dial(t, startServer(t, embedded.Options{})))
-	first := join(t, kv, "frontier", "a")
-	other := join(t, kv, "frontier", "b")
-	first.knows(t, "a", "b")
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	err := Members(ctx, kv, MemberOptions{Kind: "frontier", Instance: "a", Term: term, Log: testLog(t)}, func([]string) {})
-	if !errors.Is(err, ErrNamesake) {
-		t.Fatalf("Members of the second a = %v", err)
-	}
-	first.knows(t, "a", "b")
-	other.knows(t, "a", "b")
-	first.leave()
-	other.knows(t, "b")
-	// Once it is gone the name is free, also when it did not leave in order.
-	if _, err := kv.Put(t.Context(), "frontier.a", []byte("dead 1")); err != nil {
-		t.Fatal(err)
-	}
-	join(t, kv, "frontier", "a").knows(t, "a", "b")
-	time.Sleep(term)
+	simnet.Test(t, func(t *testing.T) {
+		kv := openMembers(t, dial(t, startServer(t, embedded.Options{})))
+		first := join(t, kv, "frontier", "a")
+		other := join(t, kv, "frontier", "b")
+		first.knows(t, "a", "b")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		err := Members(ctx, kv, MemberOptions{Kind: "frontier", Instance: "a", Term: term, Log: testLog(t)}, func([]string) {})
+		if !errors.Is(err, ErrNamesake) {
+			t.Fatalf("Members of the second a = %v", err)
+		}
+		first.knows(t, "a", "b")
+		other.knows(t, "a", "b")
+		first.leave()
+		other.knows(t, "b")
+		// Once it is gone the name is free, also when it did not leave in order.
+		if _, err := kv.Put(t.Context(), "frontier.a", []byte("dead 1")); err != nil {
+			t.Fatal(err)
+		}
+		join(t, kv, "frontier", "a").knows(t, "a", "b")
+		time.Sleep(term)
+	})
 }
 
 // A word that a dead predecessor sent, and that was long on its way, is no namesake.

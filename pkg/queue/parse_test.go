@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"github.com/curtsy/curtsy/internal/simnet"
+
 	"context"
 	"errors"
 	"strings"
@@ -63,25 +65,27 @@ func TestParseAck(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	b := backoff{least: 4 * time.Millisecond, most: 10 * time.Millisecond}
-	for i, most := range []time.Duration{4, 8, 10, 10} {
-		start := time.Now()
-		if err := b.wait(t.Context(), nil); err != nil {
-			t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		b := backoff{least: 4 * time.Millisecond, most: 10 * time.Millisecond}
+		for i, most := range []time.Duration{4, 8, 10, 10} {
+			start := time.Now()
+			if err := b.wait(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(start); d < most*time.Millisecond/2 {
+				t.Errorf("wait %d took %v, want at least half of %v", i, d, most*time.Millisecond)
+			}
 		}
-		if d := time.Since(start); d < most*time.Millisecond/2 {
-			t.Errorf("wait %d took %v, want at least half of %v", i, d, most*time.Millisecond)
+		b = backoff{least: time.Minute, most: time.Minute}
+		woken := make(chan struct{})
+		close(woken)
+		if err := b.wait(t.Context(), woken); err != nil {
+			t.Error(err)
 		}
-	}
-	b = backoff{least: time.Minute, most: time.Minute}
-	woken := make(chan struct{})
-	close(woken)
-	if err := b.wait(t.Context(), woken); err != nil {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := b.wait(ctx, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.wait(ctx, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	})
 }

@@ -23,8 +23,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// within bounds what should take milliseconds, on a machine that has other things to do.
-const within = 60 * time.Second
+// within bounds waits in virtual time.
+const within = time.Minute
+
+// long reports whether the long tests are to run too (make long).
+func long() bool { return os.Getenv("CURTSY_LONG") != "" }
 
 // testLog shows with -v and QUEUE_LOG=1.
 func testLog(testing.TB) *slog.Logger {
@@ -69,18 +72,21 @@ func (l *lines) count(part string) (n int) {
 	return n
 }
 
-// eventually waits for cond.
-func eventually(t testing.TB, what string, cond func() bool) {
+// eventually waits for cond, in virtual time. Tests on real sockets use until.True.
+func eventually(t testing.TB, what string, cond func() bool, report ...func() string) {
 	t.Helper()
 	for end := time.Now().Add(within); !cond(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
+			for _, r := range report {
+				t.Log(r())
+			}
 			t.Fatalf("%s: not within %v", what, within)
 		}
 	}
 }
 
 // cancelled is a context that ends with the test or when cancel is called, at the
-// latest after within.
+// latest after within. It is for virtual time.
 func cancelled(t testing.TB) (context.Context, context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

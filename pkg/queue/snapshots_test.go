@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
@@ -75,274 +77,284 @@ func stored(t testing.TB, s *Snapshots) (msgs, size uint64, room int64) {
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
-	s := openSnapshots(t, dial(t, startServer(t, embedded.Options{})))
-	tests := map[string][]byte{
-		"nothing":         {},
-		"a byte":          {1},
-		"one/piece.1-7 ü": noise(1000),
-		"just two pieces": noise(2 * pieceBytes),
-		"random":          noise(20 << 20),
-		"compressible":    bytes.Repeat([]byte("<a href=/>"), 2<<20),
-	}
-	var names []string
-	for name, data := range tests {
-		_, before, _ := stored(t, s)
-		n := put(t, s, name, data)
-		_, after, room := stored(t, s)
-		if took := int64(after - before); took < n || took > n+n/50+1000 {
-			t.Errorf("%s: Put = %d bytes, the store grew by %d", name, n, took)
+	simnet.Test(t, func(t *testing.T) {
+		s := openSnapshots(t, dial(t, startServer(t, embedded.Options{})))
+		tests := map[string][]byte{
+			"nothing":         {},
+			"a byte":          {1},
+			"one/piece.1-7 ü": noise(1000),
+			"just two pieces": noise(2 * pieceBytes),
+			"random":          noise(20 << 20),
+			"compressible":    bytes.Repeat([]byte("<a href=/>"), 2<<20),
 		}
-		if int64(after) > room {
-			t.Errorf("%s: %d bytes in room for %d", name, after, room)
+		var names []string
+		for name, data := range tests {
+			_, before, _ := stored(t, s)
+			n := put(t, s, name, data)
+			_, after, room := stored(t, s)
+			if took := int64(after - before); took < n || took > n+n/50+1000 {
+				t.Errorf("%s: Put = %d bytes, the store grew by %d", name, n, took)
+			}
+			if int64(after) > room {
+				t.Errorf("%s: %d bytes in room for %d", name, after, room)
+			}
+			if name == "compressible" && n > int64(len(data)/10) {
+				t.Errorf("%d of %d bytes: not compressed", n, len(data))
+			}
+			names = append(names, name)
 		}
-		if name == "compressible" && n > int64(len(data)/10) {
-			t.Errorf("%d of %d bytes: not compressed", n, len(data))
+		for name, data := range tests {
+			wantSnapshot(t, s, name, data)
 		}
-		names = append(names, name)
-	}
-	for name, data := range tests {
-		wantSnapshot(t, s, name, data)
-	}
-	got, err := s.Names(t.Context())
-	slices.Sort(got)
-	slices.Sort(names)
-	if err != nil || !slices.Equal(got, names) {
-		t.Errorf("Names = %q, %v; want %q", got, err, names)
-	}
-	for _, name := range names {
-		if err := s.Delete(t.Context(), name); err != nil {
-			t.Error(err)
+		got, err := s.Names(t.Context())
+		slices.Sort(got)
+		slices.Sort(names)
+		if err != nil || !slices.Equal(got, names) {
+			t.Errorf("Names = %q, %v; want %q", got, err, names)
 		}
-		if err := s.Delete(t.Context(), name); err != nil {
-			t.Errorf("a second time: %v", err)
+		for _, name := range names {
+			if err := s.Delete(t.Context(), name); err != nil {
+				t.Error(err)
+			}
+			if err := s.Delete(t.Context(), name); err != nil {
+				t.Errorf("a second time: %v", err)
+			}
+			if err := s.Get(t.Context(), name, io.Discard); !errors.Is(err, ErrNoSnapshot) {
+				t.Errorf("Get after Delete = %v", err)
+			}
 		}
-		if err := s.Get(t.Context(), name, io.Discard); !errors.Is(err, ErrNoSnapshot) {
-			t.Errorf("Get after Delete = %v", err)
+		if msgs, _, _ := stored(t, s); msgs != 0 {
+			t.Errorf("%d messages are left when all was deleted", msgs)
 		}
-	}
-	if msgs, _, _ := stored(t, s); msgs != 0 {
-		t.Errorf("%d messages are left when all was deleted", msgs)
-	}
-	if got, err := s.Names(t.Context()); len(got) != 0 || err != nil {
-		t.Errorf("Names = %q, %v", got, err)
-	}
-	for range 2 {
-		err := s.c.JS.DeleteStream(t.Context(), s.stream())
-		if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-			t.Fatal(err)
+		if got, err := s.Names(t.Context()); len(got) != 0 || err != nil {
+			t.Errorf("Names = %q, %v", got, err)
 		}
-	}
-	if err := s.Get(t.Context(), names[0], io.Discard); !errors.Is(err, ErrNoSnapshot) {
-		t.Errorf("Get = %v without a store", err)
-	}
-	if _, err := s.Put(t.Context(), "late", 1, writeOf([]byte{1})); !errors.Is(err, jetstream.ErrStreamNotFound) {
-		t.Errorf("Put = %v without a store", err)
-	}
+		for range 2 {
+			err := s.c.JS.DeleteStream(t.Context(), s.stream())
+			if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Get(t.Context(), names[0], io.Discard); !errors.Is(err, ErrNoSnapshot) {
+			t.Errorf("Get = %v without a store", err)
+		}
+		if _, err := s.Put(t.Context(), "late", 1, writeOf([]byte{1})); !errors.Is(err, jetstream.ErrStreamNotFound) {
+			t.Errorf("Put = %v without a store", err)
+		}
+	})
 }
 
 // What is stored is an object as the tools of NATS know it.
 func TestSnapshotIsAnObject(t *testing.T) {
-	c := dial(t, startServer(t, embedded.Options{}))
-	s := openSnapshots(t, c)
-	data := noise(3 << 20)
-	put(t, s, "cp", data)
-	obs, err := c.JS.ObjectStore(t.Context(), "x-CHECKPOINTS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := obs.GetBytes(t.Context(), "cp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := io.ReadAll(s2.NewReader(bytes.NewReader(b))); err != nil || !bytes.Equal(got, data) {
-		t.Errorf("%d bytes, %v", len(got), err)
-	}
-	// And one that those tools have stored and deleted again is none.
-	var z bytes.Buffer
-	w := s2.NewWriter(&z)
-	_, _ = w.Write(data)
-	_ = w.Close()
-	if _, err := obs.PutBytes(t.Context(), "theirs", z.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	wantSnapshot(t, s, "theirs", data)
-	if err := obs.Delete(t.Context(), "theirs"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Get(t.Context(), "theirs", io.Discard); !errors.Is(err, ErrNoSnapshot) {
-		t.Errorf("Get = %v", err)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		c := dial(t, startServer(t, embedded.Options{}))
+		s := openSnapshots(t, c)
+		data := noise(3 << 20)
+		put(t, s, "cp", data)
+		obs, err := c.JS.ObjectStore(t.Context(), "x-CHECKPOINTS")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := obs.GetBytes(t.Context(), "cp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(s2.NewReader(bytes.NewReader(b))); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+		// And one that those tools have stored and deleted again is none.
+		var z bytes.Buffer
+		w := s2.NewWriter(&z)
+		_, _ = w.Write(data)
+		_ = w.Close()
+		if _, err := obs.PutBytes(t.Context(), "theirs", z.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		wantSnapshot(t, s, "theirs", data)
+		if err := obs.Delete(t.Context(), "theirs"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Get(t.Context(), "theirs", io.Discard); !errors.Is(err, ErrNoSnapshot) {
+			t.Errorf("Get = %v", err)
+		}
+	})
 }
 
 func TestSnapshotNameUsedAgain(t *testing.T) {
-	s := openSnapshots(t, dial(t, startServer(t, embedded.Options{})))
-	put(t, s, "cp", noise(2<<20))
-	put(t, s, "cp", []byte("newer"))
-	wantSnapshot(t, s, "cp", []byte("newer"))
-	if err := s.Sweep(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	wantSnapshot(t, s, "cp", []byte("newer"))
-	if msgs, _, _ := stored(t, s); msgs != 2 {
-		t.Errorf("%d messages are left, want one piece and its name", msgs)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		s := openSnapshots(t, dial(t, startServer(t, embedded.Options{})))
+		put(t, s, "cp", noise(2<<20))
+		put(t, s, "cp", []byte("newer"))
+		wantSnapshot(t, s, "cp", []byte("newer"))
+		if err := s.Sweep(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		wantSnapshot(t, s, "cp", []byte("newer"))
+		if msgs, _, _ := stored(t, s); msgs != 2 {
+			t.Errorf("%d messages are left, want one piece and its name", msgs)
+		}
+	})
 }
 
 // Room grows with what is put in, also when others take it meanwhile, and an end of
 // it is said plainly.
 func TestSnapshotRoom(t *testing.T) {
-	server := startServer(t, embedded.Options{MaxStore: 100 << 20})
-	c := dial(t, server)
-	s := openSnapshots(t, c)
-	if _, _, room := stored(t, s); room != 4<<20 {
-		t.Errorf("%d bytes reserved", room)
-	}
-	data := noise(5 << 20)
-	var wg sync.WaitGroup
-	for i := range 3 { // who says it is small finds out on the way
-		wg.Go(func() {
-			if _, err := s.Put(t.Context(), fmt.Sprint(i), int64(1+i)<<10, writeOf(data)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	for i := range 3 {
-		wantSnapshot(t, s, fmt.Sprint(i), data)
-	}
-	msgs, _, _ := stored(t, s)
-	_, err := s.Put(t.Context(), "huge", 200<<20, writeOf(data))
-	if err == nil || !strings.Contains(err.Error(), "less room left to reserve: free some, or raise its max_file_store") {
-		t.Errorf("Put beyond the room of the server = %v", err)
-	}
-	endless := func(w io.Writer) error {
-		for {
-			if _, err := w.Write(data); err != nil {
-				return err
+	simnet.Test(t, func(t *testing.T) {
+		server := startServer(t, embedded.Options{MaxStore: 100 << 20})
+		c := dial(t, server)
+		s := openSnapshots(t, c)
+		if _, _, room := stored(t, s); room != 4<<20 {
+			t.Errorf("%d bytes reserved", room)
+		}
+		data := noise(5 << 20)
+		var wg sync.WaitGroup
+		for i := range 3 { // who says it is small finds out on the way
+			wg.Go(func() {
+				if _, err := s.Put(t.Context(), fmt.Sprint(i), int64(1+i)<<10, writeOf(data)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for i := range 3 {
+			wantSnapshot(t, s, fmt.Sprint(i), data)
+		}
+		msgs, _, _ := stored(t, s)
+		_, err := s.Put(t.Context(), "huge", 200<<20, writeOf(data))
+		if err == nil || !strings.Contains(err.Error(), "less room left to reserve: free some, or raise its max_file_store") {
+			t.Errorf("Put beyond the room of the server = %v", err)
+		}
+		endless := func(w io.Writer) error {
+			for {
+				if _, err := w.Write(data); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	_, err = s.Put(t.Context(), "endless", 1, endless)
-	if err == nil || !strings.Contains(err.Error(), "less room left to reserve") {
-		t.Errorf("Put of something that grows beyond it = %v", err)
-	}
-	if now, _, _ := stored(t, s); now != msgs {
-		t.Errorf("%d messages in the store, %d before what failed", now, msgs)
-	}
+		_, err = s.Put(t.Context(), "endless", 1, endless)
+		if err == nil || !strings.Contains(err.Error(), "less room left to reserve") {
+			t.Errorf("Put of something that grows beyond it = %v", err)
+		}
+		if now, _, _ := stored(t, s); now != msgs {
+			t.Errorf("%d messages in the store, %d before what failed", now, msgs)
+		}
+	})
 }
 
 // Whatever goes wrong while a snapshot is put, nothing of it is there afterwards.
 func TestSnapshotPutFails(t *testing.T) {
-	s := openSnapshots(t, dial(t, startServer(t, embedded.Options{})))
-	broken := errors.New("broken")
-	data := noise(3 << 20)
-	_, err := s.Put(t.Context(), "cp", 1<<20, func(w io.Writer) error {
-		if _, err := w.Write(data); err != nil {
-			t.Error(err)
+	simnet.Test(t, func(t *testing.T) {
+		s := openSnapshots(t, dial(t, startServer(t, embedded.Options{})))
+		broken := errors.New("broken")
+		data := noise(3 << 20)
+		_, err := s.Put(t.Context(), "cp", 1<<20, func(w io.Writer) error {
+			if _, err := w.Write(data); err != nil {
+				t.Error(err)
+			}
+			return broken
+		})
+		if !errors.Is(err, broken) {
+			t.Errorf("Put = %v, want what write said", err)
 		}
-		return broken
-	})
-	if !errors.Is(err, broken) {
-		t.Errorf("Put = %v, want what write said", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	_, err = s.Put(ctx, "cp", 1<<20, func(w io.Writer) error {
-		if _, err := w.Write(data); err != nil {
-			t.Error(err)
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err = s.Put(ctx, "cp", 1<<20, func(w io.Writer) error {
+			if _, err := w.Write(data); err != nil {
+				t.Error(err)
+			}
+			cancel()
+			for {
+				if _, err := w.Write(data); err != nil {
+					return err
+				}
+			}
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("Put = %v, its context ended", err)
 		}
-		cancel()
-		for {
+		_, err = s.Put(t.Context(), "cp", 1<<20, func(w io.Writer) error {
 			if _, err := w.Write(data); err != nil {
 				return err
 			}
+			return s.Sweep(t.Context(), 0) // as by somebody whose patience is too short
+		})
+		if err == nil {
+			t.Error("Put went through, its first pieces were removed")
+		}
+		if msgs, _, _ := stored(t, s); msgs != 0 {
+			t.Errorf("%d messages were left", msgs)
+		}
+		if err := s.Get(t.Context(), "cp", io.Discard); !errors.Is(err, ErrNoSnapshot) {
+			t.Errorf("Get = %v", err)
 		}
 	})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("Put = %v, its context ended", err)
-	}
-	_, err = s.Put(t.Context(), "cp", 1<<20, func(w io.Writer) error {
-		if _, err := w.Write(data); err != nil {
-			return err
-		}
-		return s.Sweep(t.Context(), 0) // as by somebody whose patience is too short
-	})
-	if err == nil {
-		t.Error("Put went through, its first pieces were removed")
-	}
-	if msgs, _, _ := stored(t, s); msgs != 0 {
-		t.Errorf("%d messages were left", msgs)
-	}
-	if err := s.Get(t.Context(), "cp", io.Discard); !errors.Is(err, ErrNoSnapshot) {
-		t.Errorf("Get = %v", err)
-	}
 }
 
 // Every kind of damage is told from a broker that does not answer, at once.
 func TestSnapshotDamage(t *testing.T) {
-	c := dial(t, startServer(t, embedded.Options{}))
-	s := openSnapshots(t, c)
-	data := noise(4 * pieceBytes)
-	ctx := t.Context()
-	piece := func(t *testing.T, k uint64) uint64 { // sequence of the k-th message of the store
-		info, err := s.st.Info(ctx)
-		if err != nil {
-			t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		c := dial(t, startServer(t, embedded.Options{}))
+		s := openSnapshots(t, c)
+		data := noise(4 * pieceBytes)
+		ctx := t.Context()
+		piece := func(t *testing.T, k uint64) uint64 { // sequence of the k-th message of the store
+			info, err := s.st.Info(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info.State.FirstSeq + k
 		}
-		return info.State.FirstSeq + k
-	}
-	named := func(t *testing.T, change func(info *jetstream.ObjectInfo)) {
-		info, err := s.lookup(ctx, "cp", 1)
-		if err != nil {
-			t.Fatal(err)
+		named := func(t *testing.T, change func(info *jetstream.ObjectInfo)) {
+			info, err := s.lookup(ctx, "cp", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(info)
+			b, err := json.Marshal(info)
+			check(t, err)
+			publish(t, c, s.nameSubject("cp"), b)
 		}
-		change(info)
-		b, err := json.Marshal(info)
-		check(t, err)
-		publish(t, c, s.nameSubject("cp"), b)
-	}
-	damages := map[string]func(t *testing.T){
-		"a piece is missing":         func(t *testing.T) { check(t, s.st.DeleteMsg(ctx, piece(t, 1))) },
-		"the first piece is missing": func(t *testing.T) { check(t, s.st.DeleteMsg(ctx, piece(t, 0))) },
-		"all pieces are missing":     func(t *testing.T) { check(t, s.purge(ctx, s.pieces("*"))) },
-		"it was cut short":           func(t *testing.T) { named(t, func(o *jetstream.ObjectInfo) { o.Chunks-- }) },
-		"its digest is another":      func(t *testing.T) { named(t, func(o *jetstream.ObjectInfo) { o.Digest = "SHA-256=AAAA" }) },
-		"its digest is none":         func(t *testing.T) { named(t, func(o *jetstream.ObjectInfo) { o.Digest = "x" }) },
-		"its size is another":        func(t *testing.T) { named(t, func(o *jetstream.ObjectInfo) { o.Size++ }) },
-		"more pieces are promised":   func(t *testing.T) { named(t, func(o *jetstream.ObjectInfo) { o.Chunks++ }) },
-		"what names it is nonsense":  func(t *testing.T) { publish(t, c, s.nameSubject("cp"), []byte("{")) },
-		"its pieces are not S2": func(t *testing.T) {
-			named(t, func(o *jetstream.ObjectInfo) {
-				u := &upload{s: s, id: "junk", sum: sha256.New()}
-				check(t, u.send(ctx, bytes.NewReader(noise(pieceBytes+1))))
-				o.NUID, o.Chunks, o.Size, o.Digest = u.id, u.n, u.size, jetstream.GetObjectDigestValue(u.sum)
-			})
-		},
-	}
-	for what, damage := range damages {
-		t.Run(what, func(t *testing.T) {
+		damages := map[string]func(t *testing.T){
+			"a piece is missing":         func(t *testing.T) { check(t, s.st.DeleteMsg(ctx, piece(t, 1))) },
+			"the first piece is missing": func(t *testing.T) { check(t, s.st.DeleteMsg(ctx, piece(t, 0))) },
+			"all pieces are missing":     func(t *testing.T) { check(t, s.purge(ctx, s.pieces("*"))) },
+			"it was cut short":           func(t *testing.T) { named(t, func(o *jetstream.ObjectInfo) { o.Chunks-- }) },
+			"its digest is another":      func(t *testing.T) { named(t, func(o *jetstream.ObjectInfo) { o.Digest = "SHA-256=AAAA" }) },
+			"its digest is none":         func(t *testing.T) { named(t, func(o *jetstream.ObjectInfo) { o.Digest = "x" }) },
+			"its size is another":        func(t *testing.T) { named(t, func(o *jetstream.ObjectInfo) { o.Size++ }) },
+			"more pieces are promised":   func(t *testing.T) { named(t, func(o *jetstream.ObjectInfo) { o.Chunks++ }) },
+			"what names it is nonsense":  func(t *testing.T) { publish(t, c, s.nameSubject("cp"), []byte("{")) },
+			"its pieces are not S2": func(t *testing.T) {
+				named(t, func(o *jetstream.ObjectInfo) {
+					u := &upload{s: s, id: "junk", sum: sha256.New()}
+					check(t, u.send(ctx, bytes.NewReader(noise(pieceBytes+1))))
+					o.NUID, o.Chunks, o.Size, o.Digest = u.id, u.n, u.size, jetstream.GetObjectDigestValue(u.sum)
+				})
+			},
+		}
+		for what, damage := range damages {
 			put(t, s, "cp", data)
-			defer func() { check(t, s.purge(ctx, ">")) }()
 			damage(t)
 			start := time.Now()
 			err := s.Get(ctx, "cp", io.Discard)
 			if !errors.Is(err, ErrNoSnapshot) {
-				t.Errorf("Get = %v", err)
+				t.Errorf("%s: Get = %v", what, err)
 			}
-			if d := time.Since(start); d > within {
-				t.Errorf("it took %v to find out", d)
+			if d := time.Since(start); d > time.Second {
+				t.Errorf("%s: it took %v to find out", what, d)
 			}
-		})
-	}
-	put(t, s, "cp", data)
-	full := errors.New("no space left on device")
-	if err := s.Get(ctx, "cp", failing{full}); !errors.Is(err, full) || errors.Is(err, ErrNoSnapshot) {
-		t.Errorf("Get = %v, where it was written to is full", err)
-	}
-	cctx, cancel := context.WithCancel(ctx)
-	cancel()
-	if err := s.Get(cctx, "cp", io.Discard); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNoSnapshot) {
-		t.Errorf("Get = %v, its context had ended", err)
-	}
+			check(t, s.purge(ctx, ">"))
+		}
+		put(t, s, "cp", data)
+		full := errors.New("no space left on device")
+		if err := s.Get(ctx, "cp", failing{full}); !errors.Is(err, full) || errors.Is(err, ErrNoSnapshot) {
+			t.Errorf("Get = %v, where it was written to is full", err)
+		}
+		cctx, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := s.Get(cctx, "cp", io.Discard); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNoSnapshot) {
+			t.Errorf("Get = %v, its context had ended", err)
+		}
+	})
 }
 
 type failing struct{ err error }
@@ -364,95 +376,92 @@ func publish(t testing.TB, c *Conn, subject string, data []byte) {
 
 // Sweep takes what a killed process left, and nothing of one that is at work.
 func TestSnapshotSweep(t *testing.T) {
-	t.Parallel()
-	s := openSnapshots(t, dial(t, startServer(t, embedded.Options{})))
-	put(t, s, "kept", noise(2<<20))
-	orphan := &upload{s: s, id: "orphan", sum: sha256.New()}
-	check(t, orphan.send(t.Context(), bytes.NewReader(noise(2<<20))))
-	const apart = 6 * time.Second // a busy machine takes some of it for a question
-	time.Sleep(apart)
-	begun := time.Now()
-	writing, written := make(chan bool), make(chan error, 1)
-	go func() {
-		_, err := s.Put(t.Context(), "in progress", 4<<20, func(w io.Writer) error {
-			_, err := w.Write(noise(4 << 20))
-			writing <- true
-			<-writing
-			return err
-		})
-		written <- err
-	}()
-	<-writing
-	check(t, s.Sweep(t.Context(), time.Hour))
-	if n, _, err := s.subjects(t.Context(), s.pieces(">")); err != nil || len(n) != 3 {
-		t.Errorf("%d of 3 objects are left where nothing is old: %v", len(n), err)
-	}
-	check(t, s.Sweep(t.Context(), time.Since(begun)+apart-time.Second))
-	close(writing)
-	check(t, <-written)
-	n, _, err := s.subjects(t.Context(), s.pieces(">"))
-	if err != nil || len(n) != 2 || n[s.pieces("orphan")] != 0 {
-		t.Errorf("after Sweep: %v, %v", n, err)
-	}
-	wantSnapshot(t, s, "kept", noise(2<<20))
-	wantSnapshot(t, s, "in progress", noise(4<<20))
+	simnet.Test(t, func(t *testing.T) {
+		s := openSnapshots(t, dial(t, startServer(t, embedded.Options{})))
+		put(t, s, "kept", noise(2<<20))
+		orphan := &upload{s: s, id: "orphan", sum: sha256.New()}
+		check(t, orphan.send(t.Context(), bytes.NewReader(noise(2<<20))))
+		const apart = 6 * time.Second
+		time.Sleep(apart)
+		begun := time.Now()
+		writing, written := make(chan bool), make(chan error, 1)
+		go func() {
+			_, err := s.Put(t.Context(), "in progress", 4<<20, func(w io.Writer) error {
+				_, err := w.Write(noise(4 << 20))
+				writing <- true
+				<-writing
+				return err
+			})
+			written <- err
+		}()
+		<-writing
+		check(t, s.Sweep(t.Context(), time.Hour))
+		if n, _, err := s.subjects(t.Context(), s.pieces(">")); err != nil || len(n) != 3 {
+			t.Errorf("%d of 3 objects are left where nothing is old: %v", len(n), err)
+		}
+		check(t, s.Sweep(t.Context(), time.Since(begun)+apart-time.Second))
+		close(writing)
+		check(t, <-written)
+		n, _, err := s.subjects(t.Context(), s.pieces(">"))
+		if err != nil || len(n) != 2 || n[s.pieces("orphan")] != 0 {
+			t.Errorf("after Sweep: %v, %v", n, err)
+		}
+		wantSnapshot(t, s, "kept", noise(2<<20))
+		wantSnapshot(t, s, "in progress", noise(4<<20))
+	})
 }
 
 // The connection breaks and the server restarts all the time: what was put is whole all the same.
 func TestSnapshotsOutliveTheBroker(t *testing.T) {
-	server := startServer(t, embedded.Options{Listen: steady(t)})
-	wire := newCable(t, server.ClientURL())
-	s := openSnapshots(t, dialURL(t, "nats://"+wire.ln.Addr().String(), server, testLog(t)))
-	data := noise(12 << 20)
-	done := make(chan bool)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer close(done)
-	wg.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-done:
-				return
-			case <-time.After(600 * time.Millisecond):
-			}
-			if i%3 == 1 {
+	simnet.Test(t, func(t *testing.T) {
+		server := startServer(t, embedded.Options{})
+		wire := newCable(t, server)
+		s := openSnapshots(t, wire.dial(t, testLog(t)))
+		data := noise(8 << 20)
+		var breaks atomic.Int64
+		wire.breakEvery(5*pieceBytes+pieceBytes/2, func() {
+			if breaks.Add(1)%3 == 1 {
 				if err := server.Restart(); err != nil {
 					t.Error(err)
 				}
 			}
-			wire.hangUp()
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		for i := range 2 {
+			name := fmt.Sprint("cp-", i)
+			if _, err := s.Put(ctx, name, int64(len(data)), writeOf(data)); err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := s.Get(ctx, name, &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+				t.Fatalf("Get = %v, %d bytes", err, got.Len())
+			}
+		}
+		wire.breakEvery(0, nil)
+		if n := breaks.Load(); n < 4 {
+			t.Errorf("the connection broke %d times", n)
 		}
 	})
-	// Little comes through between two interruptions on a busy machine.
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	for i := range 2 {
-		name := fmt.Sprint("cp-", i)
-		if _, err := s.Put(ctx, name, int64(len(data)), writeOf(data)); err != nil {
-			t.Fatal(err)
-		}
-		var got bytes.Buffer
-		if err := s.Get(ctx, name, &got); err != nil || !bytes.Equal(got.Bytes(), data) {
-			t.Fatalf("Get = %v, %d bytes", err, got.Len())
-		}
-	}
 }
 
 // A broker that is gone for good ends Put and Get with their contexts, and that is no damage.
 func TestSnapshotsWithoutABroker(t *testing.T) {
-	server := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
-	s := openSnapshots(t, dialURL(t, server.ClientURL(), server, testLog(t)))
-	put(t, s, "cp", noise(1000))
-	server.Shutdown()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if err := s.Get(ctx, "cp", io.Discard); err == nil || errors.Is(err, ErrNoSnapshot) {
-		t.Errorf("Get = %v", err)
-	}
-	if _, err := s.Put(ctx, "cp2", 1000, writeOf(noise(1000))); err == nil {
-		t.Error("Put without a broker")
-	}
-	if err := s.Sweep(ctx, 0); err == nil {
-		t.Error("Sweep without a broker")
-	}
+	simnet.Test(t, func(t *testing.T) {
+		server := startServer(t, embedded.Options{})
+		s := openSnapshots(t, newCable(t, server).dial(t, testLog(t)))
+		put(t, s, "cp", noise(1000))
+		server.Shutdown()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if err := s.Get(ctx, "cp", io.Discard); err == nil || errors.Is(err, ErrNoSnapshot) {
+			t.Errorf("Get = %v", err)
+		}
+		if _, err := s.Put(ctx, "cp2", 1000, writeOf(noise(1000))); err == nil {
+			t.Error("Put without a broker")
+		}
+		if err := s.Sweep(ctx, 0); err == nil {
+			t.Error("Sweep without a broker")
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
@@ -16,17 +17,21 @@ import (
 // restarted it holds them still, and its consumer takes them for settled. They are handed over
 // once more, since else they would stay for ever and count as waiting.
 func TestSettledMessagesThatAreBack(t *testing.T) {
-	t.Run("and nothing else", func(t *testing.T) { settledAreBack(t, false) })
+	t.Run("and nothing else", func(t *testing.T) {
+		simnet.Test(t, func(t *testing.T) { settledAreBack(t, false) })
+	})
 	// The consumer has something to do from the start, and one that is not settled comes before.
-	t.Run("beside others", func(t *testing.T) { settledAreBack(t, true) })
+	t.Run("beside others", func(t *testing.T) {
+		simnet.Test(t, func(t *testing.T) { settledAreBack(t, true) })
+	})
 }
 
 func settledAreBack(t *testing.T, others bool) {
-	t.Parallel()
 	dir := t.TempDir()
-	o := embedded.Options{Dir: dir, Listen: steady(t), User: "u", Password: "p"}
+	o := embedded.Options{Dir: dir}
 	s := startServer(t, o)
-	c := dialURL(t, s.ClientURL(), s, testLog(t))
+	wire := newCable(t, s)
+	c := wire.dial(t, testLog(t))
 	w := openWork(t, c, 100)
 	w.ackWait = 3 * time.Second
 
@@ -38,6 +43,7 @@ func settledAreBack(t *testing.T, others bool) {
 		t.Fatal(err)
 	}
 	s = startServer(t, o)
+	wire.plug(s)
 
 	var mu sync.Mutex
 	seen := map[uint64]int{}
@@ -85,7 +91,7 @@ func settledAreBack(t *testing.T, others bool) {
 			_ = w.Send(ctx, "x.pages.0", []byte("another"))
 		}()
 	}
-	startServer(t, o)
+	wire.plug(startServer(t, o))
 	eventually(t, "handed over once more", times(2))
 	eventually(t, "settled", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

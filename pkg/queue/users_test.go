@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
 // users is everything a crawl does with the queue, all at once: appending and following, sending
@@ -24,22 +29,28 @@ type users struct {
 	seen               atomic.Uint64 // epoch the watch shows
 	members            *joined
 	log                *Log
+	wait               waiter
 
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 }
 
-func use(t testing.TB, c *Conn, size int, term time.Duration) *users {
+// waiter is eventually or until.True.
+type waiter func(t testing.TB, what string, cond func() bool, report ...func() string)
+
+func use(t testing.TB, c *Conn, size int, term time.Duration, wait waiter) *users {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
-	u := &users{size: size, stop: stop, log: openLog(t, c)}
+	ctx, stop := context.WithCancel(t.Context())
+	u := &users{size: size, stop: stop, log: openLog(t, c), wait: wait}
 	w, kv := openWork(t, c, 1000), openBucket(t, c)
 	w.ackWait = 2 * time.Second
 	u.members = joinFor(t, openMembers(t, c), "frontier", "a", term)
 	joinFor(t, openMembers(t, c), "frontier", "b", term)
 	o := ownOptions(t, "a")
 	o.Term = term
-	u.owner = own(t, kv, o)
+	var err error
+	u.owner, err = Own(ctx, kv, "frontier.0", o)
+	check(t, err)
 	run(t, u.owner)
 	t.Cleanup(u.wg.Wait)
 	t.Cleanup(stop)
@@ -82,6 +93,8 @@ func use(t testing.TB, c *Conn, size int, term time.Duration) *users {
 	})
 	publish := func(last *atomic.Uint64, send func(data []byte) error) func() {
 		return func() {
+			pause := time.NewTicker(10 * time.Millisecond)
+			defer pause.Stop()
 			for n := uint64(1); ; n++ {
 				data := append(binary.BigEndian.AppendUint64(nil, n), make([]byte, u.size)...)
 				if err := send(data); ctx.Err() != nil {
@@ -91,7 +104,7 @@ func use(t testing.TB, c *Conn, size int, term time.Duration) *users {
 					return
 				}
 				last.Store(n)
-				time.Sleep(time.Millisecond)
+				<-pause.C
 			}
 		}
 	}
@@ -126,43 +139,48 @@ func (u *users) goesOn(t testing.TB, k uint64) {
 		}
 		return ""
 	}
-	for end := time.Now().Add(3 * within); stuck() != ""; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("stuck: %s (%d appended, %d sent)", stuck(), u.appended.Load(), u.sent.Load())
-		}
-	}
+	u.wait(t, "that all goes on", func() bool { return stuck() == "" }, func() string {
+		return fmt.Sprintf("stuck: %s (%d appended, %d sent)", stuck(), u.appended.Load(), u.sent.Load())
+	})
 }
 
 // A broker that is killed, stays away for longer than a term and comes back, again and again, loses
-// nothing that it acknowledged, and nobody is stuck or keeps on complaining.
+// nothing that it acknowledged, and nobody is stuck or keeps on complaining. (What is on disk when
+// nobody can reach the broker any more is what it leaves when it is killed then.)
 func TestBrokerKilled(t *testing.T) {
-	t.Parallel()
-	o := node{Dir: t.TempDir(), Port: freePort(t)}
-	broker := o.start()
-	t.Cleanup(func() { kill(broker) })
-	said := newLines()
-	var c *Conn
-	eventually(t, "the broker", func() (ok bool) {
-		var err error
-		c, err = Dial(t.Context(), Options{URL: fmt.Sprint("nats://127.0.0.1:", o.Port), User: "u", Password: "p"}, slog.New(said))
-		return err == nil
-	})
-	t.Cleanup(func() { c.Close() })
-	u := use(t, c, 100, time.Second)
-	for i := range 3 {
-		kill(broker)
-		time.Sleep(time.Duration(i) * time.Second * 3 / 2)
-		broker = o.start()
-		u.goesOn(t, 20)
-	}
-	u.finish(t)
-	for what, most := range map[string]int{
-		"": 200, "connection to NATS lost": 6, "following the log again": 6, "consuming again": 6, "waiting": 12, "trying again until it is back": 6,
-	} {
-		if n := said.count(what); n > most {
-			t.Errorf("%q was said %d times, while the broker was away thrice", what, n)
+	simnet.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := startServer(t, embedded.Options{Dir: dir})
+		wire := newCable(t, s)
+		said := newLines()
+		c := wire.dial(t, slog.New(said))
+		u := use(t, c, 100, time.Second, eventually)
+		for i := range 3 {
+			wire.cut()
+			wire.hangUp()
+			synctest.Wait()
+			left := t.TempDir()
+			check(t, os.CopyFS(left, os.DirFS(dir)))
+			s.Shutdown()
+			time.Sleep(time.Duration(i) * time.Second * 3 / 2)
+			dir = left
+			s = startServer(t, embedded.Options{Dir: dir})
+			if s.WasClean() {
+				t.Error("the broker seems to have ended in order")
+			}
+			wire.plug(s)
+			wire.mend()
+			u.goesOn(t, 20)
 		}
-	}
+		u.finish(t)
+		for what, most := range map[string]int{
+			"": 200, "connection to NATS lost": 6, "following the log again": 6, "consuming again": 6, "waiting": 12, "trying again until it is back": 6,
+		} {
+			if n := said.count(what); n > most {
+				t.Errorf("%q was said %d times, while the broker was away thrice", what, n)
+			}
+		}
+	})
 }
 
 // finish ends it and compares.
@@ -183,12 +201,9 @@ func (u *users) finish(t testing.TB) {
 		}
 		return n
 	}
-	for end := time.Now().Add(within); missing() > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Errorf("%d of %d messages acknowledged did not arrive", missing(), appended+sent)
-			break
-		}
-	}
+	u.wait(t, "that all messages acknowledged arrive", func() bool { return missing() == 0 }, func() string {
+		return fmt.Sprintf("%d of %d messages did not arrive", missing(), appended+sent)
+	})
 	if n := len(u.members.all()); n > 3 {
 		t.Errorf("told of members %d times: %v", n, u.members.all())
 	}
