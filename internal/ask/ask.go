@@ -45,7 +45,7 @@ const (
 	ackWithin = 30 * time.Second // an asker silent for so long has gone
 )
 
-var ( // tests are in more of a hurry
+const (
 	signEvery = time.Second     // signs of life while a handler works
 	quiet     = 4 * time.Second // nothing heard for so long: no more will come
 

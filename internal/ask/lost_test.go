@@ -1,6 +1,8 @@
 package ask
 
 import (
+	"github.com/curtsy/curtsy/internal/simnet"
+
 	"bytes"
 	"context"
 	"errors"
@@ -43,29 +45,30 @@ func (c breakingConn) Read(p []byte) (int, error) {
 // An answer of which a part was lost, with the connection that it was to come over, is not whole,
 // although its end comes over the next.
 func TestAPartThatIsLostIsMissed(t *testing.T) {
-	patience(t)
-	server, conns := connectTo(t, 1)
-	b := &breaking{dial: server}
-	asker, err := nats.Connect("", nats.InProcessServer(b), nats.ReconnectWait(10*time.Millisecond), nats.MaxReconnects(-1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(asker.Close)
-	handle(t, service(t, conns[0], "one"), "hosts", []int{0}, func(_ context.Context, _ []byte, send func(any) error) error {
-		if err := send(thing{URL: strings.Repeat("x", partBytes)}); err != nil {
-			return err
+	simnet.Test(t, func(t *testing.T) {
+		server, conns := connectTo(t, 1)
+		b := &breaking{dial: server}
+		asker, err := nats.Connect("", nats.InProcessServer(b), nats.ReconnectWait(10*time.Millisecond), nats.MaxReconnects(-1))
+		if err != nil {
+			t.Fatal(err)
 		}
-		for asker.Stats().Reconnects == 0 || !asker.IsConnected() {
-			time.Sleep(time.Millisecond)
+		t.Cleanup(asker.Close)
+		handle(t, service(t, conns[0], "one"), "hosts", []int{0}, func(_ context.Context, _ []byte, send func(any) error) error {
+			if err := send(thing{URL: strings.Repeat("x", partBytes)}); err != nil {
+				return err
+			}
+			for asker.Stats().Reconnects == 0 || !asker.IsConnected() {
+				time.Sleep(time.Millisecond)
+			}
+			return asker.Flush() // it listens again
+		})
+		got := map[int]int{}
+		err = Gather(t.Context(), asker, "x", "hosts", nil, 1, counting(got))
+		if len(got) != 0 || !b.broken.Load() {
+			t.Fatalf("nothing was lost: %v", got)
 		}
-		return asker.Flush() // it listens again
+		if err == nil || errors.Is(err, ErrNobody) {
+			t.Errorf("an answer without its only part is whole: %v", err)
+		}
 	})
-	got := map[int]int{}
-	err = Gather(t.Context(), asker, "x", "hosts", nil, 1, counting(got))
-	if len(got) != 0 || !b.broken.Load() {
-		t.Fatalf("nothing was lost: %v", got)
-	}
-	if err == nil || errors.Is(err, ErrNobody) {
-		t.Errorf("an answer without its only part is whole: %v", err)
-	}
 }

@@ -9,53 +9,56 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // Whoever takes a crawl up with other settings or more seeds leaves a line of each, with what was
 // and what is; whoever changes nothing leaves none, and nor does whoever makes a crawl.
 func TestPlanTells(t *testing.T) {
-	c := newCluster(t)
-	plan := func(to func(s *crawl.Spec)) Planned {
-		t.Helper()
-		p, err := Plan(t.Context(), c.Crawl, By{Who: "ada"}, func(old *crawl.Spec) (crawl.Spec, error) {
-			s := *old
-			to(&s)
-			return s, nil
-		})
-		if err != nil {
+	simnet.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		plan := func(to func(s *crawl.Spec)) Planned {
+			t.Helper()
+			p, err := Plan(t.Context(), c.Crawl, By{Who: "ada"}, func(old *crawl.Spec) (crawl.Spec, error) {
+				s := *old
+				to(&s)
+				return s, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		p := plan(func(s *crawl.Spec) { s.Delay, s.AllowPrivate = 2*time.Second, true })
+		if want := "delay 1s → 2s, allow-private false → true"; p.Settings != want || p.Seeds || p.Untold != nil || !p.Spec.AllowPrivate {
+			t.Errorf("%+v, want settings %q", p, want)
+		}
+		plan(func(*crawl.Spec) {})
+		p = plan(func(s *crawl.Spec) { s.Seeds = append(s.Seeds, "https://a.example/", "https://b.example/") })
+		if p.Settings != "" || !p.Seeds {
+			t.Errorf("%+v, want seeds", p)
+		}
+		told := map[string]string{}
+		for _, l := range c.lines() {
+			told[l.Act+" "+l.What] = l.Detail
+			if l.Who != "ada" || l.Error != "" || l.At.IsZero() {
+				t.Errorf("%+v", l)
+			}
+		}
+		want := map[string]string{"settings settings": "delay 1s → 2s, allow-private false → true", "seed https://a.example/": "and 1 more"}
+		if !reflect.DeepEqual(told, want) {
+			t.Errorf("the crawl log says %q, want %q", told, want)
+		}
+		if err := c.Bucket.Purge(t.Context(), "spec"); err != nil {
 			t.Fatal(err)
 		}
-		return p
-	}
-	p := plan(func(s *crawl.Spec) { s.Delay, s.AllowPrivate = 2*time.Second, true })
-	if want := "delay 1s → 2s, allow-private false → true"; p.Settings != want || p.Seeds || p.Untold != nil || !p.Spec.AllowPrivate {
-		t.Errorf("%+v, want settings %q", p, want)
-	}
-	plan(func(*crawl.Spec) {})
-	p = plan(func(s *crawl.Spec) { s.Seeds = append(s.Seeds, "https://a.example/", "https://b.example/") })
-	if p.Settings != "" || !p.Seeds {
-		t.Errorf("%+v, want seeds", p)
-	}
-	told := map[string]string{}
-	for _, l := range c.lines() {
-		told[l.Act+" "+l.What] = l.Detail
-		if l.Who != "ada" || l.Error != "" || l.At.IsZero() {
-			t.Errorf("%+v", l)
+		p, err := Plan(t.Context(), c.Crawl, By{}, func(old *crawl.Spec) (crawl.Spec, error) {
+			return crawl.Spec{Name: "t", Seeds: []string{"https://a.example/"}}, nil
+		})
+		if err != nil || p.Seeds || p.Settings != "" || len(c.lines()) != 2 {
+			t.Errorf("%+v, %v, lines %+v", p, err, c.lines())
 		}
-	}
-	want := map[string]string{"settings settings": "delay 1s → 2s, allow-private false → true", "seed https://a.example/": "and 1 more"}
-	if !reflect.DeepEqual(told, want) {
-		t.Errorf("the crawl log says %q, want %q", told, want)
-	}
-	if err := c.Bucket.Purge(t.Context(), "spec"); err != nil {
-		t.Fatal(err)
-	}
-	p, err := Plan(t.Context(), c.Crawl, By{}, func(old *crawl.Spec) (crawl.Spec, error) {
-		return crawl.Spec{Name: "t", Seeds: []string{"https://a.example/"}}, nil
 	})
-	if err != nil || p.Seeds || p.Settings != "" || len(c.lines()) != 2 {
-		t.Errorf("%+v, %v, lines %+v", p, err, c.lines())
-	}
 }
 
 // full fills the log of a shard, so that nothing more goes in.
@@ -74,65 +77,55 @@ func (c *cluster) full(shard int) {
 // A crawl whose log is full can be taken up with other settings: who makes room there begins after
 // that. The lines are told then.
 func TestPlanWithAFullLog(t *testing.T) {
-	patience(t, 100*time.Millisecond)
-	c := newCluster(t)
-	c.full(0)
-	p, err := Plan(t.Context(), c.Crawl, By{Who: "ada"}, func(old *crawl.Spec) (crawl.Spec, error) {
-		s := *old
-		s.MaxPages = 7
-		return s, nil
+	simnet.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.full(0)
+		p, err := Plan(t.Context(), c.Crawl, By{Who: "ada"}, func(old *crawl.Spec) (crawl.Spec, error) {
+			s := *old
+			s.MaxPages = 7
+			return s, nil
+		})
+		if err != nil || len(p.Untold) != 1 || p.Untold[0].Detail != "max-pages no limit → 7" {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		if spec, err := service.ReadSpec(t.Context(), c.Bucket); err != nil || spec.MaxPages != 7 {
+			t.Errorf("%d pages, %v", spec.MaxPages, err)
+		}
+		st, err := c.Queue.JS.Stream(t.Context(), crawl.Names("t").EventsStream(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Purge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := Tell(t.Context(), c.Crawl, p.Untold); err != nil {
+			t.Fatal(err)
+		}
+		m, err := st.GetLastMsgForSubject(t.Context(), crawl.Names("t").EventsSubject(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev, err := crawl.DecodeEvent(m.Data); err != nil || len(ev.Audits) != 1 || ev.Audits[0].ID != p.Untold[0].ID {
+			t.Errorf("%+v, %v", ev, err)
+		}
 	})
-	if err != nil || len(p.Untold) != 1 || p.Untold[0].Detail != "max-pages no limit → 7" {
-		t.Fatalf("%+v, %v", p, err)
-	}
-	if spec, err := service.ReadSpec(t.Context(), c.Bucket); err != nil || spec.MaxPages != 7 {
-		t.Errorf("%d pages, %v", spec.MaxPages, err)
-	}
-	st, err := c.Queue.JS.Stream(t.Context(), crawl.Names("t").EventsStream(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Purge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := Tell(t.Context(), c.Crawl, p.Untold); err != nil {
-		t.Fatal(err)
-	}
-	m, err := st.GetLastMsgForSubject(t.Context(), crawl.Names("t").EventsSubject(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ev, err := crawl.DecodeEvent(m.Data); err != nil || len(ev.Audits) != 1 || ev.Audits[0].ID != p.Untold[0].ID {
-		t.Errorf("%+v, %v", ev, err)
-	}
 }
 
 // Whoever steers a crawl whose log is full, and has no more time, is told so instead of being kept.
 func TestWhoeverHasNoTimeIsNotKeptByAFullLog(t *testing.T) {
-	patience(t, 100*time.Millisecond)
-	c := newCluster(t)
-	c.full(0)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	over := make(chan error, 1)
-	go func() {
-		_, err := Pause(ctx, c.Crawl, By{Who: "ada"})
-		over <- err
-	}()
-	select {
-	case err := <-over:
-		if err == nil {
+	simnet.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.full(0)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		if _, err := Pause(ctx, c.Crawl, By{Who: "ada"}); err == nil {
 			t.Error("paused, without a line that says so")
 		}
-	case <-time.After(time.Minute):
-		t.Fatal("it is still waiting for room in the log")
-	}
-}
-
-func patience(t *testing.T, d time.Duration) {
-	was := logPatience
-	t.Cleanup(func() { logPatience = was })
-	logPatience = d
+		if took := time.Since(began); took > 2*logPatience {
+			t.Errorf("it waited for %v for capacity in the log", took)
+		}
+	})
 }
 
 // Each setting that a command may change is told.

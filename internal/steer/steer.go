@@ -51,7 +51,7 @@ const pollEvery = 20 * time.Millisecond
 
 // logPatience is how long an act waits for room in the log for a line that cannot be waited for any
 // longer: whoever steers has no more time, or whoever makes room begins only after that.
-var logPatience = 5 * time.Second
+const logPatience = 5 * time.Second
 
 // act is what is done, for the crawl log.
 type act struct {
