@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 func yes() bool { return true }
@@ -219,28 +220,59 @@ func TestNobodyWaitsForThePageBudgetUnderTheShardsLock(t *testing.T) {
 	})
 }
 
+// While the page budget has nothing left, a grant that finds only pages to fetch must not signal
+// that something is due: whoever grants would try again at once, and keep a core busy.
+func TestAnEmptyPageBudgetIsNotASignal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/"))
+		b.limit(1)
+		b.links(0, "", "http://a.example/", "http://b.example/")
+		if n := len(b.grant(2)); n != 1 {
+			t.Fatalf("%d visits, the budget is one page", n)
+		}
+		select {
+		case <-b.s.visits.Notify: // the links
+		default:
+		}
+		err := b.s.ledger.Guarded(func() error {
+			if n := len(b.grant(1)); n != 0 {
+				t.Errorf("%d visits beyond the budget", n)
+			}
+			return nil
+		})
+		if err != nil || len(b.s.visits.Notify) > 0 {
+			t.Errorf("a grant that found no page to spare signals that something is due (%v)", err)
+		}
+		if due := b.s.visits.NextDue(time.Now()); !due.After(time.Now()) {
+			t.Errorf("due at %v, it is %v", due, time.Now())
+		}
+	})
+}
+
 // A frontier that stops leaves others the slots that its shards have no use for.
 func TestSlotsOfAFrontierThatStops(t *testing.T) {
-	spec := testSpec("http://h0.example/")
-	spec.Scope, spec.MaxPages = "any", 1000
-	c := newCrew(t, spec)
-	a := c.start("a")
-	s := c.script()
-	s.work(10)
-	reserved := func() int64 {
-		e, err := c.kv.Get(t.Context(), "budget")
-		if err != nil {
-			return 0
+	simnet.Test(t, func(t *testing.T) {
+		spec := testSpec("http://h0.example/")
+		spec.Scope, spec.MaxPages = "any", 1000
+		c := newCrew(t, spec)
+		a := c.start("a")
+		s := c.script()
+		s.work(10)
+		reserved := func() int64 {
+			e, err := c.kv.Get(t.Context(), "budget")
+			if err != nil {
+				return 0
+			}
+			var rec struct{ Reserved map[int]int64 }
+			if err := json.Unmarshal(e.Value(), &rec); err != nil {
+				t.Fatal(err)
+			}
+			return rec.Reserved[0]
 		}
-		var rec struct{ Reserved map[int]int64 }
-		if err := json.Unmarshal(e.Value(), &rec); err != nil {
-			t.Fatal(err)
+		until(t, 20*time.Second, "slots are reserved", func() bool { s.work(3); return reserved() > 100 })
+		a.stop()
+		if n := reserved(); n > 100 {
+			t.Errorf("%d slots are still reserved", n)
 		}
-		return rec.Reserved[0]
-	}
-	until(t, 20*time.Second, "slots are reserved", func() bool { s.work(3); return reserved() > 100 })
-	a.stop()
-	if n := reserved(); n > 100 {
-		t.Errorf("%d slots are still reserved", n)
-	}
+	})
 }

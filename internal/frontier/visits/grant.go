@@ -103,8 +103,10 @@ func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int,
 		out = append(out, *v)
 		size += bytes
 	}
+	// A signal would have the caller try again at once, and again, until there is a page to spare.
+	// NextDue tells when to try.
 	for _, h := range later {
-		s.ledger.OutOfPlace(h)
+		s.reschedule(h, now)
 	}
 	return out, size, nil
 }

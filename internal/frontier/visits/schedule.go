@@ -64,6 +64,14 @@ func (s *Visits) Place(now time.Time) {
 // Reschedule puts h where it belongs now. Who changes a host calls touch or misplace instead, which
 // cost less.
 func (s *Visits) Reschedule(h *ledger.Host, now time.Time) {
+	s.reschedule(h, now)
+	if h.At == 0 {
+		ledger.Signal(s.Notify)
+	}
+}
+
+// reschedule is Reschedule without a signal to whoever grants visits.
+func (s *Visits) reschedule(h *ledger.Host, now time.Time) {
 	from, ok := s.Ready(h, now)
 	if !ok || h.Visit != nil {
 		if h.At >= 0 {
@@ -82,9 +90,6 @@ func (s *Visits) Reschedule(h *ledger.Host, now time.Time) {
 		heap.Push(&s.ledger.Due, h)
 	} else {
 		heap.Fix(&s.ledger.Due, h.At)
-	}
-	if s.ledger.Due[0] == h {
-		ledger.Signal(s.Notify)
 	}
 }
 
