@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -122,106 +123,110 @@ func FuzzDelta(f *testing.F) {
 // that tells what changed. What it stands on is kept as long as it is needed, and no longer; a
 // piece that is missing is the same as a checkpoint that is.
 func TestRestoredFromDeltas(t *testing.T) {
-	withDeltas(t)
-	c := oneShard(t)
-	a := c.start("a")
-	c.settled("a")
-	s := c.script()
-	isDelta := func(name string) bool { p, ok := parseCheckpoint(name); return ok && p.full > 0 }
-	s.workUntil("two deltas in a row", func() bool {
-		r := c.record(0)
-		return isDelta(r.Checkpoint) && isDelta(r.Previous)
-	})
-	a.kill()
-	delete(c.by, "a")
-	r := c.record(0)
-	last, before := recorded(r)
-	for _, name := range c.checkpoints() {
-		if p, _ := parseCheckpoint(name); !last.needs(p) && !before.needs(p) {
-			t.Logf("%s is left over", name) // its owner was killed before it tidied up
-		}
-	}
-	c.opt.Checkpoint = 1 << 30
-	b := c.start("b")
-	s.compare()
-	until(t, time.Minute, "what no checkpoint of the record needs is gone", func() bool {
-		last, before := recorded(c.record(0))
-		return !slices.ContainsFunc(c.checkpoints(), func(name string) bool {
-			p, _ := parseCheckpoint(name)
-			return !last.needs(p) && !before.needs(p)
+	simnet.Test(t, func(t *testing.T) {
+		withDeltas(t)
+		c := oneShard(t)
+		a := c.start("a")
+		c.settled("a")
+		s := c.script()
+		isDelta := func(name string) bool { p, ok := parseCheckpoint(name); return ok && p.full > 0 }
+		s.workUntil("two deltas in a row", func() bool {
+			r := c.record(0)
+			return isDelta(r.Checkpoint) && isDelta(r.Previous)
 		})
-	})
-	b.kill()
-	delete(c.by, "b")
-	if !isDelta(c.record(0).Checkpoint) {
-		t.Fatalf("%+v", c.record(0))
-	}
-	// The whole one is lost, and with it all that stands on it.
-	for _, name := range c.checkpoints() {
-		if p, _ := parseCheckpoint(name); p.full == 0 && p.n == last.full {
-			if err := c.snapshots().Delete(t.Context(), name); err != nil {
-				t.Fatal(err)
+		a.kill()
+		delete(c.by, "a")
+		r := c.record(0)
+		last, before := recorded(r)
+		for _, name := range c.checkpoints() {
+			if p, _ := parseCheckpoint(name); !last.needs(p) && !before.needs(p) {
+				t.Logf("%s is left over", name) // its owner was killed before it tidied up
 			}
 		}
-	}
-	f := &Frontier{snapshots: c.snapshots()}
-	path := filepath.Join(t.TempDir(), "x")
-	if err := f.fetch(t.Context(), r.Checkpoint, path); !errors.Is(err, queue.ErrNoSnapshot) {
-		t.Errorf("fetched without what it stands on: %v", err)
-	}
-	removeAll(path)
-	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
-	// Nor can one be read that stands on itself.
-	self := checkpointName{shard: 0, epoch: 9, n: 4, full: 3}
-	var told bytes.Buffer
-	d, err := newDiffer(&told, &chain{name: self.String()}, 0)
-	if err == nil {
-		err = d.end()
-	}
-	if err == nil {
-		_, err = c.snapshots().Put(t.Context(), self.String(), 10, func(w io.Writer) error { _, err := w.Write(told.Bytes()); return err })
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.fetch(t.Context(), self.String(), path); !errors.Is(err, queue.ErrNoSnapshot) || !strings.Contains(err.Error(), "malformed") {
-		t.Errorf("fetched what stands on itself: %v", err)
-	}
+		c.opt.Checkpoint = 1 << 30
+		b := c.start("b")
+		s.compare()
+		until(t, time.Minute, "what no checkpoint of the record needs is gone", func() bool {
+			last, before := recorded(c.record(0))
+			return !slices.ContainsFunc(c.checkpoints(), func(name string) bool {
+				p, _ := parseCheckpoint(name)
+				return !last.needs(p) && !before.needs(p)
+			})
+		})
+		b.kill()
+		delete(c.by, "b")
+		if !isDelta(c.record(0).Checkpoint) {
+			t.Fatalf("%+v", c.record(0))
+		}
+		// The whole one is lost, and with it all that stands on it.
+		for _, name := range c.checkpoints() {
+			if p, _ := parseCheckpoint(name); p.full == 0 && p.n == last.full {
+				if err := c.snapshots().Delete(t.Context(), name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		f := &Frontier{snapshots: c.snapshots()}
+		path := filepath.Join(t.TempDir(), "x")
+		if err := f.fetch(t.Context(), r.Checkpoint, path); !errors.Is(err, queue.ErrNoSnapshot) {
+			t.Errorf("fetched without what it stands on: %v", err)
+		}
+		removeAll(path)
+		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+		// Nor can one be read that stands on itself.
+		self := checkpointName{shard: 0, epoch: 9, n: 4, full: 3}
+		var told bytes.Buffer
+		d, err := newDiffer(&told, &chain{name: self.String()}, 0)
+		if err == nil {
+			err = d.end()
+		}
+		if err == nil {
+			_, err = c.snapshots().Put(t.Context(), self.String(), 10, func(w io.Writer) error { _, err := w.Write(told.Bytes()); return err })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.fetch(t.Context(), self.String(), path); !errors.Is(err, queue.ErrNoSnapshot) || !strings.Contains(err.Error(), "malformed") {
+			t.Errorf("fetched what stands on itself: %v", err)
+		}
+	})
 }
 
 // TestDeltaWithoutItsBase: when somebody deletes what a checkpoint stands on while its owner runs,
 // the owner makes a whole one, and the log is not cut before.
 func TestDeltaWithoutItsBase(t *testing.T) {
-	withDeltas(t)
-	defer func(was int64) { deltasOf = was }(deltasOf)
-	deltasOf = 1 << 20 // so that nothing but the loss makes another whole one
-	c := oneShard(t)
-	c.start("a")
-	c.settled("a")
-	s := c.script()
-	s.workUntil("a delta", func() bool {
-		last, before := recorded(c.record(0))
-		return last.full > 0 && before.n > 0
-	})
-	lost, _ := recorded(c.record(0))
-	for _, name := range c.checkpoints() {
-		if p, _ := parseCheckpoint(name); p.full == 0 && lost.needs(p) {
-			if err := c.snapshots().Delete(t.Context(), name); err != nil {
-				t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		withDeltas(t)
+		defer func(was int64) { deltasOf = was }(deltasOf)
+		deltasOf = 1 << 20 // so that nothing but the loss makes another whole one
+		c := oneShard(t)
+		c.start("a")
+		c.settled("a")
+		s := c.script()
+		s.workUntil("a delta", func() bool {
+			last, before := recorded(c.record(0))
+			return last.full > 0 && before.n > 0
+		})
+		lost, _ := recorded(c.record(0))
+		for _, name := range c.checkpoints() {
+			if p, _ := parseCheckpoint(name); p.full == 0 && lost.needs(p) {
+				if err := c.snapshots().Delete(t.Context(), name); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-	}
-	s.workUntil("what is recorded stands", func() bool {
-		r := c.record(0)
-		last, _ := recorded(r)
-		return last.n > lost.n && stands(r.Checkpoint, c.checkpoints())
+		s.workUntil("what is recorded stands", func() bool {
+			r := c.record(0)
+			last, _ := recorded(r)
+			return last.n > lost.n && stands(r.Checkpoint, c.checkpoints())
+		})
+		s.workUntil("two that stand, and a log cut behind the first", func() bool {
+			r, names := c.record(0), c.checkpoints()
+			_, before := recorded(r)
+			return stands(r.Checkpoint, names) && stands(r.Previous, names) && c.firstOfLog() == before.seq
+		})
+		s.compare()
 	})
-	s.workUntil("two that stand, and a log cut behind the first", func() bool {
-		r, names := c.record(0), c.checkpoints()
-		_, before := recorded(r)
-		return stands(r.Checkpoint, names) && stands(r.Previous, names) && c.firstOfLog() == before.seq
-	})
-	s.compare()
 }

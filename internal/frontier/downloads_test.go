@@ -14,6 +14,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -125,103 +127,108 @@ func TestDownloadOfAnUnknownHost(t *testing.T) {
 // Over NATS: a wish waits until the host is free, and a frontier that has not the shard says
 // so by giving nothing.
 func TestDownloadTake(t *testing.T) {
-	q := broker(t)
-	spec := testSpec("http://a.example/")
-	spec.Delay = 50 * time.Millisecond
-	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 1 << 20, Pages: 1 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	startFrontier(t, q, spec, t.TempDir())
-	wish := func() []crawl.Visit {
-		t.Helper()
-		m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "d", Max: 1, Downloads: true, Origin: canon.URL("http://a.example/").Origin()}), time.Minute)
-		if err != nil {
+	simnet.Test(t, func(t *testing.T) {
+		_, q := broker.Open(t)
+		spec := testSpec("http://a.example/")
+		spec.Delay = 50 * time.Millisecond
+		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 1 << 20, Pages: 1 << 20}); err != nil {
 			t.Fatal(err)
 		}
-		g, err := crawl.DecodeGrants(m.Data)
-		if err != nil {
-			t.Fatal(err)
+		startFrontier(t, q, spec, t.TempDir())
+		wish := func() []crawl.Visit {
+			t.Helper()
+			m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "d", Max: 1, Downloads: true, Origin: canon.URL("http://a.example/").Origin()}), time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := crawl.DecodeGrants(m.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g.Visits
 		}
-		return g.Visits
-	}
-	first := wish()
-	if len(first) != 1 {
-		t.Fatalf("%d visits", len(first))
-	}
-	began := time.Now()
-	if again := wish(); len(again) != 0 || time.Since(began) < park/2 {
-		t.Errorf("%d visits beside the first, after %v", len(again), time.Since(began))
-	}
-	answer(t, q, first[0], crawl.Stored)
-	var second []crawl.Visit
-	for end := time.Now().Add(time.Minute); len(second) == 0 && time.Now().Before(end); {
-		second = wish()
-	}
-	if len(second) != 1 || second[0].ID.Compare(first[0].ID) <= 0 {
-		t.Errorf("after the first was ended: %+v", second)
-	}
+		first := wish()
+		if len(first) != 1 {
+			t.Fatalf("%d visits", len(first))
+		}
+		began := time.Now()
+		if again := wish(); len(again) != 0 || time.Since(began) < park/2 {
+			t.Errorf("%d visits beside the first, after %v", len(again), time.Since(began))
+		}
+		answer(t, q, first[0], crawl.Stored)
+		var second []crawl.Visit
+		for end := time.Now().Add(time.Minute); len(second) == 0 && time.Now().Before(end); {
+			second = wish()
+		}
+		if len(second) != 1 || second[0].ID.Compare(first[0].ID) <= 0 {
+			t.Errorf("after the first was ended: %+v", second)
+		}
+	})
 }
 
 // An embedded frontier that was killed waits for the lease of a visit that it granted to another
 // process, and only then.
 func TestDownloadsOutliveTheFrontier(t *testing.T) {
-	t.Parallel()
+
 	for fetcher, waits := range map[string]bool{"downloads-x": true, "f1": false} {
 		t.Run(fetcher, func(t *testing.T) {
-			t.Parallel()
-			q, dir := broker(t), t.TempDir()
-			spec := testSpec("http://a.example/")
-			spec.Name, spec.Shards = "t", 1
-			if err := EnsureStreams(t.Context(), q, spec, Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
-				t.Fatal(err)
-			}
-			begin := func() (f *Frontier, stop func()) {
-				f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+			simnet.Test(t, func(t *testing.T) {
+
+				dir := t.TempDir()
+				_, q := broker.Open(t)
+				spec := testSpec("http://a.example/")
+				spec.Name, spec.Shards = "t", 1
+				if err := EnsureStreams(t.Context(), q, spec, Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
+					t.Fatal(err)
+				}
+				begin := func() (f *Frontier, stop func()) {
+					f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithCancel(t.Context())
+					done := make(chan error, 1)
+					go func() { done <- f.Run(ctx) }()
+					if err := asker.WaitReady(t.Context(), q, spec); err != nil {
+						t.Fatal(err)
+					}
+					return f, func() {
+						cancel()
+						if err := <-done; err != nil {
+							t.Error(err)
+						}
+					}
+				}
+				f, stop := begin()
+				take := crawl.Take{Fetcher: fetcher, Max: 1, Downloads: true, Origin: canon.URL("http://d.example/").Origin()}
+				m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, take), time.Minute)
 				if err != nil {
 					t.Fatal(err)
 				}
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error, 1)
-				go func() { done <- f.Run(ctx) }()
-				if err := asker.WaitReady(t.Context(), q, spec); err != nil {
-					t.Fatal(err)
+				if g, err := crawl.DecodeGrants(m.Data); err != nil || len(g.Visits) != 1 {
+					t.Fatalf("%+v, %v", g, err)
 				}
-				return f, func() {
-					cancel()
-					if err := <-done; err != nil {
-						t.Error(err)
+				// The visit is not known before the file says so, whatever happens next.
+				err = f.open()[0].ledger.DB.View(func(tx *bolt.Tx) error {
+					if m, err := ledger.LoadMeta(tx); err != nil || m.Strangers != waits {
+						t.Errorf("the file says strangers: %v, %v", m.Strangers, err)
 					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
 				}
-			}
-			f, stop := begin()
-			take := crawl.Take{Fetcher: fetcher, Max: 1, Downloads: true, Origin: canon.URL("http://d.example/").Origin()}
-			m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, take), time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if g, err := crawl.DecodeGrants(m.Data); err != nil || len(g.Visits) != 1 {
-				t.Fatalf("%+v, %v", g, err)
-			}
-			// The visit is not known before the file says so, whatever happens next.
-			err = f.open()[0].ledger.DB.View(func(tx *bolt.Tx) error {
-				if m, err := ledger.LoadMeta(tx); err != nil || m.Strangers != waits {
-					t.Errorf("the file says strangers: %v, %v", m.Strangers, err)
+				stop() // with the visit under way: as good as killed
+				f, stop = begin()
+				s := f.open()[0]
+				s.ledger.Mu.Lock()
+				quiet := s.ledger.Phase.Until
+				s.ledger.Mu.Unlock()
+				stop()
+				if left := time.Until(quiet); quiet.IsZero() == waits || waits && left < times.Lease/2 {
+					t.Errorf("quiet until %v", quiet)
 				}
-				return nil
 			})
-			if err != nil {
-				t.Error(err)
-			}
-			stop() // with the visit under way: as good as killed
-			f, stop = begin()
-			s := f.open()[0]
-			s.ledger.Mu.Lock()
-			quiet := s.ledger.Phase.Until
-			s.ledger.Mu.Unlock()
-			stop()
-			if left := time.Until(quiet); quiet.IsZero() == waits || waits && left < times.Lease/2 {
-				t.Errorf("quiet until %v", quiet)
-			}
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/rupsites"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -82,136 +83,138 @@ func populate(t testing.TB, hosts, urls int) *bench {
 // TestHostsPageIsTheListOfHosts compares pages of hosts, in every order, with what is said of each
 // host by itself, with hosts asleep on disk; and again from the files.
 func TestHostsPageIsTheListOfHosts(t *testing.T) {
-	was := ledger.MaxAwake
-	ledger.MaxAwake = 40
-	t.Cleanup(func() { ledger.MaxAwake = was })
-	b := populate(t, 400, 1200)
-	if awake := len(b.s.ledger.Hosts); awake >= 300 {
-		t.Fatalf("%d of 400 hosts are in memory: none sleeps", awake)
-	}
-	// A host whose delay ends between two pages of a list may stand on both: let all delays end.
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		soon := 0
-		err := asked(b).Hosts(t.Context(), func(h crawl.HostInfo) error {
-			if h.NextDue != nil && time.Until(*h.NextDue) > -20*time.Millisecond && time.Until(*h.NextDue) < time.Minute {
-				soon++
+	simnet.Test(t, func(t *testing.T) {
+		was := ledger.MaxAwake
+		ledger.MaxAwake = 40
+		t.Cleanup(func() { ledger.MaxAwake = was })
+		b := populate(t, 400, 1200)
+		if awake := len(b.s.ledger.Hosts); awake >= 300 {
+			t.Fatalf("%d of 400 hosts are in memory: none sleeps", awake)
+		}
+		// A host whose delay ends between two pages of a list may stand on both: let all end.
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			soon := 0
+			err := asked(b).Hosts(t.Context(), func(h crawl.HostInfo) error {
+				if h.NextDue != nil && time.Until(*h.NextDue) > -20*time.Millisecond && time.Until(*h.NextDue) < time.Minute {
+					soon++
+				}
+				return nil
+			})
+			if err != nil || time.Now().After(deadline) {
+				t.Fatalf("%d hosts are due soon (%v)", soon, err)
 			}
-			return nil
-		})
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("%d hosts are due soon (%v)", soon, err)
-		}
-		if soon == 0 {
-			break
-		}
-	}
-	check := func(c *asker.Crawl) {
-		t.Helper()
-		infos := map[string]crawl.HostInfo{}
-		if err := c.Hosts(t.Context(), func(h crawl.HostInfo) error { infos[h.Host] = h; return nil }); err != nil {
-			t.Fatal(err)
-		}
-		for _, sort := range crawl.HostSorts {
-			for _, down := range []bool{false, true} {
-				var rows []crawl.HostRow
-				q := crawl.HostsQuery{Paging: crawl.Paging{Sort: sort, Descending: down, Limit: 70}}
-				for {
-					p, err := c.HostsPage(t.Context(), q)
-					if err != nil || p.Total != 400 || p.Matched != 400 {
-						t.Fatalf("%s: %d of %d hosts (%v)", sort, p.Matched, p.Total, err)
-					}
-					rows = append(rows, p.Rows...)
-					if q.After = p.Next; q.After == "" {
-						break
-					}
-				}
-				seen := map[string]bool{}
-				for _, r := range rows {
-					h := infos[r.Host]
-					agents := len(h.AgentServers) > 0
-					if h.State == "due" || h.State == "waiting" {
-						h.State, h.NextDue = r.State, r.NextDue // time goes on
-					}
-					if seen[r.Host] || r.State != h.State || r.Reason != h.Reason || r.Queued != h.Queued || r.Fetched != h.Fetched || r.DelayS != h.DelayS ||
-						r.DelaySource != h.DelaySource || r.Agents != agents || r.Usage != (len(h.Robot.Usage) > 0) || r.Robots != (h.Robot.State == "parsed") || (r.NextDue == nil) != (h.NextDue == nil) {
-						t.Fatalf("row %+v, but of the host it is said\n%+v", r, h)
-					}
-					seen[r.Host] = true
-				}
-				if len(rows) != 400 {
-					t.Fatalf("%s: %d rows, want 400", sort, len(rows))
-				}
-				in := slices.IsSortedFunc(rows, func(a, b crawl.HostRow) int {
-					var c int
-					switch sort {
-					case "host":
-						c = strings.Compare(a.Host, b.Host)
-					case "queued":
-						c = int(a.Queued - b.Queued)
-					case "stored":
-						c = int(a.Stored - b.Stored)
-					case "failed":
-						c = int(a.Failed - b.Failed)
-					case "fetched":
-						c = int(a.Fetched - b.Fetched)
-					}
-					if down {
-						return -c
-					}
-					return c
-				})
-				if !in {
-					t.Errorf("the rows are not in the order of %s, descending %v", sort, down)
-				}
+			if soon == 0 {
+				break
 			}
 		}
-		var stored, failed int64
-		p, err := c.HostsPage(t.Context(), crawl.HostsQuery{Paging: crawl.Paging{Limit: 500}})
-		for _, r := range p.Rows {
-			stored, failed = stored+r.Stored, failed+r.Failed
-		}
-		if st := b.status(); err != nil || stored != st.Stored || failed != st.Failed || failed == 0 {
-			t.Errorf("%d stored and %d failed in the rows, %d and %d in the status (%v)", stored, failed, st.Stored, st.Failed, err)
-		}
-	}
-	c := asked(b)
-	check(c)
-	for _, tt := range []struct {
-		q    crawl.HostsQuery
-		want func(h crawl.HostInfo) bool
-	}{
-		{crawl.HostsQuery{Filter: "H11"}, func(h crawl.HostInfo) bool { return strings.Contains(h.Host, "h11") }},
-		{crawl.HostsQuery{Filter: "h1?.*"}, func(h crawl.HostInfo) bool { return h.Host[:2] == "h1" && h.Host[3] == '.' }},
-		{crawl.HostsQuery{State: "held"}, func(h crawl.HostInfo) bool { return h.State == "held" }},
-		{crawl.HostsQuery{Reason: "OVER the cap"}, func(h crawl.HostInfo) bool { return strings.Contains(h.Reason, "over the cap") }},
-		{crawl.HostsQuery{Has: "agents"}, func(h crawl.HostInfo) bool { return len(h.AgentServers) > 0 }},
-		{crawl.HostsQuery{Has: "usage"}, func(h crawl.HostInfo) bool { return len(h.Robots[0].Usage) > 0 }},
-		{crawl.HostsQuery{Has: "mirror"}, func(h crawl.HostInfo) bool { return h.MirrorOf != nil }},
-	} {
-		var want int64
-		if err := c.Hosts(t.Context(), func(h crawl.HostInfo) error {
-			if tt.want(h) {
-				want++
+		check := func(c *asker.Crawl) {
+			t.Helper()
+			infos := map[string]crawl.HostInfo{}
+			if err := c.Hosts(t.Context(), func(h crawl.HostInfo) error { infos[h.Host] = h; return nil }); err != nil {
+				t.Fatal(err)
 			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
+			for _, sort := range crawl.HostSorts {
+				for _, down := range []bool{false, true} {
+					var rows []crawl.HostRow
+					q := crawl.HostsQuery{Paging: crawl.Paging{Sort: sort, Descending: down, Limit: 70}}
+					for {
+						p, err := c.HostsPage(t.Context(), q)
+						if err != nil || p.Total != 400 || p.Matched != 400 {
+							t.Fatalf("%s: %d of %d hosts (%v)", sort, p.Matched, p.Total, err)
+						}
+						rows = append(rows, p.Rows...)
+						if q.After = p.Next; q.After == "" {
+							break
+						}
+					}
+					seen := map[string]bool{}
+					for _, r := range rows {
+						h := infos[r.Host]
+						agents := len(h.AgentServers) > 0
+						if h.State == "due" || h.State == "waiting" {
+							h.State, h.NextDue = r.State, r.NextDue // time goes on
+						}
+						if seen[r.Host] || r.State != h.State || r.Reason != h.Reason || r.Queued != h.Queued || r.Fetched != h.Fetched || r.DelayS != h.DelayS ||
+							r.DelaySource != h.DelaySource || r.Agents != agents || r.Usage != (len(h.Robot.Usage) > 0) || r.Robots != (h.Robot.State == "parsed") || (r.NextDue == nil) != (h.NextDue == nil) {
+							t.Fatalf("row %+v, but of the host it is said\n%+v", r, h)
+						}
+						seen[r.Host] = true
+					}
+					if len(rows) != 400 {
+						t.Fatalf("%s: %d rows, want 400", sort, len(rows))
+					}
+					in := slices.IsSortedFunc(rows, func(a, b crawl.HostRow) int {
+						var c int
+						switch sort {
+						case "host":
+							c = strings.Compare(a.Host, b.Host)
+						case "queued":
+							c = int(a.Queued - b.Queued)
+						case "stored":
+							c = int(a.Stored - b.Stored)
+						case "failed":
+							c = int(a.Failed - b.Failed)
+						case "fetched":
+							c = int(a.Fetched - b.Fetched)
+						}
+						if down {
+							return -c
+						}
+						return c
+					})
+					if !in {
+						t.Errorf("the rows are not in the order of %s, descending %v", sort, down)
+					}
+				}
+			}
+			var stored, failed int64
+			p, err := c.HostsPage(t.Context(), crawl.HostsQuery{Paging: crawl.Paging{Limit: 500}})
+			for _, r := range p.Rows {
+				stored, failed = stored+r.Stored, failed+r.Failed
+			}
+			if st := b.status(); err != nil || stored != st.Stored || failed != st.Failed || failed == 0 {
+				t.Errorf("%d stored and %d failed in the rows, %d and %d in the status (%v)", stored, failed, st.Stored, st.Failed, err)
+			}
 		}
-		p, err := c.HostsPage(t.Context(), tt.q)
-		if err != nil || p.Matched != want || int64(len(p.Rows)) != min(want, crawl.DefaultLimit) || want == 0 && tt.q.Has != "mirror" {
-			t.Errorf("%+v: %d hosts, want %d (%v)", tt.q, p.Matched, want, err)
+		c := asked(b)
+		check(c)
+		for _, tt := range []struct {
+			q    crawl.HostsQuery
+			want func(h crawl.HostInfo) bool
+		}{
+			{crawl.HostsQuery{Filter: "H11"}, func(h crawl.HostInfo) bool { return strings.Contains(h.Host, "h11") }},
+			{crawl.HostsQuery{Filter: "h1?.*"}, func(h crawl.HostInfo) bool { return h.Host[:2] == "h1" && h.Host[3] == '.' }},
+			{crawl.HostsQuery{State: "held"}, func(h crawl.HostInfo) bool { return h.State == "held" }},
+			{crawl.HostsQuery{Reason: "OVER the cap"}, func(h crawl.HostInfo) bool { return strings.Contains(h.Reason, "over the cap") }},
+			{crawl.HostsQuery{Has: "agents"}, func(h crawl.HostInfo) bool { return len(h.AgentServers) > 0 }},
+			{crawl.HostsQuery{Has: "usage"}, func(h crawl.HostInfo) bool { return len(h.Robots[0].Usage) > 0 }},
+			{crawl.HostsQuery{Has: "mirror"}, func(h crawl.HostInfo) bool { return h.MirrorOf != nil }},
+		} {
+			var want int64
+			if err := c.Hosts(t.Context(), func(h crawl.HostInfo) error {
+				if tt.want(h) {
+					want++
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			p, err := c.HostsPage(t.Context(), tt.q)
+			if err != nil || p.Matched != want || int64(len(p.Rows)) != min(want, crawl.DefaultLimit) || want == 0 && tt.q.Has != "mirror" {
+				t.Errorf("%+v: %d hosts, want %d (%v)", tt.q, p.Matched, want, err)
+			}
+			if tt.q.State != "" && p.Counts["idle"]+p.Counts["due"]+p.Counts["waiting"]+p.Counts["visiting"]+p.Counts["held"] != 400 {
+				t.Errorf("the counts of states are those of one state: %v", p.Counts)
+			}
 		}
-		if tt.q.State != "" && p.Counts["idle"]+p.Counts["due"]+p.Counts["waiting"]+p.Counts["visiting"]+p.Counts["held"] != 400 {
-			t.Errorf("the counts of states are those of one state: %v", p.Counts)
+		for _, bad := range []crawl.HostsQuery{
+			{Filter: "[a"}, {Filter: strings.Repeat("a", 256)}, {Has: "everything"}, {Paging: crawl.Paging{Limit: 501}}, {Paging: crawl.Paging{Sort: "colour"}},
+		} {
+			if _, err := c.HostsPage(t.Context(), bad); err == nil {
+				t.Errorf("%+v was answered", bad)
+			}
 		}
-	}
-	for _, bad := range []crawl.HostsQuery{
-		{Filter: "[a"}, {Filter: strings.Repeat("a", 256)}, {Has: "everything"}, {Paging: crawl.Paging{Limit: 501}}, {Paging: crawl.Paging{Sort: "colour"}},
-	} {
-		if _, err := c.HostsPage(t.Context(), bad); err == nil {
-			t.Errorf("%+v was answered", bad)
-		}
-	}
+	})
 }
 
 // TestMirrorsAndUpdatesPages pages through both lists, with filters, and compares the sums.

@@ -21,6 +21,8 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
@@ -59,36 +61,23 @@ func newCrewWith(t testing.TB, spec crawl.Spec, room Room) *crew {
 	if os.Getenv("FRONTIER_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), MaxStore: 2 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Shutdown)
-	c := &crew{t: t, srv: srv, spec: spec, term: time.Second, by: map[string]*member{}, log: log}
-	c.q = c.dial()
+	c := &crew{t: t, srv: broker.Start(t), spec: spec, term: time.Second, by: map[string]*member{}, log: log}
+	c.q = broker.Dial(t, c.srv)
 	if err := EnsureStreams(t.Context(), c.q, spec, room); err != nil {
 		t.Fatal(err)
 	}
-	if c.kv, err = c.q.OpenBucket(t.Context(), crawl.Names(spec.Name).Bucket(), 0); err != nil {
+	kv, err := c.q.OpenBucket(t.Context(), crawl.Names(spec.Name).Bucket(), 0)
+	if err != nil {
 		t.Fatal(err)
 	}
+	c.kv = kv
 	return c
-}
-
-func (c *crew) dial() *queue.Conn {
-	c.t.Helper()
-	q, err := queue.Dial(c.t.Context(), queue.Options{InProcess: c.srv.InProcess(), User: c.srv.User(), Password: c.srv.Password()}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(func() { q.Close() })
-	return q
 }
 
 // start runs a frontier; one that ran before finds its directory again.
 func (c *crew) start(name string) *member {
 	c.t.Helper()
-	m := &member{q: c.dial()}
+	m := &member{q: broker.Dial(c.t, c.srv)}
 	if old := c.by[name]; old != nil {
 		m.dir = old.dir
 	} else {
@@ -238,146 +227,150 @@ func crewSpec(shards int) crawl.Spec {
 // A third frontier joins two: its share of the shards moves to it in order, with the visits
 // that are under way.
 func TestShardsMoveToWhoJoins(t *testing.T) {
-	c := newCrew(t, crewSpec(6))
-	c.start("a")
-	c.settled("a")
-	var urls []canon.URL
-	for i := range 6 {
-		urls = append(urls, canon.URL("http://"+hostIn(6, i, 0)+"/1"), canon.URL("http://"+hostIn(6, i, 0)+"/2"), canon.URL("http://"+hostIn(6, i, 1)+"/"))
-	}
-	c.seed(urls...)
-	c.start("b")
-	c.settled("a", "b")
-	out := map[canon.Host]crawl.Visit{}
-	until(t, time.Minute, "a visit to every host", func() bool {
-		for _, v := range c.take(4) {
-			if _, twice := out[v.Host]; twice {
-				t.Fatalf("%s granted twice", v.Host)
+	simnet.Test(t, func(t *testing.T) {
+		c := newCrew(t, crewSpec(6))
+		c.start("a")
+		c.settled("a")
+		var urls []canon.URL
+		for i := range 6 {
+			urls = append(urls, canon.URL("http://"+hostIn(6, i, 0)+"/1"), canon.URL("http://"+hostIn(6, i, 0)+"/2"), canon.URL("http://"+hostIn(6, i, 1)+"/"))
+		}
+		c.seed(urls...)
+		c.start("b")
+		c.settled("a", "b")
+		out := map[canon.Host]crawl.Visit{}
+		until(t, time.Minute, "a visit to every host", func() bool {
+			for _, v := range c.take(4) {
+				if _, twice := out[v.Host]; twice {
+					t.Fatalf("%s granted twice", v.Host)
+				}
+				out[v.Host] = v
 			}
-			out[v.Host] = v
+			return len(out) == 12
+		})
+		// The second hosts' visits end; the first ones' go on while their shards move.
+		for i := range 6 {
+			answer(t, c.q, out[hostIn(6, i, 1)], crawl.Stored)
 		}
-		return len(out) == 12
-	})
-	// The second hosts' visits end; the first ones' go on while their shards move.
-	for i := range 6 {
-		answer(t, c.q, out[hostIn(6, i, 1)], crawl.Stored)
-	}
-	began := time.Now()
-	c.start("d")
-	c.settled("a", "b", "d")
-	moved := 0
-	for i := range 6 {
-		name, s := c.holder(i)
-		if name != "d" {
-			continue
-		}
-		moved++
-		s.ledger.Mu.Lock()
-		quiet, n := s.ledger.Phase.Until, len(s.visits.Outstanding)
-		s.ledger.Mu.Unlock()
-		if !quiet.IsZero() || n != 1 {
-			t.Errorf("shard %d moved with %d visits, quiet until %v; want one visit and no quiet time", i, n, quiet)
-		}
-		for _, name := range []string{"a", "b", "d"} {
-			f := c.by[name].f
-			if err := f.dropStale(t.Context(), i, c.kv); err != nil {
-				t.Error(err)
+		began := time.Now()
+		c.start("d")
+		c.settled("a", "b", "d")
+		moved := 0
+		for i := range 6 {
+			name, s := c.holder(i)
+			if name != "d" {
+				continue
 			}
-			if _, err := os.Stat(f.path(i)); (err == nil) != (name == "d") {
-				t.Errorf("%s has a file of shard %d, which is d's: %v", name, i, err == nil)
+			moved++
+			s.ledger.Mu.Lock()
+			quiet, n := s.ledger.Phase.Until, len(s.visits.Outstanding)
+			s.ledger.Mu.Unlock()
+			if !quiet.IsZero() || n != 1 {
+				t.Errorf("shard %d moved with %d visits, quiet until %v; want one visit and no quiet time", i, n, quiet)
+			}
+			for _, name := range []string{"a", "b", "d"} {
+				f := c.by[name].f
+				if err := f.dropStale(t.Context(), i, c.kv); err != nil {
+					t.Error(err)
+				}
+				if _, err := os.Stat(f.path(i)); (err == nil) != (name == "d") {
+					t.Errorf("%s has a file of shard %d, which is d's: %v", name, i, err == nil)
+				}
+			}
+			v := out[hostIn(6, i, 0)]
+			if lost, ok := c.renew(v); lost || !ok {
+				t.Errorf("shard %d: visit %v is not renewed by its new owner (answered: %v)", i, v.ID, ok)
 			}
 		}
-		v := out[hostIn(6, i, 0)]
-		if lost, ok := c.renew(v); lost || !ok {
-			t.Errorf("shard %d: visit %v is not renewed by its new owner (answered: %v)", i, v.ID, ok)
+		if moved != 2 {
+			t.Errorf("%d shards moved, want 2", moved)
 		}
-	}
-	if moved != 2 {
-		t.Errorf("%d shards moved, want 2", moved)
-	}
-	if d := time.Since(began); d > time.Minute {
-		t.Errorf("moving took %v", d)
-	}
-	// No host is granted again while its visit is out.
-	more := canon.URL("http://" + hostIn(6, 0, 0) + "/3")
-	c.seed(more)
-	for end := time.Now().Add(time.Second); time.Now().Before(end); {
-		if vs := c.take(4); len(vs) > 0 {
-			t.Fatalf("granted %s while a visit to it is out", vs[0].Host)
+		if d := time.Since(began); d > time.Minute {
+			t.Errorf("moving took %v", d)
 		}
-	}
-	for i := range 6 {
-		answer(t, c.q, out[hostIn(6, i, 0)], crawl.Stored)
-	}
-	until(t, time.Minute, "all stored but one", func() bool {
-		st, err := asker.Status(t.Context(), c.q, c.spec)
-		return err == nil && st.Stored == 18 && st.InFlight == 0 && st.Queued == 1 && st.Discovered == 19
+		// No host is granted again while its visit is out.
+		more := canon.URL("http://" + hostIn(6, 0, 0) + "/3")
+		c.seed(more)
+		for end := time.Now().Add(time.Second); time.Now().Before(end); {
+			if vs := c.take(4); len(vs) > 0 {
+				t.Fatalf("granted %s while a visit to it is out", vs[0].Host)
+			}
+		}
+		for i := range 6 {
+			answer(t, c.q, out[hostIn(6, i, 0)], crawl.Stored)
+		}
+		until(t, time.Minute, "all stored but one", func() bool {
+			st, err := asker.Status(t.Context(), c.q, c.spec)
+			return err == nil && st.Stored == 18 && st.InFlight == 0 && st.Queued == 1 && st.Discovered == 19
+		})
 	})
 }
 
 // The sum of pages stays within --max-pages while shards move about with visits under way.
 func TestPageBudgetWithMovingShards(t *testing.T) {
-	spec := crewSpec(4)
-	spec.Delay, spec.MaxPages = 0, 60
-	var urls []canon.URL
-	for i := range 300 {
-		urls = append(urls, canon.URL(fmt.Sprintf("http://h%d.example/%d", i%40, i)))
-		spec.Hurry = append(spec.Hurry, fmt.Sprintf("h%d.example", i%40))
-	}
-	c := newCrew(t, spec)
-	c.start("a")
-	c.settled("a")
-	c.seed(urls...)
-	stored := func() int64 {
-		st, err := asker.Status(t.Context(), c.q, c.spec)
-		if err != nil {
-			return 0
+	simnet.Test(t, func(t *testing.T) {
+		spec := crewSpec(4)
+		spec.Delay, spec.MaxPages = 0, 60
+		var urls []canon.URL
+		for i := range 300 {
+			urls = append(urls, canon.URL(fmt.Sprintf("http://h%d.example/%d", i%40, i)))
+			spec.Hurry = append(spec.Hurry, fmt.Sprintf("h%d.example", i%40))
 		}
-		if st.Stored > spec.MaxPages {
-			t.Fatalf("%d pages stored, --max-pages %d", st.Stored, spec.MaxPages)
-		}
-		return st.Stored
-	}
-	var out []crawl.Visit
-	n := 0
-	crawlSome := func(visits int) {
-		for range visits {
-			out = append(out, c.take(1)...)
-			for len(out) > 4 { // four are always under way
-				class := crawl.Stored
-				if n++; n%3 == 0 {
-					class = crawl.Failed
-				}
-				answer(t, c.q, out[0], class)
-				out = out[1:]
+		c := newCrew(t, spec)
+		c.start("a")
+		c.settled("a")
+		c.seed(urls...)
+		stored := func() int64 {
+			st, err := asker.Status(t.Context(), c.q, c.spec)
+			if err != nil {
+				return 0
 			}
+			if st.Stored > spec.MaxPages {
+				t.Fatalf("%d pages stored, --max-pages %d", st.Stored, spec.MaxPages)
+			}
+			return st.Stored
 		}
+		var out []crawl.Visit
+		n := 0
+		crawlSome := func(visits int) {
+			for range visits {
+				out = append(out, c.take(1)...)
+				for len(out) > 4 { // four are always under way
+					class := crawl.Stored
+					if n++; n%3 == 0 {
+						class = crawl.Failed
+					}
+					answer(t, c.q, out[0], class)
+					out = out[1:]
+				}
+			}
+			stored()
+		}
+		crawlSome(2)
+		c.start("b")
+		c.settled("a", "b")
+		crawlSome(2)
+		c.start("d")
+		c.settled("a", "b", "d")
+		crawlSome(2)
+		c.by["a"].stop()
+		delete(c.by, "a")
+		c.settled("b", "d")
+		crawlSome(2)
+		c.by["d"].stop()
+		delete(c.by, "d")
+		c.settled("b")
+		until(t, 30*time.Second, "the limit is reached", func() bool {
+			out = append(out, c.take(4)...)
+			for _, v := range out {
+				answer(t, c.q, v, crawl.Stored)
+			}
+			out = nil
+			return stored() == spec.MaxPages
+		})
+		time.Sleep(time.Second)
 		stored()
-	}
-	crawlSome(2)
-	c.start("b")
-	c.settled("a", "b")
-	crawlSome(2)
-	c.start("d")
-	c.settled("a", "b", "d")
-	crawlSome(2)
-	c.by["a"].stop()
-	delete(c.by, "a")
-	c.settled("b", "d")
-	crawlSome(2)
-	c.by["d"].stop()
-	delete(c.by, "d")
-	c.settled("b")
-	until(t, 30*time.Second, "the limit is reached", func() bool {
-		out = append(out, c.take(4)...)
-		for _, v := range out {
-			answer(t, c.q, v, crawl.Stored)
-		}
-		out = nil
-		return stored() == spec.MaxPages
 	})
-	time.Sleep(time.Second)
-	stored()
 }
 
 type floor struct{ err atomic.Pointer[error] }
@@ -392,45 +385,47 @@ func (f *floor) Err() error {
 // With too little room on the disk nothing is granted, everybody can see why, the crawl is not
 // taken for done, and it goes on by itself.
 func TestNothingIsGrantedOnAFullDisk(t *testing.T) {
-	q := broker(t)
-	spec := testSpec("http://a.example/")
-	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	reg := prometheus.NewRegistry()
-	f, err := New(q, spec, Options{Dir: t.TempDir(), Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Registry: reg})
-	if err != nil {
-		t.Fatal(err)
-	}
-	full, why := new(floor), errors.New("the disk of /data has 3 MiB free")
-	full.err.Store(&why)
-	f.floor = full
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- f.Run(ctx) }()
-	defer func() { cancel(); <-done }()
-	if err := asker.WaitReady(t.Context(), q, spec); err != nil {
-		t.Fatal(err)
-	}
-	if err := asker.Seed(t.Context(), q, spec, []canon.URL{"http://a.example/"}); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, func() bool { st, err := asker.Status(t.Context(), q, spec); return err == nil && st.Queued == 1 })
-	if vs := take(t, q, 1); len(vs) != 0 {
-		t.Error("a visit granted on a full disk")
-	}
-	st, finished, err := asker.Done(t.Context(), q, spec)
-	if err != nil || finished || st.State != "paused" || st.Trouble != why.Error() {
-		t.Errorf("done %v, state %q, trouble %q (%v)", finished, st.State, st.Trouble, err)
-	}
-	if got := gauge(t, reg, "curtsy_frontier_paused"); got != 1 {
-		t.Errorf("curtsy_frontier_paused is %v", got)
-	}
-	full.err.Store(nil)
-	waitFor(t, func() bool { return len(take(t, q, 1)) == 1 })
-	if st, err := asker.Status(t.Context(), q, spec); err != nil || st.State != "running" || st.Trouble != "" {
-		t.Errorf("state %q, trouble %q (%v) once there is room", st.State, st.Trouble, err)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		_, q := broker.Open(t)
+		spec := testSpec("http://a.example/")
+		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		reg := prometheus.NewRegistry()
+		f, err := New(q, spec, Options{Dir: t.TempDir(), Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Registry: reg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, why := new(floor), errors.New("the disk of /data has 3 MiB free")
+		full.err.Store(&why)
+		f.floor = full
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- f.Run(ctx) }()
+		defer func() { cancel(); <-done }()
+		if err := asker.WaitReady(t.Context(), q, spec); err != nil {
+			t.Fatal(err)
+		}
+		if err := asker.Seed(t.Context(), q, spec, []canon.URL{"http://a.example/"}); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, func() bool { st, err := asker.Status(t.Context(), q, spec); return err == nil && st.Queued == 1 })
+		if vs := take(t, q, 1); len(vs) != 0 {
+			t.Error("a visit granted on a full disk")
+		}
+		st, finished, err := asker.Done(t.Context(), q, spec)
+		if err != nil || finished || st.State != "paused" || st.Trouble != why.Error() {
+			t.Errorf("done %v, state %q, trouble %q (%v)", finished, st.State, st.Trouble, err)
+		}
+		if got := gauge(t, reg, "curtsy_frontier_paused"); got != 1 {
+			t.Errorf("curtsy_frontier_paused is %v", got)
+		}
+		full.err.Store(nil)
+		waitFor(t, func() bool { return len(take(t, q, 1)) == 1 })
+		if st, err := asker.Status(t.Context(), q, spec); err != nil || st.State != "running" || st.Trouble != "" {
+			t.Errorf("state %q, trouble %q (%v) once there is room", st.State, st.Trouble, err)
+		}
+	})
 }
 
 func gauge(t *testing.T, reg *prometheus.Registry, name string) float64 {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -26,6 +25,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -115,29 +116,31 @@ func TestDelayFollowsTheQuietTime(t *testing.T) {
 // A frontier killed before its first commit: Seq is 0 and the record's owner is ourselves,
 // which counts as clean.
 func TestKilledBeforeItsFirstCommit(t *testing.T) {
-	q := broker(t)
-	spec := testSpec("http://a.example/")
-	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	kv, err := q.OpenBucket(t.Context(), crawl.Names("t").Bucket(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The owner before: it granted a visit from memory and was killed. All it left is its
-	// record and the log.
-	if _, err := queue.Own(t.Context(), kv, "frontier.0", queue.OwnOptions{Owner: "f1", SameDir: true}); err != nil {
-		t.Fatal(err)
-	}
-	if err := asker.Seed(t.Context(), q, spec, []canon.URL{"http://a.example/"}); err != nil {
-		t.Fatal(err)
-	}
-	run(t, q, spec, Options{Dir: t.TempDir(), Instance: "f1", Term: 500 * time.Millisecond})
-	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
-		if v := take(t, q, 1); len(v) != 0 {
-			t.Fatalf("%s granted at once, while a visit of the epoch before may go on for a lease", v[0].Host)
+	simnet.Test(t, func(t *testing.T) {
+		_, q := broker.Open(t)
+		spec := testSpec("http://a.example/")
+		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+			t.Fatal(err)
 		}
-	}
+		kv, err := q.OpenBucket(t.Context(), crawl.Names("t").Bucket(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The owner before: it granted a visit from memory and was killed. All it left is its
+		// record and the log.
+		if _, err := queue.Own(t.Context(), kv, "frontier.0", queue.OwnOptions{Owner: "f1", SameDir: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := asker.Seed(t.Context(), q, spec, []canon.URL{"http://a.example/"}); err != nil {
+			t.Fatal(err)
+		}
+		run(t, q, spec, Options{Dir: t.TempDir(), Instance: "f1", Term: 500 * time.Millisecond})
+		for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
+			if v := take(t, q, 1); len(v) != 0 {
+				t.Fatalf("%s granted at once, while a visit of the epoch before may go on for a lease", v[0].Host)
+			}
+		}
+	})
 }
 
 func run(t *testing.T, q *queue.Conn, spec crawl.Spec, o Options) *Frontier {
@@ -160,77 +163,81 @@ func run(t *testing.T, q *queue.Conn, spec crawl.Spec, o Options) *Frontier {
 // In one process a shard that fails and is opened anew meets fetchers that are alive: their
 // visits are not over.
 func TestReopenedShardKnowsItsFetchersLive(t *testing.T) {
-	q := broker(t)
-	spec := testSpec("http://a.example/")
-	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	f := run(t, q, spec, Options{Dir: t.TempDir(), Instance: "f1", Embedded: true})
-	if err := asker.Seed(t.Context(), q, spec, []canon.URL{"http://a.example/"}); err != nil {
-		t.Fatal(err)
-	}
-	var first []crawl.Visit
-	for len(first) == 0 {
-		first = take(t, q, 1)
-	}
-	granted := time.Now()
-	f.mu.Lock()
-	s := f.shards[0]
-	f.mu.Unlock()
-	s.ledger.Mu.Lock()
-	s.ledger.Fail(errors.New("a commit failed"))
-	s.ledger.Mu.Unlock()
-	for time.Since(granted) < 3*time.Second {
-		m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: 1}), time.Minute)
-		if err != nil {
+	simnet.Test(t, func(t *testing.T) {
+		_, q := broker.Open(t)
+		spec := testSpec("http://a.example/")
+		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
 			t.Fatal(err)
 		}
-		if g, _ := crawl.DecodeGrants(m.Data); len(g.Visits) > 0 {
-			t.Fatalf("visit %v to %s granted %v after visit %v, which is unanswered and has its lease",
-				g.Visits[0].ID, g.Visits[0].Host, time.Since(granted).Round(time.Millisecond), first[0].ID)
+		f := run(t, q, spec, Options{Dir: t.TempDir(), Instance: "f1", Embedded: true})
+		if err := asker.Seed(t.Context(), q, spec, []canon.URL{"http://a.example/"}); err != nil {
+			t.Fatal(err)
 		}
-	}
+		var first []crawl.Visit
+		for len(first) == 0 {
+			first = take(t, q, 1)
+		}
+		granted := time.Now()
+		f.mu.Lock()
+		s := f.shards[0]
+		f.mu.Unlock()
+		s.ledger.Mu.Lock()
+		s.ledger.Fail(errors.New("a commit failed"))
+		s.ledger.Mu.Unlock()
+		for time.Since(granted) < 3*time.Second {
+			m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: 1}), time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g, _ := crawl.DecodeGrants(m.Data); len(g.Visits) > 0 {
+				t.Fatalf("visit %v to %s granted %v after visit %v, which is unanswered and has its lease",
+					g.Visits[0].ID, g.Visits[0].Host, time.Since(granted).Round(time.Millisecond), first[0].ID)
+			}
+		}
+	})
 }
 
 // The handler of "hosts" sends with the shard's lock held, and sending waits for the asker.
 func TestSlowAskerHoldsUpNobody(t *testing.T) {
-	q := broker(t)
-	spec := testSpec("http://h0.example/")
-	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 64 << 20, Pages: 16 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	run(t, q, spec, Options{Dir: t.TempDir(), Instance: "f1", Embedded: true})
-	var seeds []canon.URL
-	for i := range 12000 {
-		seeds = append(seeds, canon.URL(fmt.Sprintf("http://h%d.example/", i)))
-	}
-	if err := asker.Seed(t.Context(), q, spec, seeds); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, func() bool { st, err := asker.Status(t.Context(), q, spec); return err == nil && st.Hosts == 12000 })
-	reading, more := make(chan bool), make(chan bool)
-	gathered := make(chan bool)
-	n := 0
-	go func() {
-		defer close(gathered)
-		_ = ask.Gather(t.Context(), q.NC, crawl.Names("t"), "hosts", struct{}{}, 1, func(json.RawMessage) error {
-			if n++; n == 1 {
-				close(reading)
-				<-more // `curtsy hosts | less`
-			}
-			return nil
-		})
-	}()
-	<-reading
-	time.Sleep(500 * time.Millisecond)
-	if _, err := q.NC.Request(crawl.Names("t").Renew(0), crawl.AppendRenew(nil, crawl.Renew{Fetcher: "x"}), time.Minute); err != nil {
-		t.Errorf("renewing while somebody reads a list of hosts: %v", err)
-	}
-	if _, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: 1}), time.Minute); err != nil {
-		t.Errorf("taking while somebody reads a list of hosts: %v", err)
-	}
-	close(more)
-	<-gathered
+	simnet.Test(t, func(t *testing.T) {
+		_, q := broker.Open(t)
+		spec := testSpec("http://h0.example/")
+		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 64 << 20, Pages: 16 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		run(t, q, spec, Options{Dir: t.TempDir(), Instance: "f1", Embedded: true})
+		var seeds []canon.URL
+		for i := range 12000 {
+			seeds = append(seeds, canon.URL(fmt.Sprintf("http://h%d.example/", i)))
+		}
+		if err := asker.Seed(t.Context(), q, spec, seeds); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, func() bool { st, err := asker.Status(t.Context(), q, spec); return err == nil && st.Hosts == 12000 })
+		reading, more := make(chan bool), make(chan bool)
+		gathered := make(chan bool)
+		n := 0
+		go func() {
+			defer close(gathered)
+			_ = ask.Gather(t.Context(), q.NC, crawl.Names("t"), "hosts", struct{}{}, 1, func(json.RawMessage) error {
+				if n++; n == 1 {
+					close(reading)
+					<-more // `curtsy hosts | less`
+				}
+				return nil
+			})
+		}()
+		<-reading
+		time.Sleep(500 * time.Millisecond)
+		if _, err := q.NC.Request(crawl.Names("t").Renew(0), crawl.AppendRenew(nil, crawl.Renew{Fetcher: "x"}), time.Minute); err != nil {
+			t.Errorf("renewing while somebody reads a list of hosts: %v", err)
+		}
+		if _, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: 1}), time.Minute); err != nil {
+			t.Errorf("taking while somebody reads a list of hosts: %v", err)
+		}
+		close(more)
+		<-gathered
+	})
 }
 
 // Errands of one host go into one visit, however many and long they are: past NATS' payload limit
@@ -621,18 +628,8 @@ func TestBadFileIsAnError(t *testing.T) {
 	db.Update(func(tx *bolt.Tx) error { return tx.Bucket(ledger.BucketHosts).Put([]byte{0, 0, 0, 1}, []byte("{")) })
 	db.Close()
 	j, _ := judge.New(testSpec())
-	done := make(chan error, 1)
-	go func() {
-		_, err := openShard(dir, 0, j, 1, "me", func() bool { return true }, slog.New(slog.NewTextHandler(io.Discard, nil)))
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		if err == nil {
-			t.Error("opened a file with a malformed host")
-		}
-	case <-time.After(time.Minute):
-		t.Error("openShard hangs on a file with a malformed host")
+	if _, err := openShard(dir, 0, j, 1, "me", func() bool { return true }, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("opened a file with a malformed host")
 	}
 }
 

@@ -5,35 +5,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
-	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
-
-// broker starts an embedded server and connects to it; both end with the test.
-func broker(t testing.TB) *queue.Conn {
-	t.Helper()
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), Log: log, MaxStore: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Shutdown)
-	q, err := queue.Dial(t.Context(), queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { q.Close() })
-	return q
-}
 
 // startFrontier runs a frontier until stop is called.
 func startFrontier(t *testing.T, q *queue.Conn, spec crawl.Spec, dir string) (stop func()) {
@@ -95,89 +77,80 @@ func answer(t *testing.T, q *queue.Conn, v crawl.Visit, class crawl.Class) {
 }
 
 func TestServiceOverNATS(t *testing.T) {
-	q := broker(t)
-	spec := testSpec("http://h0.example/")
-	spec.Shards, spec.Delay = 4, 20*time.Millisecond
-	var seeds []canon.URL
-	for i := range 40 {
-		seeds = append(seeds, mustParse(t, fmt.Sprintf("http://h%d.example/", i)))
-		spec.Seeds = append(spec.Seeds, string(seeds[i]))
-	}
-	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	stop := startFrontier(t, q, spec, dir)
-	if err := asker.Seed(t.Context(), q, spec, seeds); err != nil {
-		t.Fatal(err)
-	}
-	for n := 0; n < 20; {
-		for _, v := range take(t, q, 3) {
-			answer(t, q, v, crawl.Stored)
-			n += len(v.URLs)
+	simnet.Test(t, func(t *testing.T) {
+		_, q := broker.Open(t)
+		spec := testSpec("http://h0.example/")
+		spec.Shards, spec.Delay = 4, 20*time.Millisecond
+		var seeds []canon.URL
+		for i := range 40 {
+			seeds = append(seeds, mustParse(t, fmt.Sprintf("http://h%d.example/", i)))
+			spec.Seeds = append(spec.Seeds, string(seeds[i]))
 		}
-	}
-	waitFor(t, func() bool {
-		st, err := asker.Status(t.Context(), q, spec)
-		return err == nil && st.Stored >= 20 && st.InFlight == 0
-	})
-	held := take(t, q, 5) // a fetcher that dies with these
-	stop()
-	noGoroutines(t)
+		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		stop := startFrontier(t, q, spec, dir)
+		if err := asker.Seed(t.Context(), q, spec, seeds); err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; n < 20; {
+			for _, v := range take(t, q, 3) {
+				answer(t, q, v, crawl.Stored)
+				n += len(v.URLs)
+			}
+		}
+		waitFor(t, func() bool {
+			st, err := asker.Status(t.Context(), q, spec)
+			return err == nil && st.Stored >= 20 && st.InFlight == 0
+		})
+		held := take(t, q, 5) // a fetcher that dies with these
+		stop()
 
-	r, err := OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rest := asker.AtRest(r.Spec(), r.Close, r.Handlers())
-	st, err := rest.Status(t.Context())
-	if err != nil || st.Discovered != 40 || st.InFlight != 0 || st.State != "stopped" {
-		t.Errorf("files say %+v (%v), want 40 discovered", st, err)
-	}
-	n := 0
-	rest.Hosts(t.Context(), func(crawl.HostInfo) error { n++; return nil })
-	if n != 40 {
-		t.Errorf("%d hosts in the files, want 40", n)
-	}
-	x, err := rest.Explain(t.Context(), "HTTP://h0.example")
-	if err != nil || !x.Seen || x.Canonical != "http://h0.example/" {
-		t.Errorf("explain: %+v (%v)", x, err)
-	}
-	rest.Close()
-
-	startFrontier(t, q, spec, dir)
-	for {
-		st, err := asker.Status(t.Context(), q, spec)
+		r, err := OpenDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st.Stored == 40 {
-			break
+		rest := asker.AtRest(r.Spec(), r.Close, r.Handlers())
+		st, err := rest.Status(t.Context())
+		if err != nil || st.Discovered != 40 || st.InFlight != 0 || st.State != "stopped" {
+			t.Errorf("files say %+v (%v), want 40 discovered", st, err)
 		}
-		for _, v := range take(t, q, 8) {
-			answer(t, q, v, crawl.Stored)
+		n := 0
+		rest.Hosts(t.Context(), func(crawl.HostInfo) error { n++; return nil })
+		if n != 40 {
+			t.Errorf("%d hosts in the files, want 40", n)
 		}
-	}
-	for _, v := range held {
-		answer(t, q, v, crawl.Failed) // much too late: later visits have spoken
-	}
-	waitFor(t, func() bool {
-		st, err := asker.Status(t.Context(), q, spec)
-		return err == nil && st.Stored == 40 && st.InFlight == 0 && st.Failed == 0
+		x, err := rest.Explain(t.Context(), "HTTP://h0.example")
+		if err != nil || !x.Seen || x.Canonical != "http://h0.example/" {
+			t.Errorf("explain: %+v (%v)", x, err)
+		}
+		rest.Close()
+
+		startFrontier(t, q, spec, dir)
+		for {
+			st, err := asker.Status(t.Context(), q, spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if st.Stored == 40 {
+				break
+			}
+			for _, v := range take(t, q, 8) {
+				answer(t, q, v, crawl.Stored)
+			}
+		}
+		for _, v := range held {
+			answer(t, q, v, crawl.Failed) // much too late: later visits have spoken
+		}
+		waitFor(t, func() bool {
+			st, err := asker.Status(t.Context(), q, spec)
+			return err == nil && st.Stored == 40 && st.InFlight == 0 && st.Failed == 0
+		})
 	})
 }
 
-// noGoroutines fails when a goroutine of this package's services is left. The broker's, in the
-// same process, may stay.
-func noGoroutines(t *testing.T) {
-	t.Helper()
-	buf := make([]byte, 1<<20)
-	waitFor(t, func() bool {
-		all := string(buf[:runtime.Stack(buf, true)])
-		return !strings.Contains(all, "frontier.(*Frontier)") && !strings.Contains(all, "frontier.(*shard)")
-	})
-}
-
+// waitFor waits for what comes of a message, at most a minute of virtual time.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); {
@@ -189,49 +162,51 @@ func waitFor(t *testing.T, ok func() bool) {
 }
 
 func TestPageBudgetIsNeverExceeded(t *testing.T) {
-	q := broker(t)
-	spec := testSpec("http://h0.example/")
-	spec.Shards, spec.Delay, spec.MaxPages = 4, time.Millisecond, 50
-	var seeds []canon.URL
-	for i := range 200 {
-		seeds = append(seeds, mustParse(t, fmt.Sprintf("http://h%d.example/%d", i%20, i)))
-		spec.Seeds = append(spec.Seeds, string(seeds[i]))
-	}
-	if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	stop := startFrontier(t, q, spec, dir)
-	if err := asker.Seed(t.Context(), q, spec, seeds); err != nil {
-		t.Fatal(err)
-	}
-	// A third of what is fetched is no page: its slots must come back.
-	class, n := crawl.Stored, 0
-	for range 400 {
-		vs := take(t, q, 3)
-		for _, v := range vs {
-			if n++; n%3 == 0 {
-				class = crawl.Failed
-			} else {
-				class = crawl.Stored
-			}
-			answer(t, q, v, class)
+	simnet.Test(t, func(t *testing.T) {
+		_, q := broker.Open(t)
+		spec := testSpec("http://h0.example/")
+		spec.Shards, spec.Delay, spec.MaxPages = 4, time.Millisecond, 50
+		var seeds []canon.URL
+		for i := range 200 {
+			seeds = append(seeds, mustParse(t, fmt.Sprintf("http://h%d.example/%d", i%20, i)))
+			spec.Seeds = append(spec.Seeds, string(seeds[i]))
 		}
-		if n == 30 {
-			stop()
-			stop = startFrontier(t, q, spec, dir)
-		}
-		st, err := asker.Status(t.Context(), q, spec)
-		if err != nil {
+		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
 			t.Fatal(err)
 		}
-		if st.Stored > 50 {
-			t.Fatalf("%d pages, --max-pages 50", st.Stored)
+		dir := t.TempDir()
+		stop := startFrontier(t, q, spec, dir)
+		if err := asker.Seed(t.Context(), q, spec, seeds); err != nil {
+			t.Fatal(err)
 		}
-		if st.Stored == 50 && st.InFlight == 0 {
-			return
+		// A third of what is fetched is no page: its slots must come back.
+		class, n := crawl.Stored, 0
+		for range 400 {
+			vs := take(t, q, 3)
+			for _, v := range vs {
+				if n++; n%3 == 0 {
+					class = crawl.Failed
+				} else {
+					class = crawl.Stored
+				}
+				answer(t, q, v, class)
+			}
+			if n == 30 {
+				stop()
+				stop = startFrontier(t, q, spec, dir)
+			}
+			st, err := asker.Status(t.Context(), q, spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if st.Stored > 50 {
+				t.Fatalf("%d pages, --max-pages 50", st.Stored)
+			}
+			if st.Stored == 50 && st.InFlight == 0 {
+				return
+			}
 		}
-	}
-	st, _ := asker.Status(t.Context(), q, spec)
-	t.Errorf("%+v: the limit was never reached", st)
+		st, _ := asker.Status(t.Context(), q, spec)
+		t.Errorf("%+v: the limit was never reached", st)
+	})
 }

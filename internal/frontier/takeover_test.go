@@ -19,6 +19,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -202,278 +203,294 @@ func oneShard(t *testing.T) *crew {
 // A frontier is killed and its directory is gone: another one restores the last checkpoint, applies
 // the log after it, and grants nothing until every old visit is dead.
 func TestAnotherTakesOverFromCheckpointAndLog(t *testing.T) {
-	c := oneShard(t)
-	a := c.start("a")
-	c.settled("a")
-	s := c.script()
-	s.twoCheckpoints()
-	if got := c.checkpoints(); len(got) != 2 {
-		t.Errorf("in the store: %v, want two checkpoints", got)
-	}
-	s.work(10)
-	b := c.start("b") // waits: a is alive, and keeps its share of one
-	a.kill()
-	if err := os.RemoveAll(a.dir); err != nil {
-		t.Fatal(err)
-	}
-	died := time.Now()
-	delete(c.by, "a")
-	sh := s.applied()
-	if d := time.Since(died); d > 60*c.term {
-		t.Errorf("taken over after %v; a term is %v", d, c.term)
-	}
-	sh.ledger.Mu.Lock()
-	quiet := sh.ledger.Phase.Until
-	sh.ledger.Mu.Unlock()
-	if d := time.Until(quiet); d < times.OwnerLease-8*time.Second || d > times.OwnerLease {
-		t.Errorf("quiet for %v more, want a lease from the take-over on", d)
-	}
-	s.compare()
-	if vs := c.take(5); len(vs) != 0 {
-		t.Errorf("%s granted in the quiet time", vs[0].Host)
-	}
-	if r := c.record(0); r.Owner != "b" || b == nil {
-		t.Errorf("%+v", r)
-	}
-	if lost, ok := c.renew(crawl.Visit{ID: crawl.VisitID{Epoch: 1, N: 1}}); !lost || !ok {
-		t.Errorf("a visit that the new owner does not know is renewed (answered: %v)", ok)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		c := oneShard(t)
+		a := c.start("a")
+		c.settled("a")
+		s := c.script()
+		s.twoCheckpoints()
+		if got := c.checkpoints(); len(got) != 2 {
+			t.Errorf("in the store: %v, want two checkpoints", got)
+		}
+		s.work(10)
+		b := c.start("b") // waits: a is alive, and keeps its share of one
+		a.kill()
+		if err := os.RemoveAll(a.dir); err != nil {
+			t.Fatal(err)
+		}
+		died := time.Now()
+		delete(c.by, "a")
+		sh := s.applied()
+		if d := time.Since(died); d > 60*c.term {
+			t.Errorf("taken over after %v; a term is %v", d, c.term)
+		}
+		sh.ledger.Mu.Lock()
+		quiet := sh.ledger.Phase.Until
+		sh.ledger.Mu.Unlock()
+		if d := time.Until(quiet); d < times.OwnerLease-8*time.Second || d > times.OwnerLease {
+			t.Errorf("quiet for %v more, want a lease from the take-over on", d)
+		}
+		s.compare()
+		if vs := c.take(5); len(vs) != 0 {
+			t.Errorf("%s granted in the quiet time", vs[0].Host)
+		}
+		if r := c.record(0); r.Owner != "b" || b == nil {
+			t.Errorf("%+v", r)
+		}
+		if lost, ok := c.renew(crawl.Visit{ID: crawl.VisitID{Epoch: 1, N: 1}}); !lost || !ok {
+			t.Errorf("a visit that the new owner does not know is renewed (answered: %v)", ok)
+		}
+	})
 }
 
 // The directory that had the shard once comes back: its file is not used, whoever has
 // had the shard since.
 func TestAStaleFileIsNeverUsed(t *testing.T) {
-	c := oneShard(t)
-	a := c.start("a")
-	c.settled("a")
-	s := c.script()
-	s.work(40)
-	s.applied()
-	a.stop()
-	stale, err := os.ReadFile(filepath.Join(a.dir, ledger.FileName(0)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := c.record(0); !r.Clean || r.Checkpoint == "" {
-		t.Fatalf("%+v, want it released clean with a checkpoint", r)
-	}
-	delete(c.by, "a")
-	b := c.start("b")
-	c.settled("b")
-	s.work(40)
-	s.applied()
-	if r := c.record(0); r.Owner != "b" {
-		t.Fatalf("%+v", r)
-	}
-	b.stop()
-	delete(c.by, "b")
-	c.by["a"] = a
-	a = c.start("a")
-	c.settled("a")
-	s.compare()
-	now, err := os.ReadFile(filepath.Join(a.dir, ledger.FileName(0)))
-	if err != nil || bytes.Equal(now, stale) {
-		t.Errorf("the old file is still there (%v)", err)
-	}
-	s.work(10)
-	s.compare()
-	if vs := c.take(1); len(vs) == 0 {
-		until(t, 3*time.Second, "a visit", func() bool { return len(c.take(1)) > 0 })
-	}
+	simnet.Test(t, func(t *testing.T) {
+		c := oneShard(t)
+		a := c.start("a")
+		c.settled("a")
+		s := c.script()
+		s.work(40)
+		s.applied()
+		a.stop()
+		stale, err := os.ReadFile(filepath.Join(a.dir, ledger.FileName(0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := c.record(0); !r.Clean || r.Checkpoint == "" {
+			t.Fatalf("%+v, want it released clean with a checkpoint", r)
+		}
+		delete(c.by, "a")
+		b := c.start("b")
+		c.settled("b")
+		s.work(40)
+		s.applied()
+		if r := c.record(0); r.Owner != "b" {
+			t.Fatalf("%+v", r)
+		}
+		b.stop()
+		delete(c.by, "b")
+		c.by["a"] = a
+		a = c.start("a")
+		c.settled("a")
+		s.compare()
+		now, err := os.ReadFile(filepath.Join(a.dir, ledger.FileName(0)))
+		if err != nil || bytes.Equal(now, stale) {
+			t.Errorf("the old file is still there (%v)", err)
+		}
+		s.work(10)
+		s.compare()
+		if vs := c.take(1); len(vs) == 0 {
+			until(t, 3*time.Second, "a visit", func() bool { return len(c.take(1)) > 0 })
+		}
+	})
 }
 
 // A planned restart of the same directory, nobody else having had the shard, needs no
 // checkpoint and no pause.
 func TestRestartInPlace(t *testing.T) {
-	c := oneShard(t)
-	a := c.start("a")
-	c.settled("a")
-	s := c.script()
-	s.work(20)
-	s.event(crawl.Event{Links: []crawl.Links{{URLs: []canon.URL{"http://h1.example/new", "http://h2.example/new", "http://h3.example/new"}}}})
-	s.applied()
-	var out []crawl.Visit
-	until(t, 5*time.Second, "a visit", func() bool { out = c.take(1); return len(out) == 1 })
-	a.stop()
-	for _, name := range c.checkpoints() {
-		if err := c.snapshots().Delete(t.Context(), name); err != nil {
-			t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		c := oneShard(t)
+		a := c.start("a")
+		c.settled("a")
+		s := c.script()
+		s.work(20)
+		s.event(crawl.Event{Links: []crawl.Links{{URLs: []canon.URL{"http://h1.example/new", "http://h2.example/new", "http://h3.example/new"}}}})
+		s.applied()
+		var out []crawl.Visit
+		until(t, 5*time.Second, "a visit", func() bool { out = c.take(1); return len(out) == 1 })
+		a.stop()
+		for _, name := range c.checkpoints() {
+			if err := c.snapshots().Delete(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	c.start("a")
-	sh := s.applied()
-	sh.ledger.Mu.Lock()
-	quiet, n := sh.ledger.Phase.Until, len(sh.visits.Outstanding)
-	sh.ledger.Mu.Unlock()
-	if !quiet.IsZero() || n != 1 {
-		t.Errorf("quiet until %v, %d visits carried along; want no pause and the one", quiet, n)
-	}
-	if lost, ok := c.renew(out[0]); lost || !ok {
-		t.Error("its renewal is not answered")
-	}
-	s.event(randomEnd(s.rng, out[0], s.url))
-	s.applied()
-	until(t, 5*time.Second, "the visit ends", func() bool { sh.ledger.Mu.Lock(); defer sh.ledger.Mu.Unlock(); return len(sh.visits.Outstanding) == 0 })
+		c.start("a")
+		sh := s.applied()
+		sh.ledger.Mu.Lock()
+		quiet, n := sh.ledger.Phase.Until, len(sh.visits.Outstanding)
+		sh.ledger.Mu.Unlock()
+		if !quiet.IsZero() || n != 1 {
+			t.Errorf("quiet until %v, %d visits carried along; want no pause and the one", quiet, n)
+		}
+		if lost, ok := c.renew(out[0]); lost || !ok {
+			t.Error("its renewal is not answered")
+		}
+		s.event(randomEnd(s.rng, out[0], s.url))
+		s.applied()
+		until(t, 5*time.Second, "the visit ends", func() bool { sh.ledger.Mu.Lock(); defer sh.ledger.Mu.Unlock(); return len(sh.visits.Outstanding) == 0 })
+	})
 }
 
 // The last checkpoint is damaged: the one before and the log, which was kept for
 // that, give the same.
 func TestADamagedCheckpoint(t *testing.T) {
-	c := oneShard(t)
-	a := c.start("a")
-	c.settled("a")
-	s := c.script()
-	s.twoCheckpoints()
-	a.kill()
-	delete(c.by, "a")
-	r := c.record(0)
-	if err := c.snapshots().Delete(t.Context(), r.Checkpoint); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.snapshots().Put(t.Context(), r.Checkpoint, 100, func(w io.Writer) error { _, err := w.Write(make([]byte, 5000)); return err }); err != nil {
-		t.Fatal(err)
-	}
-	c.start("b")
-	s.compare()
-	// What the next checkpoint replaces is the damaged one.
-	for range 400 {
-		s.event(crawl.Event{Links: []crawl.Links{{URLs: []canon.URL{s.url(), s.url(), s.url()}}}})
-	}
-	until(t, time.Minute, "a new checkpoint", func() bool { return c.record(0).Checkpoint != r.Checkpoint })
-	if got := c.record(0).Previous; got == r.Checkpoint {
-		t.Errorf("the damaged checkpoint is kept as the one before, %s is not", r.Previous)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		c := oneShard(t)
+		a := c.start("a")
+		c.settled("a")
+		s := c.script()
+		s.twoCheckpoints()
+		a.kill()
+		delete(c.by, "a")
+		r := c.record(0)
+		if err := c.snapshots().Delete(t.Context(), r.Checkpoint); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.snapshots().Put(t.Context(), r.Checkpoint, 100, func(w io.Writer) error { _, err := w.Write(make([]byte, 5000)); return err }); err != nil {
+			t.Fatal(err)
+		}
+		c.start("b")
+		s.compare()
+		// What the next checkpoint replaces is the damaged one.
+		for range 400 {
+			s.event(crawl.Event{Links: []crawl.Links{{URLs: []canon.URL{s.url(), s.url(), s.url()}}}})
+		}
+		until(t, time.Minute, "a new checkpoint", func() bool { return c.record(0).Checkpoint != r.Checkpoint })
+		if got := c.record(0).Previous; got == r.Checkpoint {
+			t.Errorf("the damaged checkpoint is kept as the one before, %s is not", r.Previous)
+		}
+	})
 }
 
 // Nothing was ever copied: the log has everything.
 func TestNoCheckpointAndAWholeLog(t *testing.T) {
-	c := oneShard(t)
-	c.opt.Checkpoint = 1 << 30
-	a := c.start("a")
-	c.settled("a")
-	s := c.script()
-	s.work(30)
-	s.applied()
-	a.kill()
-	os.RemoveAll(a.dir)
-	delete(c.by, "a")
-	if r := c.record(0); r.Checkpoint != "" || r.Clean {
-		t.Fatalf("%+v, want neither checkpoint nor clean", r)
-	}
-	c.start("b")
-	s.compare()
+	simnet.Test(t, func(t *testing.T) {
+		c := oneShard(t)
+		c.opt.Checkpoint = 1 << 30
+		a := c.start("a")
+		c.settled("a")
+		s := c.script()
+		s.work(30)
+		s.applied()
+		a.kill()
+		os.RemoveAll(a.dir)
+		delete(c.by, "a")
+		if r := c.record(0); r.Checkpoint != "" || r.Clean {
+			t.Fatalf("%+v, want neither checkpoint nor clean", r)
+		}
+		c.start("b")
+		s.compare()
+	})
 }
 
 // Neither file nor checkpoint nor the beginning of the log: the frontier says so and leaves the
 // shard alone, so that the one that has the file can go on with it.
 func TestNothingToGoOnFrom(t *testing.T) {
-	c := oneShard(t)
-	a := c.start("a")
-	c.settled("a")
-	s := c.script()
-	s.twoCheckpoints()
-	a.kill()
-	r := c.record(0)
-	for _, name := range []string{r.Checkpoint, r.Previous} {
-		if err := c.snapshots().Delete(t.Context(), name); err != nil {
-			t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		c := oneShard(t)
+		a := c.start("a")
+		c.settled("a")
+		s := c.script()
+		s.twoCheckpoints()
+		a.kill()
+		r := c.record(0)
+		for _, name := range []string{r.Checkpoint, r.Previous} {
+			if err := c.snapshots().Delete(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	var out syncBuffer
-	log := c.log
-	c.log = slog.New(slog.NewTextHandler(&out, nil))
-	b := c.start("b")
-	until(t, time.Minute, "an error that says what to do", func() bool {
-		return strings.Contains(out.String(), "start a with its old directory")
+		var out syncBuffer
+		log := c.log
+		c.log = slog.New(slog.NewTextHandler(&out, nil))
+		b := c.start("b")
+		until(t, time.Minute, "an error that says what to do", func() bool {
+			return strings.Contains(out.String(), "start a with its old directory")
+		})
+		if now := c.record(0); now != r {
+			t.Errorf("the record was %+v and is %+v", r, now)
+		}
+		b.stop()
+		delete(c.by, "b")
+		c.log = log
+		c.start("a")
+		s.compare()
 	})
-	if now := c.record(0); now != r {
-		t.Errorf("the record was %+v and is %+v", r, now)
-	}
-	b.stop()
-	delete(c.by, "b")
-	c.log = log
-	c.start("a")
-	s.compare()
 }
 
 // Kills between the steps of a checkpoint leave copies that nobody names and a log too long: the
 // next owner tidies up.
 func TestKilledBetweenTheStepsOfACheckpoint(t *testing.T) {
-	c := oneShard(t)
-	a := c.start("a")
-	c.settled("a")
-	s := c.script()
-	s.twoCheckpoints()
-	a.kill()
-	delete(c.by, "a")
-	r := c.record(0)
-	last, _ := parseCheckpoint(r.Checkpoint)
-	orphan := last
-	orphan.n += 7 // put, and killed before the record named it
-	if _, err := c.snapshots().Put(t.Context(), orphan.String(), 10, func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
-		t.Fatal(err)
-	}
-	other := checkpointName{shard: 7, epoch: 1, seq: 1, n: 1} // of another shard
-	if _, err := c.snapshots().Put(t.Context(), other.String(), 10, func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
-		t.Fatal(err)
-	}
-	c.opt.Checkpoint = 1 << 30
-	c.start("b")
-	s.compare()
-	until(t, time.Minute, "only what the record names is left", func() bool {
+	simnet.Test(t, func(t *testing.T) {
+		c := oneShard(t)
+		a := c.start("a")
+		c.settled("a")
+		s := c.script()
+		s.twoCheckpoints()
+		a.kill()
+		delete(c.by, "a")
 		r := c.record(0)
-		want := []string{r.Checkpoint, r.Previous}
-		slices.Sort(want)
-		return slices.Equal(c.checkpoints(), want)
+		last, _ := parseCheckpoint(r.Checkpoint)
+		orphan := last
+		orphan.n += 7 // put, and killed before the record named it
+		if _, err := c.snapshots().Put(t.Context(), orphan.String(), 10, func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
+			t.Fatal(err)
+		}
+		other := checkpointName{shard: 7, epoch: 1, seq: 1, n: 1} // of another shard
+		if _, err := c.snapshots().Put(t.Context(), other.String(), 10, func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
+			t.Fatal(err)
+		}
+		c.opt.Checkpoint = 1 << 30
+		c.start("b")
+		s.compare()
+		until(t, time.Minute, "only what the record names is left", func() bool {
+			r := c.record(0)
+			want := []string{r.Checkpoint, r.Previous}
+			slices.Sort(want)
+			return slices.Equal(c.checkpoints(), want)
+		})
+		if names, err := c.snapshots().Names(t.Context()); err != nil || !slices.Contains(names, other.String()) {
+			t.Errorf("another shard's checkpoint is gone: %v (%v)", names, err)
+		}
+		p, _ := parseCheckpoint(r.Previous)
+		until(t, time.Minute, "the log is cut", func() bool { return c.firstOfLog() == p.seq })
 	})
-	if names, err := c.snapshots().Names(t.Context()); err != nil || !slices.Contains(names, other.String()) {
-		t.Errorf("another shard's checkpoint is gone: %v (%v)", names, err)
-	}
-	p, _ := parseCheckpoint(r.Previous)
-	until(t, time.Minute, "the log is cut", func() bool { return c.firstOfLog() == p.seq })
 }
 
 // The log is full before anybody has owned its shard, and checkpoints are hardly ever due: it is
 // emptied all the same, and never fills again.
 func TestAFullLogIsEmptied(t *testing.T) {
-	spec := crewSpec(1)
-	c := newCrewWith(t, spec, Room{Events: 256 << 10, Pages: 16 << 20})
-	c.opt.Checkpoint = 1 << 30
-	s := c.script()
-	link := func(i int) crawl.Event {
-		return crawl.Event{Links: []crawl.Links{{URLs: []canon.URL{canon.URL(fmt.Sprintf("http://h0.example/%d-%s", i, strings.Repeat("x", 1000)))}}}}
-	}
-	n := 0
-	full := func() bool { // appends until the log takes no more
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
-		ev := link(n)
-		if _, err := s.log.Append(ctx, crawl.AppendEvent(nil, &ev)); err != nil {
-			return true
+	simnet.Test(t, func(t *testing.T) {
+		spec := crewSpec(1)
+		c := newCrewWith(t, spec, Room{Events: 256 << 10, Pages: 16 << 20})
+		c.opt.Checkpoint = 1 << 30
+		s := c.script()
+		link := func(i int) crawl.Event {
+			return crawl.Event{Links: []crawl.Links{{URLs: []canon.URL{canon.URL(fmt.Sprintf("http://h0.example/%d-%s", i, strings.Repeat("x", 1000)))}}}}
 		}
-		n++
-		return false
-	}
-	until(t, 20*time.Second, "the log is full", full)
-	c.start("a")
-	c.settled("a")
-	for range 1000 {
-		ev := link(n)
-		n++
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		_, err := s.log.Append(ctx, crawl.AppendEvent(nil, &ev))
-		cancel()
-		if err != nil {
-			t.Fatalf("after %d more: %v", n, err)
+		n := 0
+		full := func() bool { // appends until the log takes no more
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			ev := link(n)
+			if _, err := s.log.Append(ctx, crawl.AppendEvent(nil, &ev)); err != nil {
+				return true
+			}
+			n++
+			return false
 		}
-	}
-	until(t, time.Minute, "all known", func() bool {
-		st, err := asker.Status(t.Context(), c.q, c.spec)
-		return err == nil && int(st.Discovered) >= n
+		until(t, 20*time.Second, "the log is full", full)
+		c.start("a")
+		c.settled("a")
+		for range 1000 {
+			ev := link(n)
+			n++
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			_, err := s.log.Append(ctx, crawl.AppendEvent(nil, &ev))
+			cancel()
+			if err != nil {
+				t.Fatalf("after %d more: %v", n, err)
+			}
+		}
+		until(t, time.Minute, "all known", func() bool {
+			st, err := asker.Status(t.Context(), c.q, c.spec)
+			return err == nil && int(st.Discovered) >= n
+		})
+		if got := len(c.checkpoints()); got > 2 {
+			t.Errorf("%d checkpoints in the store, want two", got)
+		}
 	})
-	if got := len(c.checkpoints()); got > 2 {
-		t.Errorf("%d checkpoints in the store, want two", got)
-	}
 }
 
 // The ownership record is lost: what is found is put together all the same, and whoever may
@@ -481,77 +498,81 @@ func TestAFullLogIsEmptied(t *testing.T) {
 func TestTheRecordIsLost(t *testing.T) {
 	for name, every := range map[string]int64{"whole log": 1 << 30, "checkpoints": 4 << 10} {
 		t.Run(name, func(t *testing.T) {
-			c := oneShard(t)
-			c.opt.Checkpoint = every
-			a := c.start("a")
-			c.settled("a")
-			s := c.script()
-			if every < 1<<20 {
-				s.twoCheckpoints()
-			}
-			s.work(30)
-			s.applied()
-			a.kill()
-			if err := os.RemoveAll(a.dir); err != nil {
-				t.Fatal(err)
-			}
-			delete(c.by, "a")
-			if err := c.kv.Delete(t.Context(), ownerKey(0)); err != nil {
-				t.Fatal(err)
-			}
-			before := time.Now()
-			c.start("b")
-			s.compare()
-			if got := c.record(0).Checkpoint; (got != "") != (every < 1<<20) {
-				t.Errorf("the new record names %q", got)
-			}
-			_, sh := c.holder(0)
-			sh.ledger.Mu.Lock()
-			quiet := sh.ledger.Phase.Until
-			sh.ledger.Mu.Unlock()
-			if quiet.Before(before.Add(times.OwnerLease+c.term)) || time.Until(quiet) > times.OwnerLease+c.term {
-				t.Errorf("quiet until %v after it was started, want a term and a lease", quiet.Sub(before))
-			}
+			simnet.Test(t, func(t *testing.T) {
+				c := oneShard(t)
+				c.opt.Checkpoint = every
+				a := c.start("a")
+				c.settled("a")
+				s := c.script()
+				if every < 1<<20 {
+					s.twoCheckpoints()
+				}
+				s.work(30)
+				s.applied()
+				a.kill()
+				if err := os.RemoveAll(a.dir); err != nil {
+					t.Fatal(err)
+				}
+				delete(c.by, "a")
+				if err := c.kv.Delete(t.Context(), ownerKey(0)); err != nil {
+					t.Fatal(err)
+				}
+				before := time.Now()
+				c.start("b")
+				s.compare()
+				if got := c.record(0).Checkpoint; (got != "") != (every < 1<<20) {
+					t.Errorf("the new record names %q", got)
+				}
+				_, sh := c.holder(0)
+				sh.ledger.Mu.Lock()
+				quiet := sh.ledger.Phase.Until
+				sh.ledger.Mu.Unlock()
+				if quiet.Before(before.Add(times.OwnerLease+c.term)) || time.Until(quiet) > times.OwnerLease+c.term {
+					t.Errorf("quiet until %v after it was started, want a term and a lease", quiet.Sub(before))
+				}
+			})
 		})
 	}
 }
 
 // Who is told that another has the shard does nothing more with it.
 func TestADeposedOwnerIsSilent(t *testing.T) {
-	c := oneShard(t)
-	c.start("a")
-	c.settled("a")
-	s := c.script()
-	s.work(20)
-	s.event(crawl.Event{Links: []crawl.Links{{URLs: []canon.URL{"http://h0.example/new", "http://h1.example/new", "http://h2.example/new"}}}})
-	s.applied()
-	var out []crawl.Visit
-	until(t, 5*time.Second, "a visit", func() bool { out = append(out, c.take(1)...); return len(out) > 0 })
-	_, sh := c.holder(0)
-	r := c.record(0)
-	r.Epoch, r.Owner, r.Clean = r.Epoch+100, "z", false
-	v, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.kv.Put(t.Context(), ownerKey(0), v); err != nil {
-		t.Fatal(err)
-	}
-	until(t, c.term, "it notices", func() bool { return !sh.ledger.Valid() })
-	if vs := c.take(5); len(vs) != 0 {
-		t.Errorf("%s granted for another's shard", vs[0].Host)
-	}
-	if _, ok := c.renew(out[0]); ok {
-		t.Error("a renewal is answered for another's shard")
-	}
-	if st, err := asker.Status(t.Context(), c.q, c.spec); err == nil {
-		t.Errorf("%+v is told of another's shard", st)
-	}
-	// It takes over once z has been silent for long enough, and treats what it granted
-	// before as another's.
-	until(t, 60*c.term, "taken over", func() bool { r := c.record(0); return r.Owner == "a" && r.Epoch > 100 })
-	s.compare()
-	if lost, ok := c.renew(out[0]); ok && !lost {
-		t.Error("a visit of an epoch that ended unclean is renewed")
-	}
+	simnet.Test(t, func(t *testing.T) {
+		c := oneShard(t)
+		c.start("a")
+		c.settled("a")
+		s := c.script()
+		s.work(20)
+		s.event(crawl.Event{Links: []crawl.Links{{URLs: []canon.URL{"http://h0.example/new", "http://h1.example/new", "http://h2.example/new"}}}})
+		s.applied()
+		var out []crawl.Visit
+		until(t, 5*time.Second, "a visit", func() bool { out = append(out, c.take(1)...); return len(out) > 0 })
+		_, sh := c.holder(0)
+		r := c.record(0)
+		r.Epoch, r.Owner, r.Clean = r.Epoch+100, "z", false
+		v, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.kv.Put(t.Context(), ownerKey(0), v); err != nil {
+			t.Fatal(err)
+		}
+		until(t, c.term, "it notices", func() bool { return !sh.ledger.Valid() })
+		if vs := c.take(5); len(vs) != 0 {
+			t.Errorf("%s granted for another's shard", vs[0].Host)
+		}
+		if _, ok := c.renew(out[0]); ok {
+			t.Error("a renewal is answered for another's shard")
+		}
+		if st, err := asker.Status(t.Context(), c.q, c.spec); err == nil {
+			t.Errorf("%+v is told of another's shard", st)
+		}
+		// It takes over once z has been silent for long enough, and treats what it granted
+		// before as another's.
+		until(t, 60*c.term, "taken over", func() bool { r := c.record(0); return r.Owner == "a" && r.Epoch > 100 })
+		s.compare()
+		if lost, ok := c.renew(out[0]); ok && !lost {
+			t.Error("a visit of an epoch that ended unclean is renewed")
+		}
+	})
 }
