@@ -20,7 +20,7 @@ import (
 // for exactly once, no host is ever granted twice at a time or before its delay, and after the last
 // crash the work still ends.
 func TestCrashesLoseNothing(t *testing.T) {
-	for seed := range uint64(racing.Volume(24, 8)) {
+	for seed := range uint64(racing.Runs(16, 8)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { crashRun(t, seed, seed%2 == 1, false) })
 		})

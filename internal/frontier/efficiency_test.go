@@ -18,7 +18,15 @@ import (
 // production scheduler makes of their slots, in simulated time: shards with their files,
 // matching of takes and due hosts, and fetchers that keep delays as internal/fetcher's gate does.
 
-var crowdHosts = racing.Volume(2000, 200)
+// crowdHosts is how many hosts there are: in `make long` as many as bench/README.md says.
+var crowdHosts = crowdSize()
+
+func crowdSize() int {
+	if racing.Long {
+		return racing.Volume(2000, 200)
+	}
+	return racing.Volume(400, 200)
+}
 
 const (
 	crowdWarmUp = 15 * time.Second

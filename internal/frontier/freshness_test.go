@@ -63,10 +63,10 @@ func TestChangesAreFound(t *testing.T) {
 	}
 	for _, m := range models[:racing.Volume(len(models), 1)] {
 		t.Run(m.name, func(t *testing.T) {
-			for seed := range uint64(racing.Volume(2, 1)) {
+			for seed := range uint64(racing.Runs(1, 1)) {
 				bounds := []time.Duration{siteRound}
 				// Without a bound nothing is asked of it; how it does is good to know.
-				if testing.Verbose() {
+				if racing.Long {
 					bounds = append(bounds, 0)
 				}
 				for _, most := range bounds {

@@ -113,7 +113,7 @@ func TestMirrorsAreCollapsed(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
 			var want map[string]string
-			for seed := range uint64(racing.Volume(10, 3)) {
+			for seed := range uint64(racing.Runs(6, 3)) {
 				synctest.Test(t, func(t *testing.T) {
 					web, mirrors, stored := mirrorWeb(shards)
 					g := newRig(t, shards, web)
@@ -164,7 +164,7 @@ func TestAMergeAndItsEnd(t *testing.T) {
 	defer func(n int) { mirrors.MirrorStretch = n }(mirrors.MirrorStretch)
 	mirrors.MirrorStretch = 2
 	for _, shards := range []int{1, 3} {
-		for seed := range uint64(racing.Volume(10, 3)) {
+		for seed := range uint64(racing.Runs(6, 3)) {
 			t.Run(fmt.Sprintf("%d shards/%d", shards, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					web, main, mirror := lateWeb(shards)

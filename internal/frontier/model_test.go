@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"os"
 	"strconv"
 	"testing"
 	"time"
@@ -18,7 +17,7 @@ import (
 // ownership and internal/fetcher about leases is written down again (model_owner_test.go,
 // model_fetcher_test.go).
 //
-// A run is told by its seed. CURTSY_MODEL_RUNS=8000 makes so many.
+// The same seed makes the same run. CURTSY_LONG has many more of them.
 
 // rules are what a run leaves out, to show that it is needed.
 type rules struct {
@@ -48,22 +47,11 @@ func modelRun(seed uint64, r rules) *world {
 	return m
 }
 
-// modelRuns is how many runs a test makes: n, or what CURTSY_MODEL_RUNS says.
-func modelRuns(t *testing.T, n int) uint64 {
-	if s := os.Getenv("CURTSY_MODEL_RUNS"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatalf("CURTSY_MODEL_RUNS=%s: use a number, for example 8000", s)
-		}
-	}
-	return uint64(n)
-}
-
 // TestModel: no two requests at once to a host, none closer than its delay to the one before,
 // epochs that grow, one owner at a time that may act, and each request that was told counted once.
 func TestModel(t *testing.T) {
 	var sum modelStats
-	for seed := range modelRuns(t, racing.Volume(240, 40)) {
+	for seed := range uint64(racing.Runs(240, 40)) {
 		m := modelRun(seed, rules{})
 		for _, v := range m.violations {
 			t.Errorf("run %d: %s", seed, v)
@@ -107,7 +95,7 @@ func TestModelMutations(t *testing.T) {
 		{"what was told before is not carried along", rules{toldNotCarried: true}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := modelRuns(t, 400)
+			n := uint64(400)
 			bad, first := 0, ""
 			for k := range n {
 				seed := k*uint64(len(skies)) + uint64(c.sky)
@@ -118,7 +106,7 @@ func TestModelMutations(t *testing.T) {
 				if bad++; bad == 1 {
 					first = "run " + strconv.FormatUint(seed, 10) + ": " + m.violations[0]
 				}
-				if os.Getenv("CURTSY_MODEL_RUNS") == "" {
+				if !racing.Long {
 					n = k + 1
 					break // one is enough
 				}
@@ -148,7 +136,7 @@ func TestModelDeadOwner(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var worst time.Duration
-			for seed := range uint64(racing.Volume(60, 12)) {
+			for seed := range uint64(racing.Runs(40, 12)) {
 				m := newWorld(seed, rules{}, calm)
 				m.in(m.between(time.Minute, 90*time.Second), func() {
 					for _, o := range m.owners {

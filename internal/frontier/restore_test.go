@@ -115,7 +115,7 @@ func (b *bench) lose() {
 // nothing here takes a stored page away: none is given up by the indexer or asked for again, and no
 // late outcome speaks of one that another visit has stored.
 func TestACheckpointAndTheLogGiveTheSameState(t *testing.T) {
-	for seed := range uint64(racing.Volume(20, 4)) {
+	for seed := range uint64(racing.Runs(12, 4)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { restoreRun(t, seed) })
 		})

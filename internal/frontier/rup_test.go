@@ -410,7 +410,7 @@ func TestRUPCrashes(t *testing.T) {
 // killed, committed or moved. When it all has calmed down every page is as the site has it, and
 // nobody was asked more than that takes.
 func TestRUPAtRandom(t *testing.T) {
-	for seed := range uint64(racing.Volume(12, 4)) {
+	for seed := range uint64(racing.Runs(12, 4)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 66))

@@ -549,7 +549,7 @@ func TestSitemapOrder(t *testing.T) {
 // Killed at any moment, also between a sitemap's entries, its answer and the outcome: in the end
 // every sitemap was read and every URL of theirs is known once.
 func TestSitemapsSurviveKills(t *testing.T) {
-	for seed := range uint64(racing.Volume(12, 4)) {
+	for seed := range uint64(racing.Runs(8, 4)) {
 		synctest.Test(t, func(t *testing.T) { sitemapKills(t, rand.New(rand.NewPCG(seed, 5))) })
 	}
 }

@@ -14,4 +14,14 @@ func TestVolume(t *testing.T) {
 	if got := racing.Volume(7, 2); got != want {
 		t.Errorf("Volume(7, 2) = %d, want %d", got, want)
 	}
+	was := racing.Long
+	defer func() { racing.Long = was }()
+	racing.Long = false
+	if got := racing.Runs(7, 2); got != want {
+		t.Errorf("Runs(7, 2) = %d, want %d", got, want)
+	}
+	racing.Long = true
+	if got := racing.Runs(7, 2); got < 10*want {
+		t.Errorf("Runs(7, 2) = %d where there is time, want many times %d", got, want)
+	}
 }
