@@ -286,6 +286,7 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	}
 	s.urls.Events++
 	s.ledger.At = sent
+	defer func() { s.ledger.At = time.Time{} }()
 	s.ledger.Phase.Saw(ev.Visit)
 	at := sent // for how long facts stay fresh: never later than now, whatever the clocks say
 	if at.IsZero() || at.After(now) {

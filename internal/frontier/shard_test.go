@@ -25,7 +25,8 @@ import (
 type bench struct {
 	t     testing.TB
 	dir   string
-	id    int // of the shard
+	id    int       // of the shard
+	lines io.Writer // the crawl log
 	spec  crawl.Spec
 	s     *shard
 	log   []queue.Entry
@@ -78,6 +79,7 @@ func (b *bench) open() {
 	}
 	s.ledger.Metrics = metrics.New(nil)
 	s.visits.Notify = make(chan struct{}, 1)
+	s.ledger.CrawlLog = b.lines
 	s.ledger.Budget = &budget.Budget{}
 	s.rupsites.Secret = []byte("a crawl's secret")
 	s.websub.Secret = s.rupsites.Secret

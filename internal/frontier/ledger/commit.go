@@ -54,8 +54,9 @@ func (s *Ledger) Commit(again bool) error {
 	if err := s.Put(BucketMeta, keyMeta, s.Saved); err != nil {
 		return s.Fail(err)
 	}
-	// The crawl log is written before the commit: after a crash a line may stand there twice (its
-	// visit tells), but none is missing.
+	// The crawl log is written before the commit, so that no line is missing after a crash. Events
+	// that are applied again then bring the same lines again, which are left out.
+	s.dropKnown()
 	if len(s.Lines) > 0 && s.CrawlLog != nil {
 		n, err := s.CrawlLog.Write(s.Lines)
 		switch {
@@ -71,6 +72,9 @@ func (s *Ledger) Commit(again bool) error {
 		if err == nil || n > 0 {
 			s.Lines = s.Lines[:0]
 		}
+	}
+	if len(s.Lines) == 0 && s.Phase.Read {
+		s.repeated, s.without = time.Time{}, nil
 	}
 	began := time.Now()
 	if err := s.Tx.Commit(); err != nil {

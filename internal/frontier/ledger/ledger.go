@@ -43,7 +43,7 @@ type Ledger struct {
 	Saved   []byte // m as it was committed last
 	Changes int    // written, or to be written, since then
 	Phase   Phase
-	At      time.Time // the broker's time of the event being applied, or zero
+	At      time.Time // the broker's time of the event being applied; zero between events
 
 	// What URLs are judged by.
 	Judge judge.Judge
@@ -102,8 +102,10 @@ type Ledger struct {
 	Woken func(h *Host, now time.Time)
 
 	// For people.
-	Lines []byte // crawl log lines of this transaction
-	Rate  Rate   // of URLs finished
+	Lines    []byte                    // crawl log lines of this transaction
+	repeated time.Time                 // of the first that the crawl log may have; zero: none
+	without  func(lines []byte) []byte // leaves those out; nil: not read yet
+	Rate     Rate                      // of URLs finished
 	// Of requests sent.
 	Requests Rate
 	Summary  Summary          // of all hosts, kept for a while

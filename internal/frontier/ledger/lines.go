@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -20,15 +21,45 @@ func AppendJSON(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
+// BeginLine is the beginning of one more line of the crawl log, behind those that wait. It has the
+// time of the event that is being applied, so that it is the same line if the event is applied
+// again.
+func (s *Ledger) BeginLine() []byte {
+	at := cmp.Or(s.At, time.Now())
+	if !s.Phase.Read && s.repeated.IsZero() {
+		s.repeated = at
+	}
+	b := append(s.Lines, `{"time":"`...)
+	return append(at.UTC().AppendFormat(b, time.RFC3339Nano), '"')
+}
+
+// dropKnown leaves out of the lines that wait those that the crawl log has already, if they may be
+// of events that a process before this one applied too, and could not commit.
+func (s *Ledger) dropKnown() {
+	log, ok := s.CrawlLog.(interface {
+		Known(since time.Time) (func(lines []byte) []byte, error)
+	})
+	if !ok || s.repeated.IsZero() || len(s.Lines) == 0 {
+		return
+	}
+	if s.without == nil {
+		without, err := log.Known(s.repeated)
+		if err != nil {
+			s.Log.Warn("crawl log: cannot be read, lines may stand in it twice", "error", err)
+			without = func(lines []byte) []byte { return lines }
+		}
+		s.without = without
+	}
+	s.Lines = s.without(s.Lines)
+}
+
 // LogAudit adds the line of an act to the crawl log. It is written with the commit of the event
 // that told of it.
 func (s *Ledger) LogAudit(a crawl.Audit) {
 	if s.CrawlLog == nil {
 		return
 	}
-	b := append(s.Lines, `{"time":"`...)
-	b = time.Now().UTC().AppendFormat(b, time.RFC3339Nano)
-	b = append(b, `","audit":`...)
+	b := append(s.BeginLine(), `,"audit":`...)
 	b = AppendJSON(b, a.Act)
 	for _, f := range []struct{ key, value string }{
 		{`,"what":`, a.What}, {`,"detail":`, a.Detail}, {`,"who":`, a.Who}, {`,"from":`, a.From}, {`,"error":`, a.Error}, {`,"id":`, a.ID},

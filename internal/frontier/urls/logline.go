@@ -2,7 +2,6 @@ package urls
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
@@ -14,10 +13,7 @@ func (s *URLs) LogLine(r *Record, res *crawl.Result) {
 	if s.ledger.CrawlLog == nil {
 		return
 	}
-	b := s.ledger.Lines
-	b = append(b, `{"time":"`...)
-	b = time.Now().UTC().AppendFormat(b, time.RFC3339Nano)
-	b = append(b, `","url":`...)
+	b := append(s.ledger.BeginLine(), `,"url":`...)
 	b = ledger.AppendJSON(b, string(r.URL))
 	class := r.Class.String()
 	if r.Class == crawl.Queued {
