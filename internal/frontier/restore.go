@@ -102,12 +102,19 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 		return nil, err
 	}
 	was, err := peekFile(path)
+	from := "the whole event log"
+	if len(names) > 0 {
+		from = "checkpoint " + names[0] + " and the event log after it"
+	}
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		if before.Owner == f.opt.Instance { // else the shard was elsewhere
+			f.log.Warn("the shard's file is missing, though this frontier had the shard last: it is restored", "shard", id, "file", path, "from", from)
+		}
 	case err != nil && !errors.Is(err, ledger.ErrUnreadable):
 		return nil, err
 	case err != nil:
-		f.log.Error("the shard's file cannot be read: restoring it from a checkpoint", "shard", id, "error", err)
+		f.log.Error("the shard's file cannot be read: it is restored", "shard", id, "from", from, "error", err)
 	case wrote(was, before):
 		return nil, nil
 	case before == (queue.Record{}) && !newer(names, was.Epoch):
@@ -144,6 +151,29 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 		return nil, err
 	}
 	return unreadable, nil // from an empty file: the log has everything
+}
+
+// reportLoss warns when the file of a shard that somebody owned before has nothing in it. In one
+// process there are no checkpoints, so what is left is what the event log still has.
+func (f *Frontier) reportLoss(ctx context.Context, s *shard, own *queue.Ownership) {
+	before := own.Predecessor()
+	if !f.opt.Embedded || s.was.Epoch > 0 || before == (queue.Record{}) {
+		return
+	}
+	first, err := f.firstOfLog(ctx, s.ledger.ID)
+	if err != nil {
+		s.ledger.Log.Warn("the shard's file is empty or missing, though the shard was owned before; its event log cannot be read either", "file", s.ledger.Path,
+			"owner", before.Owner, "epoch", before.Epoch, "error", err)
+		return
+	}
+	if first <= 1 {
+		s.ledger.Log.Warn("the shard's file is empty or missing, though the shard was owned before: it is built again from its event log, which is whole",
+			"file", s.ledger.Path, "owner", before.Owner, "epoch", before.Epoch)
+		return
+	}
+	s.ledger.Log.Warn("the shard's file is empty or missing, though the shard was owned before: the hosts, URLs and counts in it are lost. "+
+		"It is built again from what its event log still has. Give the crawl its seeds again for the rest, whose pages are fetched again",
+		"file", s.ledger.Path, "owner", before.Owner, "epoch", before.Epoch, "log_begins_at", first, "messages_missing", first-1)
 }
 
 // nameAgain puts the first of these checkpoints into a record that was lost, so that tidy does not
@@ -299,8 +329,10 @@ func syncDir(dir string) error {
 // peekFile reads what a shard's file says of itself. The error is os.ErrNotExist when there is no
 // file, and ledger.ErrUnreadable when it is damaged.
 func peekFile(path string) (m ledger.Meta, err error) {
-	if _, err := os.Stat(path); err != nil {
+	if st, err := os.Stat(path); err != nil {
 		return m, err
+	} else if st.Size() == 0 {
+		return m, fmt.Errorf("%s: empty: %w", path, ledger.ErrUnreadable)
 	}
 	db, err := ledger.OpenBolt(path, true)
 	if err != nil {

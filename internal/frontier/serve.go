@@ -258,6 +258,7 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 	s.visits.Hands, s.ledger.CrawlLog, s.ledger.Budget, s.ledger.Metrics, s.visits.Notify, s.unreadable, s.rupsites.Secret, s.websub.Secret = f.hands, f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable, f.secret, f.secret
 	s.traces = f.traces
 	st = f.startOf(s, own)
+	f.reportLoss(ctx, s, own)
 	s.ledger.Mu.Lock()
 	err = s.ledger.Guarded(func() error { return f.begin(s, st, own) })
 	s.ledger.Mu.Unlock()

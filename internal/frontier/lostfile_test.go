@@ -1,0 +1,136 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// losses are ways in which the file of a shard may lose all that is in it.
+var losses = map[string]func(path string) error{
+	"emptied": func(path string) error { return os.Truncate(path, 0) },
+	"removed": os.Remove,
+	"made anew": func(path string) error {
+		db, err := ledger.OpenBolt(path+".other", false)
+		return errors.Join(err, db.Close(), os.Rename(path+".other", path))
+	},
+}
+
+// In one process there are no checkpoints: a frontier whose file has lost what was in it warns, and
+// says what is lost and what the shard is built from.
+func TestALostFileIsReported(t *testing.T) {
+	for name, lose := range losses {
+		for _, purged := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				simnet.Test(t, func(t *testing.T) {
+					_, q := broker.Open(t)
+					spec := testSpec("http://a.example/")
+					if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+						t.Fatal(err)
+					}
+					dir := t.TempDir()
+					var said syncBuffer
+					run := func(do func()) {
+						f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Log: slog.New(slog.NewTextHandler(&said, nil))})
+						if err != nil {
+							t.Fatal(err)
+						}
+						ctx, cancel := context.WithCancel(t.Context())
+						done := make(chan error, 1)
+						go func() { done <- f.Run(ctx) }()
+						if err := asker.WaitReady(t.Context(), q, spec); err != nil {
+							t.Fatal(err)
+						}
+						do()
+						cancel()
+						if err := <-done; err != nil {
+							t.Error(err)
+						}
+					}
+					run(func() {
+						if err := asker.Seed(t.Context(), q, spec, []canon.URL{"http://a.example/", "http://b.example/"}); err != nil {
+							t.Fatal(err)
+						}
+						waitFor(t, func() bool { st, err := asker.Status(t.Context(), q, spec); return err == nil && st.Queued == 2 })
+						if purged {
+							time.Sleep(3 * purgeLag)
+						}
+					})
+					const warning = "empty or missing"
+					if strings.Contains(said.String(), warning) {
+						t.Errorf("a new shard is called lost:\n%s", said.String())
+					}
+					if err := lose(filepath.Join(dir, ledger.FileName(0))); err != nil {
+						t.Fatal(err)
+					}
+					want, queued := "it is built again from its event log, which is whole", int64(2)
+					if purged {
+						want, queued = "the hosts, URLs and counts in it are lost", 0
+					}
+					run(func() {
+						if st, err := asker.Status(t.Context(), q, spec); err != nil || st.Queued != queued {
+							t.Errorf("%d URLs are queued, want %d (%v)", st.Queued, queued, err)
+						}
+					})
+					if !strings.Contains(said.String(), want) || strings.Count(said.String(), warning) != 1 {
+						t.Errorf("the log does not say once that %s:\n%s", want, said.String())
+					}
+					run(func() {})
+					if strings.Count(said.String(), warning) != 1 {
+						t.Errorf("what was lost is reported at the next start as well:\n%s", said.String())
+					}
+				})
+			})
+		}
+	}
+}
+
+// A daemon restores such a file from the checkpoint and the log, or from the log alone, and says
+// from what.
+func TestALostFileIsRestored(t *testing.T) {
+	for name, lose := range losses {
+		for _, every := range []int64{4 << 10, 1 << 30} {
+			t.Run(name, func(t *testing.T) {
+				simnet.Test(t, func(t *testing.T) {
+					c := oneShard(t)
+					c.opt.Checkpoint = every
+					var said syncBuffer
+					c.log = slog.New(slog.NewTextHandler(&said, nil))
+					a := c.start("a")
+					c.settled("a")
+					s := c.script()
+					want := `from="the whole event log"`
+					if every < 1<<20 {
+						s.twoCheckpoints()
+						want = `from="checkpoint `
+					}
+					s.work(5)
+					s.applied()
+					a.kill()
+					if err := lose(filepath.Join(a.dir, ledger.FileName(0))); err != nil {
+						t.Fatal(err)
+					}
+					if strings.Contains(said.String(), "it is restored") {
+						t.Errorf("a shard that was not lost is restored:\n%s", said.String())
+					}
+					c.start("a")
+					s.compare()
+					if got := said.String(); strings.Count(got, "it is restored") != 1 || !strings.Contains(got, want) {
+						t.Errorf("the log does not say once that the shard is restored, with %s:\n%s", want, got)
+					}
+				})
+			})
+		}
+	}
+}
