@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -24,7 +25,9 @@ func BenchmarkPage(b *testing.B) {
 
 func benchmarkPage(b *testing.B, discard bool) {
 	const hosts, pages = 16, 64
-	web, err := simweb.Start(simweb.Bench(hosts, pages, 8))
+	cfg := simweb.Bench(hosts, pages, 8)
+	cfg.Listen = simnet.Of(b).Listen
+	web, err := simweb.Start(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -35,6 +35,7 @@ type ByHandOptions struct {
 	Signer      *botauth.Signer    // of each request over https; nil: none is signed
 	Credentials *credentials.Set   // what sites behind a door are shown; nil: nothing
 	Proxy       *credentials.Proxy // requests go through it; nil: sites are asked directly
+	Dial        wire.Dial          // opens the connections; nil: the system's
 	// Word is told what a refusal wants of us, and that credentials were not sent; nil tells
 	// nobody.
 	Word func(text string)
@@ -73,7 +74,7 @@ func NewByHand(opt ByHandOptions) (*ByHand, error) {
 		client: wire.NewClient(wire.Options{
 			// A form may have long patterns.
 			WholeResponse: opt.WholeAnswer, RateWindow: opt.WholeAnswer, MinRate: 1, WriteBuffer: 256 << 10, Signer: opt.Signer,
-			Credentials: opt.Credentials, Proxy: opt.Proxy,
+			Credentials: opt.Credentials, Proxy: opt.Proxy, Dial: opt.Dial,
 		}),
 	}
 	if opt.Word != nil {

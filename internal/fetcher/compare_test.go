@@ -74,130 +74,136 @@ func TestClaims(t *testing.T) {
 		{"an old copy that stays in use", status(500), stale, crawl.Claim{Kind: crawl.ClaimTarget, Target: canon.URL(mainOrigin).Origin(), Digest: digest[:]}, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			site := newRobotsSite(t, tt.f)
-			d := newDesk(t, 1)
-			d.bodies[string(sum[:])] = []byte(file)
-			startFetcher(t, d, testSpec(1, site.addr), Options{})
-			e := crawl.Errand{Kind: crawl.ErrandClaim, URL: "http://h.test/robots.txt", Origin: canon.URL("http://mirror.test/").Origin()}
-			v := crawl.Visit{Host: "h.test", Errands: []crawl.Errand{e}}
-			if tt.known != nil {
-				known := *tt.known
-				known.Origin = originH
-				v.Robots = []crawl.Robots{known}
-			}
-			out := d.outcome(d.grant(v))
-			if site.asked.Load() != tt.asked || site.pages.Load() != 0 || len(out.Done) != 1 != tt.none {
-				t.Errorf("%d requests, outcome %+v", site.asked.Load(), out)
-			}
-			if facts := d.facts(); len(facts) != min(int(tt.asked), 1) {
-				t.Errorf("facts %+v", facts)
-			}
-			if tt.none {
-				return
-			}
-			a := d.answersOf(1)[0]
-			if a.Errand != e || a.Claim.Kind != tt.want.Kind || a.Claim.Target != tt.want.Target || a.Claim.Reason != tt.want.Reason ||
-				tt.want.Digest != nil && !bytes.Equal(a.Claim.Digest, tt.want.Digest) {
-				t.Errorf("%+v, want %+v", a.Claim, tt.want)
-			}
+			virtual(t, func(t *testing.T) {
+				site := newRobotsSite(t, tt.f)
+				d := newDesk(t, 1)
+				d.bodies[string(sum[:])] = []byte(file)
+				startFetcher(t, d, testSpec(1, site.addr), Options{})
+				e := crawl.Errand{Kind: crawl.ErrandClaim, URL: "http://h.test/robots.txt", Origin: canon.URL("http://mirror.test/").Origin()}
+				v := crawl.Visit{Host: "h.test", Errands: []crawl.Errand{e}}
+				if tt.known != nil {
+					known := *tt.known
+					known.Origin = originH
+					v.Robots = []crawl.Robots{known}
+				}
+				out := d.outcome(d.grant(v))
+				if site.asked.Load() != tt.asked || site.pages.Load() != 0 || len(out.Done) != 1 != tt.none {
+					t.Errorf("%d requests, outcome %+v", site.asked.Load(), out)
+				}
+				if facts := d.facts(); len(facts) != min(int(tt.asked), 1) {
+					t.Errorf("facts %+v", facts)
+				}
+				if tt.none {
+					return
+				}
+				a := d.answersOf(1)[0]
+				if a.Errand != e || a.Claim.Kind != tt.want.Kind || a.Claim.Target != tt.want.Target || a.Claim.Reason != tt.want.Reason ||
+					tt.want.Digest != nil && !bytes.Equal(a.Claim.Digest, tt.want.Digest) {
+					t.Errorf("%+v, want %+v", a.Claim, tt.want)
+				}
+			})
 		})
 	}
 }
 
 func TestSamples(t *testing.T) {
-	words := strings.Repeat("the quick brown fox jumps over the lazy dog ", 20)
-	page := "<title>x</title><p>" + words
-	var busy, asked atomic.Int64
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
-		h := w.Header()
-		h.Set("Content-Type", "text/html")
-		switch r.URL.Path {
-		case "/robots.txt":
-			fmt.Fprint(w, "User-agent: *\nDisallow: /closed\n")
-		case "/plain":
-			h.Set("Content-Type", "text/plain")
-			fmt.Fprint(w, words)
-		case "/short":
-			fmt.Fprint(w, "<p>hello")
-		case "/untyped":
-			h["Content-Type"] = nil
-			fmt.Fprint(w, "<!doctype html>"+page)
-		case "/image":
-			h.Set("Content-Type", "image/png")
-			w.Write(make([]byte, 50))
-		case "/moved":
-			http.Redirect(w, r, "to", http.StatusMovedPermanently)
-		case "/none":
-			http.NotFound(w, r)
-		case "/busy":
-			busy.Add(1)
-			w.WriteHeader(503)
-		default:
-			fmt.Fprint(w, page)
+	virtual(t, func(t *testing.T) {
+		words := strings.Repeat("the quick brown fox jumps over the lazy dog ", 20)
+		page := "<title>x</title><p>" + words
+		var busy, asked atomic.Int64
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			h := w.Header()
+			h.Set("Content-Type", "text/html")
+			switch r.URL.Path {
+			case "/robots.txt":
+				fmt.Fprint(w, "User-agent: *\nDisallow: /closed\n")
+			case "/plain":
+				h.Set("Content-Type", "text/plain")
+				fmt.Fprint(w, words)
+			case "/short":
+				fmt.Fprint(w, "<p>hello")
+			case "/untyped":
+				h["Content-Type"] = nil
+				fmt.Fprint(w, "<!doctype html>"+page)
+			case "/image":
+				h.Set("Content-Type", "image/png")
+				w.Write(make([]byte, 50))
+			case "/moved":
+				http.Redirect(w, r, "to", http.StatusMovedPermanently)
+			case "/none":
+				http.NotFound(w, r)
+			case "/busy":
+				busy.Add(1)
+				w.WriteHeader(503)
+			default:
+				fmt.Fprint(w, page)
+			}
+		})
+		d := newDesk(t, 2)
+		spec := testSpec(2, addr)
+		spec.Forgotten = []string{"http://h.test/private"}
+		startFetcher(t, d, spec, Options{})
+		digest := func(s string) uint64 { sum := sha256.Sum256([]byte(s)); return binary.BigEndian.Uint64(sum[:]) }
+		alike := likeness.OfText([]byte("x " + words))
+		want := map[string]crawl.Sample{
+			"/":          {Status: 200, Digest: digest(page), Likeness: alike},
+			"/plain":     {Status: 200, Digest: digest(words), Likeness: likeness.OfText([]byte(words))},
+			"/short":     {Status: 200, Digest: digest("<p>hello")},
+			"/untyped":   {Status: 200, Digest: digest("<!doctype html>" + page), Likeness: alike},
+			"/closed/x":  {Reason: "robots: line 2: Disallow: /closed"},
+			"/private/x": {Reason: "forgotten"},
+			"/image":     {Status: 200, Reason: "type: image/png"},
+			"/moved":     {Status: 301, Reason: "redirect", Location: "http://h.test/to"},
+			"/none":      {Status: 404, Reason: "HTTP 404"},
+			"/busy":      {Status: 503, Reason: "overload: HTTP 503"},
+		}
+		v := crawl.Visit{Host: "h.test"}
+		for _, path := range []string{"/", "/plain", "/short", "/untyped", "/closed/x", "/private/x", "/image", "/moved", "/none", "/busy", "/after"} {
+			v.Errands = append(v.Errands, crawl.Errand{Kind: crawl.ErrandSample, URL: canon.URL("http://h.test" + path), Origin: canon.URL("http://m.test/").Origin(), ReplyShard: 1})
+		}
+		out := d.outcome(d.grant(v))
+		if len(out.Done) != 10 || out.Overloads != 1 || asked.Load() != 9 {
+			t.Errorf("outcome %+v, %d requests", out, asked.Load())
+		}
+		for _, a := range d.answersOf(10) {
+			if path := a.Errand.URL.PathQuery(); a.Sample != want[path] {
+				t.Errorf("%s: %+v, want %+v", path, a.Sample, want[path])
+			}
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if len(d.pages) != 0 {
+			t.Errorf("pages %+v: a sample is not for keeping", d.pages)
 		}
 	})
-	d := newDesk(t, 2)
-	spec := testSpec(2, addr)
-	spec.Forgotten = []string{"http://h.test/private"}
-	startFetcher(t, d, spec, Options{})
-	digest := func(s string) uint64 { sum := sha256.Sum256([]byte(s)); return binary.BigEndian.Uint64(sum[:]) }
-	alike := likeness.OfText([]byte("x " + words))
-	want := map[string]crawl.Sample{
-		"/":          {Status: 200, Digest: digest(page), Likeness: alike},
-		"/plain":     {Status: 200, Digest: digest(words), Likeness: likeness.OfText([]byte(words))},
-		"/short":     {Status: 200, Digest: digest("<p>hello")},
-		"/untyped":   {Status: 200, Digest: digest("<!doctype html>" + page), Likeness: alike},
-		"/closed/x":  {Reason: "robots: line 2: Disallow: /closed"},
-		"/private/x": {Reason: "forgotten"},
-		"/image":     {Status: 200, Reason: "type: image/png"},
-		"/moved":     {Status: 301, Reason: "redirect", Location: "http://h.test/to"},
-		"/none":      {Status: 404, Reason: "HTTP 404"},
-		"/busy":      {Status: 503, Reason: "overload: HTTP 503"},
-	}
-	v := crawl.Visit{Host: "h.test"}
-	for _, path := range []string{"/", "/plain", "/short", "/untyped", "/closed/x", "/private/x", "/image", "/moved", "/none", "/busy", "/after"} {
-		v.Errands = append(v.Errands, crawl.Errand{Kind: crawl.ErrandSample, URL: canon.URL("http://h.test" + path), Origin: canon.URL("http://m.test/").Origin(), ReplyShard: 1})
-	}
-	out := d.outcome(d.grant(v))
-	if len(out.Done) != 10 || out.Overloads != 1 || asked.Load() != 9 {
-		t.Errorf("outcome %+v, %d requests", out, asked.Load())
-	}
-	for _, a := range d.answersOf(10) {
-		if path := a.Errand.URL.PathQuery(); a.Sample != want[path] {
-			t.Errorf("%s: %+v, want %+v", path, a.Sample, want[path])
-		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.pages) != 0 {
-		t.Errorf("pages %+v: a sample is not for keeping", d.pages)
-	}
 }
 
 // What may not be asked for is no page of the site's, and a name that leads nowhere says so.
 func TestSamplesOfNobody(t *testing.T) {
-	addr, _ := slowSite(t, 0)
-	for _, tt := range []struct {
-		change func(*crawl.Spec)
-		known  crawl.RobotsState
-		want   string
-	}{
-		{func(s *crawl.Spec) { s.AllowPrivate = false }, crawl.RobotsUnavailable, "address: "},
-		{func(s *crawl.Spec) { s.AllowPrivate = false }, crawl.RobotsUnknown, "address: "},
-		{func(s *crawl.Spec) { s.Resolve = []string{"*=127.0.0.1:1"} }, crawl.RobotsUnavailable, "connect: "},
-		{func(s *crawl.Spec) {}, crawl.RobotsUnreachable, "unreachable: "},
-	} {
-		d := newDesk(t, 1)
-		spec := testSpec(1, addr)
-		tt.change(&spec)
-		startFetcher(t, d, spec, Options{})
-		e := crawl.Errand{Kind: crawl.ErrandSample, URL: "http://h.test/x", Origin: canon.URL("http://m.test/").Origin()}
-		out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{e}, Robots: []crawl.Robots{{Origin: originH, State: tt.known, Fresh: time.Hour}}}))
-		if a := d.answersOf(1)[0]; a.Sample.Status != 0 || !strings.HasPrefix(a.Sample.Reason, tt.want) || len(out.Done) != 1 {
-			t.Errorf("%+v, want %s", a.Sample, tt.want)
+	virtual(t, func(t *testing.T) {
+		addr, _ := slowSite(t, 0)
+		for _, tt := range []struct {
+			change func(*crawl.Spec)
+			known  crawl.RobotsState
+			want   string
+		}{
+			{func(s *crawl.Spec) { s.AllowPrivate = false }, crawl.RobotsUnavailable, "address: "},
+			{func(s *crawl.Spec) { s.AllowPrivate = false }, crawl.RobotsUnknown, "address: "},
+			{func(s *crawl.Spec) { s.Resolve = []string{"*=127.0.0.1:1"} }, crawl.RobotsUnavailable, "connect: "},
+			{func(s *crawl.Spec) {}, crawl.RobotsUnreachable, "unreachable: "},
+		} {
+			d := newDesk(t, 1)
+			spec := testSpec(1, addr)
+			tt.change(&spec)
+			startFetcher(t, d, spec, Options{})
+			e := crawl.Errand{Kind: crawl.ErrandSample, URL: "http://h.test/x", Origin: canon.URL("http://m.test/").Origin()}
+			out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{e}, Robots: []crawl.Robots{{Origin: originH, State: tt.known, Fresh: time.Hour}}}))
+			if a := d.answersOf(1)[0]; a.Sample.Status != 0 || !strings.HasPrefix(a.Sample.Reason, tt.want) || len(out.Done) != 1 {
+				t.Errorf("%+v, want %s", a.Sample, tt.want)
+			}
 		}
-	}
+	})
 }
 
 // saying answers with a text.

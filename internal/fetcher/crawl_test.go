@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -211,43 +212,45 @@ func (f *toy) classes() map[string]simweb.Class {
 
 // A whole web with every oddity simweb knows: what became of each URL, and what each origin saw.
 func TestWholeWeb(t *testing.T) {
-	cfg := simweb.Config{Hosts: simweb.MixSize(), PagesPerHost: 5}
-	mix := simweb.DefaultMix
-	cfg.Mix = func(i int) simweb.Behavior {
-		b := mix(i)
-		b.Stall = 300 * time.Millisecond
-		return b
-	}
-	web, err := simweb.Start(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	d := newDesk(t, 4)
-	spec := testSpec(4, "")
-	spec.Resolve = []string{web.Resolve()}
-	spec.Seeds, spec.Scope, spec.Contact = web.Seeds(), "domain", "test@sim.test"
-	const delay = 2 * time.Millisecond
-	f := newToy(d, delay, web.Seeds(), func(u canon.URL) bool { return web.Trap(string(u)) })
-	_, stop := startFetcher(t, d, spec, Options{FirstByte: 1500 * time.Millisecond, WholeResponse: 5 * time.Second, RateWindow: time.Second})
-	f.run(100 * time.Second)
-	stop()
-	for _, line := range web.DiffLinks("curtsy", f.classes()) {
-		t.Error(line)
-	}
-	want := web.Expect("curtsy")
-	for u, e := range want {
-		got := string(f.reason[canon.URL(u)])
-		if c := f.state[canon.URL(u)]; (c == crawl.Refused || c == crawl.Failed) && got != e.Reason && e.Reason != "mirror" {
-			t.Errorf("%s: reason %s, want %s", u, got, e.Reason)
+	virtual(t, func(t *testing.T) {
+		cfg := simweb.Config{Hosts: simweb.MixSize(), PagesPerHost: 5, Listen: simnet.Of(t).Listen}
+		mix := simweb.DefaultMix
+		cfg.Mix = func(i int) simweb.Behavior {
+			b := mix(i)
+			b.Stall = 300 * time.Millisecond
+			return b
 		}
-	}
-	// Where we close a connection early a busy machine's origin notices late.
-	opt := simweb.CheckOptions{Delay: func(string) time.Duration { return delay }, Token: "curtsy", AbortTolerance: 5 * time.Second}
-	for _, bad := range simweb.Check(web.Log(), opt) {
-		t.Error(bad)
-	}
-	if len(web.Log()) < 300 {
-		t.Errorf("only %d requests", len(web.Log()))
-	}
+		web, err := simweb.Start(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer web.Close()
+		d := newDesk(t, 4)
+		spec := testSpec(4, "")
+		spec.Resolve = []string{web.Resolve()}
+		spec.Seeds, spec.Scope, spec.Contact = web.Seeds(), "domain", "test@sim.test"
+		const delay = 2 * time.Millisecond
+		f := newToy(d, delay, web.Seeds(), func(u canon.URL) bool { return web.Trap(string(u)) })
+		_, stop := startFetcher(t, d, spec, Options{FirstByte: 1500 * time.Millisecond, WholeResponse: 5 * time.Second, RateWindow: time.Second})
+		f.run(100 * time.Second)
+		stop()
+		for _, line := range web.DiffLinks("curtsy", f.classes()) {
+			t.Error(line)
+		}
+		want := web.Expect("curtsy")
+		for u, e := range want {
+			got := string(f.reason[canon.URL(u)])
+			if c := f.state[canon.URL(u)]; (c == crawl.Refused || c == crawl.Failed) && got != e.Reason && e.Reason != "mirror" {
+				t.Errorf("%s: reason %s, want %s", u, got, e.Reason)
+			}
+		}
+		// Where we close a connection early a busy machine's origin notices late.
+		opt := simweb.CheckOptions{Delay: func(string) time.Duration { return delay }, Token: "curtsy", AbortTolerance: 5 * time.Second}
+		for _, bad := range simweb.Check(web.Log(), opt) {
+			t.Error(bad)
+		}
+		if len(web.Log()) < 300 {
+			t.Errorf("only %d requests", len(web.Log()))
+		}
+	})
 }

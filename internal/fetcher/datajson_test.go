@@ -52,34 +52,35 @@ func TestDataJSON(t *testing.T) {
 		"too deep":         {"", answer(200, "application/json", "{}"), func(s *crawl.Spec) { s.MaxDepth = 0 }, both, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			addr, asked := dataSite(t, tt.robots, tt.f)
-			d := newDesk(t, 1)
-			spec := testSpec(1, addr)
-			spec.DataJSON = true
-			if tt.set != nil {
-				tt.set(&spec)
-			}
-			startFetcher(t, d, spec, Options{})
-			v := visitTo(t, "http://h.test/a", "http://h.test/b")
-			v.Robots = []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), ProbeData: true}}
-			d.outcome(d.grant(v))
-			if got := asked(); got != tt.asked {
-				t.Errorf("asked for %s, want %s", got, tt.asked)
-			}
-			var links []canon.URL
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			for _, e := range d.events {
-				for _, l := range e.Links {
-					if links = append(links, l.URLs...); l.FoundOn != "http://h.test/data.txt" || l.Depth != 1 {
-						t.Errorf("%+v", l)
+			virtual(t, func(t *testing.T) {
+				addr, asked := dataSite(t, tt.robots, tt.f)
+				d := newDesk(t, 1)
+				spec := testSpec(1, addr)
+				spec.DataJSON = true
+				if tt.set != nil {
+					tt.set(&spec)
+				}
+				startFetcher(t, d, spec, Options{})
+				v := visitTo(t, "http://h.test/a", "http://h.test/b")
+				v.Robots = []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), ProbeData: true}}
+				d.outcome(d.grant(v))
+				if got := asked(); got != tt.asked {
+					t.Errorf("asked for %s, want %s", got, tt.asked)
+				}
+				var links []canon.URL
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				for _, e := range d.events {
+					for _, l := range e.Links {
+						if links = append(links, l.URLs...); l.FoundOn != "http://h.test/data.txt" || l.Depth != 1 {
+							t.Errorf("%+v", l)
+						}
 					}
 				}
-			}
-			if found := slices.Equal(links, []canon.URL{"http://h.test/data.json"}); found != tt.found || len(links) > 1 {
-				t.Errorf("offered %v, want it offered: %v", links, tt.found)
-			}
+				if found := slices.Equal(links, []canon.URL{"http://h.test/data.json"}); found != tt.found || len(links) > 1 {
+					t.Errorf("offered %v, want it offered: %v", links, tt.found)
+				}
+			})
 		})
 	}
 }

@@ -27,7 +27,7 @@ func (r *rights) open(ctx context.Context, f *Fetcher) (*claims.Claims, error) {
 	again := backoff.Delay{Least: leastGap, Most: mostGap}
 	for r.claims == nil {
 		c, err := claims.Open(ctx, f.q, claims.Options{
-			Crawl: f.names, Process: f.shared.process, Term: f.opt.claimTerm, Waiting: f.opt.Hands, Log: f.log,
+			Crawl: f.names, Process: f.shared.process, Waiting: f.opt.Hands, Log: f.log,
 		})
 		if err == nil {
 			r.claims = c

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/pkg/queue"
-	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
 // visited is what a site saw of crawls, which it tells apart by their User-Agent.
@@ -56,30 +56,18 @@ func (v *visited) check(t *testing.T, delay time.Duration) {
 
 // twoCrawls are frontiers of crawls one and two on one server, and a fetcher for each that knows
 // nothing of the other. cut takes the first one's connection to NATS away.
-func twoCrawls(t *testing.T, addr string, term time.Duration) (desks [2]*desk, cut func()) {
+func twoCrawls(t *testing.T, addr string) (desks [2]*desk, cut func()) {
 	t.Helper()
-	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 1 << 30, Log: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Shutdown)
+	srv := broker.Start(t)
 	for i, name := range []string{"one", "two"} {
 		var q [2]*queue.Conn // of the frontier, and of the fetcher
 		for j := range q {
-			q[j], err = queue.Dial(t.Context(), queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}, quiet())
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { q[j].Close() })
+			q[j] = broker.Dial(t, srv)
 		}
 		desks[i] = newDeskOn(t, q[0], crawl.Names(name), 1)
 		spec := testSpec(1, addr)
 		spec.Name, spec.Agent = name, name
-		f, err := New(q[1], spec, Options{Log: quiet(), Hands: 4, claimTerm: term, Grace: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		runFetcher(t, f)
+		runFetcher(t, newFetcher(t, q[1], spec, Options{Hands: 4, Grace: time.Second}))
 		if i == 0 {
 			cut = q[1].NC.Close
 		}
@@ -90,74 +78,78 @@ func twoCrawls(t *testing.T, addr string, term time.Duration) (desks [2]*desk, c
 // To a site two crawls of one cluster are one visitor, and both of them have their turns, although
 // one fetcher knows nothing of the other.
 func TestCrawlsShareHosts(t *testing.T) {
-	const delay, visits, pages = 20 * time.Millisecond, 6, 4
-	var site visited
-	addr := origin(t, site.serve)
-	desks, _ := twoCrawls(t, addr, 0)
-	var wg sync.WaitGroup
-	for _, d := range desks {
-		wg.Go(func() {
-			for range visits {
-				v := manyURLs(t, pages)
-				v.Delay = delay
-				for out := d.outcome(d.grant(v)); len(out.Results) == 0; out = d.outcome(d.grant(v)) {
-					time.Sleep(10 * time.Millisecond) // turned away
+	virtual(t, func(t *testing.T) {
+		const delay, visits, pages = 20 * time.Millisecond, 6, 4
+		var site visited
+		addr := origin(t, site.serve)
+		desks, _ := twoCrawls(t, addr)
+		var wg sync.WaitGroup
+		for _, d := range desks {
+			wg.Go(func() {
+				for range visits {
+					v := manyURLs(t, pages)
+					v.Delay = delay
+					for out := d.outcome(d.grant(v)); len(out.Results) == 0; out = d.outcome(d.grant(v)) {
+						time.Sleep(10 * time.Millisecond) // turned away
+					}
 				}
-			}
-		})
-	}
-	wg.Wait()
-	if one, two := site.count("one"), site.count("two"); one != visits*pages || two != one {
-		t.Errorf("%d and %d requests", one, two)
-	}
-	site.check(t, delay)
-	turns := 0
-	for i, who := range site.who {
-		if i > 0 && who != site.who[i-1] {
-			turns++
+			})
 		}
-	}
-	if turns < visits/2 { // up to twice as many, on a machine that has nothing else to do
-		t.Errorf("only %d turns: %v", turns, site.who)
-	}
+		wg.Wait()
+		if one, two := site.count("one"), site.count("two"); one != visits*pages || two != one {
+			t.Errorf("%d and %d requests", one, two)
+		}
+		site.check(t, delay)
+		turns := 0
+		for i, who := range site.who {
+			if i > 0 && who != site.who[i-1] {
+				turns++
+			}
+		}
+		if turns < visits/2 { // up to twice as many, on a machine that has nothing else to do
+			t.Errorf("only %d turns: %v", turns, site.who)
+		}
+	})
 }
 
 // A fetcher that is cut off from the cluster falls silent by itself, long before its frontier's
 // lease is over, and the other crawl begins when the host has rested after that.
 func TestCutOffAtSharedHost(t *testing.T) {
-	const delay, term = 30 * time.Millisecond, time.Second
-	var site visited
-	addr := origin(t, site.serve)
-	desks, cut := twoCrawls(t, addr, term)
-	v := manyURLs(t, 400)
-	v.Delay, v.Lease = delay, time.Minute
-	desks[0].grant(v)
-	for end := time.Now().Add(ample); site.count("one") < 5; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the first crawl does not begin")
+	virtual(t, func(t *testing.T) {
+		const delay, term = 30 * time.Millisecond, 10 * time.Second
+		var site visited
+		addr := origin(t, site.serve)
+		desks, cut := twoCrawls(t, addr)
+		v := manyURLs(t, 400)
+		v.Delay, v.Lease = delay, time.Minute
+		desks[0].grant(v)
+		for end := time.Now().Add(ample); site.count("one") < 5; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the first crawl does not begin")
+			}
 		}
-	}
-	cut()
-	began := time.Now()
-	v = manyURLs(t, 3)
-	v.Delay, v.Lease = delay, time.Minute
-	out := desks[1].outcome(desks[1].grant(v))
-	if len(out.Results) != 3 || site.count("two") != 3 {
-		t.Errorf("%d requests of the second crawl, %s", site.count("two"), classes(out))
-	}
-	if took := time.Since(began); took < term {
-		t.Errorf("the second crawl was done %v after the first one was cut off", took)
-	}
-	n := site.count("one")
-	if n >= 400 {
-		t.Errorf("the first crawl went on to its end")
-	}
-	site.check(t, delay)
-	site.mu.Lock()
-	defer site.mu.Unlock()
-	for i, who := range site.who {
-		if i >= n && who == "one" {
-			t.Errorf("request %d is of the one that was cut off, after the other began", i)
+		cut()
+		began := time.Now()
+		v = manyURLs(t, 3)
+		v.Delay, v.Lease = delay, time.Minute
+		out := desks[1].outcome(desks[1].grant(v))
+		if len(out.Results) != 3 || site.count("two") != 3 {
+			t.Errorf("%d requests of the second crawl, %s", site.count("two"), classes(out))
 		}
-	}
+		if took := time.Since(began); took < term {
+			t.Errorf("the second crawl was done %v after the first one was cut off", took)
+		}
+		n := site.count("one")
+		if n >= 400 {
+			t.Errorf("the first crawl went on to its end")
+		}
+		site.check(t, delay)
+		site.mu.Lock()
+		defer site.mu.Unlock()
+		for i, who := range site.who {
+			if i >= n && who == "one" {
+				t.Errorf("request %d is of the one that was cut off, after the other began", i)
+			}
+		}
+	})
 }

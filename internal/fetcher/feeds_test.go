@@ -56,51 +56,53 @@ func TestFeedIsRead(t *testing.T) {
 		"no end": {"", "<rss>" + items, 200, nil, crawl.Feed{Status: 200, Read: true, Entries: 2, Skipped: 1, Reason: "read only in part"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/robots.txt" {
-					io.WriteString(w, tt.robots)
-					return
-				}
-				for k, v := range tt.header {
-					w.Header().Set(k, v)
-				}
-				w.WriteHeader(tt.status)
-				io.WriteString(w, tt.body)
-			})
-			d := newDesk(t, 4)
-			spec := testSpec(4, addr)
-			spec.Scope = "any"
-			startFetcher(t, d, spec, Options{})
-			v := feedErrand("/feed.xml")
-			if tt.robots != "" {
-				v.Robots = nil
-			}
-			d.outcome(d.grant(v))
-			got := d.feedAnswer()
-			got.Digest, got.Scope = 0, 0
-			if strings.HasPrefix(got.Reason, "read only in part") {
-				got.Reason = "read only in part"
-			}
-			if got != tt.want {
-				t.Errorf("%+v, want %+v", got, tt.want)
-			}
-			var links []string
-			for _, e := range d.events {
-				for _, l := range e.Links {
-					if l.Source != crawl.SourceFeed || l.Depth != 3 || l.FoundOn != "http://h.test/feed.xml" || len(l.Mods) != 0 && len(l.Mods) != len(l.URLs) {
-						t.Errorf("%+v", l)
+			virtual(t, func(t *testing.T) {
+				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path == "/robots.txt" {
+						io.WriteString(w, tt.robots)
+						return
 					}
-					for i, u := range l.URLs {
-						if u == "http://h.test/1" && name == "rss" && l.Mods[i] != time.Date(2026, 11, 19, 10, 30, 0, 0, time.UTC).Unix() {
-							t.Errorf("dated %v", l.Mods)
+					for k, v := range tt.header {
+						w.Header().Set(k, v)
+					}
+					w.WriteHeader(tt.status)
+					io.WriteString(w, tt.body)
+				})
+				d := newDesk(t, 4)
+				spec := testSpec(4, addr)
+				spec.Scope = "any"
+				startFetcher(t, d, spec, Options{})
+				v := feedErrand("/feed.xml")
+				if tt.robots != "" {
+					v.Robots = nil
+				}
+				d.outcome(d.grant(v))
+				got := d.feedAnswer()
+				got.Digest, got.Scope = 0, 0
+				if strings.HasPrefix(got.Reason, "read only in part") {
+					got.Reason = "read only in part"
+				}
+				if got != tt.want {
+					t.Errorf("%+v, want %+v", got, tt.want)
+				}
+				var links []string
+				for _, e := range d.events {
+					for _, l := range e.Links {
+						if l.Source != crawl.SourceFeed || l.Depth != 3 || l.FoundOn != "http://h.test/feed.xml" || len(l.Mods) != 0 && len(l.Mods) != len(l.URLs) {
+							t.Errorf("%+v", l)
 						}
-						links = append(links, string(u))
+						for i, u := range l.URLs {
+							if u == "http://h.test/1" && name == "rss" && l.Mods[i] != time.Date(2026, 11, 19, 10, 30, 0, 0, time.UTC).Unix() {
+								t.Errorf("dated %v", l.Mods)
+							}
+							links = append(links, string(u))
+						}
 					}
 				}
-			}
-			if len(links) != tt.links || slices.Contains(links, "http://x.test/3") {
-				t.Errorf("%d links, want %d", len(links), tt.links)
-			}
+				if len(links) != tt.links || slices.Contains(links, "http://x.test/3") {
+					t.Errorf("%d links, want %d", len(links), tt.links)
+				}
+			})
 		})
 	}
 }
@@ -127,37 +129,39 @@ func (d *desk) feedAnswer() (f crawl.Feed) {
 // Conditions are those of the last answer, and a 304 says so; a redirect that leaves the host is an
 // errand for the host it leads to.
 func TestFeedConditionsAndRedirects(t *testing.T) {
-	var mu sync.Mutex
-	var conditions []string
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		conditions = append(conditions, r.URL.Path+" "+r.Header.Get("If-None-Match"))
-		switch {
-		case r.URL.Path == "/moved":
-			http.Redirect(w, r, "http://v.test/feed", http.StatusMovedPermanently)
-		case r.Header.Get("If-None-Match") == `"7"`:
-			w.WriteHeader(http.StatusNotModified)
+	virtual(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var conditions []string
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			conditions = append(conditions, r.URL.Path+" "+r.Header.Get("If-None-Match"))
+			switch {
+			case r.URL.Path == "/moved":
+				http.Redirect(w, r, "http://v.test/feed", http.StatusMovedPermanently)
+			case r.Header.Get("If-None-Match") == `"7"`:
+				w.WriteHeader(http.StatusNotModified)
+			}
+		})
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		v := feedErrand("/feed")
+		v.Errands[0].ETag = `"7"`
+		d.outcome(d.grant(v))
+		if f := d.feedAnswer(); !f.NotModified || f.Status != 304 || f.Read || f.Again {
+			t.Errorf("%+v; asked %v", f, conditions)
+		}
+		d = newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		d.outcome(d.grant(feedErrand("/moved")))
+		f, next := d.feedAnswer(), []crawl.Errand(nil)
+		for _, e := range d.events {
+			next = append(next, e.Errands...)
+		}
+		if f.Read || f.Again || f.Status != 301 || !strings.Contains(f.Reason, "http://v.test/feed") || len(next) != 1 || next[0].URL != "http://v.test/feed" || next[0].Hop != 3 || next[0].Origin != vouching {
+			t.Errorf("%+v, %+v", f, next)
 		}
 	})
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := feedErrand("/feed")
-	v.Errands[0].ETag = `"7"`
-	d.outcome(d.grant(v))
-	if f := d.feedAnswer(); !f.NotModified || f.Status != 304 || f.Read || f.Again {
-		t.Errorf("%+v; asked %v", f, conditions)
-	}
-	d = newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	d.outcome(d.grant(feedErrand("/moved")))
-	f, next := d.feedAnswer(), []crawl.Errand(nil)
-	for _, e := range d.events {
-		next = append(next, e.Errands...)
-	}
-	if f.Read || f.Again || f.Status != 301 || !strings.Contains(f.Reason, "http://v.test/feed") || len(next) != 1 || next[0].URL != "http://v.test/feed" || next[0].Hop != 3 || next[0].Origin != vouching {
-		t.Errorf("%+v, %+v", f, next)
-	}
 }
 
 // A page's feeds are offered once a visit, to the shards of their hosts, where feeds are wanted and
@@ -177,32 +181,34 @@ func TestFeedsAreAnnounced(t *testing.T) {
 		"no links":      {page, func(s *crawl.Spec) { s.MaxDepth = 0 }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "text/html")
-				w.Header().Set("Link", `</linked>; rel="alternate"; type="application/rss+xml", </other>; rel=alternate; type=text/html`)
-				io.WriteString(w, tt.page)
-			})
-			d := newDesk(t, 4)
-			spec := testSpec(4, addr)
-			spec.Recrawl, spec.Feeds = true, true
-			tt.spec(&spec)
-			startFetcher(t, d, spec, Options{})
-			d.outcome(d.grant(crawl.Visit{Host: "h.test", URLs: []crawl.VisitURL{{URL: "http://h.test/", Depth: 1}, {URL: "http://h.test/b", Depth: 1}},
-				Robots: []crawl.Robots{{Origin: originH, State: crawl.RobotsUnavailable, Fresh: time.Hour}}}))
-			var got []string
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			for i, e := range d.events {
-				for _, x := range e.Errands {
-					if x.Kind != crawl.ErrandFeed || x.Hop != 2 || x.Origin != originH || d.shards[i] != crawl.ShardOf(x.URL.Host(), 4) {
-						t.Errorf("%+v in shard %d", x, d.shards[i])
+			virtual(t, func(t *testing.T) {
+				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/html")
+					w.Header().Set("Link", `</linked>; rel="alternate"; type="application/rss+xml", </other>; rel=alternate; type=text/html`)
+					io.WriteString(w, tt.page)
+				})
+				d := newDesk(t, 4)
+				spec := testSpec(4, addr)
+				spec.Recrawl, spec.Feeds = true, true
+				tt.spec(&spec)
+				startFetcher(t, d, spec, Options{})
+				d.outcome(d.grant(crawl.Visit{Host: "h.test", URLs: []crawl.VisitURL{{URL: "http://h.test/", Depth: 1}, {URL: "http://h.test/b", Depth: 1}},
+					Robots: []crawl.Robots{{Origin: originH, State: crawl.RobotsUnavailable, Fresh: time.Hour}}}))
+				var got []string
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				for i, e := range d.events {
+					for _, x := range e.Errands {
+						if x.Kind != crawl.ErrandFeed || x.Hop != 2 || x.Origin != originH || d.shards[i] != crawl.ShardOf(x.URL.Host(), 4) {
+							t.Errorf("%+v in shard %d", x, d.shards[i])
+						}
+						got = append(got, string(x.URL))
 					}
-					got = append(got, string(x.URL))
 				}
-			}
-			if slices.Sort(got); !slices.Equal(got, tt.want) {
-				t.Errorf("announced %v, want %v", got, tt.want)
-			}
+				if slices.Sort(got); !slices.Equal(got, tt.want) {
+					t.Errorf("announced %v, want %v", got, tt.want)
+				}
+			})
 		})
 	}
 }

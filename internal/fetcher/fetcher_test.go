@@ -83,108 +83,114 @@ func manyURLs(t testing.TB, n int) crawl.Visit {
 }
 
 func TestLeasesAreRenewed(t *testing.T) {
-	addr, n := slowSite(t, 50*time.Millisecond)
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := manyURLs(t, 20)
-	v.Lease = 600 * time.Millisecond
-	out := d.outcome(d.grant(v))
-	if strings.Contains(classes(out), "returned") || n.Load() != 20 {
-		t.Errorf("%s after %d requests", classes(out), n.Load())
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.renews == 0 {
-		t.Error("never renewed")
-	}
+	virtual(t, func(t *testing.T) {
+		addr, n := slowSite(t, 50*time.Millisecond)
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		v := manyURLs(t, 20)
+		v.Lease = 600 * time.Millisecond
+		out := d.outcome(d.grant(v))
+		if strings.Contains(classes(out), "returned") || n.Load() != 20 {
+			t.Errorf("%s after %d requests", classes(out), n.Load())
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.renews == 0 {
+			t.Error("never renewed")
+		}
+	})
 }
 
 func TestLostVisitStops(t *testing.T) {
-	// Once the visit is lost the site answers nothing: the request under way is cut off,
-	// and no other comes.
-	var n, lost atomic.Int64
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		n.Add(1)
-		for r.Context().Err() == nil {
-			if time.Sleep(20 * time.Millisecond); lost.Load() == 0 {
-				w.WriteHeader(404)
-				return
+	virtual(t, func(t *testing.T) {
+		// Once the visit is lost the site answers nothing: the request under way is cut off,
+		// and no other comes.
+		var n, lost atomic.Int64
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			n.Add(1)
+			for r.Context().Err() == nil {
+				if time.Sleep(20 * time.Millisecond); lost.Load() == 0 {
+					w.WriteHeader(404)
+					return
+				}
 			}
+		})
+		d := newDesk(t, 1)
+		d.lose, d.losing = true, func() { lost.CompareAndSwap(0, max(n.Load(), 1)) }
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		v := manyURLs(t, 40)
+		v.Lease = 900 * time.Millisecond
+		out := d.outcome(d.grant(v))
+		got := n.Load()
+		// One may have begun while the answer was on its way.
+		if before := lost.Load(); before == 0 || got > before+1 {
+			t.Errorf("%d requests, %d of them before the visit was lost", got, before)
+		}
+		if !strings.HasSuffix(classes(out), "returned returned") {
+			t.Errorf("%s", classes(out))
+		}
+		time.Sleep(100 * time.Millisecond)
+		if n.Load() != got {
+			t.Error("a request was sent after the outcome")
 		}
 	})
-	d := newDesk(t, 1)
-	d.lose, d.losing = true, func() { lost.CompareAndSwap(0, max(n.Load(), 1)) }
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := manyURLs(t, 40)
-	v.Lease = 900 * time.Millisecond
-	out := d.outcome(d.grant(v))
-	got := n.Load()
-	// One may have begun while the answer was on its way.
-	if before := lost.Load(); before == 0 || got > before+1 {
-		t.Errorf("%d requests, %d of them before the visit was lost", got, before)
-	}
-	if !strings.HasSuffix(classes(out), "returned returned") {
-		t.Errorf("%s", classes(out))
-	}
-	time.Sleep(100 * time.Millisecond)
-	if n.Load() != got {
-		t.Error("a request was sent after the outcome")
-	}
 }
 
 // Without an answer to renewals the lease runs out: no request starts after it, the one under way
 // is cut off, and what was found is published all the same.
 func TestLeaseRunsOut(t *testing.T) {
-	t.Parallel()
-	var n, cut atomic.Int64
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		if n.Add(1) > 2 { // this one hangs until the lease is over
-			<-r.Context().Done()
-			cut.Add(1)
-			return
+	virtual(t, func(t *testing.T) {
+		var n, cut atomic.Int64
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			if n.Add(1) > 2 { // this one hangs until the lease is over
+				<-r.Context().Done()
+				cut.Add(1)
+				return
+			}
+			w.WriteHeader(404)
+		})
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{RequestTimeout: 50 * time.Millisecond})
+		v := manyURLs(t, 40)
+		v.Lease = 3 * time.Second
+		d.deaf = true
+		granted := time.Now()
+		out := d.outcome(d.grant(v))
+		if took := time.Since(granted); took < v.Lease/2 {
+			t.Errorf("the outcome came after %v of a lease of %v", took, v.Lease)
 		}
-		w.WriteHeader(404)
+		if !strings.HasPrefix(classes(out), "failed/http-4xx failed/http-4xx") || !strings.HasSuffix(classes(out), "returned returned") {
+			t.Error(classes(out))
+		}
+		for end := time.Now().Add(ample); cut.Load() == 0 && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		if cut.Load() != 1 || n.Load() != 3 {
+			t.Errorf("%d requests, %d of them cut off, want the third", n.Load(), cut.Load())
+		}
 	})
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{RequestTimeout: 50 * time.Millisecond})
-	v := manyURLs(t, 40)
-	v.Lease = 3 * time.Second
-	d.deaf = true
-	granted := time.Now()
-	out := d.outcome(d.grant(v))
-	if took := time.Since(granted); took < v.Lease/2 {
-		t.Errorf("the outcome came after %v of a lease of %v", took, v.Lease)
-	}
-	if !strings.HasPrefix(classes(out), "failed/http-4xx failed/http-4xx") || !strings.HasSuffix(classes(out), "returned returned") {
-		t.Error(classes(out))
-	}
-	for end := time.Now().Add(ample); cut.Load() == 0 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	if cut.Load() != 1 || n.Load() != 3 {
-		t.Errorf("%d requests, %d of them cut off, want the third", n.Load(), cut.Load())
-	}
 }
 
 // A grant that was long on its way has only the rest of its lease: it counts from asking.
 func TestLeaseCountsFromAsking(t *testing.T) {
-	addr, n := slowSite(t, 0)
-	d := newDesk(t, 1)
-	d.slow = 400 * time.Millisecond
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := manyURLs(t, 3)
-	v.Lease = 300 * time.Millisecond
-	out := d.outcome(d.grant(v))
-	if n.Load() != 0 || classes(out) != "returned returned returned" || out.Requests != 0 {
-		t.Errorf("%d requests, %s", n.Load(), classes(out))
-	}
+	virtual(t, func(t *testing.T) {
+		addr, n := slowSite(t, 0)
+		d := newDesk(t, 1)
+		d.slow = 400 * time.Millisecond
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		v := manyURLs(t, 3)
+		v.Lease = 300 * time.Millisecond
+		out := d.outcome(d.grant(v))
+		if n.Load() != 0 || classes(out) != "returned returned returned" || out.Requests != 0 {
+			t.Errorf("%d requests, %s", n.Load(), classes(out))
+		}
+	})
 }
 
 // While a shard moves nobody answers for it, or its old owner still listens and says
 // nothing. Renewals are tried again and again, so that the new owner hears of the visit
 // before its lease is over.
 func TestRenewedAsSoonAsSomebodyAnswers(t *testing.T) {
-	t.Parallel()
 	for name, silence := range map[string]func(d *desk) (end func()){
 		"the old owner says nothing": func(d *desk) func() {
 			deaf := func(on bool) { d.mu.Lock(); d.deaf = on; d.mu.Unlock() }
@@ -197,242 +203,262 @@ func TestRenewedAsSoonAsSomebodyAnswers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			const lease = 6 * time.Second
-			begun := time.Now()
-			// The visit outlasts its first lease.
-			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-				time.Sleep(max(lease+lease/6-time.Since(begun), 0))
-				w.WriteHeader(404)
+			virtual(t, func(t *testing.T) {
+				const lease = 6 * time.Second
+				begun := time.Now()
+				// The visit outlasts its first lease.
+				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+					time.Sleep(max(lease+lease/6-time.Since(begun), 0))
+					w.WriteHeader(404)
+				})
+				d := newDesk(t, 1)
+				startFetcher(t, d, testSpec(1, addr), Options{})
+				v := manyURLs(t, 3)
+				v.Lease = lease
+				end := silence(d)
+				id := d.grant(v)
+				time.Sleep(lease / 2) // the first renewal is due after a third
+				end()
+				if out := d.outcome(id); strings.Contains(classes(out), "returned") {
+					t.Error(classes(out))
+				}
 			})
-			d := newDesk(t, 1)
-			startFetcher(t, d, testSpec(1, addr), Options{})
-			v := manyURLs(t, 3)
-			v.Lease = lease
-			end := silence(d)
-			id := d.grant(v)
-			time.Sleep(lease / 2) // the first renewal is due after a third
-			end()
-			if out := d.outcome(id); strings.Contains(classes(out), "returned") {
-				t.Error(classes(out))
-			}
 		})
 	}
 }
 
 func TestStop(t *testing.T) {
-	addr, n := slowSite(t, 100*time.Millisecond)
-	d := newDesk(t, 1)
-	_, stop := startFetcher(t, d, testSpec(1, addr), Options{Grace: ample})
-	v := manyURLs(t, 40)
-	v.Delay = 50 * time.Millisecond
-	id := d.grant(v)
-	for n.Load() < 2 {
-		time.Sleep(time.Millisecond)
-	}
-	start := time.Now()
-	stop()
-	if took := time.Since(start); took > ample/2 {
-		t.Errorf("stopping took %v", took)
-	}
-	out := d.outcome(id)
-	// The request under way was finished, and none begun.
-	if got := n.Load(); int(got) != out.Requests || !strings.HasPrefix(classes(out), strings.Repeat("failed/http-4xx ", int(got))+"returned") {
-		t.Errorf("%d requests, %s", got, classes(out))
-	}
+	virtual(t, func(t *testing.T) {
+		addr, n := slowSite(t, 100*time.Millisecond)
+		d := newDesk(t, 1)
+		_, stop := startFetcher(t, d, testSpec(1, addr), Options{Grace: ample})
+		v := manyURLs(t, 40)
+		v.Delay = 50 * time.Millisecond
+		id := d.grant(v)
+		for n.Load() < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		start := time.Now()
+		stop()
+		if took := time.Since(start); took > ample/2 {
+			t.Errorf("stopping took %v", took)
+		}
+		out := d.outcome(id)
+		// The request under way was finished, and none begun.
+		if got := n.Load(); int(got) != out.Requests || !strings.HasPrefix(classes(out), strings.Repeat("failed/http-4xx ", int(got))+"returned") {
+			t.Errorf("%d requests, %s", got, classes(out))
+		}
+	})
 }
 
 // Stopping does not wait for an origin that takes its time: half the grace, then its
 // connection is closed.
 func TestStopCutsOff(t *testing.T) {
-	t.Parallel()
-	const grace = 6 * time.Second
-	addr, n := slowSite(t, ample)
-	d := newDesk(t, 1)
-	_, stop := startFetcher(t, d, testSpec(1, addr), Options{Grace: grace})
-	id := d.grant(manyURLs(t, 2))
-	for n.Load() < 1 {
-		time.Sleep(time.Millisecond)
-	}
-	start := time.Now()
-	stop()
-	if took := time.Since(start); took < grace/2-time.Second || took > ample/2 {
-		t.Errorf("stopping took %v", took)
-	}
-	if out := d.outcome(id); classes(out) != "returned returned" || out.Requests != 1 {
-		t.Errorf("%+v", out)
-	}
+	virtual(t, func(t *testing.T) {
+		const grace = 6 * time.Second
+		addr, n := slowSite(t, ample)
+		d := newDesk(t, 1)
+		_, stop := startFetcher(t, d, testSpec(1, addr), Options{Grace: grace})
+		id := d.grant(manyURLs(t, 2))
+		for n.Load() < 1 {
+			time.Sleep(time.Millisecond)
+		}
+		start := time.Now()
+		stop()
+		if took := time.Since(start); took < grace/2-time.Second || took > ample/2 {
+			t.Errorf("stopping took %v", took)
+		}
+		if out := d.outcome(id); classes(out) != "returned returned" || out.Requests != 1 {
+			t.Errorf("%+v", out)
+		}
+	})
 }
 
 // A log that takes nothing makes a visit wait; the fetcher's end makes it drop, and Run return.
 func TestNobodyToTell(t *testing.T) {
-	addr, _ := slowSite(t, 0)
-	d := newDesk(t, 1)
-	reg := prometheus.NewRegistry()
-	f, stop := startFetcher(t, d, testSpec(1, addr), Options{Grace: 300 * time.Millisecond, Registerer: reg})
-	if err := d.q.JS.DeleteStream(t.Context(), d.name.EventsStream(0)); err != nil {
-		t.Fatal(err)
-	}
-	d.grant(manyURLs(t, 3))
-	for f.StageSeconds()["fetch"] == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(50 * time.Millisecond)
-	start := time.Now()
-	stop()
-	if took := time.Since(start); took > ample/2 {
-		t.Errorf("stopping took %v", took)
-	}
-	all, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := false
-	for _, m := range all {
-		if m.GetName() == "curtsy_fetcher_visits_dropped_total" {
-			found = m.GetMetric()[0].GetCounter().GetValue() == 1
+	virtual(t, func(t *testing.T) {
+		addr, _ := slowSite(t, 10*time.Millisecond)
+		d := newDesk(t, 1)
+		reg := prometheus.NewRegistry()
+		f, stop := startFetcher(t, d, testSpec(1, addr), Options{Grace: 300 * time.Millisecond, Registerer: reg})
+		if err := d.q.JS.DeleteStream(t.Context(), d.name.EventsStream(0)); err != nil {
+			t.Fatal(err)
 		}
-		for _, s := range m.GetMetric() {
-			for _, l := range s.GetLabel() {
-				if !slices.Contains([]string{"stage", "class", "reason", "code", "state"}, l.GetName()) {
-					t.Errorf("label %s of %s", l.GetName(), m.GetName())
+		d.grant(manyURLs(t, 3))
+		for f.StageSeconds()["fetch"] == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(50 * time.Millisecond)
+		start := time.Now()
+		stop()
+		if took := time.Since(start); took > ample/2 {
+			t.Errorf("stopping took %v", took)
+		}
+		all, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, m := range all {
+			if m.GetName() == "curtsy_fetcher_visits_dropped_total" {
+				found = m.GetMetric()[0].GetCounter().GetValue() == 1
+			}
+			for _, s := range m.GetMetric() {
+				for _, l := range s.GetLabel() {
+					if !slices.Contains([]string{"stage", "class", "reason", "code", "state"}, l.GetName()) {
+						t.Errorf("label %s of %s", l.GetName(), m.GetName())
+					}
 				}
 			}
 		}
-	}
-	if !found {
-		t.Error("the dropped visit was not counted")
-	}
+		if !found {
+			t.Error("the dropped visit was not counted")
+		}
+	})
 }
 
 // Frontiers come and go; a fetcher asks those that own a shard.
 func TestFollowsOwners(t *testing.T) {
-	addr, _ := slowSite(t, 0)
-	d := newDesk(t, 2)
-	var asked atomic.Int64
-	d.subscribe(d.name.Take("other"), func(m *nats.Msg) {
-		asked.Add(1)
-		m.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: 5 * time.Millisecond}))
-	})
-	startFetcher(t, d, testSpec(2, addr), Options{})
-	d.outcome(d.grant(manyURLs(t, 1)))
-	put := func(key, owner string, clean bool) {
-		b, _ := json.Marshal(queue.Record{Epoch: 2, Owner: owner, Clean: clean})
-		if _, err := d.kv.Put(t.Context(), key, b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("frontier.1", "other", false)
-	put("indexer.1", "nobody", false)
-	wait := func(what string, ok func() bool) {
-		t.Helper()
-		for end := time.Now().Add(ample); !ok(); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal(what)
+	virtual(t, func(t *testing.T) {
+		addr, _ := slowSite(t, 0)
+		d := newDesk(t, 2)
+		var asked atomic.Int64
+		d.subscribe(d.name.Take("other"), func(m *nats.Msg) {
+			asked.Add(1)
+			m.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: 5 * time.Millisecond}))
+		})
+		startFetcher(t, d, testSpec(2, addr), Options{})
+		d.outcome(d.grant(manyURLs(t, 1)))
+		put := func(key, owner string, clean bool) {
+			b, _ := json.Marshal(queue.Record{Epoch: 2, Owner: owner, Clean: clean})
+			if _, err := d.kv.Put(t.Context(), key, b); err != nil {
+				t.Fatal(err)
 			}
 		}
-	}
-	wait("the new owner was not asked", func() bool { return asked.Load() > 2 })
-	d.outcome(d.grant(manyURLs(t, 1)))
-	put("frontier.1", "other", true)
-	wait("an owner that let go is still asked", func() bool {
-		before := asked.Load()
-		time.Sleep(50 * time.Millisecond)
-		return asked.Load() == before
+		put("frontier.1", "other", false)
+		put("indexer.1", "nobody", false)
+		wait := func(what string, ok func() bool) {
+			t.Helper()
+			for end := time.Now().Add(ample); !ok(); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal(what)
+				}
+			}
+		}
+		wait("the new owner was not asked", func() bool { return asked.Load() > 2 })
+		d.outcome(d.grant(manyURLs(t, 1)))
+		put("frontier.1", "other", true)
+		wait("an owner that let go is still asked", func() bool {
+			before := asked.Load()
+			time.Sleep(50 * time.Millisecond)
+			return asked.Load() == before
+		})
+		d.outcome(d.grant(manyURLs(t, 1)))
 	})
-	d.outcome(d.grant(manyURLs(t, 1)))
 }
 
 // A frontier that grants more than it was asked for gets no more hands than there are.
 func TestMoreGrantsThanHands(t *testing.T) {
-	addr, _ := slowSite(t, 0)
-	d := newDesk(t, 1)
-	d.generous = true
-	startFetcher(t, d, testSpec(1, addr), Options{Hands: 1})
-	a, b := manyURLs(t, 1), manyURLs(t, 1)
-	b.Host = "g.test"
-	ida := d.grant(a)
-	d.grant(b)
-	d.outcome(ida)
-	d.outcome(d.grant(manyURLs(t, 1))) // it goes on
+	virtual(t, func(t *testing.T) {
+		addr, _ := slowSite(t, 0)
+		d := newDesk(t, 1)
+		d.generous = true
+		startFetcher(t, d, testSpec(1, addr), Options{Hands: 1})
+		a, b := manyURLs(t, 1), manyURLs(t, 1)
+		b.Host = "g.test"
+		ida := d.grant(a)
+		d.grant(b)
+		d.outcome(ida)
+		d.outcome(d.grant(manyURLs(t, 1))) // it goes on
+	})
 }
 
 // A visit keeps the spec it began with, whenever another one comes.
 func TestSetSpecDuringVisits(t *testing.T) {
-	var mu sync.Mutex
-	agents := make(map[string]string) // by host
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+	virtual(t, func(t *testing.T) {
+		var mu sync.Mutex
+		agents := make(map[string]string) // by host
+		var n int                         // requests
+		var spec crawl.Spec
+		var f *Fetcher
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if was, ok := agents[r.Host]; ok && was != r.UserAgent() {
+				t.Errorf("%s saw %s, then %s", r.Host, was, r.UserAgent())
+			}
+			agents[r.Host] = r.UserAgent()
+			if n++; n%2 == 0 { // while visits are under way
+				spec.Agent = string([]byte{'a' + byte(n/2%26)})
+				if err := f.SetSpec(spec); err != nil {
+					t.Error(err)
+				}
+			}
+			w.WriteHeader(404)
+		})
+		d := newDesk(t, 1)
+		spec = testSpec(1, addr)
+		f, _ = startFetcher(t, d, spec, Options{Hands: 4})
+		var ids []crawl.VisitID
+		for i := range 20 {
+			v := visitTo(t, fmt.Sprintf("http://h%d.test/a", i), fmt.Sprintf("http://h%d.test/b", i))
+			v.Delay = 5 * time.Millisecond
+			ids = append(ids, d.grant(v))
+		}
+		for _, id := range ids {
+			if out := d.outcome(id); out.Requests != 3 {
+				t.Errorf("%d requests, %s", out.Requests, classes(out))
+			}
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		if was, ok := agents[r.Host]; ok && was != r.UserAgent() {
-			t.Errorf("%s saw %s, then %s", r.Host, was, r.UserAgent())
+		different := make(map[string]bool)
+		for _, a := range agents {
+			different[a] = true
 		}
-		agents[r.Host] = r.UserAgent()
-		w.WriteHeader(404)
+		if len(different) < 4 {
+			t.Errorf("agents %v", different)
+		}
 	})
-	d := newDesk(t, 1)
-	f, _ := startFetcher(t, d, testSpec(1, addr), Options{})
-	var ids []crawl.VisitID
-	for i := range 60 {
-		v := visitTo(t, fmt.Sprintf("http://h%d.test/a", i), fmt.Sprintf("http://h%d.test/b", i))
-		v.Delay = 5 * time.Millisecond
-		ids = append(ids, d.grant(v))
-		spec := testSpec(1, addr)
-		spec.Agent = string([]byte{'a' + byte(i%26)})
-		if err := f.SetSpec(spec); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
-	}
-	for _, id := range ids {
-		if out := d.outcome(id); out.Requests != 3 {
-			t.Errorf("%d requests, %s", out.Requests, classes(out))
-		}
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	different := make(map[string]bool)
-	for _, a := range agents {
-		different[a] = true
-	}
-	if len(different) < 2 {
-		t.Errorf("agents %v", different)
-	}
 }
 
 // A server that takes only small messages would make us fetch some pages for ever.
 func TestSmallMessages(t *testing.T) {
-	srv, err := server.NewServer(&server.Options{Port: -1, JetStream: true, StoreDir: t.TempDir(), MaxPayload: 256 << 10, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	defer func() { srv.Shutdown(); srv.WaitForShutdown() }()
-	q, err := queue.Dial(t.Context(), queue.Options{URL: srv.ClientURL()}, quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer q.Close()
-	f, err := New(q, testSpec(1, ""), Options{Log: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "max_payload") {
-		t.Errorf("Run: %v", err)
-	}
+	virtual(t, func(t *testing.T) {
+		srv, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(), MaxPayload: 256 << 10, NoLog: true, NoSigs: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv.Start()
+		defer func() { srv.Shutdown(); srv.WaitForShutdown() }()
+		q, err := queue.Dial(t.Context(), queue.Options{InProcess: srv}, quiet())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+		f, err := New(q, testSpec(1, ""), Options{Log: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "max_payload") {
+			t.Errorf("Run: %v", err)
+		}
+	})
 }
 
 func TestRunEndsBeforeTheCrawlExists(t *testing.T) {
-	d := newDesk(t, 1)
-	spec := testSpec(1, "")
-	spec.Name = "unborn"
-	f, err := New(d.q, spec, Options{Log: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := f.Run(ctx); err != nil {
-		t.Error(err)
-	}
+	virtual(t, func(t *testing.T) {
+		d := newDesk(t, 1)
+		spec := testSpec(1, "")
+		spec.Name = "unborn"
+		f, err := New(d.q, spec, Options{Log: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if err := f.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 }

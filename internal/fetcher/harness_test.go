@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,9 +17,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
-	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
 // desk is a frontier small enough to see through: it grants the visits a test puts on it, and
@@ -55,21 +57,80 @@ type desk struct {
 
 const deskOwner = "desk"
 
+// virtual runs a test in a bubble of virtual time, with the network simnet.Of(t). Its clock stands
+// at noon of 20 November 2026, since some of what sites say is about dates.
+func virtual(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	simnet.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+		f(t)
+	})
+}
+
+// named is a test for one of many cases in a bubble: what it reports begins with the case's name.
+type named struct {
+	testing.TB
+	name string
+}
+
+func (n named) Errorf(format string, args ...any) {
+	n.TB.Helper()
+	n.TB.Errorf(n.name+": "+format, args...)
+}
+
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 func newDesk(t testing.TB, shards int) *desk {
 	t.Helper()
-	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 1 << 30, Log: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Shutdown)
-	q, err := queue.Dial(context.Background(), queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}, quiet())
+	_, q := broker.Open(t)
+	return newDeskOn(t, q, "t", shards)
+}
+
+// newFarDesk is newDesk on a server to which each message takes a millisecond. So what is done one
+// after the other, each step acknowledged, has different times.
+func newFarDesk(t testing.TB, shards int) *desk {
+	t.Helper()
+	s := broker.Start(t)
+	line := farLine{s.InProcess(), simnet.New(simnet.Options{Latency: time.Millisecond, Window: 1 << 30})}
+	q, err := queue.Dial(t.Context(), queue.Options{InProcess: line, User: s.User(), Password: s.Password()}, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { q.Close() })
 	return newDeskOn(t, q, "t", shards)
+}
+
+// farLine leads to a NATS server over a network.
+type farLine struct {
+	to nats.InProcessConnProvider
+	on *simnet.Net
+}
+
+func (l farLine) InProcessConn() (net.Conn, error) {
+	ln, err := l.on.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer ln.Close()
+	near, err := l.on.Dial(context.Background(), "tcp", ln.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	far, err := ln.Accept()
+	if err != nil {
+		return nil, err
+	}
+	server, err := l.to.InProcessConn()
+	if err != nil {
+		return nil, err
+	}
+	forward := func(to, from net.Conn) {
+		io.Copy(to, from)
+		to.Close()
+	}
+	go forward(server, far)
+	go forward(far, server)
+	return near, nil
 }
 
 // newDeskOn is newDesk on a server that others use as well.
@@ -156,7 +217,6 @@ func (d *desk) take(m *nats.Msg) {
 		d.t.Error(err)
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.takes++
 	var g crawl.Grants
 	for len(d.pending) > 0 && (len(g.Visits) < t.Max || d.generous) {
@@ -164,11 +224,13 @@ func (d *desk) take(m *nats.Msg) {
 		d.pending = d.pending[1:]
 	}
 	if len(g.Visits) == 0 {
-		g.Wait = 5 * time.Millisecond
+		g.Wait = 20 * time.Millisecond
 	}
+	slow := d.slow
+	d.mu.Unlock()
 	if len(g.Visits) > 0 {
 		d.handing.Store(true)
-		time.Sleep(d.slow)
+		time.Sleep(slow)
 	}
 	m.Respond(crawl.AppendGrants(nil, g))
 }
@@ -184,11 +246,11 @@ func (d *desk) renew(m *nats.Msg) {
 	if d.deaf {
 		return
 	}
-	if d.lose && d.losing != nil {
-		d.losing()
-	}
 	ans := crawl.Renewed{Lease: 10 * time.Second}
 	if d.lose {
+		if d.losing != nil {
+			d.losing()
+		}
 		ans.Lost = r.Visits
 	}
 	m.Respond(crawl.AppendRenewed(nil, ans))
@@ -254,6 +316,27 @@ func (d *desk) jam(shard int) (clear func()) {
 	}
 }
 
+// fill leaves no room in a shard's log: what is appended waits. empty makes room again.
+func (d *desk) fill(shard int) (empty func()) {
+	d.t.Helper()
+	ctx := d.t.Context()
+	s, err := d.q.JS.Stream(ctx, d.name.EventsStream(shard))
+	if err != nil {
+		d.t.Error(err)
+		return func() {}
+	}
+	room := s.CachedInfo().Config
+	full := room
+	full.MaxMsgs, full.Discard = int64(s.CachedInfo().State.Msgs), jetstream.DiscardNew
+	set := func(c jetstream.StreamConfig) {
+		if _, err := d.q.JS.UpdateStream(ctx, c); err != nil {
+			d.t.Error(err)
+		}
+	}
+	set(full)
+	return func() { set(room) }
+}
+
 // grant puts a visit on the desk and returns its number.
 func (d *desk) grant(v crawl.Visit) crawl.VisitID {
 	d.mu.Lock()
@@ -267,8 +350,8 @@ func (d *desk) grant(v crawl.Visit) crawl.VisitID {
 	return v.ID
 }
 
-// ample is how long a test waits for what must come, on a machine however loaded.
-const ample = time.Minute
+// ample is how much virtual time a test waits for what must come.
+const ample = 10 * time.Minute
 
 // outcome waits for the end of a visit; its results are those of all parts. What the visit told
 // other shards is known by then, too.
@@ -383,14 +466,24 @@ func testSpec(shards int, addr string) crawl.Spec {
 // startFetcher runs a fetcher until the test ends, or stop is called.
 func startFetcher(t testing.TB, d *desk, spec crawl.Spec, opt Options) (f *Fetcher, stop func()) {
 	t.Helper()
+	f = newFetcher(t, d.q, spec, opt)
+	return f, runFetcher(t, f)
+}
+
+// newFetcher makes a fetcher on the network of the test.
+func newFetcher(t testing.TB, q *queue.Conn, spec crawl.Spec, opt Options) *Fetcher {
+	t.Helper()
 	if opt.Log == nil {
 		opt.Log = quiet()
 	}
-	f, err := New(d.q, spec, opt)
+	if opt.Dial == nil {
+		opt.Dial = simnet.Of(t).Dial
+	}
+	f, err := New(q, spec, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f, runFetcher(t, f)
+	return f
 }
 
 func runFetcher(t testing.TB, f *Fetcher) (stop func()) {

@@ -32,36 +32,38 @@ func TestUsage_8_33_KeyFile(t *testing.T) {
 		"not to be used": {"User-agent: *\nContent-Signal: search=no\n", 200, key, crawl.KeyFile{Reason: "usage: robots.txt, line 2: Content-Signal: search=no"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var mu sync.Mutex
-			asked := false
-			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			virtual(t, func(t *testing.T) {
+				var mu sync.Mutex
+				asked := false
+				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+					mu.Lock()
+					defer mu.Unlock()
+					if r.URL.Path == "/robots.txt" {
+						io.WriteString(w, tt.robots)
+						return
+					}
+					asked = r.URL.Path == path
+					w.Header().Set("Location", "/elsewhere")
+					w.WriteHeader(tt.status)
+					io.WriteString(w, tt.body)
+				})
+				d := newDesk(t, 1)
+				startFetcher(t, d, testSpec(1, addr), Options{})
+				out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandIndexNow, URL: "http://h.test" + path, Origin: originH}}}))
+				d.mu.Lock()
+				var got *crawl.KeyFile
+				for _, e := range d.events {
+					for _, a := range e.Answers {
+						got = a.KeyFile
+					}
+				}
+				d.mu.Unlock()
 				mu.Lock()
 				defer mu.Unlock()
-				if r.URL.Path == "/robots.txt" {
-					io.WriteString(w, tt.robots)
-					return
+				if got == nil || *got != tt.want || asked != tt.asked || len(out.Done) != 1 {
+					t.Errorf("%+v, asked %v; want %+v, %v", got, asked, tt.want, tt.asked)
 				}
-				asked = r.URL.Path == path
-				w.Header().Set("Location", "/elsewhere")
-				w.WriteHeader(tt.status)
-				io.WriteString(w, tt.body)
 			})
-			d := newDesk(t, 1)
-			startFetcher(t, d, testSpec(1, addr), Options{})
-			out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandIndexNow, URL: "http://h.test" + path, Origin: originH}}}))
-			d.mu.Lock()
-			var got *crawl.KeyFile
-			for _, e := range d.events {
-				for _, a := range e.Answers {
-					got = a.KeyFile
-				}
-			}
-			d.mu.Unlock()
-			mu.Lock()
-			defer mu.Unlock()
-			if got == nil || *got != tt.want || asked != tt.asked || len(out.Done) != 1 {
-				t.Errorf("%+v, asked %v; want %+v, %v", got, asked, tt.want, tt.asked)
-			}
 		})
 	}
 }

@@ -68,67 +68,71 @@ func TestUsage_8_22_LLMSTxt(t *testing.T) {
 		"nofollow":     {"", text(200, "text/plain", good, "X-Robots-Tag", "nofollow"), hushed, path, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, out, asked := runErrand(t, crawl.Errand{Kind: crawl.ErrandLLMSTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			var got *crawl.LLMSTxt
-			var links []string
-			for _, e := range d.events {
-				for _, l := range e.Links {
-					if got != nil || l.Depth != 0 || l.Seed || l.Source != crawl.SourcePage || l.FoundOn != "http://h.test"+path {
-						t.Errorf("told of %+v", l)
+			virtual(t, func(t *testing.T) {
+				d, out, asked := runErrand(t, crawl.Errand{Kind: crawl.ErrandLLMSTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				var got *crawl.LLMSTxt
+				var links []string
+				for _, e := range d.events {
+					for _, l := range e.Links {
+						if got != nil || l.Depth != 0 || l.Seed || l.Source != crawl.SourcePage || l.FoundOn != "http://h.test"+path {
+							t.Errorf("told of %+v", l)
+						}
+						for _, u := range l.URLs {
+							links = append(links, string(u))
+						}
 					}
-					for _, u := range l.URLs {
-						links = append(links, string(u))
+					for _, a := range e.Answers {
+						got = a.LLMSTxt
 					}
 				}
-				for _, a := range e.Answers {
-					got = a.LLMSTxt
+				slices.Sort(links)
+				if got == nil || !reflect.DeepEqual(*got, tt.want) || len(out.Done) != 1 || strings.Join(links, " ") != tt.links {
+					t.Errorf("%+v, done %+v, links %s; want %+v, %s", got, out.Done, links, tt.want, tt.links)
 				}
-			}
-			slices.Sort(links)
-			if got == nil || !reflect.DeepEqual(*got, tt.want) || len(out.Done) != 1 || strings.Join(links, " ") != tt.links {
-				t.Errorf("%+v, done %+v, links %s; want %+v, %s", got, out.Done, links, tt.want, tt.links)
-			}
-			if asked != strings.TrimSpace("/robots.txt "+tt.asked) {
-				t.Errorf("asked for %s", asked)
-			}
+				if asked != strings.TrimSpace("/robots.txt "+tt.asked) {
+					t.Errorf("asked for %s", asked)
+				}
+			})
 		})
 	}
 }
 
 // A long file is told a batch at a time, once each link, and no further than is read of one.
 func TestLLMSTxtLong(t *testing.T) {
-	var body strings.Builder
-	body.WriteString("# A\n")
-	for i := range 6000 {
-		fmt.Fprintf(&body, "- [a](/%s%d)\n", strings.Repeat("x", 100), i)
-	}
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/llms.txt" {
-			w.Header().Set("Content-Type", "text/plain")
-			io.WriteString(w, body.String())
+	virtual(t, func(t *testing.T) {
+		var body strings.Builder
+		body.WriteString("# A\n")
+		for i := range 6000 {
+			fmt.Fprintf(&body, "- [a](/%s%d)\n", strings.Repeat("x", 100), i)
 		}
-	})
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandLLMSTxt, URL: "http://h.test/llms.txt", Origin: originH}}}))
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	links, most := map[string]int{}, 0
-	var got *crawl.LLMSTxt
-	for _, e := range d.events {
-		for _, l := range e.Links {
-			most = max(most, len(l.URLs))
-			for _, u := range l.URLs {
-				links[string(u)]++
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/llms.txt" {
+				w.Header().Set("Content-Type", "text/plain")
+				io.WriteString(w, body.String())
+			}
+		})
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandLLMSTxt, URL: "http://h.test/llms.txt", Origin: originH}}}))
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		links, most := map[string]int{}, 0
+		var got *crawl.LLMSTxt
+		for _, e := range d.events {
+			for _, l := range e.Links {
+				most = max(most, len(l.URLs))
+				for _, u := range l.URLs {
+					links[string(u)]++
+				}
+			}
+			for _, a := range e.Answers {
+				got = a.LLMSTxt
 			}
 		}
-		for _, a := range e.Answers {
-			got = a.LLMSTxt
+		if got == nil || got.Links != 5000 || got.Within != 5000 || len(links) != 5000 || most > 400 || !strings.Contains(got.Reason, "only its first 5000 links") {
+			t.Errorf("%+v: %d links, %d in one message", got, len(links), most)
 		}
-	}
-	if got == nil || got.Links != 5000 || got.Within != 5000 || len(links) != 5000 || most > 400 || !strings.Contains(got.Reason, "only its first 5000 links") {
-		t.Errorf("%+v: %d links, %d in one message", got, len(links), most)
-	}
+	})
 }

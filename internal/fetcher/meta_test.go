@@ -49,48 +49,52 @@ func TestMetaDocuments(t *testing.T) {
 		{"/data.json", "application/ld+json", big + " ", "refused/too-large", false},
 	} {
 		t.Run(fmt.Sprintf("%s %s %d", tt.path, tt.kind, len(tt.body)), func(t *testing.T) {
-			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-				w.Header()["Content-Type"] = nil
-				if tt.kind != "" {
-					w.Header().Set("Content-Type", tt.kind)
+			virtual(t, func(t *testing.T) {
+				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header()["Content-Type"] = nil
+					if tt.kind != "" {
+						w.Header().Set("Content-Type", tt.kind)
+					}
+					w.Header().Set("ETag", `"e"`)
+					fmt.Fprint(w, tt.body)
+				})
+				d := newDesk(t, 1)
+				startFetcher(t, d, testSpec(1, addr), Options{})
+				u := "http://h.test" + tt.path
+				out := d.outcome(d.grant(open(visitTo(t, u))))
+				r := out.Results[0]
+				if got := classes(out); got != tt.want || (r.Digest != 0 && r.ETag != "") != (tt.want == "stored") {
+					t.Errorf("%s: %+v", got, r)
 				}
-				w.Header().Set("ETag", `"e"`)
-				fmt.Fprint(w, tt.body)
+				p := d.pageOf(mustURL(t, u))
+				if (p.Kind == crawl.KindMeta) != tt.meta || (p.Deleted != "") != (tt.want != "stored") {
+					t.Errorf("%+v", p)
+				}
+				if tt.meta && string(unpack(t, p)) != tt.body {
+					t.Errorf("another text")
+				}
 			})
-			d := newDesk(t, 1)
-			startFetcher(t, d, testSpec(1, addr), Options{})
-			u := "http://h.test" + tt.path
-			out := d.outcome(d.grant(open(visitTo(t, u))))
-			r := out.Results[0]
-			if got := classes(out); got != tt.want || (r.Digest != 0 && r.ETag != "") != (tt.want == "stored") {
-				t.Errorf("%s: %+v", got, r)
-			}
-			p := d.pageOf(mustURL(t, u))
-			if (p.Kind == crawl.KindMeta) != tt.meta || (p.Deleted != "") != (tt.want != "stored") {
-				t.Errorf("%+v", p)
-			}
-			if tt.meta && string(unpack(t, p)) != tt.body {
-				t.Errorf("another text")
-			}
 		})
 	}
 }
 
 // The header's robots tags hold for documents, too.
 func TestMetaNoindex(t *testing.T) {
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/ld+json")
-		w.Header().Set("X-Robots-Tag", "noindex")
-		fmt.Fprint(w, "{}")
+	virtual(t, func(t *testing.T) {
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/ld+json")
+			w.Header().Set("X-Robots-Tag", "noindex")
+			fmt.Fprint(w, "{}")
+		})
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		if got := classes(d.outcome(d.grant(open(visitTo(t, "http://h.test/x"))))); got != "refused/noindex" {
+			t.Error(got)
+		}
+		if p := d.pageOf("http://h.test/x"); p.Deleted != crawl.ReasonNoindex || len(p.Body) > 0 {
+			t.Errorf("%+v", p)
+		}
 	})
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	if got := classes(d.outcome(d.grant(open(visitTo(t, "http://h.test/x"))))); got != "refused/noindex" {
-		t.Error(got)
-	}
-	if p := d.pageOf("http://h.test/x"); p.Deleted != crawl.ReasonNoindex || len(p.Body) > 0 {
-		t.Errorf("%+v", p)
-	}
 }
 
 // A catalogue too long for a message is handed over in parts, which are no more than that when it
@@ -115,52 +119,54 @@ func TestCatalogueInParts(t *testing.T) {
 		{"past it as it says", body, "refused/catalogue", len(body) - 1, 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				if !tt.chunked {
-					w.Header().Set("Content-Length", fmt.Sprint(len(tt.body)))
+			virtual(t, func(t *testing.T) {
+				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					if !tt.chunked {
+						w.Header().Set("Content-Length", fmt.Sprint(len(tt.body)))
+					}
+					fmt.Fprint(w, tt.body)
+				})
+				d := newDesk(t, 1)
+				startFetcher(t, d, testSpec(1, addr), Options{MaxCatalogue: int64(tt.limit)})
+				out := d.outcome(d.grant(open(visitTo(t, "http://h.test/data.json"))))
+				if got := classes(out); got != tt.want {
+					t.Errorf("%s: %+v", got, out.Results[0])
 				}
-				fmt.Fprint(w, tt.body)
+				var last *crawl.Page
+				parts, sets := 0, 0
+				come := func() bool {
+					d.mu.Lock()
+					defer d.mu.Unlock()
+					last, parts, sets = nil, 0, 0
+					for _, p := range d.pages {
+						if p.Part == 0 {
+							last = &p
+							continue
+						}
+						if parts++; p.Part != parts {
+							t.Errorf("part %d is the %d.", p.Part, parts)
+						}
+						sets += strings.Count(string(unpack(t, p)), `"title"`)
+					}
+					return last != nil || tt.want == "retry/network" && parts == tt.parts
+				}
+				for end := time.Now().Add(ample); !come() && time.Now().Before(end); {
+					time.Sleep(2 * time.Millisecond)
+				}
+				end := last
+				if parts != tt.parts {
+					t.Errorf("%d parts, want %d", parts, tt.parts)
+				}
+				switch {
+				case tt.want == "stored":
+					if end == nil || end.Parts != parts || sets != 2000 || end.Size != int64(len(body)) || end.Encoding != crawl.EncodingParts {
+						t.Errorf("%d datasets, %+v", sets, end)
+					}
+				case end != nil && end.Deleted == "":
+					t.Errorf("a page of what is not whole: %+v", end)
+				}
 			})
-			d := newDesk(t, 1)
-			startFetcher(t, d, testSpec(1, addr), Options{MaxCatalogue: int64(tt.limit)})
-			out := d.outcome(d.grant(open(visitTo(t, "http://h.test/data.json"))))
-			if got := classes(out); got != tt.want {
-				t.Errorf("%s: %+v", got, out.Results[0])
-			}
-			var last *crawl.Page
-			parts, sets := 0, 0
-			come := func() bool {
-				d.mu.Lock()
-				defer d.mu.Unlock()
-				last, parts, sets = nil, 0, 0
-				for _, p := range d.pages {
-					if p.Part == 0 {
-						last = &p
-						continue
-					}
-					if parts++; p.Part != parts {
-						t.Errorf("part %d is the %d.", p.Part, parts)
-					}
-					sets += strings.Count(string(unpack(t, p)), `"title"`)
-				}
-				return last != nil || tt.want == "retry/network" && parts == tt.parts
-			}
-			for end := time.Now().Add(ample); !come() && time.Now().Before(end); {
-				time.Sleep(2 * time.Millisecond)
-			}
-			end := last
-			if parts != tt.parts {
-				t.Errorf("%d parts, want %d", parts, tt.parts)
-			}
-			switch {
-			case tt.want == "stored":
-				if end == nil || end.Parts != parts || sets != 2000 || end.Size != int64(len(body)) || end.Encoding != crawl.EncodingParts {
-					t.Errorf("%d datasets, %+v", sets, end)
-				}
-			case end != nil && end.Deleted == "":
-				t.Errorf("a page of what is not whole: %+v", end)
-			}
 		})
 	}
 }
@@ -168,24 +174,26 @@ func TestCatalogueInParts(t *testing.T) {
 // The JSON-LD documents that a set of links names are followed, unless it says nofollow; of other
 // types, and of what is no document of that kind, nothing is.
 func TestLinksetIsFollowed(t *testing.T) {
-	const set = `{"linkset": [{"anchor": "/p", "item": [{"href": "/x.csv"}], "describedby": [
+	virtual(t, func(t *testing.T) {
+		const set = `{"linkset": [{"anchor": "/p", "item": [{"href": "/x.csv"}], "describedby": [
 		{"href": "/meta/1", "type": "application/ld+json"}, {"href": "/meta/2.jsonld"}, {"href": "/meta/3", "type": "text/turtle"}, {"href": "/meta/4"}, {"href": "/set"}]}]}`
-	for tag, want := range map[string]string{"": "http://h.test/meta/1 http://h.test/meta/2.jsonld", "nofollow": ""} {
-		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/linkset+json")
-			w.Header().Set("X-Robots-Tag", tag)
-			fmt.Fprint(w, set)
-		})
-		d := newDesk(t, 1)
-		startFetcher(t, d, testSpec(1, addr), Options{})
-		out := d.outcome(d.grant(open(visitTo(t, "http://h.test/set"))))
-		var got []string
-		for u := range d.links() {
-			got = append(got, string(u))
+		for tag, want := range map[string]string{"": "http://h.test/meta/1 http://h.test/meta/2.jsonld", "nofollow": ""} {
+			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/linkset+json")
+				w.Header().Set("X-Robots-Tag", tag)
+				fmt.Fprint(w, set)
+			})
+			d := newDesk(t, 1)
+			startFetcher(t, d, testSpec(1, addr), Options{})
+			out := d.outcome(d.grant(open(visitTo(t, "http://h.test/set"))))
+			var got []string
+			for u := range d.links() {
+				got = append(got, string(u))
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != want || classes(out) != "stored" {
+				t.Errorf("%q: %q, want %q; %s", tag, got, want, classes(out))
+			}
 		}
-		slices.Sort(got)
-		if strings.Join(got, " ") != want || classes(out) != "stored" {
-			t.Errorf("%q: %q, want %q; %s", tag, got, want, classes(out))
-		}
-	}
+	})
 }

@@ -28,8 +28,7 @@ type Options struct {
 	// Alone says that no other crawl uses this NATS server, so that nobody else's visits need to be
 	// reckoned with. false: a host is entered with a claim on it among all crawls of the server
 	// (internal/fetcher/claims).
-	Alone     bool
-	claimTerm time.Duration // 0: as long as others have it. Tests set less
+	Alone bool
 
 	ConnectTimeout time.Duration // name lookup, connect and TLS together; 0 = 10 s
 	FirstByte      time.Duration // from the request to the first byte of the answer; 0 = 30 s
@@ -46,7 +45,6 @@ type Options struct {
 	// Bytes of a sitemap; 0 = sitemap.MaxBytes. Tests set less: the race detector needs half a
 	// minute for 50 MiB of XML.
 	maxSitemap int64
-	resend     time.Duration // 0: a minute. Tests set less
 	// Bytes that large pages under way take together; one that finds no room waits; 0 = 256 MiB.
 	PageMemory int64
 	// Requests at once, and open connections, to one public address (IPv6: to one /64); 0 = 8.
@@ -104,7 +102,7 @@ func (o Options) withDefaults() Options {
 func (o Options) visit(log *slog.Logger, shards int) visit.Options {
 	return visit.Options{
 		Fetcher: o.Name, Shards: shards, MaxBody: o.MaxBody, MaxCatalogue: o.MaxCatalogue, MaxSitemap: o.maxSitemap, RulesCache: o.RulesCache,
-		DiscardPages: o.DiscardPages, Resend: o.resend, PDFToText: o.PDFToText, Log: log,
+		DiscardPages: o.DiscardPages, PDFToText: o.PDFToText, Log: log,
 	}
 }
 

@@ -15,16 +15,13 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // startShared runs a fetcher to which 127.0.0.1 is a public address.
 func startShared(t testing.TB, d *desk, spec crawl.Spec, opt Options) *Fetcher {
-	opt.Log = quiet()
 	spec.Contact = "me@example.org"
-	f, err := New(d.q, spec, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := newFetcher(t, d.q, spec, opt)
 	f.client.Reach = func(a netip.Addr) wire.Reach {
 		if a.Unmap() == netip.MustParseAddr("127.0.0.1") {
 			return wire.Public
@@ -38,99 +35,103 @@ func startShared(t testing.TB, d *desk, spec crawl.Spec, opt Options) *Fetcher {
 // Many names at one public address are asked one after the other, a rest apart, as
 // the server sees it.
 func TestNamesShareARest(t *testing.T) {
-	const names = 12
-	b := wiretest.NewBusy(t, 0, 0)
-	d := newDesk(t, 1)
-	startShared(t, d, testSpec(1, b.Addr().String()), Options{Hands: 64})
-	var ids []crawl.VisitID
-	for i := range names {
-		ids = append(ids, d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/", i)))))
-	}
-	for i, id := range ids {
-		out := d.outcome(id)
-		// Where a machine is so busy that the address is not to be had soon, visits are given back.
-		for end := time.Now().Add(ample); out.NotBefore > 0 && out.Requests == 0 && time.Now().Before(end); {
-			out = d.outcome(d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/", i)))))
+	virtual(t, func(t *testing.T) {
+		const names = 12
+		b := wiretest.NewBusy(t, simnet.Of(t), 0, 0)
+		d := newDesk(t, 1)
+		startShared(t, d, testSpec(1, b.Addr().String()), Options{Hands: 64})
+		var ids []crawl.VisitID
+		for i := range names {
+			ids = append(ids, d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/", i)))))
 		}
-		if len(out.Results) != 1 || out.Results[0].Class != crawl.Stored {
-			t.Errorf("%s", classes(out))
+		for i, id := range ids {
+			out := d.outcome(id)
+			// Where a machine is so busy that the address is not to be had soon, visits are given back.
+			for end := time.Now().Add(ample); out.NotBefore > 0 && out.Requests == 0 && time.Now().Before(end); {
+				out = d.outcome(d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/", i)))))
+			}
+			if len(out.Results) != 1 || out.Results[0].Class != crawl.Stored {
+				t.Errorf("%s", classes(out))
+			}
 		}
-	}
-	b.Mu.Lock()
-	defer b.Mu.Unlock()
-	if len(b.Starts) != names {
-		t.Fatalf("%d requests for %d names", len(b.Starts), names)
-	}
-	slices.SortFunc(b.Starts, time.Time.Compare)
-	// The first request may be late on a busy machine, no other one can be early.
-	rest := time.Second / 8
-	if took := b.Starts[names-1].Sub(b.Starts[0]); took < (names-1)*rest/2 {
-		t.Errorf("%d requests to one address in %v, want a rest of %v between them", names, took, rest)
-	}
+		b.Mu.Lock()
+		defer b.Mu.Unlock()
+		if len(b.Starts) != names {
+			t.Fatalf("%d requests for %d names", len(b.Starts), names)
+		}
+		slices.SortFunc(b.Starts, time.Time.Compare)
+		// The first request may be late on a busy machine, no other one can be early.
+		rest := time.Second / 8
+		if took := b.Starts[names-1].Sub(b.Starts[0]); took < (names-1)*rest/2 {
+			t.Errorf("%d requests to one address in %v, want a rest of %v between them", names, took, rest)
+		}
+	})
 }
 
 // A slow address that many hosts share takes its share of the hands and no more: the other visits
 // to it are given back without an attempt lost, and other hosts are asked meanwhile.
 func TestSlowAddressGivesHandsBack(t *testing.T) {
-	stop := make(chan struct{})
-	answer := sync.OnceFunc(func() { close(stop) })
-	slow := wiretest.New(t, func(c net.Conn, _ wiretest.Head) bool { <-stop; io.WriteString(c, wiretest.OKAnswer); return true })
-	fast, err := net.Listen("tcp", "127.0.0.2:0")
-	if err != nil {
-		t.Skip(err)
-	}
-	go func() {
-		for {
-			c, err := fast.Accept()
-			if err != nil {
-				return
-			}
-			bufio.NewReader(c).ReadString('\n')
-			io.WriteString(c, strings.Replace(wiretest.OKAnswer, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1))
-			c.Close()
+	virtual(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		answer := sync.OnceFunc(func() { close(stop) })
+		slow := wiretest.New(t, simnet.Of(t), func(c net.Conn, _ wiretest.Head) bool { <-stop; io.WriteString(c, wiretest.OKAnswer); return true })
+		fast, err := simnet.Of(t).Listen("tcp", "127.0.0.2:0")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}()
-	defer fast.Close()
-	t.Cleanup(answer) // before the origin waits for its answers to end
-	d := newDesk(t, 1)
-	spec := testSpec(1, "")
-	spec.Resolve = []string{"*.slow.test=" + slow.Addr().String(), "fast.test=" + fast.Addr().String()}
-	startShared(t, d, spec, Options{Hands: 8, MaxPerIP: 4})
-	var ids []crawl.VisitID
-	for i := range 12 {
-		u := fmt.Sprintf("http://h%d.slow.test/", i)
-		ids = append(ids, d.grant(open(visitTo(t, u, u+"x"))))
-	}
-	out := d.outcome(d.grant(open(visitTo(t, "http://fast.test/"))))
-	if len(out.Results) != 1 || out.Results[0].Class != crawl.Stored || out.NotBefore != 0 {
-		t.Errorf("the fast host: %s, %+v", classes(out), out)
-	}
-	given := 0
-	for end := time.Now().Add(time.Minute); given < 10 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		d.mu.Lock()
-		given = 0
-		for _, e := range d.events {
-			if o := e.Outcome; o != nil && strings.HasSuffix(string(o.Host), ".slow.test") {
-				given++
-				returned := !slices.ContainsFunc(o.Results, func(r crawl.Result) bool { return r.Class != crawl.Returned })
-				if o.NotBefore < time.Second || o.NotBefore > 2*time.Minute || o.Requests != 0 || o.Timeouts != 0 || len(o.Results) != 2 || !returned {
-					t.Errorf("%+v", o)
+		go func() {
+			for {
+				c, err := fast.Accept()
+				if err != nil {
+					return
+				}
+				bufio.NewReader(c).ReadString('\n')
+				io.WriteString(c, strings.Replace(wiretest.OKAnswer, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1))
+				c.Close()
+			}
+		}()
+		defer fast.Close()
+		t.Cleanup(answer) // before the origin waits for its answers to end
+		d := newDesk(t, 1)
+		spec := testSpec(1, "")
+		spec.Resolve = []string{"*.slow.test=" + slow.Addr().String(), "fast.test=" + fast.Addr().String()}
+		startShared(t, d, spec, Options{Hands: 8, MaxPerIP: 4})
+		var ids []crawl.VisitID
+		for i := range 12 {
+			u := fmt.Sprintf("http://h%d.slow.test/", i)
+			ids = append(ids, d.grant(open(visitTo(t, u, u+"x"))))
+		}
+		out := d.outcome(d.grant(open(visitTo(t, "http://fast.test/"))))
+		if len(out.Results) != 1 || out.Results[0].Class != crawl.Stored || out.NotBefore != 0 {
+			t.Errorf("the fast host: %s, %+v", classes(out), out)
+		}
+		given := 0
+		for end := time.Now().Add(time.Minute); given < 10 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			d.mu.Lock()
+			given = 0
+			for _, e := range d.events {
+				if o := e.Outcome; o != nil && strings.HasSuffix(string(o.Host), ".slow.test") {
+					given++
+					returned := !slices.ContainsFunc(o.Results, func(r crawl.Result) bool { return r.Class != crawl.Returned })
+					if o.NotBefore < time.Second || o.NotBefore > 2*time.Minute || o.Requests != 0 || o.Timeouts != 0 || len(o.Results) != 2 || !returned {
+						t.Errorf("%+v", o)
+					}
 				}
 			}
+			d.mu.Unlock()
 		}
-		d.mu.Unlock()
-	}
-	if given != 10 || len(slow.Seen()) > 2 {
-		t.Errorf("%d of 12 visits given back, %d requests at once, want 10 and 2", given, len(slow.Seen()))
-	}
-	answer()
-	served := 0
-	for _, id := range ids {
-		if o := d.outcome(id); o.Requests > 0 {
-			served++
+		if given != 10 || len(slow.Seen()) > 2 {
+			t.Errorf("%d of 12 visits given back, %d requests at once, want 10 and 2", given, len(slow.Seen()))
 		}
-	}
-	if served != 2 {
-		t.Errorf("%d visits to the slow address were carried out, want 2", served)
-	}
+		answer()
+		served := 0
+		for _, id := range ids {
+			if o := d.outcome(id); o.Requests > 0 {
+				served++
+			}
+		}
+		if served != 2 {
+			t.Errorf("%d visits to the slow address were carried out, want 2", served)
+		}
+	})
 }

@@ -95,44 +95,45 @@ func TestDataTxt(t *testing.T) {
 		}, crawl.ProbePending, datatxt.MinLifetime, "-", "/robots.txt /data.txt /a /b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			addr, asked := dataSite(t, tt.robots, tt.f)
-			d := newDesk(t, 1)
-			startFetcher(t, d, testSpec(1, addr), Options{})
-			v := visitTo(t, "http://h.test/a", "http://h.test/b")
-			o := v.URLs[0].URL.Origin()
-			v.Robots = []crawl.Robots{{Origin: o, ProbeData: true}}
-			d.outcome(d.grant(v))
-			probes := probesOf(d)
-			if len(probes) != 1 || probes[0].State != tt.state || probes[0].Fresh != tt.fresh || probes[0].Origin != o {
-				t.Fatalf("probes %+v", probes)
-			}
-			if p := probes[0]; tt.state != crawl.ProbeRead && tt.state != crawl.ProbePending && p.Reason == "" ||
-				tt.state == crawl.ProbePending && (p.Location != "http://other.test/d" || p.Hops != 1) {
-				t.Errorf("%+v", p)
-			}
-			if got := asked(); got != tt.asked {
-				t.Errorf("asked for %s, want %s", got, tt.asked)
-			}
-			if tt.deleted == "-" {
-				return
-			}
-			var page crawl.Page
-			for end := time.Now().Add(ample); page.Kind != crawl.KindData && time.Now().Before(end); time.Sleep(time.Millisecond) {
-				d.mu.Lock()
-				for _, p := range d.pages {
-					if p.Kind == crawl.KindData {
-						page = p
-					}
+			virtual(t, func(t *testing.T) {
+				addr, asked := dataSite(t, tt.robots, tt.f)
+				d := newDesk(t, 1)
+				startFetcher(t, d, testSpec(1, addr), Options{})
+				v := visitTo(t, "http://h.test/a", "http://h.test/b")
+				o := v.URLs[0].URL.Origin()
+				v.Robots = []crawl.Robots{{Origin: o, ProbeData: true}}
+				d.outcome(d.grant(v))
+				probes := probesOf(d)
+				if len(probes) != 1 || probes[0].State != tt.state || probes[0].Fresh != tt.fresh || probes[0].Origin != o {
+					t.Fatalf("probes %+v", probes)
 				}
-				d.mu.Unlock()
-			}
-			if page.Origin != o || page.Deleted != tt.deleted || (tt.deleted == "") != (string(unpackOrNil(t, page)) == dataYAML) {
-				t.Errorf("page %+v", page)
-			}
-			if tt.deleted == "" && (page.Fresh != tt.fresh || page.ContentType != "text/plain") {
-				t.Errorf("page %+v", page)
-			}
+				if p := probes[0]; tt.state != crawl.ProbeRead && tt.state != crawl.ProbePending && p.Reason == "" ||
+					tt.state == crawl.ProbePending && (p.Location != "http://other.test/d" || p.Hops != 1) {
+					t.Errorf("%+v", p)
+				}
+				if got := asked(); got != tt.asked {
+					t.Errorf("asked for %s, want %s", got, tt.asked)
+				}
+				if tt.deleted == "-" {
+					return
+				}
+				var page crawl.Page
+				for end := time.Now().Add(ample); page.Kind != crawl.KindData && time.Now().Before(end); time.Sleep(time.Millisecond) {
+					d.mu.Lock()
+					for _, p := range d.pages {
+						if p.Kind == crawl.KindData {
+							page = p
+						}
+					}
+					d.mu.Unlock()
+				}
+				if page.Origin != o || page.Deleted != tt.deleted || (tt.deleted == "") != (string(unpackOrNil(t, page)) == dataYAML) {
+					t.Errorf("page %+v", page)
+				}
+				if tt.deleted == "" && (page.Fresh != tt.fresh || page.ContentType != "text/plain") {
+					t.Errorf("page %+v", page)
+				}
+			})
 		})
 	}
 }
@@ -147,73 +148,79 @@ func unpackOrNil(t testing.TB, p crawl.Page) []byte {
 // A hop on behalf of another origin obeys the rules of the host it leads to, and its page goes
 // where the asker's does.
 func TestDataErrand(t *testing.T) {
-	addr, asked := dataSite(t, "User-agent: *\nDisallow: /closed\n", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain")
-		io.WriteString(w, dataYAML)
+	virtual(t, func(t *testing.T) {
+		addr, asked := dataSite(t, "User-agent: *\nDisallow: /closed\n", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			io.WriteString(w, dataYAML)
+		})
+		d := newDesk(t, 4)
+		startFetcher(t, d, testSpec(4, addr), Options{})
+		claimant := canon.Origin{Scheme: "http", Host: "claimant.test", Port: 80}
+		v := crawl.Visit{Host: "h.test", Shard: 1}
+		for _, path := range []string{"/data", "/closed/data"} {
+			v.Errands = append(v.Errands, crawl.Errand{Kind: crawl.ErrandData, URL: mustURL(t, "http://h.test"+path), Origin: claimant, Hop: 1, ReplyShard: 3})
+		}
+		out := d.outcome(d.grant(v))
+		probes := probesOf(d)
+		for end := time.Now().Add(ample); len(probes) < 2 && time.Now().Before(end); probes = probesOf(d) {
+			time.Sleep(time.Millisecond) // their log is read on its own
+		}
+		if len(out.Done) != 2 || len(probes) != 2 || probes[0].State != crawl.ProbeRead || probes[1].State != crawl.ProbeRefused || probes[0].Origin != claimant {
+			t.Errorf("%+v, outcome %+v", probes, out)
+		}
+		if got := asked(); got != "/robots.txt /data" {
+			t.Errorf("asked for %s", got)
+		}
+		if got := offered(d); got != "" {
+			t.Errorf("offered %s, which is for the origin that has the file to do", got)
+		}
+		if p := d.pageOf("http://h.test/data"); p.Kind != crawl.KindData || p.Origin != claimant || string(unpack(t, p)) != dataYAML {
+			t.Errorf("%+v", p)
+		}
 	})
-	d := newDesk(t, 4)
-	startFetcher(t, d, testSpec(4, addr), Options{})
-	claimant := canon.Origin{Scheme: "http", Host: "claimant.test", Port: 80}
-	v := crawl.Visit{Host: "h.test", Shard: 1}
-	for _, path := range []string{"/data", "/closed/data"} {
-		v.Errands = append(v.Errands, crawl.Errand{Kind: crawl.ErrandData, URL: mustURL(t, "http://h.test"+path), Origin: claimant, Hop: 1, ReplyShard: 3})
-	}
-	out := d.outcome(d.grant(v))
-	probes := probesOf(d)
-	for end := time.Now().Add(ample); len(probes) < 2 && time.Now().Before(end); probes = probesOf(d) {
-		time.Sleep(time.Millisecond) // their log is read on its own
-	}
-	if len(out.Done) != 2 || len(probes) != 2 || probes[0].State != crawl.ProbeRead || probes[1].State != crawl.ProbeRefused || probes[0].Origin != claimant {
-		t.Errorf("%+v, outcome %+v", probes, out)
-	}
-	if got := asked(); got != "/robots.txt /data" {
-		t.Errorf("asked for %s", got)
-	}
-	if got := offered(d); got != "" {
-		t.Errorf("offered %s, which is for the origin that has the file to do", got)
-	}
-	if p := d.pageOf("http://h.test/data"); p.Kind != crawl.KindData || p.Origin != claimant || string(unpack(t, p)) != dataYAML {
-		t.Errorf("%+v", p)
-	}
 }
 
 // A host that is too busy to answer for its robots.txt is asked for it once, not with each visit
 // for as long as somebody's data.txt is said to be there.
 func TestDataErrandOnABusyHost(t *testing.T) {
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	claimant := canon.Origin{Scheme: "http", Host: "claimant.test", Port: 80}
-	out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{
-		{Kind: crawl.ErrandData, URL: "http://h.test/data", Origin: claimant, Hop: 1},
-	}}))
-	if probes := probesOf(d); out.Requests != 1 || len(out.Done) != 1 || len(probes) != 1 || probes[0].State != crawl.ProbeFailed {
-		t.Errorf("%+v, outcome %+v", probes, out)
-	}
+	virtual(t, func(t *testing.T) {
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		claimant := canon.Origin{Scheme: "http", Host: "claimant.test", Port: 80}
+		out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{
+			{Kind: crawl.ErrandData, URL: "http://h.test/data", Origin: claimant, Hop: 1},
+		}}))
+		if probes := probesOf(d); out.Requests != 1 || len(out.Done) != 1 || len(probes) != 1 || probes[0].State != crawl.ProbeFailed {
+			t.Errorf("%+v, outcome %+v", probes, out)
+		}
+	})
 }
 
 // A URL taken in before Clean-param was known leads to its clean spelling, without a request.
 func TestCleanParam(t *testing.T) {
-	var asked []string
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.String())
-		if r.URL.Path == "/robots.txt" {
-			fmt.Fprint(w, "User-agent: *\nClean-param: sid /shop\nDisallow: /shop/closed\n")
+	virtual(t, func(t *testing.T) {
+		var asked []string
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.URL.String())
+			if r.URL.Path == "/robots.txt" {
+				fmt.Fprint(w, "User-agent: *\nClean-param: sid /shop\nDisallow: /shop/closed\n")
+			}
+			w.Header().Set("Content-Type", "text/html")
+		})
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		v := visitTo(t, "http://h.test/shop?sid=1&id=7", "http://h.test/shop?id=7", "http://h.test/other?sid=1", "http://h.test/shop/closed?sid=2")
+		v.URLs[0].Depth, v.URLs[0].Hops = 3, 2
+		out := d.outcome(d.grant(v))
+		if got := classes(out); got != "redirected/clean-param stored stored refused/robots" || out.Results[0].Location != "http://h.test/shop?id=7" {
+			t.Errorf("%s %+v", got, out.Results[0])
 		}
-		w.Header().Set("Content-Type", "text/html")
+		if l := d.links()["http://h.test/shop?id=7"]; l.Depth != 3 || l.Hops != 2 || l.FoundOn != v.URLs[0].URL {
+			t.Errorf("%+v", d.links())
+		}
+		if got := strings.Join(asked, " "); got != "/robots.txt /shop?id=7 /other?sid=1" {
+			t.Errorf("asked for %s", got)
+		}
 	})
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := visitTo(t, "http://h.test/shop?sid=1&id=7", "http://h.test/shop?id=7", "http://h.test/other?sid=1", "http://h.test/shop/closed?sid=2")
-	v.URLs[0].Depth, v.URLs[0].Hops = 3, 2
-	out := d.outcome(d.grant(v))
-	if got := classes(out); got != "redirected/clean-param stored stored refused/robots" || out.Results[0].Location != "http://h.test/shop?id=7" {
-		t.Errorf("%s %+v", got, out.Results[0])
-	}
-	if l := d.links()["http://h.test/shop?id=7"]; l.Depth != 3 || l.Hops != 2 || l.FoundOn != v.URLs[0].URL {
-		t.Errorf("%+v", d.links())
-	}
-	if got := strings.Join(asked, " "); got != "/robots.txt /shop?id=7 /other?sid=1" {
-		t.Errorf("asked for %s", got)
-	}
 }

@@ -15,77 +15,85 @@ import (
 )
 
 func TestLargePages(t *testing.T) {
-	noise := make([]byte, 3<<20)
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range noise {
-		noise[i] = 'a' + byte(r.IntN(64))
-	}
-	words := bytes.Repeat([]byte("words that compress well, "), 500_000) // over 10 MiB
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain")
-		if r.URL.Path == "/noise" {
-			w.Write(noise)
-		} else {
-			w.Write(words)
+	virtual(t, func(t *testing.T) {
+		noise := make([]byte, 3<<20)
+		r := rand.New(rand.NewPCG(1, 1))
+		for i := range noise {
+			noise[i] = 'a' + byte(r.IntN(64))
+		}
+		words := bytes.Repeat([]byte("words that compress well, "), 500_000) // over 10 MiB
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			if r.URL.Path == "/noise" {
+				w.Write(noise)
+			} else {
+				w.Write(words)
+			}
+		})
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		out := d.outcome(d.grant(open(visitTo(t, "http://h.test/noise", "http://h.test/words"))))
+		if classes(out) != "stored stored" {
+			t.Fatal(classes(out))
+		}
+		for u, full := range map[canon.URL][]byte{"http://h.test/noise": noise, "http://h.test/words": words} {
+			p := d.pageOf(u)
+			body := unpack(t, p)
+			if !p.Truncated || !bytes.HasPrefix(full, body) || int64(len(body)) != p.Size || p.SHA256 != sha256.Sum256(body) {
+				t.Errorf("%s: %d bytes, page says %d, truncated %v", u, len(body), p.Size, p.Truncated)
+			}
+			if u == "http://h.test/words" && len(body) != 10<<20 || len(body) < 800<<10 {
+				t.Errorf("%s: only %d bytes kept", u, len(body))
+			}
 		}
 	})
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	out := d.outcome(d.grant(open(visitTo(t, "http://h.test/noise", "http://h.test/words"))))
-	if classes(out) != "stored stored" {
-		t.Fatal(classes(out))
-	}
-	for u, full := range map[canon.URL][]byte{"http://h.test/noise": noise, "http://h.test/words": words} {
-		p := d.pageOf(u)
-		body := unpack(t, p)
-		if !p.Truncated || !bytes.HasPrefix(full, body) || int64(len(body)) != p.Size || p.SHA256 != sha256.Sum256(body) {
-			t.Errorf("%s: %d bytes, page says %d, truncated %v", u, len(body), p.Size, p.Truncated)
-		}
-		if u == "http://h.test/words" && len(body) != 10<<20 || len(body) < 800<<10 {
-			t.Errorf("%s: only %d bytes kept", u, len(body))
-		}
-	}
 }
 
 // Many large pages at once take turns in memory; none fails for having waited.
 func TestManyLargePages(t *testing.T) {
-	words := bytes.Repeat([]byte("words that compress well, "), 100_000)
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain")
-		for i := range 26 {
-			w.Write(words[i*100_000 : (i+1)*100_000])
-			time.Sleep(4 * time.Millisecond)
+	virtual(t, func(t *testing.T) {
+		words := bytes.Repeat([]byte("words that compress well, "), 100_000)
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			for i := range 26 {
+				w.Write(words[i*100_000 : (i+1)*100_000])
+				time.Sleep(4 * time.Millisecond)
+			}
+		})
+		d := newDesk(t, 1)
+		f, stop := startFetcher(t, d, testSpec(1, addr), Options{RateWindow: 10 * time.Second, MinRate: 10_000})
+		var ids []crawl.VisitID
+		for i := range 30 {
+			ids = append(ids, d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/a", i), fmt.Sprintf("http://h%d.test/b", i)))))
+		}
+		whole := 0
+		for _, id := range ids {
+			switch out := d.outcome(id); classes(out) {
+			case "stored stored":
+				whole++
+			case "stored returned": // on a busy machine the first took long to publish: that is all
+			default:
+				t.Errorf("%s %+v", classes(out), out.Results)
+			}
+		}
+		if whole < len(ids)/2 {
+			t.Errorf("only %d of %d visits fetched both pages", whole, len(ids))
+		}
+		stop() // a visit gives its room back once its outcome is told
+		if !f.client.RoomUnused() {
+			t.Error("some room was not given back")
 		}
 	})
-	d := newDesk(t, 1)
-	f, stop := startFetcher(t, d, testSpec(1, addr), Options{RateWindow: 10 * time.Second, MinRate: 10_000})
-	var ids []crawl.VisitID
-	for i := range 30 {
-		ids = append(ids, d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/a", i), fmt.Sprintf("http://h%d.test/b", i)))))
-	}
-	whole := 0
-	for _, id := range ids {
-		switch out := d.outcome(id); classes(out) {
-		case "stored stored":
-			whole++
-		case "stored returned": // on a busy machine the first took long to publish: that is all
-		default:
-			t.Errorf("%s %+v", classes(out), out.Results)
-		}
-	}
-	if whole < len(ids)/2 {
-		t.Errorf("only %d of %d visits fetched both pages", whole, len(ids))
-	}
-	stop() // a visit gives its room back once its outcome is told
-	if !f.client.RoomUnused() {
-		t.Error("some room was not given back")
-	}
 }
 
 // Few links for other shards come along with the outcome; many are in their logs before it.
 func TestLinksGoToTheirShards(t *testing.T) {
-	t.Run("few", func(t *testing.T) { testLinksOfShards(t, "/p", true) })
-	t.Run("many", func(t *testing.T) { testLinksOfShards(t, "/"+strings.Repeat("long/", 60), false) })
+	t.Run("few", func(t *testing.T) {
+		virtual(t, func(t *testing.T) { testLinksOfShards(t, "/p", true) })
+	})
+	t.Run("many", func(t *testing.T) {
+		virtual(t, func(t *testing.T) { testLinksOfShards(t, "/"+strings.Repeat("long/", 60), false) })
+	})
 }
 
 func testLinksOfShards(t *testing.T, path string, along bool) {
@@ -152,90 +160,94 @@ func (d *desk) firstAt(stream string) time.Time {
 
 // A page with more links than a message holds, and a visit with more results.
 func TestSplitMessages(t *testing.T) {
-	long := strings.Repeat("l", 1500)
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		for i := range 2000 {
-			fmt.Fprintf(w, `<a href="/%s/%d">x</a><a href="http://o.test/%s/%d">x</a>`, long, i, long, i)
+	virtual(t, func(t *testing.T) {
+		long := strings.Repeat("l", 1500)
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			for i := range 2000 {
+				fmt.Fprintf(w, `<a href="/%s/%d">x</a><a href="http://o.test/%s/%d">x</a>`, long, i, long, i)
+			}
+		})
+		const shards = 2
+		d := newFarDesk(t, shards)
+		startFetcher(t, d, testSpec(shards, addr), Options{})
+		v := open(visitTo(t, "http://h.test/"))
+		for i := range 600 {
+			// Another host: returned.
+			v.URLs = append(v.URLs, crawl.VisitURL{URL: mustURL(t, fmt.Sprintf("http://closed.h.test/%s%d", long, i))})
+		}
+		v.Shard = crawl.ShardOf("h.test", shards)
+		out := d.outcome(d.grant(v))
+		if len(out.Results) != 601 || out.Results[0].Class != crawl.Stored || out.Results[600].Class != crawl.Returned {
+			t.Errorf("%d results", len(out.Results))
+		}
+		if n := len(d.links()); n != 4000 {
+			t.Errorf("%d links", n)
+		}
+		// The page itself was safe before the first of its links was told.
+		d.pageOf("http://h.test/")
+		links := d.firstAt(d.name.EventsStream(crawl.ShardOf("o.test", shards)))
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if !d.paged.Before(links) {
+			t.Errorf("links in the log at %v, the page they are on in its stream at %v", links, d.paged)
+		}
+		parts := 0
+		for _, e := range d.events {
+			if e.Outcome != nil {
+				parts++
+			}
+			if n := len(crawl.AppendEvent(nil, &e)); n > crawl.MaxEventBytes+4096 {
+				t.Errorf("an event of %d bytes", n)
+			}
+		}
+		if parts < 2 || len(d.events) < 12 {
+			t.Errorf("%d parts of the outcome, %d events", parts, len(d.events))
 		}
 	})
-	const shards = 2
-	d := newDesk(t, shards)
-	startFetcher(t, d, testSpec(shards, addr), Options{})
-	v := open(visitTo(t, "http://h.test/"))
-	for i := range 600 {
-		// Another host: returned.
-		v.URLs = append(v.URLs, crawl.VisitURL{URL: mustURL(t, fmt.Sprintf("http://closed.h.test/%s%d", long, i))})
-	}
-	v.Shard = crawl.ShardOf("h.test", shards)
-	out := d.outcome(d.grant(v))
-	if len(out.Results) != 601 || out.Results[0].Class != crawl.Stored || out.Results[600].Class != crawl.Returned {
-		t.Errorf("%d results", len(out.Results))
-	}
-	if n := len(d.links()); n != 4000 {
-		t.Errorf("%d links", n)
-	}
-	// The page itself was safe before the first of its links was told.
-	d.pageOf("http://h.test/")
-	links := d.firstAt(d.name.EventsStream(crawl.ShardOf("o.test", shards)))
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.paged.Before(links) {
-		t.Errorf("links in the log at %v, the page they are on in its stream at %v", links, d.paged)
-	}
-	parts := 0
-	for _, e := range d.events {
-		if e.Outcome != nil {
-			parts++
-		}
-		if n := len(crawl.AppendEvent(nil, &e)); n > crawl.MaxEventBytes+4096 {
-			t.Errorf("an event of %d bytes", n)
-		}
-	}
-	if parts < 2 || len(d.events) < 12 {
-		t.Errorf("%d parts of the outcome, %d events", parts, len(d.events))
-	}
 }
 
 // Pages are in their stream before the links on them are in any log, and those before the outcome,
 // if they are too many to be in one message with it.
 func TestPublishingOrder(t *testing.T) {
-	const shards = 2
-	other := "o.test"
-	for crawl.ShardOf(canon.Host(other), shards) == crawl.ShardOf("h.test", shards) {
-		other = "o" + other
-	}
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, `<a href="http://`+other+`/`, strings.Repeat("a", 2000), `">x</a>`, `<a href="http://`+other+`/`, strings.Repeat("b", 2000), `">x</a>`,
-			strings.Repeat("text ", 1000))
+	virtual(t, func(t *testing.T) {
+		const shards = 2
+		other := "o.test"
+		for crawl.ShardOf(canon.Host(other), shards) == crawl.ShardOf("h.test", shards) {
+			other = "o" + other
+		}
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<a href="http://`+other+`/`, strings.Repeat("a", 2000), `">x</a>`, `<a href="http://`+other+`/`, strings.Repeat("b", 2000), `">x</a>`,
+				strings.Repeat("text ", 1000))
+		})
+		d := newFarDesk(t, shards)
+		startFetcher(t, d, testSpec(shards, addr), Options{})
+		own := crawl.ShardOf("h.test", shards)
+		for range 10 {
+			v := open(visitTo(t, "http://h.test/a", "http://h.test/b"))
+			v.Shard = own
+			d.outcome(d.grant(v))
+		}
+		ctx := t.Context()
+		logs, _ := d.q.JS.Stream(ctx, d.name.EventsStream(1-own))
+		owns, _ := d.q.JS.Stream(ctx, d.name.EventsStream(own))
+		pages, _ := d.q.JS.Stream(ctx, d.name.PagesStream())
+		info, _ := pages.Info(ctx)
+		if info.State.LastSeq != 10 {
+			t.Errorf("%d page messages for 10 visits", info.State.LastSeq)
+		}
+		var before time.Time
+		for i := range uint64(10) {
+			other, err1 := logs.GetMsg(ctx, i+1)
+			outcome, err2 := owns.GetMsg(ctx, i+1)
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+			if !other.Time.After(before) || !outcome.Time.After(other.Time) {
+				t.Errorf("visit %d: other shard's links at %v, outcome at %v", i, other.Time, outcome.Time)
+			}
+			before = outcome.Time
+		}
 	})
-	d := newDesk(t, shards)
-	startFetcher(t, d, testSpec(shards, addr), Options{})
-	own := crawl.ShardOf("h.test", shards)
-	for range 10 {
-		v := open(visitTo(t, "http://h.test/a", "http://h.test/b"))
-		v.Shard = own
-		d.outcome(d.grant(v))
-	}
-	ctx := t.Context()
-	logs, _ := d.q.JS.Stream(ctx, d.name.EventsStream(1-own))
-	owns, _ := d.q.JS.Stream(ctx, d.name.EventsStream(own))
-	pages, _ := d.q.JS.Stream(ctx, d.name.PagesStream())
-	info, _ := pages.Info(ctx)
-	if info.State.LastSeq != 10 {
-		t.Errorf("%d page messages for 10 visits", info.State.LastSeq)
-	}
-	var before time.Time
-	for i := range uint64(10) {
-		other, err1 := logs.GetMsg(ctx, i+1)
-		outcome, err2 := owns.GetMsg(ctx, i+1)
-		if err1 != nil || err2 != nil {
-			t.Fatal(err1, err2)
-		}
-		if !other.Time.After(before) || !outcome.Time.After(other.Time) {
-			t.Errorf("visit %d: other shard's links at %v, outcome at %v", i, other.Time, outcome.Time)
-		}
-		before = outcome.Time
-	}
 }

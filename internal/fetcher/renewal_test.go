@@ -63,243 +63,259 @@ func renewSite(t testing.TB) (addr string, conns *atomic.Int64) {
 
 // What is told of a page the first time, so that it can be asked for again.
 func TestValidatorsAndDigest(t *testing.T) {
-	addr, _ := renewSite(t)
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	out := d.outcome(d.grant(open(visitTo(t, "http://h.test/etag", "http://h.test/date", "http://h.test/long", "http://h.test/unasked"))))
-	if got := classes(out); got != "stored stored stored failed/http-other" {
-		t.Fatal(got)
-	}
-	sum := sha256.Sum256([]byte(renewedPage))
-	for i, want := range [][2]string{{`W/"1"`, ""}, {"", "Thu, 19 Nov 2026 10:00:00 GMT"}, {"", ""}} {
-		r := out.Results[i]
-		if r.Digest != binary.BigEndian.Uint64(sum[:]) || r.ETag != want[0] || r.LastModified != want[1] || r.NotModified {
-			t.Errorf("%+v", r)
+	virtual(t, func(t *testing.T) {
+		addr, _ := renewSite(t)
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		out := d.outcome(d.grant(open(visitTo(t, "http://h.test/etag", "http://h.test/date", "http://h.test/long", "http://h.test/unasked"))))
+		if got := classes(out); got != "stored stored stored failed/http-other" {
+			t.Fatal(got)
 		}
-		p := d.pageOf(r.URL)
-		if p.SHA256 != sum || p.Canonical != "http://h.test/other" || p.MetaDirectives != crawl.NoSnippet || p.Directives != crawl.NoSnippet || p.Renewed {
-			t.Errorf("%+v", p)
+		sum := sha256.Sum256([]byte(renewedPage))
+		for i, want := range [][2]string{{`W/"1"`, ""}, {"", "Thu, 19 Nov 2026 10:00:00 GMT"}, {"", ""}} {
+			r := out.Results[i]
+			if r.Digest != binary.BigEndian.Uint64(sum[:]) || r.ETag != want[0] || r.LastModified != want[1] || r.NotModified {
+				t.Errorf("%+v", r)
+			}
+			p := d.pageOf(r.URL)
+			if p.SHA256 != sum || p.Canonical != "http://h.test/other" || p.MetaDirectives != crawl.NoSnippet || p.Directives != crawl.NoSnippet || p.Renewed {
+				t.Errorf("%+v", p)
+			}
 		}
-	}
+	})
 }
 
 func TestNotModified(t *testing.T) {
-	addr, conns := renewSite(t)
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := open(visitTo(t, "http://h.test/etag", "http://h.test/date", "http://h.test/changed", "http://h.test/tagged", "http://h.test/noindex", "http://h.test/plain"))
-	for i := range v.URLs {
-		v.URLs[i].ETag, v.URLs[i].Keep = `"1"`, true
-	}
-	v.URLs[0].ETag = `W/"1"`
-	v.URLs[1].ETag, v.URLs[1].LastModified = "", "Thu, 19 Nov 2026 10:00:00 GMT"
-	out := d.outcome(d.grant(v))
-	if got := classes(out); got != "stored stored stored stored refused/noindex stored" {
-		t.Fatal(got)
-	}
-	if out.Requests != 6 || out.Bytes != int64(len(renewedPage)) || conns.Load() != 1 {
-		t.Errorf("%d requests on %d connections, %d bytes", out.Requests, conns.Load(), out.Bytes)
-	}
-	for i, want := range []struct {
-		not, tagged  bool
-		bits         crawl.DirectiveBits
-		etag, change string
-	}{
-		{true, false, 0, `W/"1"`, ""}, {true, false, 0, "", "Thu, 19 Nov 2026 10:00:00 GMT"}, {false, false, crawl.NoSnippet, `"2"`, ""},
-		{true, true, crawl.NoArchive, `"1"`, ""}, {false, false, crawl.NoIndex, "", ""}, {true, false, 0, `"1"`, ""},
-	} {
-		r := out.Results[i]
-		if r.NotModified != want.not || r.ETag != want.etag || r.LastModified != want.change || (r.Digest != 0) != (i == 2) || r.Bytes > 0 && want.not {
-			t.Errorf("%+v", r)
+	virtual(t, func(t *testing.T) {
+		addr, conns := renewSite(t)
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		v := open(visitTo(t, "http://h.test/etag", "http://h.test/date", "http://h.test/changed", "http://h.test/tagged", "http://h.test/noindex", "http://h.test/plain"))
+		for i := range v.URLs {
+			v.URLs[i].ETag, v.URLs[i].Keep = `"1"`, true
 		}
-		p := d.pageOf(r.URL)
-		if p.Renewed != want.not || p.Tagged != want.tagged || p.Directives != want.bits || (len(p.Body) > 0) != (i == 2) || p.Deleted != "" || p.Visit.IsZero() {
-			t.Errorf("%+v", p)
+		v.URLs[0].ETag = `W/"1"`
+		v.URLs[1].ETag, v.URLs[1].LastModified = "", "Thu, 19 Nov 2026 10:00:00 GMT"
+		out := d.outcome(d.grant(v))
+		if got := classes(out); got != "stored stored stored stored refused/noindex stored" {
+			t.Fatal(got)
 		}
-	}
-	if l := d.links()["http://h.test/linked"]; l.FoundOn != "http://h.test/changed" {
-		t.Errorf("links %+v", d.links())
-	}
+		if out.Requests != 6 || out.Bytes != int64(len(renewedPage)) || conns.Load() != 1 {
+			t.Errorf("%d requests on %d connections, %d bytes", out.Requests, conns.Load(), out.Bytes)
+		}
+		for i, want := range []struct {
+			not, tagged  bool
+			bits         crawl.DirectiveBits
+			etag, change string
+		}{
+			{true, false, 0, `W/"1"`, ""}, {true, false, 0, "", "Thu, 19 Nov 2026 10:00:00 GMT"}, {false, false, crawl.NoSnippet, `"2"`, ""},
+			{true, true, crawl.NoArchive, `"1"`, ""}, {false, false, crawl.NoIndex, "", ""}, {true, false, 0, `"1"`, ""},
+		} {
+			r := out.Results[i]
+			if r.NotModified != want.not || r.ETag != want.etag || r.LastModified != want.change || (r.Digest != 0) != (i == 2) || r.Bytes > 0 && want.not {
+				t.Errorf("%+v", r)
+			}
+			p := d.pageOf(r.URL)
+			if p.Renewed != want.not || p.Tagged != want.tagged || p.Directives != want.bits || (len(p.Body) > 0) != (i == 2) || p.Deleted != "" || p.Visit.IsZero() {
+				t.Errorf("%+v", p)
+			}
+		}
+		if l := d.links()["http://h.test/linked"]; l.FoundOn != "http://h.test/changed" {
+			t.Errorf("links %+v", d.links())
+		}
+	})
 }
 
 // A page that is gone is forgotten at the second look only.
 func TestGoneTwice(t *testing.T) {
-	addr, _ := slowSite(t, 0)
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := open(visitTo(t, "http://h.test/first", "http://h.test/second"))
-	v.URLs[0].Keep = true
-	out := d.outcome(d.grant(v))
-	if got := classes(out); got != "failed/http-4xx failed/http-4xx" || !out.Results[0].Kept || out.Results[1].Kept {
-		t.Fatalf("%s: %+v", got, out.Results)
-	}
-	d.pageOf("http://h.test/second")
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	forgotten := make(map[canon.URL]crawl.Reason)
-	for _, p := range d.pages {
-		forgotten[p.URL] = p.Deleted
-	}
-	if len(forgotten) != 1 || forgotten["http://h.test/second"] != crawl.ReasonHTTP4xx {
-		t.Errorf("%v", forgotten)
-	}
+	virtual(t, func(t *testing.T) {
+		addr, _ := slowSite(t, 0)
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		v := open(visitTo(t, "http://h.test/first", "http://h.test/second"))
+		v.URLs[0].Keep = true
+		out := d.outcome(d.grant(v))
+		if got := classes(out); got != "failed/http-4xx failed/http-4xx" || !out.Results[0].Kept || out.Results[1].Kept {
+			t.Fatalf("%s: %+v", got, out.Results)
+		}
+		d.pageOf("http://h.test/second")
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		forgotten := make(map[canon.URL]crawl.Reason)
+		for _, p := range d.pages {
+			forgotten[p.URL] = p.Deleted
+		}
+		if len(forgotten) != 1 || forgotten["http://h.test/second"] != crawl.ReasonHTTP4xx {
+			t.Errorf("%v", forgotten)
+		}
+	})
 }
 
 // What is forgotten while a visit to it is under way is not asked for any more.
 func TestForgotten(t *testing.T) {
-	var n atomic.Int64
-	asked := make(chan string, 20)
-	release := make(chan struct{})
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		asked <- r.Host + r.URL.Path
-		if n.Add(1) == 1 {
-			<-release
+	virtual(t, func(t *testing.T) {
+		var n atomic.Int64
+		asked := make(chan string, 20)
+		release := make(chan struct{})
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			asked <- r.Host + r.URL.Path
+			if n.Add(1) == 1 {
+				<-release
+			}
+			http.NotFound(w, r)
+		})
+		d := newDesk(t, 1)
+		spec := testSpec(1, addr)
+		f, _ := startFetcher(t, d, spec, Options{})
+		other := visitTo(t, "http://gone.test/x")
+		other.Errands = []crawl.Errand{
+			{Kind: crawl.ErrandRobots, URL: "http://gone.test/r", Origin: originH, Hop: 1},
+			{Kind: crawl.ErrandData, URL: "http://gone.test/data.txt", Origin: originH, Hop: 1},
 		}
-		http.NotFound(w, r)
-	})
-	d := newDesk(t, 1)
-	spec := testSpec(1, addr)
-	f, _ := startFetcher(t, d, spec, Options{})
-	other := visitTo(t, "http://gone.test/x")
-	other.Errands = []crawl.Errand{
-		{Kind: crawl.ErrandRobots, URL: "http://gone.test/r", Origin: originH, Hop: 1},
-		{Kind: crawl.ErrandData, URL: "http://gone.test/data.txt", Origin: originH, Hop: 1},
-	}
-	id := d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/private/x", "http://h.test/b")))
-	<-asked
-	spec.Forgotten = []string{"gone.test", "http://h.test/private/"}
-	if err := f.SetSpec(spec); err != nil {
-		t.Fatal(err)
-	}
-	close(release)
-	out := d.outcome(id)
-	if got := classes(out); got != "failed/http-4xx refused/forgotten failed/http-4xx" || out.Requests != 2 {
-		t.Errorf("%s after %d requests", got, out.Requests)
-	}
-	out = d.outcome(d.grant(other))
-	if got := classes(out); got != "refused/forgotten" || out.Requests != 0 || len(out.Done) != 2 {
-		t.Errorf("%s, %+v", got, out)
-	}
-	if len(d.facts()) != 0 {
-		t.Errorf("facts of a host that nobody asked: %+v", d.facts())
-	}
-	for _, e := range d.events {
-		for _, a := range e.Answers {
-			if a.Errand.Kind == crawl.ErrandRobots && a.Robots.State != crawl.RobotsUnreachable || a.Errand.Kind == crawl.ErrandData && a.Probe.State == crawl.ProbeRead {
-				t.Errorf("%+v", a)
+		id := d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/private/x", "http://h.test/b")))
+		<-asked
+		spec.Forgotten = []string{"gone.test", "http://h.test/private/"}
+		if err := f.SetSpec(spec); err != nil {
+			t.Fatal(err)
+		}
+		close(release)
+		out := d.outcome(id)
+		if got := classes(out); got != "failed/http-4xx refused/forgotten failed/http-4xx" || out.Requests != 2 {
+			t.Errorf("%s after %d requests", got, out.Requests)
+		}
+		out = d.outcome(d.grant(other))
+		if got := classes(out); got != "refused/forgotten" || out.Requests != 0 || len(out.Done) != 2 {
+			t.Errorf("%s, %+v", got, out)
+		}
+		if len(d.facts()) != 0 {
+			t.Errorf("facts of a host that nobody asked: %+v", d.facts())
+		}
+		for _, e := range d.events {
+			for _, a := range e.Answers {
+				if a.Errand.Kind == crawl.ErrandRobots && a.Robots.State != crawl.RobotsUnreachable || a.Errand.Kind == crawl.ErrandData && a.Probe.State == crawl.ProbeRead {
+					t.Errorf("%+v", a)
+				}
 			}
 		}
-	}
-	// A forgotten host behind a robots.txt that is not known yet: not even that is asked
-	// for. A probe neither.
-	v := visitTo(t, "http://gone.test/y")
-	v.Robots = []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsUnavailable, Fresh: time.Hour, ProbeData: true}}
-	if out = d.outcome(d.grant(v)); out.Requests != 0 {
-		t.Errorf("%+v", out)
-	}
-	if n.Load() != 2 {
-		t.Errorf("%d requests", n.Load())
-	}
+		// A forgotten host behind a robots.txt that is not known yet: not even that is asked
+		// for. A probe neither.
+		v := visitTo(t, "http://gone.test/y")
+		v.Robots = []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsUnavailable, Fresh: time.Hour, ProbeData: true}}
+		if out = d.outcome(d.grant(v)); out.Requests != 0 {
+			t.Errorf("%+v", out)
+		}
+		if n.Load() != 2 {
+			t.Errorf("%d requests", n.Load())
+		}
+	})
 }
 
 // What the text of a page is like is told of one that was asked for again: a clock in it changes
 // its digest and hardly that.
 func TestLikenessOfWhatIsSentAgain(t *testing.T) {
-	var words strings.Builder
-	for i := range 300 {
-		fmt.Fprintf(&words, "word%d ", i*i%997)
-	}
-	var n atomic.Int64
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, "<p>%s it is now %d<script>nonce(%d)</script>", &words, n.Add(1), n.Load())
+	virtual(t, func(t *testing.T) {
+		var words strings.Builder
+		for i := range 300 {
+			fmt.Fprintf(&words, "word%d ", i*i%997)
+		}
+		var n atomic.Int64
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, "<p>%s it is now %d<script>nonce(%d)</script>", &words, n.Add(1), n.Load())
+		})
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		v := open(visitTo(t, "http://h.test/1", "http://h.test/2", "http://h.test/3"))
+		v.URLs[1].Keep, v.URLs[2].Keep = true, true
+		got := d.outcome(d.grant(v)).Results
+		if got[0].Likeness != 0 {
+			t.Errorf("%+v: worked out for a page that is new", got[0])
+		}
+		if got[1].Digest == got[2].Digest || !likeness.Alike(got[1].Likeness, got[2].Likeness) {
+			t.Errorf("%x and %x: want two pages that are alike", got[1].Likeness, got[2].Likeness)
+		}
 	})
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := open(visitTo(t, "http://h.test/1", "http://h.test/2", "http://h.test/3"))
-	v.URLs[1].Keep, v.URLs[2].Keep = true, true
-	got := d.outcome(d.grant(v)).Results
-	if got[0].Likeness != 0 {
-		t.Errorf("%+v: worked out for a page that is new", got[0])
-	}
-	if got[1].Digest == got[2].Digest || !likeness.Alike(got[1].Likeness, got[2].Likeness) {
-		t.Errorf("%x and %x: want two pages that are alike", got[1].Likeness, got[2].Likeness)
-	}
 }
 
 // A page that is held and leads elsewhere is removed at once if that is said to be for good, else
 // at the second look only.
 func TestHeldPageLeadsElsewhere(t *testing.T) {
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		var status int
-		fmt.Sscanf(r.URL.Path, "/%d", &status)
-		to := "/mending"
-		if strings.HasSuffix(r.URL.Path, "/self") {
-			to = r.URL.Path
+	virtual(t, func(t *testing.T) {
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			var status int
+			fmt.Sscanf(r.URL.Path, "/%d", &status)
+			to := "/mending"
+			if strings.HasSuffix(r.URL.Path, "/self") {
+				to = r.URL.Path
+			}
+			http.Redirect(w, r, to, status)
+		})
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		v := open(visitTo(t, "http://h.test/301", "http://h.test/302", "http://h.test/307/self", "http://h.test/302/again"))
+		for i := range 3 {
+			v.URLs[i].Keep = true
 		}
-		http.Redirect(w, r, to, status)
+		out := d.outcome(d.grant(v))
+		if got := classes(out); got != "redirected/redirect redirected/redirect refused/redirects redirected/redirect" {
+			t.Fatal(got)
+		}
+		for i, kept := range []bool{false, true, true, false} {
+			if out.Results[i].Kept != kept {
+				t.Errorf("%s: kept %v", out.Results[i].URL, !kept)
+			}
+		}
+		d.pageOf("http://h.test/302/again")
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		gone := make(map[canon.URL]bool)
+		for _, p := range d.pages {
+			gone[p.URL] = p.Deleted != ""
+		}
+		if len(gone) != 2 || !gone["http://h.test/301"] || !gone["http://h.test/302/again"] {
+			t.Errorf("removed: %v", gone)
+		}
 	})
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := open(visitTo(t, "http://h.test/301", "http://h.test/302", "http://h.test/307/self", "http://h.test/302/again"))
-	for i := range 3 {
-		v.URLs[i].Keep = true
-	}
-	out := d.outcome(d.grant(v))
-	if got := classes(out); got != "redirected/redirect redirected/redirect refused/redirects redirected/redirect" {
-		t.Fatal(got)
-	}
-	for i, kept := range []bool{false, true, true, false} {
-		if out.Results[i].Kept != kept {
-			t.Errorf("%s: kept %v", out.Results[i].URL, !kept)
-		}
-	}
-	d.pageOf("http://h.test/302/again")
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	gone := make(map[canon.URL]bool)
-	for _, p := range d.pages {
-		gone[p.URL] = p.Deleted != ""
-	}
-	if len(gone) != 2 || !gone["http://h.test/301"] || !gone["http://h.test/302/again"] {
-		t.Errorf("removed: %v", gone)
-	}
 }
 
 // A page that is held and that its robots.txt closes now is not asked for, and its copy goes.
 func TestHeldPageIsClosed(t *testing.T) {
-	addr, _ := slowSite(t, 0)
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	v := visitTo(t, "http://h.test/closed")
-	v.URLs[0].Keep, v.URLs[0].ETag = true, `"1"`
-	v.Robots = []crawl.Robots{{Origin: originH, State: crawl.RobotsParsed, Fresh: time.Hour, Body: []byte("User-agent: *\nDisallow: /closed\n")}}
-	out := d.outcome(d.grant(v))
-	if got := classes(out); got != "refused/robots" || out.Requests != 0 || out.Results[0].Kept {
-		t.Errorf("%s after %d requests: %+v", got, out.Requests, out.Results)
-	}
-	if p := d.pageOf("http://h.test/closed"); p.Deleted != crawl.ReasonRobots {
-		t.Errorf("%+v: want it removed", p)
-	}
+	virtual(t, func(t *testing.T) {
+		addr, _ := slowSite(t, 0)
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		v := visitTo(t, "http://h.test/closed")
+		v.URLs[0].Keep, v.URLs[0].ETag = true, `"1"`
+		v.Robots = []crawl.Robots{{Origin: originH, State: crawl.RobotsParsed, Fresh: time.Hour, Body: []byte("User-agent: *\nDisallow: /closed\n")}}
+		out := d.outcome(d.grant(v))
+		if got := classes(out); got != "refused/robots" || out.Requests != 0 || out.Results[0].Kept {
+			t.Errorf("%s after %d requests: %+v", got, out.Requests, out.Results)
+		}
+		if p := d.pageOf("http://h.test/closed"); p.Deleted != crawl.ReasonRobots {
+			t.Errorf("%+v: want it removed", p)
+		}
+	})
 }
 
 // Of a host of which a part is forgotten the rest is asked for, by the rules of its robots.txt,
 // whatever that part is called.
 func TestForgottenPrefixLeavesRobots(t *testing.T) {
-	asked := make(chan string, 20)
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		asked <- r.URL.Path
-		http.NotFound(w, r)
+	virtual(t, func(t *testing.T) {
+		asked := make(chan string, 20)
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			asked <- r.URL.Path
+			http.NotFound(w, r)
+		})
+		d := newDesk(t, 1)
+		spec := testSpec(1, addr)
+		spec.Forgotten = []string{"http://h.test/r"}
+		startFetcher(t, d, spec, Options{})
+		out := d.outcome(d.grant(visitTo(t, "http://h.test/a", "http://h.test/rest")))
+		if got := classes(out); got != "failed/http-4xx refused/forgotten" || out.Requests != 2 {
+			t.Errorf("%s after %d requests", got, out.Requests)
+		}
+		if a, b := <-asked, <-asked; a != "/robots.txt" || b != "/a" {
+			t.Errorf("asked for %s, then %s", a, b)
+		}
 	})
-	d := newDesk(t, 1)
-	spec := testSpec(1, addr)
-	spec.Forgotten = []string{"http://h.test/r"}
-	startFetcher(t, d, spec, Options{})
-	out := d.outcome(d.grant(visitTo(t, "http://h.test/a", "http://h.test/rest")))
-	if got := classes(out); got != "failed/http-4xx refused/forgotten" || out.Requests != 2 {
-		t.Errorf("%s after %d requests", got, out.Requests)
-	}
-	if a, b := <-asked, <-asked; a != "/robots.txt" || b != "/a" {
-		t.Errorf("asked for %s, then %s", a, b)
-	}
 }

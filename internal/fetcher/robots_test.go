@@ -105,30 +105,31 @@ func TestRobotsTable(t *testing.T) {
 		{"reset", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, crawl.RobotsUnreachable, none, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			site := newRobotsSite(t, tt.f)
-			d := newDesk(t, 1)
-			startFetcher(t, d, testSpec(1, site.addr), Options{})
-			out := d.outcome(d.grant(visitTo(t, "http://h.test/open", "http://h.test/closed")))
-			for i, r := range out.Results {
-				if got := r.Class.String() + " " + string(r.Reason); got != tt.want[i] {
-					t.Errorf("%s: %s %s, want %s", r.URL, got, r.Rule, tt.want[i])
+			virtual(t, func(t *testing.T) {
+				site := newRobotsSite(t, tt.f)
+				d := newDesk(t, 1)
+				startFetcher(t, d, testSpec(1, site.addr), Options{})
+				out := d.outcome(d.grant(visitTo(t, "http://h.test/open", "http://h.test/closed")))
+				for i, r := range out.Results {
+					if got := r.Class.String() + " " + string(r.Reason); got != tt.want[i] {
+						t.Errorf("%s: %s %s, want %s", r.URL, got, r.Rule, tt.want[i])
+					}
+					if r.Reason == crawl.ReasonRobots && (r.Line != 2 || r.Rule == "") {
+						t.Errorf("refused by line %d, %q", r.Line, r.Rule)
+					}
 				}
-				if r.Reason == crawl.ReasonRobots && (r.Line != 2 || r.Rule == "") {
-					t.Errorf("refused by line %d, %q", r.Line, r.Rule)
+				facts := d.facts()
+				if len(facts) != 1 || facts[0].State != tt.state || site.asked.Load() != tt.asked {
+					t.Fatalf("facts %+v after %d requests, want %v after %d", facts, site.asked.Load(), tt.state, tt.asked)
 				}
-			}
-			facts := d.facts()
-			if len(facts) != 1 || facts[0].State != tt.state || site.asked.Load() != tt.asked {
-				t.Fatalf("facts %+v after %d requests, want %v after %d", facts, site.asked.Load(), tt.state, tt.asked)
-			}
-			f := facts[0]
-			if tt.state == crawl.RobotsParsed != (len(f.Digest) == 32) || tt.state != crawl.RobotsParsed && f.Reason == "" {
-				t.Errorf("fact %+v", f)
-			}
-			if tt.state == crawl.RobotsPending && (f.Location != "http://elsewhere.test/robots.txt" || f.Hops != 1) {
-				t.Errorf("fact %+v", f)
-			}
+				f := facts[0]
+				if tt.state == crawl.RobotsParsed != (len(f.Digest) == 32) || tt.state != crawl.RobotsParsed && f.Reason == "" {
+					t.Errorf("fact %+v", f)
+				}
+				if tt.state == crawl.RobotsPending && (f.Location != "http://elsewhere.test/robots.txt" || f.Hops != 1) {
+					t.Errorf("fact %+v", f)
+				}
+			})
 		})
 	}
 }
@@ -136,102 +137,104 @@ func TestRobotsTable(t *testing.T) {
 // A fact's age and freshness count from when it is sent; one that had to wait is older
 // when it gets through.
 func TestFactsAgeWhileTheyWait(t *testing.T) {
-	site := newRobotsSite(t, status(200))
-	d := newDesk(t, 1)
-	f, err := New(d.q, testSpec(1, site.addr), Options{Log: quiet(), resend: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	runFetcher(t, f)
-	if err := d.q.JS.DeleteStream(t.Context(), d.name.EventsStream(0)); err != nil {
-		t.Fatal(err)
-	}
-	d.grant(visitTo(t, "http://h.test/open"))
-	for site.asked.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	const wait = 400 * time.Millisecond
-	time.Sleep(wait)
-	if _, err := d.q.OpenLog(t.Context(), queue.LogConfig{Stream: d.name.EventsStream(0), Subject: d.name.EventsSubject(0), MaxBytes: 1 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := d.q.JS.Stream(t.Context(), d.name.EventsStream(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(ample); ; time.Sleep(5 * time.Millisecond) {
-		m, err := s.GetMsg(t.Context(), 1)
-		if err != nil && time.Now().Before(end) {
-			continue
-		} else if err != nil {
+	virtual(t, func(t *testing.T) {
+		site := newRobotsSite(t, status(200))
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, site.addr), Options{})
+		if err := d.q.JS.DeleteStream(t.Context(), d.name.EventsStream(0)); err != nil {
 			t.Fatal(err)
 		}
-		e, err := crawl.DecodeEvent(m.Data)
-		if err != nil || len(e.Robots) != 1 {
-			t.Fatalf("%+v, %v", e, err)
+		d.grant(visitTo(t, "http://h.test/open"))
+		for site.asked.Load() == 0 {
+			time.Sleep(time.Millisecond)
 		}
-		if r := e.Robots[0]; r.Age < wait/2 || r.Age+r.Fresh != 24*time.Hour {
-			t.Errorf("age %v, fresh %v", r.Age, r.Fresh)
+		const wait = 3*time.Minute + time.Second
+		time.Sleep(wait)
+		if _, err := d.q.OpenLog(t.Context(), queue.LogConfig{Stream: d.name.EventsStream(0), Subject: d.name.EventsSubject(0), MaxBytes: 1 << 20}); err != nil {
+			t.Fatal(err)
 		}
-		return
-	}
+		s, err := d.q.JS.Stream(t.Context(), d.name.EventsStream(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(ample); ; time.Sleep(5 * time.Millisecond) {
+			m, err := s.GetMsg(t.Context(), 1)
+			if err != nil && time.Now().Before(end) {
+				continue
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			e, err := crawl.DecodeEvent(m.Data)
+			if err != nil || len(e.Robots) != 1 {
+				t.Fatalf("%+v, %v", e, err)
+			}
+			if r := e.Robots[0]; r.Age < wait-time.Minute || r.Age > wait+time.Minute || r.Age+r.Fresh != 24*time.Hour {
+				t.Errorf("age %v, fresh %v", r.Age, r.Fresh)
+			}
+			return
+		}
+	})
 }
 
 // An encoding without end that says nothing: what came through of the file is no whole number of
 // lines, and half an Allow allows more.
 func TestRobotsCutByItsEncoding(t *testing.T) {
-	half := wiretest.Encode(t, "gzip", []byte("User-agent: *\nDisallow: /\nAllow: /o"))
-	empty := wiretest.Encode(t, "gzip", nil)
-	site := newRobotsSite(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		w.Write(half)
-		for range 100_000 {
-			if _, err := w.Write(empty); err != nil {
-				return
+	virtual(t, func(t *testing.T) {
+		half := wiretest.Encode(t, "gzip", []byte("User-agent: *\nDisallow: /\nAllow: /o"))
+		empty := wiretest.Encode(t, "gzip", nil)
+		site := newRobotsSite(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(half)
+			for range 100_000 {
+				if _, err := w.Write(empty); err != nil {
+					return
+				}
 			}
+			w.Write(wiretest.Encode(t, "gzip", []byte("pen-to-nobody-else\n")))
+		})
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, site.addr), Options{})
+		out := d.outcome(d.grant(visitTo(t, "http://h.test/open")))
+		if f := d.facts(); len(f) != 1 || f[0].State != crawl.RobotsUnreachable || site.pages.Load() != 0 {
+			t.Errorf("%s, %+v", classes(out), f)
 		}
-		w.Write(wiretest.Encode(t, "gzip", []byte("pen-to-nobody-else\n")))
 	})
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, site.addr), Options{})
-	out := d.outcome(d.grant(visitTo(t, "http://h.test/open")))
-	if f := d.facts(); len(f) != 1 || f[0].State != crawl.RobotsUnreachable || site.pages.Load() != 0 {
-		t.Errorf("%s, %+v", classes(out), f)
-	}
 }
 
 // A fact is in the log, acknowledged, before the first page request that relies on it.
 func TestFactsComeFirst(t *testing.T) {
-	d := newDesk(t, 1)
-	var early atomic.Bool
-	var told sync.Map
-	last := func() uint64 {
-		s, err := d.q.JS.Stream(t.Context(), d.name.EventsStream(0))
-		if err != nil {
-			t.Error(err)
-			return 0
+	virtual(t, func(t *testing.T) {
+		d := newDesk(t, 1)
+		var early atomic.Bool
+		var told sync.Map
+		last := func() uint64 {
+			s, err := d.q.JS.Stream(t.Context(), d.name.EventsStream(0))
+			if err != nil {
+				t.Error(err)
+				return 0
+			}
+			return s.CachedInfo().State.LastSeq
 		}
-		return s.CachedInfo().State.LastSeq
-	}
-	addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/robots.txt" {
-			told.Store(r.Host, last())
-			fmt.Fprint(w, "User-agent: *\nAllow: /\n")
-			return
+		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				told.Store(r.Host, last())
+				fmt.Fprint(w, "User-agent: *\nAllow: /\n")
+				return
+			}
+			before, _ := told.Load(r.Host)
+			if before == nil || last() <= before.(uint64) {
+				early.Store(true)
+			}
+			w.Header().Set("Content-Type", "text/html")
+		})
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		for i := range 5 {
+			d.outcome(d.grant(visitTo(t, fmt.Sprintf("http://h%d.test/", i))))
 		}
-		before, _ := told.Load(r.Host)
-		if before == nil || last() <= before.(uint64) {
-			early.Store(true)
+		if early.Load() {
+			t.Error("a page was asked for before the facts about robots.txt were in the log")
 		}
-		w.Header().Set("Content-Type", "text/html")
 	})
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	for i := range 5 {
-		d.outcome(d.grant(visitTo(t, fmt.Sprintf("http://h%d.test/", i))))
-	}
-	if early.Load() {
-		t.Error("a page was asked for before the facts about robots.txt were in the log")
-	}
 }
 
 // What the frontier knows and is fresh is used without asking, whatever it says.
@@ -264,23 +267,24 @@ func TestRobotsKnown(t *testing.T) {
 		{"of another origin", crawl.Robots{State: crawl.RobotsParsed, Body: body, Fresh: time.Hour, Origin: canon.Origin{Scheme: "https", Host: "h.test", Port: 443}}, "stored ", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			site := newRobotsSite(t, status(404))
-			d := newDesk(t, 1)
-			d.bodies[string(largeDigest[:])] = large
-			// Not what was asked for.
-			d.bodies[string(bytes.Repeat([]byte{7}, 32))] = []byte("User-agent: *\nDisallow: /\n")
-			startFetcher(t, d, testSpec(1, site.addr), Options{})
-			if tt.known.Origin.Host == "" {
-				tt.known.Origin = o
-			}
-			v := visitTo(t, "http://h.test/closed")
-			v.Robots = []crawl.Robots{tt.known}
-			out := d.outcome(d.grant(v))
-			r := out.Results[0]
-			if got := r.Class.String() + " " + string(r.Reason); got != tt.want || site.asked.Load() != tt.asked {
-				t.Errorf("%s after asking %d times, want %s after %d", got, site.asked.Load(), tt.want, tt.asked)
-			}
+			virtual(t, func(t *testing.T) {
+				site := newRobotsSite(t, status(404))
+				d := newDesk(t, 1)
+				d.bodies[string(largeDigest[:])] = large
+				// Not what was asked for.
+				d.bodies[string(bytes.Repeat([]byte{7}, 32))] = []byte("User-agent: *\nDisallow: /\n")
+				startFetcher(t, d, testSpec(1, site.addr), Options{})
+				if tt.known.Origin.Host == "" {
+					tt.known.Origin = o
+				}
+				v := visitTo(t, "http://h.test/closed")
+				v.Robots = []crawl.Robots{tt.known}
+				out := d.outcome(d.grant(v))
+				r := out.Results[0]
+				if got := r.Class.String() + " " + string(r.Reason); got != tt.want || site.asked.Load() != tt.asked {
+					t.Errorf("%s after asking %d times, want %s after %d", got, site.asked.Load(), tt.want, tt.asked)
+				}
+			})
 		})
 	}
 }
@@ -304,66 +308,80 @@ func TestRobotsRefresh(t *testing.T) {
 		return d.outcome(d.grant(v)), d.facts()
 	}
 	t.Run("renewed", func(t *testing.T) {
-		out, facts := run(t, status(304, "Cache-Control", "max-age=3600"), known)
-		if conditions.Load() != `"v1" Wed, 04 Mar 2026 05:06:37 GMT` {
-			t.Errorf("conditions %q", conditions.Load())
-		}
-		f := facts[0]
-		if out.Results[0].Reason != crawl.ReasonRobots || out.Results[1].Class != crawl.Stored {
-			t.Errorf("results %+v", out.Results)
-		}
-		if !f.Renewed || f.State != crawl.RobotsParsed || !bytes.Equal(f.Digest, digest[:]) || len(f.Body) != 0 ||
-			f.Fresh != time.Hour || f.ETag != `"v1"` || f.CrawlDelay != 10*time.Millisecond || !f.HasCrawlDelay {
-			t.Errorf("fact %+v", f)
-		}
+		virtual(t, func(t *testing.T) {
+			out, facts := run(t, status(304, "Cache-Control", "max-age=3600"), known)
+			if conditions.Load() != `"v1" Wed, 04 Mar 2026 05:06:37 GMT` {
+				t.Errorf("conditions %q", conditions.Load())
+			}
+			f := facts[0]
+			if out.Results[0].Reason != crawl.ReasonRobots || out.Results[1].Class != crawl.Stored {
+				t.Errorf("results %+v", out.Results)
+			}
+			if !f.Renewed || f.State != crawl.RobotsParsed || !bytes.Equal(f.Digest, digest[:]) || len(f.Body) != 0 ||
+				f.Fresh != time.Hour || f.ETag != `"v1"` || f.CrawlDelay != 10*time.Millisecond || !f.HasCrawlDelay {
+				t.Errorf("fact %+v", f)
+			}
+		})
 	})
 	t.Run("changed", func(t *testing.T) {
-		out, facts := run(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("ETag", `"v2"`)
-			fmt.Fprint(w, "User-agent: curtsy\nDisallow: /open\n")
-		}, known)
-		if out.Results[0].Class != crawl.Stored || out.Results[1].Reason != crawl.ReasonRobots || facts[0].ETag != `"v2"` || facts[0].Renewed {
-			t.Errorf("results %+v, fact %+v", out.Results, facts[0])
-		}
+		virtual(t, func(t *testing.T) {
+			out, facts := run(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("ETag", `"v2"`)
+				fmt.Fprint(w, "User-agent: curtsy\nDisallow: /open\n")
+			}, known)
+			if out.Results[0].Class != crawl.Stored || out.Results[1].Reason != crawl.ReasonRobots || facts[0].ETag != `"v2"` || facts[0].Renewed {
+				t.Errorf("results %+v, fact %+v", out.Results, facts[0])
+			}
+		})
 	})
 	t.Run("failed, copy young", func(t *testing.T) {
-		out, facts := run(t, status(500), known)
-		if out.Results[0].Reason != crawl.ReasonRobots || out.Results[1].Class != crawl.Stored || facts[0].State != crawl.RobotsUnreachable {
-			t.Errorf("results %+v, fact %+v", out.Results, facts[0])
-		}
+		virtual(t, func(t *testing.T) {
+			out, facts := run(t, status(500), known)
+			if out.Results[0].Reason != crawl.ReasonRobots || out.Results[1].Class != crawl.Stored || facts[0].State != crawl.RobotsUnreachable {
+				t.Errorf("results %+v, fact %+v", out.Results, facts[0])
+			}
+		})
 	})
 	t.Run("failed, copy old", func(t *testing.T) {
-		old := known
-		old.Age = 25 * time.Hour
-		out, _ := run(t, status(500), old)
-		if out.Results[0].Class != crawl.Returned || out.Results[1].Class != crawl.Returned || out.Requests != 1 {
-			t.Errorf("outcome %+v", out)
-		}
+		virtual(t, func(t *testing.T) {
+			old := known
+			old.Age = 25 * time.Hour
+			out, _ := run(t, status(500), old)
+			if out.Results[0].Class != crawl.Returned || out.Results[1].Class != crawl.Returned || out.Requests != 1 {
+				t.Errorf("outcome %+v", out)
+			}
+		})
 	})
 	t.Run("too much, copy young", func(t *testing.T) {
-		out, facts := run(t, status(429, "Retry-After", "7"), known)
-		if out.Results[1].Class != crawl.Returned || out.Requests != 1 || out.RetryAfter != 7*time.Second || facts[0].RetryAfter != 7*time.Second || out.Overloads != 1 {
-			t.Errorf("outcome %+v, fact %+v", out, facts[0])
-		}
+		virtual(t, func(t *testing.T) {
+			out, facts := run(t, status(429, "Retry-After", "7"), known)
+			if out.Results[1].Class != crawl.Returned || out.Requests != 1 || out.RetryAfter != 7*time.Second || facts[0].RetryAfter != 7*time.Second || out.Overloads != 1 {
+				t.Errorf("outcome %+v, fact %+v", out, facts[0])
+			}
+		})
 	})
 	t.Run("gone", func(t *testing.T) {
-		out, facts := run(t, status(404), known)
-		if out.Results[0].Class != crawl.Stored || facts[0].State != crawl.RobotsUnavailable {
-			t.Errorf("results %+v, fact %+v", out.Results, facts[0])
-		}
+		virtual(t, func(t *testing.T) {
+			out, facts := run(t, status(404), known)
+			if out.Results[0].Class != crawl.Stored || facts[0].State != crawl.RobotsUnavailable {
+				t.Errorf("results %+v, fact %+v", out.Results, facts[0])
+			}
+		})
 	})
 	t.Run("due in the middle of a visit", func(t *testing.T) {
-		short := known
-		short.Fresh = 50 * time.Millisecond
-		site := newRobotsSite(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "User-agent: *\nDisallow: /b\n") })
-		d := newDesk(t, 1)
-		startFetcher(t, d, testSpec(1, site.addr), Options{})
-		v := visitTo(t, "http://h.test/a", "http://h.test/b")
-		v.Robots, v.Delay = []crawl.Robots{short}, 100*time.Millisecond
-		v.URLs = append(v.URLs, v.URLs[0])
-		out := d.outcome(d.grant(v))
-		if site.asked.Load() != 1 || out.Results[0].Class != crawl.Stored {
-			t.Errorf("asked %d times, %+v", site.asked.Load(), out.Results)
-		}
+		virtual(t, func(t *testing.T) {
+			short := known
+			short.Fresh = 50 * time.Millisecond
+			site := newRobotsSite(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "User-agent: *\nDisallow: /b\n") })
+			d := newDesk(t, 1)
+			startFetcher(t, d, testSpec(1, site.addr), Options{})
+			v := visitTo(t, "http://h.test/a", "http://h.test/b")
+			v.Robots, v.Delay = []crawl.Robots{short}, 100*time.Millisecond
+			v.URLs = append(v.URLs, v.URLs[0])
+			out := d.outcome(d.grant(v))
+			if site.asked.Load() != 1 || out.Results[0].Class != crawl.Stored {
+				t.Errorf("asked %d times, %+v", site.asked.Load(), out.Results)
+			}
+		})
 	})
 }

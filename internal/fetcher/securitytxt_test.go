@@ -52,21 +52,23 @@ func TestSecurityTxt(t *testing.T) {
 		"too large":  {"", text(200, "text/plain", strings.Repeat("Contact: tel:1\n", 3000)), unreadable("over 32 KiB"), path},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, out, asked := runErrand(t, crawl.Errand{Kind: crawl.ErrandSecurityTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			var got *crawl.SecurityTxt
-			for _, e := range d.events {
-				for _, a := range e.Answers {
-					got = a.SecurityTxt
+			virtual(t, func(t *testing.T) {
+				d, out, asked := runErrand(t, crawl.Errand{Kind: crawl.ErrandSecurityTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				var got *crawl.SecurityTxt
+				for _, e := range d.events {
+					for _, a := range e.Answers {
+						got = a.SecurityTxt
+					}
 				}
-			}
-			if got == nil || !reflect.DeepEqual(*got, tt.want) || len(out.Done) != 1 {
-				t.Errorf("%+v, done %+v; want %+v", got, out.Done, tt.want)
-			}
-			if asked != strings.TrimSpace("/robots.txt "+tt.asked) {
-				t.Errorf("asked for %s", asked)
-			}
+				if got == nil || !reflect.DeepEqual(*got, tt.want) || len(out.Done) != 1 {
+					t.Errorf("%+v, done %+v; want %+v", got, out.Done, tt.want)
+				}
+				if asked != strings.TrimSpace("/robots.txt "+tt.asked) {
+					t.Errorf("asked for %s", asked)
+				}
+			})
 		})
 	}
 }

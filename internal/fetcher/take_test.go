@@ -22,61 +22,67 @@ func (d *desk) own(shard int, owner string) {
 
 // A frontier that is frozen or cut off is asked in vain. Meanwhile the hands serve the others.
 func TestDeadFrontierHoldsNoHands(t *testing.T) {
-	addr, _ := slowSite(t, 0)
-	d := newDesk(t, 4)
-	var asked atomic.Int64
-	for i, owner := range []string{"dead1", "dead2", "dead3"} {
-		d.subscribe(d.name.Take(owner), func(*nats.Msg) { asked.Add(1) })
-		d.own(i+1, owner)
-	}
-	startFetcher(t, d, testSpec(4, addr), Options{Hands: 2, RequestTimeout: ample})
-	for asked.Load() < 3 {
-		time.Sleep(time.Millisecond)
-	}
-	start, slowest := time.Now(), time.Duration(0)
-	const visits = 30
-	for range visits {
-		began := time.Now()
-		d.outcome(d.grant(manyURLs(t, 1)))
-		slowest = max(slowest, time.Since(began))
-	}
-	t.Logf("%d visits took %v, the slowest %v", visits, time.Since(start), slowest)
-	if slowest > ample/2 {
-		t.Errorf("a visit waited %v for a hand", slowest)
-	}
+	virtual(t, func(t *testing.T) {
+		addr, _ := slowSite(t, 0)
+		d := newDesk(t, 4)
+		var asked atomic.Int64
+		for i, owner := range []string{"dead1", "dead2", "dead3"} {
+			d.subscribe(d.name.Take(owner), func(*nats.Msg) { asked.Add(1) })
+			d.own(i+1, owner)
+		}
+		startFetcher(t, d, testSpec(4, addr), Options{Hands: 2, RequestTimeout: ample})
+		for asked.Load() < 3 {
+			time.Sleep(time.Millisecond)
+		}
+		start, slowest := time.Now(), time.Duration(0)
+		const visits = 30
+		for range visits {
+			began := time.Now()
+			d.outcome(d.grant(manyURLs(t, 1)))
+			slowest = max(slowest, time.Since(began))
+		}
+		t.Logf("%d visits took %v, the slowest %v", visits, time.Since(start), slowest)
+		if slowest > ample/2 {
+			t.Errorf("a visit waited %v for a hand", slowest)
+		}
+	})
 }
 
 // The answer to a take may be under way when the fetcher is stopped: what it grants is given back,
 // or its hosts would stand still until the lease is over.
 func TestStopGivesBackWhatIsGranted(t *testing.T) {
-	addr, n := slowSite(t, 0)
-	d := newDesk(t, 1)
-	d.slow = 300 * time.Millisecond
-	_, stop := startFetcher(t, d, testSpec(1, addr), Options{})
-	id := d.grant(manyURLs(t, 2))
-	for !d.handing.Load() {
-		time.Sleep(time.Millisecond)
-	}
-	start := time.Now()
-	stop()
-	if took := time.Since(start); took > ample/2 {
-		t.Errorf("stopping took %v", took)
-	}
-	if out := d.outcome(id); classes(out) != "returned returned" || out.Requests != 0 || n.Load() != 0 {
-		t.Errorf("%s after %d requests", classes(out), n.Load())
-	}
+	virtual(t, func(t *testing.T) {
+		addr, n := slowSite(t, 0)
+		d := newDesk(t, 1)
+		d.slow = 300 * time.Millisecond
+		_, stop := startFetcher(t, d, testSpec(1, addr), Options{})
+		id := d.grant(manyURLs(t, 2))
+		for !d.handing.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		start := time.Now()
+		stop()
+		if took := time.Since(start); took > ample/2 {
+			t.Errorf("stopping took %v", took)
+		}
+		if out := d.outcome(id); classes(out) != "returned returned" || out.Requests != 0 || n.Load() != 0 {
+			t.Errorf("%s after %d requests", classes(out), n.Load())
+		}
+	})
 }
 
 // A visit that cannot be, from whatever frontier, ends no process.
 func TestVisitOfNoShard(t *testing.T) {
-	addr, n := slowSite(t, 0)
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{Hands: 1})
-	v := manyURLs(t, 1)
-	v.Shard = 7
-	d.grant(v)
-	d.outcome(d.grant(manyURLs(t, 1)))
-	if n.Load() != 1 {
-		t.Errorf("%d requests", n.Load())
-	}
+	virtual(t, func(t *testing.T) {
+		addr, n := slowSite(t, 0)
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{Hands: 1})
+		v := manyURLs(t, 1)
+		v.Shard = 7
+		d.grant(v)
+		d.outcome(d.grant(manyURLs(t, 1)))
+		if n.Load() != 1 {
+			t.Errorf("%d requests", n.Load())
+		}
+	})
 }

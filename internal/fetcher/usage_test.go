@@ -69,57 +69,59 @@ Disallow: /private
 // keeps from it is not kept, and each is told with the statement. What is kept from other purposes
 // alone is stored.
 func TestUsage_8_2_Crawl(t *testing.T) {
-	addr, asked := useSite(t)
-	d := newDesk(t, 1)
-	startFetcher(t, d, testSpec(1, addr), Options{})
-	rows := []struct{ path, want, rule string }{
-		{"/closed/x", "refused/usage", "robots.txt, line 2: Content-Usage: /closed search=n"},
-		{"/private", "refused/robots", "Disallow: /private"},
-		{"/train/x", "stored", ""},
-		{"/usage", "refused/usage", "header Content-Usage, line 1: search=y, search=n"},
-		{"/usage-open", "stored", ""},
-		{"/signal", "refused/usage", "header Content-Signal, line 1: search=yes, use=immediate"},
-		{"/rsl", "refused/usage", "script application/rsl+xml, line 1: RSL"},
-		{"/noai", "stored", ""},
-		{"/other", "stored", ""},
-		{"/ours", "refused/noindex", ""},
-		{"/data.json", "refused/usage", "header Content-Usage, line 1: search=n"},
-		{"/changed", "refused/usage", "header Content-Usage, line 1: search=n"},
-		{"/same", "stored", ""},
-	}
-	var urls []string
-	for _, r := range rows {
-		urls = append(urls, "http://h.test"+r.path)
-	}
-	v := open(visitTo(t, urls...))
-	v.Robots = nil // its robots.txt is asked for
-	for i := range rows {
-		if rows[i].path == "/changed" || rows[i].path == "/same" {
-			v.URLs[i].ETag, v.URLs[i].Keep = `"1"`, true
+	virtual(t, func(t *testing.T) {
+		addr, asked := useSite(t)
+		d := newDesk(t, 1)
+		startFetcher(t, d, testSpec(1, addr), Options{})
+		rows := []struct{ path, want, rule string }{
+			{"/closed/x", "refused/usage", "robots.txt, line 2: Content-Usage: /closed search=n"},
+			{"/private", "refused/robots", "Disallow: /private"},
+			{"/train/x", "stored", ""},
+			{"/usage", "refused/usage", "header Content-Usage, line 1: search=y, search=n"},
+			{"/usage-open", "stored", ""},
+			{"/signal", "refused/usage", "header Content-Signal, line 1: search=yes, use=immediate"},
+			{"/rsl", "refused/usage", "script application/rsl+xml, line 1: RSL"},
+			{"/noai", "stored", ""},
+			{"/other", "stored", ""},
+			{"/ours", "refused/noindex", ""},
+			{"/data.json", "refused/usage", "header Content-Usage, line 1: search=n"},
+			{"/changed", "refused/usage", "header Content-Usage, line 1: search=n"},
+			{"/same", "stored", ""},
 		}
-	}
-	out := d.outcome(d.grant(v))
-	got := strings.Fields(classes(out))
-	for i, r := range rows {
-		if got[i] != r.want || !strings.Contains(out.Results[i].Rule, r.rule) || r.rule == "" && out.Results[i].Rule != "" {
-			t.Errorf("%s: %s (%q), want %s (%q)", r.path, got[i], out.Results[i].Rule, r.want, r.rule)
+		var urls []string
+		for _, r := range rows {
+			urls = append(urls, "http://h.test"+r.path)
 		}
-		switch p := d.pageOf(v.URLs[i].URL); {
-		case r.want == "refused/usage" && (p.Deleted != crawl.ReasonUsage || len(p.Body) > 0):
-			t.Errorf("%s: %+v is handed on", r.path, p)
-		case r.want == "stored" && p.Deleted != "":
-			t.Errorf("%s: %+v", r.path, p)
+		v := open(visitTo(t, urls...))
+		v.Robots = nil // its robots.txt is asked for
+		for i := range rows {
+			if rows[i].path == "/changed" || rows[i].path == "/same" {
+				v.URLs[i].ETag, v.URLs[i].Keep = `"1"`, true
+			}
 		}
-	}
-	if l := out.Results[0].Line; l != 2 {
-		t.Errorf("closed by line %d", l)
-	}
-	for _, p := range asked() {
-		if p == "/closed/x" || p == "/private" {
-			t.Errorf("%s was asked for", p)
+		out := d.outcome(d.grant(v))
+		got := strings.Fields(classes(out))
+		for i, r := range rows {
+			if got[i] != r.want || !strings.Contains(out.Results[i].Rule, r.rule) || r.rule == "" && out.Results[i].Rule != "" {
+				t.Errorf("%s: %s (%q), want %s (%q)", r.path, got[i], out.Results[i].Rule, r.want, r.rule)
+			}
+			switch p := d.pageOf(v.URLs[i].URL); {
+			case r.want == "refused/usage" && (p.Deleted != crawl.ReasonUsage || len(p.Body) > 0):
+				t.Errorf("%s: %+v is handed on", r.path, p)
+			case r.want == "stored" && p.Deleted != "":
+				t.Errorf("%s: %+v", r.path, p)
+			}
 		}
-	}
-	if n := len(asked()); n != len(rows)-2+1 {
-		t.Errorf("%d requests: %v", n, asked())
-	}
+		if l := out.Results[0].Line; l != 2 {
+			t.Errorf("closed by line %d", l)
+		}
+		for _, p := range asked() {
+			if p == "/closed/x" || p == "/private" {
+				t.Errorf("%s was asked for", p)
+			}
+		}
+		if n := len(asked()); n != len(rows)-2+1 {
+			t.Errorf("%d requests: %v", n, asked())
+		}
+	})
 }

@@ -30,35 +30,37 @@ func TestHubIsAsked(t *testing.T) {
 		"closed":   {"User-agent: *\nDisallow: /hub", "", 202, crawl.RUP{Reason: "robots: line 2: Disallow: /hub"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var mu sync.Mutex
-			asked := 0
-			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/robots.txt" {
-					io.WriteString(w, tt.robots)
-					return
+			virtual(t, func(t *testing.T) {
+				var mu sync.Mutex
+				asked := 0
+				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path == "/robots.txt" {
+						io.WriteString(w, tt.robots)
+						return
+					}
+					body, _ := io.ReadAll(r.Body)
+					mu.Lock()
+					defer mu.Unlock()
+					if asked++; r.Method != "POST" || string(body) != form || r.URL.Path != "/hub" {
+						t.Errorf("%s %s: %s", r.Method, r.URL, body)
+					}
+					w.Header().Set("Location", "/elsewhere")
+					w.WriteHeader(tt.status)
+					io.WriteString(w, tt.body)
+				})
+				d := newDesk(t, 1)
+				startFetcher(t, d, testSpec(1, addr), Options{})
+				out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandWebSub, URL: "http://h.test/hub", Origin: vouching, About: "http://v.test/feed", Hop: 2, Form: form}}}))
+				a := d.answersOf(1)[0]
+				if a.RUP.Status != tt.want.Status || a.RUP.Reason != tt.want.Reason || a.RUP.Retry != tt.want.Retry || a.Errand.Form != "" || a.Errand.About != "http://v.test/feed" {
+					t.Errorf("%+v, want %+v", a, tt.want)
 				}
-				body, _ := io.ReadAll(r.Body)
 				mu.Lock()
 				defer mu.Unlock()
-				if asked++; r.Method != "POST" || string(body) != form || r.URL.Path != "/hub" {
-					t.Errorf("%s %s: %s", r.Method, r.URL, body)
+				if asked != tt.asked || len(out.Done) != 1 {
+					t.Errorf("asked %d times, %+v", asked, out)
 				}
-				w.Header().Set("Location", "/elsewhere")
-				w.WriteHeader(tt.status)
-				io.WriteString(w, tt.body)
 			})
-			d := newDesk(t, 1)
-			startFetcher(t, d, testSpec(1, addr), Options{})
-			out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandWebSub, URL: "http://h.test/hub", Origin: vouching, About: "http://v.test/feed", Hop: 2, Form: form}}}))
-			a := d.answersOf(1)[0]
-			if a.RUP.Status != tt.want.Status || a.RUP.Reason != tt.want.Reason || a.RUP.Retry != tt.want.Retry || a.Errand.Form != "" || a.Errand.About != "http://v.test/feed" {
-				t.Errorf("%+v, want %+v", a, tt.want)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if asked != tt.asked || len(out.Done) != 1 {
-				t.Errorf("asked %d times, %+v", asked, out)
-			}
 		})
 	}
 }
@@ -76,20 +78,22 @@ func TestFeedNamesItsHub(t *testing.T) {
 		"no URL":        {"", `<feed><link rel=hub href="mailto:x"/></feed>`, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-				if tt.link != "" {
-					w.Header().Set("Link", tt.link)
+			virtual(t, func(t *testing.T) {
+				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+					if tt.link != "" {
+						w.Header().Set("Link", tt.link)
+					}
+					io.WriteString(w, tt.body)
+				})
+				d := newDesk(t, 1)
+				startFetcher(t, d, testSpec(1, addr), Options{})
+				v := feedErrand("/feed")
+				v.Robots[0].Fresh = time.Hour
+				d.outcome(d.grant(v))
+				if f := d.feedAnswer(); !f.Read || f.Hub != tt.hub || f.Self != tt.self {
+					t.Errorf("%+v, want %s %s", f, tt.hub, tt.self)
 				}
-				io.WriteString(w, tt.body)
 			})
-			d := newDesk(t, 1)
-			startFetcher(t, d, testSpec(1, addr), Options{})
-			v := feedErrand("/feed")
-			v.Robots[0].Fresh = time.Hour
-			d.outcome(d.grant(v))
-			if f := d.feedAnswer(); !f.Read || f.Hub != tt.hub || f.Self != tt.self {
-				t.Errorf("%+v, want %s %s", f, tt.hub, tt.self)
-			}
 		})
 	}
 }

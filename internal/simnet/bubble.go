@@ -1,7 +1,10 @@
 package simnet
 
 import (
+	"context"
+	"net"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -22,6 +25,7 @@ func Test(t *testing.T, f func(t *testing.T)) {
 	// row have found unused. This is also why two bubbles must not run at once.
 	emptyPools()
 	defer emptyPools()
+	resolver()
 	synctest.Test(t, f)
 }
 
@@ -29,3 +33,10 @@ func emptyPools() {
 	runtime.GC()
 	runtime.GC()
 }
+
+// resolver has package net make what its resolver in Go shares among all lookups of a process. Made
+// by the first lookup in a bubble, that would belong to this bubble, and a lookup in the next one
+// would end the process.
+var resolver = sync.OnceFunc(func() {
+	(&net.Resolver{PreferGo: true}).LookupHost(context.Background(), "localhost") // from /etc/hosts
+})

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// window is how many bytes one direction of a connection holds that nobody has read yet; more have
-// to wait, as with TCP.
+// window is Options.Window unless a test says something else.
 const window = 256 << 10
 
 // Conn is one end of a connection. Its methods may be called from any goroutine.
@@ -258,7 +257,7 @@ func (h *half) write(b []byte) (written int, err error) {
 		case len(b) == 0:
 			return written, nil
 		}
-		room := window - h.size
+		room := h.n.opt.Window - h.size
 		if room <= 0 {
 			h.changed.Wait()
 			continue

@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,10 @@ type Options struct {
 	Seed    uint64        // of Jitter
 	Latency time.Duration // of each write, one way; also of a connection that is being opened
 	Jitter  time.Duration // added to Latency, from nothing up to this much
+	// Window is how many bytes one direction of a connection holds that nobody has read yet; more
+	// have to wait, as with TCP. 0: 256 KiB. With Latency it must be large where a writer holds a
+	// mutex that others want, as nats.go does: in a bubble time stands still for them.
+	Window int
 }
 
 // Net is an in-memory network. Its methods may be called from any goroutine of one bubble, or from
@@ -43,6 +48,7 @@ type fault struct {
 
 // New makes a network.
 func New(o Options) *Net {
+	o.Window = cmp.Or(o.Window, window)
 	return &Net{
 		opt: o, random: rand.New(rand.NewPCG(o.Seed, 1)), port: 20000,
 		listeners: make(map[netip.AddrPort]*listener), faults: make(map[netip.AddrPort]*fault), conns: make(map[*Conn]struct{}),

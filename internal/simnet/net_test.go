@@ -153,3 +153,17 @@ func TestTheWindowFills(t *testing.T) {
 		c.Close()
 	})
 }
+
+// Lookups in two bubbles share what package net keeps for the process.
+func TestLookupsInTwoBubbles(t *testing.T) {
+	for range 2 {
+		Test(t, func(t *testing.T) {
+			r := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+				return nil, errors.New("no name server")
+			}}
+			if _, err := r.LookupHost(t.Context(), "h.example"); err == nil {
+				t.Error("a name was found without a name server")
+			}
+		})
+	}
+}

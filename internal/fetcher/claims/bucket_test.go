@@ -8,115 +8,113 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
-	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
 func connect(t testing.TB) *queue.Conn {
 	t.Helper()
-	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 1 << 30, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Shutdown)
-	q, err := queue.Dial(t.Context(), queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { q.Close() })
+	_, q := broker.Open(t)
 	return q
 }
 
 // A real server refuses what is not based on the latest revision, and what it has is what was
 // written.
 func TestBucket(t *testing.T) {
-	q := connect(t)
-	s, err := openBucket(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	if r, revision, err := s.read(ctx, "h.a.example"); err != nil || revision != 0 || r.Held {
-		t.Errorf("nothing was read as %+v, revision %d, %v", r, revision, err)
-	}
-	want := record{Crawl: "a", Process: "p", Number: 3, Held: true, Rest: time.Second, Want: []crawl.Names{"b"}}
-	first, err := s.write(ctx, "h.a.example", want, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.write(ctx, "h.a.example", want, 0); err != errChanged {
-		t.Errorf("a second first writing: %v", err)
-	}
-	if _, err := s.write(ctx, "h.b.example", want, 0); err != nil {
-		t.Error(err)
-	}
-	second, err := s.write(ctx, "h.a.example", want, first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.write(ctx, "h.a.example", record{}, first); err != errChanged {
-		t.Errorf("a writing that came too late: %v", err)
-	}
-	r, revision, err := s.read(ctx, "h.a.example")
-	if err != nil || revision != second || fmt.Sprint(r) != fmt.Sprint(want) {
-		t.Errorf("read %+v of revision %d, %v", r, revision, err)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		q := connect(t)
+		s, err := openBucket(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		if r, revision, err := s.read(ctx, "h.a.example"); err != nil || revision != 0 || r.Held {
+			t.Errorf("nothing was read as %+v, revision %d, %v", r, revision, err)
+		}
+		want := record{Crawl: "a", Process: "p", Number: 3, Held: true, Rest: time.Second, Want: []crawl.Names{"b"}}
+		first, err := s.write(ctx, "h.a.example", want, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.write(ctx, "h.a.example", want, 0); err != errChanged {
+			t.Errorf("a second first writing: %v", err)
+		}
+		if _, err := s.write(ctx, "h.b.example", want, 0); err != nil {
+			t.Error(err)
+		}
+		second, err := s.write(ctx, "h.a.example", want, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.write(ctx, "h.a.example", record{}, first); err != errChanged {
+			t.Errorf("a writing that came too late: %v", err)
+		}
+		r, revision, err := s.read(ctx, "h.a.example")
+		if err != nil || revision != second || fmt.Sprint(r) != fmt.Sprint(want) {
+			t.Errorf("read %+v of revision %d, %v", r, revision, err)
+		}
+	})
 }
 
 // Crawls take turns on a real server, too.
 func TestClaimsOnAServer(t *testing.T) {
-	q := connect(t)
-	var both [2]*Claims
-	for i, name := range []crawl.Names{"a", "b"} {
-		var err error
-		if both[i], err = Open(t.Context(), q, Options{Crawl: name, Process: "of " + string(name), Term: 2 * time.Second, Log: slog.New(slog.DiscardHandler)}); err != nil {
-			t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		q := connect(t)
+		var both [2]*Claims
+		for i, name := range []crawl.Names{"a", "b"} {
+			var err error
+			if both[i], err = Open(t.Context(), q, Options{Crawl: name, Process: "of " + string(name), Log: slog.New(slog.DiscardHandler)}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	const rest = 100 * time.Millisecond
-	var last time.Time
-	for i := range 6 {
-		k, wait := both[i%2].Take(t.Context(), host, 0, nothing)
-		if k == nil {
-			t.Fatalf("no claim; ask again in %v", wait)
+		const rest = 100 * time.Millisecond
+		var last time.Time
+		for i := range 6 {
+			k, wait := both[i%2].Take(t.Context(), host, 0, nothing)
+			if k == nil {
+				t.Fatalf("no claim; ask again in %v", wait)
+			}
+			if gap := time.Since(last); gap < rest {
+				t.Errorf("visit %d came after %v", i, gap)
+			}
+			if lease, _ := k.Hold(t.Context()); !lease.Alive() {
+				t.Errorf("visit %d may ask for nothing", i)
+			}
+			last = time.Now()
+			k.Release(t.Context(), last.Add(rest))
 		}
-		if gap := time.Since(last); gap < rest {
-			t.Errorf("visit %d came after %v", i, gap)
-		}
-		if lease, _ := k.Hold(t.Context()); !lease.Alive() {
-			t.Errorf("visit %d may ask for nothing", i)
-		}
-		last = time.Now()
-		k.Release(t.Context(), last.Add(rest))
-	}
+	})
 }
 
 // The bucket has the room that docs/operations.md tells of.
 func TestRoom(t *testing.T) {
-	q := connect(t)
-	c, err := Open(t.Context(), q, Options{Crawl: "some-crawl", Process: strings.Repeat("P", 26), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const hosts = 100
-	for i := range hosts {
-		k, _ := c.Take(t.Context(), canon.Host(fmt.Sprintf("www.quite-some-name-%d.example.org", i)), 0, nothing)
-		if k == nil {
-			t.Fatal("no claim")
+	simnet.Test(t, func(t *testing.T) {
+		q := connect(t)
+		c, err := Open(t.Context(), q, Options{Crawl: "some-crawl", Process: strings.Repeat("P", 26), Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
 		}
-		k.Hold(t.Context())
-		k.Release(t.Context(), time.Now().Add(time.Second))
-	}
-	info, err := q.JS.Stream(t.Context(), "KV_"+crawl.HostsBucket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	state := info.CachedInfo()
-	t.Logf("%d bytes a host", state.State.Bytes/hosts)
-	if n := bucketSize / (state.State.Bytes / hosts); state.State.Msgs != hosts || n < 100_000 || state.Config.MaxAge != forgetAfter {
-		t.Errorf("%d messages; room for %d hosts; they are forgotten after %v", state.State.Msgs, n, state.Config.MaxAge)
-	}
+		const hosts = 100
+		for i := range hosts {
+			k, _ := c.Take(t.Context(), canon.Host(fmt.Sprintf("www.quite-some-name-%d.example.org", i)), 0, nothing)
+			if k == nil {
+				t.Fatal("no claim")
+			}
+			k.Hold(t.Context())
+			k.Release(t.Context(), time.Now().Add(time.Second))
+		}
+		info, err := q.JS.Stream(t.Context(), "KV_"+crawl.HostsBucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := info.CachedInfo()
+		t.Logf("%d bytes a host", state.State.Bytes/hosts)
+		if n := bucketSize / (state.State.Bytes / hosts); state.State.Msgs != hosts || n < 100_000 || state.Config.MaxAge != forgetAfter {
+			t.Errorf("%d messages; room for %d hosts; they are forgotten after %v", state.State.Msgs, n, state.Config.MaxAge)
+		}
+	})
 }
 
 // What a visit pays for its claim, on a server in the same process that need not sync.

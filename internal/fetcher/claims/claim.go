@@ -42,12 +42,12 @@ type Claim struct {
 // Hold renews the claim until Release. The context that it returns ends when the claim does, and
 // the lease says whether a request may begin.
 func (k *Claim) Hold(ctx context.Context) (*wire.Lease, context.Context) {
-	lease, held := wire.NewLease(ctx, k.c.now, k.sent, k.c.term)
+	lease, held := wire.NewLease(ctx, k.c.now, k.sent, term)
 	k.lease = lease
 	k.ctx, k.cancel = context.WithCancel(held)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.timer = time.AfterFunc(k.sent+k.c.term/3-k.c.now(), k.renew)
+	k.timer = time.AfterFunc(k.sent+term/3-k.c.now(), k.renew)
 	lease.OnOwe(k.owe)
 	return lease, held
 }
@@ -75,12 +75,12 @@ func (k *Claim) renew() {
 	k.mu.Unlock()
 	r := k.rec
 	r.Rest = max(r.Rest, owed)
-	ctx, cancel := context.WithTimeout(k.ctx, k.c.term/3)
+	ctx, cancel := context.WithTimeout(k.ctx, term/3)
 	defer cancel()
-	next := k.c.term / 3
+	next := term / 3
 	switch err := k.rewrite(ctx, r); {
 	case err == nil:
-		k.lease.Renew(k.sent, k.c.term)
+		k.lease.Renew(k.sent, term)
 	case errors.Is(err, errLost):
 		k.over = true
 		k.lease.End()
@@ -88,7 +88,7 @@ func (k *Claim) renew() {
 		return
 	default: // the election of a leader costs no claim
 		k.c.trouble(k.ctx, err)
-		next = k.c.term / 20
+		next = term / 20
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -147,7 +147,7 @@ func (k *Claim) Release(ctx context.Context, until time.Time) {
 	if !until.IsZero() {
 		r.Rest = min(max(time.Until(until), 0), MaxRest)
 	}
-	ctx, cancel := context.WithTimeout(ctx, k.c.term/3)
+	ctx, cancel := context.WithTimeout(ctx, term/3)
 	defer cancel()
 	if err := k.rewrite(ctx, r); err != nil && !errors.Is(err, errLost) {
 		k.c.trouble(ctx, err)

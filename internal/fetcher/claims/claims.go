@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// defaultTerm is how long a claim lasts after its last writing, as leases and ownerships do.
+	// term is how long a claim lasts after its last writing, as leases and ownerships do.
 	// All fetchers of a cluster use the same.
-	defaultTerm = 10 * time.Second
+	term = 10 * time.Second
 	// longestWait is how long a visit waits for its host. Then it is given back.
 	longestWait = 2 * time.Minute
 	// AskLater is for how long a frontier does not grant a host that was waited for in vain.
@@ -37,9 +37,8 @@ type Options struct {
 	// Process is no other process's name, nor that of the one before. The crawls of a process,
 	// which wait for one another by other means, have the same.
 	Process string
-	Term    time.Duration // 0: 10 s; all that share hosts use the same
-	Waiting int           // how many visits may wait without what they need to work; 0: 64
-	Log     *slog.Logger  // nil: slog.Default()
+	Waiting int          // how many visits may wait without what they need to work; 0: 64
+	Log     *slog.Logger // nil: slog.Default()
 }
 
 // Claims are a crawl's claims on hosts. Safe for concurrent use.
@@ -71,7 +70,7 @@ func Open(ctx context.Context, q *queue.Conn, o Options) (*Claims, error) {
 
 func newClaims(s store, now wire.Clock, o Options) *Claims {
 	return &Claims{
-		terms: terms{o.Crawl, o.Process, cmp.Or(o.Term, defaultTerm)},
+		terms: terms{o.Crawl, o.Process},
 		store: s, now: now, log: cmp.Or(o.Log, slog.Default()), most: cmp.Or(o.Waiting, 64), seen: map[string]sighting{},
 	}
 }
@@ -155,7 +154,7 @@ func (c *Claims) known(key string) (sighting, bool) {
 
 // look reads a host's record.
 func (c *Claims) look(ctx context.Context, key string) (sighting, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.term/3)
+	ctx, cancel := context.WithTimeout(ctx, term/3)
 	defer cancel()
 	r, revision, err := c.store.read(ctx, key)
 	if err != nil {
@@ -217,7 +216,7 @@ func (c *Claims) mark(ctx context.Context, key string, s sighting) (sighting, er
 	if !ok {
 		return s, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.term/3)
+	ctx, cancel := context.WithTimeout(ctx, term/3)
 	defer cancel()
 	revision, err := c.store.write(ctx, key, r, s.revision)
 	if err != nil {
@@ -237,7 +236,7 @@ func (c *Claims) mark(ctx context.Context, key string, s sighting) (sighting, er
 // claim writes that the host is ours, if nobody wrote its record meanwhile.
 func (c *Claims) claim(ctx context.Context, host canon.Host, key string, s sighting, owed time.Duration) (*Claim, error) {
 	// A writing that is cut off may have been done, and would keep others waiting for a term.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.term/3)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), term/3)
 	defer cancel()
 	c.mu.Lock()
 	c.number++

@@ -511,8 +511,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s := sighting{rec: decode(b), revision: 1}
-		at := terms{"mine", "me", defaultTerm}
-		if left := s.left(&at, time.Second, 0); left < 0 || left > MaxRest+defaultTerm*3/2 {
+		at := terms{"mine", "me"}
+		if left := s.left(&at, time.Second, 0); left < 0 || left > MaxRest+term*3/2 {
 			t.Errorf("%q: a wait of %v", b, left)
 		}
 		if r, ok := s.marked(&at, 0); ok && len(r.Want) > maxWant {

@@ -75,11 +75,10 @@ type sighting struct {
 type terms struct {
 	crawl   crawl.Names
 	process string
-	term    time.Duration
 }
 
 // turn is for how long a host is the first waiting crawl's alone, after its rest.
-func (t *terms) turn() time.Duration { return t.term / 2 }
+func (t *terms) turn() time.Duration { return term / 2 }
 
 // left is how long the host has to be left alone; none: it may be claimed. owed is the delay that
 // we know of.
@@ -94,7 +93,7 @@ func (s *sighting) left(t *terms, owed, now time.Duration) time.Duration {
 	case r.Held && mine: // our frontier says that that visit is over, or it was ours
 		return 0
 	case r.Held:
-		until = s.since + t.term*3/2 + max(r.Rest, owed)
+		until = s.since + term*3/2 + max(r.Rest, owed)
 	case mine && !passing:
 		return 0
 	case passing:

@@ -40,9 +40,7 @@ type Options struct {
 	MaxSitemap int64  // bytes of a sitemap; 0 = sitemap.MaxBytes
 	// Bytes of a JSON catalogue of datasets; 0 = catalog.MaxCatalogue.
 	MaxCatalogue int64
-	RulesCache   int // robots.txt files kept parsed; 0 = 4096
-	// After how long facts that could not be published are sent anew; 0 = 1 min.
-	Resend       time.Duration
+	RulesCache   int  // robots.txt files kept parsed; 0 = 4096
 	DiscardPages bool // pages are handed to nobody
 	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; "":
 	// it is not used.
@@ -65,7 +63,6 @@ type Kit struct {
 
 // NewKit makes a kit of a client.
 func NewKit(c *wire.Client, met *Metrics, opt Options) *Kit {
-	opt.Resend = cmp.Or(max(opt.Resend, 0), resendTime)
 	opt.MaxBody, opt.MaxSitemap = cmp.Or(max(opt.MaxBody, 0), 10<<20), cmp.Or(max(opt.MaxSitemap, 0), sitemap.MaxBytes)
 	opt.MaxCatalogue = cmp.Or(max(opt.MaxCatalogue, 0), catalog.MaxCatalogue)
 	return &Kit{client: c, opt: opt, met: met, rules: rulesCache{max: cmp.Or(max(opt.RulesCache, 0), 4096)},

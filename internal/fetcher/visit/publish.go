@@ -127,7 +127,7 @@ const resendTime = time.Minute
 func (v *Visit) publishFact(fact crawl.Robots) bool {
 	learnt, fresh := time.Now(), fact.Fresh
 	for !v.lost.Load() {
-		ctx, cancel := context.WithTimeout(v.pubCtx, v.kit.opt.Resend)
+		ctx, cancel := context.WithTimeout(v.pubCtx, resendTime)
 		err := v.append(ctx, v.job.Shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Robots: []crawl.Robots{fact}})
 		late := ctx.Err() != nil && v.pubCtx.Err() == nil
 		cancel()

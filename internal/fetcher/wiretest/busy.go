@@ -28,12 +28,9 @@ type busy struct {
 
 // NewBusy makes an origin that takes so long for an answer, and hangs up on a connection that says
 // nothing for impatient.
-func NewBusy(t testing.TB, takes, impatient time.Duration) *busy {
+func NewBusy(t testing.TB, on Network, takes, impatient time.Duration) *busy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listen(t, on)
 	b := &busy{Listener: l, takes: takes, impatient: impatient}
 	var wg sync.WaitGroup
 	var conns sync.Map

@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/binary"
@@ -25,18 +26,16 @@ type Proxy struct {
 	Where          func(to string) string  // where it connects to for a target; nil: to it
 	Answer         func(target string) int // HTTP status; nil or 200: it connects
 
+	on      Network
 	mu      sync.Mutex
 	targets []string
 }
 
 // NewProxy starts a proxy; set changes it before.
-func NewProxy(t testing.TB, set func(p *Proxy)) *Proxy {
+func NewProxy(t testing.TB, on Network, set func(p *Proxy)) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &Proxy{Listener: l}
+	l := listen(t, on)
+	p := &Proxy{Listener: l, on: on}
 	if set != nil {
 		set(p)
 	}
@@ -94,7 +93,7 @@ func (p *Proxy) dial(target string) net.Conn {
 	if p.Where != nil {
 		target = p.Where(target)
 	}
-	site, err := net.Dial("tcp", target)
+	site, err := p.on.Dial(context.Background(), "tcp", target)
 	if err != nil {
 		return nil
 	}

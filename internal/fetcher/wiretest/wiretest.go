@@ -7,9 +7,13 @@ import (
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"sync"
@@ -40,13 +44,61 @@ type Head struct {
 	At      time.Time
 }
 
-// New answers each request with what answer writes; false closes the connection after.
-func New(t testing.TB, answer func(c net.Conn, h Head) bool) *Server {
+// Network is what servers listen on: a simnet.Net, or Real.
+type Network interface {
+	Listen(network, address string) (net.Listener, error)
+	Dial(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Real is the loopback interface of the machine.
+var Real Network = sockets{}
+
+type sockets struct{}
+
+func (sockets) Listen(network, address string) (net.Listener, error) {
+	return net.Listen(network, address)
+}
+
+func (sockets) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, address)
+}
+
+// listen listens on any port of 127.0.0.1.
+func listen(t testing.TB, on Network) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := on.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+// HTTP serves h on a network until the test ends.
+func HTTP(t testing.TB, on Network, h http.Handler) *httptest.Server {
+	t.Helper()
+	s := &httptest.Server{Listener: listen(t, on), Config: &http.Server{Handler: h}}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// HTTPS is HTTP over TLS. set, if not nil, changes the server before it starts; without a
+// certificate it shows the one of package httptest.
+func HTTPS(t testing.TB, on Network, h http.Handler, set func(s *httptest.Server)) *httptest.Server {
+	t.Helper()
+	s := &httptest.Server{Listener: listen(t, on), Config: &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}}
+	if set != nil {
+		set(s)
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// New answers each request with what answer writes; false closes the connection after.
+func New(t testing.TB, on Network, answer func(c net.Conn, h Head) bool) *Server {
+	t.Helper()
+	l := listen(t, on)
 	w := &Server{Listener: l}
 	var open sync.Map
 	w.wg.Go(func() {
