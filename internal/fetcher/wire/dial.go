@@ -25,7 +25,8 @@ func (e *connectTimeout) Unwrap() error { return e.err }
 type holdKey struct{}
 
 // Dial opens a connection, as net.Dialer's DialContext does. The address has a host that is an IP
-// and passed the guard; the peer that the connection names is compared with it.
+// and passed the guard; the peer that the connection names is compared with it. Only the address of
+// a proxy may have a name, and then the peer passes the guard.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // dial connects for the hold whose request needs a connection.

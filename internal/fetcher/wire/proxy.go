@@ -132,29 +132,36 @@ func (c *Client) dialThrough(ctx context.Context, h *Hold, target string, addr n
 	p := c.opt.Proxy
 	l := &link{addr: addr}
 	var at netip.Addr
+	check := func(address string) error {
+		ap, err := netip.ParseAddrPort(address)
+		if err != nil || ReachOf(ap.Addr()) == forbidden {
+			return errors.New("is at a link-local, metadata or multicast address, which is never dialled")
+		}
+		at = ap.Addr().Unmap()
+		return nil
+	}
 	d := net.Dialer{
 		FallbackDelay: -1, Resolver: c.opt.Resolver,
-		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			ap, err := netip.ParseAddrPort(address)
-			if err != nil || ReachOf(ap.Addr()) == forbidden {
-				return errors.New("is at a link-local, metadata or multicast address, which is never dialled")
-			}
-			at = ap.Addr().Unmap()
-			return nil
-		},
+		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error { return check(address) },
 	}
 	dial := d.DialContext
 	if c.opt.Dial != nil {
 		dial = c.opt.Dial
+		if _, err := netip.ParseAddrPort(p.Addr); err == nil { // it is no name
+			if err := check(p.Addr); err != nil {
+				return nil, &proxyError{p, err.Error()}
+			}
+		}
 	}
 	socket, err := dial(ctx, "tcp", p.Addr)
 	if err != nil {
 		return nil, &proxyError{p, "cannot be reached: " + detail(err)}
 	}
-	l.socket, l.Conn = socket, socket
-	if remote, err := netip.ParseAddrPort(socket.RemoteAddr().String()); err == nil {
-		at = remote.Addr().Unmap()
+	if err := check(socket.RemoteAddr().String()); err != nil {
+		socket.Close()
+		return nil, &proxyError{p, err.Error()}
 	}
+	l.socket, l.Conn = socket, socket
 	l.closed = p.Scheme == "https" || c.Reach(at) != Public
 	if p.Login.User() != "" && !l.closed {
 		socket.Close()
