@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -45,43 +46,47 @@ func TestCheckFires(t *testing.T) {
 // A connection may be closed (the lease ran out, the fetcher stops) just when net/http begins to
 // write. The check must not take that request for one under way for ever.
 func TestClosedWhileBeginning(t *testing.T) {
-	w := wiretest.New(t, wiretest.Say(wiretest.OKAnswer))
-	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-	u := urlOf(t, "http://h.test/")
-	if _, err := h.Fetch(u, nil, wantAll); err != nil {
-		t.Fatal(err)
-	}
-	c, now := h.conn, h.Lease.now
-	h.Lease.now = func() time.Duration { // asked in the middle of Write
-		h.Lease.now = now
-		h.done(false)
-		return now()
-	}
-	h.started.Store(false)
-	c.armed.Store(h)
-	if _, err := c.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil {
-		t.Error("a request was written to a closed connection")
-	}
-	if _, err := h.Fetch(u, nil, wantAll); err != nil {
-		t.Errorf("the host is closed to us: %v", err)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		u := urlOf(t, "http://h.test/")
+		if _, err := h.Fetch(u, nil, wantAll); err != nil {
+			t.Fatal(err)
+		}
+		c, now := h.conn, h.Lease.now
+		h.Lease.now = func() time.Duration { // asked in the middle of Write
+			h.Lease.now = now
+			h.done(false)
+			return now()
+		}
+		h.started.Store(false)
+		c.armed.Store(h)
+		if _, err := c.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil {
+			t.Error("a request was written to a closed connection")
+		}
+		if _, err := h.Fetch(u, nil, wantAll); err != nil {
+			t.Errorf("the host is closed to us: %v", err)
+		}
+	})
 }
 
 // What a visit was granted is owed whatever became of the hold's own account of it.
 func TestCheckKnowsTheGrant(t *testing.T) {
-	w := wiretest.New(t, wiretest.Say(wiretest.OKAnswer))
-	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-	var fired atomic.Int64
-	h.c.check.onFire = func(string) { fired.Add(1) }
-	h.Granted, h.Owed = time.Minute, 0 // a mistake
-	u := urlOf(t, "http://h.test/")
-	if _, err := h.Fetch(u, nil, wantAll); err != nil {
-		t.Fatal(err)
-	}
-	var v *violation
-	if _, err := h.exchange(u, nil, wantAll); !errors.As(err, &v) || fired.Load() != 1 || len(w.Seen()) != 1 {
-		t.Errorf("%v, fired %d times, %d requests arrived", err, fired.Load(), len(w.Seen()))
-	}
+	simnet.Test(t, func(t *testing.T) {
+		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		var fired atomic.Int64
+		h.c.check.onFire = func(string) { fired.Add(1) }
+		h.Granted, h.Owed = time.Minute, 0 // a mistake
+		u := urlOf(t, "http://h.test/")
+		if _, err := h.Fetch(u, nil, wantAll); err != nil {
+			t.Fatal(err)
+		}
+		var v *violation
+		if _, err := h.exchange(u, nil, wantAll); !errors.As(err, &v) || fired.Load() != 1 || len(w.Seen()) != 1 {
+			t.Errorf("%v, fired %d times, %d requests arrived", err, fired.Load(), len(w.Seen()))
+		}
+	})
 }
 
 func TestCheckForgets(t *testing.T) {
@@ -101,18 +106,20 @@ func TestCheckForgets(t *testing.T) {
 
 // A host is known from its first request on, also when the sweep comes with that request.
 func TestCheckKnowsANewHost(t *testing.T) {
-	var c check
-	forgotten := 0
-	for i := range 4096 {
-		host := canon.Host(fmt.Sprintf("h%d.example", i))
-		if err := c.begin(host, time.Second); err != nil {
-			t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		var c check
+		forgotten := 0
+		for i := range 4096 {
+			host := canon.Host(fmt.Sprintf("h%d.example", i))
+			if err := c.begin(host, time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if c.begin(host, time.Second) == nil {
+				forgotten++
+			}
 		}
-		if c.begin(host, time.Second) == nil {
-			forgotten++
+		if forgotten > 0 {
+			t.Errorf("%d of 4096 hosts were forgotten while their first request was under way", forgotten)
 		}
-	}
-	if forgotten > 0 {
-		t.Errorf("%d of 4096 hosts were forgotten while their first request was under way", forgotten)
-	}
+	})
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // bubble is a clock that follows a synctest bubble's time, plus however long the
@@ -90,10 +92,12 @@ func TestLeaseInSuspend(t *testing.T) {
 }
 
 func TestLeaseOverOnArrival(t *testing.T) {
-	b := &bubble{start: time.Now()}
-	l, ctx := NewLease(t.Context(), b.now, b.now()-10*time.Second, 10*time.Second)
-	if l.Alive() || ctx.Err() == nil {
-		t.Error("a lease that had run out on arrival is alive")
-	}
-	l.End() // must not panic
+	simnet.Test(t, func(t *testing.T) {
+		b := &bubble{start: time.Now()}
+		l, ctx := NewLease(t.Context(), b.now, b.now()-10*time.Second, 10*time.Second)
+		if l.Alive() || ctx.Err() == nil {
+			t.Error("a lease that had run out on arrival is alive")
+		}
+		l.End() // must not panic
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -15,11 +16,12 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 func fetchOne(t testing.TB, opt Options, answer func(net.Conn, wiretest.Head) bool, want func(int, http.Header) Wanted) (*Hold, *wiretest.Server, fetched) {
 	t.Helper()
-	w := wiretest.New(t, answer)
+	w := wiretest.New(t, simnet.Of(t), answer)
 	h := newTestHold(t, opt, w.Addr().String(), "h.test")
 	start := time.Now()
 	a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, want)
@@ -38,152 +40,166 @@ type fetched struct {
 }
 
 func TestEncodings(t *testing.T) {
-	body := []byte(strings.Repeat("some words that repeat, ", 4000))
-	for _, e := range []string{"", "identity", "gzip", "x-gzip", "GZIP", "br", "zstd"} {
-		for range 2 { // a pooled decoder serves as well as a new one
-			h, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(e, wiretest.Encode(t, strings.ToLower(e), body))), wantAll)
-			if r.err != nil || !bytes.Equal(r.Body, body) || r.Truncated {
-				t.Errorf("%q: %d bytes, %v", e, len(r.Body), r.err)
-			}
-			if h.abandoned {
-				t.Errorf("%q: the connection was given up", e)
+	simnet.Test(t, func(t *testing.T) {
+		body := []byte(strings.Repeat("some words that repeat, ", 4000))
+		for _, e := range []string{"", "identity", "gzip", "x-gzip", "GZIP", "br", "zstd"} {
+			for range 2 { // a pooled decoder serves as well as a new one
+				h, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(e, wiretest.Encode(t, strings.ToLower(e), body))), wantAll)
+				if r.err != nil || !bytes.Equal(r.Body, body) || r.Truncated {
+					t.Errorf("%q: %d bytes, %v", e, len(r.Body), r.err)
+				}
+				if h.abandoned {
+					t.Errorf("%q: the connection was given up", e)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestEncodingsBroken(t *testing.T) {
-	body := []byte(strings.Repeat("some words that repeat, ", 4000))
-	for _, tt := range []struct {
-		name, encoding string
-		body           []byte
-		reason         crawl.Reason
-	}{
-		{"not gzip", "gzip", body, crawl.ReasonEncoding},
-		{"not br", "br", bytes.Repeat([]byte{0xFF}, 500), crawl.ReasonEncoding},
-		{"not zstd", "zstd", body, crawl.ReasonEncoding},
-		{"half a gzip", "gzip", wiretest.Encode(t, "gzip", body)[:100], crawl.ReasonEncoding},
-		{"half a br", "br", wiretest.Encode(t, "br", body)[:30], crawl.ReasonEncoding},
-		{"half a zstd", "zstd", wiretest.Encode(t, "zstd", body)[:30], crawl.ReasonEncoding},
-		{"not asked for", "deflate", wiretest.Encode(t, "deflate", body), crawl.ReasonEncoding},
-		{"two at once", "gzip, br", wiretest.Encode(t, "br", wiretest.Encode(t, "gzip", body)), crawl.ReasonEncoding},
-	} {
-		_, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(tt.encoding, tt.body)), wantAll)
-		if r.failure.Reason != tt.reason || !r.failure.Final {
-			t.Errorf("%s: %+v, %v", tt.name, r.failure, r.err)
+	simnet.Test(t, func(t *testing.T) {
+		body := []byte(strings.Repeat("some words that repeat, ", 4000))
+		for _, tt := range []struct {
+			name, encoding string
+			body           []byte
+			reason         crawl.Reason
+		}{
+			{"not gzip", "gzip", body, crawl.ReasonEncoding},
+			{"not br", "br", bytes.Repeat([]byte{0xFF}, 500), crawl.ReasonEncoding},
+			{"not zstd", "zstd", body, crawl.ReasonEncoding},
+			{"half a gzip", "gzip", wiretest.Encode(t, "gzip", body)[:100], crawl.ReasonEncoding},
+			{"half a br", "br", wiretest.Encode(t, "br", body)[:30], crawl.ReasonEncoding},
+			{"half a zstd", "zstd", wiretest.Encode(t, "zstd", body)[:30], crawl.ReasonEncoding},
+			{"not asked for", "deflate", wiretest.Encode(t, "deflate", body), crawl.ReasonEncoding},
+			{"two at once", "gzip, br", wiretest.Encode(t, "br", wiretest.Encode(t, "gzip", body)), crawl.ReasonEncoding},
+		} {
+			_, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(tt.encoding, tt.body)), wantAll)
+			if r.failure.Reason != tt.reason || !r.failure.Final {
+				t.Errorf("%s: %+v, %v", tt.name, r.failure, r.err)
+			}
 		}
-	}
-	// The wire's end is the network's fault, not the encoding's.
-	cut := wiretest.PageAnswer("gzip", wiretest.Encode(t, "gzip", body))
-	_, _, r := fetchOne(t, Options{}, func(c net.Conn, _ wiretest.Head) bool { io.WriteString(c, cut[:len(cut)-50]); return false }, wantAll)
-	if r.failure.Reason != crawl.ReasonNetwork || r.failure.Final {
-		t.Errorf("cut short: %+v", r.failure)
-	}
+		// The wire's end is the network's fault, not the encoding's.
+		cut := wiretest.PageAnswer("gzip", wiretest.Encode(t, "gzip", body))
+		_, _, r := fetchOne(t, Options{}, func(c net.Conn, _ wiretest.Head) bool { io.WriteString(c, cut[:len(cut)-50]); return false }, wantAll)
+		if r.failure.Reason != crawl.ReasonNetwork || r.failure.Final {
+			t.Errorf("cut short: %+v", r.failure)
+		}
+	})
 }
 
 func TestBodyLimits(t *testing.T) {
-	const limit = 100_000
-	for _, e := range []string{"", "gzip", "br", "zstd"} {
-		for size, cut := range map[int]bool{0: false, limit - 1: false, limit: false, limit + 1: true, 50 * limit: true} {
-			body := bytes.Repeat([]byte("a"), size)
-			h, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(e, wiretest.Encode(t, e, body))), func(int, http.Header) Wanted { return Wanted{Limit: limit} })
-			if r.err != nil || len(r.Body) != min(size, limit) || r.Truncated != cut {
-				t.Errorf("%q of %d bytes: %d bytes, truncated %v, %v", e, size, len(r.Body), r.Truncated, r.err)
-			}
-			// One byte more may just have been all there was.
-			if h.abandoned != cut && size != limit+1 {
-				t.Errorf("%q of %d bytes: connection given up: %v", e, size, h.abandoned)
+	simnet.Test(t, func(t *testing.T) {
+		const limit = 100_000
+		for _, e := range []string{"", "gzip", "br", "zstd"} {
+			for size, cut := range map[int]bool{0: false, limit - 1: false, limit: false, limit + 1: true, 50 * limit: true} {
+				body := bytes.Repeat([]byte("a"), size)
+				h, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(e, wiretest.Encode(t, e, body))), func(int, http.Header) Wanted { return Wanted{Limit: limit} })
+				if r.err != nil || len(r.Body) != min(size, limit) || r.Truncated != cut {
+					t.Errorf("%q of %d bytes: %d bytes, truncated %v, %v", e, size, len(r.Body), r.Truncated, r.err)
+				}
+				// One byte more may just have been all there was.
+				if h.abandoned != cut && size != limit+1 {
+					t.Errorf("%q of %d bytes: connection given up: %v", e, size, h.abandoned)
+				}
 			}
 		}
-	}
+	})
 }
 
 // Of a body that nobody wants it is known why it did not come whole: its connection was lost, or it
 // took too long. What was left unread, or came whole, was not lost.
 func TestBodyLost(t *testing.T) {
-	const begin = "HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\n"
-	nothing := func(int, http.Header) Wanted { return Wanted{} }
-	for _, tt := range []struct {
-		name   string
-		answer func(net.Conn, wiretest.Head) bool
-		reason crawl.Reason
-	}{
-		{"lost", func(c net.Conn, _ wiretest.Head) bool { io.WriteString(c, begin+"half"); return false }, crawl.ReasonNetwork},
-		{"late", func(c net.Conn, _ wiretest.Head) bool {
-			io.WriteString(c, begin+"half")
-			c.SetReadDeadline(time.Now().Add(time.Minute))
-			c.Read(make([]byte, 1)) // until the client has gone
-			return false
-		}, crawl.ReasonTimeout},
-		{"whole", wiretest.Say(begin + strings.Repeat("x", 100)), ""},
-		{"unread", wiretest.Say("HTTP/1.1 410 Gone\r\nContent-Length: 1000000\r\n\r\n"), ""},
-	} {
-		h, _, r := fetchOne(t, Options{FirstByte: 2 * time.Second, WholeResponse: 2 * time.Second, RateWindow: time.Minute}, tt.answer, nothing)
-		var reason crawl.Reason
-		if r.Lost != nil {
-			reason = h.FailureOf(r.Lost).Reason
+	simnet.Test(t, func(t *testing.T) {
+		const begin = "HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\n"
+		nothing := func(int, http.Header) Wanted { return Wanted{} }
+		for _, tt := range []struct {
+			name   string
+			answer func(net.Conn, wiretest.Head) bool
+			reason crawl.Reason
+		}{
+			{"lost", func(c net.Conn, _ wiretest.Head) bool { io.WriteString(c, begin+"half"); return false }, crawl.ReasonNetwork},
+			{"late", func(c net.Conn, _ wiretest.Head) bool {
+				io.WriteString(c, begin+"half")
+				c.SetReadDeadline(time.Now().Add(time.Minute))
+				c.Read(make([]byte, 1)) // until the client has gone
+				return false
+			}, crawl.ReasonTimeout},
+			{"whole", wiretest.Say(begin + strings.Repeat("x", 100)), ""},
+			{"unread", wiretest.Say("HTTP/1.1 410 Gone\r\nContent-Length: 1000000\r\n\r\n"), ""},
+		} {
+			h, _, r := fetchOne(t, Options{FirstByte: 2 * time.Second, WholeResponse: 2 * time.Second, RateWindow: time.Minute}, tt.answer, nothing)
+			var reason crawl.Reason
+			if r.Lost != nil {
+				reason = h.FailureOf(r.Lost).Reason
+			}
+			if r.err != nil || r.Status != 410 || reason != tt.reason {
+				t.Errorf("%s: %v, status %d, lost for %q (%v)", tt.name, r.err, r.Status, reason, r.Lost)
+			}
 		}
-		if r.err != nil || r.Status != 410 || reason != tt.reason {
-			t.Errorf("%s: %v, status %d, lost for %q (%v)", tt.name, r.err, r.Status, reason, r.Lost)
-		}
-	}
+	})
 }
 
 // A bomb of a gigabyte costs no more than the limit.
 func TestBomb(t *testing.T) {
-	member := wiretest.Encode(t, "gzip", make([]byte, 4<<20))
-	bomb := bytes.Repeat(member, 256)
-	h, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer("gzip", bomb)), wantAll)
-	if r.err != nil || len(r.Body) != 10<<20 || !r.Truncated || cap(h.Buf) > 24<<20 {
-		t.Errorf("%d bytes, buffer %d, truncated %v, %v", len(r.Body), cap(h.Buf), r.Truncated, r.err)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		member := wiretest.Encode(t, "gzip", make([]byte, 4<<20))
+		bomb := bytes.Repeat(member, 256)
+		h, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer("gzip", bomb)), wantAll)
+		if r.err != nil || len(r.Body) != 10<<20 || !r.Truncated || cap(h.Buf) > 24<<20 {
+			t.Errorf("%d bytes, buffer %d, truncated %v, %v", len(r.Body), cap(h.Buf), r.Truncated, r.err)
+		}
+	})
 }
 
 // Members without content could go on for ever without a byte of output.
 func TestCompressedNothing(t *testing.T) {
-	empty := wiretest.Encode(t, "gzip", nil)
-	_, _, r := fetchOne(t, Options{}, func(c net.Conn, _ wiretest.Head) bool {
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n")
-		for range 1 << 20 {
-			if _, err := c.Write(empty); err != nil {
-				return false
+	simnet.Test(t, func(t *testing.T) {
+		empty := wiretest.Encode(t, "gzip", nil)
+		_, _, r := fetchOne(t, Options{}, func(c net.Conn, _ wiretest.Head) bool {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n")
+			for range 1 << 20 {
+				if _, err := c.Write(empty); err != nil {
+					return false
+				}
 			}
+			return false
+		}, func(int, http.Header) Wanted { return Wanted{Limit: 1000} })
+		if r.err != nil || !r.Truncated || r.Wire > 200_000 {
+			t.Errorf("%d bytes read, truncated %v, %v", r.Wire, r.Truncated, r.err)
 		}
-		return false
-	}, func(int, http.Header) Wanted { return Wanted{Limit: 1000} })
-	if r.err != nil || !r.Truncated || r.Wire > 200_000 {
-		t.Errorf("%d bytes read, truncated %v, %v", r.Wire, r.Truncated, r.err)
-	}
+	})
 }
 
 // A zstd frame may ask for a window of gigabytes; we have 8 MiB.
 func TestZstdWindow(t *testing.T) {
-	var b bytes.Buffer
-	w, _ := zstd.NewWriter(&b, zstd.WithWindowSize(32<<20), zstd.WithSingleSegment(false))
-	// Streamed: the frame declares the window.
-	w.Write(bytes.Repeat([]byte("0123456789abcdef"), 3<<20))
-	w.Close()
-	_, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer("zstd", b.Bytes())), wantAll)
-	if r.failure.Reason != crawl.ReasonEncoding {
-		t.Errorf("%+v, %d bytes, %v", r.failure, len(r.Body), r.err)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		w, _ := zstd.NewWriter(&b, zstd.WithWindowSize(32<<20), zstd.WithSingleSegment(false))
+		// Streamed: the frame declares the window.
+		w.Write(bytes.Repeat([]byte("0123456789abcdef"), 3<<20))
+		w.Close()
+		_, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer("zstd", b.Bytes())), wantAll)
+		if r.failure.Reason != crawl.ReasonEncoding {
+			t.Errorf("%+v, %d bytes, %v", r.failure, len(r.Body), r.err)
+		}
+	})
 }
 
 func TestHeaderLimit(t *testing.T) {
-	for size, ok := range map[int]bool{1 << 10: true, 3 << 10: true, 5 << 10: false, 1 << 20: false} {
-		pad := strings.Repeat("X-Padding: "+strings.Repeat("p", 100)+"\r\n", size/113+1)
-		_, _, r := fetchOne(t, Options{MaxHeader: 4 << 10}, wiretest.Say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"+pad+"Content-Length: 0\r\n\r\n"), wantAll)
-		if ok && r.err != nil || !ok && r.failure.Reason != crawl.ReasonHeaders {
-			t.Errorf("head of %d bytes: %+v, %v", size, r.failure, r.err)
+	simnet.Test(t, func(t *testing.T) {
+		for size, ok := range map[int]bool{1 << 10: true, 3 << 10: true, 5 << 10: false, 1 << 20: false} {
+			pad := strings.Repeat("X-Padding: "+strings.Repeat("p", 100)+"\r\n", size/113+1)
+			_, _, r := fetchOne(t, Options{MaxHeader: 4 << 10}, wiretest.Say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"+pad+"Content-Length: 0\r\n\r\n"), wantAll)
+			if ok && r.err != nil || !ok && r.failure.Reason != crawl.ReasonHeaders {
+				t.Errorf("head of %d bytes: %+v, %v", size, r.failure, r.err)
+			}
 		}
-	}
+	})
 }
 
+// The limits of time are those that a fetcher has unless it is set up otherwise: 10 s to connect,
+// 30 s to the first byte, 20 s with less than 1 KiB a second, 2 min for all.
 func TestTimeLimits(t *testing.T) {
-	// The limits are so long that a machine that has other things to do keeps to
-	// those of them it should.
-	opt := Options{ConnectTimeout: 2 * time.Second, FirstByte: 3 * time.Second, WholeResponse: 6 * time.Second,
-		RateWindow: 2 * time.Second, MinRate: 1000}
 	trickle := func(start string, n int, piece string, pause time.Duration) func(net.Conn, wiretest.Head) bool {
 		return func(c net.Conn, _ wiretest.Head) bool {
 			io.WriteString(c, start)
@@ -200,160 +216,184 @@ func TestTimeLimits(t *testing.T) {
 	until := func(start string) func(net.Conn, wiretest.Head) bool {
 		return func(c net.Conn, _ wiretest.Head) bool {
 			io.WriteString(c, start)
-			c.SetReadDeadline(time.Now().Add(time.Minute))
 			c.Read(make([]byte, 1))
 			return false
 		}
 	}
 	const begin = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
-	kilo := strings.Repeat("k", 1000)
+	kilo := strings.Repeat("k", 1024)
 	for _, tt := range []struct {
 		name   string
 		answer func(net.Conn, wiretest.Head) bool
 		reason crawl.Reason
+		took   time.Duration
 	}{
-		{"no answer", until(""), crawl.ReasonTimeout},
-		{"just in time", trickle("", 1, wiretest.OKAnswer, 200*time.Millisecond), ""},
-		{"head byte by byte", trickle("HTTP/1.1 200 OK\r\n", 1000, "X", 20*time.Millisecond), crawl.ReasonTooSlow},
-		{"body byte by byte", trickle(begin, 1000, "x", 20*time.Millisecond), crawl.ReasonTooSlow},
-		{"body stops", until(begin + kilo), crawl.ReasonTooSlow},
-		{"fast enough", trickle(begin, 10, kilo, 50*time.Millisecond), ""},
-		{"steady but endless", trickle(begin, 3000, kilo, 20*time.Millisecond), crawl.ReasonTimeout},
+		{"no answer", until(""), crawl.ReasonTimeout, 30 * time.Second},
+		{"just in time", trickle("", 1, wiretest.OKAnswer, 30*time.Second-1), "", 30*time.Second - 1},
+		{"too late", trickle("", 1, wiretest.OKAnswer, 31*time.Second), crawl.ReasonTimeout, 30 * time.Second},
+		{"head byte by byte", trickle("HTTP/1.1 200 OK\r\n", 5000, "X", 100*time.Millisecond), crawl.ReasonTooSlow, 20 * time.Second},
+		{"body byte by byte", trickle(begin, 5000, "x", 100*time.Millisecond), crawl.ReasonTooSlow, 20 * time.Second},
+		{"body stops", until(begin + kilo), crawl.ReasonTooSlow, 20 * time.Second},
+		{"fast enough", trickle(begin, 100, kilo, time.Second), "", 100 * time.Second},
+		{"steady but endless", trickle(begin, 3000, kilo, 499*time.Millisecond), crawl.ReasonTimeout, 2 * time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			h, _, r := fetchOne(t, opt, tt.answer, wantAll)
-			if r.failure.Reason != tt.reason || r.took > time.Minute/2 {
-				t.Errorf("%+v after %v, %v", r.failure, r.took, r.err)
-			}
-			if tt.reason != "" && (!h.abandoned || !r.failure.Timeout) {
-				t.Errorf("given up: %v, %+v", h.abandoned, r.failure)
-			}
+			simnet.Test(t, func(t *testing.T) {
+				h, _, r := fetchOne(t, Options{}, tt.answer, wantAll)
+				over := r.took - tt.took // it is looked once more for what came in time
+				if r.failure.Reason != tt.reason || over < 0 || over > secondLook {
+					t.Errorf("%+v after %v, want %v, %v", r.failure, r.took, tt.took, r.err)
+				}
+				if tt.reason != "" && (!h.abandoned || !r.failure.Timeout) {
+					t.Errorf("given up: %v, %+v", h.abandoned, r.failure)
+				}
+			})
 		})
 	}
 	t.Run("connect", func(t *testing.T) {
-		t.Parallel()
-		h := newTestHold(t, opt, "", "h.test")
-		h.cfg.Resolve = ResolveMap{}
-		h.c.opt.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}
-		start := time.Now()
-		_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-		if f := h.FailureOf(err); f.Reason != crawl.ReasonTimeout || !f.Silent || time.Since(start) > time.Minute/2 {
-			t.Errorf("%+v after %v", f, time.Since(start))
-		}
+		simnet.Test(t, func(t *testing.T) {
+			h := newTestHold(t, Options{}, "", "h.test")
+			h.cfg.Resolve = ResolveMap{}
+			h.c.opt.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}}
+			start := time.Now()
+			_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+			if f := h.FailureOf(err); f.Reason != crawl.ReasonTimeout || !f.Silent || time.Since(start) != 10*time.Second {
+				t.Errorf("%+v after %v", f, time.Since(start))
+			}
+		})
+	})
+	t.Run("connect to where nothing answers", func(t *testing.T) {
+		simnet.Test(t, func(t *testing.T) {
+			w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+			simnet.Of(t).Cut(w.Addr().String(), true)
+			h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+			start := time.Now()
+			_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+			if f := h.FailureOf(err); f.Reason != crawl.ReasonTimeout || !f.Silent || time.Since(start) != 10*time.Second {
+				t.Errorf("%+v after %v", f, time.Since(start))
+			}
+		})
 	})
 }
 
 // A page that waits for memory loses no time by it: neither rate nor the whole answer's
 // time go on meanwhile.
 func TestWaitForMemoryIsNotTheOrigins(t *testing.T) {
-	t.Parallel()
-	const whole = 3 * time.Second
-	half := bytes.Repeat([]byte("x"), KeepBuffer)
-	w := wiretest.New(t, func(c net.Conn, _ wiretest.Head) bool {
-		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n", 2*len(half))
-		c.Write(half)
-		time.Sleep(100 * time.Millisecond)
-		c.Write(half)
-		return true
+	simnet.Test(t, func(t *testing.T) {
+		const whole = 3 * time.Second
+		half := bytes.Repeat([]byte("x"), KeepBuffer)
+		w := wiretest.New(t, simnet.Of(t), func(c net.Conn, _ wiretest.Head) bool {
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n", 2*len(half))
+			c.Write(half)
+			time.Sleep(100 * time.Millisecond)
+			c.Write(half)
+			return true
+		})
+		h := newTestHold(t, Options{FirstByte: whole, WholeResponse: whole, RateWindow: whole}, w.Addr().String(), "h.test")
+		if !h.c.room.free.TryAcquire(h.c.room.size) {
+			t.Fatal("there is no room from the start")
+		}
+		free := time.AfterFunc(whole+200*time.Millisecond, func() { h.c.room.free.Release(h.c.room.size) })
+		defer free.Stop()
+		a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+		if err != nil || len(a.Body) != 2*len(half) {
+			t.Errorf("%d bytes, %v", len(a.Body), err)
+		}
 	})
-	h := newTestHold(t, Options{FirstByte: whole, WholeResponse: whole, RateWindow: whole}, w.Addr().String(), "h.test")
-	if !h.c.room.free.TryAcquire(h.c.room.size) {
-		t.Fatal("there is no room from the start")
-	}
-	free := time.AfterFunc(whole+200*time.Millisecond, func() { h.c.room.free.Release(h.c.room.size) })
-	defer free.Stop()
-	a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-	if err != nil || len(a.Body) != 2*len(half) {
-		t.Errorf("%d bytes, %v", len(a.Body), err)
-	}
 }
 
 // A machine that is busy reads late what came in time. The origin is not to blame.
 func TestReadingLate(t *testing.T) {
-	body := bytes.Repeat([]byte("x"), 200_000)
-	opt := Options{FirstByte: 10 * time.Second, WholeResponse: 10 * time.Second, RateWindow: 200 * time.Millisecond, MinRate: 100_000}
-	_, _, r := fetchOne(t, opt, wiretest.Say(wiretest.PageAnswer("", body)), func(int, http.Header) Wanted {
-		time.Sleep(500 * time.Millisecond)
-		return Wanted{Limit: 1 << 20}
+	simnet.Test(t, func(t *testing.T) {
+		body := bytes.Repeat([]byte("x"), 200_000)
+		opt := Options{FirstByte: 10 * time.Second, WholeResponse: 10 * time.Second, RateWindow: 200 * time.Millisecond, MinRate: 100_000}
+		_, _, r := fetchOne(t, opt, wiretest.Say(wiretest.PageAnswer("", body)), func(int, http.Header) Wanted {
+			time.Sleep(500 * time.Millisecond)
+			return Wanted{Limit: 1 << 20}
+		})
+		if r.err != nil || len(r.Body) != len(body) {
+			t.Errorf("%d bytes, %v", len(r.Body), r.err)
+		}
 	})
-	if r.err != nil || len(r.Body) != len(body) {
-		t.Errorf("%d bytes, %v", len(r.Body), r.err)
-	}
 }
 
 func TestFailures(t *testing.T) {
-	reset := func(c net.Conn, _ wiretest.Head) bool { c.(*net.TCPConn).SetLinger(0); return false }
-	for _, tt := range []struct {
-		name, answer string
-		f            func(net.Conn, wiretest.Head) bool
-		reason       crawl.Reason
-		final        bool
-	}{
-		{name: "closed", f: func(net.Conn, wiretest.Head) bool { return false }, reason: crawl.ReasonNetwork},
-		{name: "reset", f: reset, reason: crawl.ReasonNetwork},
-		{name: "cut body", f: func(c net.Conn, _ wiretest.Head) bool {
-			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
-			return false
-		}, reason: crawl.ReasonNetwork},
-		{name: "cut chunk", f: func(c net.Conn, _ wiretest.Head) bool {
-			io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel")
-			return false
-		}, reason: crawl.ReasonNetwork},
-		{name: "cut head", f: func(c net.Conn, _ wiretest.Head) bool { io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-"); return false }, reason: crawl.ReasonNetwork},
-		{name: "not HTTP", answer: "220 ready for mail\r\n", reason: crawl.ReasonProtocol, final: true},
-		{name: "bad status", answer: "HTTP/1.1 twohundred OK\r\n\r\n", reason: crawl.ReasonProtocol, final: true},
-		{name: "bad header", answer: "HTTP/1.1 200 OK\r\nno colon here\r\n\r\n", reason: crawl.ReasonProtocol, final: true},
-		{name: "bad length", answer: "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n", reason: crawl.ReasonProtocol, final: true},
-		{name: "two lengths", answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", reason: crawl.ReasonProtocol, final: true},
-		{name: "bad chunk", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", reason: crawl.ReasonProtocol, final: true},
-		{name: "odd transfer encoding", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: rot13\r\n\r\n", reason: crawl.ReasonProtocol, final: true},
-		{name: "endless 1xx", answer: strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 4000), reason: crawl.ReasonHeaders, final: true},
-	} {
-		f := tt.f
-		if f == nil {
-			f = wiretest.Say(tt.answer)
+	simnet.Test(t, func(t *testing.T) {
+		reset := func(c net.Conn, _ wiretest.Head) bool { c.(*simnet.Conn).SetLinger(0); return false }
+		for _, tt := range []struct {
+			name, answer string
+			f            func(net.Conn, wiretest.Head) bool
+			reason       crawl.Reason
+			final        bool
+		}{
+			{name: "closed", f: func(net.Conn, wiretest.Head) bool { return false }, reason: crawl.ReasonNetwork},
+			{name: "reset", f: reset, reason: crawl.ReasonNetwork},
+			{name: "cut body", f: func(c net.Conn, _ wiretest.Head) bool {
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+				return false
+			}, reason: crawl.ReasonNetwork},
+			{name: "cut chunk", f: func(c net.Conn, _ wiretest.Head) bool {
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel")
+				return false
+			}, reason: crawl.ReasonNetwork},
+			{name: "cut head", f: func(c net.Conn, _ wiretest.Head) bool { io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-"); return false }, reason: crawl.ReasonNetwork},
+			{name: "not HTTP", answer: "220 ready for mail\r\n", reason: crawl.ReasonProtocol, final: true},
+			{name: "bad status", answer: "HTTP/1.1 twohundred OK\r\n\r\n", reason: crawl.ReasonProtocol, final: true},
+			{name: "bad header", answer: "HTTP/1.1 200 OK\r\nno colon here\r\n\r\n", reason: crawl.ReasonProtocol, final: true},
+			{name: "bad length", answer: "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n", reason: crawl.ReasonProtocol, final: true},
+			{name: "two lengths", answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", reason: crawl.ReasonProtocol, final: true},
+			{name: "bad chunk", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", reason: crawl.ReasonProtocol, final: true},
+			{name: "odd transfer encoding", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: rot13\r\n\r\n", reason: crawl.ReasonProtocol, final: true},
+			{name: "endless 1xx", answer: strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 4000), reason: crawl.ReasonHeaders, final: true},
+		} {
+			f := tt.f
+			if f == nil {
+				f = wiretest.Say(tt.answer)
+			}
+			_, _, r := fetchOne(t, Options{FirstByte: 2 * time.Second}, f, wantAll)
+			if r.failure.Reason != tt.reason || r.failure.Final != tt.final {
+				t.Errorf("%s: %+v, %v", tt.name, r.failure, r.err)
+			}
 		}
-		_, _, r := fetchOne(t, Options{FirstByte: 2 * time.Second}, f, wantAll)
-		if r.failure.Reason != tt.reason || r.failure.Final != tt.final {
-			t.Errorf("%s: %+v, %v", tt.name, r.failure, r.err)
+		{ // nobody listens
+			h := newTestHold(t, Options{}, wiretest.Nobody, "h.test")
+			_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+			if f := h.FailureOf(err); f.Reason != crawl.ReasonConnect || !f.Silent || !f.Timeout || h.Requests != 1 || !h.Private() {
+				t.Errorf("%+v, %d requests, private %v, %v", f, h.Requests, h.Private(), err)
+			}
 		}
-	}
-	t.Run("nobody listens", func(t *testing.T) {
-		h := newTestHold(t, Options{}, wiretest.Nobody, "h.test")
-		_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-		if f := h.FailureOf(err); f.Reason != crawl.ReasonConnect || !f.Silent || !f.Timeout || h.Requests != 1 || !h.Private() {
-			t.Errorf("%+v, %d requests, private %v, %v", f, h.Requests, h.Private(), err)
-		}
-	})
-	t.Run("no such name", func(t *testing.T) {
-		h := newTestHold(t, Options{}, "", "h.invalid")
-		_, err := h.Fetch(urlOf(t, "http://h.invalid/"), nil, wantAll)
-		if f := h.FailureOf(err); f.Reason != crawl.ReasonDNS || !f.Silent {
-			t.Errorf("%+v, %v", f, err)
+		{ // no such name
+			nobody := wiretest.Liar(t, func(string) []netip.Addr { return nil })
+			h := newTestHold(t, Options{Resolver: nobody}, "", "h.invalid")
+			_, err := h.Fetch(urlOf(t, "http://h.invalid/"), nil, wantAll)
+			if f := h.FailureOf(err); f.Reason != crawl.ReasonDNS || !f.Silent {
+				t.Errorf("%+v, %v", f, err)
+			}
 		}
 	})
 }
 
 // The few words of an error or a redirect are read, so that the connection stays.
 func TestShortBodiesAreDrained(t *testing.T) {
-	for _, tt := range []struct {
-		answer string
-		keeps  bool
-	}{
-		{"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", true},
-		{"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 5\r\n\r\nhello", true},
-		{"HTTP/1.1 200 OK\r\nContent-Type: image/gif\r\nContent-Length: 5\r\n\r\nGIF89", true},
-		{"HTTP/1.1 200 OK\r\nContent-Type: image/gif\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nGIF89\r\n0\r\n\r\n", false},
-		{"HTTP/1.1 404 Not Found\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("x", 100000), false},
-		{"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("5\r\nhello\r\n", 10000) + "0\r\n\r\n", false},
-	} {
-		h, _, r := fetchOne(t, Options{}, wiretest.Say(tt.answer), wantNone)
-		if r.err != nil || h.abandoned == tt.keeps || r.Wire > 2*drainBytes {
-			t.Errorf("%.60q: given up %v after %d bytes, %v", tt.answer, h.abandoned, r.Wire, r.err)
+	simnet.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			answer string
+			keeps  bool
+		}{
+			{"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", true},
+			{"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 5\r\n\r\nhello", true},
+			{"HTTP/1.1 200 OK\r\nContent-Type: image/gif\r\nContent-Length: 5\r\n\r\nGIF89", true},
+			{"HTTP/1.1 200 OK\r\nContent-Type: image/gif\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nGIF89\r\n0\r\n\r\n", false},
+			{"HTTP/1.1 404 Not Found\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("x", 100000), false},
+			{"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("5\r\nhello\r\n", 10000) + "0\r\n\r\n", false},
+		} {
+			h, _, r := fetchOne(t, Options{}, wiretest.Say(tt.answer), wantNone)
+			if r.err != nil || h.abandoned == tt.keeps || r.Wire > 2*drainBytes {
+				t.Errorf("%.60q: given up %v after %d bytes, %v", tt.answer, h.abandoned, r.Wire, r.err)
+			}
 		}
-	}
+	})
 }

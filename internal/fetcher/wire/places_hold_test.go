@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // sharedHolds are holds on names that share one public address.
@@ -25,45 +26,49 @@ func sharedHolds(t testing.TB, opt Options, addr string, n int) []*Hold {
 // Who has to wait for a place at an address waits before it connects: a server hangs up on who
 // connects and says nothing, and that would count against its pages.
 func TestPlaceBeforeTheConnection(t *testing.T) {
-	b := wiretest.NewBusy(t, 50*time.Millisecond, 120*time.Millisecond)
-	b.HangsUp = true
-	holds := sharedHolds(t, Options{MaxPerIP: 1, Visits: 64}, b.Addr().String(), 10)
-	var wg sync.WaitGroup
-	for i, h := range holds {
-		wg.Go(func() {
-			if _, err := h.Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll); err != nil {
-				t.Errorf("%v: %+v", err, h.FailureOf(err))
-			}
-		})
-	}
-	wg.Wait()
-	b.Mu.Lock()
-	defer b.Mu.Unlock()
-	if b.MostOpen > 1 || b.HungUp > 0 || b.Answers != 10 {
-		t.Errorf("%d connections open at once, want 1; %d ended without a request, %d answers", b.MostOpen, b.HungUp, b.Answers)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		b := wiretest.NewBusy(t, simnet.Of(t), 50*time.Millisecond, 120*time.Millisecond)
+		b.HangsUp = true
+		holds := sharedHolds(t, Options{MaxPerIP: 1, Visits: 64}, b.Addr().String(), 10)
+		var wg sync.WaitGroup
+		for i, h := range holds {
+			wg.Go(func() {
+				if _, err := h.Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll); err != nil {
+					t.Errorf("%v: %+v", err, h.FailureOf(err))
+				}
+			})
+		}
+		wg.Wait()
+		b.Mu.Lock()
+		defer b.Mu.Unlock()
+		if b.MostOpen > 1 || b.HungUp > 0 || b.Answers != 10 {
+			t.Errorf("%d connections open at once, want 1; %d ended without a request, %d answers", b.MostOpen, b.HungUp, b.Answers)
+		}
+	})
 }
 
 // Connections that are kept for later count, too: no more of them stay open at an address than
 // may be used at once.
 func TestKeptConnectionsOfAnAddress(t *testing.T) {
-	b := wiretest.NewBusy(t, 0, 0)
-	holds := sharedHolds(t, Options{MaxPerIP: 3, Visits: 64}, b.Addr().String(), 10)
-	for range 2 {
-		for i, h := range holds {
-			if _, err := h.Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll); err != nil {
-				t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		b := wiretest.NewBusy(t, simnet.Of(t), 0, 0)
+		holds := sharedHolds(t, Options{MaxPerIP: 3, Visits: 64}, b.Addr().String(), 10)
+		for range 2 {
+			for i, h := range holds {
+				if _, err := h.Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-	}
-	open := 0
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		b.Mu.Lock()
-		open = b.Open
-		b.Mu.Unlock()
-		if open <= 3 {
-			return
+		open := 0
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			b.Mu.Lock()
+			open = b.Open
+			b.Mu.Unlock()
+			if open <= 3 {
+				return
+			}
 		}
-	}
-	t.Errorf("%d connections stay open, want 3 at most", open)
+		t.Errorf("%d connections stay open, want 3 at most", open)
+	})
 }

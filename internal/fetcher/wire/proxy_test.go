@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/credentials"
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // proxyAt is the setting for a test's proxy, with what it is shown.
@@ -37,236 +37,251 @@ func proxyAt(t testing.TB, p *wiretest.Proxy, login string) *credentials.Proxy {
 // Through either kind of proxy a site sees the requests it would see without one, and the proxy is
 // told the address that was looked at here.
 func TestProxy(t *testing.T) {
-	ca := wiretest.NewCA(t)
-	secure := new(heads)
-	addr := httpsOrigin(t, secure, ca.Server("h.test"))
-	w := wiretest.New(t, wiretest.Say(wiretest.OKAnswer))
-	for _, socks := range []bool{false, true} {
-		for _, login := range []string{"", "hunter2"} {
-			proxy := wiretest.NewProxy(t, func(p *wiretest.Proxy) {
-				if p.SOCKS = socks; login != "" {
-					p.User, p.Password = "me", login
+	simnet.Test(t, func(t *testing.T) {
+		ca := wiretest.NewCA(t)
+		secure := new(heads)
+		addr := httpsOrigin(t, secure, ca.Server("h.test"))
+		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		for _, socks := range []bool{false, true} {
+			for _, login := range []string{"", "hunter2"} {
+				proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) {
+					if p.SOCKS = socks; login != "" {
+						p.User, p.Password = "me", login
+					}
+				})
+				opt := Options{Proxy: proxyAt(t, proxy, login), TLS: &tls.Config{RootCAs: ca.Pool()}}
+				h := newTestHold(t, opt, w.Addr().String(), "h.test")
+				h.Recorder = new(Recorder)
+				before := len(w.Seen())
+				for _, path := range []string{"/robots.txt", "/a?b"} {
+					if a, err := h.Fetch(urlOf(t, "http://h.test"+path), nil, wantAll); err != nil || string(a.Body) != "hello" {
+						t.Fatalf("socks %v: %+v, %v", socks, a, err)
+					}
 				}
-			})
-			opt := Options{Proxy: proxyAt(t, proxy, login), TLS: &tls.Config{RootCAs: ca.Pool()}}
-			h := newTestHold(t, opt, w.Addr().String(), "h.test")
-			h.Recorder = new(Recorder)
-			before := len(w.Seen())
-			for _, path := range []string{"/robots.txt", "/a?b"} {
-				if a, err := h.Fetch(urlOf(t, "http://h.test"+path), nil, wantAll); err != nil || string(a.Body) != "hello" {
+				for _, head := range w.Seen()[before:] {
+					if !strings.HasPrefix(head.Text, "GET /") || strings.Contains(strings.ToLower(head.Text), "proxy") || strings.Contains(head.Text, "Via") {
+						t.Errorf("the site sees %q", head.Text)
+					}
+				}
+				if rec, ok := h.Recorded(); !ok || rec.Addr != netip.MustParseAddr("127.0.0.1") || string(rec.Request) != w.Seen()[before+1].Text {
+					t.Errorf("recorded: %v %q", rec.Addr, rec.Request)
+				}
+				if !h.Private() || h.Delay() != 0 {
+					t.Errorf("a private address behind the proxy: private %v, delay %v", h.Private(), h.Delay())
+				}
+				s := newTestHold(t, opt, addr, "h.test")
+				if a, err := s.Fetch(urlOf(t, "https://h.test/"), nil, wantAll); err != nil || string(a.Body) != "hello" {
 					t.Fatalf("socks %v: %+v, %v", socks, a, err)
 				}
-			}
-			for _, head := range w.Seen()[before:] {
-				if !strings.HasPrefix(head.Text, "GET /") || strings.Contains(strings.ToLower(head.Text), "proxy") || strings.Contains(head.Text, "Via") {
-					t.Errorf("the site sees %q", head.Text)
+				if got := fmt.Sprint(proxy.Targets()); got != fmt.Sprintf("[%s %s]", w.Addr(), addr) {
+					t.Errorf("socks %v: the proxy was asked for %s", socks, got)
 				}
 			}
-			if rec, ok := h.Recorded(); !ok || rec.Addr != netip.MustParseAddr("127.0.0.1") || string(rec.Request) != w.Seen()[before+1].Text {
-				t.Errorf("recorded: %v %q", rec.Addr, rec.Request)
-			}
-			if !h.Private() || h.Delay() != 0 {
-				t.Errorf("a private address behind the proxy: private %v, delay %v", h.Private(), h.Delay())
-			}
-			s := newTestHold(t, opt, addr, "h.test")
-			if a, err := s.Fetch(urlOf(t, "https://h.test/"), nil, wantAll); err != nil || string(a.Body) != "hello" {
-				t.Fatalf("socks %v: %+v, %v", socks, a, err)
-			}
-			if got := fmt.Sprint(proxy.Targets()); got != fmt.Sprintf("[%s %s]", w.Addr(), addr) {
-				t.Errorf("socks %v: the proxy was asked for %s", socks, got)
-			}
 		}
-	}
+	})
 }
 
 // A proxy may be spoken to over TLS, and have an authority of its own; it is shown its password
 // wherever it is.
 func TestProxyOverTLS(t *testing.T) {
-	ca := wiretest.NewCA(t)
-	origin := new(heads)
-	addr := httpsOrigin(t, origin, ca.Server("h.test"))
-	proxy := wiretest.NewProxy(t, func(p *wiretest.Proxy) { p.TLS, p.User, p.Password = ca.Server("127.0.0.1"), "me", "hunter2" })
-	set := credentialsOf(t, "proxy: {user: me, password: hunter2, ca: ca.pem}\nsites:\n  https://h.test: {ca: ca.pem, bearer: x}\n",
-		map[string]string{"ca.pem": string(ca.PEM)})
-	h := newTestHold(t, Options{Proxy: &credentials.Proxy{Scheme: "https", Addr: proxy.Addr().String(), Login: set.Login()}, Credentials: set}, addr, "h.test")
-	h.c.Reach = func(netip.Addr) Reach { return Public }
-	h.cfg.Contact = true
-	if a, err := h.Fetch(urlOf(t, "https://h.test/"), nil, wantAll); err != nil || string(a.Body) != "hello" || a.Door != DoorShown {
-		t.Errorf("%+v, %v", a, err)
-	}
-	h = newTestHold(t, Options{Proxy: &credentials.Proxy{Scheme: "https", Addr: proxy.Addr().String()}}, addr, "h.test")
-	_, err := h.Fetch(urlOf(t, "https://h.test/"), nil, wantAll)
-	if f := h.FailureOf(err); !f.Proxy || !strings.Contains(f.Detail, "authority we do not know; if you trust that, name its file: ca: below proxy: ") {
-		t.Errorf("%v: %+v", err, f)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		ca := wiretest.NewCA(t)
+		origin := new(heads)
+		addr := httpsOrigin(t, origin, ca.Server("h.test"))
+		proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.TLS, p.User, p.Password = ca.Server("127.0.0.1"), "me", "hunter2" })
+		set := credentialsOf(t, "proxy: {user: me, password: hunter2, ca: ca.pem}\nsites:\n  https://h.test: {ca: ca.pem, bearer: x}\n",
+			map[string]string{"ca.pem": string(ca.PEM)})
+		h := newTestHold(t, Options{Proxy: &credentials.Proxy{Scheme: "https", Addr: proxy.Addr().String(), Login: set.Login()}, Credentials: set}, addr, "h.test")
+		h.c.Reach = func(netip.Addr) Reach { return Public }
+		h.cfg.Contact = true
+		if a, err := h.Fetch(urlOf(t, "https://h.test/"), nil, wantAll); err != nil || string(a.Body) != "hello" || a.Door != DoorShown {
+			t.Errorf("%+v, %v", a, err)
+		}
+		h = newTestHold(t, Options{Proxy: &credentials.Proxy{Scheme: "https", Addr: proxy.Addr().String()}}, addr, "h.test")
+		_, err := h.Fetch(urlOf(t, "https://h.test/"), nil, wantAll)
+		if f := h.FailureOf(err); !f.Proxy || !strings.Contains(f.Detail, "authority we do not know; if you trust that, name its file: ca: below proxy: ") {
+			t.Errorf("%v: %+v", err, f)
+		}
+	})
 }
 
 // What may not be dialled is not asked of a proxy either.
 func TestProxyGuard(t *testing.T) {
-	for _, socks := range []bool{false, true} {
-		proxy := wiretest.NewProxy(t, func(p *wiretest.Proxy) { p.SOCKS = socks })
-		for name, list := range map[string][]netip.Addr{
-			"private":  {netip.MustParseAddr("10.0.0.1")},
-			"metadata": {netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fe80::1")},
-			"public":   {netip.MustParseAddr("198.41.0.4")},
-		} {
-			h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
-			h.cfg.AllowPrivate = name == "metadata"
-			_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-			if f := h.FailureOf(err); f.Reason != crawl.ReasonAddress || !f.Barred {
-				t.Errorf("%s: %+v", name, f)
+	simnet.Test(t, func(t *testing.T) {
+		for _, socks := range []bool{false, true} {
+			proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.SOCKS = socks })
+			for name, list := range map[string][]netip.Addr{
+				"private":  {netip.MustParseAddr("10.0.0.1")},
+				"metadata": {netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fe80::1")},
+				"public":   {netip.MustParseAddr("198.41.0.4")},
+			} {
+				h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
+				h.cfg.AllowPrivate = name == "metadata"
+				_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+				if f := h.FailureOf(err); f.Reason != crawl.ReasonAddress || !f.Barred {
+					t.Errorf("%s: %+v", name, f)
+				}
+			}
+			if got := proxy.Targets(); len(got) > 0 {
+				t.Errorf("the proxy was asked for %v", got)
 			}
 		}
-		if got := proxy.Targets(); len(got) > 0 {
-			t.Errorf("the proxy was asked for %v", got)
-		}
-	}
+	})
 }
 
 // A proxy that cannot be used is no fault of the site: its URLs go back unasked, and the operator
 // is told, once in a while.
 func TestProxyUseless(t *testing.T) {
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	down := &credentials.Proxy{Scheme: "http", Addr: nobody.Addr().String()}
-	nobody.Close()
-	locked := wiretest.NewProxy(t, func(p *wiretest.Proxy) { p.User, p.Password = "me", "right" })
-	lockedSocks := wiretest.NewProxy(t, func(p *wiretest.Proxy) { p.SOCKS, p.User, p.Password = true, "me", "right" })
-	noProxy := wiretest.New(t, wiretest.Say("garbage\r\n\r\n"))
-	plain := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(plain.Close)
-	metadata := &credentials.Proxy{Scheme: "http", Addr: "169.254.169.254:3128"}
-	for name, tt := range map[string]struct {
-		proxy *credentials.Proxy
-		want  string
-	}{
-		"down":               {down, "cannot be reached: "},
-		"no password":        {proxyAt(t, locked, ""), "wants a name and a password, or others: user: and password: below proxy:"},
-		"wrong password":     {proxyAt(t, locked, "wrong"), "wants a name and a password"},
-		"socks, no password": {proxyAt(t, lockedSocks, ""), "wants a name and a password"},
-		"socks, wrong":       {proxyAt(t, lockedSocks, "wrong"), "wants a name and a password"},
-		"no proxy at all":    {&credentials.Proxy{Scheme: "http", Addr: noProxy.Addr().String()}, "answers what is no HTTP"},
-		"not TLS":            {&credentials.Proxy{Scheme: "https", Addr: strings.TrimPrefix(plain.URL, "http://")}, "cannot be used: what answers there does not speak TLS"},
-		"at metadata":        {metadata, "which is never dialled"},
-	} {
-		h := newTestHold(t, Options{Proxy: tt.proxy}, "127.0.0.1:1", "h.test")
-		var told []string
-		h.c.OnProxy(func(why string) { told = append(told, why) })
-		for range 2 {
-			_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-			if f := h.FailureOf(err); !f.Unsent || !f.Proxy || !strings.Contains(f.Detail, tt.want) || strings.Contains(f.Detail, "wrong") {
-				t.Errorf("%s: %v: %+v", name, err, f)
+	simnet.Test(t, func(t *testing.T) {
+		nobody, err := simnet.Of(t).Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		down := &credentials.Proxy{Scheme: "http", Addr: nobody.Addr().String()}
+		nobody.Close()
+		locked := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.User, p.Password = "me", "right" })
+		lockedSocks := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.SOCKS, p.User, p.Password = true, "me", "right" })
+		noProxy := wiretest.New(t, simnet.Of(t), wiretest.Say("garbage\r\n\r\n"))
+		plain := wiretest.HTTP(t, simnet.Of(t), http.NotFoundHandler())
+		t.Cleanup(plain.Close)
+		metadata := &credentials.Proxy{Scheme: "http", Addr: "169.254.169.254:3128"}
+		if _, err := simnet.Of(t).Listen("tcp", metadata.Addr); err != nil {
+			t.Fatal(err)
+		}
+		for name, tt := range map[string]struct {
+			proxy *credentials.Proxy
+			want  string
+		}{
+			"down":               {down, "cannot be reached: "},
+			"no password":        {proxyAt(t, locked, ""), "wants a name and a password, or others: user: and password: below proxy:"},
+			"wrong password":     {proxyAt(t, locked, "wrong"), "wants a name and a password"},
+			"socks, no password": {proxyAt(t, lockedSocks, ""), "wants a name and a password"},
+			"socks, wrong":       {proxyAt(t, lockedSocks, "wrong"), "wants a name and a password"},
+			"no proxy at all":    {&credentials.Proxy{Scheme: "http", Addr: noProxy.Addr().String()}, "answers what is no HTTP"},
+			"not TLS":            {&credentials.Proxy{Scheme: "https", Addr: strings.TrimPrefix(plain.URL, "http://")}, "cannot be used: what answers there does not speak TLS"},
+			"at metadata":        {metadata, "which is never dialled"},
+		} {
+			h := newTestHold(t, Options{Proxy: tt.proxy}, "127.0.0.1:1", "h.test")
+			var told []string
+			h.c.OnProxy(func(why string) { told = append(told, why) })
+			for range 2 {
+				_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+				if f := h.FailureOf(err); !f.Unsent || !f.Proxy || !strings.Contains(f.Detail, tt.want) || strings.Contains(f.Detail, "wrong") {
+					t.Errorf("%s: %v: %+v", name, err, f)
+				}
+			}
+			if len(told) != 1 || !strings.Contains(told[0], tt.want) {
+				t.Errorf("%s: told %q", name, told)
 			}
 		}
-		if len(told) != 1 || !strings.Contains(told[0], tt.want) {
-			t.Errorf("%s: told %q", name, told)
-		}
-	}
+	})
 }
 
 // A proxy that does not connect to a site: other addresses are tried unless it does not want to,
 // and what it says is the site's failure.
 func TestProxyDoesNotConnect(t *testing.T) {
-	list := []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}
-	w := wiretest.New(t, wiretest.Say(wiretest.OKAnswer))
-	var status atomic.Int64
-	proxy := wiretest.NewProxy(t, func(p *wiretest.Proxy) {
-		p.Where = func(string) string { return w.Addr().String() }
-		p.Answer = func(target string) int {
-			if strings.HasPrefix(target, "127.0.0.2:") {
-				return http.StatusOK
+	simnet.Test(t, func(t *testing.T) {
+		list := []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}
+		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		var status atomic.Int64
+		proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) {
+			p.Where = func(string) string { return w.Addr().String() }
+			p.Answer = func(target string) int {
+				if strings.HasPrefix(target, "127.0.0.2:") {
+					return http.StatusOK
+				}
+				return int(status.Load())
 			}
-			return int(status.Load())
+		})
+		fetch := func() (Answer, Failure) {
+			h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
+			a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+			if err == nil {
+				return a, Failure{}
+			}
+			return a, h.FailureOf(err)
+		}
+		status.Store(http.StatusBadGateway)
+		if a, f := fetch(); a.Status != http.StatusOK {
+			t.Errorf("502 for the first address: %+v", f)
+		}
+		status.Store(http.StatusForbidden)
+		_, f := fetch()
+		if f.Reason != crawl.ReasonConnect || f.Unsent || !strings.Contains(f.Detail, "did not connect to 127.0.0.1:80: HTTP 403 Forbidden; it must let CONNECT pass to that port") {
+			t.Errorf("403: %+v", f)
+		}
+		list = list[:1]
+		status.Store(http.StatusServiceUnavailable)
+		if _, f := fetch(); f.Reason != crawl.ReasonConnect || !f.Timeout || !strings.Contains(f.Detail, "HTTP 503") {
+			t.Errorf("503: %+v", f)
+		}
+		socks := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.SOCKS = true })
+		h := newTestHold(t, Options{Proxy: proxyAt(t, socks, "")}, "127.0.0.1:1", "h.test")
+		_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+		if f := h.FailureOf(err); f.Reason != crawl.ReasonConnect || f.Unsent || !strings.Contains(f.Detail, "did not connect to 127.0.0.1:1: host unreachable") {
+			t.Errorf("socks: %+v", f)
+		}
+		// One that waits for a site as long as we do.
+		over := make(chan struct{})
+		slow := wiretest.New(t, simnet.Of(t), func(net.Conn, wiretest.Head) bool { <-over; return false })
+		t.Cleanup(func() { close(over) })
+		h = newTestHold(t, Options{Proxy: &credentials.Proxy{Scheme: "http", Addr: slow.Addr().String()}, ConnectTimeout: time.Second}, "127.0.0.1:1", "h.test")
+		_, err = h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+		if f := h.FailureOf(err); f.Reason != crawl.ReasonTimeout || f.Unsent {
+			t.Errorf("slow: %v, %+v", err, f)
+		}
+		// Names that only the proxy may know.
+		h = newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return nil })}, "", "h.test")
+		_, err = h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+		if f := h.FailureOf(err); f.Reason != crawl.ReasonDNS || !strings.Contains(f.Detail, "with --proxy-resolves the proxy does") {
+			t.Errorf("unknown name: %v, %+v", err, f)
 		}
 	})
-	fetch := func() (Answer, Failure) {
-		h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
-		a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-		if err == nil {
-			return a, Failure{}
-		}
-		return a, h.FailureOf(err)
-	}
-	status.Store(http.StatusBadGateway)
-	if a, f := fetch(); a.Status != http.StatusOK {
-		t.Errorf("502 for the first address: %+v", f)
-	}
-	status.Store(http.StatusForbidden)
-	_, f := fetch()
-	if f.Reason != crawl.ReasonConnect || f.Unsent || !strings.Contains(f.Detail, "did not connect to 127.0.0.1:80: HTTP 403 Forbidden; it must let CONNECT pass to that port") {
-		t.Errorf("403: %+v", f)
-	}
-	list = list[:1]
-	status.Store(http.StatusServiceUnavailable)
-	if _, f := fetch(); f.Reason != crawl.ReasonConnect || !f.Timeout || !strings.Contains(f.Detail, "HTTP 503") {
-		t.Errorf("503: %+v", f)
-	}
-	socks := wiretest.NewProxy(t, func(p *wiretest.Proxy) { p.SOCKS = true })
-	h := newTestHold(t, Options{Proxy: proxyAt(t, socks, "")}, "127.0.0.1:1", "h.test")
-	_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-	if f := h.FailureOf(err); f.Reason != crawl.ReasonConnect || f.Unsent || !strings.Contains(f.Detail, "did not connect to 127.0.0.1:1: host unreachable") {
-		t.Errorf("socks: %+v", f)
-	}
-	// One that waits for a site as long as we do.
-	over := make(chan struct{})
-	slow := wiretest.New(t, func(net.Conn, wiretest.Head) bool { <-over; return false })
-	t.Cleanup(func() { close(over) })
-	h = newTestHold(t, Options{Proxy: &credentials.Proxy{Scheme: "http", Addr: slow.Addr().String()}, ConnectTimeout: time.Second}, "127.0.0.1:1", "h.test")
-	_, err = h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-	if f := h.FailureOf(err); f.Reason != crawl.ReasonTimeout || f.Unsent {
-		t.Errorf("slow: %v, %+v", err, f)
-	}
-	// Names that only the proxy may know.
-	h = newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return nil })}, "", "h.test")
-	_, err = h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-	if f := h.FailureOf(err); f.Reason != crawl.ReasonDNS || !strings.Contains(f.Detail, "with --proxy-resolves the proxy does") {
-		t.Errorf("unknown name: %v, %+v", err, f)
-	}
 }
 
 // A proxy that looks names up is told names, which count as public; a literal address is looked at
 // as ever, and what can only be a machine nearby is not asked for.
 func TestProxyResolves(t *testing.T) {
-	w := wiretest.New(t, wiretest.Say(wiretest.OKAnswer))
-	for _, socks := range []bool{false, true} {
-		proxy := wiretest.NewProxy(t, func(p *wiretest.Proxy) {
-			p.SOCKS, p.Where = socks, func(string) string { return w.Addr().String() }
-		})
-		at := proxyAt(t, proxy, "")
-		at.Resolves = true
-		nobody := wiretest.Liar(t, func(string) []netip.Addr { t.Error("a name was looked up here"); return nil })
-		h := newTestHold(t, Options{Proxy: at, Resolver: nobody}, "", "www.h.example")
-		h.Hurried = false
-		h.Recorder = new(Recorder)
-		h.cfg.AllowPrivate = false
-		u := urlOf(t, "http://www.h.example:81/")
-		_, err := h.Fetch(u, nil, wantAll)
-		if f := h.FailureOf(err); f.Reason != crawl.ReasonAddress || !strings.Contains(f.Detail, "--contact") {
-			t.Errorf("without contact: %v, %+v", err, f)
-		}
-		h.cfg.Contact = true
-		if _, err := h.Fetch(u, nil, wantAll); err != nil {
-			t.Fatal(err)
-		}
-		if h.Private() || h.Delay() != PoliteDelay || h.conn.private || h.seat.at == nil || !unknownBlock.Contains(h.seat.at.key) {
-			t.Errorf("private %v, delay %v, seat %v", h.Private(), h.Delay(), h.seat.at)
-		}
-		if rec, ok := h.Recorded(); !ok || rec.Addr.IsValid() {
-			t.Errorf("recorded from %v", rec.Addr)
-		}
-		for host, allowed := range map[string]bool{"localhost": false, "printer.local": false, "10.0.0.1": false, "[fe80::1]": false} {
-			inner := holdOn(t, h.c, h.cfg, host)
-			_, err := inner.Fetch(urlOf(t, "http://"+host+"/"), nil, wantAll)
-			if f := inner.FailureOf(err); f.Reason != crawl.ReasonAddress {
-				t.Errorf("%s, allowed %v: %v", host, allowed, err)
+	simnet.Test(t, func(t *testing.T) {
+		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		for _, socks := range []bool{false, true} {
+			proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) {
+				p.SOCKS, p.Where = socks, func(string) string { return w.Addr().String() }
+			})
+			at := proxyAt(t, proxy, "")
+			at.Resolves = true
+			nobody := wiretest.Liar(t, func(string) []netip.Addr { t.Error("a name was looked up here"); return nil })
+			h := newTestHold(t, Options{Proxy: at, Resolver: nobody}, "", "www.h.example")
+			h.Hurried = false
+			h.Recorder = new(Recorder)
+			h.cfg.AllowPrivate = false
+			u := urlOf(t, "http://www.h.example:81/")
+			_, err := h.Fetch(u, nil, wantAll)
+			if f := h.FailureOf(err); f.Reason != crawl.ReasonAddress || !strings.Contains(f.Detail, "--contact") {
+				t.Errorf("without contact: %v, %+v", err, f)
+			}
+			h.cfg.Contact = true
+			if _, err := h.Fetch(u, nil, wantAll); err != nil {
+				t.Fatal(err)
+			}
+			if h.Private() || h.Delay() != PoliteDelay || h.conn.private || h.seat.at == nil || !unknownBlock.Contains(h.seat.at.key) {
+				t.Errorf("private %v, delay %v, seat %v", h.Private(), h.Delay(), h.seat.at)
+			}
+			if rec, ok := h.Recorded(); !ok || rec.Addr.IsValid() {
+				t.Errorf("recorded from %v", rec.Addr)
+			}
+			for host, allowed := range map[string]bool{"localhost": false, "printer.local": false, "10.0.0.1": false, "[fe80::1]": false} {
+				inner := holdOn(t, h.c, h.cfg, host)
+				_, err := inner.Fetch(urlOf(t, "http://"+host+"/"), nil, wantAll)
+				if f := inner.FailureOf(err); f.Reason != crawl.ReasonAddress {
+					t.Errorf("%s, allowed %v: %v", host, allowed, err)
+				}
+			}
+			if got := fmt.Sprint(proxy.Targets()); got != "[www.h.example:81]" {
+				t.Errorf("the proxy was asked for %s", got)
 			}
 		}
-		if got := fmt.Sprint(proxy.Targets()); got != "[www.h.example:81]" {
-			t.Errorf("the proxy was asked for %s", got)
-		}
-	}
+	})
 }
 
 // Hosts of one domain share the places of one address, if only a proxy knows theirs.
@@ -282,36 +297,38 @@ func TestProxyResolvesPlaces(t *testing.T) {
 // Through a proxy, credentials go out in the clear only where both the way to it and the site are
 // private; and its own password only over TLS or to a private address.
 func TestProxyAndCredentials(t *testing.T) {
-	srv := wiretest.New(t, wiretest.Say(wiretest.OKAnswer))
-	proxy := wiretest.NewProxy(t, func(p *wiretest.Proxy) { p.Where = func(string) string { return srv.Addr().String() } })
-	set := credentialsOf(t, "sites:\n  http://h.test: {bearer: hunter2}\n", nil)
-	_, port, _ := net.SplitHostPort(srv.Addr().String())
-	for _, tt := range []struct {
-		site, proxy Reach
-		door        Door
-	}{{private, private, DoorShown}, {Public, private, DoorWithheld}, {private, Public, DoorWithheld}} {
-		h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Credentials: set}, "127.0.0.2:"+port, "h.test")
-		h.cfg.Contact = true
-		h.c.Reach = func(a netip.Addr) Reach {
-			if a == netip.MustParseAddr("127.0.0.2") {
-				return tt.site
+	simnet.Test(t, func(t *testing.T) {
+		srv := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.Where = func(string) string { return srv.Addr().String() } })
+		set := credentialsOf(t, "sites:\n  http://h.test: {bearer: hunter2}\n", nil)
+		_, port, _ := net.SplitHostPort(srv.Addr().String())
+		for _, tt := range []struct {
+			site, proxy Reach
+			door        Door
+		}{{private, private, DoorShown}, {Public, private, DoorWithheld}, {private, Public, DoorWithheld}} {
+			h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Credentials: set}, "127.0.0.2:"+port, "h.test")
+			h.cfg.Contact = true
+			h.c.Reach = func(a netip.Addr) Reach {
+				if a == netip.MustParseAddr("127.0.0.2") {
+					return tt.site
+				}
+				return tt.proxy
 			}
-			return tt.proxy
+			a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+			seen := srv.Seen()
+			if err != nil || a.Door != tt.door || strings.Contains(seen[len(seen)-1].Text, "hunter2") != (tt.door == DoorShown) {
+				t.Errorf("%+v: %+v, %v", tt, a, err)
+			}
 		}
-		a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-		seen := srv.Seen()
-		if err != nil || a.Door != tt.door || strings.Contains(seen[len(seen)-1].Text, "hunter2") != (tt.door == DoorShown) {
-			t.Errorf("%+v: %+v, %v", tt, a, err)
+		asked := len(proxy.Targets())
+		h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, "hunter3")}, "127.0.0.2:"+port, "h.test")
+		h.c.Reach = func(netip.Addr) Reach { return Public }
+		h.cfg.Contact = true
+		_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+		if f := h.FailureOf(err); !f.Proxy || !strings.Contains(f.Detail, "is shown no password without TLS") || len(proxy.Targets()) != asked {
+			t.Errorf("%v: %+v", err, f)
 		}
-	}
-	asked := len(proxy.Targets())
-	h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, "hunter3")}, "127.0.0.2:"+port, "h.test")
-	h.c.Reach = func(netip.Addr) Reach { return Public }
-	h.cfg.Contact = true
-	_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-	if f := h.FailureOf(err); !f.Proxy || !strings.Contains(f.Detail, "is shown no password without TLS") || len(proxy.Targets()) != asked {
-		t.Errorf("%v: %+v", err, f)
-	}
+	})
 }
 
 // The variables of the environment are not used, and who has set one is told what to type; a

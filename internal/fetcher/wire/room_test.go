@@ -18,68 +18,65 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // Large pages from many hosts at once take the memory they are given together, and no more;
 // all of them are had.
 func TestMemoryOfManyLargePages(t *testing.T) {
-	const hosts, size, memory, slack = 24, 10 << 20, 64 << 20, 64 << 20
-	defer debug.SetGCPercent(debug.SetGCPercent(10))
-	body := bytes.Repeat([]byte("a large page "), size/13+1)[:size]
-	packed := wiretest.Encode(t, "br", body)
-	w := wiretest.New(t, func(c net.Conn, h wiretest.Head) bool {
-		const start = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-		switch {
-		case strings.Contains(h.Text, "GET /br "):
-			io.WriteString(c, wiretest.PageAnswer("br", packed))
-		case strings.Contains(h.Text, "GET /length "):
-			io.WriteString(c, start+fmt.Sprintf("Content-Length: %d\r\n\r\n", size))
-			c.Write(body)
-		default:
-			io.WriteString(c, start+"Connection: close\r\n\r\n")
-			c.Write(body)
-			return false
-		}
-		return true
-	})
-	first := newTestHold(t, Options{PageMemory: memory}, w.Addr().String(), "h.test")
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	runtime.GC()
-	base := heap()
-	var most atomic.Uint64
-	ctx, cancel := context.WithCancel(t.Context())
-	var watch, wg sync.WaitGroup
-	watch.Go(func() {
-		for ctx.Err() == nil {
-			most.Store(max(most.Load(), heap()))
-			time.Sleep(2 * time.Millisecond)
-		}
-	})
-	for i := range hosts {
-		h := holdOn(t, first.c, first.cfg, fmt.Sprintf("h%d.test", i))
-		wg.Go(func() {
-			u := urlOf(t, fmt.Sprintf("http://h%d.test/%s", i, []string{"br", "length", "open"}[i%3]))
-			a, err := h.Fetch(u, nil, func(int, http.Header) Wanted { return Wanted{Limit: size} })
-			if err != nil || !bytes.Equal(a.Body, body) {
-				t.Errorf("%s: %d bytes, %v", u, len(a.Body), err)
+	simnet.Test(t, func(t *testing.T) {
+		const hosts, size, memory, slack = 24, 10 << 20, 64 << 20, 64 << 20
+		defer debug.SetGCPercent(debug.SetGCPercent(10))
+		body := bytes.Repeat([]byte("a large page "), size/13+1)[:size]
+		packed := wiretest.Encode(t, "br", body)
+		w := wiretest.New(t, simnet.Of(t), func(c net.Conn, h wiretest.Head) bool {
+			const start = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+			switch {
+			case strings.Contains(h.Text, "GET /br "):
+				io.WriteString(c, wiretest.PageAnswer("br", packed))
+			case strings.Contains(h.Text, "GET /length "):
+				io.WriteString(c, start+fmt.Sprintf("Content-Length: %d\r\n\r\n", size))
+				c.Write(body)
+			default:
+				io.WriteString(c, start+"Connection: close\r\n\r\n")
+				c.Write(body)
+				return false
 			}
-			time.Sleep(20 * time.Millisecond) // the work on it
-			h.Release()
+			return true
 		})
-	}
-	wg.Wait()
-	cancel()
-	watch.Wait()
-	if used := most.Load() - min(base, most.Load()); used > memory+slack {
-		t.Errorf("%d MiB in use at most, want %d and a little", used>>20, memory>>20)
-	}
-	if !first.c.room.free.TryAcquire(memory) {
-		t.Error("some room was not given back")
-	}
+		first := newTestHold(t, Options{PageMemory: memory}, w.Addr().String(), "h.test")
+		heap := func() uint64 {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		runtime.GC()
+		base := heap()
+		var most atomic.Uint64
+		look := func() { most.Store(max(most.Load(), heap())) }
+		var wg sync.WaitGroup
+		for i := range hosts {
+			h := holdOn(t, first.c, first.cfg, fmt.Sprintf("h%d.test", i))
+			wg.Go(func() {
+				u := urlOf(t, fmt.Sprintf("http://h%d.test/%s", i, []string{"br", "length", "open"}[i%3]))
+				a, err := h.Fetch(u, nil, func(int, http.Header) Wanted { return Wanted{Limit: size} })
+				if err != nil || !bytes.Equal(a.Body, body) {
+					t.Errorf("%s: %d bytes, %v", u, len(a.Body), err)
+				}
+				look()
+				time.Sleep(20 * time.Millisecond) // the work on it
+				look()
+				h.Release()
+			})
+		}
+		wg.Wait()
+		if used := most.Load() - min(base, most.Load()); used > memory+slack {
+			t.Errorf("%d MiB in use at most, want %d and a little", used>>20, memory>>20)
+		}
+		if !first.c.room.free.TryAcquire(memory) {
+			t.Error("some room was not given back")
+		}
+	})
 }
 
 // Room is given up to the last byte; who comes later waits for it, or for the end of its visit.
@@ -106,25 +103,27 @@ func TestRoomIsWaitedFor(t *testing.T) {
 
 // Slow large pages that have taken all room do not keep ordinary ones waiting, compressed or not.
 func TestOrdinaryPagesNeedNoRoom(t *testing.T) {
-	for _, e := range []string{"", "gzip", "br", "zstd"} {
-		for size, waits := range map[int]bool{1000: false, KeepBuffer - 1: false, KeepBuffer + 1: true} {
-			body := bytes.Repeat([]byte("x"), size)
-			w := wiretest.New(t, wiretest.Say(wiretest.PageAnswer(e, wiretest.Encode(t, e, body))))
-			h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-			h.c.room.free.TryAcquire(h.c.room.size)
-			free := time.AfterFunc(50*time.Millisecond, func() {
-				if waits {
-					h.c.room.free.Release(h.c.room.size)
+	simnet.Test(t, func(t *testing.T) {
+		for _, e := range []string{"", "gzip", "br", "zstd"} {
+			for size, waits := range map[int]bool{1000: false, KeepBuffer - 1: false, KeepBuffer + 1: true} {
+				body := bytes.Repeat([]byte("x"), size)
+				w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.PageAnswer(e, wiretest.Encode(t, e, body))))
+				h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+				h.c.room.free.TryAcquire(h.c.room.size)
+				free := time.AfterFunc(50*time.Millisecond, func() {
+					if waits {
+						h.c.room.free.Release(h.c.room.size)
+					}
+				})
+				a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
+				if err != nil || !bytes.Equal(a.Body, body) || (h.room > 0) != waits {
+					t.Errorf("%q of %d bytes: %d bytes, %d of room, %v", e, size, len(a.Body), h.room, err)
 				}
-			})
-			a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-			if err != nil || !bytes.Equal(a.Body, body) || (h.room > 0) != waits {
-				t.Errorf("%q of %d bytes: %d bytes, %d of room, %v", e, size, len(a.Body), h.room, err)
+				if len(h.c.room.decoding) != 0 {
+					t.Errorf("%q of %d bytes: a decoder was kept", e, size)
+				}
+				free.Stop()
 			}
-			if len(h.c.room.decoding) != 0 {
-				t.Errorf("%q of %d bytes: a decoder was kept", e, size)
-			}
-			free.Stop()
 		}
-	}
+	})
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -81,15 +83,10 @@ func (v *verifying) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // verifier starts such an origin, over TLS or not.
 func verifier(t testing.TB, key *botauth.Key, secure bool) (*verifying, *httptest.Server, *tls.Config) {
 	v := &verifying{t: t, key: key, nonces: map[string]bool{}, used: map[string]bool{}}
-	srv := httptest.NewUnstartedServer(v)
 	if !secure {
-		srv.Start()
-		t.Cleanup(srv.Close)
-		return v, srv, nil
+		return v, wiretest.HTTP(t, simnet.Of(t), v), nil
 	}
-	srv.EnableHTTP2 = true // offered, and not taken
-	srv.StartTLS()
-	t.Cleanup(srv.Close)
+	srv := wiretest.HTTPS(t, simnet.Of(t), v, func(s *httptest.Server) { s.EnableHTTP2 = true }) // offered, and not taken
 	pool := x509.NewCertPool()
 	pool.AddCert(srv.Certificate())
 	return v, srv, &tls.Config{RootCAs: pool}
@@ -97,83 +94,88 @@ func verifier(t testing.TB, key *botauth.Key, secure bool) (*verifying, *httptes
 
 // Every request over https carries a signature of its own, whatever it asks for.
 func TestSigning_8_28_EachRequest(t *testing.T) {
-	for _, form := range botauth.Forms {
-		agent := "https://bot.example.org"
-		if form == botauth.FormJWKS {
-			agent += botauth.DirectoryPath
-		}
-		signer, key := testSigner(t, form, agent)
-		v, srv, conf := verifier(t, key, true)
-		h := newTestHold(t, Options{TLS: conf, Signer: signer}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
-		for _, u := range []string{"/", "/robots.txt", "/a/b?c=d&e", "/a%2Fb;c=d@e:f,g!$'()*+", "/%E4%BD%A0", "/", "/"} {
-			if a, err := h.Fetch(urlOf(t, "https://example.com"+u), nil, wantAll); err != nil || a.Status != http.StatusFound {
-				t.Errorf("%s %s: %d, %v", form, u, a.Status, err)
+	simnet.Test(t, func(t *testing.T) {
+		for _, form := range botauth.Forms {
+			agent := "https://bot.example.org"
+			if form == botauth.FormJWKS {
+				agent += botauth.DirectoryPath
+			}
+			signer, key := testSigner(t, form, agent)
+			v, srv, conf := verifier(t, key, true)
+			h := newTestHold(t, Options{TLS: conf, Signer: signer}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
+			for _, u := range []string{"/", "/robots.txt", "/a/b?c=d&e", "/a%2Fb;c=d@e:f,g!$'()*+", "/%E4%BD%A0", "/", "/"} {
+				if a, err := h.Fetch(urlOf(t, "https://example.com"+u), nil, wantAll); err != nil || a.Status != http.StatusFound {
+					t.Errorf("%s %s: %d, %v", form, u, a.Status, err)
+				}
+			}
+			if a, err := h.Fetch(urlOf(t, "https://example.com/x"), http.Header{"If-None-Match": {`"a"`}}, wantAll); err != nil || a.Status != http.StatusFound {
+				t.Errorf("%s, conditional: %d, %v", form, a.Status, err)
+			}
+			if a, err := h.Post(urlOf(t, "https://example.com/form"), "a=b", wantAll); err != nil || a.Status != http.StatusFound {
+				t.Errorf("%s, form: %d, %v", form, a.Status, err)
+			}
+			// A request that is sent again, because its connection was given up, is signed anew.
+			v.mu.Lock()
+			v.drop = 1
+			before := len(v.fields)
+			v.mu.Unlock()
+			if a, err := h.Fetch(urlOf(t, "https://example.com/again"), nil, wantAll); err != nil || a.Status != http.StatusFound {
+				t.Errorf("%s, again: %d, %v", form, a.Status, err)
+			}
+			v.mu.Lock()
+			seen := map[string]bool{}
+			for _, f := range v.fields {
+				seen[f.Get("Signature")] = true
+			}
+			if len(v.fields) != before+2 || len(seen) != len(v.fields) {
+				t.Errorf("%s: %d requests, %d signatures, %d before", form, len(v.fields), len(seen), before)
+			}
+			v.mu.Unlock()
+			if len(h.cfg.Header[botauth.FieldSignature]) != 0 {
+				t.Error("the header of all requests carries the signature of one")
 			}
 		}
-		if a, err := h.Fetch(urlOf(t, "https://example.com/x"), http.Header{"If-None-Match": {`"a"`}}, wantAll); err != nil || a.Status != http.StatusFound {
-			t.Errorf("%s, conditional: %d, %v", form, a.Status, err)
-		}
-		if a, err := h.Post(urlOf(t, "https://example.com/form"), "a=b", wantAll); err != nil || a.Status != http.StatusFound {
-			t.Errorf("%s, form: %d, %v", form, a.Status, err)
-		}
-		// A request that is sent again, because its connection was given up, is signed anew.
-		v.mu.Lock()
-		v.drop = 1
-		before := len(v.fields)
-		v.mu.Unlock()
-		if a, err := h.Fetch(urlOf(t, "https://example.com/again"), nil, wantAll); err != nil || a.Status != http.StatusFound {
-			t.Errorf("%s, again: %d, %v", form, a.Status, err)
-		}
-		v.mu.Lock()
-		seen := map[string]bool{}
-		for _, f := range v.fields {
-			seen[f.Get("Signature")] = true
-		}
-		if len(v.fields) != before+2 || len(seen) != len(v.fields) {
-			t.Errorf("%s: %d requests, %d signatures, %d before", form, len(v.fields), len(seen), before)
-		}
-		v.mu.Unlock()
-		if len(h.cfg.Header[botauth.FieldSignature]) != 0 {
-			t.Error("the header of all requests carries the signature of one")
-		}
-	}
+	})
 }
 
 // Over http nothing is signed, also by a client that signs.
 func TestSigning_8_28_PlainHTTP(t *testing.T) {
-	signer, key := testSigner(t, botauth.FormString, "https://bot.example.org")
-	v, srv, _ := verifier(t, key, false)
-	h := newTestHold(t, Options{Signer: signer}, strings.TrimPrefix(srv.URL, "http://"), "example.com")
-	if a, err := h.Fetch(urlOf(t, "http://example.com/"), nil, wantAll); err != nil || a.Status != http.StatusUnauthorized {
-		t.Errorf("%d, %v", a.Status, err)
-	}
-	for _, name := range []string{botauth.FieldAgent, botauth.FieldInput, botauth.FieldSignature} {
-		if got := v.fields[0].Get(name); got != "" {
-			t.Errorf("%s: %s", name, got)
+	simnet.Test(t, func(t *testing.T) {
+		signer, key := testSigner(t, botauth.FormString, "https://bot.example.org")
+		v, srv, _ := verifier(t, key, false)
+		h := newTestHold(t, Options{Signer: signer}, strings.TrimPrefix(srv.URL, "http://"), "example.com")
+		if a, err := h.Fetch(urlOf(t, "http://example.com/"), nil, wantAll); err != nil || a.Status != http.StatusUnauthorized {
+			t.Errorf("%d, %v", a.Status, err)
 		}
-	}
+		for _, name := range []string{botauth.FieldAgent, botauth.FieldInput, botauth.FieldSignature} {
+			if got := v.fields[0].Get(name); got != "" {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	})
 }
 
 // The hop to another host or port is signed for that authority.
 func TestSigning_8_28_AuthorityOfEachHop(t *testing.T) {
-	signer, key := testSigner(t, botauth.FormString, "https://bot.example.org")
-	_, srv, conf := verifier(t, key, true)
-	h := newTestHold(t, Options{TLS: conf, Signer: signer}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
-	for _, u := range []string{"https://example.com/", "https://example.com:8443/"} {
-		if a, err := h.Fetch(urlOf(t, u), nil, wantAll); err != nil || a.Status != http.StatusFound {
-			t.Errorf("%s: %d, %v", u, a.Status, err)
+	simnet.Test(t, func(t *testing.T) {
+		signer, key := testSigner(t, botauth.FormString, "https://bot.example.org")
+		_, srv, conf := verifier(t, key, true)
+		h := newTestHold(t, Options{TLS: conf, Signer: signer}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
+		for _, u := range []string{"https://example.com/", "https://example.com:8443/"} {
+			if a, err := h.Fetch(urlOf(t, u), nil, wantAll); err != nil || a.Status != http.StatusFound {
+				t.Errorf("%s: %d, %v", u, a.Status, err)
+			}
 		}
-	}
+	})
 }
 
 // BenchmarkRequestOverTLS compares a request with and without a signature: wire, TLS and origin.
 func BenchmarkRequestOverTLS(b *testing.B) {
 	signer, _ := testSigner(b, botauth.FormString, "https://bot.example.org")
-	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	srv := wiretest.HTTPS(b, wiretest.Real, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Write(make([]byte, 16<<10))
-	}))
-	defer srv.Close()
+	}), nil)
 	pool := x509.NewCertPool()
 	pool.AddCert(srv.Certificate())
 	u, err := canon.Parse("https://example.com/")
@@ -182,7 +184,7 @@ func BenchmarkRequestOverTLS(b *testing.B) {
 	}
 	for name, s := range map[string]*botauth.Signer{"plain": nil, "signed": signer} {
 		b.Run(name, func(b *testing.B) {
-			h := newTestHold(b, Options{TLS: &tls.Config{RootCAs: pool}, Signer: s}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
+			h := newTestHold(b, Options{TLS: &tls.Config{RootCAs: pool}, Signer: s, Dial: wiretest.Real.Dial}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
 			for b.Loop() {
 				if a, err := h.Fetch(u, nil, wantAll); err != nil || a.Status != http.StatusOK {
 					b.Fatal(a.Status, err)

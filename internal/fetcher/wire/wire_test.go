@@ -13,12 +13,23 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// newTestHold is a hold on a host, outside of any visit, whose every name leads to addr.
+// newTestHold is a hold on a host, outside of any visit, whose every name leads to addr on the
+// network of the test.
 func newTestHold(t testing.TB, opt Options, addr, host string) *Hold {
+	t.Helper()
+	if opt.Dial == nil {
+		opt.Dial = simnet.Of(t).Dial
+	}
+	return newHoldOf(t, opt, addr, host)
+}
+
+// newHoldOf is newTestHold with the options as they are: without Dial it uses real sockets.
+func newHoldOf(t testing.TB, opt Options, addr, host string) *Hold {
 	t.Helper()
 	var list []string
 	if addr != "" {
@@ -39,7 +50,7 @@ func newTestHold(t testing.TB, opt Options, addr, host string) *Hold {
 
 func holdOn(t testing.TB, c *Client, cfg *Config, host string) *Hold {
 	ctx, cancel := context.WithCancel(context.Background())
-	l, lctx := NewLease(ctx, boottime.Now, boottime.Now(), time.Minute)
+	l, lctx := NewLease(ctx, boottime.Now, boottime.Now(), 10*time.Minute)
 	waiting, stop := context.WithCancel(lctx)
 	t.Cleanup(func() { stop(); l.End(); cancel() })
 	h := c.NewHold(lctx, waiting, cfg, canon.Host(host), l)
@@ -51,34 +62,36 @@ func wantAll(int, http.Header) Wanted  { return Wanted{Limit: 10 << 20} }
 func wantNone(int, http.Header) Wanted { return Wanted{} }
 
 func TestRequestOnTheWire(t *testing.T) {
-	w := wiretest.New(t, wiretest.Say("HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 0\r\n\r\n"))
-	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
-	t.Setenv("http_proxy", "http://127.0.0.1:1")
-	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-	paths := []string{"/", "/a/b?c=d&e", "//double//slash?x=//y", "/%5Ba%5D[b]|", "/a%2Fb;c=d@e:f,g!$'()*+?q=%20{}|\\^`", "/~user/%E4%BD%A0", "//?", "/a:b"}
-	var want []string
-	for _, p := range paths {
-		u := urlOf(t, "http://h.test:8080"+p)
-		want = append(want, u.PathQuery())
-		if _, err := h.Fetch(u, nil, wantAll); err != nil {
-			t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		w := wiretest.New(t, simnet.Of(t), wiretest.Say("HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 0\r\n\r\n"))
+		t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+		t.Setenv("http_proxy", "http://127.0.0.1:1")
+		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		paths := []string{"/", "/a/b?c=d&e", "//double//slash?x=//y", "/%5Ba%5D[b]|", "/a%2Fb;c=d@e:f,g!$'()*+?q=%20{}|\\^`", "/~user/%E4%BD%A0", "//?", "/a:b"}
+		var want []string
+		for _, p := range paths {
+			u := urlOf(t, "http://h.test:8080"+p)
+			want = append(want, u.PathQuery())
+			if _, err := h.Fetch(u, nil, wantAll); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	for i, head := range w.Seen() {
-		lines := strings.Split(strings.TrimSuffix(head.Text, "\r\n\r\n"), "\r\n")
-		if lines[0] != "GET "+want[i]+" HTTP/1.1" {
-			t.Errorf("request line %q, want path %q", lines[0], want[i])
+		for i, head := range w.Seen() {
+			lines := strings.Split(strings.TrimSuffix(head.Text, "\r\n\r\n"), "\r\n")
+			if lines[0] != "GET "+want[i]+" HTTP/1.1" {
+				t.Errorf("request line %q, want path %q", lines[0], want[i])
+			}
+			slices.Sort(lines[1:])
+			got := strings.Join(lines[1:], "\n")
+			if exp := "Accept-Encoding: gzip, br, zstd\nAccept: text/html\nHost: h.test:8080\nUser-Agent: curtsy/0.1"; got != exp {
+				t.Errorf("headers:\n%s\nwant:\n%s", got, exp)
+			}
+			// Where the goroutine that writes is behind the one that reads, net/http takes another.
+			if head.Conn > i/2 {
+				t.Errorf("request %d came on connection %d", i, head.Conn)
+			}
 		}
-		slices.Sort(lines[1:])
-		got := strings.Join(lines[1:], "\n")
-		if exp := "Accept-Encoding: gzip, br, zstd\nAccept: text/html\nHost: h.test:8080\nUser-Agent: curtsy/0.1"; got != exp {
-			t.Errorf("headers:\n%s\nwant:\n%s", got, exp)
-		}
-		// Where the goroutine that writes is behind the one that reads, net/http takes another.
-		if head.Conn > i/2 {
-			t.Errorf("request %d came on connection %d", i, head.Conn)
-		}
-	}
+	})
 }
 
 // Net/http repeats a GET by itself, without any delay, when a connection it kept turns out closed.
@@ -93,180 +106,196 @@ func TestNoSilentRepeat(t *testing.T) {
 	}
 	// If this fails, net/http has changed, and so may our reason.
 	t.Run("net/http does", func(t *testing.T) {
-		w := wiretest.New(t, rude)
-		var c http.Client
-		for range 2 {
-			resp, err := c.Get("http://" + w.Addr().String())
-			if err != nil {
-				t.Fatal(err)
+		simnet.Test(t, func(t *testing.T) {
+			w := wiretest.New(t, simnet.Of(t), rude)
+			c := http.Client{Transport: &http.Transport{DialContext: simnet.Of(t).Dial}}
+			for range 2 {
+				resp, err := c.Get("http://" + w.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				var b [10]byte
+				resp.Body.Read(b[:])
+				resp.Body.Close()
 			}
-			var b [10]byte
-			resp.Body.Read(b[:])
-			resp.Body.Close()
-		}
-		c.CloseIdleConnections()
-		if n := len(w.Seen()); n != 3 {
-			t.Errorf("%d requests, thought it would be 3", n)
-		}
+			c.CloseIdleConnections()
+			if n := len(w.Seen()); n != 3 {
+				t.Errorf("%d requests, thought it would be 3", n)
+			}
+		})
 	})
 	t.Run("we do not", func(t *testing.T) {
-		w := wiretest.New(t, rude)
-		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-		u := urlOf(t, "http://h.test/")
-		if _, err := h.exchange(u, nil, wantAll); err != nil {
-			t.Fatal(err)
-		}
-		if a, err := h.exchange(u, nil, wantAll); err == nil {
-			t.Errorf("the second request succeeded: %+v", a)
-		}
-		time.Sleep(50 * time.Millisecond)
-		if n := len(w.Seen()); n != 2 {
-			t.Errorf("%d requests arrived, want 2", n)
-		}
+		simnet.Test(t, func(t *testing.T) {
+			w := wiretest.New(t, simnet.Of(t), rude)
+			h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+			u := urlOf(t, "http://h.test/")
+			if _, err := h.exchange(u, nil, wantAll); err != nil {
+				t.Fatal(err)
+			}
+			if a, err := h.exchange(u, nil, wantAll); err == nil {
+				t.Errorf("the second request succeeded: %+v", a)
+			}
+			time.Sleep(50 * time.Millisecond)
+			if n := len(w.Seen()); n != 2 {
+				t.Errorf("%d requests arrived, want 2", n)
+			}
+		})
 	})
 	t.Run("once more after the delay", func(t *testing.T) {
-		w := wiretest.New(t, rude)
-		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-		h.Owed = 100 * time.Millisecond
-		u := urlOf(t, "http://h.test/")
-		for range 2 {
-			if a, err := h.Fetch(u, nil, wantAll); err != nil || string(a.Body) != "hello" {
-				t.Fatalf("%+v, %v", a, err)
+		simnet.Test(t, func(t *testing.T) {
+			w := wiretest.New(t, simnet.Of(t), rude)
+			h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+			h.Owed = 100 * time.Millisecond
+			u := urlOf(t, "http://h.test/")
+			for range 2 {
+				if a, err := h.Fetch(u, nil, wantAll); err != nil || string(a.Body) != "hello" {
+					t.Fatalf("%+v, %v", a, err)
+				}
 			}
-		}
-		seen := w.Seen()
-		if len(seen) != 3 || h.Requests != 3 {
-			t.Fatalf("%d requests arrived, %d counted, want 3", len(seen), h.Requests)
-		}
-		for i := 1; i < 3; i++ {
-			if gap := seen[i].At.Sub(seen[i-1].At); gap < h.Owed {
-				t.Errorf("request %d came %v after the one before", i, gap)
+			seen := w.Seen()
+			if len(seen) != 3 || h.Requests != 3 {
+				t.Fatalf("%d requests arrived, %d counted, want 3", len(seen), h.Requests)
 			}
-		}
+			for i := 1; i < 3; i++ {
+				if gap := seen[i].At.Sub(seen[i-1].At); gap < h.Owed {
+					t.Errorf("request %d came %v after the one before", i, gap)
+				}
+			}
+		})
 	})
 	t.Run("not when it was answered in part", func(t *testing.T) {
-		w := wiretest.New(t, func(c net.Conn, h wiretest.Head) bool {
-			if h.N == 1 {
-				c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Le"))
-				return false
+		simnet.Test(t, func(t *testing.T) {
+			w := wiretest.New(t, simnet.Of(t), func(c net.Conn, h wiretest.Head) bool {
+				if h.N == 1 {
+					c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Le"))
+					return false
+				}
+				c.Write([]byte(wiretest.OKAnswer))
+				return true
+			})
+			h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+			u := urlOf(t, "http://h.test/")
+			h.Fetch(u, nil, wantAll)
+			_, err := h.Fetch(u, nil, wantAll)
+			if f := h.FailureOf(err); f.Reason != crawl.ReasonNetwork {
+				t.Errorf("%+v", f)
 			}
-			c.Write([]byte(wiretest.OKAnswer))
-			return true
+			if n := len(w.Seen()); n != 2 {
+				t.Errorf("%d requests arrived, want 2", n)
+			}
 		})
-		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-		u := urlOf(t, "http://h.test/")
-		h.Fetch(u, nil, wantAll)
-		_, err := h.Fetch(u, nil, wantAll)
-		if f := h.FailureOf(err); f.Reason != crawl.ReasonNetwork {
-			t.Errorf("%+v", f)
-		}
-		if n := len(w.Seen()); n != 2 {
-			t.Errorf("%d requests arrived, want 2", n)
-		}
 	})
 }
 
 // "408 Request Timeout" to a connection at rest, crossing our request, is no answer to it: least of
 // all for a robots.txt, whose 4xx would allow all.
 func TestTimeoutOfAKeptConnection(t *testing.T) {
-	const goodbye = "HTTP/1.1 408 Request Time-out\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-	w := wiretest.New(t, func(c net.Conn, h wiretest.Head) bool {
-		if h.N == 1 {
-			io.WriteString(c, goodbye)
-			return false
+	simnet.Test(t, func(t *testing.T) {
+		const goodbye = "HTTP/1.1 408 Request Time-out\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+		w := wiretest.New(t, simnet.Of(t), func(c net.Conn, h wiretest.Head) bool {
+			if h.N == 1 {
+				io.WriteString(c, goodbye)
+				return false
+			}
+			io.WriteString(c, wiretest.OKAnswer)
+			return true
+		})
+		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		h.Owed = 100 * time.Millisecond
+		u := urlOf(t, "http://h.test/robots.txt")
+		for range 2 {
+			if a, err := h.Fetch(u, nil, wantAll); err != nil || a.Status != 200 {
+				t.Errorf("%d, %v", a.Status, err)
+			}
 		}
-		io.WriteString(c, wiretest.OKAnswer)
-		return true
+		seen := w.Seen()
+		if len(seen) != 3 {
+			t.Fatalf("%d requests arrived, want 3", len(seen))
+		}
+		for i := 1; i < 3; i++ {
+			if gap := seen[i].At.Sub(seen[i-1].At); gap < h.Owed {
+				t.Errorf("request %d came %v after the one before", i, gap)
+			}
+		}
+		// On a connection of its own it is what the server says.
+		w = wiretest.New(t, simnet.Of(t), wiretest.Say(goodbye))
+		h = newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		if a, err := h.Fetch(u, nil, wantAll); err != nil || a.Status != 408 || len(w.Seen()) != 1 {
+			t.Errorf("%d, %v after %d requests", a.Status, err, len(w.Seen()))
+		}
 	})
-	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-	h.Owed = 100 * time.Millisecond
-	u := urlOf(t, "http://h.test/robots.txt")
-	for range 2 {
-		if a, err := h.Fetch(u, nil, wantAll); err != nil || a.Status != 200 {
-			t.Errorf("%d, %v", a.Status, err)
-		}
-	}
-	seen := w.Seen()
-	if len(seen) != 3 {
-		t.Fatalf("%d requests arrived, want 3", len(seen))
-	}
-	for i := 1; i < 3; i++ {
-		if gap := seen[i].At.Sub(seen[i-1].At); gap < h.Owed {
-			t.Errorf("request %d came %v after the one before", i, gap)
-		}
-	}
-	// On a connection of its own it is what the server says.
-	w = wiretest.New(t, wiretest.Say(goodbye))
-	h = newTestHold(t, Options{}, w.Addr().String(), "h.test")
-	if a, err := h.Fetch(u, nil, wantAll); err != nil || a.Status != 408 || len(w.Seen()) != 1 {
-		t.Errorf("%d, %v after %d requests", a.Status, err, len(w.Seen()))
-	}
 }
 
 // What looks like no HTTP may be the tail of the answer before; only on a connection of its own it
 // is this URL's last word.
 func TestTailOfTheLastAnswer(t *testing.T) {
-	w := wiretest.New(t, func(c net.Conn, h wiretest.Head) bool {
-		if h.N == 1 {
-			io.WriteString(c, " and more than its length\r\n")
+	simnet.Test(t, func(t *testing.T) {
+		w := wiretest.New(t, simnet.Of(t), func(c net.Conn, h wiretest.Head) bool {
+			if h.N == 1 {
+				io.WriteString(c, " and more than its length\r\n")
+			}
+			io.WriteString(c, wiretest.OKAnswer)
+			return true
+		})
+		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		u := urlOf(t, "http://h.test/")
+		h.Fetch(u, nil, wantAll)
+		_, err := h.Fetch(u, nil, wantAll)
+		if f := h.FailureOf(err); f.Reason != crawl.ReasonProtocol || f.Final {
+			t.Errorf("%+v", f)
 		}
-		io.WriteString(c, wiretest.OKAnswer)
-		return true
+		if a, err := h.Fetch(u, nil, wantAll); err != nil || string(a.Body) != "hello" {
+			t.Errorf("%q, %v", a.Body, err)
+		}
 	})
-	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-	u := urlOf(t, "http://h.test/")
-	h.Fetch(u, nil, wantAll)
-	_, err := h.Fetch(u, nil, wantAll)
-	if f := h.FailureOf(err); f.Reason != crawl.ReasonProtocol || f.Final {
-		t.Errorf("%+v", f)
-	}
-	if a, err := h.Fetch(u, nil, wantAll); err != nil || string(a.Body) != "hello" {
-		t.Errorf("%q, %v", a.Body, err)
-	}
 }
 
 // A connection sends one request per permit, whoever writes to it.
 func TestConnNeedsAPermit(t *testing.T) {
-	w := wiretest.New(t, wiretest.Say(wiretest.OKAnswer))
-	h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-	if _, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.conn.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != errUnarmed {
-		t.Errorf("Write without a permit: %v", err)
-	}
-	h.Lease.End()
-	h.conn.armed.Store(h)
-	if _, err := h.conn.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != errLease {
-		t.Errorf("Write after the lease: %v", err)
-	}
-	if _, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll); err == nil || !h.FailureOf(err).Unsent {
-		t.Errorf("fetch after the lease: %v", err)
-	}
-	if n := len(w.Seen()); n != 1 {
-		t.Errorf("%d requests arrived, want 1", n)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		if _, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.conn.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != errUnarmed {
+			t.Errorf("Write without a permit: %v", err)
+		}
+		h.Lease.End()
+		h.conn.armed.Store(h)
+		if _, err := h.conn.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != errLease {
+			t.Errorf("Write after the lease: %v", err)
+		}
+		if _, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll); err == nil || !h.FailureOf(err).Unsent {
+			t.Errorf("fetch after the lease: %v", err)
+		}
+		if n := len(w.Seen()); n != 1 {
+			t.Errorf("%d requests arrived, want 1", n)
+		}
+	})
 }
 
 // Two origins of a host share one connection's place.
 func TestOneConnectionPerHost(t *testing.T) {
-	w, w2 := wiretest.New(t, wiretest.Say(wiretest.OKAnswer)), wiretest.New(t, wiretest.Say(wiretest.OKAnswer))
-	h := newTestHold(t, Options{}, "127.0.0.1", "h.test")
-	h.cfg.Resolve = ResolveMap{suffixes: []suffixMapping{{"", mapping{addr: netip.MustParseAddr("127.0.0.1")}}}}
-	urls := []string{"http://h.test:" + wiretest.Port(w) + "/", "http://h.test:" + wiretest.Port(w2) + "/", "http://h.test:" + wiretest.Port(w) + "/x"}
-	for _, u := range urls {
-		if _, err := h.Fetch(urlOf(t, u), nil, wantAll); err != nil {
-			t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		w, w2 := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer)), wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		h := newTestHold(t, Options{}, "127.0.0.1", "h.test")
+		h.cfg.Resolve = ResolveMap{suffixes: []suffixMapping{{"", mapping{addr: netip.MustParseAddr("127.0.0.1")}}}}
+		urls := []string{"http://h.test:" + wiretest.Port(w) + "/", "http://h.test:" + wiretest.Port(w2) + "/", "http://h.test:" + wiretest.Port(w) + "/x"}
+		for _, u := range urls {
+			if _, err := h.Fetch(urlOf(t, u), nil, wantAll); err != nil {
+				t.Fatal(err)
+			}
+			h.c.conns.mu.Lock()
+			if n := len(h.c.conns.conns); n != 1 {
+				t.Errorf("%d connections open", n)
+			}
+			h.c.conns.mu.Unlock()
 		}
-		h.c.conns.mu.Lock()
-		if n := len(h.c.conns.conns); n != 1 {
-			t.Errorf("%d connections open", n)
+		if w.Conns != 2 {
+			t.Errorf("%d connections to the first origin, want 2: the one to the other came between", w.Conns)
 		}
-		h.c.conns.mu.Unlock()
-	}
-	if w.Conns != 2 {
-		t.Errorf("%d connections to the first origin, want 2: the one to the other came between", w.Conns)
-	}
+	})
 }
 
 func urlOf(t testing.TB, s string) canon.URL {
