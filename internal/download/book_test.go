@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/curtsy/curtsy/internal/lineartest"
 	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // resourceN is the n-th file of many.
@@ -23,7 +24,6 @@ func resourceN(n int) resource {
 // What a file costs does not grow with how many there are: the lists are written anew a few
 // times, and not for each.
 func TestBookOfManyFiles(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	b, err := openBook(dir)
 	if err != nil {
@@ -59,22 +59,24 @@ func TestBookOfManyFiles(t *testing.T) {
 	}
 }
 
-// Thousands of files of one name are named in no time.
+// To name thousands of files of one name costs no more for each of them.
 func TestManyFilesOfOneName(t *testing.T) {
-	t.Parallel()
-	n, seen := names{}, map[string]bool{}
-	start := time.Now()
-	for range 8000 {
-		seen[n.take("data.csv")] = true
+	take := func(files int) func() {
+		return func() {
+			n, seen := names{}, map[string]bool{}
+			for range files {
+				seen[n.take("data.csv")] = true
+			}
+			if last := fmt.Sprintf("data-%d.csv", files); len(seen) != files || !seen[last] {
+				t.Errorf("%d names for %d files, %s: %v", len(seen), files, last, seen[last])
+			}
+		}
 	}
-	if took := time.Since(start); len(seen) != 8000 || !seen["data-8000.csv"] || took > 30*time.Second {
-		t.Errorf("%d names in %v", len(seen), took)
-	}
+	lineartest.Double(t, "names of files", take(4000), take(8000))
 }
 
 // A package may be of any size: what was written can be read.
 func TestLargePackage(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	r := resourceN(1)
 	r.Title = strings.Repeat("x", racing.Volume(65<<20, 1<<20))
@@ -114,7 +116,6 @@ func BenchmarkAddToBook(b *testing.B) {
 // What the log has counts as the lists do, whatever a crash left of its last line; the next
 // Get writes the lists.
 func TestBookLog(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	b, err := openBook(dir)
 	if err != nil {
@@ -163,7 +164,6 @@ func TestBookLog(t *testing.T) {
 
 // A book as it was written before there was a log.
 func TestOldBook(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	const old = `{
   "profile": "data-package",
@@ -185,10 +185,12 @@ func TestOldBook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := newSite(t, content(`"1"`, bytesOf(500)))
-	res := get(t, options(t, s, dir), datasetOf("http://d.example/rain.csv", "http://d.example/more.csv"))
-	if res[0].Outcome != Had || res[1].Outcome != Done || len(s.take()) != 1 {
-		t.Errorf("%+v", res)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		s := newSite(t, content(`"1"`, bytesOf(500)))
+		res := get(t, options(t, s, dir), datasetOf("http://d.example/rain.csv", "http://d.example/more.csv"))
+		if res[0].Outcome != Had || res[1].Outcome != Done || len(s.take()) != 1 {
+			t.Errorf("%+v", res)
+		}
+	})
 	checked(t, dir, 2)
 }

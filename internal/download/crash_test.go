@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -66,20 +68,50 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 	t.Parallel()
 	a, b := bytesOf(300_000), bytesOf(300_001)
-	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+	k := new(killer)
+	s := newSiteOn(t, wiretest.Real, func(w http.ResponseWriter, r *http.Request) {
 		body := a
 		if r.URL.Path == "/b.bin" {
 			body = b
 		}
-		content(`"1"`, body)(&slowWriter{w, 8 << 10, 500 * time.Microsecond}, r)
+		content(`"1"`, body)(&slowWriter{w, 8 << 10, k.wrote}, r)
 	})
-	rng := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 4 {
-		killAnywhere(t, s, rng, a, b, i%2*-1) // with and without the book's log
+		killAnywhere(t, s, k, rng, a, b, i%2*-1) // with and without the book's log
 	}
 }
 
-func killAnywhere(t *testing.T, s *site, rng *rand.Rand, a, b []byte, share int) {
+// killer signals when a server has written a number of pieces. The server then writes nothing more
+// until the process that reads from it is dead.
+type killer struct {
+	mu   sync.Mutex    // guards what follows
+	left int           // pieces until the signal; 0: there is none
+	now  chan struct{} // closed as the signal
+	dead chan struct{} // closed when the process is dead
+}
+
+// after asks for a signal after n more pieces; 0: for none.
+func (k *killer) after(n int) (now <-chan struct{}, dead chan<- struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.left, k.now, k.dead = n, make(chan struct{}), make(chan struct{})
+	return k.now, k.dead
+}
+
+func (k *killer) wrote() {
+	k.mu.Lock()
+	last := k.left == 1
+	k.left = max(k.left-1, 0)
+	now, dead := k.now, k.dead
+	k.mu.Unlock()
+	if last {
+		close(now)
+		<-dead
+	}
+}
+
+func killAnywhere(t *testing.T, s *site, k *killer, rng *rand.Rand, a, b []byte, share int) {
 	s.take()
 	dir := t.TempDir()
 	const most = 12
@@ -89,32 +121,30 @@ func killAnywhere(t *testing.T, s *site, rng *rand.Rand, a, b []byte, share int)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d", crashEnv, s.srv.URL, dir, share))
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
+		// When it is killed, it has been sent so many pieces and is somewhere between reading them
+		// and asking for more.
+		pieces := 0
+		if kills < most {
+			pieces = 1 + rng.IntN(24)
+		}
+		now, dead := k.after(pieces)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Mostly it is let go for a moment after its first request, which comes whenever the
-		// machine has time for it.
-		before, early := len(s.seen()), rng.IntN(4) == 0
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		for !early && len(s.seen()) == before && len(ended) == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		var kill <-chan time.Time
-		if kills < most {
-			kill = time.After(time.Duration(rng.IntN(40_000)) * time.Microsecond)
-		}
 		select {
 		case err := <-ended:
 			if err != nil {
 				t.Fatalf("%v\n%s", err, &out)
 			}
 			finished = true
-		case <-kill:
+		case <-now:
 			cmd.Process.Kill()
 			<-ended
 			kills++
 		}
+		close(dead)
 		for name, want := range map[string][]byte{"a.bin": a, "b.bin": b} {
 			if got, err := os.ReadFile(dir + "/" + name); err == nil && !bytes.Equal(got, want) {
 				t.Fatalf("%s stands there with %d bytes", name, len(got))
@@ -146,11 +176,11 @@ func killAnywhere(t *testing.T, s *site, rng *rand.Rand, a, b []byte, share int)
 	t.Logf("%d kills, %d requests, %d bytes asked for of %d", kills, len(s.seen()), sent, len(a)+len(b))
 }
 
-// slowWriter rests after each so many bytes.
+// slowWriter does something after each so many bytes.
 type slowWriter struct {
 	http.ResponseWriter
 	bytes int
-	rest  time.Duration
+	then  func()
 }
 
 func (w *slowWriter) Write(b []byte) (n int, err error) {
@@ -159,7 +189,7 @@ func (w *slowWriter) Write(b []byte) (n int, err error) {
 		m, err = w.ResponseWriter.Write(b[:min(len(b), w.bytes)])
 		w.ResponseWriter.(http.Flusher).Flush()
 		n, b = n+m, b[m:]
-		time.Sleep(w.rest)
+		w.then()
 	}
 	return n, err
 }

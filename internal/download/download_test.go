@@ -27,6 +27,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -47,15 +49,18 @@ type site struct {
 	refuse map[canon.URL]error
 }
 
-func newSite(t *testing.T, h http.HandlerFunc) *site {
-	s := &site{t: t, h: h, visits: map[canon.Host]int{}, refuse: map[canon.URL]error{}}
-	s.srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// newSite makes a site on the network of the test.
+func newSite(t *testing.T, h http.HandlerFunc) *site { return newSiteOn(t, simnet.Of(t), h) }
+
+func newSiteOn(t *testing.T, on wiretest.Network, h http.HandlerFunc) *site {
+	s := &site{client: http.Transport{DialContext: on.Dial}, t: t, h: h, visits: map[canon.Host]int{}, refuse: map[canon.URL]error{}}
+	s.srv = wiretest.HTTP(t, on, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.log = append(s.log, sent{r.Host, r.URL.RequestURI(), r.Header.Get("Range"), r.Header.Get("If-Range")})
 		s.mu.Unlock()
 		s.h(w, r)
 	}))
-	t.Cleanup(s.srv.Close)
+	t.Cleanup(s.client.CloseIdleConnections)
 	return s
 }
 
@@ -225,164 +230,167 @@ func content(tag string, b []byte) http.HandlerFunc {
 }
 
 func TestGetInPieces(t *testing.T) {
-	t.Parallel()
-	body := bytesOf(2500)
-	s := newSite(t, content(`"v1"`, body))
-	dir := t.TempDir()
-	by := "CC-BY-4.0"
-	d := datasetOf("http://d.example/a/rain%20of%20may.csv?x=1", "http://d.example/b/rain%20of%20may.csv", "http://d.example/a/rain%20of%20may.csv?x=1")
-	d.SPDX, d.License, d.Sources = &by, "cc by 4.0", []crawl.DatasetSource{{Document: "http://d.example/data.txt"}}
-	d.Files[0].SHA256, d.Files[1].MD5 = sumOf(body), fmt.Sprintf("%x", md5.Sum(body))
-	d.Files[0].SHA1, d.Files[1].SHA512 = fmt.Sprintf("%x", sha1.Sum(body)), fmt.Sprintf("%x", sha512.Sum512(body))
-	opt := options(t, s, dir)
-	var last Progress
-	opt.Progress = func(p Progress) { last = p }
-	res := get(t, opt, d)
-	if len(res) != 2 || res[0] != (Result{"d1", d.URLs[0], "rain of may.csv", 2500, sumOf(body), Done, ""}) || res[1].Path != "rain of may-2.csv" || res[1].Outcome != Done {
-		t.Fatalf("%+v", res)
-	}
-	if last.Files != 2 || last.Over != 2 || last.Bytes != 5000 {
-		t.Errorf("progress %+v", last)
-	}
-	if got, want := rangesOf(s.take()), `0-999 1000-1999?"v1" 2000-2999?"v1" 0-999 1000-1999?"v1" 2000-2999?"v1"`; got != want {
-		t.Errorf("asked for %s, want %s", got, want)
-	}
-	has(t, dir, "rain of may.csv", body)
-	if got := entriesOf(t, dir); got != "SHA256SUMS datapackage.json rain of may-2.csv rain of may.csv" {
-		t.Errorf("there are %s", got)
-	}
-	checked(t, dir, 2)
-	// Once more: nothing is asked for, and nothing changes.
-	before, _ := os.ReadFile(filepath.Join(dir, packageName))
-	if res := get(t, opt, d); res[0].Outcome != Had || res[1].Outcome != Had || res[0].SHA256 != sumOf(body) || len(s.take()) != 0 {
-		t.Errorf("again: %+v", res)
-	}
-	after, _ := os.ReadFile(filepath.Join(dir, packageName))
-	if !bytes.Equal(before, after) {
-		t.Error("datapackage.json has changed")
-	}
-	var p struct {
-		Name, Title, Profile string
-		Licenses             []struct{ Name string }
-		Sources              []struct{ Title, Path string }
-		Resources            []struct {
-			Name, Path, Hash string
-			Bytes            int64
-			Licenses         []struct{ Name string }
-			Sources          []struct{ Path string }
+	simnet.Test(t, func(t *testing.T) {
+		body := bytesOf(2500)
+		s := newSite(t, content(`"v1"`, body))
+		dir := t.TempDir()
+		by := "CC-BY-4.0"
+		d := datasetOf("http://d.example/a/rain%20of%20may.csv?x=1", "http://d.example/b/rain%20of%20may.csv", "http://d.example/a/rain%20of%20may.csv?x=1")
+		d.SPDX, d.License, d.Sources = &by, "cc by 4.0", []crawl.DatasetSource{{Document: "http://d.example/data.txt"}}
+		d.Files[0].SHA256, d.Files[1].MD5 = sumOf(body), fmt.Sprintf("%x", md5.Sum(body))
+		d.Files[0].SHA1, d.Files[1].SHA512 = fmt.Sprintf("%x", sha1.Sum(body)), fmt.Sprintf("%x", sha512.Sum512(body))
+		opt := options(t, s, dir)
+		var last Progress
+		opt.Progress = func(p Progress) { last = p }
+		res := get(t, opt, d)
+		if len(res) != 2 || res[0] != (Result{"d1", d.URLs[0], "rain of may.csv", 2500, sumOf(body), Done, ""}) || res[1].Path != "rain of may-2.csv" || res[1].Outcome != Done {
+			t.Fatalf("%+v", res)
 		}
-	}
-	if err := json.Unmarshal(after, &p); err != nil {
-		t.Fatal(err)
-	}
-	if p.Name != "rain" || p.Title != "Rain" || len(p.Licenses) != 1 || p.Licenses[0].Name != by || p.Sources[0].Path != "http://d.example/data.txt" || len(p.Resources) != 2 {
-		t.Errorf("package %+v", p)
-	}
-	if r := p.Resources[1]; r.Name != "rain-of-may.csv" || r.Path != "rain of may.csv" || r.Hash != "sha256:"+sumOf(body) || r.Bytes != 2500 ||
-		r.Licenses[0].Name != by || r.Sources[0].Path != d.URLs[0] {
-		t.Errorf("resource %+v", r)
-	}
-	// A file that was removed comes back under its name; one that was changed is not touched.
-	os.Remove(filepath.Join(dir, "rain of may.csv"))
-	os.WriteFile(filepath.Join(dir, "rain of may-2.csv"), []byte("mine"), 0o644)
-	if res := get(t, opt, d); res[0].Outcome != Done || res[0].Path != "rain of may.csv" || res[1].Outcome != Failed || !strings.Contains(res[1].Reason, "remove it") {
-		t.Errorf("after changes: %+v", res)
-	}
-	has(t, dir, "rain of may-2.csv", []byte("mine"))
+		if last.Files != 2 || last.Over != 2 || last.Bytes != 5000 {
+			t.Errorf("progress %+v", last)
+		}
+		if got, want := rangesOf(s.take()), `0-999 1000-1999?"v1" 2000-2999?"v1" 0-999 1000-1999?"v1" 2000-2999?"v1"`; got != want {
+			t.Errorf("asked for %s, want %s", got, want)
+		}
+		has(t, dir, "rain of may.csv", body)
+		if got := entriesOf(t, dir); got != "SHA256SUMS datapackage.json rain of may-2.csv rain of may.csv" {
+			t.Errorf("there are %s", got)
+		}
+		checked(t, dir, 2)
+		// Once more: nothing is asked for, and nothing changes.
+		before, _ := os.ReadFile(filepath.Join(dir, packageName))
+		if res := get(t, opt, d); res[0].Outcome != Had || res[1].Outcome != Had || res[0].SHA256 != sumOf(body) || len(s.take()) != 0 {
+			t.Errorf("again: %+v", res)
+		}
+		after, _ := os.ReadFile(filepath.Join(dir, packageName))
+		if !bytes.Equal(before, after) {
+			t.Error("datapackage.json has changed")
+		}
+		var p struct {
+			Name, Title, Profile string
+			Licenses             []struct{ Name string }
+			Sources              []struct{ Title, Path string }
+			Resources            []struct {
+				Name, Path, Hash string
+				Bytes            int64
+				Licenses         []struct{ Name string }
+				Sources          []struct{ Path string }
+			}
+		}
+		if err := json.Unmarshal(after, &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Name != "rain" || p.Title != "Rain" || len(p.Licenses) != 1 || p.Licenses[0].Name != by || p.Sources[0].Path != "http://d.example/data.txt" || len(p.Resources) != 2 {
+			t.Errorf("package %+v", p)
+		}
+		if r := p.Resources[1]; r.Name != "rain-of-may.csv" || r.Path != "rain of may.csv" || r.Hash != "sha256:"+sumOf(body) || r.Bytes != 2500 ||
+			r.Licenses[0].Name != by || r.Sources[0].Path != d.URLs[0] {
+			t.Errorf("resource %+v", r)
+		}
+		// A file that was removed comes back under its name; one that was changed is not touched.
+		os.Remove(filepath.Join(dir, "rain of may.csv"))
+		os.WriteFile(filepath.Join(dir, "rain of may-2.csv"), []byte("mine"), 0o644)
+		if res := get(t, opt, d); res[0].Outcome != Done || res[0].Path != "rain of may.csv" || res[1].Outcome != Failed || !strings.Contains(res[1].Reason, "remove it") {
+			t.Errorf("after changes: %+v", res)
+		}
+		has(t, dir, "rain of may-2.csv", []byte("mine"))
+	})
 }
 
 // What stands in the directory already is not touched, and no link is followed out of it.
 func TestForeignFiles(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, content(`"1"`, bytesOf(500)))
-	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
-	for name, text := range map[string]string{"A.CSV": "mine", "b.csv.part": "mine, too"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		s := newSite(t, content(`"1"`, bytesOf(500)))
+		dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
+		for name, text := range map[string]string{"A.CSV": "mine", "b.csv.part": "mine, too"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	for _, name := range []string{"c.csv", "d.csv.part", "e.csv.part.json"} {
-		if err := os.Symlink(outside, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
+		for _, name := range []string{"c.csv", "d.csv.part", "e.csv.part.json"} {
+			if err := os.Symlink(outside, filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	d := datasetOf("http://d.example/a.csv", "http://d.example/b.csv", "http://d.example/c.csv", "http://d.example/d.csv", "http://d.example/e.csv",
-		"http://d.example/x/..%2f..%2fetc", "http://d.example/SHA256SUMS", "http://d.example/y.part")
-	opt := options(t, s, dir)
-	var paths []string
-	for _, r := range get(t, opt, d) {
-		if r.Outcome != Done {
-			t.Errorf("%+v", r)
+		d := datasetOf("http://d.example/a.csv", "http://d.example/b.csv", "http://d.example/c.csv", "http://d.example/d.csv", "http://d.example/e.csv",
+			"http://d.example/x/..%2f..%2fetc", "http://d.example/SHA256SUMS", "http://d.example/y.part")
+		opt := options(t, s, dir)
+		var paths []string
+		for _, r := range get(t, opt, d) {
+			if r.Outcome != Done {
+				t.Errorf("%+v", r)
+			}
+			paths = append(paths, r.Path)
 		}
-		paths = append(paths, r.Path)
-	}
-	if got := strings.Join(paths, " "); got != "a-2.csv b-2.csv c-2.csv d-2.csv e-2.csv _.._etc _SHA256SUMS y.part_" {
-		t.Errorf("named %s", got)
-	}
-	has(t, dir, "A.CSV", []byte("mine"))
-	has(t, dir, "b.csv.part", []byte("mine, too"))
-	if _, err := os.Lstat(outside); err == nil {
-		t.Error("a link was followed")
-	}
-	// A link in place of a part, after its state was written.
-	slow := newSite(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "", 404) })
-	dir = t.TempDir()
-	st, _ := json.Marshal(state{URL: "http://d.example/f", Length: 9, Validator: `"1"`})
-	os.WriteFile(filepath.Join(dir, "f.part.json"), st, 0o644)
-	os.WriteFile(outside, []byte("precious"), 0o644)
-	os.Symlink(outside, filepath.Join(dir, "f.part"))
-	files, _ := Plan([]crawl.DatasetInfo{datasetOf("http://d.example/f")})
-	if _, err := Get(t.Context(), files, options(t, slow, dir)); err == nil || !strings.Contains(err.Error(), "no ordinary file") {
-		t.Errorf("a link in place of a part: %v", err)
-	}
-	if b, _ := os.ReadFile(outside); string(b) != "precious" {
-		t.Errorf("it was written through: %q", b)
-	}
-	// Somebody else's package.
-	dir = t.TempDir()
-	os.WriteFile(filepath.Join(dir, packageName), []byte(`{"name":"x"}`), 0o644)
-	if _, err := Get(t.Context(), files, options(t, s, dir)); err == nil || !strings.Contains(err.Error(), "--dir") {
-		t.Errorf("somebody else's package: %v", err)
-	}
+		if got := strings.Join(paths, " "); got != "a-2.csv b-2.csv c-2.csv d-2.csv e-2.csv _.._etc _SHA256SUMS y.part_" {
+			t.Errorf("named %s", got)
+		}
+		has(t, dir, "A.CSV", []byte("mine"))
+		has(t, dir, "b.csv.part", []byte("mine, too"))
+		if _, err := os.Lstat(outside); err == nil {
+			t.Error("a link was followed")
+		}
+		// A link in place of a part, after its state was written.
+		slow := newSite(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "", 404) })
+		dir = t.TempDir()
+		st, _ := json.Marshal(state{URL: "http://d.example/f", Length: 9, Validator: `"1"`})
+		os.WriteFile(filepath.Join(dir, "f.part.json"), st, 0o644)
+		os.WriteFile(outside, []byte("precious"), 0o644)
+		os.Symlink(outside, filepath.Join(dir, "f.part"))
+		files, _ := Plan([]crawl.DatasetInfo{datasetOf("http://d.example/f")})
+		if _, err := Get(t.Context(), files, options(t, slow, dir)); err == nil || !strings.Contains(err.Error(), "no ordinary file") {
+			t.Errorf("a link in place of a part: %v", err)
+		}
+		if b, _ := os.ReadFile(outside); string(b) != "precious" {
+			t.Errorf("it was written through: %q", b)
+		}
+		// Somebody else's package.
+		dir = t.TempDir()
+		os.WriteFile(filepath.Join(dir, packageName), []byte(`{"name":"x"}`), 0o644)
+		if _, err := Get(t.Context(), files, options(t, s, dir)); err == nil || !strings.Contains(err.Error(), "--dir") {
+			t.Errorf("somebody else's package: %v", err)
+		}
+	})
 }
 
 func TestHostThatIsNotToBeHad(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, content(`"1"`, bytesOf(500)))
-	opt := options(t, s, t.TempDir())
-	opt.MaxWait = 2 * time.Second
-	opt.Visit = func(ctx context.Context, o canon.Origin, do func(Getter) error) error {
-		if o.Host == "d.example" {
-			return s.visit(ctx, o, do)
+	simnet.Test(t, func(t *testing.T) {
+		s := newSite(t, content(`"1"`, bytesOf(500)))
+		opt := options(t, s, t.TempDir())
+		opt.MaxWait = 2 * time.Second
+		opt.Visit = func(ctx context.Context, o canon.Origin, do func(Getter) error) error {
+			if o.Host == "d.example" {
+				return s.visit(ctx, o, do)
+			}
+			<-ctx.Done()
+			return ctx.Err()
 		}
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	res := get(t, opt, datasetOf("http://busy.example/f", "http://d.example/f"))
-	if res[0].Outcome != Failed || !strings.Contains(res[0].Reason, "left alone") || res[1].Outcome != Done {
-		t.Errorf("%+v", res)
-	}
+		res := get(t, opt, datasetOf("http://busy.example/f", "http://d.example/f"))
+		if res[0].Outcome != Failed || !strings.Contains(res[0].Reason, "left alone") || res[1].Outcome != Done {
+			t.Errorf("%+v", res)
+		}
+	})
 }
 
 func TestFullDisk(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, content(`"1"`, bytesOf(500)))
-	dir := t.TempDir()
-	free, _, err := disk.Space(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt := options(t, s, dir)
-	if opt.Floor, err = disk.New(dir, 4*free); err != nil {
-		t.Fatal(err)
-	}
-	if res := get(t, opt, datasetOf("http://d.example/f")); res[0].Outcome != Limited || !strings.Contains(res[0].Reason, "--min-free") {
-		t.Errorf("%+v", res)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		s := newSite(t, content(`"1"`, bytesOf(500)))
+		dir := t.TempDir()
+		free, _, err := disk.Space(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := options(t, s, dir)
+		if opt.Floor, err = disk.New(dir, 4*free); err != nil {
+			t.Fatal(err)
+		}
+		if res := get(t, opt, datasetOf("http://d.example/f")); res[0].Outcome != Limited || !strings.Contains(res[0].Reason, "--min-free") {
+			t.Errorf("%+v", res)
+		}
+	})
 }
 
 func TestPlan(t *testing.T) {
-	t.Parallel()
 	closed, place, page := datasetOf("http://d.example/a"), datasetOf("http://d.example/dir/"), datasetOf()
 	closed.Allowed, closed.DataTxt, closed.Line = false, "http://d.example/data.txt", 3
 	place.Files[0].Directory = true

@@ -12,7 +12,6 @@ import (
 )
 
 func TestFileName(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct{ url, about, want string }{
 		{"http://d.example/a/iris.csv", "", "iris.csv"},
 		{"http://d.example/a/iris.csv?v=2", "other.csv", "iris.csv"},
@@ -51,7 +50,6 @@ func TestFileName(t *testing.T) {
 }
 
 func TestLongNames(t *testing.T) {
-	t.Parallel()
 	for _, s := range []string{strings.Repeat("x", maxNameBytes), strings.Repeat("x", maxNameBytes+1), strings.Repeat("ü", 200) + ".tar.gz", "x." + strings.Repeat("y", 300)} {
 		got := safeName(s)
 		if len(got) > maxNameBytes || !utf8.ValidString(got) || len(s) == maxNameBytes && got != s {
@@ -64,7 +62,6 @@ func TestLongNames(t *testing.T) {
 }
 
 func TestNamesAreTakenOnce(t *testing.T) {
-	t.Parallel()
 	n := names{}
 	n.add("Rain.csv")
 	var got []string

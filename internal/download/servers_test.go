@@ -14,6 +14,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -27,9 +28,8 @@ func cutAfter(w http.ResponseWriter, n int, body []byte) {
 
 // What servers do with a Range, and what comes of it.
 func TestServers(t *testing.T) {
-	t.Parallel()
 	a, b := bytesOf(2500), bytesOf(2600)
-	old := time.Now().Add(-time.Hour)
+	old := time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC) // an hour before a bubble begins
 	n := func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("Range"), "bytes=") }
 	for _, c := range []struct {
 		name    string
@@ -232,155 +232,158 @@ func TestServers(t *testing.T) {
 			reason: "its SHA-512 is", change: func(_ *Options, d *crawl.DatasetInfo) { d.Files[0].SHA512 = strings.Repeat("0", 128) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			i := 0
-			s := newSite(t, nil)
-			s.h = func(w http.ResponseWriter, r *http.Request) {
-				i++
-				c.h(i-1, w, r)
-			}
-			dir := t.TempDir()
-			opt, d := options(t, s, dir), datasetOf("http://d.example/f.bin")
-			if c.change != nil {
-				c.change(&opt, &d)
-			}
-			if c.outcome == "" {
-				c.outcome = Done
-			}
-			res := get(t, opt, d)
-			if len(res) != 1 || res[0].Outcome != c.outcome || !strings.Contains(res[0].Reason, c.reason) {
-				t.Fatalf("%+v, want %s: %s", res, c.outcome, c.reason)
-			}
-			if got := rangesOf(s.take()); got != c.asked {
-				t.Errorf("asked for %s, want %s", got, c.asked)
-			}
-			if c.outcome == Done {
-				has(t, dir, res[0].Path, c.body)
-				checked(t, dir, 1)
-				if res[0].SHA256 != sumOf(c.body) || res[0].Bytes != int64(len(c.body)) {
-					t.Errorf("%+v", res[0])
+			simnet.Test(t, func(t *testing.T) {
+				i := 0
+				s := newSite(t, nil)
+				s.h = func(w http.ResponseWriter, r *http.Request) {
+					i++
+					c.h(i-1, w, r)
 				}
-				return
-			}
-			if _, err := os.Stat(filepath.Join(dir, "f.bin")); err == nil || strings.Contains(entriesOf(t, dir), sumsName) {
-				t.Errorf("there are %s", entriesOf(t, dir))
-			}
-			if res[0].Path != "" {
-				if _, err := os.Stat(filepath.Join(dir, res[0].Path)); err != nil {
-					t.Error(err)
+				dir := t.TempDir()
+				opt, d := options(t, s, dir), datasetOf("http://d.example/f.bin")
+				if c.change != nil {
+					c.change(&opt, &d)
 				}
-			} else if got := entriesOf(t, dir); got != "" {
-				t.Errorf("there are %s", got)
-			}
+				if c.outcome == "" {
+					c.outcome = Done
+				}
+				res := get(t, opt, d)
+				if len(res) != 1 || res[0].Outcome != c.outcome || !strings.Contains(res[0].Reason, c.reason) {
+					t.Fatalf("%+v, want %s: %s", res, c.outcome, c.reason)
+				}
+				if got := rangesOf(s.take()); got != c.asked {
+					t.Errorf("asked for %s, want %s", got, c.asked)
+				}
+				if c.outcome == Done {
+					has(t, dir, res[0].Path, c.body)
+					checked(t, dir, 1)
+					if res[0].SHA256 != sumOf(c.body) || res[0].Bytes != int64(len(c.body)) {
+						t.Errorf("%+v", res[0])
+					}
+					return
+				}
+				if _, err := os.Stat(filepath.Join(dir, "f.bin")); err == nil || strings.Contains(entriesOf(t, dir), sumsName) {
+					t.Errorf("there are %s", entriesOf(t, dir))
+				}
+				if res[0].Path != "" {
+					if _, err := os.Stat(filepath.Join(dir, res[0].Path)); err != nil {
+						t.Error(err)
+					}
+				} else if got := entriesOf(t, dir); got != "" {
+					t.Errorf("there are %s", got)
+				}
+			})
 		})
 	}
 }
 
 func TestRedirects(t *testing.T) {
-	t.Parallel()
-	body := bytesOf(2500)
-	gone := false
-	s := newSite(t, nil)
-	s.h = func(w http.ResponseWriter, r *http.Request) {
-		to := map[string]string{
-			"/moved": "http://k.example/b", "/b": "/c?grant=1", "/loop": "/pool", "/pool": "/loop", "/ftp": "ftp://k.example/x", "/closed": "http://k.example/shut",
-			"/1": "/2", "/2": "/3", "/3": "/4", "/4": "/5", "/5": "/6", "/6": "/c", "/none": "", "/quiet": "http://k.example/quiet",
-		}
-		switch next, ok := to[r.URL.Path]; {
-		case ok:
-			w.Header().Set("Location", next)
-			w.WriteHeader(307)
-		case r.URL.Path == "/c" && gone:
-			gone = false
-			http.Error(w, "grant is over", 403)
-		default:
-			if r.Header.Get("Range") == "bytes=0-999" {
-				gone = true
+	simnet.Test(t, func(t *testing.T) {
+		body := bytesOf(2500)
+		gone := false
+		s := newSite(t, nil)
+		s.h = func(w http.ResponseWriter, r *http.Request) {
+			to := map[string]string{
+				"/moved": "http://k.example/b", "/b": "/c?grant=1", "/loop": "/pool", "/pool": "/loop", "/ftp": "ftp://k.example/x", "/closed": "http://k.example/shut",
+				"/1": "/2", "/2": "/3", "/3": "/4", "/4": "/5", "/5": "/6", "/6": "/c", "/none": "", "/quiet": "http://k.example/quiet",
 			}
-			content(`"1"`, body)(w, r)
+			switch next, ok := to[r.URL.Path]; {
+			case ok:
+				w.Header().Set("Location", next)
+				w.WriteHeader(307)
+			case r.URL.Path == "/c" && gone:
+				gone = false
+				http.Error(w, "grant is over", 403)
+			default:
+				if r.Header.Get("Range") == "bytes=0-999" {
+					gone = true
+				}
+				content(`"1"`, body)(w, r)
+			}
 		}
-	}
-	s.refuse["http://k.example/shut"] = fmt.Errorf("get: %w: line 2: Disallow: /shut", visit.ErrRobots)
-	dir := t.TempDir()
-	opt := options(t, s, dir)
-	res := get(t, opt, datasetOf("http://d.example/moved"))
-	if res[0].Outcome != Done || res[0].Path != "moved" {
-		t.Fatalf("%+v", res)
-	}
-	var asked []string
-	for _, q := range s.take() {
-		asked = append(asked, q.Host+q.Path+" "+q.Range)
-	}
-	// The grant ran out after the first piece: the way was gone once more, and the file went on.
-	if got, want := strings.Join(asked, ", "), "d.example/moved bytes=0-999, k.example/b bytes=0-999, k.example/c?grant=1 bytes=0-999, k.example/c?grant=1 bytes=1000-1999, "+
-		"d.example/moved bytes=0-999, k.example/b bytes=0-999, k.example/c?grant=1 bytes=1000-1999, k.example/c?grant=1 bytes=2000-2999"; got != want {
-		t.Errorf("asked for %s,\nwant %s", got, want)
-	}
-	checked(t, dir, 1)
-	if p, err := readPackage(dir); err != nil || p.Resources[0].Curtsy.Final != "http://k.example/c?grant=1" || p.Resources[0].Curtsy.URL != "http://d.example/moved" {
-		t.Errorf("%+v, %v", p, err)
-	}
-	opt.Closed = func(_ context.Context, u canon.URL) (string, error) {
-		switch u {
-		case "http://k.example/quiet":
-			return "data.txt line 7 closes " + string(u), nil
-		case "http://d.example/unknown":
-			return "", errors.New("no answer")
+		s.refuse["http://k.example/shut"] = fmt.Errorf("get: %w: line 2: Disallow: /shut", visit.ErrRobots)
+		dir := t.TempDir()
+		opt := options(t, s, dir)
+		res := get(t, opt, datasetOf("http://d.example/moved"))
+		if res[0].Outcome != Done || res[0].Path != "moved" {
+			t.Fatalf("%+v", res)
 		}
-		return "", nil
-	}
-	s.take()
-	for _, c := range []struct {
-		url     string
-		outcome Outcome
-		reason  string
-	}{
-		{"http://d.example/loop", Failed, "in a circle, to http://d.example/loop"}, {"http://d.example/ftp", Failed, "redirected to \"ftp:"},
-		{"http://d.example/closed", Refused, "line 2: Disallow: /shut"}, {"http://d.example/1", Failed, "more than 5 times"},
-		{"http://d.example/quiet", Refused, "data.txt line 7 closes http://k.example/quiet"}, {"http://d.example/unknown", Failed, "not known now: no answer"},
-		{"http://d.example/none", Failed, "to nowhere"}, {"http://d.example/2", Done, ""},
-	} {
-		gone = false
-		if res := get(t, opt, datasetOf(c.url)); res[0].Outcome != c.outcome || !strings.Contains(res[0].Reason, c.reason) {
-			t.Errorf("%s: %+v", c.url, res)
+		var asked []string
+		for _, q := range s.take() {
+			asked = append(asked, q.Host+q.Path+" "+q.Range)
 		}
-	}
-	for _, q := range s.take() {
-		if q.Host == "k.example" && q.Path == "/quiet" || q.Path == "/unknown" {
-			t.Errorf("asked for http://%s%s", q.Host, q.Path)
+		// The grant ran out after the first piece: the way was gone once more, and the file went on.
+		if got, want := strings.Join(asked, ", "), "d.example/moved bytes=0-999, k.example/b bytes=0-999, k.example/c?grant=1 bytes=0-999, k.example/c?grant=1 bytes=1000-1999, "+
+			"d.example/moved bytes=0-999, k.example/b bytes=0-999, k.example/c?grant=1 bytes=1000-1999, k.example/c?grant=1 bytes=2000-2999"; got != want {
+			t.Errorf("asked for %s,\nwant %s", got, want)
 		}
-	}
+		checked(t, dir, 1)
+		if p, err := readPackage(dir); err != nil || p.Resources[0].Curtsy.Final != "http://k.example/c?grant=1" || p.Resources[0].Curtsy.URL != "http://d.example/moved" {
+			t.Errorf("%+v, %v", p, err)
+		}
+		opt.Closed = func(_ context.Context, u canon.URL) (string, error) {
+			switch u {
+			case "http://k.example/quiet":
+				return "data.txt line 7 closes " + string(u), nil
+			case "http://d.example/unknown":
+				return "", errors.New("no answer")
+			}
+			return "", nil
+		}
+		s.take()
+		for _, c := range []struct {
+			url     string
+			outcome Outcome
+			reason  string
+		}{
+			{"http://d.example/loop", Failed, "in a circle, to http://d.example/loop"}, {"http://d.example/ftp", Failed, "redirected to \"ftp:"},
+			{"http://d.example/closed", Refused, "line 2: Disallow: /shut"}, {"http://d.example/1", Failed, "more than 5 times"},
+			{"http://d.example/quiet", Refused, "data.txt line 7 closes http://k.example/quiet"}, {"http://d.example/unknown", Failed, "not known now: no answer"},
+			{"http://d.example/none", Failed, "to nowhere"}, {"http://d.example/2", Done, ""},
+		} {
+			gone = false
+			if res := get(t, opt, datasetOf(c.url)); res[0].Outcome != c.outcome || !strings.Contains(res[0].Reason, c.reason) {
+				t.Errorf("%s: %+v", c.url, res)
+			}
+		}
+		for _, q := range s.take() {
+			if q.Host == "k.example" && q.Path == "/quiet" || q.Path == "/unknown" {
+				t.Errorf("asked for http://%s%s", q.Host, q.Path)
+			}
+		}
+	})
 }
 
 // A slow server is asked for no more than it can send in the time of a turn.
 func TestSlowServer(t *testing.T) {
-	t.Parallel()
-	body := bytesOf(12_800)
-	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("ETag", `"1"`)
-		http.ServeContent(&slowWriter{w, 1000, 20 * time.Millisecond}, r, "", time.Time{}, bytes.NewReader(body))
+	simnet.Test(t, func(t *testing.T) {
+		body := bytesOf(12_800)
+		s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", `"1"`)
+			http.ServeContent(&slowWriter{w, 1000, func() { time.Sleep(20 * time.Millisecond) }}, r, "", time.Time{}, bytes.NewReader(body))
+		})
+		opt := options(t, s, t.TempDir())
+		opt.Piece, opt.Span = 6400, 12*time.Millisecond
+		if res := get(t, opt, datasetOf("http://d.example/f")); res[0].Outcome != Done || res[0].SHA256 != sumOf(body) {
+			t.Fatalf("%+v", res)
+		}
+		for i, q := range s.take() {
+			var from, to int
+			fmt.Sscanf(q.Range, "bytes=%d-%d", &from, &to)
+			// The reader of the first may have come late to it, and found the rest of it the sooner.
+			if n := to + 1 - from; i == 0 && n != 6400 || i == 1 && (n > 3200 || n < 50) {
+				t.Errorf("request %d is for %d bytes", i, n)
+			}
+		}
+		o := &Options{Piece: 6400, Span: 10 * time.Second}
+		for _, c := range []struct {
+			n    int64
+			took time.Duration
+			want int64
+		}{{6400, 0, 6400}, {6400, 10 * time.Second, 6400}, {6400, 20 * time.Second, 3200}, {640, 10 * time.Second, 640}, {640, 5 * time.Second, 1280}, {1, time.Minute, 50}, {0, 0, 50}} {
+			if got := nextPiece(c.n, c.took, o); got != c.want {
+				t.Errorf("%d bytes in %v: %d next, want %d", c.n, c.took, got, c.want)
+			}
+		}
 	})
-	opt := options(t, s, t.TempDir())
-	opt.Piece, opt.Span = 6400, 12*time.Millisecond
-	if res := get(t, opt, datasetOf("http://d.example/f")); res[0].Outcome != Done || res[0].SHA256 != sumOf(body) {
-		t.Fatalf("%+v", res)
-	}
-	for i, q := range s.take() {
-		var from, to int
-		fmt.Sscanf(q.Range, "bytes=%d-%d", &from, &to)
-		// The reader of the first may have come late to it, and found the rest of it the sooner.
-		if n := to + 1 - from; i == 0 && n != 6400 || i == 1 && (n > 3200 || n < 50) {
-			t.Errorf("request %d is for %d bytes", i, n)
-		}
-	}
-	o := &Options{Piece: 6400, Span: 10 * time.Second}
-	for _, c := range []struct {
-		n    int64
-		took time.Duration
-		want int64
-	}{{6400, 0, 6400}, {6400, 10 * time.Second, 6400}, {6400, 20 * time.Second, 3200}, {640, 10 * time.Second, 640}, {640, 5 * time.Second, 1280}, {1, time.Minute, 50}, {0, 0, 50}} {
-		if got := nextPiece(c.n, c.took, o); got != c.want {
-			t.Errorf("%d bytes in %v: %d next, want %d", c.n, c.took, got, c.want)
-		}
-	}
 }

@@ -7,11 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // What sha256sum writes for odd names we read, and what we write it accepts.
 func TestSumsOfOddNames(t *testing.T) {
-	t.Parallel()
 	odd := []string{"plain.csv", "two words", " leading", "trailing ", "back\\slash", "new\nline", "car\rriage", "\\", "-", "*star", "über", "\xff"}
 	dir := t.TempDir()
 	b := &book{dir: dir, byPath: map[string]resource{}, byURL: map[string]string{}}
@@ -54,7 +55,6 @@ func TestSumsOfOddNames(t *testing.T) {
 }
 
 func TestVerify(t *testing.T) {
-	t.Parallel()
 	body := bytesOf(900)
 	for _, c := range []struct {
 		name  string
@@ -99,13 +99,14 @@ func TestVerify(t *testing.T) {
 		}, "changed SHA256SUMS, changed ../x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "out")
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			s := newSite(t, content(`"1"`, body)) // of its own: a site has one visit at a time
-			get(t, options(t, s, dir), datasetOf("http://d.example/a.csv"))
+			simnet.Test(t, func(t *testing.T) {
+				s := newSite(t, content(`"1"`, body)) // of its own: a site has one visit at a time
+				get(t, options(t, s, dir), datasetOf("http://d.example/a.csv"))
+			})
 			if err := c.spoil(t, dir); err != nil {
 				t.Fatal(err)
 			}

@@ -8,18 +8,23 @@ import (
 
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // The same in the middle of an answer: the request is over, for the origin and in all accounts.
 func TestMistakeInAnAnswer(t *testing.T) {
-	w := wiretest.New(t, wiretest.Say(wiretest.OKAnswer))
+	simnet.Test(t, mistakeInAnAnswer)
+}
+
+func mistakeInAnAnswer(t *testing.T) {
+	w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
 	resolve, err := wire.ParseResolve([]string{"*=" + w.Addr().String()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := wire.NewClient(wire.Options{})
+	c := wire.NewClient(wire.Options{Dial: simnet.Of(t).Dial})
 	t.Cleanup(c.Close)
 	l, ctx := wire.NewLease(t.Context(), boottime.Now, boottime.Now(), time.Minute)
 	t.Cleanup(l.End)
