@@ -17,6 +17,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 const (
@@ -117,7 +118,7 @@ func (c *chaos) run() {
 	c.rig.create("--allow-private", "--resolve", c.web.Resolve(), "--delay", chaosDelay.String(), "--contact", contact,
 		"--hold-max", "5m", "--search=false", c.web.Seeds()[0])
 	c.havoc()
-	c.rig.done(5 * time.Minute)
+	c.rig.done()
 	took := time.Since(c.began)
 	c.judge()
 	requests, refetches, worst := c.inspect()
@@ -206,10 +207,7 @@ func (c *chaos) havoc() {
 	}
 	plan = plan[:c.kills]
 	next, latest := c.moment()
-	for end := time.Now().Add(10 * time.Minute); len(plan) > 0 || len(away) > 0; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			c.t.Fatalf("after 10 minutes %d kills are still to come: %v", len(plan), plan)
-		}
+	until.True(c.t, "all kills are done, and all that was killed is back", func() bool {
 		c.rig.checkRunning()
 		away = slices.DeleteFunc(away, func(b comeback) bool {
 			if time.Now().Before(b.at) {
@@ -219,11 +217,11 @@ func (c *chaos) havoc() {
 			return true
 		})
 		if len(plan) == 0 || time.Now().Before(next) && c.progress() < (float64(len(c.done))+latest)/float64(c.kills) {
-			continue
+			return len(plan) == 0 && len(away) == 0
 		}
 		m := c.victim(plan[0])
 		if m == nil {
-			continue // none can be spared now
+			return false // none can be spared now
 		}
 		m.kill()
 		pause := c.between(0, 3*time.Second)
@@ -236,7 +234,8 @@ func (c *chaos) havoc() {
 		away = append(away, comeback{time.Now().Add(pause), m})
 		plan = plan[1:]
 		next, latest = c.moment()
-	}
+		return false
+	}, func() string { return fmt.Sprintf("still to be killed: %v", plan) })
 }
 
 // moment is when the next kill is due: the time, which is often near, so that one strikes amid the

@@ -18,6 +18,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // The roles of a rig's members.
@@ -75,7 +76,7 @@ func newRig(t *testing.T, crawl, dir string) *rig {
 		r.nats = append(r.nats, m)
 		m.start()
 	}
-	r.awaitReplicas(time.Minute)
+	r.awaitReplicas()
 	return r
 }
 
@@ -141,8 +142,8 @@ func (r *rig) add(role string, args ...string) *member {
 // create creates the crawl: flags and seeds as curtsy seed takes them.
 func (r *rig) create(args ...string) {
 	r.t.Helper()
-	run(r.t, time.Minute, program(r.t, "curtsy"), slices.Concat([]string{"seed"}, r.at(), args)...)
-	r.observer = observe(r.t, r.at()[1], r.crawl, 10*time.Second)
+	run(r.t, program(r.t, "curtsy"), slices.Concat([]string{"seed"}, r.at(), args)...)
+	r.observer = observe(r.t, r.at()[1], r.crawl)
 }
 
 // all are the members of every role.
@@ -187,7 +188,7 @@ func (r *rig) roll() {
 	for i, m := range r.nats {
 		m.stop()
 		m.start()
-		r.awaitReplicas(time.Minute)
+		r.awaitReplicas()
 		r.t.Logf("NATS node %d of %d is back", i+1, len(r.nats))
 	}
 	for _, m := range r.members {
@@ -196,8 +197,8 @@ func (r *rig) roll() {
 		}
 		m.stop()
 		m.start()
-		r.awaitReplicas(time.Minute)
-		r.until("all shards answer after "+m.name+" was restarted", time.Minute, func(ctx context.Context) (crawl.Status, bool, error) {
+		r.awaitReplicas()
+		r.until("all shards answer after "+m.name+" was restarted", func(ctx context.Context) (crawl.Status, bool, error) {
 			st, err := asker.Status(ctx, r.q, r.spec)
 			return st, err == nil && len(st.Shards) == r.spec.Shards, err
 		})
@@ -216,18 +217,14 @@ func (m *member) stop() {
 func (m *member) running() bool { return m.p != nil && !m.p.over() }
 
 // awaitReplicas waits until any one NATS server may be missed.
-func (r *rig) awaitReplicas(limit time.Duration) {
+func (r *rig) awaitReplicas() {
 	r.t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(250 * time.Millisecond) {
+	behind := ""
+	until.True(r.t, "NATS is whole", func() bool {
 		r.checkRunning()
-		behind := r.behind()
-		if behind == "" {
-			return
-		}
-		if time.Now().After(end) {
-			r.t.Fatalf("NATS is not whole after %v: %s", limit, behind)
-		}
-	}
+		behind = r.behind()
+		return behind == ""
+	}, func() string { return behind })
 }
 
 // behind says what keeps us from doing without any one NATS server: one that is not there or not

@@ -13,6 +13,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // clusterDelay makes the demo last longer than the killing.
@@ -32,14 +33,14 @@ func TestExternalComposeCluster(t *testing.T) {
 		"OPERATOR_PASSWORD=" + operator, "FETCHER_PASSWORD=", "FRONTIER_PASSWORD=", "INDEXER_PASSWORD=", "ROUTE_PASSWORD=",
 		fmt.Sprintf("SEED=--allow-private --delay=%v http://h0000.sim.test/", clusterDelay),
 	})
-	all := c.healthy(90 * time.Second)
+	all := c.healthy()
 	t.Logf("healthy after %v", time.Since(began).Round(time.Second))
 	var urls []string
 	for _, port := range c.ports {
 		urls = append(urls, fmt.Sprintf("nats://operator:%s@127.0.0.1:%d", operator, port))
 	}
 	nats := strings.Join(urls, ",")
-	o := observe(t, nats, "demo", time.Minute)
+	o := observe(t, nats, "demo")
 
 	var victims []string
 	for name, k := range all {
@@ -65,11 +66,11 @@ func TestExternalComposeCluster(t *testing.T) {
 		t.Logf("%4.0fs: %s killed and started, and was well after %.1fs", time.Since(began).Seconds(), name, took.Seconds())
 	}
 	o.unfinished("all")
-	o.done(9 * time.Minute)
+	o.done()
 	t.Logf("crawled after %v", time.Since(began).Round(time.Second))
 	o.checkDemo([]string{"--nats", nats, "--crawl", "demo"})
 	checkRequests(t, all["web"], clusterDelay)
-	if out, err := c.try(time.Minute, "run", "--rm", "operator", "search", "quiet harbor"); err != nil || !strings.Contains(string(out), ".sim.test/") {
+	if out, err := c.try("run", "--rm", "operator", "search", "quiet harbor"); err != nil || !strings.Contains(string(out), ".sim.test/") {
 		t.Errorf("search as the operator: %s%v", out, err)
 	}
 	c.checkLogs()
@@ -79,7 +80,7 @@ func TestExternalComposeCluster(t *testing.T) {
 // unfinished fails unless there is work left for the crawl, so that killing name proves something.
 func (o *observer) unfinished(name string) {
 	o.t.Helper()
-	o.until("answering before "+name+" is killed", time.Minute, func(ctx context.Context) (crawl.Status, bool, error) {
+	o.until("answering before "+name+" is killed", func(ctx context.Context) (crawl.Status, bool, error) {
 		st, err := asker.Status(ctx, o.q, o.spec)
 		if err == nil && st.Queued+st.InFlight == 0 {
 			o.t.Errorf("the crawl was over before %s was killed: it needs a longer delay", name)
@@ -114,11 +115,11 @@ func (c *composition) crash(service string) (took time.Duration) {
 func (c *composition) killAndStart(service string) (took time.Duration) {
 	c.t.Helper()
 	was, began := c.container(service), time.Now()
-	run(c.t, time.Minute, "docker", "kill", was.ID)
+	run(c.t, "docker", "kill", was.ID)
 	if k := c.container(service); k.State.Status != "exited" || k.State.ExitCode != 137 {
 		c.t.Errorf("after docker kill %s is %s (%d)", service, k.State.Status, k.State.ExitCode)
 	}
-	run(c.t, time.Minute, "docker", "start", was.ID)
+	run(c.t, "docker", "start", was.ID)
 	c.back(service, was)
 	return time.Since(began)
 }
@@ -126,27 +127,22 @@ func (c *composition) killAndStart(service string) (took time.Duration) {
 // back waits until a service has another process than it was, and every container is well.
 func (c *composition) back(service string, was container) {
 	c.t.Helper()
-	const limit = time.Minute
-	for end := time.Now().Add(limit); ; time.Sleep(250 * time.Millisecond) {
-		sick := ""
+	sick := ""
+	until.True(c.t, "all are well after "+service+" was killed", func() bool {
+		sick = ""
 		for _, k := range c.containers() {
 			if !k.well() || k.service() == service && k.State.StartedAt == was.State.StartedAt {
 				sick = k.service()
 			}
 		}
-		if sick == "" {
-			return
-		}
-		if time.Now().After(end) {
-			c.t.Fatalf("%v after %s was killed %s is not well", limit, service, sick)
-		}
-	}
+		return sick == ""
+	}, func() string { return sick + " is not well" })
 }
 
 // checkLogs looks for what no log should have, whatever is killed.
 func (c *composition) checkLogs() {
 	c.t.Helper()
-	out, err := c.try(time.Minute, "logs", "--no-color")
+	out, err := c.try("logs", "--no-color")
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/until"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -24,52 +25,48 @@ type observer struct {
 }
 
 // observe connects to a server that is there, and waits for the crawl to be created.
-func observe(t *testing.T, url, name string, limit time.Duration) *observer {
+func observe(t *testing.T, url, name string) *observer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	q, err := queue.Dial(ctx, queue.Options{URL: url, Name: "deploytest"}, slog.New(slog.DiscardHandler))
+	q, err := queue.Dial(t.Context(), queue.Options{URL: url, Name: "deploytest"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { q.Close() })
-	for {
+	var spec crawl.Spec
+	until.True(t, "crawl "+name+" is created", func() bool {
+		ctx, cancel := attempt(t)
+		defer cancel()
 		kv, err := q.JS.KeyValue(ctx, crawl.Names(name).Bucket())
 		if err == nil {
-			var spec crawl.Spec
-			if spec, err = service.ReadSpec(ctx, kv); err == nil {
-				return &observer{t, q, spec}
-			}
+			spec, err = service.ReadSpec(ctx, kv)
 		}
-		if ctx.Err() != nil {
-			t.Fatalf("crawl %s was not created within %v: %v", name, limit, err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		return err == nil
+	})
+	return &observer{t, q, spec}
+}
+
+// attempt limits one attempt of many: a daemon that was killed never answers, and then it is the
+// next attempt that succeeds.
+func attempt(t *testing.T) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), 10*time.Second)
 }
 
 // until waits for a moment of the crawl. Asking may fail: daemons come and go.
-func (o *observer) until(what string, limit time.Duration, reached func(context.Context) (crawl.Status, bool, error)) crawl.Status {
+func (o *observer) until(what string, reached func(context.Context) (crawl.Status, bool, error)) (st crawl.Status) {
 	o.t.Helper()
-	end := time.Now().Add(limit)
-	for {
-		ctx, cancel := context.WithTimeout(o.t.Context(), 10*time.Second)
-		st, ok, err := reached(ctx)
-		cancel()
-		if ok && err == nil {
-			return st
-		}
-		if time.Now().After(end) {
-			o.t.Logf("streams:\n%s", o.streams())
-			o.t.Fatalf("not %s within %v: %v, %+v", what, limit, err, st)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	var err error
+	until.True(o.t, what, func() (ok bool) {
+		ctx, cancel := attempt(o.t)
+		defer cancel()
+		st, ok, err = reached(ctx)
+		return ok && err == nil
+	}, func() string { return fmt.Sprintf("%v, %+v\nstreams:\n%s", err, st, o.streams()) })
+	return st
 }
 
 // streams is what the server holds, for who looks into a crawl that does not end.
 func (o *observer) streams() string {
-	ctx, cancel := context.WithTimeout(o.t.Context(), 10*time.Second)
+	ctx, cancel := attempt(o.t)
 	defer cancel()
 	var b strings.Builder
 	all := o.q.JS.ListStreams(ctx)
@@ -88,16 +85,16 @@ func (o *observer) streams() string {
 }
 
 // underWay waits until n pages are stored and others are being fetched.
-func (o *observer) underWay(n int, limit time.Duration) crawl.Status {
+func (o *observer) underWay(n int) crawl.Status {
 	o.t.Helper()
-	return o.until(fmt.Sprintf("under way with %d pages stored", n), limit, func(ctx context.Context) (crawl.Status, bool, error) {
+	return o.until(fmt.Sprintf("under way with %d pages stored", n), func(ctx context.Context) (crawl.Status, bool, error) {
 		st, err := asker.Status(ctx, o.q, o.spec)
 		return st, st.Stored >= int64(n) && st.InFlight > 0, err
 	})
 }
 
 // done waits until nothing more can be done.
-func (o *observer) done(limit time.Duration) crawl.Status {
+func (o *observer) done() crawl.Status {
 	o.t.Helper()
-	return o.until("done", limit, func(ctx context.Context) (crawl.Status, bool, error) { return asker.Done(ctx, o.q, o.spec) })
+	return o.until("done", func(ctx context.Context) (crawl.Status, bool, error) { return asker.Done(ctx, o.q, o.spec) })
 }

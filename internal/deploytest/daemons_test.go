@@ -110,7 +110,7 @@ func crawlInOne(t *testing.T) (pages map[string]string, requests int) {
 	flags, check := serveWeb(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	began := time.Now()
-	run(t, 3*time.Minute, program(t, "curtsy"), append([]string{"crawl", "--dir", dir, "--listen", "off"}, flags...)...)
+	run(t, program(t, "curtsy"), append([]string{"crawl", "--dir", dir, "--listen", "off"}, flags...)...)
 	took := time.Since(began)
 	pages, requests = storedPages(t, "--dir", dir), check()
 	if st := status(t, "--dir", dir); int(st.Stored) != len(pages) {
@@ -150,12 +150,12 @@ func crawlWithDaemons(t *testing.T, disturb func(*daemons), pages int) (map[stri
 	start(t, "indexer", "indexer", "--nats", d.nats, "--crawl", "docs", "--listen", "off", "--dir", filepath.Join(d.dir, "indexer"))
 	at := []string{"--nats", d.nats, "--crawl", "docs"}
 	began := time.Now()
-	run(t, 30*time.Second, program(t, "curtsy"), append(append([]string{"seed"}, at...), flags...)...)
-	d.observer = observe(t, d.nats, "docs", 10*time.Second)
+	run(t, program(t, "curtsy"), append(append([]string{"seed"}, at...), flags...)...)
+	d.observer = observe(t, d.nats, "docs")
 	if disturb != nil {
 		disturb(d)
 	}
-	d.done(3 * time.Minute)
+	d.done()
 	took := time.Since(began)
 
 	st, got, requests := status(t, at...), storedPages(t, at...), check()
@@ -176,11 +176,11 @@ func crawlWithDaemons(t *testing.T, disturb func(*daemons), pages int) (map[stri
 // killSome kills a fetcher, and later the frontier, both with visits under way.
 func killSome(d *daemons) {
 	d.t.Helper()
-	st := d.underWay(d.pages/8, time.Minute)
+	st := d.underWay(d.pages / 8)
 	d.t.Logf("kill -9 of a fetcher: %d stored, %d in flight", st.Stored, st.InFlight)
 	d.fetcher.kill()
 	d.startFetcher()
-	st = d.underWay(d.pages/3, time.Minute)
+	st = d.underWay(d.pages / 3)
 	d.t.Logf("kill -9 of the frontier: %d stored, %d in flight", st.Stored, st.InFlight)
 	d.frontier.kill()
 	d.startFrontier()

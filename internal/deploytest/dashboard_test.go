@@ -18,6 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/dashboard"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // dashboardStatus is a status that has something of everything, and text by which a site tries to
@@ -57,7 +58,6 @@ func TestExternalDashboard(t *testing.T) {
 			t.Run(fmt.Sprintf("%d scripts %v", width, scripts), func(t *testing.T) { overviewPage(t, width, scripts) })
 		}
 	}
-	t.Run("login", loginPage)
 }
 
 func overviewPage(t *testing.T, width int64, scripts bool) {
@@ -84,11 +84,7 @@ func overviewPage(t *testing.T, width int64, scripts bool) {
 		}
 		return
 	}
-	for deadline := time.Now().Add(patience); eval[string](b, stored) == before; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("with scripts it stays at %s: %s", before, b.text("#live"))
-		}
-	}
+	until.True(t, "with scripts the number changes", func() bool { return eval[string](b, stored) != before }, func() string { return b.text("#live") })
 	if got := b.text("#live"); got != "Live." {
 		t.Errorf("it says of itself %q", got)
 	}
@@ -103,16 +99,15 @@ func overviewPage(t *testing.T, width int64, scripts bool) {
 		t.Errorf("the fourth key leads to %q", got)
 	}
 	b.do(chromedp.KeyEvent(kb.Enter))
-	for deadline := time.Now().Add(patience); eval[string](b, "location.pathname") != "/search"; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the link is not followed")
-		}
-	}
+	until.True(t, "the link is followed", func() bool { return eval[string](b, "location.pathname") == "/search" })
 	b.fits("search")
 }
 
-// loginPage: an address with the token opens it, and the token does not stay in the address.
-func loginPage(t *testing.T) {
+// TestExternalSmokeChromium logs in to the dashboard in a real browser. An address with the token
+// opens it, and the token does not stay in the address.
+func TestExternalSmokeChromium(t *testing.T) {
+	t.Parallel()
+	browsing(t)
 	const token = "a long enough token"
 	url := serveDashboard(t, token)
 	b := startBrowser(t, 360, true)

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // crawlWithDashboard starts a crawl of a simulated web and says where its dashboard is.
@@ -54,11 +55,7 @@ func crawlWithDashboard(t *testing.T, web *simweb.Server, args ...string) (at st
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !reached(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+	until.True(t, what, reached)
 }
 
 // body is what a page of the dashboard says.

@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/until"
 	"golang.org/x/sys/unix"
 )
 
@@ -90,17 +91,12 @@ func (d *smallDisk) clear() {
 }
 
 // quiet waits until a web has had no request for a while.
-func quiet(t *testing.T, srv *simweb.Server, limit time.Duration) {
+func quiet(t *testing.T, srv *simweb.Server) {
 	t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+	until.True(t, "there are no more requests", func() bool {
 		log := srv.Log()
-		if time.Since(log[len(log)-1].Start) > 2*time.Second {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("after %v there are still requests", limit)
-		}
-	}
+		return time.Since(log[len(log)-1].Start) > 2*time.Second
+	})
 }
 
 // TestExternalDiskFull fills the disk of a crawl in one process: all of a sudden, and later down to
@@ -116,45 +112,41 @@ func TestExternalDiskFull(t *testing.T) {
 	dir := filepath.Join(d.dir, "data")
 	p := start(t, "crawl", "curtsy", "crawl", "--dir", dir, "--listen", "off", "--search=false", "--min-free", "48MiB", "--allow-private",
 		"--resolve", srv.Resolve(), "--delay", faultDelay.String(), "--contact", contact, srv.Seeds()[0])
-	until := func(what string, limit time.Duration, reached func(crawl.Status) bool) {
+	reached := func(what string, reached func(crawl.Status) bool) {
 		t.Helper()
 		var st crawl.Status
-		for end := time.Now().Add(limit); ; time.Sleep(200 * time.Millisecond) {
-			out, err := try(10*time.Second, program(t, "curtsy"), "status", "--json", "--dir", dir)
+		var err error
+		until.True(t, "the crawl is "+what, func() bool {
+			var out []byte
+			out, err = try(program(t, "curtsy"), "status", "--json", "--dir", dir)
 			if err == nil && json.Unmarshal(out, &st) == nil && reached(st) {
-				return
+				return true
 			}
 			if p.over() {
 				t.Fatalf("the crawl ended before it was %s: %v", what, p.err)
 			}
-			if time.Now().After(end) {
-				t.Fatalf("not %s within %v: %v, %+v", what, limit, err, st)
-			}
-		}
+			return false
+		}, func() string { return fmt.Sprintf("%v, %+v", err, st) })
 	}
 	stored := func(n int64) func(crawl.Status) bool { return func(st crawl.Status) bool { return st.Stored >= n } }
-	until("under way", time.Minute, stored(100))
+	reached("under way", stored(100))
 
 	d.fill(0)
 	full := time.Now()
-	quiet(t, srv, 30*time.Second)
+	quiet(t, srv)
 	time.Sleep(time.Until(full.Add(12 * time.Second))) // longer than a term of ownership
 	if text, err := os.ReadFile(p.log); err != nil || !strings.Contains(string(text), "free some space") {
 		t.Errorf("nothing was said of the disk that is full (%v)", err)
 	}
 	asked := len(srv.Log())
 	d.clear()
-	until("going on", time.Minute, func(crawl.Status) bool { return len(srv.Log()) > asked+100 })
+	reached("going on", func(crawl.Status) bool { return len(srv.Log()) > asked+100 })
 
 	d.fill(40 * mib)
-	until("paused", 10*time.Second, func(st crawl.Status) bool { return strings.Contains(st.Trouble, "free some space") })
-	quiet(t, srv, 30*time.Second)
+	reached("paused", func(st crawl.Status) bool { return strings.Contains(st.Trouble, "free some space") })
+	quiet(t, srv)
 	d.clear()
-	select {
-	case <-p.ended:
-	case <-time.After(2 * time.Minute):
-		t.Fatal("the crawl does not come to its end")
-	}
+	until.True(t, "the crawl comes to its end", p.over)
 	account(t, srv, status(t, "--dir", dir), storedPages(t, "--dir", dir), readClasses(t, dir), faultDelay)
 }
 
@@ -164,14 +156,14 @@ func TestExternalIndexerDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	d := newSmallDisk(t, filepath.Join(dir, "indexer-1"), 128*mib)
 	f := newFaulty(t, plainWeb(12, 60), faultyOptions{dir: dir, indexer: []string{"--min-free", "16MiB"}})
-	f.underWay(150, time.Minute)
+	f.underWay(150)
 	d.fill(0)
-	f.until("aware of the disk", 20*time.Second, func(context.Context) (crawl.Status, bool, error) {
+	f.until("aware of the disk", func(context.Context) (crawl.Status, bool, error) {
 		return crawl.Status{}, strings.Contains(f.log(f.indexer), "free some space"), nil
 	})
 	time.Sleep(5 * time.Second)
 	d.clear()
-	f.finish(2 * time.Minute)
+	f.finish()
 }
 
 // TestExternalServerDiskFull fills the disk of a NATS server. Its streams are dead then until it is
@@ -182,11 +174,11 @@ func TestExternalServerDiskFull(t *testing.T) {
 	// Streams may reserve three quarters of it.
 	d := newSmallDisk(t, filepath.Join(dir, "nats"), 320*mib)
 	f := newFaulty(t, plainWeb(12, 100), faultyOptions{dir: dir, room: frontier.Room{Events: 16 * mib, Pages: 48 * mib, Replicas: 1}})
-	f.underWay(150, time.Minute)
+	f.underWay(150)
 	d.fill(0)
-	quiet(t, f.srv, 40*time.Second)
+	quiet(t, f.srv)
 	d.clear()
 	f.nats[0].stop()
 	f.nats[0].start()
-	f.finish(2 * time.Minute)
+	f.finish()
 }

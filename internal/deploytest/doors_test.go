@@ -186,18 +186,18 @@ func TestExternalDoors(t *testing.T) {
 		"pages.json": {"pages", "--json"}, "hosts.json": {"hosts", "--json"}, "timeline.json": {"timeline", "wiki.test", "--json"},
 		"explain.json": {"explain", "https://wiki.test/a.html", "--json"}, "status.json": {"status", "--json"}, "log.json": {"log", "--json"},
 	} {
-		out := run(t, time.Minute, program(t, "curtsy"), append(args, "--dir", data)...)
+		out := run(t, program(t, "curtsy"), append(args, "--dir", data)...)
 		if err := os.WriteFile(filepath.Join(dir, name), out, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Files of datasets behind both doors.
 	get := []string{"datasets", "get", "--data", data, "--all", "--log-level", "debug", "--dir"}
-	run(t, time.Minute, program(t, "curtsy"), append(get, filepath.Join(dir, "files"), "--credentials", filepath.Join(s.dir, "credentials.yaml"))...)
+	run(t, program(t, "curtsy"), append(get, filepath.Join(dir, "files"), "--credentials", filepath.Join(s.dir, "credentials.yaml"))...)
 	if files, err := filepath.Glob(filepath.Join(dir, "files", "*", "rain.csv")); len(files) != 2 {
 		t.Errorf("files of datasets: %v, %v", files, err)
 	}
-	if _, err := try(time.Minute, program(t, "fetcher"), "--nats", "nats://127.0.0.1:1", "--credentials", filepath.Join(dir, "nowhere")); err == nil || !strings.Contains(err.Error(), "there is no such file") {
+	if _, err := try(program(t, "fetcher"), "--nats", "nats://127.0.0.1:1", "--credentials", filepath.Join(dir, "nowhere")); err == nil || !strings.Contains(err.Error(), "there is no such file") {
 		t.Errorf("a fetcher without its file: %v", err)
 	}
 	key, err := os.ReadFile(filepath.Join(s.dir, "curtsy-key.pem"))
@@ -227,7 +227,7 @@ func TestExternalDoors(t *testing.T) {
 	if err == nil {
 		t.Errorf("a crawl of nothing ends well: %s", tail([]byte(log)))
 	}
-	why := run(t, time.Minute, program(t, "curtsy"), "explain", "--dir", filepath.Join(bare, "data"), "https://wiki.test/")
+	why := run(t, program(t, "curtsy"), "explain", "--dir", filepath.Join(bare, "data"), "https://wiki.test/")
 	if !strings.Contains(string(why), "of an authority we do not know; if you trust that, name its file: ca: below https://wiki.test in the file of --credentials") {
 		t.Errorf("explain says:\n%s\n%s", why, tail([]byte(log)))
 	}
@@ -238,7 +238,7 @@ func TestExternalDoors(t *testing.T) {
 		t.Errorf("a crawl of nothing ends well: %s", tail([]byte(log)))
 	}
 	for u, want := range map[string]string{"https://wiki.test/": "does not take the credentials", "https://docs.test/": "asked for a certificate of ours: cert: and key:"} {
-		why := run(t, time.Minute, program(t, "curtsy"), "explain", "--dir", filepath.Join(bare, "data"), u)
+		why := run(t, program(t, "curtsy"), "explain", "--dir", filepath.Join(bare, "data"), u)
 		if !strings.Contains(string(why), want) {
 			t.Errorf("explain says of %s:\n%s", u, why)
 		}
@@ -285,9 +285,9 @@ func grep(t *testing.T, dir string, words []string) (found []string, files int) 
 	return found, files
 }
 
-// TestExternalProxy crawls the simulated web through tinyproxy, which wants a password. The web has
+// TestExternalSmokeProxy crawls the simulated web through tinyproxy, which wants a password. The web has
 // nothing to complain of, all connections are the proxy's, and the password is written nowhere.
-func TestExternalProxy(t *testing.T) {
+func TestExternalSmokeProxy(t *testing.T) {
 	t.Parallel()
 	dir, conf := t.TempDir(), t.TempDir()
 	log := filepath.Join(t.TempDir(), "requests.jsonl")
@@ -355,7 +355,7 @@ func TestExternalProxy(t *testing.T) {
 		t.Errorf("in %d files: %v", files, found)
 	}
 	var st struct{ Stored int }
-	if err := json.Unmarshal(run(t, time.Minute, program(t, "curtsy"), "status", "--json", "--dir", filepath.Join(dir, "data")), &st); err != nil || st.Stored != len(pages) {
+	if err := json.Unmarshal(run(t, program(t, "curtsy"), "status", "--json", "--dir", filepath.Join(dir, "data")), &st); err != nil || st.Stored != len(pages) {
 		t.Errorf("%+v, %v", st, err)
 	}
 	t.Logf("%d pages by %d requests through %d connections in %v", len(pages), len(requests), connected, took.Round(time.Second/10))

@@ -19,6 +19,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/until"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go"
 )
@@ -112,11 +113,7 @@ func newFaulty(t *testing.T, cfg simweb.Config, o faultyOptions) *faulty {
 	f.frontier = f.add(roleFrontier, single...)
 	f.add(roleFetcher, single...)
 	f.indexer = f.add(roleIndexer, slices.Concat(single, o.indexer)...)
-	for end := time.Now().Add(time.Minute); !strings.Contains(f.log(f.frontier), "waiting for the crawl"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the frontier does not wait for the crawl")
-		}
-	}
+	until.True(t, "the frontier waits for the crawl", func() bool { return strings.Contains(f.log(f.frontier), "waiting for the crawl") })
 	f.create("--nats-replicas", "1", "--shards", fmt.Sprint(faultyShards), "--allow-private", "--resolve", srv.Resolve(), "--delay", faultDelay.String(),
 		"--contact", contact, "--hold-max", "1m", "--search=false", srv.Seeds()[0])
 	return f
@@ -125,21 +122,17 @@ func newFaulty(t *testing.T, cfg simweb.Config, o faultyOptions) *faulty {
 // reserve creates the streams of the crawl with so much room, which they then keep.
 func (f *faulty) reserve(room frontier.Room) {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
-	defer cancel()
-	for {
-		q, err := queue.Dial(ctx, queue.Options{URL: f.at()[1]}, slog.New(slog.DiscardHandler))
-		if err == nil {
+	var err error
+	until.True(f.t, "the streams are created", func() bool {
+		ctx, cancel := attempt(f.t)
+		defer cancel()
+		var q *queue.Conn
+		if q, err = queue.Dial(ctx, queue.Options{URL: f.at()[1]}, slog.New(slog.DiscardHandler)); err == nil {
 			defer q.Close()
-			if err = frontier.EnsureStreams(ctx, q, crawl.Spec{Name: f.crawl, Shards: faultyShards}, room); err == nil {
-				return
-			}
+			err = frontier.EnsureStreams(ctx, q, crawl.Spec{Name: f.crawl, Shards: faultyShards}, room)
 		}
-		if ctx.Err() != nil {
-			f.t.Fatal(err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		return err == nil
+	}, func() string { return err.Error() })
 }
 
 // log is what a member wrote so far.
@@ -152,9 +145,9 @@ func (f *faulty) log(m *member) string {
 }
 
 // finish waits for the end, and takes account of it.
-func (f *faulty) finish(limit time.Duration) (again int) {
+func (f *faulty) finish() (again int) {
 	f.t.Helper()
-	f.done(limit)
+	f.done()
 	f.checkRunning()
 	return account(f.t, f.srv, status(f.t, f.at()...), storedPages(f.t, f.at()...), f.classesOf, faultDelay)
 }
@@ -178,18 +171,18 @@ func TestExternalKillBetweenOutcomeAndGrant(t *testing.T) {
 	}
 	f := newFaulty(t, cfg, faultyOptions{})
 	for _, after := range []time.Duration{0, 300 * time.Millisecond} {
-		st := f.underWay(8, time.Minute)
+		st := f.underWay(8)
 		host := f.killAtOutcome(after, pages-5)
 		killed := time.Now()
 		f.frontier.start()
-		first := f.nextRequest(host, killed, 40*time.Second)
+		first := f.nextRequest(host, killed)
 		t.Logf("kill -9 %v after the outcome of a visit to %s, with %d pages stored, %d URLs in flight: asked again %v later",
 			after, host, st.Stored, st.InFlight, first)
 		if first < frontier.LeaseTime {
 			t.Errorf("%s was asked again %v after its frontier was killed: others might hold visits for a lease", host, first)
 		}
 	}
-	if again := f.finish(2 * time.Minute); again > 2*8*10 {
+	if again := f.finish(); again > 2*8*10 {
 		t.Errorf("%d URLs were fetched again, more than the visits lost could hold", again)
 	}
 }
@@ -198,7 +191,7 @@ func TestExternalKillBetweenOutcomeAndGrant(t *testing.T) {
 // most URLs so far at most.
 func (f *faulty) killAtOutcome(after time.Duration, most int) (host string) {
 	f.t.Helper()
-	outcomes := make(chan string)
+	outcomes := make(chan string, 1)
 	sub, err := f.q.NC.Subscribe(f.crawl+".events.*", func(m *nats.Msg) {
 		ev, err := crawl.DecodeEvent(m.Data)
 		if err != nil {
@@ -216,13 +209,9 @@ func (f *faulty) killAtOutcome(after time.Duration, most int) (host string) {
 		f.t.Fatal(err)
 	}
 	defer sub.Unsubscribe()
-	select {
-	case host = <-outcomes:
-		time.Sleep(after)
-		f.frontier.kill()
-	case <-time.After(40 * time.Second):
-		f.t.Fatal("no visit ended for 40 s")
-	}
+	host = until.Closed(f.t, "a visit ends", outcomes)
+	time.Sleep(after)
+	f.frontier.kill()
 	return host
 }
 
@@ -238,18 +227,18 @@ func (f *faulty) asked(host string) int {
 }
 
 // nextRequest waits until a host is asked again, and returns how long after since that was.
-func (f *faulty) nextRequest(host string, since time.Time, limit time.Duration) time.Duration {
+func (f *faulty) nextRequest(host string, since time.Time) (after time.Duration) {
 	f.t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
+	until.True(f.t, host+" is asked again", func() bool {
 		for _, r := range f.srv.Log() {
 			if r.Host == host && r.Start.After(since) {
-				return r.Start.Sub(since)
+				after = r.Start.Sub(since)
+				return true
 			}
 		}
-		if time.Now().After(end) {
-			f.t.Fatalf("%s was not asked again for %v", host, limit)
-		}
-	}
+		return false
+	})
+	return after
 }
 
 // A NATS server that comes back without the end of a log gives its numbers to other messages,
@@ -258,16 +247,16 @@ func (f *faulty) nextRequest(host string, since time.Time, limit time.Duration) 
 func TestExternalLogTailLost(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, plainWeb(12, 60), faultyOptions{})
-	f.underWay(250, time.Minute)
+	f.underWay(250)
 	server := f.nats[0]
 	server.kill()
 	time.Sleep(500 * time.Millisecond) // what was delivered is applied and committed
 	name := crawl.Names(f.crawl).EventsStream(f.cutLog(server))
 	server.start()
-	f.until("aware of the loss", time.Minute, func(context.Context) (crawl.Status, bool, error) {
+	f.until("aware of the loss", func(context.Context) (crawl.Status, bool, error) {
 		return crawl.Status{}, strings.Contains(f.log(f.frontier), "does not continue what was applied"), nil
 	})
-	again := f.finish(2 * time.Minute)
+	again := f.finish()
 	if again == 0 {
 		t.Error("nothing was fetched again: pages handed over lately may be lost with the log's end")
 	}
@@ -321,7 +310,7 @@ func TestExternalReusedConnectionClosed(t *testing.T) {
 	}
 	defer srv.Close()
 	dir := filepath.Join(t.TempDir(), "data")
-	run(t, 3*time.Minute, program(t, "curtsy"), "crawl", "--dir", dir, "--listen", "off", "--search=false", "--allow-private",
+	run(t, program(t, "curtsy"), "crawl", "--dir", dir, "--listen", "off", "--search=false", "--allow-private",
 		"--resolve", srv.Resolve(), "--delay", faultDelay.String(), "--contact", contact, srv.Seeds()[0])
 	again := account(t, srv, status(t, "--dir", dir), storedPages(t, "--dir", dir), readClasses(t, dir), faultDelay)
 

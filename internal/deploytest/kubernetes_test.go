@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -27,9 +26,9 @@ func TestExternalKubernetes(t *testing.T) {
 		t.Fatalf("%d manifests (%v)", len(files), err)
 	}
 	kubeconform := filepath.Join(t.TempDir(), "kubeconform")
-	run(t, 5*time.Minute, "go", "build", "-modfile=deploy/kubernetes/tools.mod", "-o", kubeconform, "github.com/yannh/kubeconform/cmd/kubeconform")
+	run(t, "go", "build", "-modfile=deploy/kubernetes/tools.mod", "-o", kubeconform, "github.com/yannh/kubeconform/cmd/kubeconform")
 	check := func(files ...string) error {
-		_, err := try(time.Minute, kubeconform, append([]string{"-strict", "-schema-location", "deploy/kubernetes/schemas/{{.ResourceKind}}{{.KindSuffix}}.json"}, files...)...)
+		_, err := try(kubeconform, append([]string{"-strict", "-schema-location", "deploy/kubernetes/schemas/{{.ResourceKind}}{{.KindSuffix}}.json"}, files...)...)
 		return err
 	}
 	if err := check(files...); err != nil {
@@ -202,11 +201,11 @@ func (k *manifests) container(who string, c podContainer, credentials string) {
 			}
 		}
 	case "curtsy":
-		run(t, time.Minute, program(t, "curtsy"), append([]string{c.Command[1], "--help"}, c.Args...)...)
+		run(t, program(t, "curtsy"), append([]string{c.Command[1], "--help"}, c.Args...)...)
 	default:
 		if c.LivenessProbe.HTTPGet.Path != "/livez" || c.ReadinessProbe.HTTPGet.Path != "/readyz" {
 			t.Errorf("%s is asked at %s and %s", who, c.LivenessProbe.HTTPGet.Path, c.ReadinessProbe.HTTPGet.Path)
 		}
-		run(t, time.Minute, program(t, c.Command[0]), append(slices.Clone(c.Args), "--version")...)
+		run(t, program(t, c.Command[0]), append(slices.Clone(c.Args), "--version")...)
 	}
 }

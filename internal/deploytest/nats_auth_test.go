@@ -23,6 +23,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/until"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -37,7 +38,7 @@ type secured struct {
 func startSecured(t *testing.T) *secured {
 	t.Helper()
 	s := &secured{t: t, dir: t.TempDir()}
-	run(t, time.Minute, filepath.Join(root, "deploy", "make-credentials"), s.dir, "127.0.0.1")
+	run(t, filepath.Join(root, "deploy", "make-credentials"), s.dir, "127.0.0.1")
 	env, err := os.ReadFile(filepath.Join(s.dir, ".env"))
 	if err != nil {
 		t.Fatal(err)
@@ -95,21 +96,17 @@ func (s *secured) dial(role string) *queue.Conn {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
-	defer cancel()
-	for {
-		q, err := queue.Dial(ctx, queue.Options{
+	var q *queue.Conn
+	until.True(s.t, "the servers have found one another", func() bool {
+		ctx, cancel := attempt(s.t)
+		defer cancel()
+		q, err = queue.Dial(ctx, queue.Options{
 			URL: strings.Join(s.nodes, ","), User: role, Inbox: role, Password: strings.TrimSpace(string(password)), CAFile: filepath.Join(s.dir, "ca.pem"),
 		}, slog.New(slog.DiscardHandler))
-		if err == nil {
-			s.t.Cleanup(func() { q.Close() })
-			return q
-		}
-		if ctx.Err() != nil {
-			s.t.Fatal(err)
-		}
-		time.Sleep(200 * time.Millisecond) // the servers look for one another
-	}
+		return err == nil
+	}, func() string { return err.Error() })
+	s.t.Cleanup(func() { q.Close() })
+	return q
 }
 
 // TestExternalNATSRoles crawls the demo's web with daemons that each have no more than their role's
@@ -138,13 +135,13 @@ func TestExternalNATSRoles(t *testing.T) {
 		daemon("indexer", n, "--dir", filepath.Join(t.TempDir(), "indexer"), "--listen", "127.0.0.1:0")
 	}
 	all(1)
-	run(t, time.Minute, program(t, "curtsy"), slices.Concat([]string{"seed", "--shards", "8", "--allow-private", "--delay", "100ms",
+	run(t, program(t, "curtsy"), slices.Concat([]string{"seed", "--shards", "8", "--allow-private", "--delay", "100ms",
 		"--resolve", srv.Resolve()}, s.as("operator"), srv.Seeds()[:1])...)
-	o.underWay(1, time.Minute)
+	o.underWay(1)
 	all(2) // to whom shards move, by way of checkpoints and copies
 	o.holds("frontier", "frontier-2")
 	o.holds("home", "indexer-2")
-	o.done(2 * time.Minute)
+	o.done()
 	o.checkDemo(s.as("operator"))
 	for _, name := range []string{"indexer-1", "indexer-2"} {
 		searchedWhole(t, logs[name])
@@ -229,7 +226,7 @@ func searchedWhole(t *testing.T, log string) {
 // holds waits until some shard's record of a kind names an instance.
 func (o *observer) holds(kind, instance string) {
 	o.t.Helper()
-	o.until("that a "+kind+" record names "+instance, 2*time.Minute, func(ctx context.Context) (st crawl.Status, ok bool, err error) {
+	o.until("that a "+kind+" record names "+instance, func(ctx context.Context) (st crawl.Status, ok bool, err error) {
 		kv, err := o.q.JS.KeyValue(ctx, crawl.Names(o.spec.Name).Bucket())
 		for shard := 0; err == nil && !ok && shard < o.spec.Shards; shard++ {
 			var e jetstream.KeyValueEntry
@@ -286,13 +283,8 @@ func (s *secured) deaf(role string, others ...string) {
 		if err := q.NC.Flush(); err != nil {
 			s.t.Fatal(err)
 		}
-		select {
-		case v := <-violations:
-			if !strings.Contains(v, fmt.Sprintf("%q", subject)) {
-				s.t.Errorf("%s listens on %s and is told: %s", role, subject, v)
-			}
-		case <-time.After(time.Minute):
-			s.t.Errorf("%s may read %s", role, subject)
+		if v := until.Closed(s.t, role+" is refused "+subject, violations); !strings.Contains(v, fmt.Sprintf("%q", subject)) {
+			s.t.Errorf("%s subscribes to %s, and the error is: %s", role, subject, v)
 		}
 	}
 }
@@ -315,25 +307,20 @@ func (s *secured) refused(role string, requests []request) {
 		if err := q.NC.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		select {
-		case v := <-violations:
-			if !strings.Contains(v, fmt.Sprintf("%q", r.subject)) {
-				t.Errorf("%s asks for %s and is told: %s", role, r.subject, v)
-			}
-		case <-time.After(time.Minute):
-			t.Errorf("%s may publish to %s", role, r.subject)
+		if v := until.Closed(t, role+" is refused "+r.subject, violations); !strings.Contains(v, fmt.Sprintf("%q", r.subject)) {
+			t.Errorf("%s publishes to %s, and the error is: %s", role, r.subject, v)
 		}
 	}
 }
 
 // TestExternalNATSRefusals: who brings a wrong password or none, or does not trust the servers'
-// certificate, is told what to look at, and does not wait for ever.
+// certificate, learns what to look at, and does not wait for ever.
 func TestExternalNATSRefusals(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)
 	s.dial("operator") // from now on they answer
 	other := t.TempDir()
-	run(t, time.Minute, filepath.Join(root, "deploy", "make-credentials"), other, "127.0.0.1")
+	run(t, filepath.Join(root, "deploy", "make-credentials"), other, "127.0.0.1")
 	const user, password, ca = "--nats-user", "--nats-password-file", "--nats-ca"
 	credentials, authority := []string{"refuses the credentials", "--nats-password-file"}, []string{"CA we do not know", "--nats-ca"}
 	for _, c := range []struct {
@@ -362,7 +349,7 @@ func TestExternalNATSRefusals(t *testing.T) {
 			case "frontier", "indexer":
 				more = append(more, "--dir", t.TempDir())
 			}
-			_, err := try(20*time.Second, program(t, bin), append(more, args...)...)
+			_, err := try(program(t, bin), append(more, args...)...)
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.ExitCode() != 1 {
 				t.Errorf("%s with %s: %v", role, c.what, err)

@@ -74,7 +74,7 @@ func newLab(t *testing.T) *lab {
 	}
 	for _, old := range names {
 		if old = filepath.Base(old); leftBehind(old) {
-			_, _ = try(time.Minute, "ip", "netns", "delete", old) // another test may be as tidy
+			_, _ = try("ip", "netns", "delete", old) // another test may be as tidy
 		}
 	}
 	l := &lab{t: t, prefix: fmt.Sprintf("%s-%06x-", ourMark(), time.Now().UnixNano()>>10&0xffffff)}
@@ -94,7 +94,7 @@ const cable = "cable"
 
 func (l *lab) ip(args ...string) {
 	l.t.Helper()
-	run(l.t, 30*time.Second, "ip", args...)
+	run(l.t, "ip", args...)
 }
 
 // namespace makes one that goes with the test.
@@ -103,7 +103,7 @@ func (l *lab) namespace(name string) string {
 	ns := l.prefix + name
 	l.ip("netns", "add", ns)
 	l.t.Cleanup(func() {
-		if _, err := try(30*time.Second, "ip", "netns", "delete", ns); err != nil {
+		if _, err := try("ip", "netns", "delete", ns); err != nil {
 			l.t.Error(err)
 		}
 	})
@@ -184,7 +184,7 @@ func (m *machine) start(bin string, args ...string) (p *process) {
 // curtsy runs the command of that name on this machine to its end.
 func (m *machine) curtsy(args ...string) (out []byte) {
 	m.l.t.Helper()
-	m.do(func() { out = run(m.l.t, time.Minute, program(m.l.t, "curtsy"), args...) })
+	m.do(func() { out = run(m.l.t, program(m.l.t, "curtsy"), args...) })
 	return out
 }
 

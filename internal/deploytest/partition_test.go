@@ -20,6 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/until"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go/jetstream"
@@ -135,26 +136,23 @@ func natsURLs(nodes ...*machine) string {
 // connect waits until the cluster can be used, from the console.
 func (c *labCrawl) connect(url string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
-	defer cancel()
-	for {
-		var q *queue.Conn
-		var err error
+	var q *queue.Conn
+	var err error
+	until.True(c.t, "the cluster can be used", func() bool {
+		ctx, cancel := attempt(c.t)
+		defer cancel()
 		c.console.do(func() {
 			q, err = queue.Dial(ctx, queue.Options{URL: url, Name: "lab", Replicas: 3}, slog.New(slog.DiscardHandler))
 		})
 		if err == nil {
-			c.t.Cleanup(func() { q.Close() })
-			if _, err = q.OpenBucket(ctx, "ready", 3); err == nil { // so all three take part
-				c.observer = &observer{c.t, q, crawl.Spec{Name: "docs", Shards: 6}}
-				return
+			if _, err = q.OpenBucket(ctx, "ready", 3); err != nil { // all three must take part
+				q.Close()
 			}
 		}
-		if ctx.Err() != nil {
-			c.t.Fatalf("no cluster within a minute: %v", err)
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
+		return err == nil
+	}, func() string { return err.Error() })
+	c.t.Cleanup(func() { q.Close() })
+	c.observer = &observer{c.t, q, crawl.Spec{Name: "docs", Shards: 6}}
 }
 
 // stage waits until n pages are stored, each frontier has half of the shards, and a fetcher is at
@@ -162,7 +160,7 @@ func (c *labCrawl) connect(url string) {
 func (c *labCrawl) stage(n int, f *machine) {
 	c.t.Helper()
 	half := c.spec.Shards / 2
-	c.until(fmt.Sprintf("at work with %d pages stored", n), 3*time.Minute, func(ctx context.Context) (crawl.Status, bool, error) {
+	c.until(fmt.Sprintf("at work with %d pages stored", n), func(ctx context.Context) (crawl.Status, bool, error) {
 		st, err := asker.Status(ctx, c.q, c.spec)
 		ready := err == nil && st.Stored >= int64(n) &&
 			slices.ContainsFunc(c.visiting(f), func(h string) bool { return slow(slices.Index(c.srv.Hosts(), h)) }) &&
@@ -188,44 +186,40 @@ func (c *labCrawl) visiting(f *machine) (hosts []string) {
 
 // takenOver waits until others than m have asked each of the hosts since then, and returns how
 // long after that was.
-func (c *labCrawl) takenOver(hosts []string, m *machine, since time.Time, limit time.Duration) time.Duration {
+func (c *labCrawl) takenOver(hosts []string, m *machine, since time.Time) (longest time.Duration) {
 	c.t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+	var missing []string
+	until.True(c.t, "others have asked the hosts of "+m.name, func() bool {
 		first := map[string]time.Time{}
 		for _, r := range c.srv.Log() {
 			if r.Start.After(since) && r.Peer != m.addr(webnet) && first[r.Host].IsZero() {
 				first[r.Host] = r.Start
 			}
 		}
-		longest, missing := time.Duration(0), []string(nil)
+		longest, missing = 0, nil
 		for _, h := range hosts {
 			if first[h].IsZero() {
 				missing = append(missing, h)
 			}
 			longest = max(longest, first[h].Sub(since))
 		}
-		if len(missing) == 0 {
-			return longest
-		}
-		if time.Now().After(end) {
-			c.t.Fatalf("after %v nobody else has asked %s", limit, strings.Join(missing, ", "))
-		}
-	}
+		return len(missing) == 0
+	}, func() string { return "nobody else has asked " + strings.Join(missing, ", ") })
+	return longest
 }
 
 // asks waits until a fetcher makes a request again.
-func (c *labCrawl) asks(f *machine, since time.Time, limit time.Duration) time.Duration {
+func (c *labCrawl) asks(f *machine, since time.Time) (after time.Duration) {
 	c.t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+	until.True(c.t, f.name+" asks again", func() bool {
 		log := c.srv.Log()
 		i := slices.IndexFunc(log, func(r simweb.Request) bool { return r.Start.After(since) && r.Peer == f.addr(webnet) })
 		if i >= 0 {
-			return log[i].Start.Sub(since)
+			after = log[i].Start.Sub(since)
 		}
-		if time.Now().After(end) {
-			c.t.Fatalf("%s has asked nothing for %v", f.name, limit)
-		}
-	}
+		return i >= 0
+	})
+	return after
 }
 
 // silent checks that a fetcher, cut off until healed, asked hosts of those shards on for no longer
@@ -270,21 +264,17 @@ func (c *labCrawl) get(ctx context.Context, key string) (jetstream.KeyValueEntry
 // while it is let go of.
 func (c *labCrawl) owner(shard int) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
-	defer cancel()
 	var e jetstream.KeyValueEntry
-	for {
-		var err error
-		if e, err = c.get(ctx, fmt.Sprintf("frontier.%d", shard)); err == nil {
-			break
-		}
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			return ""
-		}
-		if ctx.Err() != nil || !queue.Unanswered(err) { // else a leader is being elected
+	var err error
+	until.True(c.t, fmt.Sprintf("the record of shard %d can be read", shard), func() bool {
+		e, err = c.get(c.t.Context(), fmt.Sprintf("frontier.%d", shard))
+		if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) && !queue.Unanswered(err) {
 			c.t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond)
+		return !queue.Unanswered(err) // if unanswered, a leader is being elected
+	}, func() string { return err.Error() })
+	if err != nil {
+		return ""
 	}
 	var rec queue.Record
 	if err := json.Unmarshal(e.Value(), &rec); err != nil {
@@ -298,25 +288,23 @@ func (c *labCrawl) owner(shard int) string {
 
 // changed waits until every one of the shards has another owner than that, and
 // returns when each had.
-func (c *labCrawl) changed(shards []int, from string, limit time.Duration) map[int]time.Time {
+func (c *labCrawl) changed(shards []int, from string) map[int]time.Time {
 	c.t.Helper()
 	at := map[int]time.Time{}
-	for end := time.Now().Add(limit); len(at) < len(shards); time.Sleep(50 * time.Millisecond) {
+	until.True(c.t, "all shards of "+from+" have another owner", func() bool {
 		for _, id := range shards {
 			if now := c.owner(id); at[id].IsZero() && now != from && now != "" {
 				at[id] = time.Now()
 			}
 		}
-		if time.Now().After(end) {
-			c.t.Fatalf("%v later %s has still %d of its %d shards", limit, from, len(shards)-len(at), len(shards))
-		}
-	}
+		return len(at) == len(shards)
+	}, func() string { return fmt.Sprintf("it still has %d of %d", len(shards)-len(at), len(shards)) })
 	return at
 }
 
 // askedAgain waits until a host of each shard that has any was asked after it was taken, and
 // returns when the last was.
-func (c *labCrawl) askedAgain(taken map[int]time.Time, limit time.Duration) (last time.Time) {
+func (c *labCrawl) askedAgain(taken map[int]time.Time) (last time.Time) {
 	c.t.Helper()
 	populated := map[int]bool{}
 	for _, h := range c.srv.Hosts() {
@@ -324,21 +312,20 @@ func (c *labCrawl) askedAgain(taken map[int]time.Time, limit time.Duration) (las
 			populated[id] = true
 		}
 	}
-	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
-		first := map[int]time.Time{}
+	first := map[int]time.Time{}
+	until.True(c.t, "the hosts of all shards that moved are asked again", func() bool {
+		clear(first)
 		for _, r := range c.srv.Log() {
 			id := c.shardOf(r.Host)
 			if at, moved := taken[id]; moved && r.Start.After(at) && first[id].IsZero() {
 				first[id] = r.Start
 			}
 		}
-		if len(first) == len(populated) {
-			return slices.MaxFunc(slices.Collect(maps.Values(first)), time.Time.Compare)
-		}
-		if time.Now().After(end) {
-			c.t.Fatalf("after %v hosts of %d of %d shards have not been asked again", limit, len(populated)-len(first), len(populated))
-		}
-	}
+		return len(first) == len(populated)
+	}, func() string {
+		return fmt.Sprintf("those of %d of %d shards have not been", len(populated)-len(first), len(populated))
+	})
+	return slices.MaxFunc(slices.Collect(maps.Values(first)), time.Time.Compare)
 }
 
 const visitsGranted = "curtsy_frontier_visits_total"
@@ -356,9 +343,9 @@ func (c *labCrawl) untouched(taken map[int]time.Time, over time.Time) {
 }
 
 // finish waits for the end, and takes account of it.
-func (c *labCrawl) finish(limit time.Duration) (again int) {
+func (c *labCrawl) finish() (again int) {
 	c.t.Helper()
-	c.done(limit)
+	c.done()
 	at := []string{"--nats", natsURLs(c.nats[0]), "--crawl", "docs"}
 	var st crawl.Status
 	var pages map[string]string
@@ -392,7 +379,7 @@ func fetcherCutOff(t *testing.T) {
 	if f.reaches(c.nats[0].addr(bus)+":4222") || !f.reaches(c.srv.Addr()) {
 		t.Fatal("the fetcher should reach the sites, and not NATS")
 	}
-	took := c.takenOver(hosts, f, cut, time.Minute)
+	took := c.takenOver(hosts, f, cut)
 	time.Sleep(time.Until(cut.Add(frontier.LeaseTime + busy + 3*time.Second)))
 	f.heal(bus)
 	healed := time.Now()
@@ -400,10 +387,10 @@ func fetcherCutOff(t *testing.T) {
 	if last == 0 {
 		t.Error("it asked nothing at all once it was cut off: its silence proves nothing")
 	}
-	back := c.asks(f, healed, time.Minute)
+	back := c.asks(f, healed)
 	t.Logf("cut off from NATS while it visited %d hosts: last request after %v, all hosts taken over after %v, at work again %v after it healed",
 		len(hosts), last, took, back)
-	if again := c.finish(2 * time.Minute); again > len(hosts)*20 {
+	if again := c.finish(); again > len(hosts)*20 {
 		t.Errorf("%d pages were fetched again, more than the visits that were lost could hold", again)
 	}
 }
@@ -421,7 +408,7 @@ func serverCutOffWithItsFetcher(t *testing.T) {
 	}
 	// Leaders are elected, and who talked to that server must notice and go elsewhere, before
 	// leases are waited for.
-	took := c.takenOver(hosts, f, cut, time.Minute)
+	took := c.takenOver(hosts, f, cut)
 	time.Sleep(time.Until(cut.Add(frontier.LeaseTime + busy + 3*time.Second)))
 	c.healIsland()
 	healed := time.Now()
@@ -429,10 +416,10 @@ func serverCutOffWithItsFetcher(t *testing.T) {
 	if last == 0 {
 		t.Error("it asked nothing at all once it was cut off: its silence proves nothing")
 	}
-	back := c.asks(f, healed, time.Minute)
+	back := c.asks(f, healed)
 	t.Logf("cut off with its server while it visited %d hosts: last request after %v, all hosts taken over after %v, at work again %v after it healed",
 		len(hosts), last, took, back)
-	c.finish(2 * time.Minute)
+	c.finish()
 }
 
 // A frontier that reaches nobody grants nothing. Another takes its shards, but only once everything
@@ -446,12 +433,12 @@ func frontierCutOff(t *testing.T) {
 	cut := time.Now()
 	time.Sleep(labTerm)
 	granted := f.metric(visitsGranted)
-	taken := c.changed(shards, f.name, 3*labTerm)
+	taken := c.changed(shards, f.name)
 	took := time.Since(cut)
 	if limit := labTerm*3/2 + 5*busy; took > limit {
 		t.Errorf("its shards were taken after %v, want at most %v", took, limit)
 	}
-	again := c.askedAgain(taken, time.Minute)
+	again := c.askedAgain(taken)
 	if limit := labTerm*3/2 + frontier.LeaseTime + labDelay + 5*busy; again.Sub(cut) > limit {
 		t.Errorf("its hosts were asked again after %v, want at most %v", again.Sub(cut), limit)
 	}
@@ -460,11 +447,11 @@ func frontierCutOff(t *testing.T) {
 	}
 	f.heal(bus)
 	healed := time.Now()
-	c.changed(shards, c.frontiers[1].name, 90*time.Second) // back to where they were
+	c.changed(shards, c.frontiers[1].name) // back to where they were
 	t.Logf("cut off with %d of %d shards: all taken after %v, their hosts asked again after %v, given back %v after it healed",
 		len(shards), c.spec.Shards, took, again.Sub(cut), time.Since(healed))
 	c.untouched(taken, cut.Add(frontier.LeaseTime+busy))
-	c.finish(2 * time.Minute)
+	c.finish()
 }
 
 // A frontier that still reaches a fetcher, but not those who would tell it that its shards are
@@ -479,9 +466,9 @@ func islandCutOff(t *testing.T) {
 	cut := time.Now()
 	time.Sleep(labTerm)
 	granted, asked := f.metric(visitsGranted), f.metric("curtsy_frontier_takes_total")
-	taken := c.changed(ours, f.name, time.Minute)
+	taken := c.changed(ours, f.name)
 	took := time.Since(cut)
-	again := c.askedAgain(taken, time.Minute)
+	again := c.askedAgain(taken)
 	// By now it knows that visits are over, and of hosts that would be due.
 	if n := f.metric(visitsGranted); n != granted {
 		t.Errorf("%s, cut off, has granted %v visits more than a term before", f.name, n-granted)
@@ -493,11 +480,11 @@ func islandCutOff(t *testing.T) {
 	healed := time.Now()
 	last := c.silent(islander, ours, cut, healed, labTerm+frontier.LeaseTime+busy)
 	others := c.silent(islander, theirs, cut, healed, frontier.LeaseTime+busy)
-	c.changed(ours, c.frontiers[0].name, 90*time.Second) // back to where they were
+	c.changed(ours, c.frontiers[0].name) // back to where they were
 	back := time.Since(healed)
 	t.Logf("an island with a NATS server, a fetcher and a frontier of %d of %d shards is cut off: it granted %v visits more; "+
 		"last request %v later, of other shards %v; its shards were taken after %v, their hosts asked again after %v; they were given back %v after it healed",
 		len(ours), c.spec.Shards, granted-before, last, others, took, again.Sub(cut), back)
 	c.untouched(taken, cut.Add(labTerm+frontier.LeaseTime+busy))
-	c.finish(2 * time.Minute)
+	c.finish()
 }

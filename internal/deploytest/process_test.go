@@ -4,7 +4,6 @@ package deploytest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,9 +15,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // root is the checkout, seen from this package's folder, which is where its tests run.
@@ -42,8 +41,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs builds every command, and nats-server from its module, once.
+// programs builds every command, and nats-server from its module, once; unless CURTSY_PROGRAMS
+// names a folder in which whoever runs the tests has just built them.
 var programs = sync.OnceValues(func() (dir string, err error) {
+	if dir = os.Getenv("CURTSY_PROGRAMS"); dir != "" {
+		return dir, nil
+	}
 	dir = filepath.Join(scratch, "bin")
 	cmd := exec.Command("go", "build", "-o", dir+"/", "./cmd/...", "github.com/nats-io/nats-server/v2")
 	cmd.Dir = root
@@ -74,24 +77,22 @@ func environ(more ...string) []string {
 
 // run runs a program to its end, which must be a good one, and returns what it wrote
 // to standard output.
-func run(t *testing.T, limit time.Duration, name string, args ...string) []byte {
+func run(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
-	out, err := try(limit, name, args...)
+	out, err := try(name, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func try(limit time.Duration, name string, args ...string) ([]byte, error) {
-	return tryEnv(limit, environ(), name, args...)
+func try(name string, args ...string) ([]byte, error) {
+	return tryEnv(environ(), name, args...)
 }
 
-func tryEnv(limit time.Duration, env []string, name string, args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
+func tryEnv(env []string, name string, args ...string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, env, &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s %s: %w\n%s%s", filepath.Base(name), strings.Join(args, " "), err, tail(stdout.Bytes()), tail(stderr.Bytes()))
@@ -157,13 +158,7 @@ func (p *process) stop() {
 	case <-p.ended:
 	default:
 		p.cmd.Process.Signal(syscall.SIGTERM) // an error means that it has just ended
-		select {
-		case <-p.ended:
-		case <-time.After(time.Minute):
-			p.kill()
-			p.t.Errorf("%s did not end within a minute of SIGTERM", p.name)
-			return
-		}
+		until.True(p.t, p.name+" ends after SIGTERM", p.over)
 	}
 	if p.err != nil && !p.killed() {
 		p.t.Errorf("%s ended: %v", p.name, p.err)
@@ -198,28 +193,23 @@ func startNATS(t *testing.T) string {
 	p := start(t, "nats-server", "nats-server", "-c", filepath.Join(root, "deploy", "nats.conf"), "-sd", filepath.Join(dir, "js"),
 		"-a", "127.0.0.1", "-p", "-1", "-m", "-1", "--ports_file_dir", dir)
 	ports := filepath.Join(dir, fmt.Sprintf("nats-server_%d.ports", p.cmd.Process.Pid))
-	for range 1200 {
-		var there struct {
-			NATS []string `json:"nats"`
+	var there struct {
+		NATS []string `json:"nats"`
+	}
+	until.True(t, "nats-server has written its port", func() bool {
+		if p.over() {
+			t.Fatal("nats-server ended at once")
 		}
 		text, err := os.ReadFile(ports)
-		if err == nil && json.Unmarshal(text, &there) == nil && len(there.NATS) > 0 {
-			return there.NATS[0]
-		}
-		select {
-		case <-p.ended:
-			t.Fatal("nats-server ended at once")
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	t.Fatal("nats-server did not say its port within a minute")
-	return ""
+		return err == nil && json.Unmarshal(text, &there) == nil && len(there.NATS) > 0
+	})
+	return there.NATS[0]
 }
 
 // storedPages runs curtsy pages and returns the digest of each URL's body.
 func storedPages(t *testing.T, where ...string) map[string]string {
 	t.Helper()
-	out := run(t, time.Minute, program(t, "curtsy"), append([]string{"pages", "--json"}, where...)...)
+	out := run(t, program(t, "curtsy"), append([]string{"pages", "--json"}, where...)...)
 	pages := map[string]string{}
 	for line := range bytes.Lines(out) {
 		var p crawl.PageInfo
@@ -238,7 +228,7 @@ func storedPages(t *testing.T, where ...string) map[string]string {
 func status(t *testing.T, where ...string) crawl.Status {
 	t.Helper()
 	var st crawl.Status
-	out := run(t, time.Minute, program(t, "curtsy"), append([]string{"status", "--json"}, where...)...)
+	out := run(t, program(t, "curtsy"), append([]string{"status", "--json"}, where...)...)
 	if err := json.Unmarshal(out, &st); err != nil {
 		t.Fatalf("curtsy status: %v: %s", err, out)
 	}

@@ -10,21 +10,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/until"
 )
 
-// TestExternalRules has Prometheus' own tool read what deploy has for it: the alert rules and their
+// TestExternalSmokePrometheus has Prometheus' own tool read what deploy has for it: the alert rules and their
 // tests, how to scrape, and the expressions of Grafana's board.
-func TestExternalRules(t *testing.T) {
+func TestExternalSmokePrometheus(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"check", "rules", "deploy/alerts.yml"}, {"test", "rules", "deploy/alerts_test.yml"}, {"check", "config", "deploy/prometheus.yml"},
 	} {
-		run(t, time.Minute, "promtool", args...)
+		run(t, "promtool", args...)
 	}
 	var rules strings.Builder
 	rules.WriteString("groups:\n  - name: board\n    rules:\n")
@@ -35,7 +36,7 @@ func TestExternalRules(t *testing.T) {
 	if err := os.WriteFile(file, []byte(rules.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run(t, time.Minute, "promtool", "check", "rules", file)
+	run(t, "promtool", "check", "rules", file)
 }
 
 // boardExprs are the expressions of Grafana's board, its variables replaced as Grafana would.
@@ -66,33 +67,16 @@ func boardExprs(t *testing.T) (exprs []string) {
 // pulled where these tests run. It has what the profile asks of an image.
 func prometheusImage(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	recipe := "FROM scratch\n"
-	add := func(file, as string) {
-		name := filepath.Base(file)
-		run(t, time.Minute, "cp", "-L", file, filepath.Join(dir, name))
-		recipe += fmt.Sprintf("COPY %s %s\n", name, as)
-	}
-	library := regexp.MustCompile(`(/\S+) \(0x`)
-	seen := []string{}
-	for _, program := range []string{"prometheus", "promtool"} {
-		file, err := exec.LookPath(program)
+	var programs []string
+	for _, name := range []string{"prometheus", "promtool"} {
+		file, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		add(file, "/bin/")
-		for _, m := range library.FindAllStringSubmatch(string(run(t, time.Minute, "ldd", file)), -1) {
-			if !slices.Contains(seen, m[1]) {
-				seen = append(seen, m[1])
-				add(m[1], m[1])
-			}
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(recipe), 0o600); err != nil {
-		t.Fatal(err)
+		programs = append(programs, file)
 	}
 	const name = image + "-prometheus"
-	run(t, 2*time.Minute, "docker", "build", "-q", "-t", name, dir)
+	scratchImage(t, name, "", programs...)
 	return name
 }
 
@@ -107,7 +91,7 @@ func checkBoard(t *testing.T, at string) {
 	began := time.Now()
 	missing := boardExprs(t)
 	// Rates need two scrapes, which are 15 s apart.
-	for end := began.Add(40 * time.Second); len(missing) > 0 && time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+	until.True(t, "the board has something to show for each of its expressions", func() bool {
 		missing = slices.DeleteFunc(missing, func(expr string) bool {
 			if slices.ContainsFunc(mayBeEmpty, func(name string) bool { return strings.Contains(expr, name) }) {
 				return true
@@ -116,22 +100,14 @@ func checkBoard(t *testing.T, at string) {
 			askPrometheus(t, at+"/api/v1/query?query="+url.QueryEscape(expr), &answer)
 			return len(answer.Result) > 0
 		})
-	}
-	for _, expr := range missing {
-		t.Errorf("the board has nothing to show for %s", expr)
-	}
+		return len(missing) == 0
+	}, func() string { return strings.Join(missing, "\n") })
 	// The expressions may be content with fewer of them.
 	var up struct{ Result []struct{ Value [2]any } }
-	all := func() bool {
+	until.True(t, "all five daemons are scraped", func() bool {
 		askPrometheus(t, at+"/api/v1/query?query="+url.QueryEscape(`up{job=~"frontier|fetcher|indexer"}`), &up)
 		return len(up.Result) == 5 && !slices.ContainsFunc(up.Result, func(r struct{ Value [2]any }) bool { return r.Value[1] != "1" })
-	}
-	for end := time.Now().Add(time.Minute); !all(); time.Sleep(500 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Errorf("of five daemons these are scraped: %v", up.Result)
-			break
-		}
-	}
+	}, func() string { return fmt.Sprintf("these are: %v", up.Result) })
 	var rules struct {
 		Groups []struct {
 			Rules []struct{ Name, State, Health, LastError string }

@@ -50,7 +50,7 @@ for d in sets:
 
 // An RDF library of other hands reads the catalogue that is exported as DCAT: every dataset has an
 // IRI of its own, and it says what our record says.
-func TestExternalDCAT(t *testing.T) {
+func TestExternalSmokeRDF(t *testing.T) {
 	var claims []crawl.DatasetClaim
 	size := int64(12)
 	for i := range 50 {

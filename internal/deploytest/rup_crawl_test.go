@@ -85,7 +85,7 @@ func TestExternalRUPCrawl(t *testing.T) {
 	// only this site knows.
 	s.write("c.html", "sixth")
 	swaks := func(to, body string) (string, error) {
-		out, err := try(time.Minute, "swaks", "--server", door, "--to", to, "--from", "webmaster@site.example", "--header", "Subject: Update", "--body", body)
+		out, err := try("swaks", "--server", door, "--to", to, "--from", "webmaster@site.example", "--header", "Subject: Update", "--body", body)
 		return string(out), err
 	}
 	report := fmt.Sprintf("SequenceNumber: %d\nURLBase: http://%s/\n\nChange[%s]: c.html\n", c.updates().LastSequence+1, s.address, time.Now().UTC().Format(time.DateOnly))
@@ -168,7 +168,7 @@ func (c *reader) start(door string) {
 		}
 	})
 	c.until("the crawl answers", func() bool {
-		_, err := try(10*time.Second, program(c.t, "curtsy"), "status", "--dir", c.dir)
+		_, err := try(program(c.t, "curtsy"), "status", "--dir", c.dir)
 		return err == nil
 	})
 }
@@ -176,7 +176,7 @@ func (c *reader) start(door string) {
 func (c *reader) stop() {
 	c.t.Helper()
 	if !c.crawl.over() {
-		run(c.t, time.Minute, program(c.t, "curtsy"), "stop", "--dir", c.dir)
+		run(c.t, program(c.t, "curtsy"), "stop", "--dir", c.dir)
 		<-c.crawl.ended
 	}
 }
@@ -184,7 +184,7 @@ func (c *reader) stop() {
 // updates is what the crawl says of the site.
 func (c *reader) updates() (u crawl.UpdatesInfo) {
 	c.t.Helper()
-	for line := range bytes.Lines(run(c.t, time.Minute, program(c.t, "curtsy"), "updates", "--json", "--dir", c.dir)) {
+	for line := range bytes.Lines(run(c.t, program(c.t, "curtsy"), "updates", "--json", "--dir", c.dir)) {
 		var one crawl.UpdatesInfo
 		if err := json.Unmarshal(line, &one); err != nil {
 			c.t.Fatalf("%v: %s", err, line)

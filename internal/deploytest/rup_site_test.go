@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/until"
 	"github.com/curtsy/curtsy/pkg/rup"
 	"github.com/emersion/go-smtp"
 	bolt "go.etcd.io/bbolt"
@@ -173,7 +174,7 @@ func startSite(t *testing.T, sink string, pages map[string]string) *site {
 		example = replaceSetting(example, key, value)
 	}
 	s.put(s.config, example)
-	if out := run(t, time.Minute, program(t, "rupd"), "check", "--config", s.config); !strings.Contains(string(out), "all right") {
+	if out := run(t, program(t, "rupd"), "check", "--config", s.config); !strings.Contains(string(out), "all right") {
 		t.Fatalf("rupd check: %s", out)
 	}
 	s.startRupd()
@@ -333,25 +334,18 @@ func (s *sinkSession) Data(body io.Reader) error {
 // await waits until somebody listens.
 func await(t *testing.T, address string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	until.True(t, "somebody listens on "+address, func() bool {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			c.Close()
-			return
 		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+		return err == nil
+	})
 }
 
 func (s *site) until(what string, reached func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); !reached(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			s.t.Fatalf("not within a minute: %s", what)
-		}
-	}
+	until.True(s.t, what, reached)
 }
 
 func (s *site) put(name, text string) {

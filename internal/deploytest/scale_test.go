@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/until"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -67,10 +68,10 @@ func (s *scene) create(delay time.Duration, more ...string) {
 }
 
 // reached waits until a part of the web's pages, 0 to 1, is stored.
-func (s *scene) reached(part float64, limit time.Duration) {
+func (s *scene) reached(part float64) {
 	s.t.Helper()
 	n := int64(part * float64(len(s.want)))
-	s.rig.until(fmt.Sprintf("%d pages stored", n), limit, func(ctx context.Context) (crawl.Status, bool, error) {
+	s.rig.until(fmt.Sprintf("%d pages stored", n), func(ctx context.Context) (crawl.Status, bool, error) {
 		st, err := asker.Status(ctx, s.rig.q, s.rig.spec)
 		return st, st.Stored >= n, err
 	})
@@ -129,7 +130,7 @@ func (s *scene) again(log []simweb.Request) (n int) {
 
 // owners says which frontier has each shard, as they say themselves.
 func (s *scene) owners() map[int]string {
-	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
+	ctx, cancel := attempt(s.t)
 	defer cancel()
 	st, err := asker.Status(ctx, s.rig.q, s.rig.spec)
 	if err != nil {
@@ -143,10 +144,11 @@ func (s *scene) owners() map[int]string {
 }
 
 // spread waits until these frontiers, and no others, have shards, about equally many.
-func (s *scene) spread(limit time.Duration, names ...string) {
+func (s *scene) spread(names ...string) {
 	s.t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
-		owners := s.owners()
+	var owners map[int]string
+	until.True(s.t, "the shards are with "+strings.Join(names, ", "), func() bool {
+		owners = s.owners()
 		count := map[string]int{}
 		for _, o := range owners {
 			count[o]++
@@ -155,13 +157,8 @@ func (s *scene) spread(limit time.Duration, names ...string) {
 		for _, n := range names {
 			fair = fair && count[n] >= s.rig.spec.Shards/len(names)
 		}
-		if fair {
-			return
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("after %v the shards are with %v, want %v", limit, owners, names)
-		}
-	}
+		return fair
+	}, func() string { return fmt.Sprintf("they are with %v", owners) })
 }
 
 // TestExternalScale crawls with one frontier and one indexer, adds two of each in the middle, and
@@ -175,25 +172,25 @@ func TestExternalScale(t *testing.T) {
 	s.rig.add(roleFetcher)
 	s.rig.add(roleFetcher)
 	s.create(steadyDelay)
-	s.reached(0.1, 2*time.Minute)
+	s.reached(0.1)
 	began := time.Now()
 	f2 := s.rig.add(roleFrontier)
 	f3 := s.rig.add(roleFrontier)
 	i2 := s.rig.add(roleIndexer)
 	i3 := s.rig.add(roleIndexer)
-	s.spread(time.Minute, f1.name, f2.name, f3.name)
+	s.spread(f1.name, f2.name, f3.name)
 	t.Logf("three frontiers after %v", time.Since(began).Round(time.Millisecond))
-	s.homes(time.Minute, i1.name, i2.name, i3.name)
+	s.homes(i1.name, i2.name, i3.name)
 	t.Logf("three indexers after %v", time.Since(began).Round(time.Millisecond))
-	s.reached(0.45, 2*time.Minute)
+	s.reached(0.45)
 
 	began = time.Now()
 	f1.stop()
 	f3.stop()
-	s.spread(time.Minute, f2.name)
+	s.spread(f2.name)
 	t.Logf("one frontier after %v", time.Since(began).Round(time.Millisecond))
 	for _, m := range []*member{i1, i2} {
-		run(t, time.Minute, program(t, "curtsy"), slices.Concat([]string{"retire"}, s.rig.at()[:2], []string{"--crawl", s.rig.crawl, m.name})...)
+		run(t, program(t, "curtsy"), slices.Concat([]string{"retire"}, s.rig.at()[:2], []string{"--crawl", s.rig.crawl, m.name})...)
 		m.stop()
 	}
 	t.Logf("one indexer after %v", time.Since(began).Round(time.Millisecond))
@@ -202,7 +199,7 @@ func TestExternalScale(t *testing.T) {
 	}
 	// However busy the machine is, there is work until all are restarted: hosts are slow meanwhile.
 	slow := func(delay time.Duration) {
-		run(t, time.Minute, program(t, "curtsy"), append([]string{"set", "--delay", delay.String()}, s.rig.at()...)...)
+		run(t, program(t, "curtsy"), append([]string{"set", "--delay", delay.String()}, s.rig.at()...)...)
 	}
 	slow(5 * time.Second)
 	began = time.Now()
@@ -212,7 +209,7 @@ func TestExternalScale(t *testing.T) {
 		t.Error("the crawl was over before all were restarted: that proves little")
 	}
 	slow(steadyDelay)
-	s.rig.done(3 * time.Minute)
+	s.rig.done()
 	log := s.exact(steadyDelay)
 	if n := s.again(log); n > 0 {
 		t.Errorf("%d URLs were asked for more than once", n)
@@ -240,15 +237,16 @@ func longestRest(log []simweb.Request) (longest time.Duration, host string) {
 }
 
 // homes waits until the pages of the shards are with these indexers, about equally many each.
-func (s *scene) homes(limit time.Duration, names ...string) {
+func (s *scene) homes(names ...string) {
 	s.t.Helper()
 	kv, err := s.rig.q.JS.KeyValue(s.t.Context(), crawl.Names(s.rig.crawl).Bucket())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for end := time.Now().Add(limit); ; time.Sleep(200 * time.Millisecond) {
-		count := map[string]int{}
-		moving := false
+	count, moving := map[string]int{}, false
+	until.True(s.t, "the pages are with "+strings.Join(names, ", "), func() bool {
+		clear(count)
+		moving = false
 		for i := range s.rig.spec.Shards {
 			e, err := kv.Get(s.t.Context(), crawl.Home(i))
 			if err != nil {
@@ -265,13 +263,8 @@ func (s *scene) homes(limit time.Duration, names ...string) {
 		for _, n := range names {
 			fair = fair && count[n] >= s.rig.spec.Shards/len(names)
 		}
-		if fair {
-			return
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("after %v the homes are %v, moving: %v", limit, count, moving)
-		}
-	}
+		return fair
+	}, func() string { return fmt.Sprintf("they are with %v, moving: %v", count, moving) })
 }
 
 // TestExternalDataLost kills a frontier in the middle of a crawl and removes its directory, and
@@ -290,16 +283,16 @@ func TestExternalDataLost(t *testing.T) {
 		byName[m.name] = m
 	}
 	s.create(steadyDelay)
-	s.reached(0.2, 2*time.Minute)
+	s.reached(0.2)
 	lose(t, byName["frontier-1"])
 	began := time.Now()
-	s.spread(time.Minute, "frontier-2")
+	s.spread("frontier-2")
 	t.Logf("the other frontier has all shards after %v", time.Since(began).Round(time.Millisecond))
-	s.reached(0.35, 2*time.Minute)
+	s.reached(0.35)
 	lost, all := s.stored("indexer-1")
 	lose(t, byName["indexer-1"])
-	s.homes(2*time.Minute, "indexer-2")
-	s.rig.done(4 * time.Minute)
+	s.homes("indexer-2")
+	s.rig.done()
 	log := s.exact(steadyDelay)
 	n := s.again(log)
 	t.Logf("%d pages were on the indexer lost; %d URLs were asked for again", lost, n)

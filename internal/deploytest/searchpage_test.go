@@ -25,6 +25,7 @@ import (
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // browser is a Chromium with one open page.
@@ -108,9 +109,6 @@ func (b *browser) scheme(name string) {
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
 }
 
-// patience is how long anything in the browser may take.
-const patience = 30 * time.Second
-
 func (b *browser) note(s string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,9 +117,7 @@ func (b *browser) note(s string) {
 
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -129,9 +125,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 // get is what an action returns.
 func get[T any](b *browser, action chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, action)
+	v, err := chromedp.Run(b.ctx, action)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -153,9 +147,7 @@ func eval[T any](b *browser, js string) T {
 // follow clicks and waits for the page that comes.
 func (b *browser) follow(selector chromedp.CSS) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if _, err := chromedp.RunResponse(ctx, chromedp.Click(selector)); err != nil {
+	if _, err := chromedp.RunResponse(b.ctx, chromedp.Click(selector)); err != nil {
 		b.t.Fatalf("click %s: %v", selector, err)
 	}
 }
@@ -205,17 +197,18 @@ func searchCrawl(t *testing.T) {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "data")
-	run(t, time.Minute, program(t, "curtsy"), "crawl", "--dir", dir, "--listen", "off", "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), web.Seeds()[0])
+	run(t, program(t, "curtsy"), "crawl", "--dir", dir, "--listen", "off", "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), web.Seeds()[0])
 	p := start(t, "curtsy serve", "curtsy", "serve", "--dir", dir, "--listen", "127.0.0.1:0")
 	var url string
-	for end := time.Now().Add(20 * time.Second); url == ""; time.Sleep(50 * time.Millisecond) {
+	until.True(t, "curtsy serve writes where", func() bool {
 		text, _ := os.ReadFile(p.log)
 		if _, rest, ok := strings.Cut(string(text), "search: "); ok && strings.Contains(rest, "\n") {
 			url, _, _ = strings.Cut(rest, "\n")
-		} else if p.over() || time.Now().After(end) {
-			t.Fatalf("curtsy serve does not say where: %s", text)
+		} else if p.over() {
+			t.Fatalf("curtsy serve ended: %s", text)
 		}
-	}
+		return url != ""
+	})
 	b := startBrowser(t, 360, false)
 	b.open(url)
 	b.fits("the empty page")
