@@ -13,9 +13,10 @@ import (
 )
 
 // Where nothing runs beside anything else, the race detector can find nothing, and takes ten times
-// as long over it: .ci/run runs it on all packages but those that ../.ci/serial lists. This holds
-// the list to what it says. What such a package does when others call it concurrently is watched
-// where they do, since the detector watches all that a test program is made of.
+// as long over it: .ci/run runs it on all packages but those that ../.ci/serial and ../.ci/processes
+// list. This holds the first list to what it says. What such a package does when others call it
+// concurrently is watched where they do, since the detector watches all that a test program is made
+// of.
 func TestSerialPackagesStartNothing(t *testing.T) {
 	list, err := os.ReadFile("../.ci/serial")
 	if err != nil {
@@ -32,7 +33,32 @@ func TestSerialPackagesStartNothing(t *testing.T) {
 	}
 }
 
-// The test above must find what it looks for.
+// ../.ci/processes are packages whose tests run programs, which the race detector does not see into.
+// ../.ci/budgets are those whose tests may take more than 20 seconds of processor time, and how many.
+func TestListsOfPackages(t *testing.T) {
+	for file, fields := range map[string]int{"serial": 1, "processes": 1, "budgets": 2} {
+		text, err := os.ReadFile("../.ci/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line)
+			if len(f) != fields {
+				t.Fatalf("../.ci/%s: %q", file, line)
+			}
+			if tests, err := filepath.Glob(filepath.Join("..", f[0], "*_test.go")); err != nil || len(tests) == 0 {
+				t.Errorf("../.ci/%s: %s has no tests", file, f[0])
+			}
+			if fields == 2 {
+				if n, err := strconv.Atoi(f[1]); err != nil || n <= 20 || n > 120 {
+					t.Errorf("../.ci/%s: %q", file, line)
+				}
+			}
+		}
+	}
+}
+
+// The test of ../.ci/serial must find what it looks for.
 func TestSerialPackagesCanFail(t *testing.T) {
 	for _, name := range []string{"internal/scope", "pkg/robots", "internal/pages", "internal/search", "pkg/rup", "internal/simweb", "cmd/rupd"} {
 		if len(starts(t, name, true, map[string]bool{})) == 0 {
