@@ -12,14 +12,25 @@ check: ## gofmt, vet, tidy, tests
 test:
 	$(GO) test ./...
 
-race:
-	$(GO) test -race ./...
+race: ## the race detector on everything; .ci/run leaves out what starts nothing, and what runs programs
+	GORACE=atexit_sleep_ms=20 $(GO) test -race -timeout 90m ./...
 
 deb: ## a Debian package of this commit, in this folder
 	deploy/build-deb
 
-external: ## needs nginx, Docker, docker-compose, Prometheus, lintian and systemd: there a missing tool is a failure
-	$(GO) test -tags external -count=1 -timeout 30m ./...
+.PHONY: smoke long rounds
+
+smoke: ## each program that Curtsy works with, once and briefly: the part of `make external` that .ci/run runs
+	$(GO) test -tags external -count=1 -timeout 10m -run ExternalSmoke ./internal/deploytest
+
+external: ## all external tests; needs the tools that .ci/run installs; a missing tool is a failure
+	$(GO) test -tags external -count=1 -timeout 90m ./internal/deploytest
+
+long: race external chaos sim fuzz rounds ## hours: each test's long form, and all that .ci/run has no time for
+	CURTSY_LONG=1 $(GO) test -count=1 -timeout 3h ./...
+
+rounds: ## all tests ROUNDS times under load (10), every second time with GOMAXPROCS=1
+	.ci/rounds
 
 chaos: export CHAOS_URLS ?= 20000
 chaos: export CHAOS_HOSTS ?= 240
