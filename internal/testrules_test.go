@@ -140,7 +140,7 @@ type breach struct {
 // breaches finds them in the test files of one folder. It follows calls by name: code that only a
 // bubble reaches is in the bubble.
 func breaches(fset *token.FileSet, pkg string, files []*ast.File) (found []breach) {
-	r := &rules{fset: fset, imports: map[*ast.File]map[string]string{}, funcs: map[string][]*function{}, makers: map[string]bool{"Test": pkg == "internal/simnet"}}
+	r := &rules{fset: fset, imports: map[*ast.File]map[string]string{}, funcs: map[string][]*function{}, types: map[string]ast.Expr{}, makers: map[string]bool{"Test": pkg == "internal/simnet"}}
 	for _, f := range files {
 		r.add(f)
 	}
@@ -175,6 +175,7 @@ type rules struct {
 	fset    *token.FileSet
 	imports map[*ast.File]map[string]string // by name in the file: the path
 	funcs   map[string][]*function          // functions and methods by name; "": variables of the package
+	types   map[string]ast.Expr             // by name: what they are
 	makers  map[string]bool                 // functions that run an argument in a bubble
 }
 
@@ -184,8 +185,18 @@ type function struct {
 	name    string
 	of      string // the receiver's type
 	params  []*ast.Object
+	args    int // how many; -1: as many as there are
 	body    ast.Node
-	outside bool // it runs outside a bubble, too
+	outside bool      // it runs outside a bubble, too
+	by      *function // that calls it there; nil: a test, or a variable
+}
+
+// calls is the chain of calls that reaches f outside a bubble.
+func (f *function) calls() (chain string) {
+	for ; f.by != nil; f = f.by {
+		chain += " " + f.name + " called by"
+	}
+	return chain + " " + f.name
 }
 
 func (r *rules) add(f *ast.File) {
@@ -202,8 +213,14 @@ func (r *rules) add(f *ast.File) {
 	for _, d := range f.Decls {
 		fd, is := d.(*ast.FuncDecl)
 		if !is {
-			if gd, is := d.(*ast.GenDecl); is && gd.Tok == token.VAR {
+			gd, is := d.(*ast.GenDecl)
+			if is && gd.Tok == token.VAR {
 				r.funcs[""] = append(r.funcs[""], &function{file: f, body: d})
+			}
+			if is && gd.Tok == token.TYPE {
+				for _, s := range gd.Specs {
+					r.types[s.(*ast.TypeSpec).Name.Name] = s.(*ast.TypeSpec).Type
+				}
 			}
 			continue
 		}
@@ -220,8 +237,14 @@ func (r *rules) add(f *ast.File) {
 			})
 		}
 		for _, p := range fd.Type.Params.List {
+			fn.args += max(1, len(p.Names))
 			for _, id := range p.Names {
 				fn.params = append(fn.params, id.Obj)
+			}
+		}
+		if list := fd.Type.Params.List; len(list) > 0 {
+			if _, variadic := list[len(list)-1].Type.(*ast.Ellipsis); variadic {
+				fn.args = -1
 			}
 		}
 		r.funcs[fn.name] = append(r.funcs[fn.name], fn)
@@ -281,65 +304,92 @@ func (r *rules) findMaker(f *function) {
 	})
 }
 
-// outside visits what of f does not run in a bubble that f makes. If f gives a maker something
-// whose value cannot be seen here, such as a field of a table, all function values that f
-// mentions count as given to it.
+// outside visits what of f does not run in a bubble that f makes. A function that is the value of a
+// local variable runs where the variable is mentioned. If f makes bubbles, those that stand in
+// tables, or are returned, count as theirs: what becomes of them cannot be seen here.
 func (r *rules) outside(f *function, visit func(ast.Node)) {
-	table := false
-	ast.Inspect(f.body, func(n ast.Node) bool {
-		if call, is := n.(*ast.CallExpr); is && r.makes(f.file, call) {
-			for _, arg := range call.Args[min(1, len(call.Args)):] {
-				switch a := arg.(type) {
-				case *ast.SelectorExpr, *ast.IndexExpr, *ast.CallExpr:
-					table = true
-				case *ast.Ident:
-					table = table || a.Obj != nil && a.Obj.Kind == ast.Var && !slices.Contains(f.params, a.Obj)
-				}
-			}
-		}
-		return true
-	})
-	called := map[ast.Node]bool{}
+	bubbles := false
+	local := map[*ast.Object]*ast.FuncLit{}
 	ast.Inspect(f.body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			called[n.Fun] = true
-			if r.makes(f.file, n) {
-				visit(n.Fun)
-				for _, arg := range n.Args {
-					switch arg.(type) {
-					case *ast.FuncLit, *ast.Ident, *ast.SelectorExpr:
-					default:
-						ast.Inspect(arg, func(n ast.Node) bool { visit(n); return true })
-					}
-				}
-				return false
-			}
-			if sel, is := n.Fun.(*ast.SelectorExpr); is && (sel.Sel.Name == "Run" || sel.Sel.Name == "Cleanup") {
-				for _, arg := range n.Args {
-					called[arg] = true
+			bubbles = bubbles || r.makes(f.file, n)
+		case *ast.AssignStmt:
+			for i, e := range n.Rhs {
+				lit, isLit := e.(*ast.FuncLit)
+				if id, is := n.Lhs[min(i, len(n.Lhs)-1)].(*ast.Ident); isLit && is && id.Obj != nil && n.Tok == token.DEFINE {
+					local[id.Obj] = lit
 				}
 			}
-		case *ast.CompositeLit:
-			if table {
-				return false
-			}
-		case *ast.FuncLit:
-			if table && !called[n] {
-				return false
-			}
-		}
-		if n != nil {
-			visit(n)
 		}
 		return true
 	})
+	values := map[ast.Node]bool{} // functions that stand in tables, or are returned
+	done := map[ast.Node]bool{}
+	var look func(n ast.Node) bool
+	look = func(n ast.Node) bool {
+		switch n := n.(type) {
+		case nil:
+			return false
+		case *ast.CallExpr:
+			if !r.makes(f.file, n) {
+				break
+			}
+			visit(n.Fun)
+			for _, arg := range n.Args {
+				switch arg.(type) {
+				case *ast.FuncLit, *ast.Ident, *ast.SelectorExpr:
+				default:
+					ast.Inspect(arg, look)
+				}
+			}
+			return false
+		case *ast.AssignStmt:
+			for i, e := range n.Rhs {
+				if id, is := n.Lhs[min(i, len(n.Lhs)-1)].(*ast.Ident); is && local[id.Obj] == e {
+					done[id] = true // where it is set it does not run
+				}
+			}
+		case *ast.CompositeLit:
+			for _, e := range n.Elts {
+				if kv, is := e.(*ast.KeyValueExpr); is {
+					e = kv.Value
+				}
+				values[e] = bubbles
+			}
+		case *ast.ReturnStmt:
+			for _, e := range n.Results {
+				values[e] = bubbles
+			}
+		case *ast.FuncLit:
+			for _, lit := range local {
+				if lit == n && !done[n] {
+					return false
+				}
+			}
+			if values[n] {
+				return false
+			}
+		case *ast.Ident:
+			if values[n] || done[n] {
+				return false
+			}
+			if lit := local[n.Obj]; n.Obj != nil && lit != nil && !done[lit] {
+				done[lit] = true
+				ast.Inspect(lit, look)
+			}
+		}
+		visit(n)
+		return true
+	}
+	ast.Inspect(f.body, look)
 }
 
 // reach marks the functions that run outside a bubble: tests, and what they reach from there. A
-// method that nothing here calls by its name runs where its type is used.
+// method is reached if its type is used there and so is its name; or its name nowhere here, since
+// then others call it. Benchmarks measure real time, and are no tests.
 func (r *rules) reach() {
-	named := map[string]bool{}
+	named := map[string]bool{} // in any code here
 	for _, list := range r.funcs {
 		for _, f := range list {
 			ast.Inspect(f.body, func(n ast.Node) bool {
@@ -351,20 +401,29 @@ func (r *rules) reach() {
 		}
 	}
 	var todo []*function
-	mark := func(f *function) {
+	mark := func(f, by *function) {
 		if !f.outside {
-			f.outside = true
+			f.outside, f.by = true, by
 			todo = append(todo, f)
 		}
 	}
 	for name, list := range r.funcs {
 		for _, f := range list {
-			switch {
-			case name == "", name == "init", f.of == "" && (strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Benchmark") ||
-				strings.HasPrefix(name, "Fuzz") || strings.HasPrefix(name, "Example")):
-				mark(f)
+			if name == "" || name == "init" || f.of == "" && (strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") || strings.HasPrefix(name, "Example")) {
+				mark(f, nil)
 			}
 		}
+	}
+	// Outside: the names of methods, those that are called with the number of arguments; and types.
+	selected, used := map[string]bool{}, map[string]bool{}
+	called := map[ast.Node]bool{}
+	var use func(n ast.Node) bool
+	use = func(n ast.Node) bool {
+		if id, is := n.(*ast.Ident); is && r.types[id.Name] != nil && !used[id.Name] {
+			used[id.Name] = true
+			ast.Inspect(r.types[id.Name], use) // what is embedded
+		}
+		return true
 	}
 	for len(todo) > 0 {
 		f := todo[0]
@@ -375,33 +434,38 @@ func (r *rules) reach() {
 				if n.Obj != nil && n.Obj.Kind == ast.Var {
 					return
 				}
+				use(n)
 				for _, g := range r.funcs[n.Name] {
 					if g.of == "" && g.name != "" {
-						mark(g)
+						mark(g, f)
 					}
 				}
-				for name, list := range r.funcs {
-					for _, g := range list {
-						if g.of == n.Name && g.of != "" && !named[name] {
-							mark(g)
-						}
-					}
+			case *ast.CallExpr:
+				if sel, is := n.Fun.(*ast.SelectorExpr); is {
+					called[sel] = true
+					selected[fmt.Sprint(sel.Sel.Name, len(n.Args))] = true
+					selected[fmt.Sprint(sel.Sel.Name, -1)] = true
 				}
 			case *ast.SelectorExpr:
-				for _, g := range r.funcs[n.Sel.Name] {
-					if g.of != "" {
-						mark(g)
-					}
+				if !called[n] {
+					selected[n.Sel.Name] = true
 				}
 			}
 		})
+		for name, list := range r.funcs {
+			for _, g := range list {
+				if g.of != "" && (selected[name] || selected[fmt.Sprint(name, g.args)] || !named[name]) && (used[g.of] || r.types[g.of] == nil) {
+					mark(g, f)
+				}
+			}
+		}
 	}
 }
 
 // waiting looks at one node that runs outside a bubble.
 func (r *rules) waiting(f *function, n ast.Node) (found []breach) {
 	add := func(kind, what string) {
-		found = append(found, breach{kind, r.fset.Position(n.Pos()), what})
+		found = append(found, breach{kind, r.fset.Position(n.Pos()), what + " outside a bubble, in" + f.calls()})
 	}
 	switch n := n.(type) {
 	case *ast.SelectorExpr:
@@ -517,6 +581,13 @@ import ("testing"; "time"; "context"; "net"; "net/http/httptest"; "testing/synct
 		{`func TestA(t *testing.T) { for _, f := range []func(*testing.T){a} { t.Run("", f) } }; func a(*testing.T) { time.Sleep(1) }`, "waits"},
 		{`func TestA(t *testing.T) { var h handler; use(h) }; type handler int; func (handler) Serve() { time.Sleep(1) }`, "waits"},
 		{`func TestA(t *testing.T) { simnet.Test(t, func(t *testing.T) { var h handler; use(h) }) }; type handler int; func (handler) Serve() { time.Sleep(1) }`, ""},
+		{`func TestA(t *testing.T) { newRig().wait(); simnet.Test(t, func(t *testing.T) { new(fake).wait() }) }; type rig int; func newRig() *rig { return new(rig) }; type fake int; func (*fake) wait() { time.Sleep(1) }; func (*rig) wait() {}`, ""},
+		{`func TestA(t *testing.T) { newRig().wait() }; type rig struct { inner }; type inner int; func newRig() *rig { return new(rig) }; func (*inner) wait() { time.Sleep(1) }`, "waits"},
+		{`func TestA(t *testing.T) { a := func() { time.Sleep(1) }; simnet.Test(t, func(t *testing.T) { a() }) }`, ""},
+		{`func TestA(t *testing.T) { a := func() { time.Sleep(1) }; b := func() { a() }; b() }`, "waits"},
+		{`func TestA(t *testing.T) { for _, f := range []func(){func() { time.Sleep(1) }} { simnet.Test(t, func(t *testing.T) { f() }) } }`, ""},
+		{`func TestA(t *testing.T) { for _, f := range []func(){func() { time.Sleep(1) }} { f() } }`, "waits"},
+		{`func BenchmarkA(b *testing.B) { time.Sleep(1) }`, ""},
 		{`var wait = func() { time.Sleep(1) }`, "waits"},
 		{`func FuzzA(f *testing.F) { ctx, c := context.WithTimeout(ctx, 1) }`, "waits"},
 		{`func TestA(t *testing.T) { for end := time.Now().Add(1); time.Now().Before(end); {} }`, "waits"},
