@@ -416,7 +416,7 @@ func (r *rules) reach() {
 	}
 	// Outside: the names of methods, those that are called with the number of arguments; and types.
 	selected, used := map[string]bool{}, map[string]bool{}
-	called := map[ast.Node]bool{}
+	called, field := map[ast.Node]bool{}, map[ast.Node]bool{}
 	var use func(n ast.Node) bool
 	use = func(n ast.Node) bool {
 		if id, is := n.(*ast.Ident); is && r.types[id.Name] != nil && !used[id.Name] {
@@ -430,8 +430,12 @@ func (r *rules) reach() {
 		todo = todo[1:]
 		r.outside(f, func(n ast.Node) {
 			switch n := n.(type) {
+			case *ast.KeyValueExpr:
+				field[n.Key] = true
+			case *ast.FuncType: // its parameters are made elsewhere
+				ast.Inspect(n, func(n ast.Node) bool { field[n] = true; return true })
 			case *ast.Ident:
-				if n.Obj != nil && n.Obj.Kind == ast.Var {
+				if field[n] || n.Obj != nil && n.Obj.Kind == ast.Var {
 					return
 				}
 				use(n)
@@ -447,6 +451,7 @@ func (r *rules) reach() {
 					selected[fmt.Sprint(sel.Sel.Name, -1)] = true
 				}
 			case *ast.SelectorExpr:
+				field[n.Sel] = true
 				if !called[n] {
 					selected[n.Sel.Name] = true
 				}
