@@ -35,8 +35,8 @@ rounds: ## all tests ROUNDS times under load (10), every second time with GOMAXP
 chaos: export CHAOS_URLS ?= 20000
 chaos: export CHAOS_HOSTS ?= 240
 chaos: export CHAOS_KILLS ?= 32
-chaos: ## a crawl by seven daemons and three NATS servers that are killed at random; SEEDS=10 for ten of them
-	$(GO) test -tags external -count=1 -timeout $$(( $${SEEDS:-1} * 12 ))m -v -run '^TestExternalChaos$$' ./internal/deploytest
+chaos: ## a crawl by seven daemons and three NATS servers that are killed at random; CHAOS_SEEDS=10 for ten of them
+	$(GO) test -tags external -count=1 -timeout $$(( $${CHAOS_SEEDS:-1} * 12 ))m -v -run '^TestExternalChaos$$' ./internal/deploytest
 
 FUZZTIME ?= 30s
 fuzz: ## every fuzz target for FUZZTIME

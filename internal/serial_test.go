@@ -13,10 +13,10 @@ import (
 )
 
 // Where nothing runs beside anything else, the race detector can find nothing, and takes ten times
-// as long over it: .ci/run runs it on all packages but those that ../.ci/serial and ../.ci/processes
-// list. This holds the first list to what it says. What such a package does when others call it
-// concurrently is watched where they do, since the detector watches all that a test program is made
-// of.
+// as long over it: .ci/run runs it on all packages but those that ../.ci/serial and
+// ../.ci/processes list. This holds the first list to what it says. What such a package does when
+// others call it concurrently is watched where they do, since the detector watches all that a test
+// program is made of.
 func TestSerialPackagesStartNothing(t *testing.T) {
 	list, err := os.ReadFile("../.ci/serial")
 	if err != nil {
@@ -33,8 +33,9 @@ func TestSerialPackagesStartNothing(t *testing.T) {
 	}
 }
 
-// ../.ci/processes are packages whose tests run programs, which the race detector does not see into.
-// ../.ci/budgets are those whose tests may take more than 20 seconds of processor time, and how many.
+// ../.ci/processes are packages whose tests run programs, which the race detector does not see
+// into. ../.ci/budgets are those whose tests may take more than 20 seconds of processor time, and
+// how many.
 func TestListsOfPackages(t *testing.T) {
 	for file, fields := range map[string]int{"serial": 1, "processes": 1, "budgets": 2} {
 		text, err := os.ReadFile("../.ci/" + file)

@@ -17,16 +17,16 @@ import (
 // The rules of tests (CONTRIBUTING.md). A test waits for an event and never for a time: on a busy
 // machine any time is too short. In a bubble of virtual time (simnet.Test, synctest.Test) nothing
 // depends on the machine, so there a test may wait as it likes. Elsewhere it waits with
-// internal/until, which sleeps for it. Outside the external tests and those that run programs, a test listens on
-// internal/simnet and not on a socket, which a bubble does not wait for.
+// internal/until, which sleeps for it. Outside the external tests and those that run programs, a
+// test listens on internal/simnet and not on a socket, which a bubble does not wait for.
 const (
 	waits   = "waits"   // it sleeps or sets a deadline on the real clock
 	elapsed = "elapsed" // it compares how long something took
 	sockets = "sockets" // it listens on a real socket
 )
 
-// exceptions are the packages in which tests break a rule: the kinds, and the reason. One that is no
-// longer needed fails the test.
+// exceptions are the packages in which tests break a rule: the kinds, and the reason. One that is
+// no longer needed fails the test.
 var exceptions = map[string]struct{ kinds, reason string }{
 	"internal/deploytest": {waits + " " + elapsed + " " + sockets, "external tests: real programs, on real sockets; what they wait for, they wait for with internal/until"},
 
@@ -174,7 +174,7 @@ func breaches(fset *token.FileSet, pkg string, files []*ast.File) (found []breac
 type rules struct {
 	fset    *token.FileSet
 	imports map[*ast.File]map[string]string // by name in the file: the path
-	funcs   map[string][]*function          // functions and methods by name; "": variables of the package
+	funcs   map[string][]*function          // functions and methods by name; "": variables
 	types   map[string]ast.Expr             // by name: what they are
 	makers  map[string]bool                 // functions that run an argument in a bubble
 }

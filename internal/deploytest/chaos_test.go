@@ -36,12 +36,12 @@ const (
 // TestExternalChaos crawls a web of many hosts with two frontiers, three fetchers and two indexers
 // on three NATS servers, kills processes of every role at random moments, and then holds what is
 // stored, what is counted and what the web saw against what must be. CHAOS_URLS, CHAOS_HOSTS and
-// CHAOS_KILLS say how much, SEED and SEEDS where chance begins and how often; CHAOS_KEEP names a
-// directory in which files and logs stay.
+// CHAOS_KILLS say how much, CHAOS_SEED and CHAOS_SEEDS where chance begins and how often;
+// CHAOS_KEEP names a directory in which files and logs stay.
 func TestExternalChaos(t *testing.T) {
 	t.Parallel() // it waits more than it works
-	first := setting(t, "SEED", 1)
-	for seed := first; seed < first+setting(t, "SEEDS", 1); seed++ {
+	first := setting(t, "CHAOS_SEED", 1)
+	for seed := first; seed < first+setting(t, "CHAOS_SEEDS", 1); seed++ {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			c := &chaos{
 				t: t, seed: seed, urls: setting(t, "CHAOS_URLS", 5000), hosts: setting(t, "CHAOS_HOSTS", 200), kills: setting(t, "CHAOS_KILLS", 8),
@@ -49,7 +49,7 @@ func TestExternalChaos(t *testing.T) {
 			}
 			t.Cleanup(func() {
 				if t.Failed() {
-					t.Logf("once more: SEED=%d CHAOS_URLS=%d CHAOS_HOSTS=%d CHAOS_KILLS=%d CHAOS_KEEP=/tmp/chaos make chaos",
+					t.Logf("once more: CHAOS_SEED=%d CHAOS_URLS=%d CHAOS_HOSTS=%d CHAOS_KILLS=%d CHAOS_KEEP=/tmp/chaos make chaos",
 						c.seed, c.urls, c.hosts, c.kills)
 				}
 			})

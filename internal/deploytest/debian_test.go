@@ -32,8 +32,8 @@ func deb(t *testing.T, dir, version, bin, compress string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestExternalSmokeLintian has lintian look at a package of tiny programs: ours take it minutes, and
-// it has nothing to say of them but that they are Go's.
+// TestExternalSmokeLintian has lintian look at a package of tiny programs: ours take it minutes,
+// and it has nothing to say of them but that they are Go's.
 func TestExternalSmokeLintian(t *testing.T) {
 	t.Parallel()
 	run(t, "lintian", "--allow-root", "--fail-on", "error,warning", deb(t, t.TempDir(), "0.2.0", tinyPrograms(t), "xz"))

@@ -285,8 +285,9 @@ func grep(t *testing.T, dir string, words []string) (found []string, files int) 
 	return found, files
 }
 
-// TestExternalSmokeProxy crawls the simulated web through tinyproxy, which wants a password. The web has
-// nothing to complain of, all connections are the proxy's, and the password is written nowhere.
+// TestExternalSmokeProxy crawls the simulated web through tinyproxy, which wants a password. The
+// web has nothing to complain of, all connections are the proxy's, and the password is written
+// nowhere.
 func TestExternalSmokeProxy(t *testing.T) {
 	t.Parallel()
 	dir, conf := t.TempDir(), t.TempDir()

@@ -18,8 +18,8 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// TestExternalSmokePrometheus has Prometheus' own tool read what deploy has for it: the alert rules and their
-// tests, how to scrape, and the expressions of Grafana's board.
+// TestExternalSmokePrometheus has Prometheus' own tool read what deploy has for it: the alert rules
+// and their tests, how to scrape, and the expressions of Grafana's board.
 func TestExternalSmokePrometheus(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestExternalSmokeSystemd has systemd's own tools read the units: it knows all that stands in them,
-// what they start is there, and each gives away little (an exposure of 2.0 at most, of 10).
+// TestExternalSmokeSystemd has systemd's own tools read the units: it knows all that stands in
+// them, what they start is there, and each gives away little (an exposure of 2.0 at most, of 10).
 func TestExternalSmokeSystemd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
