@@ -116,7 +116,7 @@ func (s features) tags() {
 		{name: "meta-noindex", head: `<meta name="robots" content="noindex">`, want: noindex},
 		{name: "meta-entity", head: `<meta name=robots content="noinde&#120;">`, want: noindex},
 		{name: "noscript", head: `<noscript><meta name="robots" content="noindex"></noscript>`, want: noindex},
-		{name: "past", header: "X-Robots-Tag: unavailable_after: 25-Aug-2007 15:00:00 EST", want: past},
+		{name: "past", header: "X-Robots-Tag: unavailable_after: 25-Aug-1997 15:00:00 EST", want: past},
 		{name: "header-nosnippet", header: "Robots-Tag: nosnippet", want: nosnippet},
 		{name: "meta-nosnippet", head: `<meta name="robots" content="index, nosnippet">`, want: nosnippet},
 		{name: "noarchive", head: `<meta name="robots" content="noarchive">`, want: noarchive},
