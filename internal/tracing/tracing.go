@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -30,6 +31,8 @@ type Options struct {
 	Service  string  // what the process is: "frontier", "fetcher", "indexer", "crawl"
 	Instance string  // which of them
 	Version  string  // of the program
+	// Client sends the spans; nil: one that the exporter makes.
+	Client *http.Client
 	Log      *slog.Logger
 }
 
@@ -75,7 +78,11 @@ func New(o Options) (*Tracer, error) {
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/v1/traces"
 	}
-	exporter, err := otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(u.String()))
+	options := []otlptracehttp.Option{otlptracehttp.WithEndpointURL(u.String())}
+	if o.Client != nil {
+		options = append(options, otlptracehttp.WithHTTPClient(o.Client))
+	}
+	exporter, err := otlptracehttp.New(context.Background(), options...)
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
