@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -32,7 +31,7 @@ type Snapshots struct {
 	c    *Conn
 	cfg  SnapshotConfig
 	st   jetstream.Stream
-	grow sync.Mutex // held while the room is looked at and changed
+	grow chan struct{} // has an element while the capacity is looked at and changed
 }
 
 // snapshotPace is the slowest rate at which a snapshot may travel. Below it, it counts as stalled.
@@ -46,7 +45,7 @@ func snapshotTime(size int64) time.Duration {
 
 // OpenSnapshots opens the store, and creates it when missing.
 func (c *Conn) OpenSnapshots(ctx context.Context, cfg SnapshotConfig) (*Snapshots, error) {
-	s := &Snapshots{c: c, cfg: cfg}
+	s := &Snapshots{c: c, cfg: cfg, grow: make(chan struct{}, 1)}
 	err := c.api(ctx, cfg.Bucket, func(ctx context.Context) (err error) {
 		err = c.openStream(ctx, jetstream.StreamConfig{
 			Name:        s.stream(),

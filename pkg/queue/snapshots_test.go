@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -462,6 +463,32 @@ func TestSnapshotsWithoutABroker(t *testing.T) {
 		}
 		if err := s.Sweep(ctx, 0); err == nil {
 			t.Error("Sweep without a broker")
+		}
+	})
+}
+
+// A second Put does not wait for the first one, which waits for a broker that is away, once its own
+// context has ended.
+func TestPutEndsWithItsContext(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		server := startServer(t, embedded.Options{})
+		s := openSnapshots(t, dial(t, server))
+		server.Shutdown()
+		put := func(ctx context.Context, name string) error {
+			_, err := s.Put(ctx, name, 1, func(w io.Writer) error { return nil })
+			return err
+		}
+		first := make(chan error, 1)
+		go func() { first <- put(t.Context(), "first") }()
+		synctest.Wait()
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := put(ctx, "second"); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
+			t.Errorf("%v after %v, want it a second later, when its context has ended", err, time.Since(begin))
+		}
+		if err := <-first; err == nil {
+			t.Error("something was put where there is no broker")
 		}
 	})
 }

@@ -224,8 +224,12 @@ func (u *upload) discard(ctx context.Context, name string) {
 // the room becomes one or the other, and the smaller one must hold what is there already. The
 // server drops the oldest messages of a stream that is made too small.
 func (s *Snapshots) makeRoom(ctx context.Context, size int64, more bool) error {
-	s.grow.Lock()
-	defer s.grow.Unlock()
+	select { // no mutex: whoever has it may wait for a broker that is away
+	case s.grow <- struct{}{}:
+		defer func() { <-s.grow }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	return s.c.apiUntil(ctx, s.cfg.Bucket, func(ctx context.Context) error {
 		info, err := s.st.Info(ctx)
 		if err != nil {
