@@ -39,7 +39,6 @@ var exceptions = map[string]struct{ kinds, reason string }{
 	"internal/dashboard":       {waits + " " + sockets, unconverted},
 	"internal/document/worker": {waits + " " + elapsed + " " + sockets, unconverted},
 	"internal/download":        {waits + " " + elapsed + " " + sockets, unconverted},
-	"internal/e2e":             {waits + " " + elapsed + " " + sockets, unconverted},
 	"internal/engine":          {waits, unconverted},
 	"internal/fetcher":         {waits + " " + elapsed + " " + sockets, unconverted},
 	"internal/fetcher/claims":  {waits + " " + elapsed, unconverted},

@@ -6,10 +6,8 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/textproto"
 	"os"
 	"path/filepath"
@@ -22,6 +20,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -120,14 +119,10 @@ func (r *archived) hasPayload() bool {
 }
 
 // archiveWeb serves three sites. What may not be archived tells of a quokka.
-func archiveWeb(t *testing.T) *simweb.Server {
-	web, err := simweb.Start(simweb.Config{Seed: 21, Hosts: 3, PagesPerHost: 20, KeepSent: true, Mix: func(int) simweb.Behavior {
+func archiveWeb(t *testing.T) *website {
+	web := serve(t, simweb.Config{Seed: 21, Hosts: 3, PagesPerHost: 20, KeepSent: true, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll, Features: []simweb.Feature{simweb.FeatureDataYAML}}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	io.WriteString(z, "<title>packed</title><p>packed "+strings.Repeat("words ", 3000))
@@ -187,14 +182,15 @@ func readByOthers(t *testing.T, dir string) (ids []string) {
 // them, and nothing of what may not be kept. Asked again, what is the same becomes a revisit of it,
 // whether the site says that it is or sends it once more. Our reader, one written against the
 // standard, and one that others keep find the same records.
-func TestISO28500_6_Archive(t *testing.T) {
-	t.Parallel()
+func TestISO28500_6_Archive(t *testing.T) { simnet.Test(t, testISO28500_6_Archive) }
+
+func testISO28500_6_Archive(t *testing.T) {
 	web := archiveWeb(t)
 	dir := t.TempDir()
 	spec := specFor(web)
 	spec.Seeds = append(spec.Seeds, "http://h0000.sim.test/")
 	spec.WARC = dir
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	st := r.wait(time.Minute)
 	web.ResetLog()
@@ -286,74 +282,4 @@ func TestISO28500_6_Archive(t *testing.T) {
 	if others := readByOthers(t, dir); !slices.Equal(others, ids) {
 		t.Errorf("another reader finds %d records, and not these %d", len(others), len(ids))
 	}
-}
-
-// A crawl with an archive is killed twenty times, as a power cut would, and goes on. Then all
-// records are whole, and each page that is stored has one response; what was fetched once more for
-// a kill has a revisit.
-func TestArchiveKilled(t *testing.T) {
-	t.Parallel()
-	const hosts, each, kills = 10, 60, 20
-	p := newProgram(t, simweb.Config{Seed: 17, Hosts: hosts, PagesPerHost: each, PageBytes: 2 << 10, KeepSent: true, Mix: func(int) simweb.Behavior {
-		return simweb.Behavior{Robots: simweb.RobotsAllowAll, Latency: 8 * time.Millisecond}
-	}})
-	web := p.web
-	dir, warcs, random := t.TempDir(), t.TempDir(), rand.New(rand.NewPCG(1, 2))
-	args := []string{"--warc", warcs, "--search=false"}
-	for _, s := range web.Seeds() {
-		args = append(args, s)
-	}
-	killed := 0
-	for range kills {
-		before := len(web.Log())
-		// What comes until the kill is more than that, on a busy machine twice as much.
-		more, wait := 1+random.IntN(hosts*each/kills*2/3), time.Duration(random.IntN(30))*time.Millisecond
-		if p.killWhen(p.crawl(dir, args...), "some requests more", func() bool {
-			if len(web.Log()) < before+more {
-				return false
-			}
-			time.Sleep(wait) // any moment between two requests will do
-			return true
-		}) {
-			break
-		}
-		killed++
-	}
-	p.run(p.crawl(dir, args...))
-	if killed < kills {
-		t.Errorf("the crawl was over after %d kills, not %d", killed, kills)
-	}
-	sent := map[string][]string{}
-	for _, s := range web.Sent() {
-		sent[s.URL] = append(sent[s.URL], string(s.Bytes))
-	}
-	responses, revisits := map[string]int{}, 0
-	for _, rec := range readArchive(t, warcs) {
-		uri := rec.h.Get("Warc-Target-Uri")
-		if rec.is("response") {
-			if responses[uri]++; responses[uri] > 1 && !strings.Contains(rec.block, "HTTP/1.1 304") {
-				t.Errorf("%s has %d responses", uri, responses[uri])
-			}
-			if !slices.Contains(sent[uri], rec.block) {
-				t.Errorf("%s: what is archived was not sent: %.300q", uri, rec.block)
-			}
-		}
-		if rec.is("revisit") {
-			revisits++
-		}
-	}
-	stored := 0
-	for line := range bytes.Lines(p.run(p.command("pages", "--json", "--dir", dir))) {
-		var i crawl.PageInfo
-		if err := json.Unmarshal(line, &i); err != nil {
-			t.Fatal(err)
-		}
-		if stored++; responses[i.URL] != 1 {
-			t.Errorf("%s is stored, and has %d responses", i.URL, responses[i.URL])
-		}
-	}
-	if stored != hosts*each {
-		t.Errorf("%d pages are stored of %d", stored, hosts*each)
-	}
-	t.Logf("%d pages under %d kills: %d responses, %d revisits", stored, killed, len(responses), revisits)
 }

@@ -9,18 +9,16 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
 // A catalogue that does not fit into a message is in the catalogue whole, and so is that of a
 // portal that gives its datasets page by page.
-func TestLongCatalogues(t *testing.T) {
-	t.Parallel()
-	web, err := simweb.Start(simweb.Config{Hosts: 3, PagesPerHost: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsNone} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+func TestLongCatalogues(t *testing.T) { simnet.Test(t, testLongCatalogues) }
+
+func testLongCatalogues(t *testing.T) {
+	web := serve(t, simweb.Config{Hosts: 3, PagesPerHost: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsNone} }})
 	const sets, packages, most, graph = 4000, 1234, 500, 1500
 	var b strings.Builder
 	b.WriteString(`{"conformsTo": "https://project-open-data.cio.gov/v1.1/schema", "dataset": [`)
@@ -45,7 +43,7 @@ func TestLongCatalogues(t *testing.T) {
 	web.Override("http://h0002.sim.test/all.jsonld", &simweb.Answer{ContentType: "application/ld+json", Body: g.String() + files.String() + "]}"})
 	spec := specFor(web)
 	spec.Seeds = []string{"http://h0000.sim.test/data.json", search, "http://h0002.sim.test/all.jsonld"}
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	r.wait(time.Minute)
 	origins, leftOut := map[string]int{}, map[string]int{}
@@ -84,20 +82,17 @@ func TestLongCatalogues(t *testing.T) {
 }
 
 // A page that says in its own Link headers what dataset it is about has that in the catalogue.
-func TestSignpostedPage(t *testing.T) {
-	t.Parallel()
-	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsNone} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+func TestSignpostedPage(t *testing.T) { simnet.Test(t, testSignpostedPage) }
+
+func testSignpostedPage(t *testing.T) {
+	web := serve(t, simweb.Config{Hosts: 1, PagesPerHost: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsNone} }})
 	const u = "http://h0000.sim.test/rain"
 	web.Override(u, &simweb.Answer{Body: "<title>Rain</title>", Header: []string{
 		`Link: <https://schema.org/Dataset>; rel="type", <https://doi.org/10.5072/rain>; rel="cite-as"`,
 		`Link: </rain.csv>; rel="item"; type="text/csv", <https://creativecommons.org/licenses/by/4.0/>; rel="license"`}})
 	spec := specFor(web)
 	spec.Seeds = []string{u}
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	r.wait(time.Minute)
 	lines := r.told(t)

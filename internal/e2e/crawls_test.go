@@ -2,119 +2,196 @@ package e2e
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
-	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// Two crawls of the very same hosts, each with its own frontier, fetched for by one process, or by
-// two that know nothing of each other: to the sites they are one, that sends one request at a time
-// and pauses after each.
-func TestCrawlsOfTheSameHosts(t *testing.T) {
-	t.Parallel()
-	t.Run("OneFetcher", func(t *testing.T) { t.Parallel(); crawlsOfTheSameHosts(t, true) })
-	t.Run("TwoFetchers", func(t *testing.T) { t.Parallel(); crawlsOfTheSameHosts(t, false) })
+// twin is two crawls of the very same hosts, named one and two, each with a frontier and a fetcher
+// of its own.
+type twin struct {
+	*rig
+	web   *website
+	delay time.Duration
+	specs map[string]crawl.Spec
+	lines map[string]*broker.Line // of the fetchers
+	stops map[string]func()       // the fetchers
+	dead  map[string]bool         // their fetchers
 }
 
-func crawlsOfTheSameHosts(t *testing.T, together bool) {
-	const pages, delay = 12, 40 * time.Millisecond
-	web, err := simweb.Start(simweb.Config{Seed: 11, Hosts: 3, PagesPerHost: pages, LinksPerPage: 30, CrossLinks: 3, Mix: func(int) simweb.Behavior {
-		return simweb.Behavior{Robots: simweb.RobotsAllowAll, Latency: 20 * time.Millisecond}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), Log: logger(t), MaxStore: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer srv.Shutdown()
-	nats := queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}
-	q, err := queue.Dial(t.Context(), nats, logger(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer q.Close()
+// newTwin starts both crawls. What fetches is one process if together is true, else two that know
+// nothing of each other.
+func newTwin(t *testing.T, web *website, delay time.Duration, together bool) *twin {
+	t.Helper()
+	c := &twin{rig: &rig{t: t, net: web.net}, web: web, delay: delay, specs: map[string]crawl.Spec{}, lines: map[string]*broker.Line{}, stops: map[string]func(){}, dead: map[string]bool{}}
+	c.serveNATS(t.TempDir())
 	var shared *fetcher.Shared
 	if together {
-		if shared, err = fetcher.NewShared(fetcher.Options{Hands: 4, Log: logger(t)}); err != nil {
+		var err error
+		if shared, err = fetcher.NewShared(fetcher.Options{Hands: 4, Log: logger(t), Dial: c.dial}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
-	crawls := map[string]crawl.Spec{}
 	for _, name := range []string{"one", "two"} {
 		spec := specFor(web)
 		spec.Name, spec.Delay, spec.Contact = name, delay, name+"@example.org"
-		crawls[name] = spec
+		c.specs[name] = spec
 		var seeds []canon.URL
 		for _, s := range spec.Seeds {
 			seeds = append(seeds, canon.URL(s))
 		}
 		e, err := engine.Open(t.Context(), engine.Options{
-			Dir: t.TempDir(), NATS: nats, Crawl: name, Plan: func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }, Seeds: seeds,
+			Dir: t.TempDir(), NATS: queue.Options{InProcess: c.srv.InProcess(), User: c.srv.User(), Password: c.srv.Password()}, Crawl: name,
+			Plan: func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }, Seeds: seeds,
 			Room: frontier.Room{Events: 32 << 20, Pages: 64 << 20}, NotIndexed: true, NotFetched: true, Log: logger(t),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer e.Close()
-		f, err := fetcher.New(q, spec, fetcher.Options{Name: "for-" + name, Shared: shared, Hands: 4, DiscardPages: true, Log: logger(t)})
+		t.Cleanup(func() { e.Close() })
+		c.run(t, func(ctx context.Context) error { return e.Run(ctx, nil) })
+		line := broker.NewLine(c.srv)
+		f, err := fetcher.New(line.Dial(t, c.srv), spec, fetcher.Options{Name: "for-" + name, Shared: shared, Hands: 4, DiscardPages: true, Dial: c.dial, Log: logger(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() {
+		stop := c.run(t, func(ctx context.Context) error {
+			if err := f.Run(ctx); !c.dead[name] {
+				return err
+			}
+			return nil
+		})
+		c.lines[name] = line
+		c.stops[name] = func() {
+			stop()
 			if n := f.Violations(); n != 0 {
-				t.Errorf("%d requests were stopped at the last moment", n)
-			}
-		}()
-		g.Go(func() error { return e.Run(ctx, nil) })
-		g.Go(func() error { return f.Run(ctx) })
-	}
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		done := 0
-		for _, spec := range crawls {
-			if st, ok, err := asker.Done(t.Context(), q, spec); err == nil && ok && st.Stored == 3*pages {
-				done++
+				t.Errorf("%d requests of crawl %s were stopped at the last moment", n, name)
 			}
 		}
-		if done == len(crawls) {
-			break
+	}
+	return c
+}
+
+// kill ends a fetcher that can tell nobody any more.
+func (c *twin) kill(name string) {
+	c.dead[name] = true
+	c.lines[name].Cut(true)
+	c.stops[name]()
+}
+
+// run runs a service until stop is called, which waits for its end.
+func (c *twin) run(t *testing.T, run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
-		if time.Now().After(end) || ctx.Err() != nil {
-			t.Fatalf("%d of two crawls are done: %v", done, context.Cause(ctx))
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// asked is how many requests a crawl has sent so far.
+func (c *twin) asked(name string) (n int) {
+	for _, r := range c.web.Log() {
+		if strings.Contains(r.UserAgent, name+"@") {
+			n++
 		}
 	}
-	cancel()
-	if err := g.Wait(); err != nil {
-		t.Error(err)
+	return n
+}
+
+// polite checks that to the sites both crawls are one.
+func (c *twin) polite() {
+	c.t.Helper()
+	politeLog(c.t, c.web.Log(), simweb.CheckOptions{Delay: simweb.Every(c.delay), RobotsMaxAge: time.Hour})
+}
+
+// Two crawls of the very same hosts, each with its own frontier, fetched for by one process, or by
+// two that know nothing of each other: to the sites they are one, that sends one request at a time
+// and pauses after each.
+func TestCrawlsOfTheSameHosts(t *testing.T) {
+	for name, together := range map[string]bool{"OneFetcher": true, "TwoFetchers": false} {
+		t.Run(name, func(t *testing.T) {
+			simnet.Test(t, func(t *testing.T) { testCrawlsOfTheSameHosts(t, together) })
+		})
 	}
-	log := web.Log()
-	if len(log) < 2*3*pages {
-		t.Errorf("%d requests of two crawls", len(log))
+}
+
+func testCrawlsOfTheSameHosts(t *testing.T, together bool) {
+	const pages = 12
+	web := serve(t, simweb.Config{Seed: 11, Hosts: 3, PagesPerHost: pages, LinksPerPage: 30, CrossLinks: 3, Mix: func(int) simweb.Behavior {
+		return simweb.Behavior{Robots: simweb.RobotsAllowAll, Latency: 20 * time.Millisecond}
+	}})
+	c := newTwin(t, web, 40*time.Millisecond, together)
+	c.until("both crawls are done", func() bool {
+		for _, spec := range c.specs {
+			// At first nobody answers for them.
+			if st, ok, err := asker.Done(t.Context(), c.q, spec); err != nil || !ok || st.Stored != 3*pages {
+				return false
+			}
+		}
+		return true
+	})
+	c.stops["one"]()
+	c.stops["two"]()
+	if n := len(web.Log()); n < 2*3*pages || c.asked("one")+c.asked("two") != n {
+		t.Errorf("%d requests, %d of crawl one and %d of crawl two", n, c.asked("one"), c.asked("two"))
 	}
-	for _, v := range simweb.Check(log, simweb.CheckOptions{Token: token, Delay: simweb.Every(delay), RobotsMaxAge: time.Hour}) {
-		t.Error(v)
+	c.polite()
+}
+
+// Two crawls of one host, fetched for by two processes. One is cut off from NATS in the middle of a
+// visit, comes back when the other one is at the host, and dies in the end. The site sees one
+// visitor all the while, and the crawl whose fetcher lives goes on.
+func TestCrawlsWhoseFetchersAreCutOff(t *testing.T) { simnet.Test(t, testCrawlsWhoseFetchersAreCutOff) }
+
+func testCrawlsWhoseFetchersAreCutOff(t *testing.T) {
+	web := serve(t, simweb.Config{Seed: 17, Hosts: 1, PagesPerHost: 2000, PageBytes: 1 << 10, LinksPerPage: 60, Mix: func(int) simweb.Behavior {
+		return simweb.Behavior{Robots: simweb.RobotsAllowAll, Latency: 5 * time.Millisecond}
+	}})
+	c := newTwin(t, web, 30*time.Millisecond, false)
+	// amid waits until crawl one is in the middle of a visit.
+	amid := func() {
+		t.Helper()
+		c.until("crawl one is at the host", func() bool {
+			log := web.Log()
+			n := len(log)
+			return n >= 3 && !slices.ContainsFunc(log[n-3:], func(r simweb.Request) bool { return !strings.Contains(r.UserAgent, "one@") })
+		})
 	}
-	asked := map[string]int{}
-	for _, r := range log {
-		asked[r.UserAgent]++
+	more := func(name string, n int) time.Duration {
+		t.Helper()
+		began, want := time.Now(), c.asked(name)+n
+		c.until("crawl "+name+" goes on", func() bool { return c.asked(name) >= want })
+		return time.Since(began)
 	}
-	if len(asked) != 2 {
-		t.Errorf("requests are of %v", asked)
-	}
+	more("one", 20)
+	more("two", 20)
+	amid()
+	c.lines["one"].Cut(true)
+	t.Logf("the host was free %v after its visitor was cut off", more("two", 3))
+	c.lines["one"].Cut(false)
+	t.Logf("the one that was cut off had 20 requests %v later", more("one", 20))
+	amid()
+	c.kill("one")
+	t.Logf("the one that is left had 20 requests %v after its neighbour died", more("two", 20))
+	c.stops["two"]()
+	c.polite()
 }

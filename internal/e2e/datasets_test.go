@@ -16,28 +16,25 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
 // datasetWeb starts the web of testdata/datasets.txtar.
-func datasetWeb(t *testing.T) (*simweb.Server, *txtar.Archive) {
+func datasetWeb(t *testing.T) (*website, *txtar.Archive) {
 	t.Helper()
 	a, err := txtar.ParseFile("testdata/datasets.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	web, err := simweb.Start(simweb.Config{Hosts: 4, PagesPerHost: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsNone} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	web := serve(t, simweb.Config{Hosts: 4, PagesPerHost: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsNone} }})
 	placeDatasets(web, a, "")
 	return web, a
 }
 
 // placeDatasets puts the files under prefix into the web.
-func placeDatasets(web *simweb.Server, a *txtar.Archive, prefix string) {
+func placeDatasets(web *website, a *txtar.Archive, prefix string) {
 	types := map[string]string{".txt": "text/plain; charset=utf-8", ".json": "application/json", ".jsonld": "application/ld+json"}
 	for _, f := range a.Files {
 		name, ok := strings.CutPrefix(f.Name, prefix)
@@ -135,7 +132,7 @@ func holdAgainst(t *testing.T, file string, got []string) {
 }
 
 // requested are the paths that hosts of the web were asked for, with how often.
-func requested(web *simweb.Server) map[string]int {
+func requested(web *website) map[string]int {
 	n := map[string]int{}
 	for _, q := range web.Log() {
 		n[strings.TrimSuffix(q.Host, ".sim.test")+q.Path]++
@@ -146,15 +143,16 @@ func requested(web *simweb.Server) map[string]int {
 // TestDatasetsInTheCrawl crawls sites that announce datasets in every way there is, and holds the
 // catalogue against testdata/datasets.jsonl, record by record. Run it with UPDATE_DATASETS=1 to
 // write that file, and read it.
-func TestDatasetsInTheCrawl(t *testing.T) {
-	t.Parallel()
+func TestDatasetsInTheCrawl(t *testing.T) { simnet.Test(t, testDatasetsInTheCrawl) }
+
+func testDatasetsInTheCrawl(t *testing.T) {
 	web, a := datasetWeb(t)
 	spec := specFor(web)
 	spec.Seeds = nil
 	for i := range 4 {
 		spec.Seeds = append(spec.Seeds, fmt.Sprintf("http://h000%d.sim.test/", i))
 	}
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	r.wait(time.Minute)
 	first := requested(web)
@@ -190,9 +188,7 @@ func TestDatasetsInTheCrawl(t *testing.T) {
 	}
 	r.wait(time.Minute)
 	r.stop()
-	for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token}) {
-		t.Error(v)
-	}
+	polite(t, web, 0)
 	again := requested(web)
 	for p, want := range map[string]int{
 		"h0000/data.txt": 2, "h0000/planets/data.txt": 1, // nobody leads to it any more

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -16,19 +17,17 @@ import (
 // TestDownloadsBesideTheCrawl downloads from each host while it is being crawled, by a process of
 // its own as far as anybody can tell: together they are as polite as the crawl alone, and neither
 // keeps the other from its work.
-func TestDownloadsBesideTheCrawl(t *testing.T) {
+func TestDownloadsBesideTheCrawl(t *testing.T) { simnet.Test(t, testDownloadsBesideTheCrawl) }
+
+func testDownloadsBesideTheCrawl(t *testing.T) {
 	const hosts, pages, pieces = 6, 25, 8
-	web, err := simweb.Start(simweb.Config{Hosts: hosts, PagesPerHost: pages, Mix: func(i int) simweb.Behavior {
+	web := serve(t, simweb.Config{Hosts: hosts, PagesPerHost: pages, Mix: func(i int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, CrawlDelay: time.Duration(i%3) * 40 * time.Millisecond, Latency: 5 * time.Millisecond}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
 	spec := specFor(web)
 	spec.Delay = 30 * time.Millisecond
-	r := newRig(t, spec, fetcher.Options{})
-	d, err := fetcher.NewDownloader(r.q, spec, fetcher.Options{Log: logger(t)})
+	r := newRig(t, web.net, spec, fetcher.Options{})
+	d, err := fetcher.NewDownloader(r.q, spec, fetcher.Options{Dial: r.dial, Log: logger(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +68,7 @@ func TestDownloadsBesideTheCrawl(t *testing.T) {
 		t.Errorf("%d requests were stopped at the last moment for being impolite", n)
 	}
 	log := web.Log()
-	for i, v := range simweb.Check(log, simweb.CheckOptions{Delay: simweb.Every(spec.Delay), Token: token}) {
-		if i < 10 {
-			t.Error(v)
-		}
-	}
+	politeLog(t, log, simweb.CheckOptions{Delay: simweb.Every(spec.Delay), Token: token})
 	// They took turns: pages of a host came between its first download and its last.
 	between := 0
 	for _, s := range web.Seeds() {

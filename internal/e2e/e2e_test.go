@@ -2,14 +2,19 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,6 +26,8 @@ import (
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -30,9 +37,69 @@ import (
 
 const token = "curtsy"
 
-// rig is the services of one crawl in this process.
+// website is a simulated web in an in-memory network.
+type website struct {
+	*simweb.Server
+	net *simnet.Net
+}
+
+// latency is how long a message takes through the network, so that no request is over in no time.
+const latency = time.Millisecond
+
+// serve starts a web in a network of its own, until the test ends.
+func serve(t testing.TB, cfg simweb.Config) *website {
+	t.Helper()
+	net := simnet.New(simnet.Options{Latency: latency})
+	cfg.Listen = net.Listen
+	web, err := simweb.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	return &website{web, net}
+}
+
+// server starts an HTTP server in an in-memory network, until the test ends. With a configuration
+// it is for TLS.
+func server(t testing.TB, net *simnet.Net, h http.Handler, secure *tls.Config) *httptest.Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}, TLS: secure, EnableHTTP2: secure != nil}
+	if secure != nil {
+		srv.StartTLS()
+	} else {
+		srv.Start()
+	}
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// polite checks the log of a web without any tolerance: in virtual time nothing is noticed late.
+// The delay is the least that the crawl itself keeps.
+func polite(t testing.TB, web *website, delay time.Duration) {
+	t.Helper()
+	politeLog(t, web.Log(), simweb.CheckOptions{Token: token, Delay: simweb.Every(delay)})
+}
+
+func politeLog(t testing.TB, log []simweb.Request, o simweb.CheckOptions) {
+	t.Helper()
+	o.Tolerance, o.AbortTolerance = time.Nanosecond, time.Nanosecond
+	violations := simweb.Check(log, o)
+	for _, v := range violations[:min(len(violations), 10)] {
+		t.Error(v)
+	}
+	if len(violations) > 10 {
+		t.Errorf("%d violations in %d requests", len(violations), len(log))
+	}
+}
+
+// rig is the services of one crawl in this process. All it leaves is in dir.
 type rig struct {
 	t       testing.TB
+	net     *simnet.Net
 	q       *queue.Conn
 	spec    crawl.Spec
 	pages   atomic.Int64
@@ -43,6 +110,7 @@ type rig struct {
 	metrics prometheus.Registerer // nil: none
 	logs    frontier.CrawlLog
 	tracer  *tracing.Tracer // nil: none
+	dead    atomic.Bool     // nothing goes out to the web any more, and how the services end is no matter
 	stop    func()
 }
 
@@ -50,11 +118,11 @@ func logger(t testing.TB) *slog.Logger {
 	if os.Getenv("E2E_LOG") != "" {
 		return slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	return slog.New(slog.NewTextHandler(io.Discard, nil))
+	return slog.New(slog.DiscardHandler)
 }
 
 // specFor is a crawl of a simulated web with no delay but what its hosts ask for.
-func specFor(web *simweb.Server) crawl.Spec {
+func specFor(web *website) crawl.Spec {
 	spec := crawl.Spec{
 		Name: "e2e", Shards: 4, Scope: "domain", MaxDepth: -1, HoldMax: 3 * time.Second, Agent: token, Contact: "test@example.org",
 		AllowPrivate: true, Resolve: []string{web.Resolve()}, Search: false, Sitemaps: true,
@@ -70,31 +138,28 @@ func specFor(web *simweb.Server) crawl.Spec {
 }
 
 // newRig starts a broker, a frontier, a fetcher and a sink for pages.
-func newRig(t testing.TB, spec crawl.Spec, opt fetcher.Options) *rig {
-	return newRigWith(t, &rig{t: t, spec: spec}, opt)
+func newRig(t testing.TB, net *simnet.Net, spec crawl.Spec, opt fetcher.Options) *rig {
+	return newRigWith(t, &rig{t: t, net: net, spec: spec}, opt)
 }
 
 func newRigWith(t testing.TB, r *rig, opt fetcher.Options) *rig {
 	t.Helper()
-	log := logger(t)
-	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), Log: log, MaxStore: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Shutdown)
-	q, err := queue.Dial(t.Context(), queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { q.Close() })
-	r.srv, r.q = srv, q
-	r.start(t.TempDir(), opt)
+	r.serveNATS(t.TempDir())
+	r.start(r.dir, opt)
 	return r
+}
+
+// serveNATS starts the broker in a directory, as a crawl with one of its own has it.
+func (r *rig) serveNATS(dir string) {
+	r.dir = dir
+	r.srv = broker.StartIn(r.t, filepath.Join(dir, "nats"))
+	r.q = broker.Dial(r.t, r.srv)
 }
 
 func (r *rig) start(dir string, opt fetcher.Options) {
 	t := r.t
 	r.dir = dir
+	opt.Dial = r.dial
 	e, err := engine.Open(t.Context(), engine.Options{
 		Dir: dir, Server: r.srv, Crawl: r.spec.Name, Plan: func(*crawl.Spec) (crawl.Spec, error) { return r.spec, nil },
 		Room: frontier.Room{Events: 32 << 20, Pages: 64 << 20}, Fetcher: opt, NotIndexed: !r.index, Log: logger(t), Registry: r.metrics,
@@ -120,7 +185,7 @@ func (r *rig) start(dir string, opt fetcher.Options) {
 		}
 		stopped = true
 		cancel()
-		if err := errors.Join(g.Wait(), e.Close()); err != nil {
+		if err := errors.Join(g.Wait(), e.Close()); err != nil && !r.dead.Load() {
 			t.Errorf("services: %v", err)
 		}
 		if n := e.Violations(); n != 0 {
@@ -133,6 +198,63 @@ func (r *rig) start(dir string, opt fetcher.Options) {
 	case <-gctx.Done():
 		t.Fatal("the services failed before they were ready")
 	}
+}
+
+// dial connects to the web, unless the crawl is dead.
+func (r *rig) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if r.dead.Load() {
+		return nil, errors.New("killed")
+	}
+	return r.net.Dial(ctx, network, address)
+}
+
+// rest ends the broker of a crawl that does not run; serveNATS starts it again.
+func (r *rig) rest() {
+	r.q.Close()
+	r.srv.Shutdown()
+}
+
+// kill ends the crawl as SIGKILL does: what its files hold at this instant is all that is left, and
+// its connections to the web break. Then start goes on from there.
+func (r *rig) kill(web *website) {
+	r.t.Helper()
+	synctest.Wait() // nobody is in the middle of a write
+	left := filepath.Join(r.t.TempDir(), "left")
+	if err := os.CopyFS(left, os.DirFS(r.dir)); err != nil {
+		r.t.Fatal(err)
+	}
+	r.dead.Store(true)
+	web.net.Reset(web.Addr())
+	r.stop()
+	r.rest()
+	if err := errors.Join(os.RemoveAll(r.dir), os.Rename(left, r.dir)); err != nil {
+		r.t.Fatal(err)
+	}
+	r.dead.Store(false)
+	r.serveNATS(r.dir)
+}
+
+// killWhen goes on with a crawl that does not run, and kills it when so says so. It reports whether
+// the crawl was over before.
+func (r *rig) killWhen(web *website, what string, so func() bool) (over bool) {
+	r.t.Helper()
+	r.metrics = nil // those of the run before are
+	r.start(r.dir, fetcher.Options{})
+	r.seed()
+	for i := 1; !so(); i++ {
+		if i%100 == 0 {
+			if _, over = r.done(); over {
+				r.stop()
+				return true
+			}
+		}
+		if i > 100_000 {
+			r.t.Fatalf("never %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	r.kill(web)
+	return false
 }
 
 // sink takes pages off the hand-off and counts them; it stands for the indexer where
@@ -174,53 +296,51 @@ func (r *rig) seed() {
 	}
 }
 
-// patience ends when nothing has become of any URL of a crawl for so long: how long all of it takes
-// is the machine's to say, and what else that does.
-type patience struct {
-	limit time.Duration
-	end   time.Time
-	last  [5]int64
-}
-
-func patient(limit time.Duration) *patience {
-	return &patience{limit: limit, end: time.Now().Add(limit)}
-}
-
-// over reports whether it has ended, by what the crawl has come to now.
-func (p *patience) over(st crawl.Status) bool {
-	if now := [5]int64{st.Discovered, st.Stored, st.Redirected, st.Refused, st.Failed}; now != p.last {
-		p.last, p.end = now, time.Now().Add(p.limit)
-	}
-	return time.Now().After(p.end)
-}
-
-// wait waits until the crawl is done, and returns its accounting. It fails when nothing moves for
-// the time limit.
-func (r *rig) wait(limit time.Duration) crawl.Status {
+// done asks whether the crawl is done, and checks its accounting.
+func (r *rig) done() (st crawl.Status, done bool) {
 	r.t.Helper()
-	p := patient(limit)
-	for {
-		st, done, err := asker.Done(r.t.Context(), r.q, r.spec)
-		if err != nil {
-			if time.Now().After(p.end) {
-				r.t.Fatal(err)
-			}
-			// The broker has seconds for an answer, which a busy machine may use up.
-			time.Sleep(20 * time.Millisecond)
-			continue
-		}
-		if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
-			r.t.Errorf("discovered %d, classes add up to %d: %+v", st.Discovered, sum, st)
-		}
-		if done {
-			return st
-		}
-		if p.over(st) {
-			r.t.Fatalf("not done, and nothing has moved for %v: %+v", limit, st)
-		}
-		time.Sleep(20 * time.Millisecond)
+	st, done, err := asker.Done(r.t.Context(), r.q, r.spec)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.adds(st)
+	return st, done
+}
+
+// adds checks that the classes of the URLs add up to all of them.
+func (r *rig) adds(st crawl.Status) {
+	r.t.Helper()
+	if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
+		r.t.Errorf("discovered %d, classes add up to %d: %+v", st.Discovered, sum, st)
 	}
 }
+
+// wait waits until the crawl is done, and returns its accounting.
+func (r *rig) wait(limit time.Duration) (st crawl.Status) {
+	r.t.Helper()
+	r.within(limit, "the crawl is done", func() (ok bool) { st, ok = r.done(); return ok })
+	return st
+}
+
+// until waits until ok says so, for two minutes.
+func (r *rig) until(what string, ok func() bool) {
+	r.t.Helper()
+	r.within(2*time.Minute, what, ok)
+}
+
+// within waits until ok says so, for a time limit.
+func (r *rig) within(limit time.Duration, what string, ok func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(limit); !ok(); time.Sleep(step) {
+		if time.Now().After(end) {
+			st, err := asker.Status(r.t.Context(), r.q, r.spec)
+			r.t.Fatalf("not within %v: %s: %+v, %v", limit, what, st, err)
+		}
+	}
+}
+
+// step is how often it is looked whether something is so.
+const step = 10 * time.Millisecond
 
 // files opens what the crawl has left, to be asked.
 func (r *rig) files() *asker.Crawl {

@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -17,36 +18,31 @@ import (
 // Clean-param and data.txt, a second one with the other form of data.txt, and a mirror of the
 // first. What is stored, what may be shown, which agents serve what and which datasets there are
 // must be exactly what the documents call for.
-func TestOneSiteThatUsesEverything(t *testing.T) {
-	t.Parallel()
+func TestOneSiteThatUsesEverything(t *testing.T) { simnet.Test(t, testOneSiteThatUsesEverything) }
+
+func testOneSiteThatUsesEverything(t *testing.T) {
 	everything := simweb.Everything()
 	everything.Extra = append(everything.Extra, "Clean-param: session /guide")
-	web, err := simweb.Start(simweb.Config{Seed: 5, Hosts: 4, PagesPerHost: 8, Behaviors: map[int]simweb.Behavior{
+	web := serve(t, simweb.Config{Seed: 5, Hosts: 4, PagesPerHost: 8, Behaviors: map[int]simweb.Behavior{
 		0: everything,
 		1: {Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureDataRecords}},
 		3: {Robots: simweb.RobotsNone, Features: []simweb.Feature{simweb.FeatureOpenData}},
 		2: {Robots: simweb.RobotsMirror, Peer: 0},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
 	spec := specFor(web)
 	spec.Search, spec.Sitemaps = true, true
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	r.wait(time.Minute)
 	r.stop()
-	for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token}) {
-		t.Error(v)
-	}
+	polite(t, web, 0)
 	judge(t, r, web)
 
 	rd := r.files()
 	defer rd.Close()
 	want := web.Expect(token)
 	held := map[string]crawl.PageInfo{}
-	err = rd.Pages(t.Context(), func(p crawl.PageInfo) error { held[p.URL] = p; return nil })
+	err := rd.Pages(t.Context(), func(p crawl.PageInfo) error { held[p.URL] = p; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +85,7 @@ func searchable(t *testing.T, rd *asker.Crawl, u string, e simweb.Expectation) {
 	}
 }
 
-func checkDatasets(t *testing.T, rd *asker.Crawl, web *simweb.Server) {
+func checkDatasets(t *testing.T, rd *asker.Crawl, web *website) {
 	t.Helper()
 	got := map[string]crawl.DatasetInfo{}
 	err := rd.Datasets(t.Context(), func(d crawl.DatasetInfo) error {

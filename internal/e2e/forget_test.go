@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -17,16 +18,13 @@ import (
 // A host and a part of another are forgotten while the crawl runs and re-crawls. Nobody is shown
 // them any more, and their origins are asked for nothing any more: not on re-crawl, not for new
 // links and seeds, not after a restart. The rest is kept fresh as before.
-func TestForgettingARunningCrawl(t *testing.T) {
-	t.Parallel()
+func TestForgettingARunningCrawl(t *testing.T) { simnet.Test(t, testForgettingARunningCrawl) }
+
+func testForgettingARunningCrawl(t *testing.T) {
 	const out, part = "http://h0001.sim.test/", "http://h0002.sim.test/notes"
-	web, err := simweb.Start(simweb.Config{Seed: 8, Hosts: 3, PagesPerHost: 16, CrossLinks: 2, Mix: func(int) simweb.Behavior {
+	web := serve(t, simweb.Config{Seed: 8, Hosts: 3, PagesPerHost: 16, CrossLinks: 2, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll, Features: []simweb.Feature{simweb.FeatureDataYAML}}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
 	word := map[string]string{out: "aardvark", part + "/here.html": "bandicoot", "http://h0002.sim.test/elsewhere.html": "capybara"}
 	for u, w := range word {
 		web.Override(u, page(1, "", "a page about the "+w))
@@ -34,7 +32,7 @@ func TestForgettingARunningCrawl(t *testing.T) {
 	spec := specFor(web)
 	spec.Search = true
 	spec.Seeds = append(spec.Seeds, slices.Sorted(maps.Keys(word))...)
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	r.wait(time.Minute)
 	for u, w := range word {

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -11,14 +10,16 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // A stranger's many names redirect their robots.txt to URLs of a third party. The third party's
 // own log proves that its robots.txt was read first and once, that nothing it closes was asked
 // for, that its Crawl-delay was kept, and that no more than ten hops were made for all names of
 // one domain together.
-func TestRobotsRedirectsToAThirdParty(t *testing.T) {
-	t.Parallel()
+func TestRobotsRedirectsToAThirdParty(t *testing.T) { simnet.Test(t, testRobotsRedirectsToAThirdParty) }
+
+func testRobotsRedirectsToAThirdParty(t *testing.T) {
 	const (
 		victim = "www.victim.test"
 		delay  = 100 * time.Millisecond
@@ -30,7 +31,8 @@ func TestRobotsRedirectsToAThirdParty(t *testing.T) {
 	var mu sync.Mutex
 	var log []request
 	moved := map[string]string{} // robots.txt of a host → where it leads
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	net := simnet.New(simnet.Options{Latency: latency})
+	srv := server(t, net, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		switch {
 		case r.Host == victim && r.URL.Path == "/robots.txt":
@@ -46,8 +48,7 @@ func TestRobotsRedirectsToAThirdParty(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		log = append(log, request{r.Host + r.URL.Path, start, time.Now()})
-	}))
-	defer srv.Close()
+	}), nil)
 	spec := crawl.Spec{
 		Name: "e2e", Shards: 4, Scope: "host", MaxDepth: -1, HoldMax: 3 * time.Second, Agent: token, Contact: "test@example.org",
 		AllowPrivate: true, Resolve: []string{"*.test=" + strings.TrimPrefix(srv.URL, "http://")},
@@ -74,7 +75,7 @@ func TestRobotsRedirectsToAThirdParty(t *testing.T) {
 	add("c.loop.test", "d.loop.test/robots.txt")
 	add("d.loop.test", "c.loop.test/robots.txt")
 
-	r := newRig(t, spec, fetcher.Options{})
+	r := newRig(t, net, spec, fetcher.Options{})
 	r.seed()
 	st := r.wait(time.Minute)
 	states := map[string]string{}
@@ -99,7 +100,7 @@ func TestRobotsRedirectsToAThirdParty(t *testing.T) {
 			t.Errorf("%s was asked for before /robots.txt", path)
 		case strings.HasPrefix(path, "/closed"):
 			t.Errorf("%s was asked for, which is closed", path)
-		case !end.IsZero() && q.start.Sub(end) < delay-time.Millisecond:
+		case !end.IsZero() && q.start.Sub(end) < delay:
 			t.Errorf("%s was asked for %v after the answer before it, want %v", path, q.start.Sub(end), delay)
 		}
 		if strings.HasPrefix(path, "/open") {

@@ -8,24 +8,22 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
 // TestLogInManyFiles crawls with a log whose files hold ten lines or so. Who follows it from the
 // beginning, over a stop and a new start, is told of each page once, and so is who reads it back
 // from its end, at rest.
-func TestLogInManyFiles(t *testing.T) {
-	t.Parallel()
-	web, err := simweb.Start(simweb.Config{Seed: 3, Hosts: 3, PagesPerHost: 20, Mix: func(int) simweb.Behavior {
+func TestLogInManyFiles(t *testing.T) { simnet.Test(t, testLogInManyFiles) }
+
+func testLogInManyFiles(t *testing.T) {
+	web := serve(t, simweb.Config{Seed: 3, Hosts: 3, PagesPerHost: 20, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, CrawlDelay: 40 * time.Millisecond}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
 	spec := specFor(web)
 	spec.Scope, spec.HoldMax = "host", time.Second
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true, logs: frontier.CrawlLog{Max: 2000, Keep: 1000}}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true, logs: frontier.CrawlLog{Max: 2000, Keep: 1000}}, fetcher.Options{})
 	told, after := map[string]int{}, ""
 	follow := func() {
 		t.Helper()

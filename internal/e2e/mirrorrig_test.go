@@ -1,19 +1,15 @@
 package e2e
 
 import (
-	"bytes"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
@@ -24,7 +20,7 @@ import (
 // mirrors is a crawl of a web with mirrors. Time passes between two runs of it.
 type mirrors struct {
 	*rig
-	web  *simweb.Server
+	web  *website
 	log  []simweb.Request   // of the last run
 	live []string           // what a running crawl answered at its end, as states has it
 	met  map[string]float64 // metrics of mirrors at its end, by name and label
@@ -33,14 +29,17 @@ type mirrors struct {
 // newMirrors starts a web of these hosts, and nothing else.
 func newMirrors(t *testing.T, shards int, hosts ...simweb.Behavior) *mirrors {
 	t.Helper()
-	web, err := simweb.Start(simweb.Config{Seed: 3, Hosts: len(hosts), PagesPerHost: 6, PageBytes: 2 << 10, TLS: true, Mix: func(i int) simweb.Behavior { return hosts[i] }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	return mirrorsOf(serve(t, simweb.Config{
+		Seed: 3, Hosts: len(hosts), PagesPerHost: 6, PageBytes: 2 << 10, TLS: true, Mix: func(i int) simweb.Behavior { return hosts[i] },
+	}), t, shards)
+}
+
+// mirrorsOf is the crawl of a web that is there.
+func mirrorsOf(web *website, t *testing.T, shards int) *mirrors {
+	t.Helper()
 	spec := specFor(web)
 	spec.Shards, spec.Search, spec.Seeds = shards, true, nil
-	return &mirrors{rig: &rig{t: t, spec: spec, index: true}, web: web}
+	return &mirrors{rig: &rig{t: t, net: web.net, spec: spec, index: true}, web: web}
 }
 
 // main is a host with pages of its own, copyOf one with those of another. Its robots.txt
@@ -125,9 +124,7 @@ func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	gather(m.rig, "mirrors", nil, func(i crawl.MirrorInfo) { m.live = append(m.live, m.state(i)) })
 	m.met = mirrorMetrics(m.t, reg)
 	m.stop()
-	for _, v := range simweb.Check(m.web.Log(), simweb.CheckOptions{Token: token}) {
-		m.t.Error(v)
-	}
+	polite(m.t, m.web, 0)
 	left := st.Queued + st.InFlight
 	for _, h := range st.Held {
 		left -= h.Queued
@@ -143,72 +140,12 @@ func (m *mirrors) options() fetcher.Options {
 	return fetcher.Options{TLS: &tls.Config{RootCAs: m.web.Roots()}}
 }
 
-// later lets time pass while nothing runs: every time in the frontier's host
-// records is d further back.
+// later lets time pass while nothing runs.
 func (m *mirrors) later(d time.Duration) {
 	m.t.Helper()
-	files, err := filepath.Glob(filepath.Join(m.dir, "frontier-*.db"))
-	if err != nil || len(files) != m.spec.Shards {
-		m.t.Fatalf("%d files of the frontier, %v", len(files), err)
-	}
-	for _, file := range files {
-		age(m.t, file, d)
-	}
-}
-
-func age(t testing.TB, file string, d time.Duration) {
-	t.Helper()
-	db, err := bolt.Open(file, 0o600, &bolt.Options{Timeout: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	moved := 0
-	var older func(v any) any
-	older = func(v any) any {
-		switch v := v.(type) {
-		case map[string]any:
-			for k := range v {
-				v[k] = older(v[k])
-			}
-		case []any:
-			for i := range v {
-				v[i] = older(v[i])
-			}
-		case string:
-			if at, err := time.Parse(time.RFC3339Nano, v); err == nil && !at.IsZero() {
-				moved++
-				return at.Add(-d).Format(time.RFC3339Nano)
-			}
-		}
-		return v
-	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		b := tx.Bucket([]byte("hosts"))
-		all := map[string][]byte{}
-		err := b.ForEach(func(k, v []byte) error { all[string(k)] = bytes.Clone(v); return nil })
-		for k, v := range all {
-			dec := json.NewDecoder(bytes.NewReader(v))
-			dec.UseNumber()
-			var h any
-			if err := dec.Decode(&h); err != nil {
-				return err
-			}
-			if v, err = json.Marshal(older(h)); err != nil {
-				return err
-			}
-			if err := b.Put([]byte(k), v); err != nil {
-				return err
-			}
-		}
-		if moved == 0 && len(all) > 0 {
-			return fmt.Errorf("%s: no time in its host records", file)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m.rest()
+	time.Sleep(d)
+	m.serveNATS(m.dir)
 }
 
 // states is what `curtsy mirrors --json` says, as state has it, of the crawl at rest; a running one

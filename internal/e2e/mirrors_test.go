@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -33,26 +34,28 @@ func (m *mirrors) glued(main string, aliases ...string) (lines []string) {
 func TestMirrorsThreeWay(t *testing.T) {
 	for _, same := range []bool{true, false} {
 		t.Run(fmt.Sprintf("same shard %v", same), func(t *testing.T) {
-			t.Parallel()
-			a, b := apart("a", m0, 4, same), apart("b", m0, 4, same)
-			text := hostLine(m0)
-			m := newMirrors(t, 4, main(m0, text), copyOf(m0, a, text), copyOf(m0, b, text))
-			m.crawl(append(m.pages(a, b), home(m0)...)...)
-			m.want([]string{
-				"http://" + m0 + " main http://" + m0,
-				"http://" + a + " mirror http://" + m0 + " robots.txt",
-				"http://" + b + " mirror http://" + m0 + " robots.txt",
-			}, m.glued(m0))
-			m.quiet(a, b)
-			m.explained("refused mirror", m.pages(a, b)...)
-			m.explained("stored", m.pages(m0)...)
+			simnet.Test(t, func(t *testing.T) {
+				a, b := apart("a", m0, 4, same), apart("b", m0, 4, same)
+				text := hostLine(m0)
+				m := newMirrors(t, 4, main(m0, text), copyOf(m0, a, text), copyOf(m0, b, text))
+				m.crawl(append(m.pages(a, b), home(m0)...)...)
+				m.want([]string{
+					"http://" + m0 + " main http://" + m0,
+					"http://" + a + " mirror http://" + m0 + " robots.txt",
+					"http://" + b + " mirror http://" + m0 + " robots.txt",
+				}, m.glued(m0))
+				m.quiet(a, b)
+				m.explained("refused mirror", m.pages(a, b)...)
+				m.explained("stored", m.pages(m0)...)
+			})
 		})
 	}
 }
 
 // A chain ends at its last member; each member is compared with that, not with its neighbour.
-func TestMirrorsChain(t *testing.T) {
-	t.Parallel()
+func TestMirrorsChain(t *testing.T) { simnet.Test(t, testMirrorsChain) }
+
+func testMirrorsChain(t *testing.T) {
 	const b, c = "b.sim.test", "c.sim.test"
 	a := apart("a", c, 4, false)
 	m := newMirrors(t, 4, main(c, hostLine(c)), copyOf(c, b, hostLine(c)), copyOf(c, a, hostLine(b, allowPages)))
@@ -75,8 +78,9 @@ func TestMirrorsChain(t *testing.T) {
 }
 
 // More than five hops are a chain nobody follows; five are followed.
-func TestMirrorsLongChain(t *testing.T) {
-	t.Parallel()
+func TestMirrorsLongChain(t *testing.T) { simnet.Test(t, testMirrorsLongChain) }
+
+func testMirrorsLongChain(t *testing.T) {
 	hosts := []simweb.Behavior{main("h6.sim.test", "")}
 	for i := range 6 {
 		hosts = append(hosts, copyOf("h6.sim.test", fmt.Sprintf("h%d.sim.test", i), hostLine(fmt.Sprintf("h%d.sim.test", i+1), allowPages)))
@@ -94,8 +98,9 @@ func TestMirrorsLongChain(t *testing.T) {
 }
 
 // A cycle makes nobody a mirror; its members stay closed, as each of them asks.
-func TestMirrorsCycle(t *testing.T) {
-	t.Parallel()
+func TestMirrorsCycle(t *testing.T) { simnet.Test(t, testMirrorsCycle) }
+
+func testMirrorsCycle(t *testing.T) {
 	hosts := []string{"x.sim.test", "y.sim.test", "z.sim.test", "p.sim.test", "q.sim.test"}
 	next := []string{"y.sim.test", "z.sim.test", "x.sim.test", "q.sim.test", "p.sim.test"}
 	var web []simweb.Behavior
@@ -112,8 +117,9 @@ func TestMirrorsCycle(t *testing.T) {
 }
 
 // A target that cannot be had confirms nothing, and the claim closes its own host all the same.
-func TestMirrorsDeadTarget(t *testing.T) {
-	t.Parallel()
+func TestMirrorsDeadTarget(t *testing.T) { simnet.Test(t, testMirrorsDeadTarget) }
+
+func testMirrorsDeadTarget(t *testing.T) {
 	broken := main("broken.sim.test", "")
 	broken.Robots = simweb.RobotsServerError
 	m := newMirrors(t, 4, main(m0, ""), main("a.sim.test", hostLine("nowhere.sim.test")), main("b.sim.test", hostLine("broken.sim.test")), broken)
@@ -139,8 +145,9 @@ func TestMirrorsDeadTarget(t *testing.T) {
 }
 
 // Whatever a host claims, it takes away nothing but its own pages (§2.5).
-func TestMirrorsHostileClaims(t *testing.T) {
-	t.Parallel()
+func TestMirrorsHostileClaims(t *testing.T) { simnet.Test(t, testMirrorsHostileClaims) }
+
+func testMirrorsHostileClaims(t *testing.T) {
 	const thief, liar, parrot, away, echo = "thief.sim.test", "liar.sim.test", "parrot.sim.test", "away.sim.test", "echo.sim.test"
 	borrowed := main(away, "")
 	borrowed.Robots, borrowed.Peer = simweb.RobotsRedirect, 0
@@ -186,8 +193,9 @@ func TestMirrorsHostileClaims(t *testing.T) {
 }
 
 // http://h names https://h: one host, two origins, one robots.txt.
-func TestMirrorsHTTPSTwin(t *testing.T) {
-	t.Parallel()
+func TestMirrorsHTTPSTwin(t *testing.T) { simnet.Test(t, testMirrorsHTTPSTwin) }
+
+func testMirrorsHTTPSTwin(t *testing.T) {
 	m := newMirrors(t, 4, main(m0, hostLine("https://"+m0)))
 	m.crawl(home(m0)...)
 	var stored []string
@@ -203,8 +211,9 @@ func TestMirrorsHTTPSTwin(t *testing.T) {
 }
 
 // A host may name another port of its own.
-func TestMirrorsOtherPort(t *testing.T) {
-	t.Parallel()
+func TestMirrorsOtherPort(t *testing.T) { simnet.Test(t, testMirrorsOtherPort) }
+
+func testMirrorsOtherPort(t *testing.T) {
 	m := newMirrors(t, 4, main(m0, hostLine(m0+":8080")))
 	// It closes port 80 alone, of which the web knows nothing: see quiet.
 	m.web.SetRobots(m0, hostLine(m0+":8080"), nil)
@@ -222,33 +231,35 @@ func TestMirrorsOtherPort(t *testing.T) {
 func TestMirrorsMovedSite(t *testing.T) {
 	for _, status := range []int{301, 308, 302} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			t.Parallel()
-			old := main("old.sim.test", "")
-			old.MovedTo, old.Moved = "http://"+m0, status
-			m := newMirrors(t, 4, main(m0, ""), old)
-			m.crawl(m.pages("old.sim.test")...)
-			states := []string{"http://old.sim.test mirror http://" + m0 + " redirect"}
-			if status == 302 {
-				states = nil
-			}
-			m.want(states, m.pages(m0))
-			m.explained("redirected redirect", m.pages("old.sim.test")...)
-			m.crawl("http://old.sim.test/more.html")
-			m.want(states, m.pages(m0))
-			if status == 302 {
-				return
-			}
-			m.quiet("old.sim.test")
-			m.explained("refused mirror", "http://old.sim.test/more.html")
-			m.explained("failed http-4xx", "http://"+m0+"/more.html")
+			simnet.Test(t, func(t *testing.T) {
+				old := main("old.sim.test", "")
+				old.MovedTo, old.Moved = "http://"+m0, status
+				m := newMirrors(t, 4, main(m0, ""), old)
+				m.crawl(m.pages("old.sim.test")...)
+				states := []string{"http://old.sim.test mirror http://" + m0 + " redirect"}
+				if status == 302 {
+					states = nil
+				}
+				m.want(states, m.pages(m0))
+				m.explained("redirected redirect", m.pages("old.sim.test")...)
+				m.crawl("http://old.sim.test/more.html")
+				m.want(states, m.pages(m0))
+				if status == 302 {
+					return
+				}
+				m.quiet("old.sim.test")
+				m.explained("refused mirror", "http://old.sim.test/more.html")
+				m.explained("failed http-4xx", "http://"+m0+"/more.html")
+			})
 		})
 	}
 }
 
 // The same site with and without www., which nobody says: the one that was not
 // known first is an alias.
-func TestMirrorsTwins(t *testing.T) {
-	t.Parallel()
+func TestMirrorsTwins(t *testing.T) { simnet.Test(t, testMirrorsTwins) }
+
+func testMirrorsTwins(t *testing.T) {
 	const bare, www = "twin.sim.test", "www.twin.sim.test"
 	other := main("www.other.sim.test", "")
 	m := newMirrors(t, 4, main(bare, ""), copyOf(bare, www, ""), main("other.sim.test", ""), other)

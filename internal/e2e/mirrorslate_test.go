@@ -11,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -40,48 +41,49 @@ func TestMirrorsLateAndDissolved(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%d shards, same %v", shards, same), func(t *testing.T) {
-				t.Parallel()
-				m, copy := late(t, shards, same)
-				both := append(m.pages(m0), m.pages(copy)...)
-				m.want(nil, both)
-				discovered := m.crawl().Discovered
+				simnet.Test(t, func(t *testing.T) {
+					m, copy := late(t, shards, same)
+					both := append(m.pages(m0), m.pages(copy)...)
+					m.want(nil, both)
+					discovered := m.crawl().Discovered
 
-				m.later(25 * time.Hour)
-				m.says(copy, hostLine(m0))
-				st := m.crawl("http://" + copy + "/new.html")
-				states := []string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}
-				m.want(states, m.glued(m0, copy))
-				m.quiet(copy)
-				if got := m.asked(m0); !slices.Equal(got, []string{"/new.html"}) {
-					t.Errorf("%q were asked of the main host, want the one page that only the mirror's links know", got)
-				}
-				m.explained("refused mirror", append(m.pages(copy), "http://"+copy+"/new.html")...)
-				m.explained("stored", m.pages(m0)...)
-				if st.Discovered != discovered+2 || st.Stored != 6 || st.ByReason["mirror"] != 7 {
-					t.Errorf("%+v", st)
-				}
-				m.counted(map[string]float64{"_claims_total": 1, "s_merged_total host": 1, "s_dissolved_total": 0, "s mirror": 1, "s unconfirmed": 0})
-				m.isAlias(m.pages(copy)[3], m.pages(m0)[3])
+					m.later(25 * time.Hour)
+					m.says(copy, hostLine(m0))
+					st := m.crawl("http://" + copy + "/new.html")
+					states := []string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}
+					m.want(states, m.glued(m0, copy))
+					m.quiet(copy)
+					if got := m.asked(m0); !slices.Equal(got, []string{"/sitemap.xml", "/new.html"}) {
+						t.Errorf("%q were asked of the main host, want its sitemap, which is due, and the one page that only the mirror's links know", got)
+					}
+					m.explained("refused mirror", append(m.pages(copy), "http://"+copy+"/new.html")...)
+					m.explained("stored", m.pages(m0)...)
+					if st.Discovered != discovered+2 || st.Stored != 6 || st.ByReason["mirror"] != 7 {
+						t.Errorf("%+v", st)
+					}
+					m.counted(map[string]float64{"_claims_total": 1, "s_merged_total host": 1, "s_dissolved_total": 0, "s mirror": 1, "s unconfirmed": 0})
+					m.isAlias(m.pages(copy)[3], m.pages(m0)[3])
 
-				// It says so for some days more.
-				m.later(25 * time.Hour)
-				m.crawl("http://" + copy + "/newer.html")
-				m.want(states, m.glued(m0, copy))
-				m.quiet(copy)
+					// It says so for some days more.
+					m.later(25 * time.Hour)
+					m.crawl("http://" + copy + "/newer.html")
+					m.want(states, m.glued(m0, copy))
+					m.quiet(copy)
 
-				// And no longer: noticed by its upkeep, without a link.
-				m.later(25 * time.Hour)
-				m.says(copy, "")
-				st = m.crawl()
-				m.want(nil, both)
-				if st.Stored != 12 || st.ByReason["mirror"] != 0 || st.ByReason["http-4xx"] != 4 {
-					t.Errorf("%+v", st)
-				}
-				m.counted(map[string]float64{"_claims_total": 0, "s_dissolved_total": 1, "s mirror": 0, "s unconfirmed": 0})
-				// And perhaps /data.txt.
-				if got, want := len(m.asked(copy)), len(m.pages(copy))+2; got < want || got > want+1 {
-					t.Errorf("%q were asked of what is a mirror no more, want its %d URLs once", m.asked(copy), want)
-				}
+					// And no longer: noticed by its upkeep, without a link.
+					m.later(25 * time.Hour)
+					m.says(copy, "")
+					st = m.crawl()
+					m.want(nil, both)
+					if st.Stored != 12 || st.ByReason["mirror"] != 0 || st.ByReason["http-4xx"] != 4 {
+						t.Errorf("%+v", st)
+					}
+					m.counted(map[string]float64{"_claims_total": 0, "s_dissolved_total": 1, "s mirror": 0, "s unconfirmed": 0})
+					// And perhaps /data.txt.
+					if got, want := len(m.asked(copy)), len(m.pages(copy))+2; got < want || got > want+1 {
+						t.Errorf("%q were asked of what is a mirror no more, want its %d URLs once", m.asked(copy), want)
+					}
+				})
 			})
 		}
 	}
@@ -111,8 +113,9 @@ func (m *mirrors) isAlias(u, of string) {
 
 // What the main host does not give us, or does not want kept, is not kept under a mirror's name
 // either: its own rules, tags and answers decide, although the mirror's copies were stored before.
-func TestMirrorsMainDecides(t *testing.T) {
-	t.Parallel()
+func TestMirrorsMainDecides(t *testing.T) { simnet.Test(t, testMirrorsMainDecides) }
+
+func testMirrorsMainDecides(t *testing.T) {
 	copy := apart("copy", m0, 4, false)
 	m := newMirrors(t, 4, main(m0, ""), copyOf(m0, copy, ""))
 	own, theirs := m.pages(m0), m.pages(copy)
@@ -136,10 +139,12 @@ func TestMirrorsMainDecides(t *testing.T) {
 
 // It is by pages which both hosts let us have that they are compared, however many
 // others are known before.
-func TestMirrorsComparedByOtherPages(t *testing.T) {
-	t.Parallel()
+func TestMirrorsComparedByOtherPages(t *testing.T) { simnet.Test(t, testMirrorsComparedByOtherPages) }
+
+func testMirrorsComparedByOtherPages(t *testing.T) {
 	copy := apart("copy", m0, 4, false)
 	m := newMirrors(t, 4, main(m0, ""), copyOf(m0, copy, ""))
+	m.spec.Sitemaps = false
 	own := m.pages(m0)
 	text := "User-agent: *\nDisallow: /$\n"
 	for _, u := range own[1:5] {
@@ -161,8 +166,9 @@ func TestMirrorsComparedByOtherPages(t *testing.T) {
 func pathOf(u string) string { return "/" + strings.SplitN(u, "/", 4)[3] }
 
 // A chain that is learned late, and by all of its members at once: everything is glued to its end.
-func TestMirrorsLateChain(t *testing.T) {
-	t.Parallel()
+func TestMirrorsLateChain(t *testing.T) { simnet.Test(t, testMirrorsLateChain) }
+
+func testMirrorsLateChain(t *testing.T) {
 	const a, b = "a.sim.test", "b.sim.test"
 	m := newMirrors(t, 4, main(m0, ""), copyOf(m0, a, ""), copyOf(m0, b, ""))
 	m.crawl(append(m.pages(a, b), home(m0)...)...)
@@ -185,8 +191,9 @@ func TestMirrorsLateChain(t *testing.T) {
 
 // Takedown and mirrors: of a mirror that is forgotten nothing is named any more; a main host that
 // is forgotten stays so, whatever its mirrors have of it.
-func TestMirrorsForgotten(t *testing.T) {
-	t.Parallel()
+func TestMirrorsForgotten(t *testing.T) { simnet.Test(t, testMirrorsForgotten) }
+
+func testMirrorsForgotten(t *testing.T) {
 	m, copy := late(t, 4, false)
 	m.later(25 * time.Hour)
 	m.says(copy, hostLine(m0))
@@ -212,9 +219,11 @@ func TestMirrorsForgotten(t *testing.T) {
 
 // Other pages, stored before the claim: it is closed, and no mirror. After 30 days, and not before,
 // they are compared once more.
-func TestMirrorsContentDiffers(t *testing.T) {
-	t.Parallel()
+func TestMirrorsContentDiffers(t *testing.T) { simnet.Test(t, testMirrorsContentDiffers) }
+
+func testMirrorsContentDiffers(t *testing.T) {
 	m := newMirrors(t, 4, main(m0, ""), main("a.sim.test", ""))
+	m.spec.Sitemaps = false
 	m.crawl(append(m.pages("a.sim.test"), home(m0)...)...)
 	m.later(25 * time.Hour)
 	m.says("a.sim.test", hostLine(m0))
@@ -244,8 +253,9 @@ func TestMirrorsContentDiffers(t *testing.T) {
 
 // A merge for which there is no evidence any more dissolves: the pages are stored under
 // their own names again.
-func TestMirrorsEvidenceExpires(t *testing.T) {
-	t.Parallel()
+func TestMirrorsEvidenceExpires(t *testing.T) { simnet.Test(t, testMirrorsEvidenceExpires) }
+
+func testMirrorsEvidenceExpires(t *testing.T) {
 	const bare, www = "twin.sim.test", "www.twin.sim.test"
 	m := newMirrors(t, 4, main(bare, ""), copyOf(bare, www, ""), main("old.sim.test", ""), main("sold.sim.test", ""))
 	m.crawl(home(bare)...)
@@ -270,8 +280,9 @@ func TestMirrorsEvidenceExpires(t *testing.T) {
 
 // What a mirror says of datasets, in /data.txt, the files nested in it and its pages, and in its
 // sitemaps, is not used while the merge stands (§7); what the main host says is.
-func TestMirrorsDataTxtAndSitemaps(t *testing.T) {
-	t.Parallel()
+func TestMirrorsDataTxtAndSitemaps(t *testing.T) { simnet.Test(t, testMirrorsDataTxtAndSitemaps) }
+
+func testMirrorsDataTxtAndSitemaps(t *testing.T) {
 	m, copy := late(t, 4, false, simweb.FeatureDataYAML, simweb.FeatureDataRecords, simweb.FeatureOpenData, simweb.FeatureSitemap)
 	mine, theirs := m.datasets(m0), m.datasets(copy)
 	if mine < 6 || theirs < 6 {
@@ -317,8 +328,9 @@ func (m *mirrors) datasets(host string) (n int) {
 
 // Pages of a mirror are not asked for again, those of the main host are, and keep their aliases;
 // one that was changed is found with them.
-func TestMirrorsRecrawled(t *testing.T) {
-	t.Parallel()
+func TestMirrorsRecrawled(t *testing.T) { simnet.Test(t, testMirrorsRecrawled) }
+
+func testMirrorsRecrawled(t *testing.T) {
 	m, copy := late(t, 4, false)
 	m.later(25 * time.Hour)
 	m.says(copy, hostLine(m0))
@@ -346,8 +358,9 @@ func TestMirrorsRecrawled(t *testing.T) {
 
 // A twin closes nothing to us, and is left alone all the same: its evidence is renewed by a few
 // samples, and its sitemaps are not read.
-func TestMirrorsTwinIsLeftAlone(t *testing.T) {
-	t.Parallel()
+func TestMirrorsTwinIsLeftAlone(t *testing.T) { simnet.Test(t, testMirrorsTwinIsLeftAlone) }
+
+func testMirrorsTwinIsLeftAlone(t *testing.T) {
 	const bare, www = "twin.sim.test", "www.twin.sim.test"
 	m := newMirrors(t, 4, main(bare, ""), copyOf(bare, www, "User-agent: *\nSitemap: /sitemap.xml\n"))
 	m.spec.Sitemaps = true

@@ -12,38 +12,26 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// TestPoliteOnManyHosts crawls 200 hosts with mixed delays and holds the origin's own log against
+// TestPoliteOnManyHosts crawls 60 hosts with mixed delays and holds the origin's own log against
 // every promise: never two requests at once to a host, never a gap below its delay, nothing
 // forbidden, robots.txt first.
-func TestPoliteOnManyHosts(t *testing.T) {
-	hosts, pages := 200, 6
-	if testing.Short() {
-		hosts = 40
-	}
-	web, err := simweb.Start(simweb.Mixed(hosts, pages))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+func TestPoliteOnManyHosts(t *testing.T) { simnet.Test(t, testPoliteOnManyHosts) }
+
+func testPoliteOnManyHosts(t *testing.T) {
+	const hosts, pages, delay = 60, 6, 20 * time.Millisecond
+	web := serve(t, simweb.Mixed(hosts, pages))
 	spec := specFor(web)
-	spec.Delay = 20 * time.Millisecond
-	r := newRig(t, spec, fetcher.Options{})
+	spec.Delay = delay
+	r := newRig(t, web.net, spec, fetcher.Options{})
 	r.seed()
 	st := r.wait(2 * time.Minute)
 	r.stop()
 	log := web.Log()
-	violations := simweb.Check(log, simweb.CheckOptions{Delay: func(string) time.Duration { return 20 * time.Millisecond }, Token: token})
-	for i, v := range violations {
-		if i < 10 {
-			t.Error(v)
-		}
-	}
-	if len(violations) > 0 {
-		t.Errorf("%d violations in %d requests", len(violations), len(log))
-	}
+	politeLog(t, log, simweb.CheckOptions{Token: token, Delay: simweb.Every(delay)})
 	if len(log) < hosts*pages {
 		t.Errorf("only %d requests: the log proves little", len(log))
 	}
@@ -53,7 +41,7 @@ func TestPoliteOnManyHosts(t *testing.T) {
 
 // judge holds what the crawl, stopped now, says of each URL against what the web knows of it by
 // construction. Hosts in skip are held for longer than the test waits.
-func judge(t *testing.T, r *rig, web *simweb.Server, skip ...string) {
+func judge(t *testing.T, r *rig, web *website, skip ...string) {
 	t.Helper()
 	rd := r.files()
 	defer rd.Close()
@@ -136,31 +124,17 @@ func same(x crawl.Explanation, e simweb.Expectation) bool {
 // TestEverythingTheWebThrows crawls a web where every host has another corner: each kind of
 // robots.txt, redirects, tags, broken and hostile pages, traps, encodings. Every URL must end as
 // the web knows it must.
-func TestEverythingTheWebThrows(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute of retries")
-	}
-	web, err := simweb.Start(simweb.Config{Seed: 3, Hosts: simweb.MixSize(), PagesPerHost: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+func TestEverythingTheWebThrows(t *testing.T) { simnet.Test(t, testEverythingTheWebThrows) }
+
+func testEverythingTheWebThrows(t *testing.T) {
+	web := serve(t, simweb.Config{Seed: 3, Hosts: simweb.MixSize(), PagesPerHost: 4})
 	spec := specFor(web)
-	spec.MaxDepth = 12              // the traps are endless but for it
-	spec.HoldMax = 30 * time.Second // on a busy machine pages that are in time time out, too
-	r := newRig(t, spec, fetcher.Options{FirstByte: 1500 * time.Millisecond, WholeResponse: 3 * time.Second, RateWindow: 400 * time.Millisecond})
+	spec.MaxDepth = 12 // the traps are endless but for it
+	r := newRig(t, web.net, spec, fetcher.Options{FirstByte: 1500 * time.Millisecond, WholeResponse: 3 * time.Second, RateWindow: 400 * time.Millisecond})
 	r.seed()
 	st := r.wait(3 * time.Minute)
 	r.stop()
-	// Some answers are cut off by the fetcher while the web, in the same busy process,
-	// still writes.
-	violations := simweb.Check(web.Log(), simweb.CheckOptions{Token: token, AbortTolerance: 5 * time.Second})
-	for i, v := range violations {
-		if i < 10 {
-			t.Error(v)
-		}
-	}
+	polite(t, web, 0)
 	// h0015 answers 503 for its robots.txt at first: it is asked again after five
 	// minutes, not before.
 	judge(t, r, web, "h0015.")

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -24,16 +24,6 @@ func (r *rig) respec(change func(*crawl.Spec)) {
 	change(&r.spec)
 	if err := r.engine.SetSpec(r.spec); err != nil {
 		r.t.Fatal(err)
-	}
-}
-
-// until waits until ok says so.
-func (r *rig) until(what string, ok func() bool) {
-	r.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("not within two minutes: %s", what)
-		}
 	}
 }
 
@@ -62,15 +52,11 @@ func (r *rig) held() map[string]crawl.PageInfo {
 func (r *rig) found(query string) []crawl.Hit {
 	r.t.Helper()
 	c := asker.Crawl{Spec: r.spec, Queue: r.q}
-	for tries := 0; ; tries++ {
-		a, err := c.Search(r.t.Context(), crawl.SearchRequest{Query: query, Limit: 50})
-		switch {
-		case err == nil:
-			return a.Hits
-		case !errors.Is(err, ask.ErrIncomplete) || tries == 60: // that: the machine is busy
-			r.t.Fatal(err)
-		}
+	a, err := c.Search(r.t.Context(), crawl.SearchRequest{Query: query, Limit: 50})
+	if err != nil {
+		r.t.Fatal(err)
 	}
+	return a.Hits
 }
 
 func (r *rig) finds(query, url string) bool {
@@ -79,22 +65,20 @@ func (r *rig) finds(query, url string) bool {
 }
 
 // pageRequests are those of the log that are neither robots.txt nor data.txt.
-func pageRequests(web *simweb.Server) []simweb.Request {
+func pageRequests(web *website) []simweb.Request {
 	return slices.DeleteFunc(web.Log(), func(q simweb.Request) bool { return q.Robots || q.Path == "/data.txt" || q.Path == "/sitemap.xml" })
 }
 
 // A site of 1,000 pages of 18 KB that has not changed is asked for again: all answers are 304, and
 // they are less than 2 % of the bytes of the first crawl, as the origin counts them, heads and all.
-func TestRecrawlOfAnUnchangedSite(t *testing.T) {
+func TestRecrawlOfAnUnchangedSite(t *testing.T) { simnet.Test(t, testRecrawlOfAnUnchangedSite) }
+
+func testRecrawlOfAnUnchangedSite(t *testing.T) {
 	const pages = 1000
-	web, err := simweb.Start(simweb.Config{Seed: 3, Hosts: 1, PagesPerHost: pages, PageBytes: 18 << 10, LinksPerPage: 43, Mix: func(int) simweb.Behavior {
+	web := serve(t, simweb.Config{Seed: 3, Hosts: 1, PagesPerHost: pages, PageBytes: 18 << 10, LinksPerPage: 43, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	r := newRigWith(t, &rig{t: t, spec: specFor(web), index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: specFor(web), index: true}, fetcher.Options{})
 	r.seed()
 	first := r.wait(2 * time.Minute)
 	if first.Stored != pages {
@@ -202,20 +186,14 @@ func (c *lineCount) Write(p []byte) (int, error) {
 //
 // internal/frontier's TestChangesAreFound has the same in virtual time, for longer and for other
 // models: among them the one where all pages change alike, in which nothing can be gained.
-func TestRecrawlFindsWhatChanges(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes twelve rounds of a second")
-	}
+func TestRecrawlFindsWhatChanges(t *testing.T) { simnet.Test(t, testRecrawlFindsWhatChanges) }
+
+func testRecrawlFindsWhatChanges(t *testing.T) {
 	const pages, hot, budget, rounds = 1000, 10, 100, 12
-	web, err := simweb.Start(simweb.Config{Seed: 4, Hosts: 1, PagesPerHost: pages, PageBytes: 1 << 10, Mix: func(int) simweb.Behavior {
+	web := serve(t, simweb.Config{Seed: 4, Hosts: 1, PagesPerHost: pages, PageBytes: 1 << 10, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	r := newRigWith(t, &rig{t: t, spec: specFor(web), index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: specFor(web), index: true}, fetcher.Options{})
 	r.seed()
 	if st := r.wait(2 * time.Minute); st.Stored != pages {
 		t.Fatalf("%+v", st)
@@ -290,15 +268,12 @@ func page(edition int, head, words string, header ...string) *simweb.Answer {
 
 // What becomes of stored pages on re-crawl, as search, the list of pages and the
 // accounting tell it.
-func TestRecrawlFollowsTheSite(t *testing.T) {
-	t.Parallel()
-	web, err := simweb.Start(simweb.Config{Seed: 6, Hosts: 2, PagesPerHost: 3, Mix: func(int) simweb.Behavior {
+func TestRecrawlFollowsTheSite(t *testing.T) { simnet.Test(t, testRecrawlFollowsTheSite) }
+
+func testRecrawlFollowsTheSite(t *testing.T) {
+	web := serve(t, simweb.Config{Seed: 6, Hosts: 2, PagesPerHost: 3, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
 	const home = "http://h0000.sim.test/"
 	put := func(path string, a *simweb.Answer) { web.Override(home+path, a) }
 	names := []string{"tagged", "meta", "gone", "away", "changing", "moving", "twin-a", "twin-b", "print", "main"}
@@ -316,7 +291,7 @@ func TestRecrawlFollowsTheSite(t *testing.T) {
 
 	spec := specFor(web)
 	spec.Search = true
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	r.wait(time.Minute)
 	for n, word := range map[string]string{"tagged": "zebratagged", "meta": "zebrameta", "gone": "zebragone", "away": "zebraaway", "changing": "zebrachanging", "moving": "zebramoving"} {

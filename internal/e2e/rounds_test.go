@@ -8,25 +8,23 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
 // A crawl of a site with rounds: in each every page is asked for once, with conditions, whatever is
 // stopped meanwhile. What has changed is stored anew, what is gone goes, and the delay is kept.
-func TestRoundsOfASite(t *testing.T) {
-	t.Parallel()
+func TestRoundsOfASite(t *testing.T) { simnet.Test(t, testRoundsOfASite) }
+
+func testRoundsOfASite(t *testing.T) {
 	const pages, delay = 8, 20 * time.Millisecond
-	web, err := simweb.Start(simweb.Config{Seed: 9, Hosts: 2, PagesPerHost: pages, LinksPerPage: 20, Mix: func(int) simweb.Behavior {
+	web := serve(t, simweb.Config{Seed: 9, Hosts: 2, PagesPerHost: pages, LinksPerPage: 20, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
 	spec := specFor(web)
 	spec.Delay = delay
 	spec.SetEvery(4*time.Second, time.Now())
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	var at crawl.Round
 	over := func(least int) func() bool {
@@ -88,7 +86,5 @@ func TestRoundsOfASite(t *testing.T) {
 			t.Errorf("%s was sent %d times", u, full[u])
 		}
 	}
-	for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token, Delay: simweb.Every(delay), RobotsMaxAge: time.Hour}) {
-		t.Error(v)
-	}
+	politeLog(t, web.Log(), simweb.CheckOptions{Token: token, Delay: simweb.Every(delay), RobotsMaxAge: time.Hour})
 }

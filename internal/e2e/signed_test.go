@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"net"
+	gonet "net"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
@@ -29,10 +30,13 @@ func signedSpec(addr string) crawl.Spec {
 
 // A site that wants a signature and gets none is a 403 like any other, and explain says what it
 // wants.
-func TestSigning_8_31_WantsASignature(t *testing.T) {
+func TestSigning_8_31_WantsASignature(t *testing.T) { simnet.Test(t, testSigning_8_31_WantsASignature) }
+
+func testSigning_8_31_WantsASignature(t *testing.T) {
+	net := simnet.New(simnet.Options{Latency: latency})
 	o := &signedOrigin{}
-	srv, pool := o.serve(t)
-	r := newRig(t, signedSpec(strings.TrimPrefix(srv.URL, "https://")), fetcher.Options{TLS: &tls.Config{RootCAs: pool}})
+	srv, pool := o.serve(t, net)
+	r := newRig(t, net, signedSpec(strings.TrimPrefix(srv.URL, "https://")), fetcher.Options{TLS: &tls.Config{RootCAs: pool}})
 	r.seed()
 	st := r.wait(2 * time.Minute)
 	if st.Failed != signedHosts || st.Stored != 0 || st.ByReason["http-4xx"] != signedHosts {
@@ -48,6 +52,10 @@ func TestSigning_8_31_WantsASignature(t *testing.T) {
 // with redirects, on the host and to others, and refuses what was replayed, altered or kept too
 // long.
 func TestSigning_8_28_AnOriginVerifiesACrawl(t *testing.T) {
+	simnet.Test(t, testSigning_8_28_AnOriginVerifiesACrawl)
+}
+
+func testSigning_8_28_AnOriginVerifiesACrawl(t *testing.T) {
 	key, err := botauth.NewKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +64,7 @@ func TestSigning_8_28_AnOriginVerifiesACrawl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	net := simnet.New(simnet.Options{Latency: latency})
 	o := &signedOrigin{agent: `sig1="https://bot.example.org"`}
 	directory, err := botauth.NewDirectory(key).JSON()
 	if err != nil {
@@ -64,9 +73,9 @@ func TestSigning_8_28_AnOriginVerifiesACrawl(t *testing.T) {
 	if err := o.readKeys(directory); err != nil {
 		t.Fatal(err)
 	}
-	srv, pool := o.serve(t)
+	srv, pool := o.serve(t, net)
 	addr := strings.TrimPrefix(srv.URL, "https://")
-	r := newRig(t, signedSpec(addr), fetcher.Options{TLS: &tls.Config{RootCAs: pool}, Signer: signer})
+	r := newRig(t, net, signedSpec(addr), fetcher.Options{TLS: &tls.Config{RootCAs: pool}, Signer: signer})
 	r.seed()
 	st := r.wait(2 * time.Minute)
 	r.stop()
@@ -101,8 +110,8 @@ func TestSigning_8_28_AnOriginVerifiesACrawl(t *testing.T) {
 		protocols.SetHTTP2(two)
 		client := &http.Client{Transport: &http.Transport{
 			Protocols: protocols, TLSClientConfig: &tls.Config{RootCAs: pool},
-			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, network, addr)
+			DialContext: func(ctx context.Context, network, _ string) (gonet.Conn, error) {
+				return net.Dial(ctx, network, addr)
 			},
 		}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		defer client.CloseIdleConnections()

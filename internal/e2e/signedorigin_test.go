@@ -22,6 +22,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // signedOrigin is a site that answers only who signs. It reads RFC 9421 and the drafts by itself,
@@ -194,7 +196,7 @@ func (o *signedOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve starts the origin over TLS, for HTTP/1.1 and HTTP/2, and returns what trusts it.
-func (o *signedOrigin) serve(t *testing.T) (*httptest.Server, *x509.CertPool) {
+func (o *signedOrigin) serve(t *testing.T, net *simnet.Net) (*httptest.Server, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -216,11 +218,7 @@ func (o *signedOrigin) serve(t *testing.T) (*httptest.Server, *x509.CertPool) {
 		t.Fatal(err)
 	}
 	o.nonces, o.pages = map[string]bool{}, map[string]bool{}
-	srv := httptest.NewUnstartedServer(o)
-	srv.EnableHTTP2 = true
-	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-	srv.StartTLS()
-	t.Cleanup(srv.Close)
+	srv := server(t, net, o, &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
 	return srv, pool

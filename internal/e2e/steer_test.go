@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -20,7 +21,7 @@ import (
 // steered is a crawl of two hosts with a delay between requests, to be steered while it runs.
 type steered struct {
 	*rig
-	web  *simweb.Server
+	web  *website
 	a, b string // the hosts
 }
 
@@ -28,17 +29,13 @@ var ada = steer.By{Who: "ada@laptop", From: "10.0.0.2"}
 
 func newSteered(t *testing.T, pages int, delay time.Duration) *steered {
 	t.Helper()
-	web, err := simweb.Start(simweb.Config{Seed: 4, Hosts: 2, PagesPerHost: pages, CrossLinks: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	web := serve(t, simweb.Config{Seed: 4, Hosts: 2, PagesPerHost: pages, CrossLinks: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{} }})
 	spec := specFor(web)
 	spec.Delay, spec.Scope, spec.Seeds = delay, "host", nil
 	for _, h := range web.Hosts() {
 		spec.Seeds = append(spec.Seeds, "http://"+h+"/")
 	}
-	s := &steered{rig: newRig(t, spec, fetcher.Options{}), web: web, a: web.Hosts()[0], b: web.Hosts()[1]}
+	s := &steered{rig: newRig(t, web.net, spec, fetcher.Options{}), web: web, a: web.Hosts()[0], b: web.Hosts()[1]}
 	s.seed()
 	return s
 }
@@ -95,7 +92,9 @@ func (s *steered) heard() time.Time {
 
 // A paused host gets no request more, although a visit with many URLs was under way, while another
 // host goes on; and when it is resumed it is crawled to its end.
-func TestPausedHost(t *testing.T) {
+func TestPausedHost(t *testing.T) { simnet.Test(t, testPausedHost) }
+
+func testPausedHost(t *testing.T) {
 	const delay = 40 * time.Millisecond
 	s := newSteered(t, 40, delay)
 	c := s.engine.Crawl()
@@ -111,9 +110,7 @@ func TestPausedHost(t *testing.T) {
 	if want := int64(s.web.Pages()); st.Stored != want {
 		t.Errorf("%d pages are stored, want %d: %+v", st.Stored, want, st)
 	}
-	for _, v := range simweb.Check(s.web.Log(), simweb.CheckOptions{Delay: simweb.Every(delay), Token: token}) {
-		t.Error(v)
-	}
+	polite(t, s.web, delay)
 	seen := map[string]int{}
 	for _, q := range s.web.Log() {
 		if seen[q.Host+q.Path]++; seen[q.Host+q.Path] > 1 && !q.Robots {
@@ -124,7 +121,9 @@ func TestPausedHost(t *testing.T) {
 }
 
 // The same of a whole crawl.
-func TestPausedCrawl(t *testing.T) {
+func TestPausedCrawl(t *testing.T) { simnet.Test(t, testPausedCrawl) }
+
+func testPausedCrawl(t *testing.T) {
 	s := newSteered(t, 20, 40*time.Millisecond)
 	c := s.engine.Crawl()
 	s.more(s.a, 3)
@@ -141,7 +140,9 @@ func TestPausedCrawl(t *testing.T) {
 
 // A delay that is raised in the middle of a visit holds from the next request on. One that is below
 // what the site asks for changes nothing.
-func TestRaisedDelay(t *testing.T) {
+func TestRaisedDelay(t *testing.T) { simnet.Test(t, testRaisedDelay) }
+
+func testRaisedDelay(t *testing.T) {
 	const before, after = 40 * time.Millisecond, 300 * time.Millisecond
 	s := newSteered(t, 30, before)
 	c := s.engine.Crawl()
@@ -173,15 +174,15 @@ func TestRaisedDelay(t *testing.T) {
 	s.do(steer.DelayHost(t.Context(), c, ada, s.a, 0))
 	s.wait(time.Minute)
 	s.stop()
-	for _, v := range simweb.Check(s.web.Log(), simweb.CheckOptions{Delay: simweb.Every(before), Token: token}) {
-		t.Error(v)
-	}
+	polite(t, s.web, before)
 	s.audited("delay-host "+s.a+" 300ms", "delay-host "+s.a+" 1ms", "delay-host "+s.a+" 0s")
 }
 
 // A longer delay for all hosts holds from the next request on, also under visits that were granted
 // with the one before. What is wanted of a site's updates has its line in the log, once.
-func TestRaisedDelayOfAll(t *testing.T) {
+func TestRaisedDelayOfAll(t *testing.T) { simnet.Test(t, testRaisedDelayOfAll) }
+
+func testRaisedDelayOfAll(t *testing.T) {
 	const before, after = 40 * time.Millisecond, 300 * time.Millisecond
 	s := newSteered(t, 20, before)
 	c := s.engine.Crawl()
@@ -221,7 +222,9 @@ func TestRaisedDelayOfAll(t *testing.T) {
 
 // Seeds are crawled, a URL is fetched again, a host is forgotten; and names that the crawl does not
 // know are refused with what to type.
-func TestSteeredURLs(t *testing.T) {
+func TestSteeredURLs(t *testing.T) { simnet.Test(t, testSteeredURLs) }
+
+func testSteeredURLs(t *testing.T) {
 	s := newSteered(t, 5, 0)
 	c := s.engine.Crawl()
 	s.wait(time.Minute)

@@ -4,29 +4,31 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/tracing"
 )
 
 // All that became of a visit is one tree, from its grant to the search index, although frontier,
 // fetcher and indexer tell of it without a word between them.
-func TestTracesOfACrawl(t *testing.T) {
+func TestTracesOfACrawl(t *testing.T) { simnet.Test(t, testTracesOfACrawl) }
+
+func testTracesOfACrawl(t *testing.T) {
 	var mu sync.Mutex
 	traces := map[string][]*otlp.Span{}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	collect := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		var m collector.ExportTraceServiceRequest
+		var m collectorpb.ExportTraceServiceRequest
 		if err != nil || proto.Unmarshal(body, &m) != nil {
 			t.Errorf("%s: not what OTLP has", r.URL)
 		}
@@ -39,26 +41,26 @@ func TestTracesOfACrawl(t *testing.T) {
 				}
 			}
 		}
-	}))
-	defer srv.Close()
-	web, err := simweb.Start(simweb.Config{Seed: 5, Hosts: 3, PagesPerHost: 12, LinksPerPage: 4, Mix: func(int) simweb.Behavior {
+	})
+	web := serve(t, simweb.Config{Seed: 5, Hosts: 3, PagesPerHost: 12, LinksPerPage: 4, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	tracer, err := tracing.New(tracing.Options{Endpoint: srv.URL, Ratio: 1, Service: "crawl", Instance: "e2e", Log: slog.New(slog.DiscardHandler)})
+	collector := &http.Client{Transport: &http.Transport{DialContext: web.net.Dial}}
+	tracer, err := tracing.New(tracing.Options{
+		Endpoint: server(t, web.net, collect, nil).URL, Client: collector,
+		Ratio: 1, Service: "crawl", Instance: "e2e", Log: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec := specFor(web)
 	spec.Search = true
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true, tracer: tracer}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true, tracer: tracer}, fetcher.Options{})
 	r.seed()
 	r.wait(time.Minute)
 	r.stop()
 	tracer.Close()
+	collector.CloseIdleConnections()
 
 	requests, stored := 0, 0
 	for _, spans := range traces {

@@ -17,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -26,7 +27,7 @@ import (
 // rupSite is pkg/rup's server behind a host of a simulated web, with what it keeps in memory.
 type rupSite struct {
 	t    *testing.T
-	web  *simweb.Server
+	web  *website
 	base string
 	srv  *rup.Server
 
@@ -65,7 +66,7 @@ func (s *rupSite) Changes(_ context.Context, since time.Time, yield func(rup.Ent
 }
 
 // newRUPSite lets the first host of a web offer RUP.
-func newRUPSite(t *testing.T, web *simweb.Server, span rup.Span) *rupSite {
+func newRUPSite(t *testing.T, web *website, span rup.Span) *rupSite {
 	s := &rupSite{t: t, web: web, base: web.Seeds()[0], regs: map[string]rup.Registration{}}
 	info := &rup.Info{CGI: "/rup", Latency: []rup.Unit{rup.Day}, MaxQuerySpan: span}
 	var err error
@@ -177,88 +178,83 @@ func TestUpdates(t *testing.T) {
 		span rup.Span
 	}{{"with a log", rup.Span{N: 7, Unit: rup.Day}}, {"without", rup.Span{}}} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			web, err := simweb.Start(simweb.Config{Seed: 6, Hosts: 2, PagesPerHost: 12, Mix: func(int) simweb.Behavior {
-				return simweb.Behavior{Robots: simweb.RobotsCustom, RobotsText: "User-agent: *\nDisallow: /private/\n",
-					Disallow: func(path, _ string) bool { return strings.HasPrefix(path, "/private/") }}
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { web.Close() })
-			site := newRUPSite(t, web, tt.span)
-			spec := specFor(web)
-			spec.Sitemaps, spec.Delay, spec.Recrawl, spec.RecrawlMin = false, 5*time.Millisecond, true, time.Millisecond
-			spec.Updates, spec.UpdatesMail = true, "curtsy@crawler.example"
-			r := newRig(t, spec, fetcher.Options{})
-			r.seed()
-			site.until("crawled", func() bool { return r.pages.Load() >= 24 })
-			to := site.address()
-			site.until("known to be", func() bool { return site.updates(r).Channel == "mail" })
-			report := func(n int, base, lines string) string {
-				return fmt.Sprintf("SequenceNumber: %d\nURLBase: %s\n\n%s", n, base, lines)
-			}
-			rootOf := func(path string) string { return site.base + path }
-
-			// Forged, or of what is not the site's to tell: nothing but a note.
-			other := strings.Replace(site.base, "h0000", "h0001", 1)
-			quietFrom := len(web.Log())
-			r.report("curtsy+guess@crawler.example", report(1, site.base, "Change: p-forged\n"))
-			r.report(to, report(1, other, "New: p-forged\n"))
-			r.report(to, report(0, site.base, "New: p-forged\n"))
-
-			// The first true one.
-			site.change(rup.New, "news.html", "first")
-			site.change(rup.Change, "", "home")
-			from := len(web.Log())
-			r.report(to, report(1, site.base, "New: news.html, private/x.html, "+other+"p-forged\nChange: /\n"))
-			site.until("told of", func() bool { return site.asked(from, "news.html") == 1 && site.asked(from, "") == 1 })
-			r.report(to, report(1, site.base, "New: news.html\nChange: /\n")) // once more: no news
-
-			// What is said to be gone is looked at, once.
-			site.until("stored", func() bool { return r.explain(rootOf("news.html")).State == "stored" })
-			site.change(rup.Delete, "news.html", "")
-			r.report(to, report(2, site.base, "Delete: news.html\n"))
-			site.until("gone", func() bool { return r.explain(rootOf("news.html")).State == "failed" })
-			if n := site.asked(from, "news.html"); n != 2 {
-				t.Errorf("a page was asked for %d times", n)
-			}
-
-			// Many reports are lost: the next one's number is doubted, the site asked, and what
-			// changed had from its log or by asking for all.
-			site.change(rup.New, "lost.html", "lost")
-			site.change(rup.Change, "", "home again <a href=lost.html>lost</a>")
-			site.mu.Lock()
-			for key, reg := range site.regs {
-				reg.Sequence = 2000
-				site.regs[key] = reg
-			}
-			site.mu.Unlock()
-			from = len(web.Log())
-			r.report(to, report(2000, site.base, ""))
-			site.until("recovered", func() bool { return site.asked(from, "lost.html") == 1 })
-			site.until("all of it", func() bool { return tt.span.N > 0 || r.pages.Load() >= 24+11 })
-			if n := site.asked(from, "rup"); tt.span.N > 0 && n != 2 || tt.span.N == 0 && n != 1 {
-				t.Errorf("%d requests to recover", n)
-			}
-
-			u := site.updates(r)
-			if u.Channel != "mail" || u.LastSequence != 2000 || u.Missing != 0 || u.Strange != 1 || u.Confirmed < 2 || u.Told < 4 || (u.Recrawls > 0) != (tt.span.N == 0) {
-				t.Errorf("%+v", u)
-			}
-			r.stop()
-			for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token}) {
-				t.Error(v)
-			}
-			for _, q := range web.Log()[quietFrom:] {
-				if strings.Contains(q.Path, "forged") || strings.Contains(q.Path, "private") || strings.Contains(q.Path, to) {
-					t.Errorf("asked for %s%s", q.Host, q.Path)
+			simnet.Test(t, func(t *testing.T) {
+				web := serve(t, simweb.Config{Seed: 6, Hosts: 2, PagesPerHost: 12, Mix: func(int) simweb.Behavior {
+					return simweb.Behavior{Robots: simweb.RobotsCustom, RobotsText: "User-agent: *\nDisallow: /private/\n",
+						Disallow: func(path, _ string) bool { return strings.HasPrefix(path, "/private/") }}
+				}})
+				site := newRUPSite(t, web, tt.span)
+				spec := specFor(web)
+				spec.Sitemaps, spec.Delay, spec.Recrawl, spec.RecrawlMin = false, 5*time.Millisecond, true, time.Millisecond
+				spec.Updates, spec.UpdatesMail = true, "curtsy@crawler.example"
+				r := newRig(t, web.net, spec, fetcher.Options{})
+				r.seed()
+				site.until("crawled", func() bool { return r.pages.Load() >= 24 })
+				to := site.address()
+				site.until("known to be", func() bool { return site.updates(r).Channel == "mail" })
+				report := func(n int, base, lines string) string {
+					return fmt.Sprintf("SequenceNumber: %d\nURLBase: %s\n\n%s", n, base, lines)
 				}
-			}
-			if n := site.asked(0, "rupinfo.txt"); n != 1 {
-				t.Errorf("/rupinfo.txt was asked for %d times", n)
-			}
-			noKeyIn(t, r.dir+"/crawl.jsonl", to)
+				rootOf := func(path string) string { return site.base + path }
+
+				// Forged, or of what is not the site's to tell: nothing but a note.
+				other := strings.Replace(site.base, "h0000", "h0001", 1)
+				quietFrom := len(web.Log())
+				r.report("curtsy+guess@crawler.example", report(1, site.base, "Change: p-forged\n"))
+				r.report(to, report(1, other, "New: p-forged\n"))
+				r.report(to, report(0, site.base, "New: p-forged\n"))
+
+				// The first true one.
+				site.change(rup.New, "news.html", "first")
+				site.change(rup.Change, "", "home")
+				from := len(web.Log())
+				r.report(to, report(1, site.base, "New: news.html, private/x.html, "+other+"p-forged\nChange: /\n"))
+				site.until("told of", func() bool { return site.asked(from, "news.html") == 1 && site.asked(from, "") == 1 })
+				r.report(to, report(1, site.base, "New: news.html\nChange: /\n")) // once more: no news
+
+				// What is said to be gone is looked at, once.
+				site.until("stored", func() bool { return r.explain(rootOf("news.html")).State == "stored" })
+				site.change(rup.Delete, "news.html", "")
+				r.report(to, report(2, site.base, "Delete: news.html\n"))
+				site.until("gone", func() bool { return r.explain(rootOf("news.html")).State == "failed" })
+				if n := site.asked(from, "news.html"); n != 2 {
+					t.Errorf("a page was asked for %d times", n)
+				}
+
+				// Many reports are lost: the next one's number is doubted, the site asked, and what
+				// changed had from its log or by asking for all.
+				site.change(rup.New, "lost.html", "lost")
+				site.change(rup.Change, "", "home again <a href=lost.html>lost</a>")
+				site.mu.Lock()
+				for key, reg := range site.regs {
+					reg.Sequence = 2000
+					site.regs[key] = reg
+				}
+				site.mu.Unlock()
+				from = len(web.Log())
+				r.report(to, report(2000, site.base, ""))
+				site.until("recovered", func() bool { return site.asked(from, "lost.html") == 1 })
+				site.until("all of it", func() bool { return tt.span.N > 0 || r.pages.Load() >= 24+11 })
+				if n := site.asked(from, "rup"); tt.span.N > 0 && n != 2 || tt.span.N == 0 && n != 1 {
+					t.Errorf("%d requests to recover", n)
+				}
+
+				u := site.updates(r)
+				if u.Channel != "mail" || u.LastSequence != 2000 || u.Missing != 0 || u.Strange != 1 || u.Confirmed < 2 || u.Told < 4 || (u.Recrawls > 0) != (tt.span.N == 0) {
+					t.Errorf("%+v", u)
+				}
+				r.stop()
+				polite(t, web, 0)
+				for _, q := range web.Log()[quietFrom:] {
+					if strings.Contains(q.Path, "forged") || strings.Contains(q.Path, "private") || strings.Contains(q.Path, to) {
+						t.Errorf("asked for %s%s", q.Host, q.Path)
+					}
+				}
+				if n := site.asked(0, "rupinfo.txt"); n != 1 {
+					t.Errorf("/rupinfo.txt was asked for %d times", n)
+				}
+				noKeyIn(t, r.dir+"/crawl.jsonl", to)
+			})
 		})
 	}
 }

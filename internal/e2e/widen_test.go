@@ -5,23 +5,22 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
 // TestWiderScopeContinues finishes a crawl of one page, then of one host, then of the whole
 // domain. Each step must go on from the pages there are: in the end all is stored, and no page
 // was asked for twice.
-func TestWiderScopeContinues(t *testing.T) {
-	web, err := simweb.Start(simweb.Config{Seed: 9, Hosts: 3, PagesPerHost: 10, CrossLinks: 2, Mix: func(int) simweb.Behavior {
+func TestWiderScopeContinues(t *testing.T) { simnet.Test(t, testWiderScopeContinues) }
+
+func testWiderScopeContinues(t *testing.T) {
+	web := serve(t, simweb.Config{Seed: 9, Hosts: 3, PagesPerHost: 10, CrossLinks: 2, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureRedirects}}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
 	spec := specFor(web)
 	spec.Scope = "page"
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	if st := r.wait(time.Minute); st.Stored != 1 {
 		t.Fatalf("scope page: %+v, want one page", st)
@@ -60,18 +59,15 @@ func TestWiderScopeContinues(t *testing.T) {
 // TestLinksLater crawls what sitemaps name and no link of a page, then follows the links as well:
 // those of the pages that are stored are read again, and no page is asked for twice. While it runs
 // links are left alone again, which takes nothing back.
-func TestLinksLater(t *testing.T) {
-	t.Parallel()
-	web, err := simweb.Start(simweb.Config{Seed: 11, Hosts: 2, PagesPerHost: 10, CrossLinks: 1, Mix: func(int) simweb.Behavior {
+func TestLinksLater(t *testing.T) { simnet.Test(t, testLinksLater) }
+
+func testLinksLater(t *testing.T) {
+	web := serve(t, simweb.Config{Seed: 11, Hosts: 2, PagesPerHost: 10, CrossLinks: 1, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureSitemapPlace, simweb.FeatureRedirects}}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
 	spec := specFor(web)
 	spec.Seeds, spec.NoLinks, spec.HoldMax = []string{web.Seeds()[0], "http://h0000.sim.test/redirect/301"}, true, time.Second
-	r := newRigWith(t, &rig{t: t, spec: spec, index: true}, fetcher.Options{})
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	// The home, what the sitemap names, and where the redirect leads if it leads anywhere.
 	few := r.wait(time.Minute)
