@@ -1,0 +1,141 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// check holds what the running crawl says against what the web knows.
+func (w *world) check(st crawl.Status) {
+	t := w.t
+	for _, v := range simweb.Check(w.web.Log(), simweb.CheckOptions{Delay: simweb.Every(w.spec.Delay), Token: token}) {
+		w.fail(v.Rule, "%s", v)
+	}
+	kv, err := w.q.JS.KeyValue(t.Context(), crawl.Names(w.spec.Name).Bucket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := asker.Running(w.q, kv, w.spec)
+	want := w.web.Expect(token)
+	urls := slices.DeleteFunc(slices.Sorted(maps.Keys(want)), func(u string) bool {
+		_, err := canon.Parse(u)
+		return err != nil && want[u].Optional // no link leads there
+	})
+	var got map[string]crawl.Explanation
+	w.patiently("explain", func(ctx context.Context) (err error) {
+		got, err = c.ExplainAll(ctx, urls)
+		return err
+	})
+	pages := map[string]crawl.PageInfo{}
+	w.patiently("pages", func(ctx context.Context) error {
+		clear(pages)
+		return c.Pages(ctx, func(p crawl.PageInfo) error {
+			if _, twice := pages[p.URL]; twice {
+				w.fail("stored-once", "%s is listed twice", p.URL)
+			}
+			pages[p.URL] = p
+			return nil
+		})
+	})
+	stored := int64(0)
+	for _, u := range urls {
+		e, x := want[u], got[u]
+		if !x.Seen {
+			if !e.Optional {
+				w.fail("outcome", "%s was never seen, want %s %s", u, e.Class, e.Reason)
+			}
+			continue
+		}
+		if !right(x, e) {
+			w.fail("outcome", "%s is %s (%s: %s), want %s (%s), also %v", u, x.State, x.Reason, x.Detail, e.Class, e.Reason, e.Also)
+		}
+		p, is := pages[u]
+		if is != (x.State == "stored") {
+			w.fail("stored-both", "%s is %s in the frontier; in the page store: %v", u, x.State, is)
+		}
+		if is && x.State == "stored" && x.FetchedAt != nil && x.FetchedAt.Sub(p.FetchedAt).Abs() > 500*ms {
+			w.fail("newest", "%s was fetched at %v, the copy is of %v", u, x.FetchedAt, p.FetchedAt)
+		}
+		if is {
+			stored++
+		}
+	}
+	for u := range pages {
+		if _, known := want[u]; !known && !w.web.Trap(u) {
+			w.fail("outcome", "%s is stored, and the web does not know it", u)
+		}
+	}
+	if n := int64(len(pages)); n != st.Stored {
+		w.fail("stored-both", "%d are stored by the status, %d are listed", st.Stored, n)
+	}
+	w.search(c, pages)
+}
+
+// search looks for a word of each page.
+func (w *world) search(c *asker.Crawl, pages map[string]crawl.PageInfo) {
+	for word, on := range w.web.RareWords() {
+		var hits map[string]bool
+		w.patiently("search", func(ctx context.Context) error {
+			a, err := c.Search(ctx, crawl.SearchRequest{Query: word, Limit: 50})
+			hits = map[string]bool{}
+			for _, h := range a.Hits {
+				hits[h.URL] = true
+			}
+			return err
+		})
+		for _, u := range on {
+			if _, is := pages[u]; is != hits[u] {
+				w.fail("search", "%q finds %s: %v; it is stored: %v", word, u, hits[u], is)
+			}
+		}
+	}
+}
+
+// right reports whether an explanation is what the web expects, or one of what is as right.
+func right(x crawl.Explanation, e simweb.Expectation) bool {
+	state := x.State
+	if state == crawl.Queued.String() {
+		state = string(simweb.Held)
+	}
+	return state == string(e.Class) || slices.Contains(e.Also, simweb.Class(state))
+}
+
+// checkAtRest reads what the services have left.
+func (w *world) checkAtRest() {
+	lines := map[string]bool{}
+	for _, s := range w.all {
+		if s.role != "frontier" {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(s.dir, "crawl.jsonl"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			w.t.Fatal(err)
+		}
+		for raw := range bytes.Lines(b) {
+			var l crawl.LogLine
+			if err := json.Unmarshal(raw, &l); err != nil {
+				w.fail("crawl-log", "%s: %v: %s", s.name, err, raw)
+				continue
+			}
+			lines[l.URL] = true
+		}
+	}
+	want := w.web.Expect(token)
+	for _, q := range w.web.Log() {
+		u := "http://" + q.Origin + q.Path
+		if _, page := want[u]; page && q.Status == 200 && !q.Aborted && !lines[u] {
+			w.fail("crawl-log", "%s was fetched and has no line", u)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package simulation
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/simnet"
+)
+
+// keptSeeds failed once. They always run.
+var keptSeeds = []uint64{}
+
+// TestSimulation crawls one random web per seed, with faults, and checks what is promised. SEEDS
+// says how many seeds, and FROM the first.
+func TestSimulation(t *testing.T) {
+	count, from := setting(t, "SEEDS", 20), setting(t, "FROM", 1)
+	var seeds []uint64
+	if os.Getenv("SEEDS") == "" {
+		seeds = append(seeds, keptSeeds...)
+	}
+	for i := range count {
+		seeds = append(seeds, uint64(from+i))
+	}
+	for _, seed := range seeds {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			simnet.Test(t, func(t *testing.T) { newWorld(t, seed).run() })
+		})
+	}
+}
+
+func setting(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		t.Fatalf("%s=%q: use a number", name, text)
+	}
+	return n
+}

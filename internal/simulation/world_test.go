@@ -1,0 +1,230 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
+	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
+)
+
+const token = "curtsy"
+
+// world is one run: a web, a broker, the services of a crawl, and what happened.
+type world struct {
+	t     *testing.T
+	seed  uint64
+	r     *rand.Rand // used by the goroutine of the test only
+	began time.Time
+	log   *slog.Logger
+
+	net  *simnet.Net
+	web  *simweb.Server
+	srv  *embedded.Server
+	spec crawl.Spec
+	q    *queue.Conn // the test's own, never cut
+	dir  string
+	all  []*service
+
+	mu     sync.Mutex // guards events
+	events []string
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 26)), began: time.Now(), dir: t.TempDir(), log: slog.New(slog.DiscardHandler)}
+	if os.Getenv("SIM_LOG") != "" {
+		w.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return w
+}
+
+// note remembers an event, for whoever reads why a seed failed.
+func (w *world) note(format string, args ...any) {
+	line := fmt.Sprintf("%9.3fs ", time.Since(w.began).Seconds()) + fmt.Sprintf(format, args...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, line)
+	if os.Getenv("SIM_LOG") != "" {
+		fmt.Fprintln(os.Stderr, "=====", line)
+	}
+}
+
+// fail reports a broken promise. Its name is what a mutation is found by.
+func (w *world) fail(promise, format string, args ...any) {
+	w.t.Helper()
+	w.t.Errorf("PROMISE %s: %s", promise, fmt.Sprintf(format, args...))
+}
+
+func (w *world) run() {
+	t := w.t
+	defer func() {
+		if t.Failed() {
+			t.Logf("events of seed %d:\n%s", w.seed, strings.Join(w.events, "\n"))
+		}
+	}()
+	defer w.end() // also after a fatal failure: no goroutine may be left
+	w.start()
+	w.seedCrawl()
+	st := w.untilDone()
+	w.note("done: %d discovered, %d stored, %d requests", st.Discovered, st.Stored, len(w.web.Log()))
+	w.check(st)
+	w.end()
+	w.checkAtRest()
+}
+
+// start opens the web and the broker, and starts the services.
+func (w *world) start() {
+	t := w.t
+	w.net = simnet.New(simnet.Options{Seed: w.seed, Latency: time.Duration(w.r.IntN(20)) * ms, Jitter: time.Duration(w.r.IntN(20)) * ms})
+	cfg := randomWeb(w.r)
+	cfg.Listen = w.net.Listen
+	for i := range cfg.Hosts {
+		b := cfg.Behaviors[i]
+		w.note("h%04d: robots %q, crawl-delay %v, latency %v+%v, %v", i, b.Robots, b.CrawlDelay, b.Latency, b.Jitter, b.Features)
+	}
+	var err error
+	if w.web, err = simweb.Start(cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.web.Close() })
+	w.srv = broker.Start(t)
+	w.q = broker.Dial(t, w.srv)
+	w.spec = crawl.Spec{
+		Name: "sim", Shards: 2 + w.r.IntN(4), Scope: "domain", MaxDepth: -1, HoldMax: 20 * time.Minute, Agent: token, Contact: "test@example.org",
+		AllowPrivate: true, Resolve: []string{w.web.Resolve()}, Search: true, Sitemaps: true, Delay: time.Duration(50+w.r.IntN(450)) * ms,
+	}
+	for _, s := range w.web.Seeds() {
+		u, err := canon.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.spec.Seeds = append(w.spec.Seeds, string(u))
+	}
+	if err := frontier.EnsureStreams(t.Context(), w.q, w.spec, frontier.Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	w.note("%d shards, delay %v", w.spec.Shards, w.spec.Delay)
+	for i := range 2 + w.r.IntN(2) {
+		w.add(newService(w, "frontier", i))
+	}
+	for i := range 2 + w.r.IntN(2) {
+		w.add(newService(w, "fetcher", i))
+	}
+	for i := range 1 + w.r.IntN(2) {
+		w.add(newService(w, "indexer", i))
+	}
+}
+
+func (w *world) add(s *service) {
+	w.all = append(w.all, s)
+	s.start()
+}
+
+func (w *world) seedCrawl() {
+	t := w.t
+	w.patiently("ready", func(ctx context.Context) error { return asker.WaitReady(ctx, w.q, w.spec) })
+	var urls []canon.URL
+	for _, s := range w.spec.Seeds {
+		urls = append(urls, canon.URL(s))
+	}
+	if err := asker.Seed(t.Context(), w.q, w.spec, urls); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// longest is how long a crawl may take.
+const longest = 4 * time.Hour
+
+// patiently tries until do succeeds.
+func (w *world) patiently(what string, do func(context.Context) error) {
+	w.t.Helper()
+	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
+		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+		err := do(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			w.fail("ends", "%s: not within ten minutes: %v", what, err)
+			w.t.FailNow()
+		}
+	}
+}
+
+// untilDone waits until the crawl says that it is done.
+func (w *world) untilDone() crawl.Status {
+	t := w.t
+	for end := time.Now().Add(longest); ; time.Sleep(time.Second) {
+		st, done, err := asker.Done(t.Context(), w.q, w.spec)
+		if err == nil {
+			if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
+				w.fail("sum", "discovered %d, the classes add up to %d: %+v", st.Discovered, sum, st)
+			}
+		}
+		if done {
+			return st
+		}
+		if time.Now().After(end) {
+			w.fail("ends", "the crawl is not done after %v: %v, %+v", longest, err, st)
+			t.FailNow()
+		}
+	}
+}
+
+// end stops all services in order.
+func (w *world) end() {
+	for i := len(w.all) - 1; i >= 0; i-- {
+		w.all[i].stop()
+	}
+}
+
+// copyDir copies the files of a directory.
+func copyDir(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(to, rel)
+		if d.IsDir() {
+			return os.MkdirAll(at, 0o700)
+		}
+		in, err := os.Open(path)
+		if os.IsNotExist(err) {
+			return nil // it was there a moment before
+		}
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		out, err := os.Create(at)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, in)
+		if cerr := out.Close(); err == nil {
+			err = cerr
+		}
+		return err
+	})
+}
