@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -32,6 +33,7 @@ type File struct {
 	died   chan struct{} // closed when dead is set
 	// a writing transaction was given up, and bbolt's Close would wait for it for ever
 	stuck atomic.Bool
+	fault func(point string) error // nil: none
 }
 
 // Open opens or creates the file at path, readable for its owner only. It follows no symbolic link
@@ -117,7 +119,26 @@ func (f *File) View(do func(*bolt.Tx) error) error {
 // Update runs do in a writing transaction, which is committed unless do fails. The error is a
 // *Damaged when the file is.
 func (f *File) Update(do func(*bolt.Tx) error) error {
-	return f.guard(true, func() error { return f.db.Update(do) })
+	if f.fault == nil {
+		return f.guard(true, func() error { return f.db.Update(do) })
+	}
+	err := f.guard(true, func() error {
+		return f.db.Update(func(tx *bolt.Tx) error { return errors.Join(do(tx), f.Fault("commit")) })
+	})
+	return errors.Join(err, f.Fault("committed"))
+}
+
+// SetFault has fault called before each commit with "commit " and the name of the file, and after
+// it with "committed " and the name. Its error is the commit's. It is for tests that end a service
+// at a commit, or let a disk be full, and must be called before the file is used.
+func (f *File) SetFault(fault func(point string) error) { f.fault = fault }
+
+// Fault calls what SetFault was given. Who commits a transaction from Begin calls it.
+func (f *File) Fault(point string) error {
+	if f.fault == nil {
+		return nil
+	}
+	return f.fault(point + " " + filepath.Base(f.path))
 }
 
 // Begin begins a transaction. The caller wraps its use in Guard.

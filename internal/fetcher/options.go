@@ -68,7 +68,11 @@ type Options struct {
 
 	// Dial opens the connections to sites and proxies, as net.Dialer's DialContext does; nil: the
 	// system's. Which addresses may be dialled is decided before.
-	Dial     wire.Dial
+	Dial wire.Dial
+	// Fault is called before and after an event is appended to a shard's log ("append",
+	// "appended") and pages are handed to an indexer ("send pages", "sent pages"). What it was
+	// called for fails with its error. nil, but for tests that end a fetcher at such a point.
+	Fault    func(point string) error
 	Resolver *net.Resolver   // nil: the system's
 	TLS      *tls.Config     // nil: certificates are verified as usual
 	Signer   *botauth.Signer // of each request over https; nil: none is signed

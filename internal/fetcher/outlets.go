@@ -85,20 +85,39 @@ func (o *outlets) existing(ctx context.Context, name string) (jetstream.StreamCo
 // appendEvent appends a message to a shard's log and returns when it is stored.
 func (f *Fetcher) appendEvent(ctx context.Context, shard int, msg []byte) error {
 	l, err := f.out.log(ctx, shard)
+	if err == nil {
+		err = f.fault("append")
+	}
+	if err == nil {
+		_, err = l.Append(ctx, msg)
+	}
 	if err != nil {
 		return err
 	}
-	_, err = l.Append(ctx, msg)
-	return err
+	return f.fault("appended")
+}
+
+// fault calls Options.Fault.
+func (f *Fetcher) fault(point string) error {
+	if f.opt.Fault == nil {
+		return nil
+	}
+	return f.opt.Fault(point)
 }
 
 // sendPages hands pages to a shard's indexer and returns when they are stored.
 func (f *Fetcher) sendPages(ctx context.Context, shard int, msg []byte) error {
 	w, err := f.out.work(ctx)
+	if err == nil {
+		err = f.fault("send pages")
+	}
+	if err == nil {
+		err = w.Send(ctx, f.names.PagesSubject(shard), msg)
+	}
 	if err != nil {
 		return err
 	}
-	return w.Send(ctx, f.names.PagesSubject(shard), msg)
+	return f.fault("sent pages")
 }
 
 // askRenew asks a shard's owner to prolong visits.

@@ -57,6 +57,11 @@ type Options struct {
 	// are committed instead of replayed; 0: 6 s, a second more than fetchers take. Else it is for
 	// the checkpoint that the shard is handed over with; 0: 20 s.
 	StopGrace time.Duration
+	// Fault is called before and after each commit ("commit frontier-0.db", "committed
+	// frontier-0.db"), and before and after a message to another shard or an indexer is sent
+	// ("send", "sent"). What it was called for fails with its error. nil, but for tests that end a
+	// frontier at such a point.
+	Fault func(point string) error
 }
 
 // Frontier is the service. Make it with New; Run it once.
@@ -209,6 +214,14 @@ func (f *Frontier) Run(ctx context.Context) error {
 		g.Go(func() error { return f.runShard(gctx, id, kv) })
 	}
 	return g.Wait()
+}
+
+// fault calls Options.Fault.
+func (f *Frontier) fault(point string) error {
+	if f.opt.Fault == nil {
+		return nil
+	}
+	return f.opt.Fault(point)
 }
 
 // full is why nothing may be granted for want of room on the disk, or nil.

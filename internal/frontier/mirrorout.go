@@ -11,10 +11,16 @@ import (
 // while there is no room.
 func (f *Frontier) handOverPages(ctx context.Context, shard int, data []byte) error {
 	w, err := f.handOff(ctx)
+	if err == nil {
+		err = f.fault("send")
+	}
+	if err == nil {
+		err = w.Send(ctx, f.names.PagesSubject(shard), data)
+	}
 	if err != nil {
 		return err
 	}
-	return w.Send(ctx, f.names.PagesSubject(shard), data)
+	return f.fault("sent")
 }
 
 // handOff opens the hand-off to the indexers as it was made.

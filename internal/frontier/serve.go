@@ -255,6 +255,7 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 	if err != nil {
 		return nil, 0, err
 	}
+	s.ledger.DB.SetFault(f.opt.Fault)
 	s.visits.Hands, s.ledger.CrawlLog, s.ledger.Budget, s.ledger.Metrics, s.visits.Notify, s.unreadable, s.rupsites.Secret, s.websub.Secret = f.hands, f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable, f.secret, f.secret
 	s.traces = f.traces
 	st = f.startOf(s, own)
@@ -361,8 +362,13 @@ func (s *shard) drain(ctx context.Context, d time.Duration) {
 }
 
 func (f *Frontier) appendTo(ctx context.Context, shard int, data []byte) error {
-	_, err := f.logs[shard].Append(ctx, data)
-	return err
+	if err := f.fault("send"); err != nil {
+		return err
+	}
+	if _, err := f.logs[shard].Append(ctx, data); err != nil {
+		return err
+	}
+	return f.fault("sent")
 }
 
 // purgeLag is how long an applied and committed event stays in the log all the same.

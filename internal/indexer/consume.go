@@ -39,13 +39,22 @@ func (s *shard) consume(ctx context.Context, epoch uint64) error {
 		err := s.x.work.Consume(while, s.x.names.PagesSubject(s.id), fmt.Sprintf("indexer-%d", s.id), epoch, queue.ConsumeOptions{
 			MaxMessages: batchMessages, MaxBytes: batchBytes, Retry: s.x.retry, Ready: fenced,
 			GiveUp: s.giveUp,
-		}, s.handle)
+		}, s.handleAndAcknowledge)
 		stop()
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// handleAndAcknowledge is handle, whose nil acknowledges the batch.
+func (s *shard) handleAndAcknowledge(ctx context.Context, batch []queue.Message) error {
+	err := s.handle(ctx, batch)
+	if err == nil && s.x.o.Fault != nil {
+		err = s.x.o.Fault("acknowledge")
+	}
+	return err
 }
 
 // handle stores the pages of a batch of messages. Bodies are not copied: they stay where the

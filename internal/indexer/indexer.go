@@ -51,6 +51,10 @@ type Options struct {
 	// Pace is the least time between the beginnings of two commits of a shard: a commit's fsync is
 	// shared by what comes in that time. 0: 125 ms.
 	Pace time.Duration
+	// Fault is called before and after each commit ("commit pages-0.db", "committed pages-0.db"),
+	// and before a batch of messages is acknowledged ("acknowledge"). What it was called for fails
+	// with its error. nil, but for tests that end an indexer at such a point.
+	Fault func(point string) error
 }
 
 // Indexer is the service. Make it with New, Run it once; Status may be asked at any time.
@@ -135,6 +139,7 @@ func (x *Indexer) homesOptions() homes.Options {
 		Queue: x.q, Crawl: x.names, Shards: x.spec.Shards, Dir: x.o.Dir, Instance: x.o.Instance, Embedded: x.o.Embedded, Term: x.o.Term,
 		RebuildAfter: x.o.RebuildAfter, Log: x.log, Serve: x.serve, Mine: x.mine, Tell: x.tell, Room: x.room,
 		Step:     func(what string) error { return x.step(what) },
+		Fault:    x.o.Fault,
 		Moved:    func(direction string, took time.Duration) { x.met.moved(direction, took) },
 		NotMoved: func() { x.met.notMoved.Inc() },
 		Rebuilt:  func() { x.met.rebuilds.Inc() },

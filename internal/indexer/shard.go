@@ -173,7 +173,7 @@ func (s *shard) mind(ctx context.Context) error {
 
 func (s *shard) openSearch() error {
 	index, err := search.Open(homes.SearchFile(s.x.o.Dir, s.id), s.store, search.Options{Log: s.log, Turn: s.x.turn, Read: s.marks.read, Hidden: s.x.hides, HiddenHost: s.x.hidesHost,
-		Mark: s.x.reindexMark(), Indexed: s.traceIndexed()})
+		Mark: s.x.reindexMark(), Indexed: s.traceIndexed(), Fault: s.x.o.Fault})
 	if err == nil {
 		s.index.Store(index)
 	}

@@ -62,6 +62,8 @@ type Options struct {
 	// Mine reports whether the pages of a host belong to this store. Letters about aliases and main
 	// pages of other hosts go into the outbox. nil: all hosts do.
 	Mine func(canon.Host) bool
+	// Fault is called at each commit: see boltfile.File.SetFault. nil, but for tests.
+	Fault func(point string) error
 }
 
 // Store is an open page store. Its methods may be called from many goroutines.
@@ -138,6 +140,7 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 	case err != nil:
 		return nil, fmt.Errorf("open page store: %w", err)
 	}
+	db.SetFault(o.Fault)
 	s := &Store{db: db, path: path, mine: o.Mine, changed: make(chan struct{}), digests: digests{run: digestRun}}
 	if s.mine == nil {
 		s.mine = func(canon.Host) bool { return true }

@@ -39,6 +39,8 @@ type Options struct {
 	// Progress, when set, is told by Rebuild after each batch how many pages it has taken and how
 	// many are left.
 	Progress func(done, left int64)
+	// Fault is called at each commit: see boltfile.File.SetFault. nil, but for tests.
+	Fault func(point string) error
 
 	scratch bool               // a file that is thrown away after a crash
 	at      func(place string) // for tests: where Rebuild has got to
@@ -107,6 +109,7 @@ func open(path string, store *pages.Store, o Options) (x *Index, err error) {
 	if x.db, err = openFile(path, false, o.scratch); err != nil {
 		return x, err
 	}
+	x.db.SetFault(o.Fault)
 	if err := x.db.Update(func(tx *bolt.Tx) error { return create(tx, store.Identity(), o.Mark) }); err != nil {
 		return x, err
 	}

@@ -118,9 +118,13 @@ func (w *world) checkAtRest() {
 		if s.role != "frontier" {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(s.dir, "crawl.jsonl"))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			w.t.Fatal(err)
+		var b []byte
+		for _, dir := range append(s.dirs, s.dir) {
+			part, err := os.ReadFile(filepath.Join(dir, "crawl.jsonl"))
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				w.t.Fatal(err)
+			}
+			b = append(b, part...)
 		}
 		for raw := range bytes.Lines(b) {
 			var l crawl.LogLine

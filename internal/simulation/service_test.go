@@ -2,9 +2,13 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/fetcher"
@@ -14,31 +18,55 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// service is a frontier, a fetcher or an indexer, over all its lives.
+// service is a frontier, a fetcher or an indexer, over all its lives. Only the goroutine of the
+// test uses it, but for current.
 type service struct {
 	w    *world
 	role string
+	n    int
 	name string
 	dir  string // of the life under way, and of the next
-	life *life  // nil: it does not run
-	past []*life
+	lost int    // how often its disk was lost
+
+	lives int
+	life  *life    // nil: it does not run
+	dirs  []string // of the lives so far
 }
 
 // life is a service from its start to its end.
 type life struct {
 	s      *service
 	n      int
+	name   string
 	dir    string
+	next   string // where a kill puts the copy of dir
 	line   *broker.Line
 	q      *queue.Conn
 	cancel context.CancelFunc
 	done   chan error
 
 	fetcher *fetcher.Fetcher
+
+	commits sync.RWMutex // held for reading while a commit is under way, for writing by a kill
+
+	mu         sync.Mutex // guards what follows
+	dead       bool
+	conns      map[net.Conn]struct{}
+	committing map[string]bool // files
 }
 
 func newService(w *world, role string, i int) *service {
-	return &service{w: w, role: role, name: fmt.Sprintf("%s-%d", role, i), dir: filepath.Join(w.dir, fmt.Sprintf("%s-%d", role, i))}
+	s := &service{w: w, role: role, n: i}
+	s.rename()
+	return s
+}
+
+func (s *service) rename() {
+	s.name = fmt.Sprintf("%s-%d", s.role, s.n)
+	if s.lost > 0 {
+		s.name += strings.Repeat("x", s.lost)
+	}
+	s.dir = filepath.Join(s.w.dir, s.name)
 }
 
 // start begins a life.
@@ -47,7 +75,9 @@ func (s *service) start() {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l := &life{s: s, n: len(s.past) + 1, dir: s.dir, line: broker.NewLine(w.srv), done: make(chan error, 1)}
+	s.lives++
+	l := &life{s: s, n: s.lives, name: s.name, dir: s.dir, next: filepath.Join(w.dir, fmt.Sprintf("%s.%d", s.name, s.lives)), line: broker.NewLine(w.srv),
+		done: make(chan error, 1), conns: map[net.Conn]struct{}{}, committing: map[string]bool{}}
 	l.q = l.line.Dial(t, w.srv)
 	run, err := l.make()
 	if err != nil {
@@ -56,41 +86,139 @@ func (s *service) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	l.cancel = cancel
 	s.life = l
+	s.dirs = append(s.dirs, l.dir)
 	w.note("%s starts", l)
-	go func() { l.done <- run(ctx) }()
+	go func() {
+		err := run(ctx)
+		if err != nil && ctx.Err() == nil {
+			w.note("%s fails: %v", l, err)
+		}
+		l.done <- err
+	}()
 }
 
-func (l *life) String() string { return fmt.Sprintf("%s (life %d)", l.s.name, l.n) }
+func (l *life) String() string { return fmt.Sprintf("%s (life %d)", l.name, l.n) }
 
 // make makes the service.
 func (l *life) make() (run func(context.Context) error, err error) {
-	w, s := l.s.w, l.s
+	w := l.s.w
 	log := w.log.With("service", l.String())
-	switch s.role {
+	switch l.s.role {
 	case "frontier":
 		lines, err := os.OpenFile(filepath.Join(l.dir, "crawl.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, err
 		}
 		w.t.Cleanup(func() { lines.Close() })
-		f, err := frontier.New(l.q, w.spec, frontier.Options{Dir: l.dir, Instance: s.name, Log: log, CrawlLog: lines, Checkpoint: 16 << 10})
+		f, err := frontier.New(l.q, w.spec, frontier.Options{Dir: l.dir, Instance: l.name, Log: log, CrawlLog: lines, Checkpoint: w.checkpoint, Fault: l.fault})
 		if err != nil {
 			return nil, err
 		}
 		return f.Run, nil
 	case "fetcher":
-		f, err := fetcher.New(l.q, w.spec, fetcher.Options{Name: s.name, Log: log, Hands: 8, Dial: w.net.Dial})
+		f, err := fetcher.New(l.q, w.spec, fetcher.Options{Name: fmt.Sprintf("%s-%d", l.name, l.n), Log: log, Hands: 8, Dial: l.dial, Fault: l.fault})
 		if err != nil {
 			return nil, err
 		}
 		l.fetcher = f
 		return f.Run, nil
 	}
-	x, err := indexer.New(l.q, w.spec, indexer.Options{Dir: l.dir, Instance: s.name, Search: true, Log: log})
+	x, err := indexer.New(l.q, w.spec, indexer.Options{Dir: l.dir, Instance: l.name, Search: true, Log: log, RebuildAfter: 30 * time.Second, Fault: l.fault})
 	if err != nil {
 		return nil, err
 	}
 	return x.Run, nil
+}
+
+// dial opens a connection to the web, which a kill resets.
+func (l *life) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := l.s.w.net.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		c.Close()
+		return nil, errKilled
+	}
+	l.conns[c] = struct{}{}
+	return c, nil
+}
+
+var errKilled = errors.New("the process was killed")
+
+// fault is what the service calls at its points. A process that was killed commits nothing more.
+func (l *life) fault(point string) error {
+	what, file, _ := strings.Cut(point, " ")
+	switch what {
+	case "commit":
+		if err := l.at(point); err != nil {
+			return err
+		}
+		l.commits.RLock()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.dead {
+			l.commits.RUnlock()
+			return errKilled
+		}
+		l.committing[file] = true
+		return nil
+	case "committed":
+		l.mu.Lock()
+		was := l.committing[file]
+		delete(l.committing, file)
+		l.mu.Unlock()
+		if !was {
+			return nil
+		}
+		l.commits.RUnlock()
+	}
+	return l.at(point)
+}
+
+// at is a point at which a fault may be planned.
+func (l *life) at(point string) error {
+	l.mu.Lock()
+	dead := l.dead
+	l.mu.Unlock()
+	if dead {
+		return errKilled
+	}
+	return l.s.w.faults.at(l, point)
+}
+
+// kill ends the service as kill -9 does: from this moment on nobody hears of it, and its files are
+// what they are now. It may be called from any goroutine. It reports false when it was dead.
+func (l *life) kill() bool {
+	w := l.s.w
+	l.mu.Lock()
+	if l.dead {
+		l.mu.Unlock()
+		return false
+	}
+	l.dead = true
+	conns := l.conns
+	l.conns = nil
+	l.mu.Unlock()
+	l.line.Cut(true)
+	for c := range conns {
+		c.Close()
+	}
+	l.commits.Lock()
+	err := copyDir(l.dir, l.next)
+	l.commits.Unlock()
+	if err != nil {
+		w.t.Errorf("copy the files of %s: %v", l, err)
+	}
+	l.cancel()
+	w.dying.Go(func() {
+		l.q.NC.Close()
+		<-l.done
+		l.q.Close()
+	})
+	return true
 }
 
 // stop ends a life in order.
@@ -102,10 +230,19 @@ func (s *service) stop() {
 	began := time.Now()
 	s.w.note("%s is stopped", l)
 	l.cancel()
-	if err := <-l.done; err != nil {
-		s.w.fail("stops", "%s: %v", l, err)
+	err := <-l.done
+	l.mu.Lock()
+	dead := l.dead
+	l.mu.Unlock()
+	if dead {
+		l.done <- nil // for the kill that came in between
+	} else {
+		if err != nil {
+			s.w.fail("stops", "%s: %v", l, err)
+		}
+		s.w.note("%s has ended after %v", l, time.Since(began))
+		l.q.Close()
 	}
-	s.w.note("%s has ended after %v", l, time.Since(began))
 	s.over()
 }
 
@@ -117,6 +254,14 @@ func (s *service) over() {
 			s.w.fail("last-moment", "%s stopped %d requests at the last moment", l, n)
 		}
 	}
-	l.q.Close()
-	s.past, s.life = append(s.past, l), nil
+	if l.isDead() {
+		s.dir = l.next
+	}
+	s.life = nil
+}
+
+func (l *life) isDead() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dead
 }

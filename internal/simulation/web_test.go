@@ -43,7 +43,11 @@ func randomWeb(r *rand.Rand) simweb.Config {
 			b.CrawlDelay = time.Duration(1+r.IntN(8)) * 100 * ms
 		}
 		for range r.IntN(3) {
-			b.Features = append(b.Features, features[r.IntN(len(features))])
+			f := features[r.IntN(len(features))]
+			if f == simweb.FeatureSitemap && !namesSitemaps(b.Robots) {
+				continue
+			}
+			b.Features = append(b.Features, f)
 		}
 		if r.IntN(5) == 0 {
 			b.FlapRate = 0.2
@@ -52,4 +56,13 @@ func randomWeb(r *rand.Rand) simweb.Config {
 	}
 	cfg.Behaviors = all
 	return cfg
+}
+
+// namesSitemaps reports whether there is a robots.txt of the host's own that can be read.
+func namesSitemaps(k simweb.Robots) bool {
+	switch k {
+	case simweb.RobotsAllowAll, simweb.RobotsSubtree, simweb.RobotsWildcard, simweb.RobotsAgent, simweb.RobotsOdd, simweb.RobotsHostSelf:
+		return true
+	}
+	return false
 }

@@ -38,19 +38,27 @@ type world struct {
 	web  *simweb.Server
 	srv  *embedded.Server
 	spec crawl.Spec
-	q    *queue.Conn // the test's own, never cut
+	line *broker.Line // the test's own
+	q    *queue.Conn
 	dir  string
 	all  []*service
+
+	checkpoint int64
+	faults     *faults
+	asked      time.Time      // when the crawl was last asked whether it is done
+	agenda     []event        // guarded by faults.mu
+	dying      sync.WaitGroup // processes that were killed and have not noticed
 
 	mu     sync.Mutex // guards events
 	events []string
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 26)), began: time.Now(), dir: t.TempDir(), log: slog.New(slog.DiscardHandler)}
+	w := &world{faults: new(faults), t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 26)), began: time.Now(), dir: t.TempDir(), log: slog.New(slog.DiscardHandler)}
 	if os.Getenv("SIM_LOG") != "" {
 		w.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
+	w.faults.w = w
 	return w
 }
 
@@ -81,6 +89,7 @@ func (w *world) run() {
 	defer w.end() // also after a fatal failure: no goroutine may be left
 	w.start()
 	w.seedCrawl()
+	w.plan()
 	st := w.untilDone()
 	w.note("done: %d discovered, %d stored, %d requests", st.Discovered, st.Stored, len(w.web.Log()))
 	w.check(st)
@@ -104,7 +113,8 @@ func (w *world) start() {
 	}
 	t.Cleanup(func() { w.web.Close() })
 	w.srv = broker.Start(t)
-	w.q = broker.Dial(t, w.srv)
+	w.line = broker.NewLine(w.srv)
+	w.q = w.line.Dial(t, w.srv)
 	w.spec = crawl.Spec{
 		Name: "sim", Shards: 2 + w.r.IntN(4), Scope: "domain", MaxDepth: -1, HoldMax: 20 * time.Minute, Agent: token, Contact: "test@example.org",
 		AllowPrivate: true, Resolve: []string{w.web.Resolve()}, Search: true, Sitemaps: true, Delay: time.Duration(50+w.r.IntN(450)) * ms,
@@ -119,7 +129,8 @@ func (w *world) start() {
 	if err := frontier.EnsureStreams(t.Context(), w.q, w.spec, frontier.Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
 		t.Fatal(err)
 	}
-	w.note("%d shards, delay %v", w.spec.Shards, w.spec.Delay)
+	w.checkpoint = 1 << (10 + w.r.IntN(8))
+	w.note("%d shards, delay %v, a checkpoint each %d bytes", w.spec.Shards, w.spec.Delay, w.checkpoint)
 	for i := range 2 + w.r.IntN(2) {
 		w.add(newService(w, "frontier", i))
 	}
@@ -171,15 +182,22 @@ func (w *world) patiently(what string, do func(context.Context) error) {
 // untilDone waits until the crawl says that it is done.
 func (w *world) untilDone() crawl.Status {
 	t := w.t
-	for end := time.Now().Add(longest); ; time.Sleep(time.Second) {
+	for end := time.Now().Add(longest); ; time.Sleep(w.step()) {
+		if !w.quiet() && time.Since(w.asked) < time.Second {
+			continue
+		}
+		w.asked = time.Now()
 		st, done, err := asker.Done(t.Context(), w.q, w.spec)
 		if err == nil {
 			if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
 				w.fail("sum", "discovered %d, the classes add up to %d: %+v", st.Discovered, sum, st)
 			}
 		}
-		if done {
+		if done && w.quiet() {
 			return st
+		}
+		if done { // faults that are still to come find nothing to break
+			w.drop()
 		}
 		if time.Now().After(end) {
 			w.fail("ends", "the crawl is not done after %v: %v, %+v", longest, err, st)
@@ -188,11 +206,20 @@ func (w *world) untilDone() crawl.Status {
 	}
 }
 
+// drop forgets planned faults that would come after the end of the crawl.
+func (w *world) drop() {
+	w.faults.mu.Lock()
+	defer w.faults.mu.Unlock()
+	w.faults.ended = true
+}
+
 // end stops all services in order.
 func (w *world) end() {
+	w.drop()
 	for i := len(w.all) - 1; i >= 0; i-- {
 		w.all[i].stop()
 	}
+	w.dying.Wait()
 }
 
 // copyDir copies the files of a directory.

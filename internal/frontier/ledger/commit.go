@@ -77,8 +77,16 @@ func (s *Ledger) Commit(again bool) error {
 		s.repeated, s.without = time.Time{}, nil
 	}
 	began := time.Now()
-	if err := s.Tx.Commit(); err != nil {
+	err := s.DB.Fault("commit")
+	if err == nil {
+		err = s.Tx.Commit()
+	}
+	if err != nil {
 		s.Tx.Rollback()
+		s.EndTx()
+		return errors.Join(s.Fail(err), s.DB.Fault("committed"))
+	}
+	if err := s.DB.Fault("committed"); err != nil {
 		s.EndTx()
 		return s.Fail(err)
 	}

@@ -40,6 +40,8 @@ type Options struct {
 	Room func() (full error, changed <-chan struct{})
 	// A test's hook: ends the process, as far as we know.
 	Step func(string) error
+	// Fault is called at each commit: see boltfile.File.SetFault. nil, but for tests.
+	Fault func(point string) error
 	// Counts a move; direction is in or out.
 	Moved func(direction string, took time.Duration)
 	// Count moves that failed, and stores begun empty.

@@ -156,7 +156,7 @@ func (s *Shard) putAside(path string, old stamp) error {
 
 // open opens the store of the shard we are the home of.
 func (s *Shard) open(path string) (*pages.Store, error) {
-	store, err := pages.Open(path, pages.Options{Mine: s.homes.o.Mine(s.id)})
+	store, err := pages.Open(path, pages.Options{Mine: s.homes.o.Mine(s.id), Fault: s.homes.o.Fault})
 	if err != nil {
 		return nil, err
 	}

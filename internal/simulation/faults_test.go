@@ -1,0 +1,281 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"syscall"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/simnet/broker"
+)
+
+// faults is the plan of a run: what goes wrong when.
+type faults struct {
+	w *world
+
+	mu     sync.Mutex // guards what follows
+	points []*pointFault
+	dead   []death
+	ended  bool // no more of them
+	web    int  // how often the web was cut off or its connections reset
+	disks  int  // how many disks of frontiers were lost
+}
+
+// pointFault is a fault at the n-th time that a service comes to a point.
+type pointFault struct {
+	role, point string
+	service     int
+	n           int // left
+	what        string
+	restart     time.Duration // after a kill
+}
+
+// death is a service that was killed at a point, and is to be started again.
+type death struct {
+	l     *life
+	after time.Duration
+	why   string
+}
+
+// event is something that the goroutine of the test does at a time.
+type event struct {
+	at time.Time
+	do func()
+}
+
+// pointsOf are where a service can be ended.
+var pointsOf = map[string][]string{
+	"frontier": {"commit frontier-", "committed frontier-", "send", "sent"},
+	"fetcher":  {"append", "appended", "send pages", "sent pages"},
+	"indexer":  {"commit pages-", "committed pages-", "acknowledge", "commit search-", "committed search-"},
+}
+
+// plan makes a plan.
+func (w *world) plan() {
+	r := w.r
+	f := w.faults
+	for range r.IntN(9) {
+		at := time.Duration(r.Int64N(int64(60 * time.Second)))
+		switch k := r.IntN(12); k {
+		case 0, 1, 2: // a kill at a point
+			s := w.all[r.IntN(len(w.all))]
+			all := pointsOf[s.role]
+			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "kill", restart: pause(r)}
+			f.points = append(f.points, p)
+			w.note("plan: kill %s-%d at %q, time %d; back after %v", p.role, p.service, p.point, p.n, p.restart)
+		case 3: // a disk that is full for one commit, or a message that is not known to have arrived
+			s := w.all[r.IntN(len(w.all))]
+			all := pointsOf[s.role]
+			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "error"}
+			if s.role == "fetcher" {
+				continue // it drops the visit, as when it is killed
+			}
+			f.points = append(f.points, p)
+			w.note("plan: %s-%d has an error at %q, time %d", p.role, p.service, p.point, p.n)
+		case 4: // the line to the broker is cut at a point
+			s := w.all[r.IntN(len(w.all))]
+			all := pointsOf[s.role]
+			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "cut", restart: pause(r)}
+			f.points = append(f.points, p)
+			w.note("plan: cut %s-%d off at %q, time %d, for %v", p.role, p.service, p.point, p.n, p.restart)
+		case 5, 6:
+			s, back := w.all[r.IntN(len(w.all))], pause(r)
+			loses := s.role == "frontier" && r.IntN(3) == 0
+			w.later(at, func() {
+				if s.life == nil || !s.life.kill() {
+					return
+				}
+				w.note("%s is killed; its disk is lost: %v", s.life, loses)
+				s.over()
+				if loses {
+					s.lost++
+					s.rename()
+					f.disks++
+				}
+				w.later(back, s.start)
+			})
+		case 7:
+			s, back := w.all[r.IntN(len(w.all))], pause(r)
+			w.later(at, func() {
+				if s.life == nil || s.life.isDead() {
+					return
+				}
+				s.stop()
+				w.later(back, s.start)
+			})
+		case 8, 9:
+			s, back := w.all[r.IntN(len(w.all))], pause(r)
+			w.later(at, func() {
+				if s.life == nil {
+					return
+				}
+				l := s.life
+				w.note("%s is cut off for %v", l, back)
+				l.line.Cut(true)
+				w.later(back, func() { l.connect() })
+			})
+		case 10:
+			long := time.Duration(r.Int64N(int64(20 * time.Second)))
+			kind := r.IntN(3)
+			w.later(at, func() {
+				at := w.web.Addr()
+				f.web++
+				switch kind {
+				case 0:
+					w.note("all connections to the web are reset")
+					w.net.Reset(at)
+				case 1:
+					w.note("the web is cut off for %v", long)
+					w.net.Cut(at, true)
+					w.later(long, func() { w.net.Cut(at, false) })
+				case 2:
+					w.note("the web is slow for %v", long)
+					w.net.Slow(at, 2000)
+					w.later(long, func() { w.net.Slow(at, 0) })
+				}
+			})
+		case 11:
+			w.later(at, func() {
+				w.restartBroker()
+			})
+		}
+	}
+}
+
+// restartBroker restarts the NATS server. All lines are cut before, since it sleeps with a lock
+// held while it shuts down, and a request that came then would keep virtual time from moving.
+func (w *world) restartBroker() {
+	w.note("the broker restarts")
+	lines := []*broker.Line{w.line}
+	for _, s := range w.all {
+		if s.life != nil {
+			lines = append(lines, s.life.line)
+		}
+	}
+	for _, l := range lines {
+		l.Cut(true)
+	}
+	synctest.Wait()
+	if err := w.srv.Restart(); err != nil {
+		w.t.Errorf("restart the broker: %v", err)
+	}
+	w.line.Cut(false)
+	for _, s := range w.all {
+		if s.life != nil {
+			s.life.connect() // also one that was cut off
+		}
+	}
+}
+
+// connect ends a cut, unless the process is dead.
+func (l *life) connect() {
+	if !l.isDead() {
+		l.line.Cut(false)
+	}
+}
+
+// pause is how long something is away.
+func pause(r *rand.Rand) time.Duration {
+	switch r.IntN(3) {
+	case 0:
+		return time.Duration(r.IntN(1500)) * ms
+	case 1:
+		return time.Duration(1500+r.IntN(12000)) * ms
+	}
+	return time.Duration(12+r.IntN(30)) * time.Second
+}
+
+// at is called at each point of a life, from any goroutine.
+func (f *faults) at(l *life, point string) error {
+	f.mu.Lock()
+	var hit *pointFault
+	for _, p := range f.points {
+		if !f.ended && p.n > 0 && p.role == l.s.role && p.service == l.s.n && matches(point, p.point) {
+			if p.n--; p.n == 0 && hit == nil {
+				hit = p
+			}
+		}
+	}
+	f.mu.Unlock()
+	if hit == nil {
+		return nil
+	}
+	switch hit.what {
+	case "kill":
+		f.w.note("%s is killed at %q", l, point)
+		if l.kill() {
+			f.mu.Lock()
+			f.dead = append(f.dead, death{l: l, after: hit.restart})
+			f.mu.Unlock()
+		}
+		return errKilled
+	case "cut":
+		f.w.note("%s is cut off at %q", l, point)
+		l.line.Cut(true)
+		f.w.laterFrom(hit.restart, l.connect)
+		return nil
+	}
+	f.w.note("%s has an error at %q", l, point)
+	if strings.HasPrefix(point, "commit ") {
+		return fmt.Errorf("simulated: %w", syscall.ENOSPC)
+	}
+	return errors.New("simulated: not known whether it was done")
+}
+
+func matches(point, pattern string) bool {
+	return point == pattern || strings.HasSuffix(pattern, "-") && strings.HasPrefix(point, pattern)
+}
+
+// later has the goroutine of the test do something.
+func (w *world) later(after time.Duration, do func()) { w.laterFrom(after, do) }
+
+// laterFrom is later for any goroutine.
+func (w *world) laterFrom(after time.Duration, do func()) {
+	w.faults.mu.Lock()
+	defer w.faults.mu.Unlock()
+	w.agenda = append(w.agenda, event{time.Now().Add(after), do})
+}
+
+// step does what is due, and returns how long nothing is, a second at most.
+func (w *world) step() time.Duration {
+	f := w.faults
+	for {
+		f.mu.Lock()
+		dead := f.dead
+		f.dead = nil
+		f.mu.Unlock()
+		for _, d := range dead {
+			if d.l.s.life == d.l {
+				d.l.s.over()
+				w.later(d.after, d.l.s.start)
+			}
+		}
+		f.mu.Lock()
+		now := time.Now()
+		next, wait := -1, time.Second
+		for i, e := range w.agenda {
+			if d := e.at.Sub(now); d < wait {
+				next, wait = i, d
+			}
+		}
+		if next < 0 || wait > 0 {
+			f.mu.Unlock()
+			return wait
+		}
+		do := w.agenda[next].do
+		w.agenda = append(w.agenda[:next], w.agenda[next+1:]...)
+		f.mu.Unlock()
+		do()
+	}
+}
+
+// quiet reports whether no fault is to come, and everybody runs.
+func (w *world) quiet() bool {
+	w.faults.mu.Lock()
+	defer w.faults.mu.Unlock()
+	return len(w.agenda) == 0 && len(w.faults.dead) == 0
+}
