@@ -96,6 +96,9 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		}
 	}
 	s.ledger.Touch(h)
+	if visit.IsZero() {
+		s.polite.Lengthened(h, now)
+	}
 	if f.State == crawl.RobotsParsed || f.State == crawl.RobotsUnavailable {
 		// First: those of a mirror are not used.
 		if err := s.mirrors.ClaimRead(h, int(i), now); err != nil {

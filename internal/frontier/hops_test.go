@@ -206,6 +206,25 @@ func TestHopsThatAreNotMadeOpenNothing(t *testing.T) {
 	})
 }
 
+// A Crawl-delay of a robots.txt on another host counts from the last request that was made without
+// knowing it, whoever makes the next one.
+func TestDelayOfARobotsTxtElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec())
+		b.links(0, "", "http://a.example/")
+		v := b.grant(1)[0]
+		o := v.URLs[0].URL.Origin()
+		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: o, State: crawl.RobotsPending, Status: 302, Location: "http://b.example/r", Hops: 1}}})
+		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: v.Delay}})
+		const delay = 30 * time.Second
+		b.event(crawl.Event{Answers: []crawl.Answer{{Errand: hop("a.example", "http://b.example/r"),
+			Robots: crawl.Robots{Origin: o, State: crawl.RobotsParsed, Status: 200, Fresh: time.Hour, HasCrawlDelay: true, CrawlDelay: delay}}}})
+		if _, after := b.next(); after != delay {
+			t.Errorf("the next visit begins after %v, want %v", after, delay)
+		}
+	})
+}
+
 // A robots.txt that was read for another host's sake, when no URL of its own host was known, names
 // sitemaps all the same: they are asked for once there is something to crawl.
 func TestSitemapsOfARobotsTxtReadForOthers(t *testing.T) {

@@ -89,6 +89,19 @@ func (s *Polite) Slowed(h *ledger.Host, now time.Time) {
 	}
 }
 
+// Lengthened has h wait for a delay that a robots.txt of another host brought since the last visit
+// ended. That visit did not know of it, and the next one may be carried out by another fetcher.
+func (s *Polite) Lengthened(h *ledger.Host, now time.Time) {
+	d := s.DelayOf(h).D
+	if h.Last.IsZero() || h.Delay >= d {
+		return
+	}
+	if t := now.Add(d); h.Due.Before(t) {
+		h.Due, h.DueReason = t, ""
+		s.ledger.Touch(h)
+	}
+}
+
 // GrantDelay is what a visit is told. While the address of a host is not known and may turn out
 // private, the fetcher, who sees the address it dials, decides whether the least delay of
 // public hosts applies.
