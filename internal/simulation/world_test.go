@@ -43,6 +43,7 @@ type world struct {
 	dir  string
 	all  []*service
 
+	visits     map[string]string // of stored URLs, by the frontier
 	checkpoint int64
 	faults     *faults
 	asked      time.Time      // when the crawl was last asked whether it is done
@@ -54,7 +55,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{faults: new(faults), t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 26)), began: time.Now(), dir: t.TempDir(), log: slog.New(slog.DiscardHandler)}
+	w := &world{faults: new(faults), visits: map[string]string{}, t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 26)), began: time.Now(), dir: t.TempDir(), log: slog.New(slog.DiscardHandler)}
 	if os.Getenv("SIM_LOG") != "" {
 		w.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
