@@ -42,7 +42,7 @@ func (s features) busy() {
 	s.flaky("/busy/429.html", func() reply { return s.overload(429) })
 	s.flaky("/busy/503.html", func() reply { return s.overload(503) })
 	s.flaky("/busy/503-date.html", func() reply {
-		now := time.Now()
+		now := time.Now().Add(s.wait("/busy/503-date.html")) // when it is sent
 		// a date has whole seconds
 		until := now.Add(s.b.RetryAfter).Truncate(time.Second).Add(time.Second)
 		r := plain(503, "not now\n")
