@@ -21,7 +21,7 @@ import (
 // check holds what the running crawl says against what the web knows.
 func (w *world) check(st crawl.Status) {
 	t := w.t
-	for _, v := range simweb.Check(w.web.Log(), simweb.CheckOptions{Delay: simweb.Every(w.spec.Delay), Token: token}) {
+	for _, v := range simweb.Check(w.web.Log(), simweb.CheckOptions{Delay: simweb.Every(w.spec.Delay), Token: token, AbortTolerance: 100 * ms}) {
 		w.fail(v.Rule, "%s", v)
 	}
 	kv, err := w.q.JS.KeyValue(t.Context(), crawl.Names(w.spec.Name).Bucket())

@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simnet/broker"
 )
 
@@ -146,6 +149,45 @@ func (w *world) plan() {
 	}
 }
 
+// twice has some messages arrive once more, up to half a minute later and so after others.
+func (w *world) twice() {
+	if w.r.IntN(2) == 0 {
+		return
+	}
+	part, r := 0.02+0.2*w.r.Float64(), rand.New(rand.NewPCG(w.seed, 2))
+	w.note("%.0f %% of the messages arrive twice", 100*part)
+	names := crawl.Names(w.spec.Name)
+	var mu sync.Mutex // guards r
+	again := func(m *nats.Msg) {
+		mu.Lock()
+		hit, after := r.Float64() < part, time.Duration(r.Int64N(int64(30*time.Second)))
+		if r.IntN(2) == 0 {
+			after /= 30
+		}
+		mu.Unlock()
+		w.faults.mu.Lock()
+		hit = hit && !w.faults.ended
+		w.faults.mu.Unlock()
+		if m.Header.Get("Copy") != "" || !hit {
+			return
+		}
+		w.copies.Add(1)
+		time.AfterFunc(after, func() {
+			defer w.copies.Add(-1)
+			if err := w.q.NC.PublishMsg(&nats.Msg{Subject: m.Subject, Data: m.Data, Header: nats.Header{"Copy": {"1"}}}); err != nil {
+				w.note("a copy is not sent: %v", err)
+			}
+		})
+	}
+	for i := range w.spec.Shards {
+		for _, subject := range []string{names.EventsSubject(i), names.PagesSubject(i)} {
+			if _, err := w.q.NC.Subscribe(subject, again); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+}
+
 // restartBroker restarts the NATS server. All lines are cut before, since it sleeps with a lock
 // held while it shuts down, and a request that came then would keep virtual time from moving.
 func (w *world) restartBroker() {
@@ -277,5 +319,5 @@ func (w *world) step() time.Duration {
 func (w *world) quiet() bool {
 	w.faults.mu.Lock()
 	defer w.faults.mu.Unlock()
-	return len(w.agenda) == 0 && len(w.faults.dead) == 0
+	return w.copies.Load() == 0 && len(w.agenda) == 0 && len(w.faults.dead) == 0
 }

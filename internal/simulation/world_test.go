@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,8 @@ type world struct {
 
 	visits     map[string]string // of stored URLs, by the frontier
 	checkpoint int64
+	alone      bool         // fetchers know of no other crawl: nothing but leases keeps them apart
+	copies     atomic.Int64 // of messages that are still to be sent
 	faults     *faults
 	asked      time.Time      // when the crawl was last asked whether it is done
 	agenda     []event        // guarded by faults.mu
@@ -91,6 +94,7 @@ func (w *world) run() {
 	w.start()
 	w.seedCrawl()
 	w.plan()
+	w.twice()
 	st := w.untilDone()
 	w.note("done: %d discovered, %d stored, %d requests", st.Discovered, st.Stored, len(w.web.Log()))
 	w.check(st)
@@ -130,8 +134,8 @@ func (w *world) start() {
 	if err := frontier.EnsureStreams(t.Context(), w.q, w.spec, frontier.Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
 		t.Fatal(err)
 	}
-	w.checkpoint = 1 << (10 + w.r.IntN(8))
-	w.note("%d shards, delay %v, a checkpoint each %d bytes", w.spec.Shards, w.spec.Delay, w.checkpoint)
+	w.checkpoint, w.alone = 1<<(10+w.r.IntN(8)), w.r.IntN(2) == 0
+	w.note("%d shards, delay %v, a checkpoint each %d bytes, fetchers alone: %v", w.spec.Shards, w.spec.Delay, w.checkpoint, w.alone)
 	for i := range 2 + w.r.IntN(2) {
 		w.add(newService(w, "frontier", i))
 	}

@@ -1,0 +1,187 @@
+package simulation
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// mutation is a fault that is put into the product, to see that the simulation finds it.
+type mutation struct {
+	name     string
+	file     string // below the root of the module
+	old, new string
+	promise  string // the promises by which it may be found, of those in fail
+}
+
+// mutations are checked by `make mutate`.
+var mutations = []mutation{
+	{"an indexer acknowledges before its commit", "pkg/queue/consume.go",
+		"	s.handled = true\n	err := s.h(ctx, batch)\n",
+		"	s.handled = true\n	for _, m := range msgs {\n		_ = m.Ack()\n	}\n	err := s.h(ctx, batch)\n",
+		"stored-both search"},
+	{"a renewed lease is one second too long", "internal/fetcher/renew.go",
+		"			r.lease.Renew(sent, answer.Lease)\n",
+		"			r.lease.Renew(sent+time.Second, answer.Lease)\n",
+		"concurrent delay"},
+	{"the time at which a host is due is not carried over a restart", "internal/frontier/ledger/hosts.go",
+		"	Due time.Time `json:\"due,omitzero\"`\n",
+		"	Due time.Time `json:\"-\"`\n",
+		"delay retry-after"},
+	{"an outbox message counts as sent before it is", "internal/frontier/ledger/outbox.go",
+		"						err = send(lanes, m.Shard, data)\n",
+		"						s.MarkSent(m.N)\n						err = send(lanes, m.Shard, data)\n",
+		"outcome"},
+	{"a new owner does not wait a lease", "internal/frontier/start.go",
+		"	return ledger.StartLease\n}\n",
+		"	return ledger.StartDelay\n}\n",
+		"concurrent delay"},
+	{"an owner ends a visit before its lease is over", "internal/frontier/visits/grant.go",
+		"		if v.Until.Before(now) {\n			over",
+		"		if v.Until.Add(-2 * time.Second).Before(now) {\n			over",
+		"concurrent delay"},
+	{"an outcome is published before its pages", "internal/fetcher/visit/tell.go",
+		"	v.flushPages()\n	feeds := v.tellFeeds()\n",
+		"	defer v.flushPages()\n	feeds := v.tellFeeds()\n",
+		"stored-both search"},
+	{"links of other shards are not in the transaction of the position", "internal/frontier/ledger/commit.go",
+		"	if err := s.oweForwarded(); err != nil {\n		return s.Fail(err)\n	}\n",
+		"	defer func() {\n		if s.Tx != nil {\n			s.oweForwarded()\n		}\n	}()\n",
+		"outcome"},
+	{"an older visit replaces a newer page", "internal/pages/put.go",
+		"		if p.Visit.Compare(w.old.Visit) <= 0 && w.old.ID != 0 {\n",
+		"		if p.Visit == w.old.Visit && w.old.ID != 0 {\n",
+		"newest"},
+	{"a Retry-After is forgotten when the visit ends", "internal/frontier/outcome.go",
+		"o.RetryAfter > 0 && h.Due.Before(t)",
+		"o.RetryAfter > 365*24*time.Hour && h.Due.Before(t)",
+		"retry-after"},
+	{"the gate is not passed after a robots.txt", "internal/fetcher/wire/client.go",
+		"	delay := h.Delay()\n	h.Lease.owe(delay)",
+		"	delay := h.Delay()\n	if h.Requests == 1 {\n		delay = 0\n	}\n	h.Lease.owe(delay)",
+		"delay last-moment"},
+	{"an outcome that comes twice counts twice", "internal/frontier/outcome.go",
+		"	if r.Visit.Compare(id) >= 0 {\n",
+		"	if r.Visit.Compare(id) > 0 {\n",
+		"sum stored-both outcome counts"},
+	{"the seen set is forgotten after a restart", "internal/frontier/ledger/blocks.go",
+		"	return packed.Flush(b.known, b.records, b.ready)\n",
+		"	return packed.Flush(b.records, b.ready)\n",
+		"stored-both sum outcome"},
+	{"the cursor of search is moved without its segment", "internal/search/follow.go",
+		"	if err := x.db.Update(func(tx *bolt.Tx) error { return x.write(tx, changes, raw, last) }); err != nil {\n",
+		"	if err := x.db.Update(func(tx *bolt.Tx) error { return putCursor(tx, last) }); err != nil {\n		return 0, err\n	}\n	if err := x.db.Update(func(tx *bolt.Tx) error { return x.write(tx, changes, raw, last) }); err != nil {\n",
+		"search"},
+	{"a checkpoint is restored without the log after it", "internal/frontier/start.go",
+		"		if err := s.apply(batch); err != nil {\n",
+		"		if batch[len(batch)-1].Seq <= last {\n			batch = batch[len(batch)-1:]\n		}\n		if err := s.apply(batch); err != nil {\n",
+		"outcome stored-both sum ends"},
+	{"an owner renews visits that it does not know", "internal/frontier/visits/grant.go",
+		"		if v == nil || !s.ledger.Valid() || v.Until.Before(now) || vain(v) {\n",
+		"		if v == nil {\n			continue\n		}\n		if !s.ledger.Valid() || v.Until.Before(now) || vain(v) {\n",
+		"concurrent delay"},
+}
+
+// TestMutationsApply checks that each mutation still fits the product.
+func TestMutationsApply(t *testing.T) {
+	if len(mutations) < 15 {
+		t.Errorf("%d mutations, want fifteen", len(mutations))
+	}
+	for _, m := range mutations {
+		if _, err := m.apply(); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
+// apply returns the text of the file with the mutation.
+func (m mutation) apply() (string, error) {
+	b, err := os.ReadFile(filepath.Join("../..", m.file))
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(b), m.old); n != 1 {
+		return "", fmt.Errorf("its old text is %d times in %s, want once", n, m.file)
+	}
+	return strings.Replace(string(b), m.old, m.new, 1), nil
+}
+
+// TestMutations puts each mutation into the product and simulates until one seed finds it.
+// MUTATE=1 runs it, or MUTATE with a part of a mutation's name; SEEDS says how many seeds are
+// tried.
+func TestMutations(t *testing.T) {
+	which := os.Getenv("MUTATE")
+	if which == "" {
+		t.Skip("MUTATE=1 runs it")
+	}
+	for _, m := range mutations {
+		if which == "1" || strings.Contains(m.name, which) {
+			t.Run(strings.ReplaceAll(m.name, " ", "-"), func(t *testing.T) { m.run(t, setting(t, "SEEDS", 200)) })
+		}
+	}
+}
+
+var (
+	failedSeed = regexp.MustCompile(`(?m)^ *--- FAIL: TestSimulation/(seed=\d+)`)
+	broken     = regexp.MustCompile(`PROMISE ([a-z-]+): (.*)`)
+)
+
+// step is how many seeds one process tries. It ends at the first that fails.
+const step = 20
+
+func (m mutation) run(t *testing.T, seeds int) {
+	text, err := m.apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutated, overlay, program := filepath.Join(dir, "mutated.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "sim.test")
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, m.file): mutated}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, b := range map[string][]byte{mutated: []byte(text), overlay: replace} {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.Command("go", "test", "-c", "-o", program, "-overlay", overlay, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for from := 1; from <= seeds; from += step {
+		run := exec.Command(program, "-test.run", "^TestSimulation$", "-test.failfast", "-test.timeout", "10m")
+		run.Env = append(os.Environ(), fmt.Sprint("FROM=", from), fmt.Sprint("SEEDS=", min(step, seeds-from+1)))
+		out, err := run.CombinedOutput()
+		if err == nil {
+			continue
+		}
+		seed, promises := failedSeed.FindSubmatch(out), broken.FindAllSubmatch(out, -1)
+		if len(promises) == 0 {
+			t.Fatalf("it ended, but by no promise: %s", out[:min(len(out), 4000)])
+		}
+		name := "seed=?"
+		if seed != nil {
+			name = string(seed[1])
+		}
+		for _, p := range promises {
+			if strings.Contains(" "+m.promise+" ", " "+string(p[1])+" ") {
+				t.Logf("found by %s, promise %s: %s", name, p[1], bytes.TrimSpace(p[2][:min(len(p[2]), 300)]))
+				return
+			}
+		}
+		t.Errorf("%s failed by %s, not by %s: %s", name, promises[0][1], m.promise, promises[0][2])
+		return
+	}
+	t.Errorf("%d seeds do not find it", seeds)
+}
