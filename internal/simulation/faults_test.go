@@ -61,9 +61,9 @@ var pointsOf = map[string][]string{
 func (w *world) plan() {
 	r := w.r
 	f := w.faults
-	for range r.IntN(9) {
+	for range r.IntN(12) {
 		at := time.Duration(r.Int64N(int64(60 * time.Second)))
-		switch k := r.IntN(12); k {
+		switch k := r.IntN(14); k {
 		case 0, 1, 2: // a kill at a point
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
@@ -110,8 +110,14 @@ func (w *world) plan() {
 				s.stop()
 				w.later(back, s.start)
 			})
-		case 8, 9:
+		case 8, 9, 12, 13:
 			s, back := w.all[r.IntN(len(w.all))], pause(r)
+			if k >= 12 { // a fetcher, for longer than a lease: what it does then only the lease ends
+				for s.role != "fetcher" {
+					s = w.all[r.IntN(len(w.all))]
+				}
+				back = time.Duration(9+r.IntN(15)) * time.Second
+			}
 			w.later(at, func() {
 				if s.life == nil {
 					return

@@ -53,7 +53,7 @@ func randomWeb(r *rand.Rand) simweb.Config {
 			b.FlapRate = 0.2
 		}
 		if i > 0 && r.IntN(6) == 0 { // so slow that a request outlasts a third of a lease, or all of it
-			b.Latency, b.Jitter, b.Pages, b.Features = time.Duration(2+r.IntN(8))*time.Second, 3*time.Second, 3, nil
+			b.Latency, b.Jitter, b.Pages, b.Features = time.Duration(3+r.IntN(15))*time.Second, 5*time.Second, 3, nil
 		}
 		all[i] = b
 	}
