@@ -1,7 +1,7 @@
 # What CI runs, a developer runs: `make check` before a commit, `make ci` before a push.
 GO ?= go
 
-.PHONY: check test race external chaos fuzz bench real ci cover deb
+.PHONY: check test race external chaos sim mutate fuzz bench real ci cover deb
 
 check: ## gofmt, vet, tidy, tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run: gofmt -w .'; exit 1; }
@@ -37,6 +37,15 @@ chaos: export CHAOS_HOSTS ?= 240
 chaos: export CHAOS_KILLS ?= 32
 chaos: ## a crawl by seven daemons and three NATS servers that are killed at random; CHAOS_SEEDS=10 for ten of them
 	$(GO) test -tags external -count=1 -timeout $$(( $${CHAOS_SEEDS:-1} * 12 ))m -v -run '^TestExternalChaos$$' ./internal/deploytest
+
+sim: export SEEDS ?= 200
+sim: export FROM ?= 1
+sim: ## crawls in virtual time with faults, a random web for each seed; SEEDS=1000 FROM=1
+	$(GO) test -count=1 -timeout 0 -run '^TestSimulation$$' ./internal/simulation
+
+mutate: export MUTATE ?= 1
+mutate: ## faults put into the product, each of which the simulation must find; MUTATE=lease for some
+	$(GO) test -count=1 -timeout 0 -v -run '^TestMutations$$' ./internal/simulation
 
 FUZZTIME ?= 30s
 fuzz: ## every fuzz target for FUZZTIME

@@ -52,8 +52,9 @@ func randomWeb(r *rand.Rand) simweb.Config {
 		if r.IntN(5) == 0 {
 			b.FlapRate = 0.2
 		}
-		if i > 0 && r.IntN(6) == 0 { // so slow that a request outlasts a third of a lease, or all of it
-			b.Latency, b.Jitter, b.Pages, b.Features = time.Duration(3+r.IntN(15))*time.Second, 5*time.Second, 3, nil
+		if i > 0 && r.IntN(4) == 0 { // so slow that a request outlasts a third of a lease, or all of it
+			b.Latency, b.Jitter, b.Pages, b.Features = time.Duration(3+r.IntN(18))*time.Second, 3*time.Second, 3, nil
+			b.CrawlDelay = 0
 		}
 		all[i] = b
 	}

@@ -122,7 +122,7 @@ func (w *world) start() {
 	w.q = w.line.Dial(t, w.srv)
 	w.spec = crawl.Spec{
 		Name: "sim", Shards: 2 + w.r.IntN(4), Scope: "domain", MaxDepth: -1, HoldMax: 20 * time.Minute, Agent: token, Contact: "test@example.org",
-		AllowPrivate: true, Resolve: []string{w.web.Resolve()}, Search: true, Sitemaps: true, Delay: time.Duration(50+w.r.IntN(450)) * ms,
+		AllowPrivate: true, Resolve: []string{w.web.Resolve()}, Search: true, Sitemaps: true, Delay: time.Duration(30+w.r.IntN(300)) * ms,
 	}
 	for _, s := range w.web.Seeds() {
 		u, err := canon.Parse(s)
