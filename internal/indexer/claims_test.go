@@ -14,6 +14,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -46,82 +47,86 @@ func titles(claims []crawl.DatasetClaim) (all []string) {
 // What pages and metadata documents say of datasets is kept with them, replaced with them, and gone
 // with them; live and at rest the same is answered.
 func TestClaimsGoWithTheirDocument(t *testing.T) {
-	w := newWorld(t, 2)
-	dir := t.TempDir()
-	x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true})
-	secret := page("https://a.example/secret", 1, fmt.Sprintf(linked, "secret"))
-	secret.Directives = crawl.NoSnippet
-	noindex := page("https://a.example/noindex", 1, fmt.Sprintf(linked, "noindex"))
-	noindex.Directives = crawl.NoIndex
-	past := meta("https://b.example/past/data.json", 1, fmt.Sprintf(dataset, "past"))
-	past.UnavailableAfter = time.Now().Add(-time.Second)
-	robots := crawl.Page{Kind: crawl.KindData, URL: "https://a.example/data.txt", Origin: canon.URL("https://a.example/").Origin(), Visit: crawl.VisitID{Epoch: 1, N: 1},
-		FetchedAt: time.Now(), Fresh: time.Hour, Body: []byte("- path: noindex\n  title: listed\n")}
-	w.hand(
-		page("https://a.example/one", 1, fmt.Sprintf(linked, "one")+"<p>text<p>"+fmt.Sprintf(linked, "two")),
-		page("https://a.example/none", 1, `<script type="application/ld+json">{"@type": "Organization", "name": "no dataset"}</script>`),
-		meta("https://b.example/data.json", 1, `{"dataset": [{"title": "three", "keyword": ["k"]}]}`),
-		meta("https://b.example/empty/data.json", 1, `{}`), secret, noindex, past, robots)
-	st := w.settled(x)
-	want := []string{"https://a.example/data.txt: listed", "https://a.example/one: one", "https://a.example/one: two",
-		"https://a.example/secret: secret", "https://b.example/data.json: three"}
-	eventually(t, "the data.txt is taken in", func() bool { return len(w.titles()) >= len(want) })
-	if got := w.titles(); !slices.Equal(got, want) {
-		t.Errorf("claims %q, want %q", got, want)
-	}
-	for _, c := range asked[crawl.DatasetClaim](w, "datasets", nil) {
-		if said := c.Description != ""; said != (c.Title == "one" || c.Title == "two") {
-			t.Errorf("%s: description %q", c.Document, c.Description)
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+		dir := t.TempDir()
+		x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true})
+		secret := page("https://a.example/secret", 1, fmt.Sprintf(linked, "secret"))
+		secret.Directives = crawl.NoSnippet
+		noindex := page("https://a.example/noindex", 1, fmt.Sprintf(linked, "noindex"))
+		noindex.Directives = crawl.NoIndex
+		past := meta("https://b.example/past/data.json", 1, fmt.Sprintf(dataset, "past"))
+		past.UnavailableAfter = time.Now().Add(-time.Second)
+		robots := crawl.Page{Kind: crawl.KindData, URL: "https://a.example/data.txt", Origin: canon.URL("https://a.example/").Origin(), Visit: crawl.VisitID{Epoch: 1, N: 1},
+			FetchedAt: time.Now(), Fresh: time.Hour, Body: []byte("- path: noindex\n  title: listed\n")}
+		w.hand(
+			page("https://a.example/one", 1, fmt.Sprintf(linked, "one")+"<p>text<p>"+fmt.Sprintf(linked, "two")),
+			page("https://a.example/none", 1, `<script type="application/ld+json">{"@type": "Organization", "name": "no dataset"}</script>`),
+			meta("https://b.example/data.json", 1, `{"dataset": [{"title": "three", "keyword": ["k"]}]}`),
+			meta("https://b.example/empty/data.json", 1, `{}`), secret, noindex, past, robots)
+		st := w.settled(x)
+		want := []string{"https://a.example/data.txt: listed", "https://a.example/one: one", "https://a.example/one: two",
+			"https://a.example/secret: secret", "https://b.example/data.json: three"}
+		eventually(t, "the data.txt is taken in", func() bool { return len(w.titles()) >= len(want) })
+		if got := w.titles(); !slices.Equal(got, want) {
+			t.Errorf("claims %q, want %q", got, want)
 		}
-		if strings.HasSuffix(c.Document, "/one") && (c.Page != c.Document || c.Origin != "https://a.example") {
-			t.Errorf("%+v", c)
+		for _, c := range asked[crawl.DatasetClaim](w, "datasets", nil) {
+			if said := c.Description != ""; said != (c.Title == "one" || c.Title == "two") {
+				t.Errorf("%s: description %q", c.Document, c.Description)
+			}
+			if strings.HasSuffix(c.Document, "/one") && (c.Page != c.Document || c.Origin != "https://a.example") {
+				t.Errorf("%+v", c)
+			}
 		}
-	}
-	// Documents are stored pages: listed, counted, but not searched.
-	if n := len(asked[crawl.PageInfo](w, "pages", nil)); n != 5 || st.Pages != 5 {
-		t.Errorf("%d pages listed, %d counted, want 5", n, st.Pages)
-	}
-	if a := searched(w, "three"); len(a.Hits) > 0 {
-		t.Errorf("a metadata document is found: %+v", a.Hits)
-	}
-	changed := page("https://a.example/one", 2, fmt.Sprintf(linked, "two"))
-	gone := meta("https://b.example/data.json", 2, "")
-	gone.Body, gone.Deleted = nil, crawl.ReasonHTTP4xx
-	hidden := page("https://a.example/secret", 2, "")
-	hidden.Body, hidden.Directives = nil, crawl.NoIndex
-	w.hand(changed, gone, hidden, page("https://a.example/one", 1, fmt.Sprintf(linked, "late")))
-	w.settled(x)
-	want = []string{"https://a.example/data.txt: listed", "https://a.example/one: two"}
-	if got := w.titles(); !slices.Equal(got, want) {
-		t.Errorf("claims after changes %q, want %q", got, want)
-	}
-	stop()
-	r, err := OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	var atRest []crawl.DatasetClaim
-	if err := r.Handlers("").Ask(t.Context(), "datasets", nil, func(v any) error { atRest = append(atRest, v.(crawl.DatasetClaim)); return nil }); err != nil || !slices.Equal(titles(atRest), want) {
-		t.Errorf("at rest %q (%v), want %q", titles(atRest), err, want)
-	}
+		// Documents are stored pages: listed, counted, but not searched.
+		if n := len(asked[crawl.PageInfo](w, "pages", nil)); n != 5 || st.Pages != 5 {
+			t.Errorf("%d pages listed, %d counted, want 5", n, st.Pages)
+		}
+		if a := searched(w, "three"); len(a.Hits) > 0 {
+			t.Errorf("a metadata document is found: %+v", a.Hits)
+		}
+		changed := page("https://a.example/one", 2, fmt.Sprintf(linked, "two"))
+		gone := meta("https://b.example/data.json", 2, "")
+		gone.Body, gone.Deleted = nil, crawl.ReasonHTTP4xx
+		hidden := page("https://a.example/secret", 2, "")
+		hidden.Body, hidden.Directives = nil, crawl.NoIndex
+		w.hand(changed, gone, hidden, page("https://a.example/one", 1, fmt.Sprintf(linked, "late")))
+		w.settled(x)
+		want = []string{"https://a.example/data.txt: listed", "https://a.example/one: two"}
+		if got := w.titles(); !slices.Equal(got, want) {
+			t.Errorf("claims after changes %q, want %q", got, want)
+		}
+		stop()
+		r, err := OpenDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		var atRest []crawl.DatasetClaim
+		if err := r.Handlers("").Ask(t.Context(), "datasets", nil, func(v any) error { atRest = append(atRest, v.(crawl.DatasetClaim)); return nil }); err != nil || !slices.Equal(titles(atRest), want) {
+			t.Errorf("at rest %q (%v), want %q", titles(atRest), err, want)
+		}
+	})
 }
 
 // Metadata past the limit is kept as it came and says nothing.
 func TestClaimsLimit(t *testing.T) {
-	w := newWorld(t, 1)
-	x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
-	body := fmt.Sprintf(dataset, "x")
-	fits := body[:len(body)-1] + strings.Repeat(" ", catalog.MaxDocument-len(body)) + "}"
-	w.hand(meta("https://a.example/fits/data.json", 1, fits), meta("https://a.example/over/data.json", 1, fits+" "))
-	w.hand(page("https://a.example/page", 1, fmt.Sprintf(linked, "first")+`<script type="application/ld+json">`+fits+`</script>`))
-	if st := w.settled(x); st.Pages != 3 {
-		t.Errorf("%d pages", st.Pages)
-	}
-	want := []string{"https://a.example/fits/data.json: x", "https://a.example/page: first"}
-	if got := w.titles(); !slices.Equal(got, want) {
-		t.Errorf("claims %q, want %q", got, want)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
+		body := fmt.Sprintf(dataset, "x")
+		fits := body[:len(body)-1] + strings.Repeat(" ", catalog.MaxDocument-len(body)) + "}"
+		w.hand(meta("https://a.example/fits/data.json", 1, fits), meta("https://a.example/over/data.json", 1, fits+" "))
+		w.hand(page("https://a.example/page", 1, fmt.Sprintf(linked, "first")+`<script type="application/ld+json">`+fits+`</script>`))
+		if st := w.settled(x); st.Pages != 3 {
+			t.Errorf("%d pages", st.Pages)
+		}
+		want := []string{"https://a.example/fits/data.json: x", "https://a.example/page: first"}
+		if got := w.titles(); !slices.Equal(got, want) {
+			t.Errorf("claims %q, want %q", got, want)
+		}
+	})
 }
 
 // A claim longer than a message comes in parts, from which the same dataset is made.
@@ -172,44 +177,46 @@ func TestLongClaimsComeInParts(t *testing.T) {
 // Of each document it is told when what is held of it last changed: not for being fetched again,
 // nor for being renewed.
 func TestClaimsSayWhenTheyChanged(t *testing.T) {
-	w := newWorld(t, 1)
-	x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
-	list := func(visit uint64, title string) crawl.Page {
-		return crawl.Page{Kind: crawl.KindData, URL: "https://a.example/data.txt", Origin: canon.URL("https://a.example/").Origin(), Visit: crawl.VisitID{Epoch: 1, N: visit},
-			FetchedAt: time.Now().Add(time.Hour), Fresh: time.Hour, Body: []byte("- path: " + title + "\n  title: " + title + "\n")}
-	}
-	hand := func(all ...crawl.Page) (from time.Time) {
-		time.Sleep(2 * time.Millisecond)
-		from = time.Now().Truncate(time.Millisecond)
-		w.hand(all...)
-		w.settled(x)
-		return from
-	}
-	changed := func(since time.Time) (all []string) {
-		claims := asked[crawl.DatasetClaim](w, "datasets", nil)
-		for _, d := range catalog.Merge(claims) {
-			if !d.Changed.Before(since) {
-				all = append(all, d.Title)
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
+		list := func(visit uint64, title string) crawl.Page {
+			return crawl.Page{Kind: crawl.KindData, URL: "https://a.example/data.txt", Origin: canon.URL("https://a.example/").Origin(), Visit: crawl.VisitID{Epoch: 1, N: visit},
+				FetchedAt: time.Now().Add(time.Hour), Fresh: time.Hour, Body: []byte("- path: " + title + "\n  title: " + title + "\n")}
+		}
+		hand := func(all ...crawl.Page) (from time.Time) {
+			time.Sleep(2 * time.Millisecond)
+			from = time.Now().Truncate(time.Millisecond)
+			w.hand(all...)
+			w.settled(x)
+			return from
+		}
+		changed := func(since time.Time) (all []string) {
+			claims := asked[crawl.DatasetClaim](w, "datasets", nil)
+			for _, d := range catalog.Merge(claims) {
+				if !d.Changed.Before(since) {
+					all = append(all, d.Title)
+				}
+			}
+			slices.Sort(all)
+			return all
+		}
+		page1 := func(visit uint64, title string) crawl.Page {
+			return page("https://b.example/", visit, fmt.Sprintf(linked, title))
+		}
+		for _, step := range []struct {
+			hand []crawl.Page
+			want []string
+		}{
+			{[]crawl.Page{page1(1, "one"), meta("https://c.example/data.json", 1, fmt.Sprintf(dataset, "json")), list(1, "text")}, []string{"json", "one", "text"}},
+			{[]crawl.Page{page1(2, "one"), meta("https://c.example/data.json", 2, fmt.Sprintf(dataset, "json")), list(2, "text")}, nil},
+			{[]crawl.Page{page1(3, "two")}, []string{"two"}},
+			{[]crawl.Page{list(3, "other")}, []string{"other"}},
+		} {
+			since := hand(step.hand...)
+			if got := changed(since); !slices.Equal(got, step.want) {
+				t.Errorf("changed: %v, want %v", got, step.want)
 			}
 		}
-		slices.Sort(all)
-		return all
-	}
-	page1 := func(visit uint64, title string) crawl.Page {
-		return page("https://b.example/", visit, fmt.Sprintf(linked, title))
-	}
-	for _, step := range []struct {
-		hand []crawl.Page
-		want []string
-	}{
-		{[]crawl.Page{page1(1, "one"), meta("https://c.example/data.json", 1, fmt.Sprintf(dataset, "json")), list(1, "text")}, []string{"json", "one", "text"}},
-		{[]crawl.Page{page1(2, "one"), meta("https://c.example/data.json", 2, fmt.Sprintf(dataset, "json")), list(2, "text")}, nil},
-		{[]crawl.Page{page1(3, "two")}, []string{"two"}},
-		{[]crawl.Page{list(3, "other")}, []string{"other"}},
-	} {
-		since := hand(step.hand...)
-		if got := changed(since); !slices.Equal(got, step.want) {
-			t.Errorf("changed: %v, want %v", got, step.want)
-		}
-	}
+	})
 }

@@ -55,6 +55,9 @@ type Options struct {
 	// and before a batch of messages is acknowledged ("acknowledge"). What it was called for fails
 	// with its error. nil, but for tests that end an indexer at such a point.
 	Fault func(point string) error
+	// Try reads a page that was being read when a former process ended, and returns an error if that
+	// ended the process again. nil: in a process of its own, if the program called Trial.
+	Try func(*pages.Page) error
 }
 
 // Indexer is the service. Make it with New, Run it once; Status may be asked at any time.
@@ -114,6 +117,9 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	}
 	if o.Term == 0 {
 		o.Term = 10 * time.Second
+	}
+	if o.Try == nil {
+		o.Try = ownProcess
 	}
 	x := &Indexer{
 		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, traces: o.Tracer.Of(spec), shards: make(map[int]*shard), changed: make(chan struct{}),
@@ -205,7 +211,7 @@ func (x *Indexer) run(ctx context.Context) error {
 		return err
 	}
 	x.setFull(floor.Err())
-	x.marks = openMarks(x.o.Dir, 5*time.Second, x.log)
+	x.marks = openMarks(x.o.Dir, 5*time.Second, x.log, x.o.Try)
 	x.marks.count = x.met.unreadable.Inc
 	defer x.marks.close()
 	kv, err := x.q.OpenBucket(ctx, x.names.Bucket(), 0)

@@ -23,12 +23,19 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/homes"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(harmfulEnv) != "" {
+		SetTestHook(doHarm)
+	}
+	Trial()
+	goleak.VerifyTestMain(m)
+}
 
 const within = time.Minute
 
@@ -175,7 +182,7 @@ func asked[T any](w *world, question string, req any) (all []T) {
 			all = append(all, v)
 			return nil
 		})
-		if err != nil && !errors.Is(err, ask.ErrIncomplete) { // that: the machine is busy
+		if err != nil && !errors.Is(err, ask.ErrIncomplete) { // a shard may have no owner yet
 			w.t.Fatalf("%s: %v", question, err)
 		}
 		return err == nil
@@ -192,7 +199,7 @@ func searched(w *world, query string) crawl.SearchAnswer {
 	eventually(w.t, "an answer of all shards", func() bool {
 		var err error
 		a, err = c.Search(w.t.Context(), crawl.SearchRequest{Query: query, Limit: 1000})
-		if err != nil && !errors.Is(err, ask.ErrIncomplete) { // that: the machine is busy
+		if err != nil && !errors.Is(err, ask.ErrIncomplete) { // a shard may have no owner yet
 			w.t.Fatalf("search %q: %v", query, err)
 		}
 		return err == nil
@@ -201,59 +208,61 @@ func searched(w *world, query string) crawl.SearchAnswer {
 }
 
 func TestStoresIndexesAnswers(t *testing.T) {
-	w := newWorld(t, 4)
-	dir := t.TempDir()
-	reg := prometheus.NewRegistry()
-	x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true, Registry: reg})
-	var batch []crawl.Page
-	for i := range 40 {
-		p := page(fmt.Sprintf("https://h%d.example/p%d", i%7, i), 1, fmt.Sprintf("<p>walrus number%d", i))
-		p.FoundOn = "https://h0.example/"
-		batch = append(batch, p)
-	}
-	secret := page("https://h0.example/secret", 1, "<p>walrus hidden-text")
-	secret.Directives = crawl.NoSnippet
-	noindex := page("https://h0.example/noindex", 1, "<p>walrus")
-	noindex.Directives = crawl.NoIndex
-	past := page("https://h0.example/past", 1, "<p>walrus")
-	past.UnavailableAfter = time.Now().Add(-time.Hour)
-	w.hand(append(batch, secret, noindex, past)...)
-	st := w.settled(x)
-	if st.Pages != 41 || len(st.Shards) != 4 || st.Bytes < 41*60 {
-		t.Errorf("Status = %+v", st)
-	}
-	live := asked[crawl.PageInfo](w, "pages", nil)
-	if len(live) != 41 {
-		t.Errorf("pages: %d", len(live))
-	}
-	hits := searched(w, "walrus number7").Hits
-	if len(hits) == 0 || !slices.ContainsFunc(hits, func(h crawl.Hit) bool { return h.URL == "https://h0.example/p7" }) {
-		t.Errorf("search: %+v", hits)
-	}
-	one := asked[Record](w, "page", request{URL: "https://h0.example/p7"})
-	if len(one) != 1 || !strings.Contains(one[0].HTML, "number7") || one[0].Title != "Title of https://h0.example/p7" {
-		t.Errorf("page: %+v", one)
-	}
-	exported := asked[Record](w, "export", request{What: "pages", Format: "jsonl"})
-	// What was left out, told last.
-	exported = slices.DeleteFunc(exported, func(r Record) bool { return r.URL == "" })
-	if len(exported) != 41 {
-		t.Errorf("export: %d records", len(exported))
-	}
-	if got := asked[crawl.IndexerStatus](w, "indexer-status", nil); len(got) != 1 || got[0].Pages != 41 {
-		t.Errorf("indexer-status: %+v", got)
-	}
-	if n := testutil.ToFloat64(x.met.pagesStored); n != 41 {
-		t.Errorf("curtsy_indexer_pages_stored_total = %v", n)
-	}
-	if n := testutil.ToFloat64(x.met.questions.WithLabelValues("rank", "answered")); n < 1 {
-		t.Errorf("after a search, curtsy_indexer_search_questions_total of rank = %v", n)
-	}
-	if problems, err := testutil.GatherAndLint(reg); err != nil || len(problems) > 0 {
-		t.Errorf("metrics: %v %v", problems, err)
-	}
-	stop()
-	checkFiles(t, dir, live)
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 4)
+		dir := t.TempDir()
+		reg := prometheus.NewRegistry()
+		x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true, Registry: reg})
+		var batch []crawl.Page
+		for i := range 40 {
+			p := page(fmt.Sprintf("https://h%d.example/p%d", i%7, i), 1, fmt.Sprintf("<p>walrus number%d", i))
+			p.FoundOn = "https://h0.example/"
+			batch = append(batch, p)
+		}
+		secret := page("https://h0.example/secret", 1, "<p>walrus hidden-text")
+		secret.Directives = crawl.NoSnippet
+		noindex := page("https://h0.example/noindex", 1, "<p>walrus")
+		noindex.Directives = crawl.NoIndex
+		past := page("https://h0.example/past", 1, "<p>walrus")
+		past.UnavailableAfter = time.Now().Add(-time.Hour)
+		w.hand(append(batch, secret, noindex, past)...)
+		st := w.settled(x)
+		if st.Pages != 41 || len(st.Shards) != 4 || st.Bytes < 41*60 {
+			t.Errorf("Status = %+v", st)
+		}
+		live := asked[crawl.PageInfo](w, "pages", nil)
+		if len(live) != 41 {
+			t.Errorf("pages: %d", len(live))
+		}
+		hits := searched(w, "walrus number7").Hits
+		if len(hits) == 0 || !slices.ContainsFunc(hits, func(h crawl.Hit) bool { return h.URL == "https://h0.example/p7" }) {
+			t.Errorf("search: %+v", hits)
+		}
+		one := asked[Record](w, "page", request{URL: "https://h0.example/p7"})
+		if len(one) != 1 || !strings.Contains(one[0].HTML, "number7") || one[0].Title != "Title of https://h0.example/p7" {
+			t.Errorf("page: %+v", one)
+		}
+		exported := asked[Record](w, "export", request{What: "pages", Format: "jsonl"})
+		// What was left out, told last.
+		exported = slices.DeleteFunc(exported, func(r Record) bool { return r.URL == "" })
+		if len(exported) != 41 {
+			t.Errorf("export: %d records", len(exported))
+		}
+		if got := asked[crawl.IndexerStatus](w, "indexer-status", nil); len(got) != 1 || got[0].Pages != 41 {
+			t.Errorf("indexer-status: %+v", got)
+		}
+		if n := testutil.ToFloat64(x.met.pagesStored); n != 41 {
+			t.Errorf("curtsy_indexer_pages_stored_total = %v", n)
+		}
+		if n := testutil.ToFloat64(x.met.questions.WithLabelValues("rank", "answered")); n < 1 {
+			t.Errorf("after a search, curtsy_indexer_search_questions_total of rank = %v", n)
+		}
+		if problems, err := testutil.GatherAndLint(reg); err != nil || len(problems) > 0 {
+			t.Errorf("metrics: %v %v", problems, err)
+		}
+		stop()
+		checkFiles(t, dir, live)
+	})
 }
 
 // checkFiles asks the files what the live indexer was asked.
@@ -309,173 +318,189 @@ func asJSON(v any) string { b, _ := json.Marshal(v); return string(b) }
 // A re-crawl that finds noindex takes the page out of store and search; an older copy
 // does not bring it back.
 func TestNoindexOnRecrawl(t *testing.T) {
-	w := newWorld(t, 1)
-	x, _ := w.start(Options{Dir: t.TempDir(), Search: true, Embedded: true})
-	w.hand(page("https://a.example/", 1, "<p>ocelot"))
-	w.settled(x)
-	p := page("https://a.example/", 3, "")
-	p.Directives, p.Body = crawl.NoIndex, nil
-	w.hand(p)
-	w.hand(page("https://a.example/", 2, "<p>ocelot late"), page("https://b.example/", 1, "<p>lynx"))
-	st := w.settled(x)
-	if st.Pages != 1 {
-		t.Errorf("%d pages", st.Pages)
-	}
-	if a := searched(w, "ocelot"); len(a.Hits) != 0 {
-		t.Errorf("search: %+v", a)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		x, _ := w.start(Options{Dir: t.TempDir(), Search: true, Embedded: true})
+		w.hand(page("https://a.example/", 1, "<p>ocelot"))
+		w.settled(x)
+		p := page("https://a.example/", 3, "")
+		p.Directives, p.Body = crawl.NoIndex, nil
+		w.hand(p)
+		w.hand(page("https://a.example/", 2, "<p>ocelot late"), page("https://b.example/", 1, "<p>lynx"))
+		st := w.settled(x)
+		if st.Pages != 1 {
+			t.Errorf("%d pages", st.Pages)
+		}
+		if a := searched(w, "ocelot"); len(a.Hits) != 0 {
+			t.Errorf("search: %+v", a)
+		}
+	})
 }
 
 // A page longer than a message is cut when it is sent, even one that JSON makes six times as long,
 // and whole in the files.
 func TestLongPages(t *testing.T) {
-	w := newWorld(t, 1)
-	dir := t.TempDir()
-	x, stop := w.start(Options{Dir: dir, Embedded: true})
-	w.hand(page("https://a.example/controls", 1, strings.Repeat("\x01", 2<<20)), page("https://a.example/words", 1, strings.Repeat("word ", 1<<20)))
-	noarchive := page("https://a.example/noarchive", 1, "<p>copied")
-	noarchive.Directives = crawl.NoArchive
-	w.hand(noarchive)
-	w.settled(x)
-	// The page that is no copy for anybody is a line of JSON Lines, and no document; how many such
-	// there are comes last.
-	for format, want := range map[string]int{"jsonl": 3 + 1, "html": 2 + 1, "text": 2 + 1} {
-		n := 0
-		err := ask.Gather(t.Context(), w.q.NC, "test", "export", request{What: "pages", Format: format}, 1, func(json.RawMessage) error { n++; return nil })
-		if err != nil || n != want {
-			t.Errorf("export %s: %d pages, %v", format, n, err)
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		dir := t.TempDir()
+		x, stop := w.start(Options{Dir: dir, Embedded: true})
+		w.hand(page("https://a.example/controls", 1, strings.Repeat("\x01", 2<<20)), page("https://a.example/words", 1, strings.Repeat("word ", 1<<20)))
+		noarchive := page("https://a.example/noarchive", 1, "<p>copied")
+		noarchive.Directives = crawl.NoArchive
+		w.hand(noarchive)
+		w.settled(x)
+		// The page that is no copy for anybody is a line of JSON Lines, and no document; how many such
+		// there are comes last.
+		for format, want := range map[string]int{"jsonl": 3 + 1, "html": 2 + 1, "text": 2 + 1} {
+			n := 0
+			err := ask.Gather(t.Context(), w.q.NC, "test", "export", request{What: "pages", Format: format}, 1, func(json.RawMessage) error { n++; return nil })
+			if err != nil || n != want {
+				t.Errorf("export %s: %d pages, %v", format, n, err)
+			}
 		}
-	}
-	if r := asked[Record](w, "page", request{URL: "https://a.example/words"}); len(r) != 1 || !r[0].Cut || len(r[0].HTML) < 800<<10 {
-		t.Errorf("page: %d records", len(r))
-	}
-	if r := asked[Record](w, "page", request{URL: "https://a.example/noarchive"}); len(r) != 1 || r[0].HTML != "" || r[0].Withheld != "noarchive" {
-		t.Errorf("noarchive: %+v", r)
-	}
-	stop()
-	r, err := OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if rec, ok, err := pageAtRest(r, "https://a.example/words"); !ok || err != nil || rec.Cut || len(rec.HTML) < 5<<20 {
-		t.Errorf("from the files: %v, %v, %d bytes", ok, err, len(rec.HTML))
-	}
+		if r := asked[Record](w, "page", request{URL: "https://a.example/words"}); len(r) != 1 || !r[0].Cut || len(r[0].HTML) < 800<<10 {
+			t.Errorf("page: %d records", len(r))
+		}
+		if r := asked[Record](w, "page", request{URL: "https://a.example/noarchive"}); len(r) != 1 || r[0].HTML != "" || r[0].Withheld != "noarchive" {
+			t.Errorf("noarchive: %+v", r)
+		}
+		stop()
+		r, err := OpenDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if rec, ok, err := pageAtRest(r, "https://a.example/words"); !ok || err != nil || rec.Cut || len(rec.HTML) < 5<<20 {
+			t.Errorf("from the files: %v, %v, %d bytes", ok, err, len(rec.HTML))
+		}
+	})
 }
 
 // Links of stored pages, but not of those that say nofollow.
 func TestExportLinks(t *testing.T) {
-	w := newWorld(t, 1)
-	x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
-	nofollow := page("https://a.example/no", 1, `<a href="/never">x</a>`)
-	nofollow.Directives = crawl.NoFollow
-	w.hand(page("https://a.example/d/", 1, `<a href="e">x</a> <a href="//b.example">y</a>`), nofollow)
-	w.settled(x)
-	got := asked[crawl.LinkRow](w, "export", request{What: "links", Format: "jsonl"})
-	want := []crawl.LinkRow{{From: "https://a.example/d/", To: "https://a.example/d/e"}, {From: "https://a.example/d/", To: "https://b.example/"}}
-	if !slices.Equal(got, want) {
-		t.Errorf("links: %v", got)
-	}
-	if err := ask.Gather(t.Context(), w.q.NC, "test", "export", request{What: "cats"}, 1, func(json.RawMessage) error { return nil }); err == nil {
-		t.Error("an export of cats is no error")
-	}
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
+		nofollow := page("https://a.example/no", 1, `<a href="/never">x</a>`)
+		nofollow.Directives = crawl.NoFollow
+		w.hand(page("https://a.example/d/", 1, `<a href="e">x</a> <a href="//b.example">y</a>`), nofollow)
+		w.settled(x)
+		got := asked[crawl.LinkRow](w, "export", request{What: "links", Format: "jsonl"})
+		want := []crawl.LinkRow{{From: "https://a.example/d/", To: "https://a.example/d/e"}, {From: "https://a.example/d/", To: "https://b.example/"}}
+		if !slices.Equal(got, want) {
+			t.Errorf("links: %v", got)
+		}
+		if err := ask.Gather(t.Context(), w.q.NC, "test", "export", request{What: "cats"}, 1, func(json.RawMessage) error { return nil }); err == nil {
+			t.Error("an export of cats is no error")
+		}
+	})
 }
 
 // What was handed over while no indexer ran is stored by the next; what was stored before is
 // neither lost nor doubled.
 func TestRestart(t *testing.T) {
-	w := newWorld(t, 2)
-	dir := t.TempDir()
-	for round := range 3 {
-		for i := range 20 {
-			w.hand(page(fmt.Sprintf("https://h%d.example/%d-%d", i%5, round, i), uint64(round+1), "<p>ibex"))
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+		dir := t.TempDir()
+		for round := range 3 {
+			for i := range 20 {
+				w.hand(page(fmt.Sprintf("https://h%d.example/%d-%d", i%5, round, i), uint64(round+1), "<p>ibex"))
+			}
+			x, stop := w.start(Options{Dir: dir, Search: true})
+			if st := w.settled(x); st.Pages != int64(20*(round+1)) {
+				t.Errorf("round %d: %d pages", round, st.Pages)
+			}
+			stop()
 		}
-		x, stop := w.start(Options{Dir: dir, Search: true})
-		if st := w.settled(x); st.Pages != int64(20*(round+1)) {
-			t.Errorf("round %d: %d pages", round, st.Pages)
-		}
-		stop()
-	}
+	})
 }
 
 // Two indexers share a new crawl, each shard stays with the one that has its file, and a file that
 // is moved takes its shard along.
 func TestHomes(t *testing.T) {
-	w := newWorld(t, 8)
-	dirs := map[string]string{"one": t.TempDir(), "two": t.TempDir()}
-	a, stopA := w.start(Options{Dir: dirs["one"], Instance: "one"})
-	b, stopB := w.start(Options{Dir: dirs["two"], Instance: "two"})
-	var batch []crawl.Page
-	for i := range 50 {
-		batch = append(batch, page(fmt.Sprintf("https://h%d.example/", i), 1, "<p>yak"))
-	}
-	w.hand(batch...)
-	eventually(t, "all shards held", func() bool { return len(a.ids())+len(b.ids()) == 8 })
-	if len(a.ids()) < 2 || len(b.ids()) < 2 {
-		t.Errorf("shards %v and %v: not shared", a.ids(), b.ids())
-	}
-	eventually(t, "all stored", func() bool { return a.Status().Pages+b.Status().Pages == 50 })
-	if n := len(asked[crawl.PageInfo](w, "pages", nil)); n != 50 {
-		t.Errorf("%d pages from both", n)
-	}
-	ofA := a.ids()
-	stopA()
-	time.Sleep(3 * time.Second / 2) // longer than 1.5 terms
-	if slices.ContainsFunc(b.ids(), func(i int) bool { return slices.Contains(ofA, i) }) {
-		t.Errorf("two took shards of one: %v", b.ids())
-	}
-	stopB()
-	for _, i := range ofA {
-		if err := os.Rename(homes.PagesFile(dirs["one"], i), homes.PagesFile(dirs["two"], i)); err != nil {
-			t.Fatal(err)
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 8)
+		dirs := map[string]string{"one": t.TempDir(), "two": t.TempDir()}
+		a, stopA := w.start(Options{Dir: dirs["one"], Instance: "one"})
+		b, stopB := w.start(Options{Dir: dirs["two"], Instance: "two"})
+		var batch []crawl.Page
+		for i := range 50 {
+			batch = append(batch, page(fmt.Sprintf("https://h%d.example/", i), 1, "<p>yak"))
 		}
-	}
-	b, _ = w.start(Options{Dir: dirs["two"], Instance: "two"})
-	eventually(t, "moved", func() bool { return len(b.ids()) == 8 && b.Status().Pages == 50 })
+		w.hand(batch...)
+		eventually(t, "all shards held", func() bool { return len(a.ids())+len(b.ids()) == 8 })
+		if len(a.ids()) < 2 || len(b.ids()) < 2 {
+			t.Errorf("shards %v and %v: not shared", a.ids(), b.ids())
+		}
+		eventually(t, "all stored", func() bool { return a.Status().Pages+b.Status().Pages == 50 })
+		if n := len(asked[crawl.PageInfo](w, "pages", nil)); n != 50 {
+			t.Errorf("%d pages from both", n)
+		}
+		ofA := a.ids()
+		stopA()
+		time.Sleep(3 * time.Second / 2) // longer than 1.5 terms
+		if slices.ContainsFunc(b.ids(), func(i int) bool { return slices.Contains(ofA, i) }) {
+			t.Errorf("two took shards of one: %v", b.ids())
+		}
+		stopB()
+		for _, i := range ofA {
+			if err := os.Rename(homes.PagesFile(dirs["one"], i), homes.PagesFile(dirs["two"], i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, _ = w.start(Options{Dir: dirs["two"], Instance: "two"})
+		eventually(t, "moved", func() bool { return len(b.ids()) == 8 && b.Status().Pages == 50 })
+	})
 }
 
 func TestRunEndsOnAFileItCannotUse(t *testing.T) {
-	w := newWorld(t, 1)
-	dir := t.TempDir()
-	os.WriteFile(homes.PagesFile(dir, 0), []byte(strings.Repeat("not a store ", 4096)), 0o644)
-	x, err := New(w.q, w.spec, Options{Dir: dir, Instance: "one"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), within)
-	defer cancel()
-	if err := x.Run(ctx); !errors.Is(err, pages.ErrFormat) {
-		t.Errorf("Run = %v", err)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		dir := t.TempDir()
+		os.WriteFile(homes.PagesFile(dir, 0), []byte(strings.Repeat("not a store ", 4096)), 0o644)
+		x, err := New(w.q, w.spec, Options{Dir: dir, Instance: "one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		if err := x.Run(ctx); !errors.Is(err, pages.ErrFormat) {
+			t.Errorf("Run = %v", err)
+		}
+	})
 }
 
 // A message of a later schema stops the service: giving it up would lose pages.
 func TestNewerMessageStops(t *testing.T) {
-	w := newWorld(t, 1)
-	x, err := New(w.q, w.spec, Options{Dir: t.TempDir(), Instance: "one", Pace: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.work.Send(t.Context(), "test.pages.0", []byte{0x08, 99}) // version 99
-	w.work.Send(t.Context(), "test.pages.0", []byte("\xff\xff\xff"))
-	ctx, cancel := context.WithTimeout(t.Context(), within)
-	defer cancel()
-	if err := x.Run(ctx); !errors.Is(err, crawl.ErrVersion) {
-		t.Errorf("Run = %v", err)
-	}
-	if n, _ := w.work.Pending(t.Context(), "test.pages.0"); n < 1 {
-		t.Error("the message of a later schema is gone")
-	}
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		x, err := New(w.q, w.spec, Options{Dir: t.TempDir(), Instance: "one", Pace: time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.work.Send(t.Context(), "test.pages.0", []byte{0x08, 99}) // version 99
+		w.work.Send(t.Context(), "test.pages.0", []byte("\xff\xff\xff"))
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		if err := x.Run(ctx); !errors.Is(err, crawl.ErrVersion) {
+			t.Errorf("Run = %v", err)
+		}
+		if n, _ := w.work.Pending(t.Context(), "test.pages.0"); n < 1 {
+			t.Error("the message of a later schema is gone")
+		}
+	})
 }
 
 func TestMalformedMessageIsDropped(t *testing.T) {
-	w := newWorld(t, 1)
-	w.work.Send(t.Context(), "test.pages.0", []byte("\xff\xff\xff"))
-	w.hand(page("https://a.example/", 1, "<p>kea"))
-	x, _ := w.start(Options{Dir: t.TempDir()})
-	if st := w.settled(x); st.Pages != 1 {
-		t.Errorf("%d pages", st.Pages)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.work.Send(t.Context(), "test.pages.0", []byte("\xff\xff\xff"))
+		w.hand(page("https://a.example/", 1, "<p>kea"))
+		x, _ := w.start(Options{Dir: t.TempDir()})
+		if st := w.settled(x); st.Pages != 1 {
+			t.Errorf("%d pages", st.Pages)
+		}
+	})
 }
 
 func TestNewChecksItsOptions(t *testing.T) {

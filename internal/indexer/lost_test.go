@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // again does what the frontier does about StoreLost: all pages of the shard come
@@ -70,30 +71,31 @@ func TestDirectoryEmptied(t *testing.T) {
 		told     int
 	}{{"alone", true, "", 1}, {"one of several", false, "", 1}, {"killed before telling", false, "refill", 1}, {"killed after telling", false, "refilled", 2}} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, 1)
-			a := w.peer("one", "", Options{Embedded: c.embedded}, nil)
-			f := w.fill(20)
-			a.kill()
-			was := w.record(0)
-			empty(t, a.dir)
-			if c.kill != "" {
-				a = w.peer("one", a.dir, Options{}, once(c.kill))
-				<-a.killed
-				a.ended()
-			}
-			f.hand("https://h0.example/waiting", 1)
-			a = w.peer("one", a.dir, Options{Embedded: c.embedded}, nil)
-			eventually(t, "begun anew", func() bool { h := w.record(0); return h.Store != was.Store && !h.Refill })
-			now := w.record(0)
-			if now.Instance != "one" {
-				t.Errorf("home %+v", now)
-			}
-			if got := w.lost(0); len(got) != c.told || slices.ContainsFunc(got, func(id string) bool { return id != now.Store }) {
-				t.Errorf("StoreLost %v, store %s", got, now.Store)
-			}
-			f.again(2)
-			w.complete(f, a)
+			simnet.Test(t, func(t *testing.T) {
+				w := newWorld(t, 1)
+				a := w.peer("one", "", Options{Embedded: c.embedded}, nil)
+				f := w.fill(20)
+				a.kill()
+				was := w.record(0)
+				empty(t, a.dir)
+				if c.kill != "" {
+					a = w.peer("one", a.dir, Options{}, once(c.kill))
+					<-a.killed
+					a.ended()
+				}
+				f.hand("https://h0.example/waiting", 1)
+				a = w.peer("one", a.dir, Options{Embedded: c.embedded}, nil)
+				eventually(t, "begun anew", func() bool { h := w.record(0); return h.Store != was.Store && !h.Refill })
+				now := w.record(0)
+				if now.Instance != "one" {
+					t.Errorf("home %+v", now)
+				}
+				if got := w.lost(0); len(got) != c.told || slices.ContainsFunc(got, func(id string) bool { return id != now.Store }) {
+					t.Errorf("StoreLost %v, store %s", got, now.Store)
+				}
+				f.again(2)
+				w.complete(f, a)
+			})
 		})
 	}
 }
@@ -102,78 +104,80 @@ func TestDirectoryEmptied(t *testing.T) {
 // queue is stored there. When it comes back its file does not count, is not touched while the shard
 // is elsewhere, and is put aside when the shard comes home to it.
 func TestHomeAwayForLong(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 2)
-	o := Options{RebuildAfter: 2 * time.Second}
-	a := w.peer("one", "", o, nil)
-	w.holders(2, a)
-	f := w.fill(30)
-	a.kill()
-	began := time.Now()
-	f.hand("https://h0.example/waiting", 1)
-	f.hand("https://h1.example/waiting", 1)
-	b := w.peer("two", "", o, nil)
-	w.holders(2, b)
-	if took := time.Since(began); took < o.RebuildAfter {
-		t.Errorf("begun anew after %v", took)
-	}
-	w.idle()
-	for shard := range 2 {
-		eventually(t, "frontier told", func() bool { return !w.record(shard).Refill })
-		if got := w.lost(shard); len(got) != 1 || got[0] != w.record(shard).Store {
-			t.Errorf("shard %d: StoreLost %v", shard, got)
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+		o := Options{RebuildAfter: 2 * time.Second}
+		a := w.peer("one", "", o, nil)
+		w.holders(2, a)
+		f := w.fill(30)
+		a.kill()
+		began := time.Now()
+		f.hand("https://h0.example/waiting", 1)
+		f.hand("https://h1.example/waiting", 1)
+		b := w.peer("two", "", o, nil)
+		w.holders(2, b)
+		if took := time.Since(began); took < o.RebuildAfter {
+			t.Errorf("begun anew after %v", took)
 		}
-	}
-	if n := len(asked[any](w, "pages", nil)); n != 2 {
-		t.Errorf("%d pages before they come again", n)
-	}
-	f.again(2)
-	w.idle()
-	olds := 0
-	a = w.peer("one", a.dir, o, nil)
-	w.holders(1, a, b)
-	for shard := range 2 {
-		aside, _ := filepath.Glob(homes.PagesFile(a.dir, shard) + ".aside-*")
-		held := slices.Contains(a.ids(), shard)
-		if held != (len(aside) == 1) {
-			t.Errorf("shard %d, held %v: put aside %v", shard, held, aside)
-		}
-		if !held && !exists(homes.PagesFile(a.dir, shard)) {
-			t.Errorf("shard %d: the file that does not count is gone", shard)
-		}
-		olds += len(aside)
-		for _, f := range append(aside, homes.PagesFile(a.dir, shard)) {
-			if !held || f != homes.PagesFile(a.dir, shard) {
-				os.Remove(f)
+		w.idle()
+		for shard := range 2 {
+			eventually(t, "frontier told", func() bool { return !w.record(shard).Refill })
+			if got := w.lost(shard); len(got) != 1 || got[0] != w.record(shard).Store {
+				t.Errorf("shard %d: StoreLost %v", shard, got)
 			}
 		}
-	}
-	w.complete(f, a, b)
+		if n := len(asked[any](w, "pages", nil)); n != 2 {
+			t.Errorf("%d pages before they come again", n)
+		}
+		f.again(2)
+		w.idle()
+		olds := 0
+		a = w.peer("one", a.dir, o, nil)
+		w.holders(1, a, b)
+		for shard := range 2 {
+			aside, _ := filepath.Glob(homes.PagesFile(a.dir, shard) + ".aside-*")
+			held := slices.Contains(a.ids(), shard)
+			if held != (len(aside) == 1) {
+				t.Errorf("shard %d, held %v: put aside %v", shard, held, aside)
+			}
+			if !held && !exists(homes.PagesFile(a.dir, shard)) {
+				t.Errorf("shard %d: the file that does not count is gone", shard)
+			}
+			olds += len(aside)
+			for _, f := range append(aside, homes.PagesFile(a.dir, shard)) {
+				if !held || f != homes.PagesFile(a.dir, shard) {
+					os.Remove(f)
+				}
+			}
+		}
+		w.complete(f, a, b)
+	})
 }
 
 // With RebuildAfter 0 nothing is ever begun anew; when the home is back in time neither.
 func TestHomeAwayForAWhile(t *testing.T) {
 	for name, after := range map[string]time.Duration{"never": 0, "back in time": time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, 1)
-			o := Options{RebuildAfter: after}
-			a := w.peer("one", "", o, nil)
-			w.holders(1, a)
-			f := w.fill(10)
-			was := w.record(0)
-			a.kill()
-			f.hand("https://h0.example/waiting", 1)
-			b := w.peer(winner("one"), "", o, nil)
-			time.Sleep(4 * peerTerm)
-			if len(b.ids()) > 0 || w.record(0).Store != was.Store {
-				t.Errorf("the shard was taken: %+v", w.record(0))
-			}
-			a = w.peer("one", a.dir, o, nil)
-			w.complete(f, a, b)
-			if got := w.lost(0); len(got) != 0 {
-				t.Errorf("StoreLost %v", got)
-			}
+			simnet.Test(t, func(t *testing.T) {
+				w := newWorld(t, 1)
+				o := Options{RebuildAfter: after}
+				a := w.peer("one", "", o, nil)
+				w.holders(1, a)
+				f := w.fill(10)
+				was := w.record(0)
+				a.kill()
+				f.hand("https://h0.example/waiting", 1)
+				b := w.peer(winner("one"), "", o, nil)
+				time.Sleep(4 * peerTerm)
+				if len(b.ids()) > 0 || w.record(0).Store != was.Store {
+					t.Errorf("the shard was taken: %+v", w.record(0))
+				}
+				a = w.peer("one", a.dir, o, nil)
+				w.complete(f, a, b)
+				if got := w.lost(0); len(got) != 0 {
+					t.Errorf("StoreLost %v", got)
+				}
+			})
 		})
 	}
 }
@@ -187,28 +191,29 @@ func known(h *homes.Homes) bool {
 // A shard whose home and whose copy on the way are both gone is begun anew after the time
 // a home may be away.
 func TestParkedAndLost(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 1)
-	o := Options{RebuildAfter: 2 * time.Second}
-	a := w.peer("one", "", o, once("parked"))
-	w.holders(1, a)
-	f := w.fill(10)
-	b := w.peer(winner("one"), "", o, once("restored"))
-	<-a.killed
-	<-b.killed
-	a.ended()
-	b.ended()
-	if err := w.q.JS.DeleteObjectStore(t.Context(), "test-MOVE-0"); err != nil {
-		t.Fatal(err)
-	}
-	c := w.peer("another", "", o, nil)
-	w.holders(1, c)
-	eventually(t, "frontier told", func() bool { return !w.record(0).Refill })
-	if got := w.lost(0); len(got) != 1 || got[0] != w.record(0).Store {
-		t.Errorf("StoreLost %v", got)
-	}
-	f.again(2)
-	w.complete(f, c)
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		o := Options{RebuildAfter: 2 * time.Second}
+		a := w.peer("one", "", o, once("parked"))
+		w.holders(1, a)
+		f := w.fill(10)
+		b := w.peer(winner("one"), "", o, once("restored"))
+		<-a.killed
+		<-b.killed
+		a.ended()
+		b.ended()
+		if err := w.q.JS.DeleteObjectStore(t.Context(), "test-MOVE-0"); err != nil {
+			t.Fatal(err)
+		}
+		c := w.peer("another", "", o, nil)
+		w.holders(1, c)
+		eventually(t, "frontier told", func() bool { return !w.record(0).Refill })
+		if got := w.lost(0); len(got) != 1 || got[0] != w.record(0).Store {
+			t.Errorf("StoreLost %v", got)
+		}
+		f.again(2)
+		w.complete(f, c)
+	})
 }
 
 // The home record is lost with NATS' own state. Whoever has the file is home again; when another
@@ -216,43 +221,44 @@ func TestParkedAndLost(t *testing.T) {
 func TestHomeRecordLost(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprint("late ", late), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, 1)
-			a := w.peer("one", "", Options{}, nil)
-			w.holders(1, a)
-			f := w.fill(20)
-			was := w.record(0)
-			a.stop()
-			kv, err := w.q.OpenBucket(t.Context(), "test-CRAWL", 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := kv.Purge(t.Context(), crawl.Home(0)); err != nil {
-				t.Fatal(err)
-			}
-			name := winner("one")
-			if !late {
-				a = w.peer("one", a.dir, Options{}, nil)
-				b := w.peer(name, "", Options{}, nil)
-				w.holders(0, a, b)
-				w.complete(f, a, b)
-				if got := w.lost(0); len(got) != 0 {
-					t.Errorf("StoreLost %v", got)
-				}
-				return
-			}
-			b := w.peer(name, "", Options{}, nil)
-			w.holders(1, b)
-			for range 2 {
-				a = w.peer("one", a.dir, Options{}, nil)
-				eventually(t, "put aside", func() bool { return !exists(homes.PagesFile(a.dir, 0)) && known(a.homes) })
+			simnet.Test(t, func(t *testing.T) {
+				w := newWorld(t, 1)
+				a := w.peer("one", "", Options{}, nil)
+				w.holders(1, a)
+				f := w.fill(20)
+				was := w.record(0)
 				a.stop()
-			}
-			if got := w.lost(0); len(got) != 1 || got[0] != was.Store {
-				t.Errorf("StoreLost %v, the store was %s", got, was.Store)
-			}
-			f.again(2)
-			w.complete(f, b)
+				kv, err := w.q.OpenBucket(t.Context(), "test-CRAWL", 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := kv.Purge(t.Context(), crawl.Home(0)); err != nil {
+					t.Fatal(err)
+				}
+				name := winner("one")
+				if !late {
+					a = w.peer("one", a.dir, Options{}, nil)
+					b := w.peer(name, "", Options{}, nil)
+					w.holders(0, a, b)
+					w.complete(f, a, b)
+					if got := w.lost(0); len(got) != 0 {
+						t.Errorf("StoreLost %v", got)
+					}
+					return
+				}
+				b := w.peer(name, "", Options{}, nil)
+				w.holders(1, b)
+				for range 2 {
+					a = w.peer("one", a.dir, Options{}, nil)
+					eventually(t, "put aside", func() bool { return !exists(homes.PagesFile(a.dir, 0)) && known(a.homes) })
+					a.stop()
+				}
+				if got := w.lost(0); len(got) != 1 || got[0] != was.Store {
+					t.Errorf("StoreLost %v, the store was %s", got, was.Store)
+				}
+				f.again(2)
+				w.complete(f, b)
+			})
 		})
 	}
 }

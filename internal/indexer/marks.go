@@ -70,6 +70,10 @@ type marks struct {
 
 	count func()          // a page was condemned; nil in a Reader
 	hook  func(canon.URL) // a test's: called where a page is read
+
+	// Reads a suspected page where no harm is done, and says whether it is harmful; nil: there are
+	// no trials, and each suspected page counts as harmful.
+	try func(*pages.Page) error
 }
 
 // testHook is given to all marks.
@@ -88,9 +92,10 @@ func newMarks(log *slog.Logger) *marks {
 
 // openMarks opens the marks of a directory. While another process has them, or where nothing can be
 // written, pages are read unmarked. An indexer waits a while: somebody may be looking at the
-// directory just now.
-func openMarks(dir string, wait time.Duration, log *slog.Logger) *marks {
+// directory just now. Suspected pages are read by try; nil: there are no trials.
+func openMarks(dir string, wait time.Duration, log *slog.Logger, try func(*pages.Page) error) *marks {
 	m := newMarks(log)
+	m.try = try
 	log = m.log
 	path := filepath.Join(dir, marksName)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, disk.FileMode)
@@ -250,7 +255,7 @@ func (m *marks) read(p *pages.Page, f func()) error {
 		case slotCondemned:
 			return errUnreadable
 		case slotReading:
-			if err := try(p); err != nil {
+			if err := m.trial(p); err != nil {
 				return m.condemn(k, err.Error())
 			}
 			m.forget(k)
@@ -275,6 +280,14 @@ func (m *marks) read(p *pages.Page, f func()) error {
 	return nil
 }
 
+// trial returns an error if a suspected page is harmful.
+func (m *marks) trial(p *pages.Page) error {
+	if m.try == nil {
+		return errors.New("it was being read when a process ended")
+	}
+	return m.try(p)
+}
+
 // state is what is known of a copy of a page. Another copy of a page that is known is
 // suspected: the process may have died before the outcome of its visit was told, and then it
 // is fetched once more. Where there are no trials it is not, since a page that was mended
@@ -286,7 +299,7 @@ func (m *marks) state(k marked) uint8 {
 		return state
 	}
 	for other := range m.known {
-		if tries && other.url == k.url {
+		if m.try != nil && other.url == k.url {
 			return slotReading
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/search"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -29,7 +30,7 @@ func markedPage(u string, visit uint64) *pages.Page {
 // none that it had read.
 func TestMarksAreFound(t *testing.T) {
 	dir := t.TempDir()
-	m := openMarks(dir, 0, testLog())
+	m := openMarks(dir, 0, testLog(), nil)
 	long := "http://a.example/" + strings.Repeat("x", 2000)
 	died, over := make(chan string, 2), make(chan struct{})
 	t.Cleanup(func() { close(over) })
@@ -47,20 +48,20 @@ func TestMarksAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if other := openMarks(dir, 0, testLog()); other.file != nil {
+	if other := openMarks(dir, 0, testLog(), nil); other.file != nil {
 		t.Error("two processes have the same marks")
 	}
 	m.close()     // as the system does when a process dies
 	for range 2 { // found again as long as nothing came of them
-		n := openMarks(dir, 0, testLog())
+		n := openMarks(dir, 0, testLog(), nil)
 		if len(n.known) != 2 || n.known[marked{canon.URL(long), crawl.VisitID{Epoch: 1, N: 7}}] != slotReading {
 			t.Fatalf("found %v", n.known)
 		}
 		n.close()
 	}
-	n := openMarks(dir, 0, testLog())
+	n := openMarks(dir, 0, testLog(), nil)
 	defer n.close()
-	tries = true
+	n.try = func(*pages.Page) error { return nil }
 	newer := marked{"http://a.example/1", crawl.VisitID{Epoch: 1, N: 8}}
 	if s := n.state(newer); s != slotReading {
 		t.Errorf("a newer copy of a suspect is not tried: %d", s)
@@ -69,7 +70,7 @@ func TestMarksAreFound(t *testing.T) {
 	if s := n.state(newer); s != slotFree {
 		t.Errorf("another page is suspected: %d", s)
 	}
-	tries = false
+	n.try = nil
 	ran := false
 	if err := n.read(markedPage("http://a.example/1", 7), func() { ran = true }); !errors.Is(err, errUnreadable) || ran {
 		t.Errorf("a suspect was read where there are no trials: %v", err)
@@ -78,7 +79,7 @@ func TestMarksAreFound(t *testing.T) {
 		t.Errorf("a newer copy was not read: %v", err)
 	}
 	n.close()
-	o := openMarks(dir, 0, testLog())
+	o := openMarks(dir, 0, testLog(), nil)
 	defer o.close()
 	if all, _ := o.condemned(); len(all) != 1 || all[0].url != "http://a.example/1" {
 		t.Errorf("condemned: %v", all)
@@ -92,7 +93,7 @@ func TestMarksOfNoUse(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, marksName), noise, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []*marks{openMarks(dir, 0, nil), openMarks(filepath.Join(dir, "missing"), 0, nil), nil} {
+	for _, m := range []*marks{openMarks(dir, 0, nil, nil), openMarks(filepath.Join(dir, "missing"), 0, nil, nil), nil} {
 		ran := false
 		if err := m.read(markedPage("http://a.example/", 1), func() { ran = true }); err != nil || !ran {
 			t.Errorf("%v", err)
@@ -105,7 +106,7 @@ func TestMarksOfNoUse(t *testing.T) {
 
 // More pages than can be remembered: the file stays as large as it is.
 func TestMarksAreBounded(t *testing.T) {
-	m := openMarks(t.TempDir(), 0, nil)
+	m := openMarks(t.TempDir(), 0, nil, nil)
 	defer m.close()
 	for i := range knownSlots + 20 {
 		_ = m.condemn(marked{canon.URL(fmt.Sprint("http://a.example/", i)), crawl.VisitID{Epoch: 1, N: 1}}, "test")
@@ -119,61 +120,65 @@ func TestMarksAreBounded(t *testing.T) {
 // A panic in whatever reads a page is that page's outcome: it is set aside, counted and told, and
 // its neighbours are stored.
 func TestPanicIsThePagesOutcome(t *testing.T) {
-	SetTestHook(func(u canon.URL) {
-		if strings.Contains(string(u), "panics") {
-			panic("a test's")
+	simnet.Test(t, func(t *testing.T) {
+		SetTestHook(func(u canon.URL) {
+			if strings.Contains(string(u), "panics") {
+				panic("a test's")
+			}
+		})
+		defer SetTestHook(nil)
+		w := newWorld(t, 1)
+		reg := prometheus.NewRegistry()
+		x, stop := w.start(Options{Dir: t.TempDir(), Registry: reg})
+		w.hand(page("http://a.example/1", 1, "one"), page("http://a.example/panics", 1, "two"), page("http://a.example/2", 1, "three"))
+		if st := w.settled(x); st.Pages != 2 {
+			t.Errorf("%d pages", st.Pages)
 		}
-	})
-	defer SetTestHook(nil)
-	w := newWorld(t, 1)
-	reg := prometheus.NewRegistry()
-	x, stop := w.start(Options{Dir: t.TempDir(), Registry: reg})
-	w.hand(page("http://a.example/1", 1, "one"), page("http://a.example/panics", 1, "two"), page("http://a.example/2", 1, "three"))
-	if st := w.settled(x); st.Pages != 2 {
-		t.Errorf("%d pages", st.Pages)
-	}
-	told := w.events(0, func(ev *crawl.Event) (all []string) {
-		for _, u := range ev.Unreadable {
-			all = append(all, fmt.Sprint(u.URL, " ", u.Visit.N))
+		told := w.events(0, func(ev *crawl.Event) (all []string) {
+			for _, u := range ev.Unreadable {
+				all = append(all, fmt.Sprint(u.URL, " ", u.Visit.N))
+			}
+			return all
+		})
+		if len(told) != 1 || told[0] != "http://a.example/panics 1" {
+			t.Errorf("the frontier is told of %q", told)
 		}
-		return all
+		if n := testutil.ToFloat64(x.met.unreadable); n != 1 {
+			t.Errorf("counted %v", n)
+		}
+		stop()
 	})
-	if len(told) != 1 || told[0] != "http://a.example/panics 1" {
-		t.Errorf("the frontier is told of %q", told)
-	}
-	if n := testutil.ToFloat64(x.met.unreadable); n != 1 {
-		t.Errorf("counted %v", n)
-	}
-	stop()
 }
 
 // A page whose unavailable_after passes on the way here is not kept, and the frontier learns it:
 // once, and not of one it knew of.
 func TestExpiredOnTheWay(t *testing.T) {
-	w := newWorld(t, 1)
-	x, stop := w.start(Options{Dir: t.TempDir()})
-	late := page("http://a.example/late", 3, "x")
-	late.UnavailableAfter = time.Now().Add(-time.Second)
-	known := page("http://a.example/noindex", 3, "x")
-	known.Directives, known.UnavailableAfter = crawl.NoIndex, late.UnavailableAfter
-	later := page("http://a.example/later", 3, "x")
-	later.UnavailableAfter = time.Now().Add(time.Hour)
-	w.hand(late, known, later)
-	w.settled(x)
-	w.hand(late) // delivered again
-	if st := w.settled(x); st.Pages != 1 {
-		t.Errorf("%d pages", st.Pages)
-	}
-	told := w.events(0, func(ev *crawl.Event) (all []string) {
-		for _, u := range ev.Removed {
-			all = append(all, fmt.Sprint(u.URL, " ", u.Visit.N))
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		x, stop := w.start(Options{Dir: t.TempDir()})
+		late := page("http://a.example/late", 3, "x")
+		late.UnavailableAfter = time.Now().Add(-time.Second)
+		known := page("http://a.example/noindex", 3, "x")
+		known.Directives, known.UnavailableAfter = crawl.NoIndex, late.UnavailableAfter
+		later := page("http://a.example/later", 3, "x")
+		later.UnavailableAfter = time.Now().Add(time.Hour)
+		w.hand(late, known, later)
+		w.settled(x)
+		w.hand(late) // delivered again
+		if st := w.settled(x); st.Pages != 1 {
+			t.Errorf("%d pages", st.Pages)
 		}
-		return all
+		told := w.events(0, func(ev *crawl.Event) (all []string) {
+			for _, u := range ev.Removed {
+				all = append(all, fmt.Sprint(u.URL, " ", u.Visit.N))
+			}
+			return all
+		})
+		if len(told) != 1 || told[0] != "http://a.example/late 3" {
+			t.Errorf("the frontier is told of %q", told)
+		}
+		stop()
 	})
-	if len(told) != 1 || told[0] != "http://a.example/late 3" {
-		t.Errorf("the frontier is told of %q", told)
-	}
-	stop()
 }
 
 // What is wrong with one file of a message says nothing of its neighbours: they come again when

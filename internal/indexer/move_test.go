@@ -18,72 +18,75 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // Indexers that start together share a new crawl's shards evenly, and then leave
 // things as they are.
 func TestEvenSharing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 8)
-	peers := []*peer{w.peer("one", "", Options{}, nil), w.peer("two", "", Options{}, nil), w.peer("three", "", Options{}, nil)}
-	f := w.feed()
-	w.holders(2, peers...)
-	before := [][]int{peers[0].ids(), peers[1].ids(), peers[2].ids()}
-	time.Sleep(3 * peerTerm)
-	for i, p := range peers {
-		if !slices.Equal(before[i], p.ids()) {
-			t.Errorf("%s held %v, now %v", p.o.Instance, before[i], p.ids())
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 8)
+		peers := []*peer{w.peer("one", "", Options{}, nil), w.peer("two", "", Options{}, nil), w.peer("three", "", Options{}, nil)}
+		f := w.feed()
+		w.holders(2, peers...)
+		before := [][]int{peers[0].ids(), peers[1].ids(), peers[2].ids()}
+		time.Sleep(3 * peerTerm)
+		for i, p := range peers {
+			if !slices.Equal(before[i], p.ids()) {
+				t.Errorf("%s held %v, now %v", p.o.Instance, before[i], p.ids())
+			}
 		}
-	}
-	w.complete(f, peers...)
+		w.complete(f, peers...)
+	})
 }
 
 // One indexer becomes three and one again, while pages come all the time; search
 // finds what has moved.
 func TestGrowAndShrink(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 6)
-	o := Options{Search: true}
-	a := w.peer("one", "", o, nil)
-	f := w.feed()
-	w.holders(6, a)
-	b, c := w.peer("two", "", o, nil), w.peer("three", "", o, nil)
-	w.holders(2, a, b, c)
-	b.stop()
-	c.stop()
-	time.Sleep(2 * peerTerm)
-	if n := len(a.ids()); n != 2 {
-		t.Errorf("pages moved although their homes are only away: one holds %d shards", n)
-	}
-	b, c = w.peer("two", b.dir, o, nil), w.peer("three", c.dir, o, nil)
-	w.holders(2, a, b, c)
-	w.retire("two", "three")
-	w.holders(0, a)
-	if len(b.ids())+len(c.ids()) != 0 {
-		t.Error("retired and holding")
-	}
-	w.complete(f, a, b, c)
-	if st := w.settled(a.Indexer); st.Pages != int64(len(f.last)) {
-		t.Errorf("%d pages", st.Pages)
-	}
-	found := map[string]bool{}
-	for _, h := range searched(w, "aardvark").Hits {
-		found[h.URL] = true
-	}
-	if len(found) != len(f.last) {
-		t.Errorf("search finds %d of %d pages", len(found), len(f.last))
-	}
-	kv, err := w.q.OpenBucket(t.Context(), "test-CRAWL", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := kv.Delete(t.Context(), crawl.Retired("two")); err != nil {
-		t.Fatal(err)
-	}
-	w.holders(3, a, b)
-	// When all are retired somebody has to keep the pages all the same.
-	w.retire("one", "two")
-	w.holders(2, a, b, c)
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 6)
+		o := Options{Search: true}
+		a := w.peer("one", "", o, nil)
+		f := w.feed()
+		w.holders(6, a)
+		b, c := w.peer("two", "", o, nil), w.peer("three", "", o, nil)
+		w.holders(2, a, b, c)
+		b.stop()
+		c.stop()
+		time.Sleep(2 * peerTerm)
+		if n := len(a.ids()); n != 2 {
+			t.Errorf("pages moved although their homes are only away: one holds %d shards", n)
+		}
+		b, c = w.peer("two", b.dir, o, nil), w.peer("three", c.dir, o, nil)
+		w.holders(2, a, b, c)
+		w.retire("two", "three")
+		w.holders(0, a)
+		if len(b.ids())+len(c.ids()) != 0 {
+			t.Error("retired and holding")
+		}
+		w.complete(f, a, b, c)
+		if st := w.settled(a.Indexer); st.Pages != int64(len(f.last)) {
+			t.Errorf("%d pages", st.Pages)
+		}
+		found := map[string]bool{}
+		for _, h := range searched(w, "aardvark").Hits {
+			found[h.URL] = true
+		}
+		if len(found) != len(f.last) {
+			t.Errorf("search finds %d of %d pages", len(found), len(f.last))
+		}
+		kv, err := w.q.OpenBucket(t.Context(), "test-CRAWL", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := kv.Delete(t.Context(), crawl.Retired("two")); err != nil {
+			t.Fatal(err)
+		}
+		w.holders(3, a, b)
+		// When all are retired somebody has to keep the pages all the same.
+		w.retire("one", "two")
+		w.holders(2, a, b, c)
+	})
 }
 
 // retire says that instances are to give away what they have.
@@ -104,17 +107,18 @@ func (w *world) retire(names ...string) {
 func TestKilledInAMove(t *testing.T) {
 	for _, step := range []string{"leaving", "copied", "parked"} {
 		t.Run("giver "+step, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, 2)
-			a := w.peer("one", "", Options{}, once(step))
-			f := w.feed()
-			w.holders(2, a)
-			b := w.peer("two", "", Options{}, nil)
-			<-a.killed
-			a.ended()
-			a = w.peer("one", a.dir, Options{}, nil)
-			w.holders(1, a, b)
-			w.complete(f, a, b)
+			simnet.Test(t, func(t *testing.T) {
+				w := newWorld(t, 2)
+				a := w.peer("one", "", Options{}, once(step))
+				f := w.feed()
+				w.holders(2, a)
+				b := w.peer("two", "", Options{}, nil)
+				<-a.killed
+				a.ended()
+				a = w.peer("one", a.dir, Options{}, nil)
+				w.holders(1, a, b)
+				w.complete(f, a, b)
+			})
 		})
 	}
 	for _, step := range []string{"restored", "claimed"} {
@@ -127,22 +131,23 @@ func TestKilledInAMove(t *testing.T) {
 				continue // then the pages are with it; see TestLostHome
 			}
 			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				w := newWorld(t, 2)
-				a := w.peer("one", "", Options{}, nil)
-				f := w.feed()
-				w.holders(2, a)
-				b := w.peer("two", "", Options{}, once(step))
-				<-b.killed
-				b.ended()
-				if !back {
+				simnet.Test(t, func(t *testing.T) {
+					w := newWorld(t, 2)
+					a := w.peer("one", "", Options{}, nil)
+					f := w.feed()
 					w.holders(2, a)
-					w.complete(f, a)
-					return
-				}
-				b = w.peer("two", b.dir, Options{}, nil)
-				w.holders(1, a, b)
-				w.complete(f, a, b)
+					b := w.peer("two", "", Options{}, once(step))
+					<-b.killed
+					b.ended()
+					if !back {
+						w.holders(2, a)
+						w.complete(f, a)
+						return
+					}
+					b = w.peer("two", b.dir, Options{}, nil)
+					w.holders(1, a, b)
+					w.complete(f, a, b)
+				})
 			})
 		}
 	}
@@ -150,23 +155,24 @@ func TestKilledInAMove(t *testing.T) {
 
 // The giver is gone for good after it has parked its pages: the taker needs nothing more of it.
 func TestGiverDiesAfterParking(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 1)
-	parked := make(chan struct{})
-	a := w.peer("a", "", Options{}, func(step string) error {
-		if step == "parked" {
-			close(parked)
-			return errKilled
-		}
-		return nil
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		parked := make(chan struct{})
+		a := w.peer("a", "", Options{}, func(step string) error {
+			if step == "parked" {
+				close(parked)
+				return errKilled
+			}
+			return nil
+		})
+		f := w.feed()
+		w.holders(1, a)
+		o := Options{}
+		b := w.peer(winner("a"), "", o, nil)
+		<-parked
+		a.ended()
+		w.complete(f, b)
 	})
-	f := w.feed()
-	w.holders(1, a)
-	o := Options{}
-	b := w.peer(winner("a"), "", o, nil)
-	<-parked
-	a.ended()
-	w.complete(f, b)
 }
 
 // winner is a name that gets the only shard when a is the other member.
@@ -182,98 +188,102 @@ func winner(a string) string {
 // The copy is lost on the way: the pages stay where they are, and it is tried
 // again only much later.
 func TestCopyLost(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 1)
-	a := w.peer("one", "", Options{}, func(step string) error {
-		if step == "parked" {
-			if err := w.q.JS.DeleteObjectStore(t.Context(), crawl.Names("test").Move(0)); err != nil {
-				t.Error(err)
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		a := w.peer("one", "", Options{}, func(step string) error {
+			if step == "parked" {
+				if err := w.q.JS.DeleteObjectStore(t.Context(), crawl.Names("test").Move(0)); err != nil {
+					t.Error(err)
+				}
 			}
+			return nil
+		})
+		f := w.feed()
+		w.holders(1, a)
+		b := w.peer(winner("one"), "", Options{}, nil)
+		eventually(t, "given up", func() bool { return testutil.ToFloat64(a.met.notMoved) == 1 })
+		w.holders(1, a)
+		if len(b.ids()) != 0 {
+			t.Error("held by both")
 		}
-		return nil
+		w.complete(f, a)
 	})
-	f := w.feed()
-	w.holders(1, a)
-	b := w.peer(winner("one"), "", Options{}, nil)
-	eventually(t, "given up", func() bool { return testutil.ToFloat64(a.met.notMoved) == 1 })
-	w.holders(1, a)
-	if len(b.ids()) != 0 {
-		t.Error("held by both")
-	}
-	w.complete(f, a)
 }
 
 // Without room in NATS for the copy the pages stay where they are, and nothing stops for it.
 func TestNoRoomForTheCopy(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 1)
-	a := w.peer("one", "", Options{}, nil)
-	f := w.feed()
-	w.holders(1, a)
-	for size := int64(256 << 20); size >= 1<<20; {
-		_, err := w.q.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: fmt.Sprintf("hog-%d-%d", size, rand.Int()), MaxBytes: size})
-		if err != nil {
-			size /= 2
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		a := w.peer("one", "", Options{}, nil)
+		f := w.feed()
+		w.holders(1, a)
+		for size := int64(256 << 20); size >= 1<<20; {
+			_, err := w.q.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: fmt.Sprintf("hog-%d-%d", size, rand.Int()), MaxBytes: size})
+			if err != nil {
+				size /= 2
+			}
 		}
-	}
-	w.peer(winner("one"), "", Options{}, nil)
-	eventually(t, "not moved", func() bool { return testutil.ToFloat64(a.met.notMoved) == 1 })
-	w.complete(f, a)
+		w.peer(winner("one"), "", Options{}, nil)
+		eventually(t, "not moved", func() bool { return testutil.ToFloat64(a.met.notMoved) == 1 })
+		w.complete(f, a)
+	})
 }
 
 // While a shard moves a question is answered for the others, and says which one is missing.
 func TestQuestionDuringAMove(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 2)
-	parked, asked := make(chan struct{}), make(chan struct{})
-	a := w.peer("one", "", Options{}, func(step string) error {
-		if step == "parked" {
-			close(parked)
-			<-asked
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+		parked, asked := make(chan struct{}), make(chan struct{})
+		a := w.peer("one", "", Options{}, func(step string) error {
+			if step == "parked" {
+				close(parked)
+				<-asked
+			}
+			return nil
+		})
+		w.holders(2, a)
+		f := w.fill(20)
+		b := w.peer("two", "", Options{}, nil)
+		<-parked
+		n := 0
+		err := ask.Gather(t.Context(), w.q.NC, "test", "pages", nil, 2, func(json.RawMessage) error { n++; return nil })
+		moving := 1 - a.ids()[0]
+		if !errors.Is(err, ask.ErrIncomplete) || !strings.Contains(err.Error(), fmt.Sprintf("no answer for 1 of 2 shards (%d)", moving)) {
+			t.Errorf("asked during the move: %v", err)
 		}
-		return nil
+		if held := a.Status().Pages; int64(n) != held || held == 0 {
+			t.Errorf("%d pages answered, %d held", n, held)
+		}
+		close(asked)
+		w.complete(f, a, b)
 	})
-	w.holders(2, a)
-	f := w.fill(20)
-	b := w.peer("two", "", Options{}, nil)
-	<-parked
-	n := 0
-	err := ask.Gather(t.Context(), w.q.NC, "test", "pages", nil, 2, func(json.RawMessage) error { n++; return nil })
-	moving := 1 - a.ids()[0]
-	if !errors.Is(err, ask.ErrIncomplete) || !strings.Contains(err.Error(), fmt.Sprintf("no answer for 1 of 2 shards (%d)", moving)) {
-		t.Errorf("asked during the move: %v", err)
-	}
-	if held := a.Status().Pages; int64(n) != held || held == 0 {
-		t.Errorf("%d pages answered, %d held", n, held)
-	}
-	close(asked)
-	w.complete(f, a, b)
 }
 
 // Two that may both restore a parked shard: one does.
 func TestTwoClaimants(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 1)
-	a := w.peer("a", "", Options{}, once("parked"))
-	f := w.feed()
-	w.holders(1, a)
-	to := w.peer(winner("a"), "", Options{}, once("restored"))
-	<-a.killed
-	<-to.killed
-	a.ended()
-	to.ended()
-	// Neither who gave nor for whom it was meant is there. Both of these restore it when they think
-	// the shard is theirs.
-	b, c := w.peer("y", "", Options{}, nil), w.peer("z", "", Options{}, nil)
-	for range 100 {
-		b.homes.Alone()
-		c.homes.Alone()
-		if len(b.ids())+len(c.ids()) > 0 {
-			break
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		a := w.peer("a", "", Options{}, once("parked"))
+		f := w.feed()
+		w.holders(1, a)
+		to := w.peer(winner("a"), "", Options{}, once("restored"))
+		<-a.killed
+		<-to.killed
+		a.ended()
+		to.ended()
+		// Neither who gave nor for whom it was meant is there. Both of these restore it when they think
+		// the shard is theirs.
+		b, c := w.peer("y", "", Options{}, nil), w.peer("z", "", Options{}, nil)
+		for range 100 {
+			b.homes.Alone()
+			c.homes.Alone()
+			if len(b.ids())+len(c.ids()) > 0 {
+				break
+			}
+			sleep(t.Context(), 50*time.Millisecond)
 		}
-		sleep(t.Context(), 50*time.Millisecond)
-	}
-	w.complete(f, b, c)
+		w.complete(f, b, c)
+	})
 }
 
 // Whoever sees a shard gone leaves it out of his answer, which then names the shards that are held:

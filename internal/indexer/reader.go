@@ -51,7 +51,7 @@ func OpenDir(dir string) (*Reader, error) {
 	}
 	// Only now: before, a crawl that is just ending may be reading pages, and they would look as if
 	// it had died of them.
-	r.marks = openMarks(dir, 0, nil)
+	r.marks = openMarks(dir, 0, nil, ownProcess)
 	for i, id := range ids {
 		r.all = append(r.all, part{id, stores[i], new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // found are the answers of a crawl that runs to some queries, but for when pages were fetched.
@@ -76,116 +77,124 @@ func reindexed(x *Indexer, mark string) bool {
 
 // Beside a crawl that goes on storing pages the indexes are built anew, and answer the same.
 func TestReindexBesideACrawl(t *testing.T) {
-	w, dir := newWorld(t, 3), t.TempDir()
-	x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true})
-	for i := range 4 {
-		w.wordy(fmt.Sprintf("h%d.example", i), 40)
-	}
-	w.settled(x)
-	want := w.found()
-	w.reindex(x, "1")
-	if st := x.Status(); st.Pending == 0 && !reindexed(x, "1") {
-		t.Error("the crawl could be taken for done while indexes are built")
-	}
-	eventually(t, "built anew", func() bool { return reindexed(x, "1") })
-	w.sameAs("built anew", want)
+	simnet.Test(t, func(t *testing.T) {
+		w, dir := newWorld(t, 3), t.TempDir()
+		x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true})
+		for i := range 4 {
+			w.wordy(fmt.Sprintf("h%d.example", i), 40)
+		}
+		w.settled(x)
+		want := w.found()
+		w.reindex(x, "1")
+		if st := x.Status(); st.Pending == 0 && !reindexed(x, "1") {
+			t.Error("the crawl could be taken for done while indexes are built")
+		}
+		eventually(t, "built anew", func() bool { return reindexed(x, "1") })
+		w.sameAs("built anew", want)
 
-	// Pages come meanwhile.
-	w.reindex(x, "2")
-	for i := range 10 {
-		w.wordy(fmt.Sprintf("more%d.example", i), 5)
-	}
-	eventually(t, "built anew beside the crawl", func() bool { return reindexed(x, "2") })
-	w.settled(x)
-	want = w.found()
-	stop()
-	if err := Reindex(t.Context(), dir, "2", nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	x, _ = w.start(Options{Dir: dir, Search: true, Embedded: true})
-	w.settled(x)
-	w.sameAs("compared to one made at rest", want)
-	if !reindexed(x, "2") {
-		t.Error("what was built at rest is built again")
-	}
+		// Pages come meanwhile.
+		w.reindex(x, "2")
+		for i := range 10 {
+			w.wordy(fmt.Sprintf("more%d.example", i), 5)
+		}
+		eventually(t, "built anew beside the crawl", func() bool { return reindexed(x, "2") })
+		w.settled(x)
+		want = w.found()
+		stop()
+		if err := Reindex(t.Context(), dir, "2", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		x, _ = w.start(Options{Dir: dir, Search: true, Embedded: true})
+		w.settled(x)
+		w.sameAs("compared to one made at rest", want)
+		if !reindexed(x, "2") {
+			t.Error("what was built at rest is built again")
+		}
+	})
 }
 
 // An indexer that ends in the middle answers from the old index, and goes on when it is started
 // again.
 func TestReindexGoesOn(t *testing.T) {
-	w, dir := newWorld(t, 2), t.TempDir()
-	x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true})
-	w.wordy("h1.example", 30)
-	w.wordy("h2.example", 30)
-	w.settled(x)
-	want := w.found()
-	x.setFull(errors.New("no room")) // so it waits before its first batch
-	w.reindex(x, "1")
-	eventually(t, "begun", func() bool {
-		left, err := filepath.Glob(filepath.Join(dir, "search-*.db.build"))
-		return err == nil && len(left) == 1 // one after the other
+	simnet.Test(t, func(t *testing.T) {
+		w, dir := newWorld(t, 2), t.TempDir()
+		x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true})
+		w.wordy("h1.example", 30)
+		w.wordy("h2.example", 30)
+		w.settled(x)
+		want := w.found()
+		x.setFull(errors.New("no room")) // so it waits before its first batch
+		w.reindex(x, "1")
+		eventually(t, "begun", func() bool {
+			left, err := filepath.Glob(filepath.Join(dir, "search-*.db.build"))
+			return err == nil && len(left) == 1 // one after the other
+		})
+		w.sameAs("in the middle", want)
+		if reindexed(x, "1") {
+			t.Error("built anew without room for it")
+		}
+		stop()
+		x, stop = w.start(Options{Dir: dir, Search: true, Embedded: true})
+		w.settled(x) // holds both
+		eventually(t, "gone on", func() bool { return reindexed(x, "1") })
+		w.sameAs("gone on", want)
+		stop()
+		files, err := filepath.Glob(filepath.Join(dir, "search-*"))
+		if err != nil || len(files) != 2 {
+			t.Errorf("files %v, %v", files, err)
+		}
 	})
-	w.sameAs("in the middle", want)
-	if reindexed(x, "1") {
-		t.Error("built anew without room for it")
-	}
-	stop()
-	x, stop = w.start(Options{Dir: dir, Search: true, Embedded: true})
-	w.settled(x) // holds both
-	eventually(t, "gone on", func() bool { return reindexed(x, "1") })
-	w.sameAs("gone on", want)
-	stop()
-	files, err := filepath.Glob(filepath.Join(dir, "search-*"))
-	if err != nil || len(files) != 2 {
-		t.Errorf("files %v, %v", files, err)
-	}
 }
 
 // What fails is told, and tried again.
 func TestReindexFails(t *testing.T) {
-	w, dir := newWorld(t, 1), t.TempDir()
-	x, _ := w.start(Options{Dir: dir, Search: true, Embedded: true})
-	w.wordy("h1.example", 30)
-	w.settled(x)
-	want := w.found()
-	inTheWay := filepath.Join(dir, "search-0.db.new")
-	if err := os.MkdirAll(filepath.Join(inTheWay, "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	w.reindex(x, "1")
-	eventually(t, "told", func() bool { return len(x.Status().Indexes) == 1 && x.Status().Indexes[0].Trouble != "" })
-	w.sameAs("after a failure", want)
-	if err := os.RemoveAll(inTheWay); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "tried again", func() bool { return reindexed(x, "1") })
-	w.sameAs("tried again", want)
-	if b := x.Status().Indexes[0]; b.Trouble != "" || b.Done != 30 {
-		t.Errorf("in the end %+v", b)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		w, dir := newWorld(t, 1), t.TempDir()
+		x, _ := w.start(Options{Dir: dir, Search: true, Embedded: true})
+		w.wordy("h1.example", 30)
+		w.settled(x)
+		want := w.found()
+		inTheWay := filepath.Join(dir, "search-0.db.new")
+		if err := os.MkdirAll(filepath.Join(inTheWay, "x"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		w.reindex(x, "1")
+		eventually(t, "told", func() bool { return len(x.Status().Indexes) == 1 && x.Status().Indexes[0].Trouble != "" })
+		w.sameAs("after a failure", want)
+		if err := os.RemoveAll(inTheWay); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "tried again", func() bool { return reindexed(x, "1") })
+		w.sameAs("tried again", want)
+		if b := x.Status().Indexes[0]; b.Trouble != "" || b.Done != 30 {
+			t.Errorf("in the end %+v", b)
+		}
+	})
 }
 
 // ^C at rest leaves the indexes that are not done as they were.
 func TestReindexAtRestCutShort(t *testing.T) {
-	w, dir := newWorld(t, 2), t.TempDir()
-	x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true})
-	w.wordy("h1.example", 30)
-	w.wordy("h2.example", 30)
-	w.settled(x)
-	want := w.found()
-	stop()
-	ctx, cancel := context.WithCancel(t.Context())
-	if err := Reindex(ctx, dir, "", nil, func(int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
-		t.Errorf("Reindex = %v", err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "search-*"))
-	if err != nil || len(files) != 2 {
-		t.Errorf("files %v, %v", files, err)
-	}
-	x, _ = w.start(Options{Dir: dir, Search: true, Embedded: true})
-	if st := x.Status(); st.Behind != 0 {
-		t.Errorf("%d pages behind", st.Behind)
-	}
-	eventually(t, "held", func() bool { return len(x.ids()) == 2 })
-	w.sameAs("cut short", want)
+	simnet.Test(t, func(t *testing.T) {
+		w, dir := newWorld(t, 2), t.TempDir()
+		x, stop := w.start(Options{Dir: dir, Search: true, Embedded: true})
+		w.wordy("h1.example", 30)
+		w.wordy("h2.example", 30)
+		w.settled(x)
+		want := w.found()
+		stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := Reindex(ctx, dir, "", nil, func(int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
+			t.Errorf("Reindex = %v", err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "search-*"))
+		if err != nil || len(files) != 2 {
+			t.Errorf("files %v, %v", files, err)
+		}
+		x, _ = w.start(Options{Dir: dir, Search: true, Embedded: true})
+		if st := x.Status(); st.Behind != 0 {
+			t.Errorf("%d pages behind", st.Behind)
+		}
+		eventually(t, "held", func() bool { return len(x.ids()) == 2 })
+		w.sameAs("cut short", want)
+	})
 }

@@ -3,7 +3,6 @@ package indexer
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,14 +25,15 @@ const (
 	trialMemory = 512 << 20 // bytes of heap, sixteen times what reading any page takes
 )
 
-// tries says that a process started as this one was, with trialEnv, holds a trial.
-var tries bool
+// ownProcess is tryInProcess in a program that called Trial, and nil elsewhere: a process started
+// as this one was would not know that it is for a trial.
+var ownProcess func(*pages.Page) error
 
 // Trial is to be called first of all in every program that runs an indexer. In a process that was
 // started for a trial it does not return.
 func Trial() {
 	if os.Getenv(trialEnv) == "" {
-		tries = true
+		ownProcess = tryInProcess
 		return
 	}
 	os.Exit(hold(os.Stdin))
@@ -45,12 +45,8 @@ type tried struct {
 	Claims []byte
 }
 
-// try reads a page in a process of its own. Where there can be none the page counts as what
-// it is suspected of.
-func try(p *pages.Page) error {
-	if !tries {
-		return errors.New("it was being read when a process ended")
-	}
+// tryInProcess reads a page in a process of its own, and returns an error if that died of it.
+func tryInProcess(p *pages.Page) error {
 	given, err := json.Marshal(tried{p.Page, p.Claims})
 	if err != nil {
 		return err
