@@ -55,8 +55,8 @@ type Options struct {
 	// and before a batch of messages is acknowledged ("acknowledge"). What it was called for fails
 	// with its error. nil, but for tests that end an indexer at such a point.
 	Fault func(point string) error
-	// Try reads a page that was being read when a former process ended, and returns an error if that
-	// ended the process again. nil: in a process of its own, if the program called Trial.
+	// Try reads a page that was being read when a former process ended, and returns an error if
+	// that ended the process again. nil: in a process of its own, if the program called Trial.
 	Try func(*pages.Page) error
 }
 

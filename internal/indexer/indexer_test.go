@@ -349,8 +349,8 @@ func TestLongPages(t *testing.T) {
 		noarchive.Directives = crawl.NoArchive
 		w.hand(noarchive)
 		w.settled(x)
-		// The page that is no copy for anybody is a line of JSON Lines, and no document; how many such
-		// there are comes last.
+		// The page that may not be copied is a line of JSON Lines, and no document. How many such
+		// pages there are comes last.
 		for format, want := range map[string]int{"jsonl": 3 + 1, "html": 2 + 1, "text": 2 + 1} {
 			n := 0
 			err := ask.Gather(t.Context(), w.q.NC, "test", "export", request{What: "pages", Format: format}, 1, func(json.RawMessage) error { n++; return nil })

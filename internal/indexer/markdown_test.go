@@ -196,7 +196,8 @@ func TestExportChunksSinceOfAnEmptyPage(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 		mark := time.Now()
 		empty := page("https://a.example/a", 2, "")
-		empty.Body = s2.Encode(nil, []byte("<!doctype html><body><script></script>")) // and no title
+		// It has no title either.
+		empty.Body = s2.Encode(nil, []byte("<!doctype html><body><script></script>"))
 		empty.SHA256 = sha256.Sum256([]byte("another"))
 		w.hand(empty)
 		w.settled(x)

@@ -208,33 +208,41 @@ func TestOneDropIsNotAll(t *testing.T) {
 // Storing, indexing and exporting a page costs what it may, whatever is in it.
 func TestNoPageCostsAnIndexerMuch(t *testing.T) {
 	size := racing.Volume(1<<20, 20<<10)
-	if testing.Short() {
-		size = 100 << 10
-	}
 	met, _ := newMetrics(nil, nil)
-	for _, b := range pagebomb.HTML(size) {
-		p := page("http://a.example/"+strings.ReplaceAll(b.Name, " ", "-"), 1, string(b.Body)+`<script type="application/ld+json">{"@type":"Dataset"}</script>`)
+	store := func(p crawl.Page) func() {
 		s := &shard{log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, met: met}}
-		stored := pages.Page{Page: p}
-		pagebomb.Check(t, "store "+b.Name, size, 20, func() { s.read(p, time.Now()) })
-		pagebomb.Check(t, "index "+b.Name, size, 20, func() { search.Try(&stored) })
-		for _, what := range []string{"text", "html"} {
-			pagebomb.Check(t, "export "+what+" of "+b.Name, size, 20, func() {
-				e := exporter{}
-				e.record(part{}, &stored, what, false)
-			})
-		}
-		pagebomb.Check(t, "export links of "+b.Name, size, 20, func() {
-			e := exporter{}
-			_ = e.links(part{}, &stored, func(any) error { return nil })
+		return func() { s.read(p, time.Now()) }
+	}
+	html := func(b pagebomb.Bomb) crawl.Page {
+		return page("http://a.example/"+strings.ReplaceAll(b.Name, " ", "-"), 1, string(b.Body)+`<script type="application/ld+json">{"@type":"Dataset"}</script>`)
+	}
+	check := func(what string, prepare func(p *pages.Page) func()) {
+		pagebomb.Check(t, what, size, pagebomb.HTML, func(b pagebomb.Bomb) func() { return prepare(&pages.Page{Page: html(b)}) })
+	}
+	check("storing", func(p *pages.Page) func() { return store(p.Page) })
+	check("indexing", func(p *pages.Page) func() { return func() { search.Try(p) } })
+	for _, what := range []string{"text", "html"} {
+		check("exporting as "+what, func(p *pages.Page) func() {
+			return func() {
+				var e exporter
+				e.record(part{}, p, what, false)
+			}
 		})
 	}
-	for _, b := range pagebomb.JSON(size - 1<<10) {
+	check("exporting the links", func(p *pages.Page) func() {
+		return func() {
+			var e exporter
+			_ = e.links(part{}, p, func(any) error { return nil })
+		}
+	})
+	meta := func(b pagebomb.Bomb) crawl.Page {
 		p := page("http://a.example/data.json", 1, "")
 		p.Kind, p.ContentType, p.Encoding, p.Body = crawl.KindMeta, "application/json", crawl.EncodingNone, b.Body
-		s := &shard{log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, met: met}}
-		pagebomb.Check(t, "store "+b.Name, size, 20, func() { s.read(p, time.Now()) })
-		stored := pages.Page{Page: p, Claims: []byte{}}
-		pagebomb.Check(t, "claims of "+b.Name, size, 20, func() { _, _ = claimsOf(&stored, 1<<30) })
+		return p
 	}
+	pagebomb.Check(t, "storing", size-1<<10, pagebomb.JSON, func(b pagebomb.Bomb) func() { return store(meta(b)) })
+	pagebomb.Check(t, "the claims", size-1<<10, pagebomb.JSON, func(b pagebomb.Bomb) func() {
+		stored := pages.Page{Page: meta(b), Claims: []byte{}}
+		return func() { _, _ = claimsOf(&stored, 1<<30) }
+	})
 }

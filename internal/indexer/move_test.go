@@ -271,8 +271,8 @@ func TestTwoClaimants(t *testing.T) {
 		<-to.killed
 		a.ended()
 		to.ended()
-		// Neither who gave nor for whom it was meant is there. Both of these restore it when they think
-		// the shard is theirs.
+		// Neither the giver nor the taker is there. Both of these restore the shard when they think
+		// that it is theirs.
 		b, c := w.peer("y", "", Options{}, nil), w.peer("z", "", Options{}, nil)
 		for range 100 {
 			b.homes.Alone()

@@ -59,7 +59,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			if filepath.Ext(e.Name()) == ".db-shm" {
-				// Shared memory does not outlive a machine; after a kill it may or may not be there.
+				// Shared memory does not outlive a machine. After a kill it may be there.
 				continue
 			}
 			src, err := os.Open(filepath.Join(dir, e.Name()))

@@ -14,10 +14,10 @@ func work(n int) func() {
 
 func TestDoubles(t *testing.T) {
 	const n = 10_000_000
-	if half, all, ok := doubles(work(n), work(2*n)); !ok {
+	if half, all, ok := Doubles(30, work(n), work(2*n)); !ok {
 		t.Errorf("work that is twice as much takes %v and %v", half, all)
 	}
-	if half, all, ok := doubles(work(n), work(8*n)); ok {
+	if half, all, ok := Doubles(30, work(n), work(8*n)); ok {
 		t.Errorf("work that is eight times as much takes %v and %v", half, all)
 	}
 }

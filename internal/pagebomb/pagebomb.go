@@ -6,20 +6,18 @@ package pagebomb
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
-	"time"
+
+	"github.com/curtsy/curtsy/internal/lineartest"
+	"github.com/curtsy/curtsy/internal/racing"
 )
 
-// What reading one page may cost, whatever is in it.
-const (
-	// MaxAlloc is how many bytes may be allocated beside the page's own size, for
-	// whatever length of time.
-	MaxAlloc = 64 << 20
-	// MaxTook is how long reading may take on a machine that does little else.
-	MaxTook = time.Second
-)
+// MaxAlloc is what reading one page may cost, whatever is in it:
+// how many bytes may be allocated beside the page's own size, for whatever length of time. The
+// time may be as long as the page's length says.
+const MaxAlloc = 64 << 20
 
 // Bomb is a page made to hurt.
 type Bomb struct {
@@ -195,44 +193,47 @@ func JSON(size int) []Bomb {
 	return out
 }
 
-// Measure runs f and returns how many bytes it allocated, and how long it took at best of two runs:
-// a machine that does other things makes one of them look slow. Other goroutines' allocations
+// Check fails the test if reading one of some pages costs more than it may. pages makes them of
+// about a size: size, to measure how much memory is allocated, and smaller ones to see that twice
+// the page takes twice the time (lineartest.Double). A page whose cost is cut off by a limit may
+// take longer as long as it is small, and is measured in a larger size instead. prepare is given a
+// page and returns what reads it, in the goroutine that calls it. Other goroutines' allocations
 // count, so nothing else may run beside it.
-func Measure(f func()) (alloc int64, took time.Duration) {
-	for i := range 2 {
-		debug.FreeOSMemory()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		began := time.Now()
-		f()
-		d := time.Since(began)
-		runtime.ReadMemStats(&after)
-		if i == 0 || d < took {
-			took = d
-		}
-		if a := int64(after.TotalAlloc - before.TotalAlloc); i == 0 || a < alloc {
-			alloc = a
-		}
-		if d < MaxTook/2 {
-			break
-		}
-	}
-	return alloc, took
+func Check(t testing.TB, what string, size int, pages func(size int) []Bomb, prepare func(Bomb) (read func())) {
+	t.Helper()
+	CheckWith(t, what, size, MaxAlloc, pages, prepare)
 }
 
-// Check runs f, which reads a page of size bytes, and fails the test when it costs more than
-// one page may. Where the race detector or other tests slow everything down the time may be
-// slack times as long.
-func Check(t testing.TB, what string, size int, slack int, f func()) {
+// CheckWith is Check with another limit than MaxAlloc.
+func CheckWith(t testing.TB, what string, size, maxAlloc int, pages func(size int) []Bomb, prepare func(Bomb) (read func())) {
 	t.Helper()
-	alloc, took := Measure(f)
-	if limit := int64(MaxAlloc + size); alloc > limit {
-		t.Errorf("%s: %d bytes: %.1f MiB allocated, limit %.1f", what, size, float64(alloc)/(1<<20), float64(limit)/(1<<20))
+	half, all := pages(small/2), pages(small)
+	largeHalf := sync.OnceValue(func() []Bomb { return pages(large / 2) })
+	largeAll := sync.OnceValue(func() []Bomb { return pages(large) })
+	for i, b := range pages(size) {
+		name := fmt.Sprintf("%s of %s", what, b.Name)
+		alloc := allocated(prepare(b))
+		if limit := int64(maxAlloc + len(b.Body)); alloc > limit {
+			t.Errorf("%s: %d bytes: %.1f MiB allocated, limit %.1f", name, len(b.Body), float64(alloc)/(1<<20), float64(limit)/(1<<20))
+		}
+		if _, _, ok := lineartest.Doubles(5, prepare(half[i]), prepare(all[i])); !ok {
+			lineartest.Double(t, name, prepare(largeHalf()[i]), prepare(largeAll()[i]))
+		}
 	}
-	if took > MaxTook*time.Duration(max(1, slack)) {
-		t.Errorf("%s: %d bytes: took %v", what, size, took)
-	}
-	if testing.Verbose() {
-		t.Logf("%-40s %9d bytes: %7.1f MiB, %v", what, size, float64(alloc)/(1<<20), took.Round(time.Millisecond))
-	}
+}
+
+// The sizes of pages whose time is measured: no limit cuts off what a large page costs later than
+// there.
+var (
+	small = racing.Volume(64<<10, 16<<10)
+	large = 512 << 10
+)
+
+// allocated returns how many bytes f allocates.
+func allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
 }

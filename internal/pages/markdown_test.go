@@ -125,28 +125,17 @@ func TestMarkdownBounds(t *testing.T) {
 // What Markdown costs is bounded whatever is in a page: 256 MiB in all, none of which stays, where
 // an export makes it of 2 MiB, and time in proportion.
 func TestMarkdownCostsLittle(t *testing.T) {
-	for _, size := range []int{100 << 10, 2 << 20} {
-		if (testing.Short() || racing.Enabled) && size > 1<<20 {
-			continue
-		}
-		for _, b := range append(pagebomb.HTML(size), linesBombs(size)...) {
-			for _, kind := range []string{"text/html", "application/xhtml+xml"} {
-				if kind != "text/html" && size > 1<<20 {
-					continue
-				}
-				var x Extractor
-				p := htmlPage(kind, "")
-				var md []byte
-				alloc, took := pagebomb.Measure(func() {
-					md, _ = x.Markdown(p, b.Body)
-					for range Chunks(md, MinChunk) {
-					}
-				})
-				if alloc > 256<<20 || took > 20*pagebomb.MaxTook {
-					t.Errorf("%s %s of %d bytes: %d MiB allocated, took %v", kind, b.Name, len(b.Body), alloc>>20, took)
+	bombs := func(size int) []pagebomb.Bomb { return append(pagebomb.HTML(size), linesBombs(size)...) }
+	for kind, size := range map[string]int{"text/html": racing.Volume(2<<20, 100<<10), "application/xhtml+xml": 100 << 10} {
+		p := htmlPage(kind, "")
+		pagebomb.CheckWith(t, kind, size, 256<<20-size, bombs, func(b pagebomb.Bomb) func() {
+			var x Extractor
+			return func() {
+				md, _ := x.Markdown(p, b.Body)
+				for range Chunks(md, MinChunk) {
 				}
 			}
-		}
+		})
 	}
 }
 

@@ -38,17 +38,15 @@ func TestUsage_8_34_Read(t *testing.T) {
 }
 
 func TestMarkdownPageCostsLittle(t *testing.T) {
-	for _, b := range linesBombs(100 << 10) {
-		var x Extractor
-		p := htmlPage("text/markdown", "")
-		for what, f := range map[string]func(){
-			"text":     func() { x.Text(p.ContentType, "utf-8", b.Body) },
-			"reading":  func() { x.Read(p.URL, p.ContentType, "utf-8", b.Body) },
-			"Markdown": func() { x.Markdown(p, b.Body) },
-		} {
-			if alloc, took := pagebomb.Measure(f); alloc > 128<<20 || took > 20*pagebomb.MaxTook {
-				t.Errorf("%s of Markdown with %s: %d MiB, %v", what, b.Name, alloc>>20, took)
-			}
-		}
+	p := htmlPage("text/markdown", "")
+	for what, read := range map[string]func(x *Extractor, body []byte){
+		"text":     func(x *Extractor, body []byte) { x.Text(p.ContentType, "utf-8", body) },
+		"reading":  func(x *Extractor, body []byte) { x.Read(p.URL, p.ContentType, "utf-8", body) },
+		"Markdown": func(x *Extractor, body []byte) { x.Markdown(p, body) },
+	} {
+		pagebomb.Check(t, what, 100<<10, linesBombs, func(b pagebomb.Bomb) func() {
+			var x Extractor
+			return func() { read(&x, b.Body) }
+		})
 	}
 }
