@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -25,11 +29,22 @@ const (
 	exitInterrupted = 130 // ^C or SIGTERM
 )
 
-// app is what subcommands share: where they read and write.
+// app is what subcommands share: where they read and write, and how they get at a crawl.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	parsed         bool // the command line made sense to cobra
+
+	// dial opens the fetchers' connections to sites; nil: over TCP. Only tests set it.
+	dial wire.Dial
+	// openEngine is engine.Open. Tests put one in its place whose network is in memory.
+	openEngine func(context.Context, engine.Options) (*engine.Engine, error)
+	// dialEngine is engine.Dial, or what fits the openEngine of a test.
+	dialEngine func(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, error)
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
+	return &app{stdin: stdin, stdout: stdout, stderr: stderr, openEngine: engine.Open, dialEngine: engine.Dial}
 }
 
 // exit is an error that asks for an exit code of its own. A nil err exits silently.

@@ -51,7 +51,7 @@ func (a *app) open(ctx context.Context, cfg *config.Reader) (*asker.Crawl, error
 		return asker.Dial(ctx, cfg.NATS.Queue("curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
 	}
 	for try := 1; ; try++ {
-		l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
+		l, err := a.dialEngine(ctx, cfg.Dir, a.logger(cfg))
 		if !errors.Is(err, engine.ErrNotRunning) {
 			return l, err
 		}
@@ -67,7 +67,7 @@ func (a *app) reach(ctx context.Context, cfg *config.Reader) (*asker.Crawl, erro
 	if cfg.URL != "" {
 		return asker.Dial(ctx, cfg.NATS.Queue("curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
 	}
-	l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
+	l, err := a.dialEngine(ctx, cfg.Dir, a.logger(cfg))
 	if errors.Is(err, engine.ErrNotRunning) {
 		goOn := ""
 		if !engine.IsNew(cfg.Dir) {

@@ -90,8 +90,8 @@ func engineOptions(cfg *config.Crawl, log logger) engine.Options {
 }
 
 // fetcherOptions are what settings mean to the fetcher of a process.
-func fetcherOptions(f *config.Fetch, s *config.Sign, d *config.Doors) (o fetcher.Options, err error) {
-	o = fetcher.Options{Hands: f.Visits, MaxBody: int64(f.MaxBody), MaxCatalogue: int64(f.MaxCatalogue), PageMemory: int64(f.PageMemory), PDFToText: f.PDFToText}
+func (a *app) fetcherOptions(f *config.Fetch, s *config.Sign, d *config.Doors) (o fetcher.Options, err error) {
+	o = fetcher.Options{Hands: f.Visits, MaxBody: int64(f.MaxBody), MaxCatalogue: int64(f.MaxCatalogue), PageMemory: int64(f.PageMemory), PDFToText: f.PDFToText, Dial: a.dial}
 	if o.Signer, err = s.Signer(); err != nil {
 		return o, err
 	}
@@ -102,13 +102,13 @@ func fetcherOptions(f *config.Fetch, s *config.Sign, d *config.Doors) (o fetcher
 	return o, err
 }
 
-// openEngine opens an engine that creates or resumes the crawl with what the
+// engineFor opens an engine that creates or resumes the crawl with what the
 // settings and seeds ask for.
-func openEngine(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log logger) (*engine.Engine, error) {
+func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log logger) (*engine.Engine, error) {
 	o := engineOptions(cfg, log)
 	o.Seeds, o.Registry, o.Tracer, o.Mail = seeds, reg, tracer, cfg.MailOptions(reg, log)
 	var err error
-	if o.Fetcher, err = fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.Doors); err != nil {
+	if o.Fetcher, err = a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.Doors); err != nil {
 		return nil, err
 	}
 	o.Plan = func(old *crawl.Spec) (crawl.Spec, error) {
@@ -120,7 +120,7 @@ func openEngine(ctx context.Context, cfg *config.Crawl, given func(string) bool,
 	if given("crawl") {
 		o.Crawl = cfg.Crawl
 	}
-	e, err := engine.Open(ctx, o)
+	e, err := a.openEngine(ctx, o)
 	var held *engine.HeldError
 	if errors.As(err, &held) && held.Served {
 		return nil, usage("%w; use it without --nats, or use another --dir", err)
@@ -143,7 +143,7 @@ func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) b
 		return end, err
 	}
 	defer tracer.Close()
-	e, err := openEngine(ctx, cfg, given, seeds, reg, tracer, log)
+	e, err := a.engineFor(ctx, cfg, given, seeds, reg, tracer, log)
 	if err != nil {
 		return end, err
 	}

@@ -27,16 +27,6 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// curtsy runs a command in this process and returns its standard output.
-func curtsy(t *testing.T, want int, args ...string) string {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != want {
-		t.Fatalf("curtsy %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), code, want, &stdout, &stderr)
-	}
-	return stdout.String()
-}
-
 // server starts a NATS server for others to use.
 func server(t *testing.T) *embedded.Server {
 	t.Helper()
@@ -63,13 +53,9 @@ func serverWith(t *testing.T, user, password string) *embedded.Server {
 func web(t *testing.T) *simweb.Server {
 	t.Helper()
 	// Of four shards each has a host among these twelve: whatever is away, pages are.
-	web, err := simweb.Start(simweb.Config{Hosts: 12, PagesPerHost: 6, Mix: func(int) simweb.Behavior {
+	web := startWeb(t, simweb.Config{Hosts: 12, PagesPerHost: 6, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
 	return web
 }
 
@@ -162,7 +148,7 @@ func TestDaemons(t *testing.T) {
 	curtsy(t, 0, append(append([]string{"seed", "--crawl", "shared", "--shards", "4"}, flags...), seed)...)
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		var out, errs bytes.Buffer // nobody answers until the daemons are up
-		code := run(t.Context(), []string{"status", "--json", "--crawl", "shared"}, nil, &out, &errs)
+		code := runs(t, t.Context(), []string{"status", "--json", "--crawl", "shared"}, nil, &out, &errs)
 		// Done also means that search has caught up, which it does after the pages.
 		if strings.Contains(out.String(), fmt.Sprintf(`"stored":%d,`, len(want))) && strings.Contains(out.String(), `"state":"done"`) {
 			break
@@ -223,7 +209,7 @@ func partialAnswers(t *testing.T, want []string) {
 	t.Helper()
 	for _, args := range [][]string{{"pages", "--json"}, {"pages"}, {"export", "pages"}, {"search", "quiet"}, {"datasets"}} {
 		var out, errs bytes.Buffer
-		code := run(t.Context(), append(args, "--crawl", "shared"), nil, &out, &errs)
+		code := runs(t, t.Context(), append(args, "--crawl", "shared"), nil, &out, &errs)
 		m := missingShards.FindStringSubmatch(errs.String())
 		if code != exitPartial || m == nil {
 			t.Errorf("%v with an indexer away: exit code %d, want %d\n%s%s", args, code, exitPartial, &out, &errs)
@@ -258,7 +244,7 @@ func partialKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	code := run(t.Context(), []string{"export", "datasets", "--since", "1h", "--known", known, "--crawl", "shared"}, nil, &out, &errs)
+	code := runs(t, t.Context(), []string{"export", "datasets", "--since", "1h", "--known", known, "--crawl", "shared"}, nil, &out, &errs)
 	if code != exitPartial || strings.Contains(out.String(), "removed") || !strings.Contains(errs.String(), "what is gone is not named") {
 		t.Errorf("exit code %d, want %d\n%s%s", code, exitPartial, &out, &errs)
 	}
@@ -272,7 +258,7 @@ func partialInTime(t *testing.T) {
 	for range 5 {
 		var out, errs bytes.Buffer
 		began := time.Now()
-		if code := run(t.Context(), []string{"search", "quiet", "--crawl", "shared"}, nil, &out, &errs); code != exitPartial {
+		if code := runs(t, t.Context(), []string{"search", "quiet", "--crawl", "shared"}, nil, &out, &errs); code != exitPartial {
 			t.Fatalf("exit code %d\n%s", code, &errs)
 		}
 		best = min(best, time.Since(began))

@@ -51,7 +51,7 @@ func TestDamagedFiles(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var stdout, stderr bytes.Buffer
-		code := run(ctx, args, strings.NewReader(""), &stdout, &stderr)
+		code := runs(t, ctx, args, strings.NewReader(""), &stdout, &stderr)
 		if ctx.Err() != nil {
 			t.Errorf("curtsy %s goes on for ever:\n%s", strings.Join(args, " "), &stderr)
 		}

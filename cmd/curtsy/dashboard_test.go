@@ -31,9 +31,9 @@ func TestDashboardPauses(t *testing.T) {
 	defer func() { stop(); <-ended }()
 	go func() {
 		args := []string{"crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "400ms", "--resolve", sites.Resolve(), sites.Seeds()[0]}
-		ended <- run(ctx, args, strings.NewReader(""), io.Discard, io.Discard)
+		ended <- runs(t, ctx, args, strings.NewReader(""), io.Discard, io.Discard)
 	}()
-	until(t, "the sites are asked", func() bool { return len(sites.Log()) > 3 })
+	await(t, "the sites are asked", func() bool { return len(sites.Log()) > 3 })
 	d, err := engine.WatchDirectory(t.Context(), dir, slog.New(slog.DiscardHandler), engine.OpenFiles)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestDashboardPauses(t *testing.T) {
 	if !strings.Contains(page, "/do/pause") {
 		t.Errorf("resumed: %s", page)
 	}
-	until(t, "it goes on", func() bool { return len(sites.Log()) > before })
+	await(t, "it goes on", func() bool { return len(sites.Log()) > before })
 }
 
 // typedCommand finds the commands that the dashboard tells people to type.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,45 +13,45 @@ import (
 // A catalogue of datasets that nothing leads to is found where sites have it, and asked for no more
 // than that: once whether it is there, once for what it says, and not again when the crawl goes on.
 func TestDataJSON(t *testing.T) {
-	t.Setenv("CURTSY_LISTEN", "off")
-	var mu sync.Mutex
-	asked := map[string]int{}
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	virtual(t, func(t *testing.T) {
+		var mu sync.Mutex
+		asked := map[string]int{}
+		site := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			asked[r.Host+r.URL.Path]++
+			mu.Unlock()
+			switch {
+			case r.URL.Path == "/":
+				w.Header().Set("Content-Type", "text/html")
+				io.WriteString(w, `<title>home</title><a href="http://b.test/">b</a>`)
+			case r.Host == "a.test" && r.URL.Path == "/data.json":
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprint(w, `{"conformsTo":"https://project-open-data.cio.gov/v1.1/schema","dataset":[{"@type":"dcat:Dataset","title":"Rainfall","accessLevel":"public","distribution":[{"downloadURL":"/rain.csv"}]}]}`)
+			default:
+				http.NotFound(w, r)
+			}
+		})
+		dir := filepath.Join(t.TempDir(), "data")
+		addr := strings.TrimPrefix(site.URL, "http://")
+		crawl := func() {
+			t.Helper()
+			curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--scope", "any", "--sitemaps=false",
+				"--resolve", "a.test="+addr, "--resolve", "b.test="+addr, "http://a.test/")
+		}
+		crawl()
+		crawl()
+		if out := curtsy(t, exitOK, "datasets", "--dir", dir); !strings.Contains(out, "Rainfall") {
+			t.Errorf("datasets: %s", out)
+		}
+		if out := curtsy(t, exitOK, "explain", "http://a.test/data.json", "--dir", dir); !strings.Contains(out, "stored") || !strings.Contains(out, "http://a.test/data.txt") {
+			t.Errorf("explain: %s", out)
+		}
 		mu.Lock()
-		asked[r.Host+r.URL.Path]++
-		mu.Unlock()
-		switch {
-		case r.URL.Path == "/":
-			w.Header().Set("Content-Type", "text/html")
-			io.WriteString(w, `<title>home</title><a href="http://b.test/">b</a>`)
-		case r.Host == "a.test" && r.URL.Path == "/data.json":
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"conformsTo":"https://project-open-data.cio.gov/v1.1/schema","dataset":[{"@type":"dcat:Dataset","title":"Rainfall","accessLevel":"public","distribution":[{"downloadURL":"/rain.csv"}]}]}`)
-		default:
-			http.NotFound(w, r)
+		defer mu.Unlock()
+		for u, n := range map[string]int{"a.test/data.txt": 1, "a.test/data.json": 2, "b.test/data.txt": 1, "b.test/data.json": 1} {
+			if asked[u] != n {
+				t.Errorf("%s was asked for %d times, want %d", u, asked[u], n)
+			}
 		}
-	}))
-	t.Cleanup(site.Close)
-	dir := filepath.Join(t.TempDir(), "data")
-	addr := strings.TrimPrefix(site.URL, "http://")
-	crawl := func() {
-		t.Helper()
-		curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--scope", "any", "--sitemaps=false",
-			"--resolve", "a.test="+addr, "--resolve", "b.test="+addr, "http://a.test/")
-	}
-	crawl()
-	crawl()
-	if out := curtsy(t, exitOK, "datasets", "--dir", dir); !strings.Contains(out, "Rainfall") {
-		t.Errorf("datasets: %s", out)
-	}
-	if out := curtsy(t, exitOK, "explain", "http://a.test/data.json", "--dir", dir); !strings.Contains(out, "stored") || !strings.Contains(out, "http://a.test/data.txt") {
-		t.Errorf("explain: %s", out)
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	for u, n := range map[string]int{"a.test/data.txt": 1, "a.test/data.json": 2, "b.test/data.txt": 1, "b.test/data.json": 1} {
-		if asked[u] != n {
-			t.Errorf("%s was asked for %d times, want %d", u, asked[u], n)
-		}
-	}
+	})
 }

@@ -104,6 +104,7 @@ Exit codes: 0 all are there, 1 some could not be had, 2 typed or configured wron
 
 // sends takes in how requests are sent.
 func (g *getting) sends() (err error) {
+	g.send.Dial = g.a.dial
 	if g.send.Signer, err = g.cfg.Signer(); err != nil {
 		return err
 	}
@@ -272,7 +273,7 @@ func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) erro
 	c.Common, c.NATS, c.Disk, c.Dir = g.cfg.Common, g.cfg.NATS, g.cfg.Disk, g.cfg.Dir
 	o := engineOptions(c, g.log)
 	o.NotFetched = true
-	e, err := engine.Open(ctx, o)
+	e, err := g.a.openEngine(ctx, o)
 	if err != nil {
 		return err
 	}

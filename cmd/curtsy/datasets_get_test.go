@@ -29,15 +29,11 @@ const largeRows = 1_000_000
 // dataWeb is a web of one host with a dataset of so many rows, and one that its robots.txt closes.
 func dataWeb(t *testing.T, pages, rows int, latency time.Duration) *simweb.Server {
 	t.Helper()
-	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: pages, Behaviors: map[int]simweb.Behavior{0: {
+	web := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: pages, Behaviors: map[int]simweb.Behavior{0: {
 		Robots: simweb.RobotsCustom, RobotsText: "User-agent: *\nDisallow: /data/iris.csv\n",
 		Disallow: func(path, _ string) bool { return strings.HasPrefix(path, "/data/iris.csv") },
 		Features: []simweb.Feature{simweb.FeatureDataYAML}, DataRows: rows, Latency: latency,
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
 	return web
 }
 
@@ -92,16 +88,6 @@ func begin(t *testing.T, args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 		}
 	})
 	return cmd, out
-}
-
-// until waits for something to be so.
-func until(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(4 * time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 4 min", what)
-		}
-	}
 }
 
 // impolite fails the test for whatever a webmaster could complain of.
@@ -164,7 +150,7 @@ func TestDatasetsGetKilled(t *testing.T) {
 	for range kills {
 		_, before := rivers(t, web)
 		cmd, said := begin(t, get...)
-		until(t, "a piece to be there, and the next to be asked for", func() bool {
+		await(t, "a piece to be there, and the next to be asked for", func() bool {
 			_, asked := rivers(t, web)
 			return len(asked) >= len(before)+2
 		})
@@ -235,7 +221,7 @@ func TestDatasetsGetKilled(t *testing.T) {
 func curtsyFails(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitFailed {
+	if code := runs(t, t.Context(), args, strings.NewReader(""), &out, &errs); code != exitFailed {
 		t.Errorf("curtsy %s: exit code %d\n%s%s", strings.Join(args, " "), code, &out, &errs)
 	}
 	return errs.String()
@@ -263,18 +249,18 @@ func besideACrawl(t *testing.T, end func(*exec.Cmd) error) {
 	web := dataWeb(t, 2000, largeRows, 20*time.Millisecond)
 	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
 	cmd, said := begin(t, "crawl", "--dir", data, "--allow-private", "--delay", getDelay.String(), "--resolve", web.Resolve(), web.Seeds()[0])
-	until(t, "the datasets to be known", func() bool {
+	await(t, "the datasets to be known", func() bool {
 		var list, errs bytes.Buffer
-		return run(t.Context(), []string{"datasets", "--dir", data}, nil, &list, &errs) == 0 && strings.Contains(list.String(), "rivers")
+		return runs(t, t.Context(), []string{"datasets", "--dir", data}, nil, &list, &errs) == 0 && strings.Contains(list.String(), "rivers")
 	})
 	id := idOf(t, data, "rivers")
 	got := make(chan string, 1)
 	go func() {
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), []string{"datasets", "get", "--data", data, "--dir", out, id}, nil, &stdout, &stderr)
+		code := runs(t, t.Context(), []string{"datasets", "get", "--data", data, "--dir", out, id}, nil, &stdout, &stderr)
 		got <- fmt.Sprintf("%d %s%s", code, &stdout, &stderr)
 	}()
-	until(t, "two pieces", func() bool {
+	await(t, "two pieces", func() bool {
 		_, asked := rivers(t, web)
 		return len(asked) >= 3
 	})
@@ -308,9 +294,9 @@ func TestDatasetsGetOverNATS(t *testing.T) {
 	web := dataWeb(t, 2000, 1000, 0)
 	out := filepath.Join(t.TempDir(), "out")
 	_, said := begin(t, "crawl", "--crawl", "d", "--dir", filepath.Join(t.TempDir(), "data"), "--allow-private", "--delay", getDelay.String(), "--resolve", web.Resolve(), web.Seeds()[0])
-	until(t, "the datasets to be known", func() bool {
+	await(t, "the datasets to be known", func() bool {
 		var list, errs bytes.Buffer
-		return run(t.Context(), []string{"datasets", "--crawl", "d"}, nil, &list, &errs) == 0 && strings.Contains(list.String(), "rivers")
+		return runs(t, t.Context(), []string{"datasets", "--crawl", "d"}, nil, &list, &errs) == 0 && strings.Contains(list.String(), "rivers")
 	})
 	var id string
 	for line := range strings.Lines(curtsy(t, 0, "datasets", "--crawl", "d")) {
@@ -335,104 +321,99 @@ func TestDatasetsGetOverNATS(t *testing.T) {
 // What a data.txt closes to fetches of datasets is not asked for, whatever page tells of it, and
 // wherever a redirect leads.
 func TestDatasetsClosedByDataTxt(t *testing.T) {
-	t.Parallel()
-	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 2, Mix: func(int) simweb.Behavior {
-		return simweb.Behavior{Features: []simweb.Feature{simweb.FeatureDataRecords}}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	home := web.Seeds()[0]
-	ld := func(name, path string) string {
-		return `<script type="application/ld+json">{"@context": "https://schema.org/", "@type": "Dataset", "name": "` + name +
-			`", "description": "Told of by a page.", "distribution": {"@type": "DataDownload", "contentUrl": "` + path + `"}}</script>`
-	}
-	web.Override(home, &simweb.Answer{Body: "<html><head>" + ld("shut", "/data/closed.csv") + ld("moved", "/moved.csv") + ld("open", "/open.csv") + "</head><body>x</body></html>"})
-	web.Override(home+"moved.csv", &simweb.Answer{Status: 302, Header: []string{"Location: /data/closed.csv"}})
-	web.Override(home+"open.csv", &simweb.Answer{ContentType: "text/csv", Body: "id\n1\n"})
-	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
-	curtsy(t, 0, "crawl", "--listen", "off", "--dir", data, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), home)
-	get := []string{"datasets", "get", "--data", data, "--dir", out, idOf(t, data, "closed.csv"), idOf(t, data, "moved.csv"), idOf(t, data, "open.csv")}
-	said := curtsy(t, 1, get...)
-	if strings.Count(said, "/data.txt line 6 closes "+home+"data/closed.csv to us") != 2 || !strings.Contains(said, "done") {
-		t.Errorf("%s", said)
-	}
-	for _, q := range web.Log() {
-		if q.Path == "/data/closed.csv" {
-			t.Error("it was asked for")
+	virtual(t, func(t *testing.T) {
+		web := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 2, Mix: func(int) simweb.Behavior {
+			return simweb.Behavior{Features: []simweb.Feature{simweb.FeatureDataRecords}}
+		}})
+		home := web.Seeds()[0]
+		ld := func(name, path string) string {
+			return `<script type="application/ld+json">{"@context": "https://schema.org/", "@type": "Dataset", "name": "` + name +
+				`", "description": "Told of by a page.", "distribution": {"@type": "DataDownload", "contentUrl": "` + path + `"}}</script>`
 		}
-	}
+		web.Override(home, &simweb.Answer{Body: "<html><head>" + ld("shut", "/data/closed.csv") + ld("moved", "/moved.csv") + ld("open", "/open.csv") + "</head><body>x</body></html>"})
+		web.Override(home+"moved.csv", &simweb.Answer{Status: 302, Header: []string{"Location: /data/closed.csv"}})
+		web.Override(home+"open.csv", &simweb.Answer{ContentType: "text/csv", Body: "id\n1\n"})
+		data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
+		curtsy(t, 0, "crawl", "--listen", "off", "--dir", data, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), home)
+		get := []string{"datasets", "get", "--data", data, "--dir", out, idOf(t, data, "closed.csv"), idOf(t, data, "moved.csv"), idOf(t, data, "open.csv")}
+		said := curtsy(t, 1, get...)
+		if strings.Count(said, "/data.txt line 6 closes "+home+"data/closed.csv to us") != 2 || !strings.Contains(said, "done") {
+			t.Errorf("%s", said)
+		}
+		for _, q := range web.Log() {
+			if q.Path == "/data/closed.csv" {
+				t.Error("it was asked for")
+			}
+		}
+	})
 }
 
 // All datasets, or those with some words, are got into a folder each, with what is known of them
 // said before. A byte that has changed is found by get and by verify, and verify --repair gets that
 // file anew, and no other.
 func TestDatasetsGetAll(t *testing.T) {
-	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 1, Behaviors: map[int]simweb.Behavior{0: {
-		Robots: simweb.RobotsNone, Features: []simweb.Feature{simweb.FeatureOpenData},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	data, out := t.TempDir()+"/data", t.TempDir()+"/out"
-	curtsy(t, 0, "crawl", "--dir", data, "--allow-private", "--resolve", web.Resolve(), "--delay", "20ms", "--listen", "off", web.Seeds()[0])
-	all := web.Datasets()
-	get := func(code int, args ...string) string {
-		t.Helper()
-		var said, errs bytes.Buffer
-		args = append([]string{"datasets", "get", "--data", data, "--dir", out}, args...)
-		if got := run(t.Context(), args, strings.NewReader(""), &said, &errs); got != code {
-			t.Errorf("curtsy %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, &said, &errs)
+	virtual(t, func(t *testing.T) {
+		web := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1, Behaviors: map[int]simweb.Behavior{0: {
+			Robots: simweb.RobotsNone, Features: []simweb.Feature{simweb.FeatureOpenData},
+		}}})
+		data, out := t.TempDir()+"/data", t.TempDir()+"/out"
+		curtsy(t, 0, "crawl", "--dir", data, "--allow-private", "--resolve", web.Resolve(), "--delay", "20ms", "--listen", "off", web.Seeds()[0])
+		all := web.Datasets()
+		get := func(code int, args ...string) string {
+			t.Helper()
+			var said, errs bytes.Buffer
+			args = append([]string{"datasets", "get", "--data", data, "--dir", out}, args...)
+			if got := runs(t, t.Context(), args, strings.NewReader(""), &said, &errs); got != code {
+				t.Errorf("curtsy %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, &said, &errs)
+			}
+			return errs.String()
 		}
-		return errs.String()
-	}
-	if said := get(2, "--match", "no such word"); !strings.Contains(said, "no dataset") {
-		t.Errorf("nothing matches: %s", said)
-	}
-	get(2, "--all", "3f2a")
-	get(2, "--all", "--match", "rain")
-	if said := get(0, "--match", "rain DAY"); !strings.Contains(said, "1 dataset with 1 file: ") || !strings.Contains(said, "1 text/csv") {
-		t.Errorf("before: %s", said)
-	}
-	if said := get(0, "--all"); !strings.Contains(said, fmt.Sprintf("%d datasets with %[1]d files: ", len(all))) || !strings.Contains(said, "1 had") {
-		t.Errorf("all: %s", said)
-	}
-	folders, err := filepath.Glob(out + "/*/SHA256SUMS")
-	if err != nil || len(folders) != len(all) {
-		t.Fatalf("%q (%v), want a folder for each of %d", folders, err, len(all))
-	}
-	curtsy(t, 0, "datasets", "verify", out)
-	rain, err := filepath.Glob(out + "/rain-by-day-*/rain.csv")
-	if err != nil || len(rain) != 1 {
-		t.Fatal(rain, err)
-	}
-	b, err := os.ReadFile(rain[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := bytes.Clone(b)
-	b[len(b)/2] ^= 1
-	if err := os.WriteFile(rain[0], b, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	before := len(web.Log())
-	if said := curtsy(t, 1, "datasets", "get", "--data", data, "--dir", out, "--all"); !strings.Contains(said, "not those that were got") {
-		t.Errorf("get says of a changed byte:\n%s", said)
-	}
-	curtsy(t, 1, "datasets", "verify", out)
-	curtsy(t, exitUsage, "datasets", "verify", "--repair", "--json", "--data", data, out)
-	curtsy(t, 0, "datasets", "verify", "--repair", "--data", data, out)
-	if got, err := os.ReadFile(rain[0]); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("not repaired: %v", err)
-	}
-	for _, q := range web.Log()[before:] {
-		if q.Path != "/open/rain.csv" && q.Path != "/robots.txt" {
-			t.Errorf("%s was asked for", q.Path)
+		if said := get(2, "--match", "no such word"); !strings.Contains(said, "no dataset") {
+			t.Errorf("nothing matches: %s", said)
 		}
-	}
-	if said := curtsy(t, 1, "datasets", "verify", out); !strings.Contains(said, "rain.csv.mismatch") || !strings.Contains(said, "a repair set it aside") {
-		t.Errorf("what was set aside is not said:\n%s", said)
-	}
+		get(2, "--all", "3f2a")
+		get(2, "--all", "--match", "rain")
+		if said := get(0, "--match", "rain DAY"); !strings.Contains(said, "1 dataset with 1 file: ") || !strings.Contains(said, "1 text/csv") {
+			t.Errorf("before: %s", said)
+		}
+		if said := get(0, "--all"); !strings.Contains(said, fmt.Sprintf("%d datasets with %[1]d files: ", len(all))) || !strings.Contains(said, "1 had") {
+			t.Errorf("all: %s", said)
+		}
+		folders, err := filepath.Glob(out + "/*/SHA256SUMS")
+		if err != nil || len(folders) != len(all) {
+			t.Fatalf("%q (%v), want a folder for each of %d", folders, err, len(all))
+		}
+		curtsy(t, 0, "datasets", "verify", out)
+		rain, err := filepath.Glob(out + "/rain-by-day-*/rain.csv")
+		if err != nil || len(rain) != 1 {
+			t.Fatal(rain, err)
+		}
+		b, err := os.ReadFile(rain[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := bytes.Clone(b)
+		b[len(b)/2] ^= 1
+		if err := os.WriteFile(rain[0], b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		before := len(web.Log())
+		if said := curtsy(t, 1, "datasets", "get", "--data", data, "--dir", out, "--all"); !strings.Contains(said, "not those that were got") {
+			t.Errorf("get says of a changed byte:\n%s", said)
+		}
+		curtsy(t, 1, "datasets", "verify", out)
+		curtsy(t, exitUsage, "datasets", "verify", "--repair", "--json", "--data", data, out)
+		curtsy(t, 0, "datasets", "verify", "--repair", "--data", data, out)
+		if got, err := os.ReadFile(rain[0]); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("not repaired: %v", err)
+		}
+		for _, q := range web.Log()[before:] {
+			if q.Path != "/open/rain.csv" && q.Path != "/robots.txt" {
+				t.Errorf("%s was asked for", q.Path)
+			}
+		}
+		if said := curtsy(t, 1, "datasets", "verify", out); !strings.Contains(said, "rain.csv.mismatch") || !strings.Contains(said, "a repair set it aside") {
+			t.Errorf("what was set aside is not said:\n%s", said)
+		}
+	})
 }

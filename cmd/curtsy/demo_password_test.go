@@ -14,7 +14,7 @@ func TestSeedWithDemoPassword(t *testing.T) {
 		curtsy(t, exitOK, "seed", "--allow-private", "--shards", "1", "http://a.sim.test/")
 		for _, name := range []string{"default", "other"} {
 			var out, said bytes.Buffer
-			code := run(t.Context(), []string{"seed", "--crawl", name, "--shards", "1", "--contact", "me@example.org", "http://b.sim.test/"}, strings.NewReader(""), &out, &said)
+			code := runs(t, t.Context(), []string{"seed", "--crawl", name, "--shards", "1", "--contact", "me@example.org", "http://b.sim.test/"}, strings.NewReader(""), &out, &said)
 			if code != want || want == exitUsage && !strings.Contains(said.String(), "\n    deploy/make-credentials\n") {
 				t.Errorf("with %s, crawl %s: exit code %d, want %d\n%s", password, name, code, want, &said)
 			}

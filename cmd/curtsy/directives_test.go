@@ -482,40 +482,36 @@ func holds(t *testing.T, when, got, want string) {
 // TestDirectives: what a page says of its use holds wherever it could show, from the request to the
 // answer. Whole is a page with its text, bare one without.
 func TestDirectives(t *testing.T) {
-	t.Setenv("CURTSY_LISTEN", "off")
-	web, err := simweb.Start(simweb.Config{Hosts: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Pages: -1} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	var links strings.Builder
-	var date time.Time // when the page that expires soon does
-	var once sync.Once
-	named := map[string]directed{}
-	for _, d := range directives {
-		named[d.name] = d
-		fmt.Fprintf(&links, `<a href="%s">%s</a> `, d.url(), d.name)
-		web.Override(d.url(), d.answer())
-	}
-	soon, later := named["expires-soon"], named["noindex-later"]
-	web.Handle(soon.url(), func(string, string) simweb.Answer {
-		once.Do(func() { date = time.Now().Add(6 * time.Second).Truncate(time.Second).UTC() })
-		return *soon.answer("X-Robots-Tag: unavailable_after: " + date.Format(time.RFC1123))
-	})
-	web.Override(directedHost, &simweb.Answer{Body: "<!DOCTYPE html><title>home</title>" + links.String()})
-	dir := filepath.Join(t.TempDir(), "data")
-	curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--types", "html,text,pdf", "--resolve", web.Resolve(), directedHost)
-
-	if before, odd := looked(t, dir, soon); time.Now().Before(date) {
-		for _, o := range odd {
-			t.Error(o)
+	virtual(t, func(t *testing.T) {
+		web := startWeb(t, simweb.Config{Hosts: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Pages: -1} }})
+		var links strings.Builder
+		var date time.Time // when the page that expires soon does
+		var once sync.Once
+		named := map[string]directed{}
+		for _, d := range directives {
+			named[d.name] = d
+			fmt.Fprintf(&links, `<a href="%s">%s</a> `, d.url(), d.name)
+			web.Override(d.url(), d.answer())
 		}
-		holds(t, "before its date", before, `
+		soon, later := named["expires-soon"], named["noindex-later"]
+		web.Handle(soon.url(), func(string, string) simweb.Answer {
+			once.Do(func() { date = time.Now().Add(6 * time.Second).Truncate(time.Second).UTC() })
+			return *soon.answer("X-Robots-Tag: unavailable_after: " + date.Format(time.RFC1123))
+		})
+		web.Override(directedHost, &simweb.Answer{Body: "<!DOCTYPE html><title>home</title>" + links.String()})
+		dir := filepath.Join(t.TempDir(), "data")
+		curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--types", "html,text,pdf", "--resolve", web.Resolve(), directedHost)
+
+		if before, odd := looked(t, dir, soon); time.Now().Before(date) {
+			for _, o := range odd {
+				t.Error(o)
+			}
+			holds(t, "before its date", before, `
 			expires-soon     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
-	} else {
-		t.Log("the machine is too slow to see a page before it expires")
-	}
-	holds(t, "after the crawl", see(t, dir, slices.DeleteFunc(slices.Clone(directives), func(d directed) bool { return d.name == soon.name })...), `
+		} else {
+			t.Log("the machine is too slow to see a page before it expires")
+		}
+		holds(t, "after the crawl", see(t, dir, slices.DeleteFunc(slices.Clone(directives), func(d directed) bool { return d.name == soon.name })...), `
 			plain            whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
 			noindex-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
 			noindex-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
@@ -548,24 +544,25 @@ func TestDirectives(t *testing.T) {
 			pdf-nofollow     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     -     -     -     -     stored no
 			pdf-expired      -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
 
-	for time.Now().Before(date) {
-		time.Sleep(50 * time.Millisecond)
-	}
-	holds(t, "when its date has passed and nothing runs", see(t, dir, soon), `
+		for time.Now().Before(date) {
+			time.Sleep(50 * time.Millisecond)
+		}
+		holds(t, "when its date has passed and nothing runs", see(t, dir, soon), `
 			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
 
-	want := "the page is not shown after " + date.Format("2006-01-02 15:04:05 MST") + ": unavailable_after in its X-Robots-Tag or Robots-Tag header"
-	if got := curtsy(t, exitOK, "explain", "--dir", dir, soon.url()); !strings.Contains(got, want) {
-		t.Errorf("curtsy explain does not say why the page is found nowhere:\n%s", got)
-	}
+		want := "the page is not shown after " + date.Format("2006-01-02 15:04:05 MST") + ": unavailable_after in its X-Robots-Tag or Robots-Tag header"
+		if got := curtsy(t, exitOK, "explain", "--dir", dir, soon.url()); !strings.Contains(got, want) {
+			t.Errorf("curtsy explain does not say why the page is found nowhere:\n%s", got)
+		}
 
-	later.header = "X-Robots-Tag: noindex"
-	web.Override(later.url(), later.answer())
-	for _, p := range []directed{later, soon} {
-		curtsy(t, exitOK, "refetch", "--dir", dir, p.url())
-	}
-	curtsy(t, exitOK, "crawl", "--dir", dir)
-	holds(t, "after a later crawl", see(t, dir, later, soon), `
+		later.header = "X-Robots-Tag: noindex"
+		web.Override(later.url(), later.answer())
+		for _, p := range []directed{later, soon} {
+			curtsy(t, exitOK, "refetch", "--dir", dir, p.url())
+		}
+		curtsy(t, exitOK, "crawl", "--dir", dir)
+		holds(t, "after a later crawl", see(t, dir, later, soon), `
 			noindex-later    -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
 			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,82 +19,72 @@ import (
 // conditions and one request at a time, fetches what is new in it and what has changed, and nothing
 // that is closed or elsewhere; `updates` has what came of it.
 func TestFeedCrawl(t *testing.T) {
-	t.Setenv("CURTSY_LISTEN", "off")
-	var mu sync.Mutex
-	var now atomic.Int32 // requests under way
-	asked, version := map[string]int{}, 1
-	began := time.Now().Add(-time.Hour)
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if now.Add(1) > 1 {
-			t.Error("two requests at once")
+	virtual(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var now atomic.Int32 // requests under way
+		asked, version := map[string]int{}, 1
+		began := time.Now().Add(-time.Hour)
+		site := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+			if now.Add(1) > 1 {
+				t.Error("two requests at once")
+			}
+			defer now.Add(-1)
+			time.Sleep(5 * time.Millisecond) // so that another would be seen
+			mu.Lock()
+			defer mu.Unlock()
+			asked[r.URL.Path]++
+			switch r.URL.Path {
+			case "/robots.txt":
+				io.WriteString(w, "User-agent: *\nDisallow: /closed\n")
+			case "/feed":
+				etag := fmt.Sprintf(`"%d"`, version)
+				if w.Header().Set("Etag", etag); r.Header.Get("If-None-Match") == etag {
+					asked["same"]++
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				date, items := began, ""
+				if version > 1 {
+					date = time.Now()
+					items = `<entry><link href="/new"/></entry><entry><link href="/closed"/></entry><entry><link href="http://b.test/"/></entry>`
+				}
+				fmt.Fprintf(w, `<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="/page"/><updated>%s</updated></entry>%s</feed>`, date.UTC().Format(time.RFC3339), items)
+			default:
+				w.Header().Set("Content-Type", "text/html")
+				fmt.Fprintf(w, `<title>page</title><link rel=alternate type="application/atom+xml" href=/feed><a href=/page>page</a> version %d of %s`, version, r.URL.Path)
+			}
+		})
+		count := func(path string) int {
+			mu.Lock()
+			defer mu.Unlock()
+			return asked[path]
 		}
-		defer now.Add(-1)
-		time.Sleep(5 * time.Millisecond) // so that another would be seen
+		dir, addr := filepath.Join(t.TempDir(), "data"), strings.TrimPrefix(site.URL, "http://")
+		start(t, "crawl", "--dir", dir, "--allow-private", "--delay", "20ms", "--sitemaps=false", "--updates=false", "--recrawl", "--recrawl-min", "1s",
+			"--scope", "host", "--resolve", "a.test="+addr, "--resolve", "b.test="+addr, "http://a.test/")
+		await(t, "the pages, and the feed as it was", func() bool { return count("/page") > 0 && count("same") > 0 })
 		mu.Lock()
-		defer mu.Unlock()
-		asked[r.URL.Path]++
-		switch r.URL.Path {
-		case "/robots.txt":
-			io.WriteString(w, "User-agent: *\nDisallow: /closed\n")
-		case "/feed":
-			etag := fmt.Sprintf(`"%d"`, version)
-			if w.Header().Set("Etag", etag); r.Header.Get("If-None-Match") == etag {
-				asked["same"]++
-				w.WriteHeader(http.StatusNotModified)
-				return
+		version = 2
+		pages := asked["/page"]
+		mu.Unlock()
+		await(t, "what is new and what has changed", func() bool { return count("/new") > 0 && count("/page") > pages })
+		var u crawl.UpdatesInfo
+		await(t, "what updates says", func() bool {
+			for line := range strings.Lines(curtsy(t, exitOK, "updates", "--json", "--dir", dir)) {
+				if err := json.Unmarshal([]byte(line), &u); err != nil {
+					t.Fatal(err)
+				}
 			}
-			date, items := began, ""
-			if version > 1 {
-				date = time.Now()
-				items = `<entry><link href="/new"/></entry><entry><link href="/closed"/></entry><entry><link href="http://b.test/"/></entry>`
-			}
-			fmt.Fprintf(w, `<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="/page"/><updated>%s</updated></entry>%s</feed>`, date.UTC().Format(time.RFC3339), items)
-		default:
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprintf(w, `<title>page</title><link rel=alternate type="application/atom+xml" href=/feed><a href=/page>page</a> version %d of %s`, version, r.URL.Path)
+			return u.Confirmed > 0
+		})
+		if u.Source != "feed" || u.State != "read" || u.Requests < 3 || u.Told < 4 || u.Sooner < 2 {
+			t.Errorf("%+v", u)
 		}
-	}))
-	t.Cleanup(site.Close)
-	count := func(path string) int {
-		mu.Lock()
-		defer mu.Unlock()
-		return asked[path]
-	}
-	wait := func(what string, ok func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				mu.Lock()
-				defer mu.Unlock()
-				t.Fatalf("%s: asked for %v", what, asked)
-			}
+		if n := count("/closed"); n != 0 {
+			t.Errorf("asked for what is closed %d times", n)
 		}
-	}
-	dir, addr := filepath.Join(t.TempDir(), "data"), strings.TrimPrefix(site.URL, "http://")
-	begin(t, "crawl", "--dir", dir, "--allow-private", "--delay", "20ms", "--sitemaps=false", "--updates=false", "--recrawl", "--recrawl-min", "1s",
-		"--scope", "host", "--resolve", "a.test="+addr, "--resolve", "b.test="+addr, "http://a.test/")
-	wait("the pages, and the feed as it was", func() bool { return count("/page") > 0 && count("same") > 0 })
-	mu.Lock()
-	version = 2
-	pages := asked["/page"]
-	mu.Unlock()
-	wait("what is new and what has changed", func() bool { return count("/new") > 0 && count("/page") > pages })
-	var u crawl.UpdatesInfo
-	wait("what updates says", func() bool {
-		for line := range strings.Lines(curtsy(t, exitOK, "updates", "--json", "--dir", dir)) {
-			if err := json.Unmarshal([]byte(line), &u); err != nil {
-				t.Fatal(err)
-			}
+		if out := curtsy(t, exitOK, "explain", "--dir", dir, "http://a.test/new"); !strings.Contains(out, "http://a.test/feed") {
+			t.Errorf("explain: %s", out)
 		}
-		return u.Confirmed > 0
 	})
-	if u.Source != "feed" || u.State != "read" || u.Requests < 3 || u.Told < 4 || u.Sooner < 2 {
-		t.Errorf("%+v", u)
-	}
-	if n := count("/closed"); n != 0 {
-		t.Errorf("asked for what is closed %d times", n)
-	}
-	if out := curtsy(t, exitOK, "explain", "--dir", dir, "http://a.test/new"); !strings.Contains(out, "http://a.test/feed") {
-		t.Errorf("explain: %s", out)
-	}
 }

@@ -37,7 +37,7 @@ records, where they were written; copies elsewhere are not known. --undo lets it
 			return usage("%v", err)
 		}
 		if cfg.URL == "" {
-			l, err := engine.Dial(cmd.Context(), cfg.Dir, a.logger(cfg))
+			l, err := a.dialEngine(cmd.Context(), cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
 				return a.forgetAtRest(cmd.Context(), cfg, entry, undo)
 			}
@@ -138,7 +138,7 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 	if engine.IsNew(cfg.Dir) {
 		return usage("the crawl in %s belongs to a server; name it: curtsy forget --nats URL --crawl NAME %s", cfg.Dir, entry)
 	}
-	e, err := engine.Open(ctx, takenUp(cfg, a.logger(cfg)))
+	e, err := a.openEngine(ctx, takenUp(cfg, a.logger(cfg)))
 	if err != nil {
 		return err
 	}

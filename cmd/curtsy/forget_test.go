@@ -27,13 +27,9 @@ type atRest struct {
 func newAtRest(t *testing.T) *atRest {
 	t.Helper()
 	t.Setenv("CURTSY_LISTEN", "off")
-	web, err := simweb.Start(simweb.Config{Hosts: 3, PagesPerHost: 40, CrossLinks: 3, Mix: func(int) simweb.Behavior {
+	web := startWeb(t, simweb.Config{Hosts: 3, PagesPerHost: 40, CrossLinks: 3, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureDataYAML}}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
 	r := &atRest{t: t, web: web, dir: filepath.Join(t.TempDir(), "data")}
 	r.crawl(exitOK, web.Seeds()...)
 	if r.all = storedBy(t, "--dir", r.dir); len(r.all) < 100 || r.counts() != int64(len(r.all)) {
@@ -106,43 +102,45 @@ func (r *atRest) unasked(forgotten ...string) {
 // request to anybody. It stays out when the crawl goes on and links and seeds lead there, and
 // comes back when it may.
 func TestForgetAtRest(t *testing.T) {
-	r := newAtRest(t)
-	out, part := "h0001.sim.test", "http://h0002.sim.test/notes"
-	under := []string{out, strings.TrimPrefix(part, "http://")}
-	says := func(want string, args ...string) {
-		t.Helper()
-		if got := curtsy(t, 0, append([]string{"forget", "--dir", r.dir}, args...)...); got != want {
-			t.Errorf("curtsy forget %s: said %q, want %q", strings.Join(args, " "), got, want)
+	virtual(t, func(t *testing.T) {
+		r := newAtRest(t)
+		out, part := "h0001.sim.test", "http://h0002.sim.test/notes"
+		under := []string{out, strings.TrimPrefix(part, "http://")}
+		says := func(want string, args ...string) {
+			t.Helper()
+			if got := curtsy(t, 0, append([]string{"forget", "--dir", r.dir}, args...)...); got != want {
+				t.Errorf("curtsy forget %s: said %q, want %q", strings.Join(args, " "), got, want)
+			}
 		}
-	}
-	r.web.ResetLog()
-	misses(t, r, "h0009.sim.test", "h0001.sim.test")
-	misses(t, r, "elsewhere.test", "curtsy hosts")
-	misses(t, r, "http://h0001.sim.test/nothing/below/this", "other URLs of h0001.sim.test")
-	pages := strings.Count(strings.Join(r.all, "\n"), "//"+out+"/")
-	datasets := strings.Count(curtsy(t, 0, "datasets", "--json", "--dir", r.dir), `"origin":"http://`+out)
-	says(fmt.Sprintf("%s is forgotten: %d URLs, %d pages, %d datasets\n", out, urlsOf(t, r, out), pages, datasets), out)
-	r.without(under[:1]...)
-	below := strings.Count(strings.Join(r.all, "\n"), part)
-	if got := curtsy(t, 0, "forget", "--dir", r.dir, part); !strings.HasPrefix(got, part+" is forgotten: ") ||
-		!strings.HasSuffix(got, fmt.Sprintf(" %s, 0 datasets\n", count(int64(below), "page"))) {
-		t.Errorf("said %q", got)
-	}
-	says(part+" was forgotten already\n", part)
-	if log := r.web.Log(); len(log) > 0 {
-		t.Errorf("%d requests were sent: %+v", len(log), log[0])
-	}
-	r.without(under...)
-	r.crawl(exitOK, "http://h0001.sim.test/", part+"/another")
-	r.without(under...)
-	r.unasked(under...)
-	says(part+" may be crawled again\n", "--undo", part)
-	says(out+" may be crawled again\n", "--undo", out)
-	says(out+" was not forgotten\n", "--undo", out)
-	r.crawl(exitFailed) // the server of one seed says 404
-	if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
-		t.Errorf("%d pages after all is let in again, want %d", len(got), len(r.all))
-	}
+		r.web.ResetLog()
+		misses(t, r, "h0009.sim.test", "h0001.sim.test")
+		misses(t, r, "elsewhere.test", "curtsy hosts")
+		misses(t, r, "http://h0001.sim.test/nothing/below/this", "other URLs of h0001.sim.test")
+		pages := strings.Count(strings.Join(r.all, "\n"), "//"+out+"/")
+		datasets := strings.Count(curtsy(t, 0, "datasets", "--json", "--dir", r.dir), `"origin":"http://`+out)
+		says(fmt.Sprintf("%s is forgotten: %d URLs, %d pages, %d datasets\n", out, urlsOf(t, r, out), pages, datasets), out)
+		r.without(under[:1]...)
+		below := strings.Count(strings.Join(r.all, "\n"), part)
+		if got := curtsy(t, 0, "forget", "--dir", r.dir, part); !strings.HasPrefix(got, part+" is forgotten: ") ||
+			!strings.HasSuffix(got, fmt.Sprintf(" %s, 0 datasets\n", count(int64(below), "page"))) {
+			t.Errorf("said %q", got)
+		}
+		says(part+" was forgotten already\n", part)
+		if log := r.web.Log(); len(log) > 0 {
+			t.Errorf("%d requests were sent: %+v", len(log), log[0])
+		}
+		r.without(under...)
+		r.crawl(exitOK, "http://h0001.sim.test/", part+"/another")
+		r.without(under...)
+		r.unasked(under...)
+		says(part+" may be crawled again\n", "--undo", part)
+		says(out+" may be crawled again\n", "--undo", out)
+		says(out+" was not forgotten\n", "--undo", out)
+		r.crawl(exitFailed) // the server of one seed says 404
+		if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
+			t.Errorf("%d pages after all is let in again, want %d", len(got), len(r.all))
+		}
+	})
 }
 
 // misses checks that nothing is forgotten by a name nobody has, and that it is told
@@ -150,7 +148,7 @@ func TestForgetAtRest(t *testing.T) {
 func misses(t *testing.T, r *atRest, entry, hint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"forget", "--dir", r.dir, entry}, strings.NewReader(""), &stdout, &stderr)
+	code := runs(t, t.Context(), []string{"forget", "--dir", r.dir, entry}, strings.NewReader(""), &stdout, &stderr)
 	if said := stderr.String(); code != exitFailed || stdout.Len() > 0 || !strings.Contains(said, "nothing is known of "+entry) || !strings.Contains(said, hint) {
 		t.Errorf("curtsy forget %s: exit code %d, %s%s", entry, code, &stdout, said)
 	}
@@ -252,7 +250,7 @@ func TestForgetAndTheCrawlIsKilled(t *testing.T) {
 
 func TestForgetNeedsACrawl(t *testing.T) {
 	var out strings.Builder
-	if code := run(t.Context(), []string{"forget", "--dir", t.TempDir(), "d.example"}, strings.NewReader(""), &out, &out); code != 1 || !strings.Contains(out.String(), "curtsy crawl --dir") {
+	if code := runs(t, t.Context(), []string{"forget", "--dir", t.TempDir(), "d.example"}, strings.NewReader(""), &out, &out); code != 1 || !strings.Contains(out.String(), "curtsy crawl --dir") {
 		t.Errorf("exit code %d: %s", code, out.String())
 	}
 }

@@ -2,20 +2,19 @@ package main
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
 )
 
 func TestHealthcheck(t *testing.T) {
 	ready := true
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/readyz" {
 			t.Errorf("asked for %s", r.URL)
 		}
 		if !ready {
 			http.Error(w, "waiting for crawl x to be created", http.StatusServiceUnavailable)
 		}
-	}))
+	})
 	defer srv.Close()
 	curtsy(t, exitOK, "healthcheck", srv.URL)
 	ready = false

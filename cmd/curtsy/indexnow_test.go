@@ -2,14 +2,11 @@ package main
 
 import (
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Signals §6 row 33: a site submits pages by HTTP to a crawl that runs. They are asked for once its
@@ -18,7 +15,7 @@ func TestUsage_8_33_Crawl(t *testing.T) {
 	t.Setenv("CURTSY_LISTEN", "off")
 	var mu sync.Mutex
 	asked := map[string]int{}
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	site := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		asked[r.Host+r.URL.Path]++
 		mu.Unlock()
@@ -33,31 +30,17 @@ func TestUsage_8_33_Crawl(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, "<title>page</title>")
 		}
-	}))
-	t.Cleanup(site.Close)
+	})
 	count := func(path string) int {
 		mu.Lock()
 		defer mu.Unlock()
 		return asked[path]
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := free.Addr().String()
-	free.Close()
+	at := unused(t)
 	dir, addr := filepath.Join(t.TempDir(), "data"), strings.TrimPrefix(site.URL, "http://")
 	begin(t, "crawl", "--dir", dir, "--allow-private", "--delay", "20ms", "--sitemaps=false", "--recrawl", "--updates-indexnow", at,
 		"--resolve", "a.test="+addr, "--resolve", "b.test="+addr, "http://a.test/")
-	wait := func(what string, ok func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: asked for %v", what, asked)
-			}
-		}
-	}
-	wait("the seed", func() bool { return count("a.test/") == 1 })
+	await(t, "the seed", func() bool { return count("a.test/") == 1 })
 	post := func(body string) int {
 		t.Helper()
 		res, err := http.Post("http://"+at+"/indexnow", "application/json", strings.NewReader(body))
@@ -81,9 +64,9 @@ func TestUsage_8_33_Crawl(t *testing.T) {
 	if got := post(`{"host":"a.test","key":"good-key","urlList":["http://a.test/new","http://a.test/closed"]}`); got != 202 {
 		t.Errorf("%d", got)
 	}
-	wait("what was submitted", func() bool { return count("a.test/new") == 1 && count("a.test/wrong-key.txt") == 1 })
+	await(t, "what was submitted", func() bool { return count("a.test/new") == 1 && count("a.test/wrong-key.txt") == 1 })
 	var out string
-	wait("what updates says", func() bool {
+	await(t, "what updates says", func() bool {
 		out = curtsy(t, exitOK, "updates", "--dir", dir)
 		return strings.Contains(out, "indexnow")
 	})

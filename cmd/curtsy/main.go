@@ -30,16 +30,19 @@ func main() {
 
 // run is the command line from arguments to exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	return newApp(stdin, stdout, stderr).run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	if cmd, rest, err := root.Find(args); err == nil && cmd.Name() == "search" {
 		cmd.InitDefaultHelpFlag()
 		args = append([]string{cmd.Name()}, wordsLast(cmd.Flags(), rest)...)
 	}
 	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	return a.exitCode(ctx, root.ExecuteContext(ctx))
 }
 

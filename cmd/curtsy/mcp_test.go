@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,19 +14,27 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// assistant starts curtsy mcp as assistants do, and talks to it by the SDK's own client.
+// assistant runs curtsy mcp and talks to it by the SDK's own client, as assistants do.
 func assistant(t *testing.T, args ...string) *helper {
 	t.Helper()
-	cmd := exec.Command("curtsy", append([]string{"mcp"}, args...)...)
+	fromUs, toIt := io.Pipe()
+	fromIt, toUs := io.Pipe()
 	var log strings.Builder
-	cmd.Stderr = &log
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	ended := make(chan int, 1)
+	go func() {
+		ended <- runs(t, context.WithoutCancel(t.Context()), append([]string{"mcp"}, args...), fromUs, toUs, &log)
+		toUs.Close()
+	}()
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: fromIt, Writer: toIt}, nil)
 	if err != nil {
+		toIt.Close()
+		<-ended
 		t.Fatalf("%v\n%s", err, &log)
 	}
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil || cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 0 {
-			t.Errorf("curtsy mcp ends with %v, %v\n%s", cmd.ProcessState, err, &log)
+		err := s.Close()
+		if code := <-ended; err != nil || code != exitOK {
+			t.Errorf("curtsy mcp ends with %d, %v\n%s", code, err, &log)
 		}
 	})
 	return &helper{t, s}
@@ -90,94 +96,93 @@ type args = map[string]any
 // TestMCPWishes: of each page of the sites that say what they may be used for, assistants get its
 // text if its site lets it be input of a model, or says nothing, and otherwise title and address.
 func TestMCPWishes(t *testing.T) {
-	t.Setenv("CURTSY_LISTEN", "off")
-	w := crawlWishes(t, "search")
-	h := assistant(t, "--dir", w.dir)
-	found := map[string]saidHit{}
-	for offset := 0; ; {
-		s, _ := h.asks("search", args{"query": "wish", "limit": 20, "offset": offset})
-		for _, hit := range s.Hits {
-			found[hit.URL] = hit
-		}
-		if offset = s.NextOffset; offset == 0 {
-			break
-		}
-	}
-	open, closed := 0, 0
-	for u := range w.listed("export", "pages") {
-		wish, ok := w.web.Wishes()[u]
-		if !ok {
-			continue
-		}
-		p, text := h.asks("page", args{"url": u})
-		hit, listed := found[u]
-		if no := wish.Says("ai-input", "search") == "disallow"; no {
-			closed++
-			if p.Withheld != "usage ai-input" || p.Because == "" || p.Text != "" || strings.Contains(text, "has a wish.") {
-				t.Errorf("%s is not to be read by a model: %+v", u, p)
+	virtual(t, func(t *testing.T) {
+		w := crawlWishes(t, "search")
+		h := assistant(t, "--dir", w.dir)
+		found := map[string]saidHit{}
+		for offset := 0; ; {
+			s, _ := h.asks("search", args{"query": "wish", "limit": 20, "offset": offset})
+			for _, hit := range s.Hits {
+				found[hit.URL] = hit
 			}
-			if listed && (hit.Withheld != "usage ai-input" || hit.Snippet != "" || hit.Title == "") {
-				t.Errorf("%s is not to be read by a model: %+v", u, hit)
-			}
-		} else {
-			open++
-			if p.Withheld != "" || p.Text == "" {
-				t.Errorf("%s may be read: %+v", u, p)
-			}
-			if listed && hit.Snippet == "" {
-				t.Errorf("%s may be read: %+v", u, hit)
+			if offset = s.NextOffset; offset == 0 {
+				break
 			}
 		}
-	}
-	if open < 5 || closed < 5 || len(found) < 5 {
-		t.Errorf("%d pages are open, %d closed, %d found: too few to tell", open, closed, len(found))
-	}
+		open, closed := 0, 0
+		for u := range w.listed("export", "pages") {
+			wish, ok := w.web.Wishes()[u]
+			if !ok {
+				continue
+			}
+			p, text := h.asks("page", args{"url": u})
+			hit, listed := found[u]
+			if no := wish.Says("ai-input", "search") == "disallow"; no {
+				closed++
+				if p.Withheld != "usage ai-input" || p.Because == "" || p.Text != "" || strings.Contains(text, "has a wish.") {
+					t.Errorf("%s is not to be read by a model: %+v", u, p)
+				}
+				if listed && (hit.Withheld != "usage ai-input" || hit.Snippet != "" || hit.Title == "") {
+					t.Errorf("%s is not to be read by a model: %+v", u, hit)
+				}
+			} else {
+				open++
+				if p.Withheld != "" || p.Text == "" {
+					t.Errorf("%s may be read: %+v", u, p)
+				}
+				if listed && hit.Snippet == "" {
+					t.Errorf("%s may be read: %+v", u, hit)
+				}
+			}
+		}
+		if open < 5 || closed < 5 || len(found) < 5 {
+			t.Errorf("%d pages are open, %d closed, %d found: too few to tell", open, closed, len(found))
+		}
+	})
 }
 
 // TestMCPTags: nosnippet and noarchive hold for assistants, and all tools answer of a crawl at
 // rest.
 func TestMCPTags(t *testing.T) {
-	web, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 3, Mix: func(int) simweb.Behavior {
-		return simweb.Behavior{Features: []simweb.Feature{simweb.FeatureTags, simweb.FeatureDataYAML}}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "data")
-	curtsy(t, 0, "crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), web.Seeds()[0])
-	h := assistant(t, "--dir", dir)
-	tagged := 0
-	for u, want := range web.Expect("curtsy") {
-		if want.Class != simweb.Stored || want.Optional {
-			continue
-		}
-		if x, _ := h.asks("explain", args{"url": u}); x.State != "stored" {
-			t.Errorf("%s is explained as %+v", u, x)
-		}
-		p, _ := h.asks("page", args{"url": u})
-		switch {
-		case want.NoSnippet || want.NoArchive:
-			tagged++
-			if p.Text != "" || p.Withheld != "nosnippet" && p.Withheld != "noarchive" {
-				t.Errorf("%s asks not to be quoted or copied: %+v", u, p)
+	virtual(t, func(t *testing.T) {
+		web := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 3, Mix: func(int) simweb.Behavior {
+			return simweb.Behavior{Features: []simweb.Feature{simweb.FeatureTags, simweb.FeatureDataYAML}}
+		}})
+		dir := filepath.Join(t.TempDir(), "data")
+		curtsy(t, 0, "crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), web.Seeds()[0])
+		h := assistant(t, "--dir", dir)
+		tagged := 0
+		for u, want := range web.Expect("curtsy") {
+			if want.Class != simweb.Stored || want.Optional {
+				continue
 			}
-		case p.Text == "" && p.Withheld == "":
-			t.Errorf("%s has no text: %+v", u, p)
+			if x, _ := h.asks("explain", args{"url": u}); x.State != "stored" {
+				t.Errorf("%s is explained as %+v", u, x)
+			}
+			p, _ := h.asks("page", args{"url": u})
+			switch {
+			case want.NoSnippet || want.NoArchive:
+				tagged++
+				if p.Text != "" || p.Withheld != "nosnippet" && p.Withheld != "noarchive" {
+					t.Errorf("%s asks not to be quoted or copied: %+v", u, p)
+				}
+			case p.Text == "" && p.Withheld == "":
+				t.Errorf("%s has no text: %+v", u, p)
+			}
 		}
-	}
-	if tagged < 3 {
-		t.Errorf("%d pages with tags: too few to tell", tagged)
-	}
-	if d, text := h.asks("datasets", args{}); len(d.Datasets) == 0 || d.Datasets[0].ID == "" {
-		t.Errorf("datasets: %s", text)
-	}
-	if l, text := h.asks("hosts", args{}); len(l.Hosts) != 1 || l.Hosts[0].Host == "" {
-		t.Errorf("hosts: %s", text)
-	}
-	if _, why, failed := h.call("page", args{"url": "https://elsewhere.example/"}); !failed || !strings.Contains(why, "explain says") {
-		t.Errorf("a page that is not there: %s", why)
-	}
+		if tagged < 3 {
+			t.Errorf("%d pages with tags: too few to tell", tagged)
+		}
+		if d, text := h.asks("datasets", args{}); len(d.Datasets) == 0 || d.Datasets[0].ID == "" {
+			t.Errorf("datasets: %s", text)
+		}
+		if l, text := h.asks("hosts", args{}); len(l.Hosts) != 1 || l.Hosts[0].Host == "" {
+			t.Errorf("hosts: %s", text)
+		}
+		if _, why, failed := h.call("page", args{"url": "https://elsewhere.example/"}); !failed || !strings.Contains(why, "explain says") {
+			t.Errorf("a page that is not there: %s", why)
+		}
+	})
 }
 
 // TestMCPWhileACrawlRuns: one session sees a crawl run and end.
@@ -188,13 +193,13 @@ func TestMCPWhileACrawlRuns(t *testing.T) {
 	defer stop()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "200ms", "--scope", "host", "--resolve", web.Resolve(), web.Seeds()[0]},
+		ended <- runs(t, ctx, []string{"crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "200ms", "--scope", "host", "--resolve", web.Resolve(), web.Seeds()[0]},
 			strings.NewReader(""), io.Discard, io.Discard)
 	}()
-	until(t, "the sites are asked", func() bool { return len(web.Log()) > 2 })
+	await(t, "the sites are asked", func() bool { return len(web.Log()) > 2 })
 	h := assistant(t, "--dir", dir)
 	running := 0
-	until(t, "a page is found", func() bool {
+	await(t, "a page is found", func() bool {
 		s, why, failed := h.call("search", args{"query": "quiet"})
 		if failed && !strings.Contains(why, "again") {
 			t.Fatal(why)
@@ -268,33 +273,32 @@ func assisted(t *testing.T, pages []string, missing string) {
 // TestMCPSaysNothingElse: whatever else there is to say goes to standard error, a message that is
 // too long ends the session and nothing more, and the end of the input is a good end.
 func TestMCPSaysNothingElse(t *testing.T) {
-	web := web(t)
-	dir := filepath.Join(t.TempDir(), "data")
-	curtsy(t, 0, "crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "0s", "--max-pages", "1000", "--scope", "host", "--resolve", web.Resolve(), web.Seeds()[0])
-	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
-	for name, c := range map[string]struct {
-		in   string
-		code int
-	}{
-		"an end":            {hello, 0},
-		"nothing":           {"", 0},
-		"a long message":    {hello + `{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"x":"` + strings.Repeat("x", 4<<20) + `"}}}` + "\n", 1},
-		"no JSON":           {hello + "nonsense\n", 1},
-		"an unknown method": {hello + `{"jsonrpc":"2.0","id":2,"method":"nothing"}` + "\n", 0},
-	} {
-		cmd := exec.Command("curtsy", "mcp", "--dir", dir, "--log-level", "debug")
-		cmd.Stdin, cmd.Env = strings.NewReader(c.in), os.Environ()
-		var out, log strings.Builder
-		cmd.Stdout, cmd.Stderr = &out, &log
-		err := cmd.Run()
-		if cmd.ProcessState.ExitCode() != c.code || log.Len() > 1<<16 {
-			t.Errorf("%s: %v\n%.2000s", name, err, log.String())
-		}
-		for l := range strings.Lines(out.String()) {
-			var m struct{ JSONRPC string }
-			if err := json.Unmarshal([]byte(l), &m); err != nil || m.JSONRPC != "2.0" {
-				t.Errorf("%s: on standard output stands %q", name, l)
+	virtual(t, func(t *testing.T) {
+		web := web(t)
+		dir := filepath.Join(t.TempDir(), "data")
+		curtsy(t, 0, "crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "0s", "--max-pages", "1000", "--scope", "host", "--resolve", web.Resolve(), web.Seeds()[0])
+		const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
+		for name, c := range map[string]struct {
+			in   string
+			code int
+		}{
+			"an end":            {hello, 0},
+			"nothing":           {"", 0},
+			"a long message":    {hello + `{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"x":"` + strings.Repeat("x", 4<<20) + `"}}}` + "\n", 1},
+			"no JSON":           {hello + "nonsense\n", 1},
+			"an unknown method": {hello + `{"jsonrpc":"2.0","id":2,"method":"nothing"}` + "\n", 0},
+		} {
+			var out, log strings.Builder
+			code := runs(t, t.Context(), []string{"mcp", "--dir", dir, "--log-level", "debug"}, strings.NewReader(c.in), &out, &log)
+			if code != c.code || log.Len() > 1<<16 {
+				t.Errorf("%s: exit code %d\n%.2000s", name, code, log.String())
+			}
+			for l := range strings.Lines(out.String()) {
+				var m struct{ JSONRPC string }
+				if err := json.Unmarshal([]byte(l), &m); err != nil || m.JSONRPC != "2.0" {
+					t.Errorf("%s: on standard output stands %q", name, l)
+				}
 			}
 		}
-	}
+	})
 }

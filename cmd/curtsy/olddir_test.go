@@ -42,7 +42,7 @@ const (
 // made anew.
 func oldWeb(t *testing.T, logFile string) *simweb.Server {
 	t.Helper()
-	web, err := simweb.Start(simweb.Config{
+	web := startWeb(t, simweb.Config{
 		Seed: 11, Hosts: 8, PagesPerHost: 6, PageBytes: 700, LinksPerPage: 5, CrossLinks: 2, LogFile: logFile,
 		Behaviors: map[int]simweb.Behavior{
 			0: {Robots: simweb.RobotsAllowAll, Pages: 12},
@@ -55,10 +55,6 @@ func oldWeb(t *testing.T, logFile string) *simweb.Server {
 			7: {Robots: simweb.RobotsRedirectChain, Features: []simweb.Feature{simweb.FeatureSitemapPlace}},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
 	// The first host tells what changed on it.
 	site, err := rup.NewServer(rup.ServerOptions{
 		Info: &rup.Info{CGI: "/rup", Latency: []rup.Unit{rup.Day}, MaxQuerySpan: rup.Span{N: 1, Unit: rup.Month}},

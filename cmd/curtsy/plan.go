@@ -62,7 +62,7 @@ Exit codes: 0 planned, 1 failed or no host could be asked, 2 typed or configured
 
 // plan makes a plan in a directory that is removed.
 func (a *app) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, seeds []canon.URL, asJSON bool) error {
-	send, err := fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.Doors)
+	send, err := a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.Doors)
 	if err != nil {
 		return err
 	}

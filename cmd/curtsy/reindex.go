@@ -28,7 +28,7 @@ Of a crawl at rest in --dir this command does it; ^C leaves the shards that are 
 	}
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
 		if cfg.URL == "" {
-			l, err := engine.Dial(cmd.Context(), cfg.Dir, a.logger(cfg))
+			l, err := a.dialEngine(cmd.Context(), cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
 				return a.reindexAtRest(cmd.Context(), cfg)
 			}

@@ -167,7 +167,7 @@ func TestReindexOverNATS(t *testing.T) {
 	}
 	stopTwo()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"reindex"}, nil, &stdout, &stderr); code != exitPartial || !strings.Contains(stderr.String(), "as soon as they are back") {
+	if code := runs(t, t.Context(), []string{"reindex"}, nil, &stdout, &stderr); code != exitPartial || !strings.Contains(stderr.String(), "as soon as they are back") {
 		t.Errorf("exit code %d without one indexer: %s%s", code, &stdout, &stderr)
 	}
 	spec, err = service.ReadSpec(t.Context(), kv)
@@ -205,7 +205,7 @@ func TestReindexOverNATS(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	stdout.Reset()
 	stderr.Reset()
-	code := run(ctx, []string{"reindex"}, nil, &stdout, &stderr)
+	code := runs(t, ctx, []string{"reindex"}, nil, &stdout, &stderr)
 	cancel()
 	if code == exitOK || !strings.Contains(stderr.String(), "being built anew already, since") {
 		t.Errorf("exit code %d of a second one: %s%s", code, &stdout, &stderr)

@@ -38,7 +38,7 @@ between requests is kept, and so is what a server asked for with Retry-After. Of
 		}
 		ctx := cmd.Context()
 		if cfg.URL == "" {
-			l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
+			l, err := a.dialEngine(ctx, cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
 				return a.steerAtRest(ctx, cfg, func(ctx context.Context, l *asker.Crawl) error {
 					return a.retry(ctx, l, hosts, " when the crawl goes on: curtsy crawl --dir "+webtext.ShellWord(cfg.Dir))

@@ -33,13 +33,12 @@ type rupSite struct {
 func newRUPSite(t *testing.T) *rupSite {
 	s := new(rupSite)
 	mux := http.NewServeMux()
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.asked = append(s.asked, r.Method+" "+r.URL.String()+" "+r.UserAgent())
 		s.mu.Unlock()
 		mux.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
+	})
 	server, err := rup.NewServer(rup.ServerOptions{
 		Info: &rup.Info{CGI: "/rup", Latency: []rup.Unit{rup.Day, rup.Week}, Exclude: []string{"[.]gif$"}, IncludeOnly: []string{".*"}, MaxQuerySpan: rup.Span{N: 4, Unit: rup.Week}},
 		Base: s.URL, Store: new(rup.MemoryStore), Index: oneChange{s.URL + "/changed.html"},
@@ -61,7 +60,7 @@ func newRUPSite(t *testing.T) *rupSite {
 func typed(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, strings.NewReader(""), &out, &errs)
+	code = runs(t, t.Context(), args, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 

@@ -57,14 +57,14 @@ func TestSearchTypedWrong(t *testing.T) {
 		"--json --facets x":            "--facets",
 	} {
 		var out, errs bytes.Buffer
-		code := run(t.Context(), append([]string{"search"}, strings.Fields(typed)...), nil, &out, &errs)
+		code := runs(t, t.Context(), append([]string{"search"}, strings.Fields(typed)...), nil, &out, &errs)
 		if code != exitUsage || !strings.Contains(errs.String(), says) {
 			t.Errorf("search %s: exit code %d\n%s", typed, code, &errs)
 		}
 	}
 	for _, typed := range []string{"--page 100 x", "--offset 990 x", "-Wall", "site:example.org", "x --limit 1000 -full"} {
 		var out, errs bytes.Buffer
-		code := run(t.Context(), append([]string{"search", "--dir", t.TempDir()}, strings.Fields(typed)...), nil, &out, &errs)
+		code := runs(t, t.Context(), append([]string{"search", "--dir", t.TempDir()}, strings.Fields(typed)...), nil, &out, &errs)
 		if code != exitFailed || !strings.Contains(errs.String(), "curtsy crawl --dir") {
 			t.Errorf("search %s: exit code %d\n%s", typed, code, &errs)
 		}

@@ -114,40 +114,38 @@ func TestSigning_CheckSignature(t *testing.T) {
 
 // Nothing a crawl leaves behind, and nothing its broker keeps, has the key or names its file.
 func TestSigning_8_28_NothingIsKept(t *testing.T) {
-	dir := t.TempDir()
-	in := func(name string) string { return filepath.Join(dir, name) }
-	curtsy(t, 0, "identity", "--new-key", in("secret-key.pem"))
-	w, err := simweb.Start(simweb.Config{Hosts: 1, PagesPerHost: 3, Mix: func(int) simweb.Behavior { return simweb.Behavior{} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
-	curtsy(t, 0, "crawl", "--dir", in("data"), "--listen", "off", "--progress", "none", "--allow-private", "--delay", "0s", "--max-depth", "1", "--resolve", w.Resolve(),
-		"--sign-key", in("secret-key.pem"), "--sign-agent", "https://bot.example.org", w.Seeds()[0])
-	pem, err := os.ReadFile(in("secret-key.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := base64.StdEncoding.DecodeString(strings.Split(string(pem), "\n")[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed := der[len(der)-32:]
-	files := 0
-	err = filepath.WalkDir(in("data"), func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+	virtual(t, func(t *testing.T) {
+		dir := t.TempDir()
+		in := func(name string) string { return filepath.Join(dir, name) }
+		curtsy(t, 0, "identity", "--new-key", in("secret-key.pem"))
+		w := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 3, Mix: func(int) simweb.Behavior { return simweb.Behavior{} }})
+		curtsy(t, 0, "crawl", "--dir", in("data"), "--listen", "off", "--progress", "none", "--allow-private", "--delay", "0s", "--max-depth", "1", "--resolve", w.Resolve(),
+			"--sign-key", in("secret-key.pem"), "--sign-agent", "https://bot.example.org", w.Seeds()[0])
+		pem, err := os.ReadFile(in("secret-key.pem"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		body, err := os.ReadFile(path)
-		files++
-		for _, secret := range []string{string(seed), base64.StdEncoding.EncodeToString(seed), base64.RawURLEncoding.EncodeToString(seed), string(pem), "secret-key.pem", "bot.example.org"} {
-			if strings.Contains(string(body), secret) {
-				t.Errorf("%s has %.20q", path, secret)
+		der, err := base64.StdEncoding.DecodeString(strings.Split(string(pem), "\n")[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed := der[len(der)-32:]
+		files := 0
+		err = filepath.WalkDir(in("data"), func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
 			}
+			body, err := os.ReadFile(path)
+			files++
+			for _, secret := range []string{string(seed), base64.StdEncoding.EncodeToString(seed), base64.RawURLEncoding.EncodeToString(seed), string(pem), "secret-key.pem", "bot.example.org"} {
+				if strings.Contains(string(body), secret) {
+					t.Errorf("%s has %.20q", path, secret)
+				}
+			}
+			return err
+		})
+		if err != nil || files < 5 {
+			t.Errorf("%d files, %v", files, err)
 		}
-		return err
 	})
-	if err != nil || files < 5 {
-		t.Errorf("%d files, %v", files, err)
-	}
 }

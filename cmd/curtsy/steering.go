@@ -50,7 +50,7 @@ func (a *app) steering(cmd *cobra.Command, act func(ctx context.Context, l *aske
 			return a.say(said, err)
 		}
 		if cfg.URL == "" {
-			l, err := engine.Dial(ctx, cfg.Dir, a.logger(cfg))
+			l, err := a.dialEngine(ctx, cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
 				add = "crawl"
 				return a.steerAtRest(ctx, cfg, do)
@@ -85,7 +85,7 @@ func (a *app) steerAtRest(ctx context.Context, cfg *config.Reader, do func(conte
 	}
 	o := takenUp(cfg, a.logger(cfg))
 	o.NotIndexed = true
-	e, err := engine.Open(ctx, o)
+	e, err := a.openEngine(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -40,7 +39,7 @@ type killSite struct {
 }
 
 func newKillSite(t *testing.T) *killSite {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/", "/one", "/killer":
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -48,8 +47,7 @@ func newKillSite(t *testing.T) *killSite {
 		default:
 			http.NotFound(w, r)
 		}
-	}))
-	t.Cleanup(srv.Close)
+	})
 	return &killSite{t: t, url: srv.URL + "/", dir: t.TempDir()}
 }
 

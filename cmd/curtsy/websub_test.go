@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -25,7 +23,7 @@ func TestWebSubCrawl(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]int{}
 	var form url.Values
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	site := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[r.Host+r.URL.Path]++
@@ -47,33 +45,17 @@ func TestWebSubCrawl(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, `<title>page</title><link rel=alternate type="application/atom+xml" href=/feed>`)
 		}
-	}))
-	t.Cleanup(site.Close)
+	})
 	count := func(path string) int {
 		mu.Lock()
 		defer mu.Unlock()
 		return asked[path]
 	}
-	wait := func(what string, ok func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				mu.Lock()
-				defer mu.Unlock()
-				t.Fatalf("%s: asked for %v", what, asked)
-			}
-		}
-	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := free.Addr().String()
-	free.Close()
+	at := unused(t)
 	dir, addr := filepath.Join(t.TempDir(), "data"), strings.TrimPrefix(site.URL, "http://")
 	begin(t, "crawl", "--dir", dir, "--allow-private", "--delay", "20ms", "--sitemaps=false", "--recrawl", "--scope", "host",
 		"--updates-websub", at, "--updates-websub-url", "http://"+at+"/hooks", "--resolve", "a.test="+addr, "--resolve", "hub.test="+addr, "http://a.test/")
-	wait("the hub is asked", func() bool { mu.Lock(); defer mu.Unlock(); return form != nil })
+	await(t, "the hub is asked", func() bool { mu.Lock(); defer mu.Unlock(); return form != nil })
 	callback := form.Get("hub.callback")
 	if form.Get("hub.mode") != "subscribe" || form.Get("hub.topic") != "http://a.test/feed" || !strings.HasPrefix(callback, "http://"+at+"/hooks/websub/") || form.Get("hub.secret") == "" {
 		t.Fatalf("asked %v", form)
@@ -107,7 +89,7 @@ func TestWebSubCrawl(t *testing.T) {
 	if code, text := do("GET", intent("subscribe"), "", ""); code != 200 || text != "c-1" {
 		t.Fatalf("%d %q", code, text)
 	}
-	wait("subscribed", func() bool { return strings.Contains(curtsy(t, exitOK, "updates", "--dir", dir), "subscribed") })
+	await(t, "subscribed", func() bool { return strings.Contains(curtsy(t, exitOK, "updates", "--dir", dir), "subscribed") })
 	feed := func(path string) string {
 		return fmt.Sprintf(`<feed><entry><link href="%s"/><updated>%s</updated></entry></feed>`, path, time.Now().UTC().Format(time.RFC3339))
 	}
@@ -121,7 +103,7 @@ func TestWebSubCrawl(t *testing.T) {
 	if code, _ := do("POST", callback, one, form.Get("hub.secret")); code != 200 {
 		t.Errorf("replayed: %d", code)
 	}
-	wait("what was delivered", func() bool { return count("a.test/new") == 1 })
+	await(t, "what was delivered", func() bool { return count("a.test/new") == 1 })
 	if out := curtsy(t, exitOK, "updates", "--dir", dir); !strings.Contains(out, "websub") || !strings.Contains(out, "2/") || strings.Contains(out, form.Get("hub.secret")) {
 		t.Errorf("updates: %s", out)
 	}

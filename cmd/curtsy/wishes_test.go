@@ -25,11 +25,7 @@ type wished struct {
 // crawlWishes crawls all of the web for some purposes.
 func crawlWishes(t *testing.T, purposes ...string) *wished {
 	t.Helper()
-	web, err := simweb.Start(simweb.Wishing())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	web := startWeb(t, simweb.Wishing())
 	w := &wished{t: t, dir: filepath.Join(t.TempDir(), "data"), web: web, purposes: purposes}
 	var homes []string
 	for u, wish := range web.Wishes() {
@@ -96,122 +92,118 @@ func (w *wished) listed(args ...string) map[string]bool {
 // is: what was asked for, by their logs, what is kept, and what each export leaves out are what the
 // sites' makers meant.
 func TestWishes(t *testing.T) {
-	t.Setenv("CURTSY_LISTEN", "off")
 	for _, purposes := range [][]string{{"search"}, {"ai-input"}, {"ai-train"}, {"tdm"}, {"search", "ai-train"}} {
 		t.Run(strings.Join(purposes, "+"), func(t *testing.T) {
-			w := crawlWishes(t, purposes...)
-			w.holds()
-			// What is said apart is asked for by who needs it, once, also after we were away.
-			asks := 0
-			if !slices.Equal(purposes, []string{"search"}) {
-				asks = 1
-			}
-			sites := 0
-			for _, wish := range w.web.Wishes() {
-				if wish.Path == "/" {
-					sites++
+			virtual(t, func(t *testing.T) {
+				w := crawlWishes(t, purposes...)
+				w.holds()
+				// What is said apart is asked for by who needs it, once, also after we were away.
+				asks := 0
+				if !slices.Equal(purposes, []string{"search"}) {
+					asks = 1
 				}
-			}
-			w.hosts()
-			if told := strings.Contains(curtsy(t, exitOK, "status", "--dir", w.dir), "for "+strings.Join(purposes, ", ")); told == slices.Equal(purposes, []string{"search"}) {
-				t.Errorf("status says what the crawl is for: %v", told)
-			}
-			curtsy(t, exitFailed, "crawl", "--dir", w.dir, "http://tdm-file.sim.test/not-there.html", "http://licence-robots.sim.test/not-there.html")
-			if n, l := w.times("/.well-known/tdmrep.json"), w.times("/licence.xml"); n != asks*sites || l != asks {
-				t.Errorf("%d requests for tdmrep.json of %d sites, and %d for the licence", n, sites, l)
-			}
-			for _, v := range simweb.Check(w.web.Log(), simweb.CheckOptions{}) {
-				t.Error(v)
-			}
+				sites := 0
+				for _, wish := range w.web.Wishes() {
+					if wish.Path == "/" {
+						sites++
+					}
+				}
+				w.hosts()
+				if told := strings.Contains(curtsy(t, exitOK, "status", "--dir", w.dir), "for "+strings.Join(purposes, ", ")); told == slices.Equal(purposes, []string{"search"}) {
+					t.Errorf("status says what the crawl is for: %v", told)
+				}
+				curtsy(t, exitFailed, "crawl", "--dir", w.dir, "http://tdm-file.sim.test/not-there.html", "http://licence-robots.sim.test/not-there.html")
+				if n, l := w.times("/.well-known/tdmrep.json"), w.times("/licence.xml"); n != asks*sites || l != asks {
+					t.Errorf("%d requests for tdmrep.json of %d sites, and %d for the licence", n, sites, l)
+				}
+				for _, v := range simweb.Check(w.web.Log(), simweb.CheckOptions{}) {
+					t.Error(v)
+				}
+			})
 		})
 	}
 }
 
 // Protocols §8.1: another purpose lets in what the one before kept out.
 func TestUsage_8_1_PurposesChange(t *testing.T) {
-	t.Setenv("CURTSY_LISTEN", "off")
-	w := crawlWishes(t, "ai-train")
-	w.purposes = []string{"search"}
-	curtsy(t, exitFailed, "crawl", "--dir", w.dir, "--purpose", "search")
-	pages := w.listed("export", "pages")
-	for u, wish := range w.web.Wishes() {
-		if wish.Kept("search") && !pages[u] {
-			t.Errorf("%s may be searched, and is not kept", u)
+	virtual(t, func(t *testing.T) {
+		w := crawlWishes(t, "ai-train")
+		w.purposes = []string{"search"}
+		curtsy(t, exitFailed, "crawl", "--dir", w.dir, "--purpose", "search")
+		pages := w.listed("export", "pages")
+		for u, wish := range w.web.Wishes() {
+			if wish.Kept("search") && !pages[u] {
+				t.Errorf("%s may be searched, and is not kept", u)
+			}
 		}
-	}
+	})
 }
 
 // Protocols §8.17: a tdmrep.json that cannot be had counts as a reservation, until it is.
 func TestUsage_8_17_Lost(t *testing.T) {
-	t.Setenv("CURTSY_LISTEN", "off")
-	web, err := simweb.Start(simweb.Wishing())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	web.Override("http://tdm-file.sim.test/.well-known/tdmrep.json", &simweb.Answer{Status: 500})
-	w := &wished{t: t, dir: filepath.Join(t.TempDir(), "data"), web: web}
-	curtsy(t, exitOK, "crawl", "--dir", w.dir, "--allow-private", "--delay", "0s", "--scope", "host", "--resolve", web.Resolve(), "--purpose", "search", "--purpose", "ai-train", "http://tdm-file.sim.test/")
-	for l := range strings.Lines(curtsy(t, exitOK, "export", "pages", "--dir", w.dir)) {
-		var p crawl.PageRecord
-		if err := json.Unmarshal([]byte(l), &p); err != nil {
-			t.Fatal(err)
-		}
-		if src := p.Usage.Against(use.AITrain); p.Usage.AITrain != "disallow" || p.Usage.TDM != "disallow" || p.Usage.Search != "unknown" || !strings.Contains(src.Text, "HTTP 500") {
-			t.Errorf("%s: %+v", p.URL, p.Usage)
-		}
-	}
-	if n := len(w.listed("export", "pages", "--for", "search")); n != 4 {
-		t.Errorf("%d pages", n)
-	}
-}
-
-// Protocols §8.19: a licence that was not read, since it is on another site or could not be had,
-// may allow nothing of what it speaks of: it counts so. The site that has it is asked for nothing.
-func TestUsage_8_19_Unread(t *testing.T) {
-	t.Setenv("CURTSY_LISTEN", "off")
-	web, err := simweb.Start(simweb.Config{Hosts: 3, PagesPerHost: 3, Mix: func(int) simweb.Behavior { return simweb.Behavior{} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	web.Override("http://h0000.sim.test/robots.txt", &simweb.Answer{Header: []string{"Content-Type: text/plain"}, Body: "License: http://h0002.sim.test/licence.xml\n"})
-	web.Override("http://h0001.sim.test/robots.txt", &simweb.Answer{Header: []string{"Content-Type: text/plain"}, Body: "License: http://h0001.sim.test/licence.xml\n"})
-	web.Override("http://h0001.sim.test/licence.xml", &simweb.Answer{Status: 503})
-	for _, purposes := range [][]string{{"search"}, {"search", "ai-train"}} {
+	virtual(t, func(t *testing.T) {
+		web := startWeb(t, simweb.Wishing())
+		web.Override("http://tdm-file.sim.test/.well-known/tdmrep.json", &simweb.Answer{Status: 500})
 		w := &wished{t: t, dir: filepath.Join(t.TempDir(), "data"), web: web}
-		args := []string{"crawl", "--dir", w.dir, "--allow-private", "--delay", "0s", "--scope", "host", "--resolve", web.Resolve(), "http://h0000.sim.test/", "http://h0001.sim.test/"}
-		for _, p := range purposes {
-			args = append(args, "--purpose", p)
-		}
-		curtsy(t, exitOK, args...)
-		pages := 0
+		curtsy(t, exitOK, "crawl", "--dir", w.dir, "--allow-private", "--delay", "0s", "--scope", "host", "--resolve", web.Resolve(), "--purpose", "search", "--purpose", "ai-train", "http://tdm-file.sim.test/")
 		for l := range strings.Lines(curtsy(t, exitOK, "export", "pages", "--dir", w.dir)) {
 			var p crawl.PageRecord
 			if err := json.Unmarshal([]byte(l), &p); err != nil {
 				t.Fatal(err)
 			}
-			pages++
-			want, why := "unknown", ""
-			if len(purposes) > 1 {
-				want, why = "disallow", "it is on another site"
-				if strings.Contains(p.URL, "h0001") {
-					why = "HTTP 503"
+			if src := p.Usage.Against(use.AITrain); p.Usage.AITrain != "disallow" || p.Usage.TDM != "disallow" || p.Usage.Search != "unknown" || !strings.Contains(src.Text, "HTTP 500") {
+				t.Errorf("%s: %+v", p.URL, p.Usage)
+			}
+		}
+		if n := len(w.listed("export", "pages", "--for", "search")); n != 4 {
+			t.Errorf("%d pages", n)
+		}
+	})
+}
+
+// Protocols §8.19: a licence that was not read, since it is on another site or could not be had,
+// may allow nothing of what it speaks of: it counts so. The site that has it is asked for nothing.
+func TestUsage_8_19_Unread(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		web := startWeb(t, simweb.Config{Hosts: 3, PagesPerHost: 3, Mix: func(int) simweb.Behavior { return simweb.Behavior{} }})
+		web.Override("http://h0000.sim.test/robots.txt", &simweb.Answer{Header: []string{"Content-Type: text/plain"}, Body: "License: http://h0002.sim.test/licence.xml\n"})
+		web.Override("http://h0001.sim.test/robots.txt", &simweb.Answer{Header: []string{"Content-Type: text/plain"}, Body: "License: http://h0001.sim.test/licence.xml\n"})
+		web.Override("http://h0001.sim.test/licence.xml", &simweb.Answer{Status: 503})
+		for _, purposes := range [][]string{{"search"}, {"search", "ai-train"}} {
+			w := &wished{t: t, dir: filepath.Join(t.TempDir(), "data"), web: web}
+			args := []string{"crawl", "--dir", w.dir, "--allow-private", "--delay", "0s", "--scope", "host", "--resolve", web.Resolve(), "http://h0000.sim.test/", "http://h0001.sim.test/"}
+			for _, p := range purposes {
+				args = append(args, "--purpose", p)
+			}
+			curtsy(t, exitOK, args...)
+			pages := 0
+			for l := range strings.Lines(curtsy(t, exitOK, "export", "pages", "--dir", w.dir)) {
+				var p crawl.PageRecord
+				if err := json.Unmarshal([]byte(l), &p); err != nil {
+					t.Fatal(err)
+				}
+				pages++
+				want, why := "unknown", ""
+				if len(purposes) > 1 {
+					want, why = "disallow", "it is on another site"
+					if strings.Contains(p.URL, "h0001") {
+						why = "HTTP 503"
+					}
+				}
+				if src := p.Usage.Against(use.AITrain); p.Usage.AITrain != want || p.Usage.AIInput != want || p.Usage.Search != "unknown" || p.Usage.TDM != "unknown" || !strings.Contains(src.Text, why) {
+					t.Errorf("for %v: %s: %+v", purposes, p.URL, p.Usage)
 				}
 			}
-			if src := p.Usage.Against(use.AITrain); p.Usage.AITrain != want || p.Usage.AIInput != want || p.Usage.Search != "unknown" || p.Usage.TDM != "unknown" || !strings.Contains(src.Text, why) {
-				t.Errorf("for %v: %s: %+v", purposes, p.URL, p.Usage)
+			if pages == 0 {
+				t.Error("no pages")
+			}
+			for _, q := range web.Log() {
+				if q.Host == "h0002.sim.test" || q.Path == "/licence.xml" && len(purposes) == 1 {
+					t.Errorf("asked for %s%s", q.Host, q.Path)
+				}
 			}
 		}
-		if pages == 0 {
-			t.Error("no pages")
-		}
-		for _, q := range web.Log() {
-			if q.Host == "h0002.sim.test" || q.Path == "/licence.xml" && len(purposes) == 1 {
-				t.Errorf("asked for %s%s", q.Host, q.Path)
-			}
-		}
-	}
+	})
 }
 
 // holds compares what came of the crawl with what was meant.
