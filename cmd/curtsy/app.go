@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/ask"
@@ -37,6 +38,8 @@ type app struct {
 
 	// dial opens the fetchers' connections to sites; nil: over TCP. Only tests set it.
 	dial wire.Dial
+	// listen is where the demo's web listens; nil: on TCP. Only tests set it.
+	listen func(network, address string) (net.Listener, error)
 	// openEngine is engine.Open. Tests put one in its place whose network is in memory.
 	openEngine func(context.Context, engine.Options) (*engine.Engine, error)
 	// dialEngine is engine.Dial, or what fits the openEngine of a test.

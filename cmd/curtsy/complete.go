@@ -55,7 +55,7 @@ func hostNames(ctx context.Context, cfg *config.Reader, prefix string) []cobra.C
 	if strings.ContainsAny(prefix, `*?[\`) { // no name has them
 		return nil
 	}
-	from, err := (&app{stdout: io.Discard, stderr: io.Discard}).open(ctx, cfg)
+	from, err := newApp(nil, io.Discard, io.Discard).open(ctx, cfg)
 	if err != nil {
 		return nil
 	}

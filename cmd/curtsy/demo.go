@@ -43,7 +43,9 @@ crawled with it.`,
 }
 
 func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error {
-	web, err := simweb.Start(simweb.Demo())
+	sites := simweb.Demo()
+	sites.Listen = a.listen
+	web, err := simweb.Start(sites)
 	if err != nil {
 		return err
 	}

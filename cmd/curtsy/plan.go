@@ -74,7 +74,7 @@ func (a *app) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, se
 	defer os.RemoveAll(dir)
 	o := plan.Options{
 		Spec: spec, Seeds: seeds, Dir: dir, Version: version.Get().Version, Log: cfg.Logger(a.stderr),
-		Fetcher: send,
+		Fetcher: send, Open: a.openEngine,
 	}
 	person := config.Terminal(a.stderr)
 	var shown time.Time

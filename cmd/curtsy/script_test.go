@@ -3,14 +3,15 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/until"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -21,13 +22,11 @@ func TestMain(m *testing.M) {
 // TestScripts runs the commands as a user types them. Beside testscript's own, the scripts know
 //
 //	simweb [hosts pages]       a simulated web; sets SEED and RESOLVE
-//	simweb data                one of a host with datasets
 //	exits CODE command args    the command must exit with CODE
-//	soon command args          the command must succeed within a minute
+//	soon command args          the command must succeed, now or later
 //	once FILE                  no URL may be stored twice in a crawl log
 //	serving args               curtsy serve, beside the script; sets SEARCH. serving ends: ^C
 //	asks CODE URL [HOST]       what an HTTP server answers, header and body
-//	idof NAME                  sets ID to that of the first dataset with this name
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -36,38 +35,46 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CURTSY_LISTEN", "off")
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Values[servingKey{}] = new(serving)
+			env.Values[testKey{}] = t
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"simweb": scriptSimweb, "exits": scriptExits, "soon": scriptSoon, "once": scriptOnce, "idof": scriptIDOf,
+			"simweb": scriptSimweb, "exits": scriptExits, "soon": scriptSoon, "once": scriptOnce,
 			"serving": scriptServing, "asks": scriptAsks,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
 }
 
+// testKey is under which a script has the test that it is part of.
+type testKey struct{}
+
 func scriptSimweb(ts *testscript.TestScript, neg bool, args []string) {
-	cfg := simweb.Demo()
-	if len(args) == 2 {
-		hosts, err := strconv.Atoi(args[0])
-		ts.Check(err)
-		pages, err := strconv.Atoi(args[1])
-		ts.Check(err)
-		cfg = simweb.Config{Hosts: hosts, PagesPerHost: pages, Mix: func(int) simweb.Behavior {
-			return simweb.Behavior{Robots: simweb.RobotsSubtree}
-		}}
-	} else if len(args) == 1 && args[0] == "data" {
-		cfg = simweb.Config{Hosts: 1, PagesPerHost: 2, Mix: func(int) simweb.Behavior {
-			return simweb.Behavior{Features: []simweb.Feature{simweb.FeatureDataYAML, simweb.FeatureDataRecords}}
-		}}
-	} else if neg || len(args) != 0 {
-		ts.Fatalf("usage: simweb [hosts pages | data]")
-	}
-	web, err := simweb.Start(cfg)
+	web, err := simweb.Start(scriptWeb(args))
 	ts.Check(err)
 	ts.Defer(func() { web.Close() })
 	ts.Setenv("SEED", web.Seeds()[0])
 	ts.Setenv("RESOLVE", web.Resolve())
+}
+
+// scriptWeb is the web that the words after simweb in a script name.
+func scriptWeb(args []string) simweb.Config {
+	if len(args) == 0 {
+		return simweb.Demo()
+	}
+	if args[0] == "data" {
+		return simweb.Config{Hosts: 1, PagesPerHost: 2, Mix: func(int) simweb.Behavior {
+			return simweb.Behavior{Features: []simweb.Feature{simweb.FeatureDataYAML, simweb.FeatureDataRecords}}
+		}}
+	}
+	hosts, err := strconv.Atoi(args[0])
+	pages, err2 := strconv.Atoi(args[1])
+	if err := errors.Join(err, err2); err != nil {
+		panic("usage: simweb [hosts pages | data]: " + err.Error())
+	}
+	return simweb.Config{Hosts: hosts, PagesPerHost: pages, Mix: func(int) simweb.Behavior {
+		return simweb.Behavior{Robots: simweb.RobotsSubtree}
+	}}
 }
 
 func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
@@ -90,13 +97,7 @@ func scriptSoon(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: soon command args")
 	}
-	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if err = ts.Exec(args[0], args[1:]...); err == nil {
-			return
-		}
-	}
-	ts.Check(err)
+	until.True(ts.Value(testKey{}).(testing.TB), strings.Join(args, " "), func() bool { return ts.Exec(args[0], args[1:]...) == nil })
 }
 
 func scriptOnce(ts *testscript.TestScript, neg bool, args []string) {
@@ -114,18 +115,16 @@ func scriptOnce(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func scriptIDOf(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: idof NAME")
-	}
-	ts.Check(ts.Exec("curtsy", "datasets", "--json"))
-	for line := range strings.Lines(ts.ReadFile("stdout")) {
+// datasetID finds a dataset by its name among those that curtsy datasets --json has listed.
+func datasetID(list, name string) (string, error) {
+	for line := range strings.Lines(list) {
 		var d struct{ ID, Name string }
-		ts.Check(json.Unmarshal([]byte(line), &d))
-		if d.Name == args[0] {
-			ts.Setenv("ID", d.ID)
-			return
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			return "", err
+		}
+		if d.Name == name {
+			return d.ID, nil
 		}
 	}
-	ts.Fatalf("no dataset %s is listed", args[0])
+	return "", fmt.Errorf("no dataset %s is listed", name)
 }

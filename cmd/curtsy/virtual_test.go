@@ -59,6 +59,7 @@ func virtual(t *testing.T, f func(t *testing.T)) {
 			}
 		})
 		t.Setenv("CURTSY_LISTEN", "off")
+		t.Setenv("TMPDIR", t.TempDir())
 		time.Sleep(time.Until(begins))
 		f(t)
 	})
@@ -82,7 +83,7 @@ func machineOf(t testing.TB) *machine {
 func (m *machine) server(dir string) (*embedded.Server, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.servers[dir] == nil {
+	if dir = filepath.Clean(dir); m.servers[dir] == nil {
 		srv, err := embedded.Start(embedded.Options{Dir: filepath.Join(dir, "nats"), MaxStore: broker.Room, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, err
@@ -98,7 +99,7 @@ func newTestApp(t testing.TB, stdin io.Reader, stdout, stderr io.Writer) *app {
 	if m == nil {
 		return a
 	}
-	a.dial = m.net.Dial
+	a.dial, a.listen = m.net.Dial, m.net.Listen
 	a.openEngine = func(ctx context.Context, o engine.Options) (*engine.Engine, error) {
 		srv, err := m.server(o.Dir)
 		if err != nil {

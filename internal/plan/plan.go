@@ -31,6 +31,8 @@ type Options struct {
 	Fetcher fetcher.Options // as engine.Options has it
 	Version string
 	Log     *slog.Logger // nil: silent
+	// Open is engine.Open, which nil stands for, or one that a test puts in its place.
+	Open func(context.Context, engine.Options) (*engine.Engine, error)
 	// Progress is told now and then how many URLs are known and refused; nil: nobody is.
 	Progress func(crawl.Status)
 }
@@ -43,7 +45,11 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	}
 	spec := o.Spec
 	p := &planner{o: o}
-	e, err := engine.Open(ctx, engine.Options{
+	open := o.Open
+	if open == nil {
+		open = engine.Open
+	}
+	e, err := open(ctx, engine.Options{
 		Dir: o.Dir, Plan: func(*crawl.Spec) (crawl.Spec, error) { return onlyPlanned(spec), nil }, Seeds: o.Seeds,
 		Fetcher: o.Fetcher, Version: o.Version, Unreached: true, Log: o.Log,
 	})
