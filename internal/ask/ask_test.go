@@ -101,7 +101,8 @@ func TestEveryInstanceAnswersForItsShards(t *testing.T) {
 		nc := connect(t, 3)
 		handle(t, service(t, nc[0], "a"), "hosts", []int{0, 2}, hosts([]int{0, 2}, 10))
 		handle(t, service(t, nc[1], "b"), "hosts", []int{1, 3}, hosts([]int{1, 3}, 10))
-		handle(t, service(t, nc[1], "c"), "hosts", nil, hosts(nil, 0)) // holds nothing at the moment
+		// holds nothing at the moment
+		handle(t, service(t, nc[1], "c"), "hosts", nil, hosts(nil, 0))
 		got := map[int]int{}
 		if err := Gather(t.Context(), nc[2], "x", "hosts", nil, 4, counting(got)); err != nil {
 			t.Fatal(err)
@@ -398,7 +399,8 @@ func TestServiceIsDiscovered(t *testing.T) {
 		if err := Gather(t.Context(), nc, "my-crawl", "search", nil, 1, nil); err != nil {
 			t.Fatal(err)
 		}
-		// A request is counted once its handler has returned, which may be after its answer has come.
+		// A request is counted once its handler has returned, which may be after its answer has
+		// come.
 		var st micro.Stats
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 			m, err := nc.Request("$SRV.STATS.my-crawl-indexer", nil, 5*time.Second)

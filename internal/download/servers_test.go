@@ -312,7 +312,8 @@ func TestRedirects(t *testing.T) {
 		for _, q := range s.take() {
 			asked = append(asked, q.Host+q.Path+" "+q.Range)
 		}
-		// The grant ran out after the first piece: the way was gone once more, and the file went on.
+		// The grant ran out after the first piece: the way was gone once more, and the file went
+		// on.
 		if got, want := strings.Join(asked, ", "), "d.example/moved bytes=0-999, k.example/b bytes=0-999, k.example/c?grant=1 bytes=0-999, k.example/c?grant=1 bytes=1000-1999, "+
 			"d.example/moved bytes=0-999, k.example/b bytes=0-999, k.example/c?grant=1 bytes=1000-1999, k.example/c?grant=1 bytes=2000-2999"; got != want {
 			t.Errorf("asked for %s,\nwant %s", got, want)
@@ -370,7 +371,8 @@ func TestSlowServer(t *testing.T) {
 		for i, q := range s.take() {
 			var from, to int
 			fmt.Sscanf(q.Range, "bytes=%d-%d", &from, &to)
-			// The reader of the first may have come late to it, and found the rest of it the sooner.
+			// The reader of the first may have come late to it, and found the rest of it the
+			// sooner.
 			if n := to + 1 - from; i == 0 && n != 6400 || i == 1 && (n > 3200 || n < 50) {
 				t.Errorf("request %d is for %d bytes", i, n)
 			}

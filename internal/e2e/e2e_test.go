@@ -110,8 +110,9 @@ type rig struct {
 	metrics prometheus.Registerer // nil: none
 	logs    frontier.CrawlLog
 	tracer  *tracing.Tracer // nil: none
-	dead    atomic.Bool     // nothing goes out to the web any more, and how the services end is no matter
-	stop    func()
+	// nothing goes out to the web any more, and how the services end is no matter
+	dead atomic.Bool
+	stop func()
 }
 
 func logger(t testing.TB) *slog.Logger {

@@ -210,7 +210,8 @@ func TestUpdates(t *testing.T) {
 				from := len(web.Log())
 				r.report(to, report(1, site.base, "New: news.html, private/x.html, "+other+"p-forged\nChange: /\n"))
 				site.until("told of", func() bool { return site.asked(from, "news.html") == 1 && site.asked(from, "") == 1 })
-				r.report(to, report(1, site.base, "New: news.html\nChange: /\n")) // once more: no news
+				// once more: no news
+				r.report(to, report(1, site.base, "New: news.html\nChange: /\n"))
 
 				// What is said to be gone is looked at, once.
 				site.until("stored", func() bool { return r.explain(rootOf("news.html")).State == "stored" })

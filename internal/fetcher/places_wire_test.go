@@ -46,7 +46,8 @@ func TestNamesShareARest(t *testing.T) {
 		}
 		for i, id := range ids {
 			out := d.outcome(id)
-			// Where a machine is so busy that the address is not to be had soon, visits are given back.
+			// Where a machine is so busy that the address is not to be had soon, visits are given
+			// back.
 			for end := time.Now().Add(ample); out.NotBefore > 0 && out.Requests == 0 && time.Now().Before(end); {
 				out = d.outcome(d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/", i)))))
 			}

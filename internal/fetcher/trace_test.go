@@ -135,8 +135,9 @@ func TestClocks(t *testing.T) {
 			{1, 0, time.Minute, time.Minute, 0},  // it was long on its way
 			{1, 900 * time.Millisecond, 0, 0, 0}, // what machines differ by
 			{1, time.Hour, 0, 2 * time.Second, time.Hour - 2*time.Second},
-			{1, time.Hour, 0, time.Second, time.Hour - time.Second},     // no less than that
-			{1, time.Hour, 0, 5 * time.Second, time.Hour - time.Second}, // one clock stays one clock
+			{1, time.Hour, 0, time.Second, time.Hour - time.Second}, // no less than that
+			// one clock stays one clock
+			{1, time.Hour, 0, 5 * time.Second, time.Hour - time.Second},
 			{2, -time.Hour, time.Second, 0, -time.Hour},
 			{1, time.Hour - time.Minute, 0, 0, time.Hour - time.Minute}, // it was set
 			{1, 0, 0, 0, 0},

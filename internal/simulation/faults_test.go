@@ -70,7 +70,8 @@ func (w *world) plan() {
 			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "kill", restart: pause(r)}
 			f.points = append(f.points, p)
 			w.note("plan: kill %s-%d at %q, time %d; back after %v", p.role, p.service, p.point, p.n, p.restart)
-		case 3: // a disk that is full for one commit, or a message that is not known to have arrived
+		// a disk that is full for one commit, or a message that is not known to have arrived
+		case 3:
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
 			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "error"}
@@ -112,7 +113,8 @@ func (w *world) plan() {
 			})
 		case 8, 9, 12, 13:
 			s, back := w.all[r.IntN(len(w.all))], pause(r)
-			if k >= 12 { // a fetcher, for longer than a lease: what it does then only the lease ends
+			// a fetcher, for longer than a lease: what it does then only the lease ends
+			if k >= 12 {
 				for s.role != "fetcher" {
 					s = w.all[r.IntN(len(w.all))]
 				}

@@ -33,7 +33,7 @@ type Options struct {
 	Version  string  // of the program
 	// Client sends the spans; nil: one that the exporter makes.
 	Client *http.Client
-	Log      *slog.Logger
+	Log    *slog.Logger
 }
 
 // CheckEndpoint says why traces cannot be sent to a URL, and what works; nil: they can.

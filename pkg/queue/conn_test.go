@@ -26,10 +26,11 @@ type cable struct {
 	carried atomic.Int64 // bytes, both ways
 	down    atomic.Bool  // new connections are refused
 
-	mu     sync.Mutex
-	to     *embedded.Server // guarded by mu
-	budget int64            // guarded by mu; how many bytes a connection carries until broken is called; 0: no limit
-	broken func()           // guarded by mu
+	mu sync.Mutex
+	to *embedded.Server // guarded by mu
+	// guarded by mu; how many bytes a connection carries until broken is called; 0: no limit
+	budget int64
+	broken func() // guarded by mu
 }
 
 // at is the address of every cable's server.

@@ -86,7 +86,8 @@ func verifier(t testing.TB, key *botauth.Key, secure bool) (*verifying, *httptes
 	if !secure {
 		return v, wiretest.HTTP(t, simnet.Of(t), v), nil
 	}
-	srv := wiretest.HTTPS(t, simnet.Of(t), v, func(s *httptest.Server) { s.EnableHTTP2 = true }) // offered, and not taken
+	// offered, and not taken
+	srv := wiretest.HTTPS(t, simnet.Of(t), v, func(s *httptest.Server) { s.EnableHTTP2 = true })
 	pool := x509.NewCertPool()
 	pool.AddCert(srv.Certificate())
 	return v, srv, &tls.Config{RootCAs: pool}
