@@ -78,12 +78,14 @@ func (p *program) killAt(cmd *exec.Cmd, requests int) {
 
 // TestKilled kills the program again and again in the middle of a crawl with an archive, at
 // whatever instruction it has come to; other tests stop a crawl between two steps. All it promises
-// must hold:   - what was counted is not fetched again: of each host with a delay of 20 ms or more
-// at most two     requests are repeated for each kill; and none comes too early   - at the end all
-// pages are stored   - the timelines of its hosts have all that the web's own log has, in the same
-// order and at the     same times, and no pause in them is shorter than the bound that it names   -
-// all records of the archive are whole, and each page that is stored has one response; what was
-// fetched once more for a kill has a revisit
+// must hold:
+//   - What was counted is not fetched again: of each host with a delay of 20 ms or more at most two
+//     requests are repeated for each kill; and none comes too early.
+//   - At the end all pages are stored.
+//   - The timelines of its hosts have all that the web's own log has, in the same order and at the
+//     same times, and no pause in them is shorter than the bound that it names.
+//   - All records of the archive are whole, and each page that is stored has one response; what was
+//     fetched once more for a kill has a revisit.
 func TestKilled(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("the detector watches this process, and what is tested runs in others; the run without it has all of it")
