@@ -42,7 +42,7 @@ func TestUsage_8_22_Once(t *testing.T) {
 			}
 			m := crawl.LLMSTxt{State: crawl.FileFound, Title: "A", Links: 3, Within: 2, Fresh: c.said}
 			b.event(crawl.Event{Visit: v[0].ID, Answers: []crawl.Answer{{Errand: v[0].Errands[0], LLMSTxt: &m}}})
-			b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: v[0].Host, Requests: 1, Done: v[0].Errands}})
+			b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: v[0].Host, Requests: 1, Delay: v[0].Delay, Done: v[0].Errands}})
 			b.commit()
 			b.crash()
 			b.open()
