@@ -56,8 +56,8 @@ func freshBench(t *testing.T, more ...string) *bench {
 	return b
 }
 
-// next grants the next visit there is, and says how long that took.
-func (b *bench) next() (v crawl.Visit, after time.Duration) {
+// nextVisit grants the next visit there is, and says how long that took.
+func (b *bench) nextVisit() (v crawl.Visit, after time.Duration) {
 	b.t.Helper()
 	began := time.Now()
 	for time.Since(began) < 400*24*time.Hour {
@@ -86,7 +86,7 @@ func TestAPageIsAskedForAgain(t *testing.T) {
 		b := freshBench(t)
 		var waits []time.Duration
 		for i, r := range []crawl.Result{same, same, version(2), version(3), version(3), version(4)} {
-			v, after := b.next()
+			v, after := b.nextVisit()
 			waits = append(waits, after.Round(time.Hour))
 			u := v.URLs[0]
 			if len(v.URLs) != 1 || !u.Keep || u.ETag == "" || u.LastModified != "Tue, 15 Nov 1994 12:45:26 GMT" {
@@ -121,7 +121,7 @@ func TestWhatIsNewComesFirst(t *testing.T) {
 		b := freshBench(t, "http://a.example/2", "http://a.example/3")
 		time.Sleep(30 * time.Hour)
 		b.links(1, "http://a.example/", "http://a.example/new")
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		var got []string
 		for _, u := range v.URLs {
 			got = append(got, u.URL.PathQuery())
@@ -147,7 +147,7 @@ func TestRecrawlIsSwitchedWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2500
 		b := storedBench(t, n)
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		b.finish(v, crawl.Stored, "")
 		quiet := func(what string) {
 			t.Helper()
@@ -172,7 +172,7 @@ func TestRecrawlIsSwitchedWhileRunning(t *testing.T) {
 		if st := b.status(); st.Again != n+3 || st.Stored != n+1 || st.Queued != 0 {
 			t.Errorf("%+v, want all asked for again", st)
 		}
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if len(v.URLs) != polite.MaxVisitURLs || after > time.Minute {
 			t.Errorf("%d URLs granted after %v", len(v.URLs), after)
 		}
@@ -189,7 +189,7 @@ func TestRecrawlIsSwitchedWhileRunning(t *testing.T) {
 		b.open()
 		b.refillAll()
 		b.verify()
-		if v, after = b.next(); after > time.Minute {
+		if v, after = b.nextVisit(); after > time.Minute {
 			t.Errorf("switched on again: granted after %v", after)
 		}
 	})
@@ -201,14 +201,14 @@ func TestRecrawlBoundsChange(t *testing.T) {
 		b := freshBench(t)
 		b.respec(func(s *crawl.Spec) { s.RecrawlMax = 2 * time.Hour })
 		b.refillAll()
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if after.Round(time.Minute) != 2*time.Hour {
 			t.Errorf("asked again after %v, want --recrawl-max", after)
 		}
 		b.answer(v, says(version(2)))
 		b.respec(func(s *crawl.Spec) { s.RecrawlMin, s.RecrawlMax = 90*time.Hour, 100*time.Hour })
 		b.refillAll()
-		if _, after := b.next(); after.Round(time.Minute) != 90*time.Hour {
+		if _, after := b.nextVisit(); after.Round(time.Minute) != 90*time.Hour {
 			t.Errorf("asked again after %v, want --recrawl-min", after)
 		}
 	})
@@ -217,7 +217,7 @@ func TestRecrawlBoundsChange(t *testing.T) {
 func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		b.answer(v, says(gone))
 		if st := b.status(); st.Stored != 1 || st.Failed != 0 {
 			t.Errorf("%+v: removed at the first 404", st)
@@ -228,12 +228,12 @@ func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 		b.commit()
 		b.crash()
 		b.open()
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if after < recrawl.VerifyGone-time.Minute || after > recrawl.VerifyGone+time.Minute || v.URLs[0].Keep || v.URLs[0].ETag == "" {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
 		b.answer(v, says(failing)) // says nothing
-		if v, _ = b.next(); v.URLs[0].Keep {
+		if v, _ = b.nextVisit(); v.URLs[0].Keep {
 			t.Error("a failure in between makes it forget that the page was gone")
 		}
 		b.answer(v, says(gone))
@@ -242,7 +242,7 @@ func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 		}
 		b.verify()
 		// As seldom as may be.
-		if v, after = b.next(); after < 29*24*time.Hour || v.URLs[0].ETag != "" || v.URLs[0].Keep {
+		if v, after = b.nextVisit(); after < 29*24*time.Hour || v.URLs[0].ETag != "" || v.URLs[0].Keep {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
 		b.answer(v, says(version(7)))
@@ -257,14 +257,14 @@ func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 func TestAPageThatIsThereAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		b.answer(v, says(gone))
-		v, _ = b.next()
+		v, _ = b.nextVisit()
 		b.answer(v, says(same))
 		if r := b.record("http://a.example/"); r.Gone || r.Class != crawl.Stored || r.Detail != "" {
 			t.Errorf("%+v", r)
 		}
-		if v, _ = b.next(); !v.URLs[0].Keep {
+		if v, _ = b.nextVisit(); !v.URLs[0].Keep {
 			t.Error("the next 404 removes it at once")
 		}
 	})
@@ -275,7 +275,7 @@ func TestAFailureKeepsTheCopy(t *testing.T) {
 		b := freshBench(t)
 		b.respec(func(s *crawl.Spec) { s.RecrawlMin = time.Minute })
 		b.refillAll()
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		var waits []time.Duration
 		for range 4 {
 			b.answer(v, says(failing))
@@ -283,7 +283,7 @@ func TestAFailureKeepsTheCopy(t *testing.T) {
 				t.Fatalf("%+v", st)
 			}
 			var after time.Duration
-			v, after = b.next()
+			v, after = b.nextVisit()
 			waits = append(waits, after.Round(time.Minute))
 			if v.URLs[0].ETag == "" || !v.URLs[0].Keep {
 				t.Errorf("%+v: asked without its validators", v.URLs[0])
@@ -296,7 +296,7 @@ func TestAFailureKeepsTheCopy(t *testing.T) {
 		if x := b.explain("http://a.example/"); x.State != "stored" || !strings.Contains(x.Detail, "10.0.0.1") {
 			t.Errorf("explained as %+v", x)
 		}
-		v, _ = b.next()
+		v, _ = b.nextVisit()
 		b.answer(v, says(same))
 		if r := b.record("http://a.example/"); r.Attempts != 1 || r.Detail != "" {
 			t.Errorf("%+v", r)
@@ -310,12 +310,12 @@ func TestAFailureKeepsTheCopy(t *testing.T) {
 func TestNoindexAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		b.answer(v, says(noindex))
 		if st := b.status(); st.Stored != 0 || st.Refused != 1 || st.ByReason["noindex"] != 1 {
 			t.Errorf("%+v", st)
 		}
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if after.Round(time.Hour) != recrawl.FirstInterval || v.URLs[0].ETag != "" {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
@@ -335,20 +335,20 @@ func TestNoindexAppears(t *testing.T) {
 func TestLostPagesAreNotAskedForAsIfTheyWereHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
-		old, _ := b.next() // with validators; its outcome comes after the loss
+		old, _ := b.nextVisit() // with validators; its outcome comes after the loss
 		b.event(crawl.Event{StoreLost: "s1"})
 		b.answer(old, says(same))
 		if st := b.status(); st.Stored != 0 || st.Queued != 2 {
 			t.Errorf("%+v: answered 304 by a visit from before the loss", st)
 		}
 		b.refillAll()
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		b.answer(v, says(version(2)))
 		b.verify()
 
 		b.event(crawl.Event{StoreLost: "s2"}) // and the pass has not begun when they are due
 		time.Sleep(40 * 24 * time.Hour)
-		v, _ = b.next()
+		v, _ = b.nextVisit()
 		if len(v.URLs) != 2 || v.URLs[0].ETag != "" || v.URLs[0].Keep {
 			t.Errorf("%+v: want both fetched anew", v.URLs)
 		}
@@ -366,7 +366,7 @@ func TestPagesThatAreNotHeld(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			b := freshBench(t, "http://a.example/2")
-			v, _ := b.next()
+			v, _ := b.nextVisit()
 			word := crawl.Event{
 				Missing: []crawl.Unheld{{URL: "http://a.example/", Visit: v.ID}}, Removed: []crawl.Unheld{{URL: "http://a.example/2", Visit: v.ID}},
 			}
@@ -380,7 +380,7 @@ func TestPagesThatAreNotHeld(t *testing.T) {
 				t.Errorf("before the outcome %v: %+v, want one queued and one refused", before, st)
 			}
 			b.verify()
-			v, after := b.next()
+			v, after := b.nextVisit()
 			if after > time.Minute || len(v.URLs) != 1 || v.URLs[0].URL != "http://a.example/" || v.URLs[0].ETag != "" || v.URLs[0].Keep {
 				t.Errorf("%+v after %v, want the first page without validators", v.URLs, after)
 			}
@@ -398,7 +398,7 @@ func TestPagesThatAreNotHeld(t *testing.T) {
 func TestARewoundLogAsksWithoutValidators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		if err := b.s.rewind(b.s.position()); err != nil {
 			t.Fatal(err)
 		}
@@ -412,7 +412,7 @@ func TestARewoundLogAsksWithoutValidators(t *testing.T) {
 		if st := b.status(); st.Stored != 0 || st.Failed != 0 || st.Queued+st.InFlight != 2 {
 			t.Fatalf("%+v: their pages may be among what is lost", st)
 		}
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if after > time.Minute || v.URLs[0].ETag != "" {
 			t.Errorf("%+v after %v", v.URLs, after)
 		}
@@ -434,13 +434,13 @@ func TestHints(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		changed := time.Now().Add(-time.Hour)
 		sitemap(fetched.Add(-time.Hour), changed, time.Now().Add(48*time.Hour))
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if after > time.Minute || len(v.URLs) != 1 || v.URLs[0].URL != "http://a.example/2" {
 			t.Fatalf("%+v after %v, want the page that is said to have changed", v.URLs, after)
 		}
 		b.answer(v, says(version(2)))
 		sitemap(fetched, changed, fetched)
-		if v, after = b.next(); after < 6*time.Hour {
+		if v, after = b.nextVisit(); after < 6*time.Hour {
 			t.Errorf("%+v after %v: the same word twice", v.URLs, after)
 		}
 		b.verify()
@@ -479,7 +479,7 @@ func TestLimitsAndPagesAskedForAgain(t *testing.T) {
 		b.limit(2)
 		b.respec(func(s *crawl.Spec) { s.MaxPages, s.MaxPagesPerHost = 2, 2 })
 		b.links(0, "", "http://a.example/3", "http://b.example/")
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if len(v.URLs) != 2 || v.URLs[0].ETag == "" || after < 20*time.Hour {
 			t.Errorf("%+v after %v, want the two that are stored", v.URLs, after)
 		}
@@ -523,7 +523,7 @@ func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 		b.copyState()
 		b.lose()
 		b.verify()
-		if v, _ = b.next(); len(v.URLs) != 2 || v.URLs[0].ETag != `"2"` {
+		if v, _ = b.nextVisit(); len(v.URLs) != 2 || v.URLs[0].ETag != `"2"` {
 			t.Errorf("%+v", v.URLs)
 		}
 	})
@@ -538,7 +538,7 @@ func TestPagesOfAClosedOriginWait(t *testing.T) {
 		b.refillAll()
 		time.Sleep(48*time.Hour - time.Minute)
 		b.event(crawl.Event{Robots: []crawl.Robots{down}})
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if len(v.URLs) != 1 || v.URLs[0].URL != "https://a.example/" || len(v.Robots) != 1 {
 			t.Errorf("%+v after %v", v.URLs, after)
 		}
@@ -582,7 +582,7 @@ func TestAFileOfBefore(t *testing.T) {
 		b.spec.Recrawl = true
 		b.open()
 		b.refillAll()
-		if v, after := b.next(); len(v.URLs) != 1 || after.Round(time.Hour) != recrawl.FirstInterval {
+		if v, after := b.nextVisit(); len(v.URLs) != 1 || after.Round(time.Hour) != recrawl.FirstInterval {
 			t.Errorf("%+v after %v", v.URLs, after)
 		}
 		b.verify()
@@ -622,13 +622,13 @@ func TestABusyHostKeepsItsPagesFresh(t *testing.T) {
 			}
 			fill("old", 100)
 			for b.status().Stored < 100 {
-				v, _ := b.next()
+				v, _ := b.nextVisit()
 				b.answer(v, says(version(1)))
 			}
 			fill("new", 1000)
 			count := func(visits int) (fresh, again int) {
 				for range visits {
-					v, after := b.next()
+					v, after := b.nextVisit()
 					if after > delay+time.Second {
 						t.Fatalf("%v until the next visit", after)
 					}
@@ -667,12 +667,12 @@ func TestAPageThatLeadsElsewhereForAWhile(t *testing.T) {
 			}
 			return crawl.Result{Class: crawl.Redirected, Status: 302, Reason: crawl.ReasonRedirect, Location: "http://a.example/mending", Kept: u.Keep}
 		}
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		b.answer(v, mending)
 		if st := b.status(); st.Stored != 3 || st.Redirected+st.Refused != 0 {
 			t.Errorf("%+v: removed at the first redirect", st)
 		}
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if len(v.URLs) != 3 || v.URLs[0].Keep || after > recrawl.VerifyGone+time.Minute {
 			t.Errorf("asked again after %v as %+v", after, v.URLs)
 		}
@@ -689,7 +689,7 @@ func TestAPageThatLeadsElsewhereForAWhile(t *testing.T) {
 		b.respec(func(s *crawl.Spec) { s.RecrawlMax = 48 * time.Hour })
 		b.refillAll()
 		for range 4 {
-			v, _ = b.next()
+			v, _ = b.nextVisit()
 			b.answer(v, says(version(2)))
 		}
 		if st := b.status(); st.Stored < 3 {

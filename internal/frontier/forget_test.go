@@ -77,9 +77,9 @@ func TestForgetting(t *testing.T) {
 		if x := b.explain("http://a.example/7"); x.State != "queued" {
 			t.Errorf("explained as %+v", x)
 		}
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		for v.Host != "a.example" {
-			v, _ = b.next()
+			v, _ = b.nextVisit()
 		}
 		if v.URLs[0].ETag != "" || v.URLs[0].Keep {
 			t.Errorf("granted with validators of a copy that is no more: %+v", v.URLs[0])
@@ -121,13 +121,13 @@ func TestForgettingWhatIsInFlight(t *testing.T) {
 func TestForgottenByTheFetcherOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		b.links(0, "", "http://a.example/new")
 		b.answer(v, says(crawl.Result{Class: crawl.Refused, Reason: crawl.ReasonForgotten}))
 		if st := b.status(); st.Stored != 2 || st.Refused != 0 || st.Queued != 1 {
 			t.Errorf("%+v", st)
 		}
-		if v, _ = b.next(); len(v.URLs) != 3 {
+		if v, _ = b.nextVisit(); len(v.URLs) != 3 {
 			t.Errorf("%+v", v.URLs)
 		}
 	})
@@ -137,7 +137,7 @@ func TestForgottenByTheFetcherOnly(t *testing.T) {
 func TestForgettingWhatIsAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		b.respec(func(s *crawl.Spec) { s.Forgotten = []string{"a.example"} })
 		b.answer(v, says(same))
 		if st := b.status(); st.Stored != 0 || st.ByReason["forgotten"] != 1 || st.Again != 0 {

@@ -219,7 +219,7 @@ func TestDelayOfARobotsTxtElsewhere(t *testing.T) {
 		const delay = 30 * time.Second
 		b.event(crawl.Event{Answers: []crawl.Answer{{Errand: hop("a.example", "http://b.example/r"),
 			Robots: crawl.Robots{Origin: o, State: crawl.RobotsParsed, Status: 200, Fresh: time.Hour, HasCrawlDelay: true, CrawlDelay: delay}}}})
-		if _, after := b.next(); after != delay {
+		if _, after := b.nextVisit(); after != delay {
 			t.Errorf("the next visit begins after %v, want %v", after, delay)
 		}
 	})

@@ -30,8 +30,9 @@ func nestedBench(t *testing.T) *bench {
 	return b
 }
 
-// asked grants visits until nothing is due, answers their errands, and returns what was asked for.
-func (b *bench) asked(p crawl.Probe) (urls []string) {
+// askedNested grants visits until nothing is due, answers their errands, and returns what was asked
+// for.
+func (b *bench) askedNested(p crawl.Probe) (urls []string) {
 	b.t.Helper()
 	for range 20 {
 		for _, v := range b.grant(1) {
@@ -66,7 +67,7 @@ func TestNestedDataTxtOncePerLifetime(t *testing.T) {
 			t.Error("a crawl that has a nested file to ask for counts as done")
 		}
 		read := crawl.Probe{State: crawl.ProbeRead, Status: 200, Fresh: 24 * time.Hour}
-		if got := fmt.Sprint(b.asked(read)); got != "[http://a.example/x/data.txt]" {
+		if got := fmt.Sprint(b.askedNested(read)); got != "[http://a.example/x/data.txt]" {
 			t.Errorf("asked for %s, want it once", got)
 		}
 		offer()
@@ -75,15 +76,15 @@ func TestNestedDataTxtOncePerLifetime(t *testing.T) {
 		b.open()
 		time.Sleep(23 * time.Hour)
 		offer()
-		if got := b.asked(read); got != nil {
+		if got := b.askedNested(read); got != nil {
 			t.Errorf("asked for %s within its lifetime", got)
 		}
 		time.Sleep(2 * time.Hour)
-		if got := b.asked(read); got != nil {
+		if got := b.askedNested(read); got != nil {
 			t.Errorf("asked for %s, which nobody offers", got)
 		}
 		offer()
-		if got := fmt.Sprint(b.asked(read)); got != "[http://a.example/x/data.txt]" {
+		if got := fmt.Sprint(b.askedNested(read)); got != "[http://a.example/x/data.txt]" {
 			t.Errorf("asked for %s, want it again after its lifetime", got)
 		}
 	})
@@ -98,7 +99,7 @@ func TestNestedDataTxtLimits(t *testing.T) {
 			{Kind: crawl.ErrandNested, URL: "http://a.example/z/data.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1},
 			nestedErrand("http://a.example:8080/y/data.txt", 1), // an origin that nobody knows
 		}})
-		if got := b.asked(crawl.Probe{}); got != nil {
+		if got := b.askedNested(crawl.Probe{}); got != nil {
 			t.Errorf("asked for %s", got)
 		}
 		offer := func(from, to int) {
@@ -110,12 +111,12 @@ func TestNestedDataTxtLimits(t *testing.T) {
 		}
 		offer(0, datafiles.MaxNested)
 		offer(datafiles.MaxNested, datafiles.MaxNested+7)
-		if got := b.asked(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != datafiles.MaxNested {
+		if got := b.askedNested(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != datafiles.MaxNested {
 			t.Errorf("asked for %d, want %d", len(got), datafiles.MaxNested)
 		}
 		time.Sleep(2 * time.Hour) // what is no more offered makes room
 		offer(datafiles.MaxNested, datafiles.MaxNested+7)
-		if got := b.asked(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != 7 {
+		if got := b.askedNested(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != 7 {
 			t.Errorf("asked for %d, want the seven others", len(got))
 		}
 	})
@@ -129,7 +130,7 @@ func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 		offer := func() { b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1)}}) }
 		offer()
 		read := crawl.Probe{State: crawl.ProbeRead, Status: 200, Fresh: 24 * time.Hour}
-		if got := b.asked(read); len(got) != 1 {
+		if got := b.askedNested(read); len(got) != 1 {
 			t.Fatal(got)
 		}
 		b.event(crawl.Event{StoreLost: "5f"})
@@ -187,7 +188,7 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 		}
 		offer()
 		read := crawl.Probe{State: crawl.ProbeRead, Status: 200, Fresh: 24 * time.Hour}
-		if got := b.asked(read); len(got) != 2 {
+		if got := b.askedNested(read); len(got) != 2 {
 			t.Fatal(got)
 		}
 		told := func() string {
@@ -210,7 +211,7 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 			t.Errorf("the file that leads to it is due %v, want now", o.DataDue)
 		}
 		offer()
-		if got := fmt.Sprint(b.asked(read)); got != "[http://a.example/x/data.txt]" {
+		if got := fmt.Sprint(b.askedNested(read)); got != "[http://a.example/x/data.txt]" {
 			t.Errorf("asked for %s, want what was let in again", got)
 		}
 	})

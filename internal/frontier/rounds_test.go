@@ -51,7 +51,7 @@ func TestRounds(t *testing.T) {
 		b.wantRound(1, true)
 		b.links(1, "http://a.example/", "http://a.example/4")
 		b.wantRound(1, false)
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if after > time.Minute {
 			t.Errorf("what is new waits %v for another round", after)
 		}
@@ -67,7 +67,7 @@ func TestRounds(t *testing.T) {
 				t.Fatalf("round %d begins early, because of a restart: %+v", number, vs[0].URLs)
 			}
 			b.wantRound(number-1, true)
-			v, _ := b.next()
+			v, _ := b.nextVisit()
 			if late := time.Since(began) - time.Duration(number-1)*day; late < 0 || late > time.Minute {
 				t.Errorf("round %d begins %v late", number, late)
 			}
@@ -77,7 +77,7 @@ func TestRounds(t *testing.T) {
 			}
 			b.answer(v, asBefore)
 			for fetched := len(v.URLs); fetched < 4; fetched += len(v.URLs) {
-				v, _ = b.next()
+				v, _ = b.nextVisit()
 				b.answer(v, asBefore)
 			}
 			b.verify()
@@ -94,13 +94,13 @@ func TestRoundsThatWereMissed(t *testing.T) {
 		time.Sleep(2*day + 6*time.Hour)
 		b.open()
 		b.refillAll()
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if after > time.Minute {
 			t.Errorf("what was missed waits %v", after)
 		}
 		b.answer(v, says(same))
 		b.wantRound(3, true)
-		if v, after = b.next(); after < 17*time.Hour || after > 18*time.Hour {
+		if v, after = b.nextVisit(); after < 17*time.Hour || after > 18*time.Hour {
 			t.Errorf("the next round begins after %v", after)
 		}
 	})
@@ -110,10 +110,10 @@ func TestRoundsThatWereMissed(t *testing.T) {
 func TestGoneInARound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := roundsBench(t)
-		v, _ := b.next()
+		v, _ := b.nextVisit()
 		b.answer(v, says(gone))
 		b.wantRound(2, false)
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if after < recrawl.VerifyGone-time.Minute || after > recrawl.VerifyGone+time.Minute {
 			t.Errorf("looked for once more after %v", after)
 		}
@@ -121,7 +121,7 @@ func TestGoneInARound(t *testing.T) {
 		if st := b.status(); st.Stored != 0 || st.Failed != 1 {
 			t.Errorf("%+v", st)
 		}
-		if v, after = b.next(); after < 22*time.Hour || after > 23*time.Hour+time.Minute {
+		if v, after = b.nextVisit(); after < 22*time.Hour || after > 23*time.Hour+time.Minute {
 			t.Errorf("it may be back in the next round, not after %v", after)
 		}
 		b.answer(v, says(version(2)))
@@ -138,7 +138,7 @@ func TestRoundsChange(t *testing.T) {
 		b.respec(func(s *crawl.Spec) { s.SetEvery(2*time.Hour, time.Now()) })
 		b.refillAll()
 		b.wantRound(1, true)
-		v, after := b.next()
+		v, after := b.nextVisit()
 		if after < 119*time.Minute || after > 2*time.Hour {
 			t.Errorf("asked again after %v", after)
 		}
@@ -215,7 +215,7 @@ func TestRoundsAfterAClockThatWasAhead(t *testing.T) {
 				b.open()
 				defer b.crash()
 				b.passes()
-				if _, after := b.next(); after > 2*day {
+				if _, after := b.nextVisit(); after > 2*day {
 					t.Errorf("looked at again after %v", after)
 				}
 			})
