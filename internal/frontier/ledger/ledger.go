@@ -103,7 +103,7 @@ type Ledger struct {
 
 	// For people.
 	Lines    []byte                    // crawl log lines of this transaction
-	repeated time.Time                 // of the first that the crawl log may have; zero: none
+	repeated time.Time                 // of the oldest that the crawl log may have; zero: none
 	without  func(lines []byte) []byte // leaves those out; nil: not read yet
 	Rate     Rate                      // of URLs finished
 	// Of requests sent.

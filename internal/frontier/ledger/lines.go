@@ -26,8 +26,8 @@ func AppendJSON(b []byte, s string) []byte {
 // again.
 func (s *Ledger) BeginLine() []byte {
 	at := cmp.Or(s.At, time.Now())
-	if !s.Phase.Read && s.repeated.IsZero() {
-		s.repeated = at
+	if !s.Phase.Read && (s.repeated.IsZero() || at.Before(s.repeated)) {
+		s.repeated, s.without = at, nil
 	}
 	b := append(s.Lines, `{"time":"`...)
 	return append(at.UTC().AppendFormat(b, time.RFC3339Nano), '"')
