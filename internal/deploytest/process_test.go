@@ -41,10 +41,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs builds every command, and nats-server from its module, once; unless CURTSY_PROGRAMS
-// names a folder in which whoever runs the tests has just built them.
+// programs builds every command, and nats-server from its module, once. If the variable PROGRAMS
+// names a folder, whoever runs the tests has just built them there.
 var programs = sync.OnceValues(func() (dir string, err error) {
-	if dir = os.Getenv("CURTSY_PROGRAMS"); dir != "" {
+	if dir = os.Getenv("PROGRAMS"); dir != "" {
 		return dir, nil
 	}
 	dir = filepath.Join(scratch, "bin")
