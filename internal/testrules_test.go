@@ -50,7 +50,7 @@ var exceptions = map[string]struct{ kinds, reason string }{
 	"internal/tracing":         {waits + " " + sockets, unconverted},
 	"internal/updates":         {waits + " " + elapsed + " " + sockets, unconverted},
 	"pkg/datatxt":              {elapsed, unconverted},
-	"pkg/queue":                {sockets, unconverted},
+	"pkg/queue":                {sockets, "what only TCP has: a node of a cluster that is killed, certificates, a server that moves"},
 	"pkg/rup":                  {waits + " " + elapsed + " " + sockets, unconverted},
 	"pkg/usage":                {elapsed, unconverted},
 }
