@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
@@ -27,71 +28,73 @@ func await(t *testing.T, what string, ch <-chan struct{}) {
 	select {
 	case <-ch:
 	case <-time.After(time.Minute):
-		t.Fatalf("not within a minute: %s", what)
+		t.Fatalf("not within a minute of virtual time: %s", what)
 	}
 }
 
 // A daemon of several crawls works for each as soon as it is created, and until it is stopped,
 // whatever becomes of the others.
 func TestDaemonOfSeveralCrawls(t *testing.T) {
-	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 256 << 20, Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Shutdown)
-	server := queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}
-	q, err := queue.Dial(t.Context(), server, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { q.Close() })
-	create := func(name string) {
-		t.Helper()
-		// The daemon makes the bucket, too, if it is first: both must make the same one.
-		kv, err := q.OpenBucket(t.Context(), crawl.Names(name).Bucket(), 0)
-		if err == nil {
-			_, err = ChangeSpec(t.Context(), kv, func(*crawl.Spec) (crawl.Spec, error) { return crawl.Spec{Name: name, Shards: 2, Scope: "host"}, nil })
-		}
+	simnet.Test(t, func(t *testing.T) {
+		srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 256 << 20, Log: quiet})
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	services := map[string]servant{}
-	for _, name := range []string{"a", "b"} {
-		services[name] = servant{make(chan struct{}), make(chan struct{})}
-	}
-	create("a")
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		err := Daemon(t.Context(), DaemonOptions{
-			Kind: "fetcher", Instance: "f", Crawls: []string{"a", "b"}, Listen: "off", Log: quiet,
-			Queue: server,
-		}, func(p Parts) (Runner, error) { return services[p.Spec.Name], nil })
+		t.Cleanup(srv.Shutdown)
+		server := queue.Options{InProcess: srv.InProcess(), User: srv.User(), Password: srv.Password()}
+		q, err := queue.Dial(t.Context(), server, quiet)
 		if err != nil {
-			t.Errorf("Daemon: %v", err)
-		}
-	}()
-	await(t, "crawl a has its service", services["a"].began)
-	create("b")
-	await(t, "crawl b has its service, though it was created later", services["b"].began)
-	stop := func(name string) {
-		t.Helper()
-		if _, err := Tell(t.Context(), q.NC, crawl.Names(name), WordStop, time.Second); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "crawl "+name+" ends when it is told to", services[name].ended)
-	}
-	stop("a")
-	select {
-	case <-over:
-		t.Fatal("the daemon ended with one of two crawls")
-	case <-services["b"].ended:
-		t.Fatal("crawl b was stopped with crawl a")
-	case <-time.After(100 * time.Millisecond):
-	}
-	stop("b")
-	await(t, "the daemon ends with its last crawl", over)
+		t.Cleanup(func() { q.Close() })
+		create := func(name string) {
+			t.Helper()
+			// The daemon makes the bucket, too, if it is first: both must make the same one.
+			kv, err := q.OpenBucket(t.Context(), crawl.Names(name).Bucket(), 0)
+			if err == nil {
+				_, err = ChangeSpec(t.Context(), kv, func(*crawl.Spec) (crawl.Spec, error) { return crawl.Spec{Name: name, Shards: 2, Scope: "host"}, nil })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		services := map[string]servant{}
+		for _, name := range []string{"a", "b"} {
+			services[name] = servant{make(chan struct{}), make(chan struct{})}
+		}
+		create("a")
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			err := Daemon(t.Context(), DaemonOptions{
+				Kind: "fetcher", Instance: "f", Crawls: []string{"a", "b"}, Listen: "off", Log: quiet,
+				Queue: server,
+			}, func(p Parts) (Runner, error) { return services[p.Spec.Name], nil })
+			if err != nil {
+				t.Errorf("Daemon: %v", err)
+			}
+		}()
+		await(t, "crawl a has its service", services["a"].began)
+		create("b")
+		await(t, "crawl b has its service, though it was created later", services["b"].began)
+		stop := func(name string) {
+			t.Helper()
+			if _, err := Tell(t.Context(), q.NC, crawl.Names(name), WordStop, time.Second); err != nil {
+				t.Fatal(err)
+			}
+			await(t, "crawl "+name+" ends when it is told to", services[name].ended)
+		}
+		stop("a")
+		select {
+		case <-over:
+			t.Fatal("the daemon ended with one of two crawls")
+		case <-services["b"].ended:
+			t.Fatal("crawl b was stopped with crawl a")
+		case <-time.After(100 * time.Millisecond):
+		}
+		stop("b")
+		await(t, "the daemon ends with its last crawl", over)
+	})
 }
 
 func TestReadiness(t *testing.T) {

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
@@ -65,50 +67,53 @@ func public(s *crawl.Spec) (crawl.Spec, error) { s.Contact = "me@example.org"; r
 func TestDaemonWithDemoPassword(t *testing.T) {
 	for _, from := range []string{"start", "later"} {
 		t.Run(from, func(t *testing.T) {
-			srv, err := embedded.Start(embedded.Options{
-				Dir: t.TempDir(), Listen: "127.0.0.1:0", User: "fetcher", Password: "demo-fetcher", MaxStore: 256 << 20, Log: quiet,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer srv.Shutdown()
-			o := DaemonOptions{Kind: "fetcher", Instance: "f", Crawl: "t", Listen: "off", Log: quiet,
-				Queue: queue.Options{URL: srv.ClientURL(), User: "fetcher", Password: "demo-fetcher"}}
-			q, err := queue.Dial(t.Context(), o.Queue, quiet)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer q.Close()
-			kv, err := q.OpenBucket(t.Context(), crawl.Names("t").Bucket(), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			change := func(f func(*crawl.Spec) (crawl.Spec, error)) {
-				if _, err := ChangeSpec(t.Context(), kv, f); err != nil {
-					t.Error(err)
+			simnet.Test(t, func(t *testing.T) {
+				srv, err := embedded.Start(embedded.Options{
+					Dir: t.TempDir(), User: "fetcher", Password: "demo-fetcher", MaxStore: 256 << 20, Log: quiet,
+				})
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-			change(func(*crawl.Spec) (crawl.Spec, error) {
-				return crawl.Spec{Name: "t", Shards: 1, AllowPrivate: true}, nil
-			})
-			if from == "start" {
-				change(public)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
-			runs, ended := idle(make(chan struct{})), make(chan error, 1)
-			go func() { ended <- Daemon(ctx, o, runs.make) }()
-			if from == "later" {
-				select {
-				case <-runs:
-				case err := <-ended:
-					t.Fatalf("the demo ended: %v", err)
+				defer srv.Shutdown()
+				o := DaemonOptions{Kind: "fetcher", Instance: "f", Crawl: "t", Listen: "off", Log: quiet,
+					Queue: queue.Options{URL: "nats://127.0.0.1:4222", User: "fetcher", Password: "demo-fetcher",
+						Dial: func(context.Context, string, string) (net.Conn, error) { return srv.InProcess().InProcessConn() }}}
+				q, err := queue.Dial(t.Context(), o.Queue, quiet)
+				if err != nil {
+					t.Fatal(err)
 				}
-				change(public)
-			}
-			if err := <-ended; !errors.Is(err, ErrDemoPassword) {
-				t.Errorf("the daemon ended with %v", err)
-			}
+				defer q.Close()
+				kv, err := q.OpenBucket(t.Context(), crawl.Names("t").Bucket(), 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				change := func(f func(*crawl.Spec) (crawl.Spec, error)) {
+					if _, err := ChangeSpec(t.Context(), kv, f); err != nil {
+						t.Error(err)
+					}
+				}
+				change(func(*crawl.Spec) (crawl.Spec, error) {
+					return crawl.Spec{Name: "t", Shards: 1, AllowPrivate: true}, nil
+				})
+				if from == "start" {
+					change(public)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				runs, ended := idle(make(chan struct{})), make(chan error, 1)
+				go func() { ended <- Daemon(ctx, o, runs.make) }()
+				if from == "later" {
+					select {
+					case <-runs:
+					case err := <-ended:
+						t.Fatalf("the demo ended: %v", err)
+					}
+					change(public)
+				}
+				if err := <-ended; !errors.Is(err, ErrDemoPassword) {
+					t.Errorf("the daemon ended with %v", err)
+				}
+			})
 		})
 	}
 }

@@ -15,11 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/pkg/queue/embedded"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -49,100 +51,106 @@ func bucket(t *testing.T) (*nats.Conn, jetstream.KeyValue) {
 }
 
 func TestSpec(t *testing.T) {
-	_, kv := bucket(t)
-	ctx := t.Context()
-	if _, err := ReadSpec(ctx, kv); !errors.Is(err, ErrNoSpec) {
-		t.Fatalf("ReadSpec of nothing: %v, want ErrNoSpec", err)
-	}
-	if _, err := ChangeSpec(ctx, kv, func(old *crawl.Spec) (crawl.Spec, error) {
-		if old != nil {
-			t.Error("a new crawl has an old spec")
+	simnet.Test(t, func(t *testing.T) {
+		_, kv := bucket(t)
+		ctx := t.Context()
+		if _, err := ReadSpec(ctx, kv); !errors.Is(err, ErrNoSpec) {
+			t.Fatalf("ReadSpec of nothing: %v, want ErrNoSpec", err)
 		}
-		return crawl.Spec{Name: "t", Shards: 4}, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	seen := make(chan crawl.Spec, 10)
-	watch, cancel := context.WithCancel(ctx)
-	done := make(chan error)
-	go func() { done <- WatchSpec(watch, kv, crawl.Spec{}, func(s crawl.Spec) { seen <- s }) }()
-	if s := <-seen; s.Shards != 4 || s.Paused {
-		t.Errorf("first sight: %+v", s)
-	}
-	// Two who change it at once both have their way.
-	var wg sync.WaitGroup
-	for _, change := range []func(*crawl.Spec){
-		func(s *crawl.Spec) { s.Paused = true },
-		func(s *crawl.Spec) { s.MaxPages = 3 },
-	} {
-		wg.Go(func() {
-			if _, err := ChangeSpec(ctx, kv, func(old *crawl.Spec) (crawl.Spec, error) {
-				s := *old
-				change(&s)
-				return s, nil
-			}); err != nil {
-				t.Error(err)
+		if _, err := ChangeSpec(ctx, kv, func(old *crawl.Spec) (crawl.Spec, error) {
+			if old != nil {
+				t.Error("a new crawl has an old spec")
 			}
-		})
-	}
-	wg.Wait()
-	s, err := ReadSpec(ctx, kv)
-	if err != nil || !s.Paused || s.MaxPages != 3 || s.Shards != 4 {
-		t.Errorf("after both: %+v, %v", s, err)
-	}
-	for s := range seen {
-		if s.Paused && s.MaxPages == 3 {
-			break
+			return crawl.Spec{Name: "t", Shards: 4}, nil
+		}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Errorf("WatchSpec ended with %v", err)
-	}
+		seen := make(chan crawl.Spec, 10)
+		watch, cancel := context.WithCancel(ctx)
+		done := make(chan error)
+		go func() { done <- WatchSpec(watch, kv, crawl.Spec{}, func(s crawl.Spec) { seen <- s }) }()
+		if s := <-seen; s.Shards != 4 || s.Paused {
+			t.Errorf("first sight: %+v", s)
+		}
+		// Two who change it at once both have their way.
+		var wg sync.WaitGroup
+		for _, change := range []func(*crawl.Spec){
+			func(s *crawl.Spec) { s.Paused = true },
+			func(s *crawl.Spec) { s.MaxPages = 3 },
+		} {
+			wg.Go(func() {
+				if _, err := ChangeSpec(ctx, kv, func(old *crawl.Spec) (crawl.Spec, error) {
+					s := *old
+					change(&s)
+					return s, nil
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		s, err := ReadSpec(ctx, kv)
+		if err != nil || !s.Paused || s.MaxPages != 3 || s.Shards != 4 {
+			t.Errorf("after both: %+v, %v", s, err)
+		}
+		for s := range seen {
+			if s.Paused && s.MaxPages == 3 {
+				break
+			}
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("WatchSpec ended with %v", err)
+		}
+	})
 }
 
 func TestAwaitSpec(t *testing.T) {
-	_, kv := bucket(t)
-	got := make(chan crawl.Spec)
-	go func() {
-		s, err := AwaitSpec(t.Context(), kv, "t", quiet)
-		if err != nil {
-			t.Error(err)
+	simnet.Test(t, func(t *testing.T) {
+		_, kv := bucket(t)
+		got := make(chan crawl.Spec)
+		go func() {
+			s, err := AwaitSpec(t.Context(), kv, "t", quiet)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- s
+		}()
+		if _, err := ChangeSpec(t.Context(), kv, func(*crawl.Spec) (crawl.Spec, error) { return crawl.Spec{Name: "t"}, nil }); err != nil {
+			t.Fatal(err)
 		}
-		got <- s
-	}()
-	if _, err := ChangeSpec(t.Context(), kv, func(*crawl.Spec) (crawl.Spec, error) { return crawl.Spec{Name: "t"}, nil }); err != nil {
-		t.Fatal(err)
-	}
-	if s := <-got; s.Name != "t" {
-		t.Errorf("AwaitSpec = %+v", s)
-	}
+		if s := <-got; s.Name != "t" {
+			t.Errorf("AwaitSpec = %+v", s)
+		}
+	})
 }
 
 func TestStop(t *testing.T) {
-	nc, _ := bucket(t)
-	names := crawl.Names("t")
-	if ps, err := Stop(t.Context(), nc, names); err != nil || len(ps) != 0 {
-		t.Fatalf("Stop with nobody there: %v, %v", ps, err)
-	}
-	srvConn := nc.Opts
-	other, err := srvConn.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var once sync.Once
-	if err := Obey(other, names, Process{Kind: "fetcher", Instance: "f1", PID: 7}, func() {
-		once.Do(func() { time.AfterFunc(50*time.Millisecond, other.Close) })
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	ps, err := Stop(t.Context(), nc, names)
-	if err != nil || !slices.Equal(ps, []Process{{Kind: "fetcher", Instance: "f1", PID: 7}}) {
-		t.Errorf("Stop = %v, %v", ps, err)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		nc, _ := bucket(t)
+		names := crawl.Names("t")
+		if ps, err := Stop(t.Context(), nc, names); err != nil || len(ps) != 0 {
+			t.Fatalf("Stop with nobody there: %v, %v", ps, err)
+		}
+		srvConn := nc.Opts
+		other, err := srvConn.Connect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var once sync.Once
+		if err := Obey(other, names, Process{Kind: "fetcher", Instance: "f1", PID: 7}, func() {
+			once.Do(func() { time.AfterFunc(50*time.Millisecond, other.Close) })
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		ps, err := Stop(t.Context(), nc, names)
+		if err != nil || !slices.Equal(ps, []Process{{Kind: "fetcher", Instance: "f1", PID: 7}}) {
+			t.Errorf("Stop = %v, %v", ps, err)
+		}
+	})
 }
 
 func TestLockDir(t *testing.T) {

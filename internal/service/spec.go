@@ -30,8 +30,8 @@ const (
 	tryAgain = 500 * time.Millisecond
 )
 
-// lookAgain is how often a watch checks that its bucket has not been made anew. Tests set less.
-var lookAgain = 10 * time.Second
+// lookAgain is how often a watch checks that its bucket has not been made anew.
+const lookAgain = 10 * time.Second
 
 // patiently calls f until it is answered, patience has run out or ctx ends.
 func patiently(ctx context.Context, f func() error) error {
