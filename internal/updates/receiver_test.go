@@ -16,6 +16,7 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -28,6 +29,7 @@ const testReport = "SequenceNumber: 12\r\nURLBase: http://www.site.example/\r\n\
 // desk is a receiver with a log.
 type desk struct {
 	*Receiver
+	net    *simnet.Net
 	t      *testing.T
 	events map[int][]crawl.Event
 	full   error // what the log answers
@@ -35,7 +37,7 @@ type desk struct {
 
 func newDesk(t *testing.T, o Options) *desk {
 	t.Helper()
-	d := &desk{t: t, events: map[int][]crawl.Event{}}
+	d := &desk{t: t, net: simnet.New(simnet.Options{}), events: map[int][]crawl.Event{}}
 	o.Addresses = Addresses{Mailbox: "curtsy@crawler.example", Secret: NewSecret()}
 	o.Shards, o.Log = 4, slog.New(slog.DiscardHandler)
 	o.Append = func(_ context.Context, shard int, data []byte) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
@@ -18,12 +19,15 @@ import (
 // Whoever asks, and whenever, gets the same. What stood in the crawl's bucket, which fetchers read,
 // is taken along and stands there no more.
 func TestSecretIsOne(t *testing.T) {
-	t.Run("new", func(t *testing.T) { testSecretIsOne(t, nil) })
-	t.Run("from the crawl's bucket", func(t *testing.T) { testSecretIsOne(t, NewSecret()) })
+	t.Run("new", func(t *testing.T) {
+		simnet.Test(t, func(t *testing.T) { testSecretIsOne(t, nil) })
+	})
+	t.Run("from the crawl's bucket", func(t *testing.T) {
+		simnet.Test(t, func(t *testing.T) { testSecretIsOne(t, NewSecret()) })
+	})
 }
 
 func testSecretIsOne(t *testing.T, old []byte) {
-	t.Parallel()
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 1 << 28, Log: quiet})
 	if err != nil {

@@ -32,6 +32,8 @@ type MailOptions struct {
 	WebSub   string // address to take what WebSub hubs deliver at; empty: nowhere
 	Registry prometheus.Registerer
 	Log      *slog.Logger
+	// Open opens the addresses above; nil: net.Listen.
+	Open func(network, address string) (net.Listener, error)
 }
 
 // On reports whether there is any way by which reports come in.
@@ -66,6 +68,10 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 		return nil, err
 	}
 	s := &Service{o: o, secret: secret}
+	open := o.Open
+	if open == nil {
+		open = net.Listen
+	}
 	put := func(ctx context.Context, shard int, event []byte) error {
 		l, err := q.OpenLog(ctx, queue.LogConfig{Stream: names.EventsStream(shard), Subject: names.EventsSubject(shard)})
 		if err == nil {
@@ -85,14 +91,14 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 		}
 	}
 	if o.Listen != "" {
-		if s.listener, err = net.Listen("tcp", o.Listen); err != nil {
+		if s.listener, err = open("tcp", o.Listen); err != nil {
 			return nil, fmt.Errorf("updates-listen %s: %w; choose another address, for example 127.0.0.1:2525", o.Listen, err)
 		}
 		o.Log.Info("reports are taken by mail", "address", s.listener.Addr().String(), "lmtp", o.LMTP)
 	}
 	if o.IndexNow != "" {
 		if s.indexnow, err = NewIndexNow(spec.Shards, put, o.Registry, o.Log); err == nil {
-			s.at, err = net.Listen("tcp", o.IndexNow)
+			s.at, err = open("tcp", o.IndexNow)
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("updates-indexnow %s: %w; choose another address, for example 127.0.0.1:8087", o.IndexNow, err), s.Close())
@@ -106,7 +112,7 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 			return intends(ctx, q, spec, ask)
 		}
 		if s.websub, err = NewWebSub(callbacks, spec.Shards, put, intends, o.Registry, o.Log); err == nil {
-			s.hubsAt, err = net.Listen("tcp", o.WebSub)
+			s.hubsAt, err = open("tcp", o.WebSub)
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("updates-websub %s: %w; choose another address, for example 127.0.0.1:8088", o.WebSub, err), s.Close())
