@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -181,6 +182,14 @@ func (e *Engine) open(ctx context.Context) (err error) {
 func (e *Engine) connect(ctx context.Context) (err error) {
 	nats := e.o.NATS
 	if e.srv = e.o.Server; e.srv == nil && e.o.embedded() {
+		if IsNew(e.o.Dir) { // a new server has no crawl
+			e.o.Crawl = cmp.Or(e.o.Crawl, DefaultCrawl)
+			// If the directory is another crawl's, the store of a server must not be left in it:
+			// that crawl would be refused then, as one with a server of its own.
+			if err := e.held(); err != nil {
+				return err
+			}
+		}
 		e.srv, err = embedded.Start(embedded.Options{Dir: natsDir(e.o.Dir), Listen: "127.0.0.1:0", Log: e.o.Log})
 		if err != nil {
 			return err
