@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // running runs a crawl in dir until stop is called, and returns once others are told of it.
@@ -26,16 +26,13 @@ func running(t *testing.T, dir string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- e.Run(ctx, nil) }()
-	for {
+	until.True(t, "a server file", func() bool {
 		_, err := os.Stat(filepath.Join(dir, serverFile))
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return err == nil
+	})
 	return func() {
 		cancel()
 		if err := errors.Join(<-over, e.Close()); err != nil {

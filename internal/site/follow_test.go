@@ -15,6 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/boltfile"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // rootOf is a document root in the making, with the state beside it.
@@ -151,11 +152,9 @@ func (r *rootOf) follow(every time.Duration) (stop func()) {
 func (r *rootOf) await(want ...string) {
 	r.t.Helper()
 	slices.Sort(want)
-	for end := time.Now().Add(time.Minute); !slices.Equal(r.net(), want); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("net effect %q, want %q; the log: %q", r.net(), want, r.lines())
-		}
-	}
+	until.True(r.t, fmt.Sprintf("the net effect %q", want), func() bool { return slices.Equal(r.net(), want) }, func() string {
+		return fmt.Sprintf("the net effect is %q, the log %q", r.net(), r.lines())
+	})
 }
 
 // What stands in the root when it is seen first is no change.
@@ -244,9 +243,7 @@ func TestFollowLinks(t *testing.T) {
 	r.await("N x.html")
 	n := len(r.lines())
 	r.must(os.WriteFile(outside, []byte("2"), 0o644))
-	for end := time.Now().Add(time.Minute); len(r.lines()) == n && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
+	until.True(t, "another line in the log", func() bool { return len(r.lines()) > n })
 	if got := r.lines(); len(got) != 2 || got[1] != "C x.html" {
 		t.Errorf("the log has %q, want x.html new and changed", got)
 	}
@@ -365,24 +362,21 @@ func TestFollowFileBeingWritten(t *testing.T) {
 	chunk := []byte(strings.Repeat("x", 1<<20))
 	h := sha256.New()
 	h.Write([]byte("1"))
-	for range 40 {
+	pause := time.NewTicker(5 * time.Millisecond) // so that some of it is read meanwhile
+	defer pause.Stop()
+	for range 20 {
 		_, err := f.Write(chunk)
 		r.must(err)
 		h.Write(chunk)
-		time.Sleep(5 * time.Millisecond)
+		<-pause.C
 	}
 	r.must(f.Close())
 	want := [32]byte(h.Sum(nil))
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	until.True(t, "the digest of the whole file", func() bool {
 		rec, err := r.tree().known("big.iso")
 		r.must(err)
-		if rec.sum == want {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the digest is not that of the whole file")
-		}
-	}
+		return rec.sum == want
+	})
 	r.want("C big.iso")
 }
 

@@ -13,8 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/curtsy/curtsy/pkg/rup"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/pkg/rup"
 )
 
 // office is a mailer whose relay is a function, over a root in whose log the test writes.

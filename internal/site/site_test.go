@@ -19,8 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/curtsy/curtsy/pkg/rup"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/pkg/rup"
 )
 
 // running is a Site at work, its relay, and a client.
@@ -79,11 +81,7 @@ func (r *running) start() {
 
 func (r *running) until(what string, reached func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(time.Minute); !reached(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("not within a minute: %s", what)
-		}
-	}
+	until.True(r.t, what, reached)
 }
 
 func (r *running) ask(path string, pairs ...string) (int, string) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // The two ends over HTTP, every action.
@@ -19,7 +21,7 @@ func TestRUP_6_ClientAgainstServer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
 	var seen []string
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	web, over := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r.Method+" "+r.URL.String()+" "+r.UserAgent())
 		if r.URL.Path == InfoPath {
 			s.ServeInfo(w, r)
@@ -27,8 +29,7 @@ func TestRUP_6_ClientAgainstServer(t *testing.T) {
 		}
 		s.ServeHTTP(w, r)
 	}))
-	defer web.Close()
-	res, err := web.Client().Get(web.URL + InfoPath)
+	res, err := (&http.Client{Transport: over}).Get(web + InfoPath)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,12 +38,12 @@ func TestRUP_6_ClientAgainstServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := ParseInfo(body, mustURL(t, web.URL+InfoPath))
+	info, err := ParseInfo(body, mustURL(t, web+InfoPath))
 	if err != nil || info.CanRegister() != nil {
 		t.Fatal(info, err)
 	}
 	ctx := t.Context()
-	c := &Client{CGI: info.CGI + "?site=1", UserAgent: "curtsy/0.1 (+x)"}
+	c := &Client{CGI: info.CGI + "?site=1", UserAgent: "curtsy/0.1 (+x)", Transport: over}
 	key, err := c.Register(ctx, Preferences{Email: "r@bot.example", Latency: Latency{2, Day}, Exclude: []string{`\.gif$`}})
 	if err != nil || key == "" {
 		t.Fatal(err)
@@ -204,19 +205,36 @@ func TestRUP_6_2_AnswersAreBounded(t *testing.T) {
 	}
 }
 
+// serve serves over a network in memory, until the test ends.
+func serve(t *testing.T, h http.Handler) (url string, over http.RoundTripper) {
+	t.Helper()
+	n := simnet.New(simnet.Options{})
+	ln, err := n.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := &httptest.Server{Listener: ln, Config: &http.Server{Handler: h}}
+	web.Start()
+	tr := &http.Transport{DialContext: n.Dial}
+	t.Cleanup(func() { tr.CloseIdleConnections(); web.Close() })
+	return web.URL, tr
+}
+
 // The client ends with its context.
 func TestClientStops(t *testing.T) {
-	t.Parallel()
-	hang := make(chan struct{})
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-hang }))
-	defer web.Close()
-	defer close(hang)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	_, err := (&Client{CGI: web.URL}).Sequence(ctx, Credentials{"r@bot.example", "sesame"})
-	if !errors.Is(err, context.DeadlineExceeded) || !Retryable(err) {
-		t.Error(err)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		web, over := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that the client goes
+			<-r.Context().Done()
+		}))
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := (&Client{CGI: web, Transport: over}).Sequence(ctx, Credentials{"r@bot.example", "sesame"})
+		if !errors.Is(err, context.DeadlineExceeded) || !Retryable(err) || time.Since(began) != 20*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
 }
 
 func TestMemoryStore(t *testing.T) {
