@@ -62,8 +62,8 @@ type Tracer struct {
 // sayEvery is how often at most the log has it that spans do not reach the collector.
 const sayEvery = time.Minute
 
-// closeFor is how long the end of a process waits for a collector. Tests set less.
-var closeFor = 5 * time.Second
+// closeFor is how long the end of a process waits for a collector.
+const closeFor = 5 * time.Second
 
 // New makes a tracer. It connects when there is something to send, and a collector that is away
 // costs spans and nothing else. Close ends it.

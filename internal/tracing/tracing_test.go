@@ -16,14 +16,26 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
+// endpoint is where spans are sent, over a network in memory.
+type endpoint struct {
+	url    string
+	client *http.Client
+}
+
 // receive is a collector that keeps what it is sent.
-func receive(t *testing.T) (url string, spans func() []*otlp.Span) {
+func receive(t *testing.T) (at endpoint, spans func() []*otlp.Span) {
 	var mu sync.Mutex
 	var all []*otlp.Span
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	n := simnet.New(simnet.Options{})
+	ln, err := n.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &httptest.Server{Listener: ln, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var m collector.ExportTraceServiceRequest
 		if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &m) != nil {
@@ -36,13 +48,15 @@ func receive(t *testing.T) (url string, spans func() []*otlp.Span) {
 				all = append(all, s.Spans...)
 			}
 		}
-	}))
-	t.Cleanup(srv.Close)
-	return srv.URL, func() []*otlp.Span { mu.Lock(); defer mu.Unlock(); return all }
+	})}}
+	srv.Start()
+	client := &http.Client{Transport: &http.Transport{DialContext: n.Dial}}
+	t.Cleanup(func() { client.CloseIdleConnections(); srv.Close() })
+	return endpoint{srv.URL, client}, func() []*otlp.Span { mu.Lock(); defer mu.Unlock(); return all }
 }
 
-func tracer(t *testing.T, endpoint string, ratio float64) *Tracer {
-	tr, err := New(Options{Endpoint: endpoint, Ratio: ratio, Service: "test", Instance: "test-1", Log: slog.New(slog.DiscardHandler)})
+func tracer(t *testing.T, to endpoint, ratio float64) *Tracer {
+	tr, err := New(Options{Endpoint: to.url, Client: to.client, Ratio: ratio, Service: "test", Instance: "test-1", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +67,10 @@ var spec = crawl.Spec{Name: "docs", Created: time.Unix(1_700_000_000, 5)}
 
 // Two processes that know nothing of each other tell of one visit: the trace is one.
 func TestPartsTellOneTrace(t *testing.T) {
-	url, spans := receive(t)
+	to, spans := receive(t)
 	job := &crawl.Visit{Shard: 3, ID: crawl.VisitID{Epoch: 7, N: 9}, Host: "docs.example.org"}
 	at := time.Now()
-	frontier, fetcher := tracer(t, url, 1), tracer(t, url, 1)
+	frontier, fetcher := tracer(t, to, 1), tracer(t, to, 1)
 	frontier.Of(spec).Visit(3, job.ID).Granted(job, at, at.Add(time.Millisecond))
 	v := fetcher.Of(spec).Visit(3, job.ID)
 	v.Requests([]crawl.Exchange{{URL: "http://docs.example.org/a?token=hunter2", Start: at, End: at.Add(time.Second), Status: 200}})
@@ -85,8 +99,8 @@ func TestPartsTellOneTrace(t *testing.T) {
 
 // A request's method is said where it is known: a hub is posted to, and a site with RUP may be.
 func TestMethodOfARequest(t *testing.T) {
-	url, spans := receive(t)
-	tr := tracer(t, url, 1)
+	to, spans := receive(t)
+	tr := tracer(t, to, 1)
 	want := map[string]string{"page": "GET", "robots": "GET", "websub": "POST", "rup": ""}
 	at := time.Unix(1_700_000_000, 0)
 	tr.Of(spec).Visit(3, crawl.VisitID{Epoch: 1, N: 1}).Requests([]crawl.Exchange{
@@ -114,8 +128,8 @@ func TestMethodOfARequest(t *testing.T) {
 
 // Another crawl, shard or visit is another trace, and so is a crawl of the same name made later.
 func TestTraceOfEachVisit(t *testing.T) {
-	url, _ := receive(t)
-	tr := tracer(t, url, 1)
+	to, _ := receive(t)
+	tr := tracer(t, to, 1)
 	defer tr.Close()
 	later := spec
 	later.Created = later.Created.Add(1)
@@ -133,8 +147,8 @@ func TestTraceOfEachVisit(t *testing.T) {
 }
 
 func TestRatio(t *testing.T) {
-	url, _ := receive(t)
-	tr := tracer(t, url, 0.25)
+	to, _ := receive(t)
+	tr := tracer(t, to, 0.25)
 	defer tr.Close()
 	n := 0
 	for i := range uint64(10_000) {
@@ -176,14 +190,16 @@ func TestOff(t *testing.T) {
 
 // A collector that is not there costs the spans, and the end of the process a few seconds at most.
 func TestNoCollector(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	was := closeFor
-	closeFor = 50 * time.Millisecond
-	defer func() { closeFor = was }()
-	tr := tracer(t, "http://127.0.0.1:1", 1)
-	at := time.Now()
-	tr.Of(spec).Visit(0, crawl.VisitID{Epoch: 1}).Stored(1, at, at)
-	tr.Close() // it ends
+	simnet.Test(t, func(t *testing.T) {
+		client := &http.Client{Transport: &http.Transport{DialContext: simnet.New(simnet.Options{}).Dial}}
+		tr := tracer(t, endpoint{"http://127.0.0.1:1", client}, 1)
+		began := time.Now()
+		tr.Of(spec).Visit(0, crawl.VisitID{Epoch: 1}).Stored(1, began, began)
+		tr.Close()
+		if took := time.Since(began); took > closeFor {
+			t.Errorf("it took %v to end", took)
+		}
+	})
 }
 
 func TestCheckEndpoint(t *testing.T) {

@@ -47,8 +47,8 @@ func (d *desk) listen(lmtp bool) (address string) {
 	return ln.Addr().String()
 }
 
-// sleepUntilReported makes it the time of testReport: a bubble begins in 2000, and no change is later
-// than its report.
+// sleepUntilReported makes it the time of testReport: a bubble begins in 2000, and no change is
+// later than its report.
 func sleepUntilReported() {
 	time.Sleep(time.Until(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)))
 }
