@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/until"
 )
 
@@ -167,7 +168,7 @@ func TestClusterLosesNodes(t *testing.T) {
 	cl := startCluster(t)
 	c := cl.dial()
 	u := use(t, c, 100, 10*time.Second, until.True)
-	if !long() {
+	if !racing.Long {
 		cl.kill(cl.leader(c, "x-EVENTS-0"))
 		u.goesOn(t, 20)
 		u.finish(t)
@@ -222,7 +223,7 @@ func (c *cluster) leader(conn *Conn, stream string) int {
 // The leader of what is being written dies: snapshots come through whole, members stay members,
 // watches go on, and an owner stays the owner.
 func TestClusterLosesLeaders(t *testing.T) {
-	if !long() {
+	if !racing.Long {
 		t.Skip("long: set CURTSY_LONG=1")
 	}
 	cl := startCluster(t)

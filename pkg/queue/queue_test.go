@@ -26,9 +26,6 @@ func TestMain(m *testing.M) {
 // within bounds waits in virtual time.
 const within = time.Minute
 
-// long reports whether the long tests are to run too (make long).
-func long() bool { return os.Getenv("CURTSY_LONG") != "" }
-
 // testLog shows with -v and QUEUE_LOG=1.
 func testLog(testing.TB) *slog.Logger {
 	if testing.Verbose() && os.Getenv("QUEUE_LOG") != "" {
