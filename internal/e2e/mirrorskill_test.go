@@ -145,7 +145,7 @@ func testMirrorsKilledInAMerge(t *testing.T) {
 	}
 	kill("its robots.txt was asked for", func() bool { return web.asked(copy, true) > 0 })
 	kill("that of the main host was asked for", func() bool { return web.asked(m0, true) > 0 })
-	for _, n := range []int{1, 4, 8, 40, 80, 120, 160, 200, 235} {
+	for _, n := range []int{1, 8, 40, 100, 160, 235} {
 		kill(fmt.Sprintf("%d pages of the main host were asked for", n), func() bool { return web.asked(m0, false) >= n })
 	}
 	for _, after := range []time.Duration{100, 300, 600} {
@@ -167,12 +167,12 @@ func testMirrorsKilledInAMerge(t *testing.T) {
 func TestMirrorsKilledWhileFetched(t *testing.T) { simnet.Test(t, testMirrorsKilledWhileFetched) }
 
 func testMirrorsKilledWhileFetched(t *testing.T) {
-	const bare, www, pages = "twin.sim.test", "www.twin.sim.test", 240
+	const bare, www, pages = "twin.sim.test", "www.twin.sim.test", 120
 	m := twoSites(t, pages, main(bare, ""), copyOf(bare, www, ""))
 	m.crawl(home(bare)...)
 	m.spec.Seeds = append(m.spec.Seeds, m.pages(www)...)
 	kills := 0
-	for n := 1; n < 150; n += 1 + n/3 {
+	for n := 1; n < 100; n += 2 + n/2 {
 		if !m.killWhen(m.web, fmt.Sprintf("%d pages were asked for", n), func() bool { return m.web.asked(www, false) >= n }) {
 			kills++
 		}
