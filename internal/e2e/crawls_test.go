@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"context"
+	"net"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,9 +22,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// twin is two crawls of the very same hosts, named one and two, each with a frontier and a fetcher
+// pair is two crawls of the very same hosts, named one and two, each with a frontier and a fetcher
 // of its own.
-type twin struct {
+type pair struct {
 	*rig
 	web   *website
 	delay time.Duration
@@ -30,13 +32,14 @@ type twin struct {
 	lines map[string]*broker.Line // of the fetchers
 	stops map[string]func()       // the fetchers
 	dead  map[string]bool         // their fetchers
+	stuck map[string]*atomic.Bool // their fetchers' connections to the web are not opened
 }
 
-// newTwin starts both crawls. What fetches is one process if together is true, else two that know
+// newPair starts both crawls. What fetches is one process if together is true, else two that know
 // nothing of each other.
-func newTwin(t *testing.T, web *website, delay time.Duration, together bool) *twin {
+func newPair(t *testing.T, web *website, delay time.Duration, together bool) *pair {
 	t.Helper()
-	c := &twin{rig: &rig{t: t, net: web.net}, web: web, delay: delay, specs: map[string]crawl.Spec{}, lines: map[string]*broker.Line{}, stops: map[string]func(){}, dead: map[string]bool{}}
+	c := &pair{rig: &rig{t: t, net: web.net}, web: web, delay: delay, specs: map[string]crawl.Spec{}, lines: map[string]*broker.Line{}, stops: map[string]func(){}, dead: map[string]bool{}, stuck: map[string]*atomic.Bool{}}
 	c.serveNATS(t.TempDir())
 	var shared *fetcher.Shared
 	if together {
@@ -63,8 +66,16 @@ func newTwin(t *testing.T, web *website, delay time.Duration, together bool) *tw
 		}
 		t.Cleanup(func() { e.Close() })
 		c.run(t, func(ctx context.Context) error { return e.Run(ctx, nil) })
+		stuck := new(atomic.Bool)
+		dial := func(_ context.Context, network, address string) (net.Conn, error) {
+			for stuck.Load() {
+				time.Sleep(step)
+			}
+			return c.dial(t.Context(), network, address)
+		}
+		c.stuck[name] = stuck
 		line := broker.NewLine(c.srv)
-		f, err := fetcher.New(line.Dial(t, c.srv), spec, fetcher.Options{Name: "for-" + name, Shared: shared, Hands: 4, DiscardPages: true, Dial: c.dial, Log: logger(t)})
+		f, err := fetcher.New(line.Dial(t, c.srv), spec, fetcher.Options{Name: "for-" + name, Shared: shared, Hands: 4, DiscardPages: true, Dial: dial, Log: logger(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,14 +97,14 @@ func newTwin(t *testing.T, web *website, delay time.Duration, together bool) *tw
 }
 
 // kill ends a fetcher that can tell nobody any more.
-func (c *twin) kill(name string) {
+func (c *pair) kill(name string) {
 	c.dead[name] = true
 	c.lines[name].Cut(true)
 	c.stops[name]()
 }
 
 // run runs a service until stop is called, which waits for its end.
-func (c *twin) run(t *testing.T, run func(context.Context) error) (stop func()) {
+func (c *pair) run(t *testing.T, run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx) }()
@@ -108,7 +119,7 @@ func (c *twin) run(t *testing.T, run func(context.Context) error) (stop func()) 
 }
 
 // asked is how many requests a crawl has sent so far.
-func (c *twin) asked(name string) (n int) {
+func (c *pair) asked(name string) (n int) {
 	for _, r := range c.web.Log() {
 		if strings.Contains(r.UserAgent, name+"@") {
 			n++
@@ -118,7 +129,7 @@ func (c *twin) asked(name string) (n int) {
 }
 
 // polite checks that to the sites both crawls are one.
-func (c *twin) polite() {
+func (c *pair) polite() {
 	c.t.Helper()
 	politeLog(c.t, c.web.Log(), simweb.CheckOptions{Delay: simweb.Every(c.delay), RobotsMaxAge: time.Hour})
 }
@@ -139,7 +150,7 @@ func testCrawlsOfTheSameHosts(t *testing.T, together bool) {
 	web := serve(t, simweb.Config{Seed: 11, Hosts: 3, PagesPerHost: pages, LinksPerPage: 30, CrossLinks: 3, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll, Latency: 20 * time.Millisecond}
 	}})
-	c := newTwin(t, web, 40*time.Millisecond, together)
+	c := newPair(t, web, 40*time.Millisecond, together)
 	c.until("both crawls are done", func() bool {
 		for _, spec := range c.specs {
 			// At first nobody answers for them.
@@ -157,16 +168,16 @@ func testCrawlsOfTheSameHosts(t *testing.T, together bool) {
 	c.polite()
 }
 
-// Two crawls of one host, fetched for by two processes. One is cut off from NATS in the middle of a
-// visit, comes back when the other one is at the host, and dies in the end. The site sees one
-// visitor all the while, and the crawl whose fetcher lives goes on.
+// Two crawls of one host, fetched for by two processes. One is stopped and cut off from NATS in the
+// middle of a visit, comes back when the other one is at the host, and dies in the end. The site
+// sees one visitor all the while, and the crawl whose fetcher lives goes on.
 func TestCrawlsWhoseFetchersAreCutOff(t *testing.T) { simnet.Test(t, testCrawlsWhoseFetchersAreCutOff) }
 
 func testCrawlsWhoseFetchersAreCutOff(t *testing.T) {
 	web := serve(t, simweb.Config{Seed: 17, Hosts: 1, PagesPerHost: 2000, PageBytes: 1 << 10, LinksPerPage: 60, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll, Latency: 5 * time.Millisecond}
 	}})
-	c := newTwin(t, web, 30*time.Millisecond, false)
+	c := newPair(t, web, 30*time.Millisecond, false)
 	// amid waits until crawl one is in the middle of a visit.
 	amid := func() {
 		t.Helper()
@@ -186,9 +197,13 @@ func testCrawlsWhoseFetchersAreCutOff(t *testing.T) {
 	more("two", 20)
 	amid()
 	c.lines["one"].Cut(true)
-	t.Logf("the host was free %v after its visitor was cut off", more("two", 3))
+	// Like a process that is stopped between its last look at the clock and its request.
+	c.stuck["one"].Store(true)
+	web.net.Reset(web.Addr())
+	t.Logf("the host was free %v after its visitor was stopped", more("two", 3))
 	c.lines["one"].Cut(false)
-	t.Logf("the one that was cut off had 20 requests %v later", more("one", 20))
+	c.stuck["one"].Store(false)
+	t.Logf("the one that was stopped had 20 requests %v later", more("one", 20))
 	amid()
 	c.kill("one")
 	t.Logf("the one that is left had 20 requests %v after its neighbour died", more("two", 20))

@@ -209,8 +209,8 @@ func (r *rig) dial(ctx context.Context, network, address string) (net.Conn, erro
 	return r.net.Dial(ctx, network, address)
 }
 
-// rest ends the broker of a crawl that does not run; serveNATS starts it again.
-func (r *rig) rest() {
+// endNATS ends the broker of a crawl that does not run; serveNATS starts it again.
+func (r *rig) endNATS() {
 	r.q.Close()
 	r.srv.Shutdown()
 }
@@ -227,7 +227,7 @@ func (r *rig) kill(web *website) {
 	r.dead.Store(true)
 	web.net.Reset(web.Addr())
 	r.stop()
-	r.rest()
+	r.endNATS()
 	if err := errors.Join(os.RemoveAll(r.dir), os.Rename(left, r.dir)); err != nil {
 		r.t.Fatal(err)
 	}

@@ -104,8 +104,8 @@ func TestKilled(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	dir, warcs := t.TempDir(), t.TempDir()
-	// Each process names another contact, by which the web's log says whose request it was: one that
-	// was under way when its process died may be read later than that.
+	// Each process names another contact, by which the web's log says whose request it was. A
+	// request that was under way when its process died may be read later than that.
 	args := []string{
 		"crawl", "--dir", dir, "--listen", "off", "--allow-private", "--delay", "10ms", "--hold-max", "3s",
 		"--resolve", web.Resolve(), "--warc", warcs, "--search=false", "--contact", "",

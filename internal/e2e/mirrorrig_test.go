@@ -143,7 +143,7 @@ func (m *mirrors) options() fetcher.Options {
 // later lets time pass while nothing runs.
 func (m *mirrors) later(d time.Duration) {
 	m.t.Helper()
-	m.rest()
+	m.endNATS()
 	time.Sleep(d)
 	m.serveNATS(m.dir)
 }

@@ -90,7 +90,7 @@ func twoSites(t *testing.T, pages int, site, copy simweb.Behavior) *mirrors {
 // copied is a second crawl with what the first one has, which does not run.
 func (m *mirrors) copied() *mirrors {
 	m.t.Helper()
-	m.rest()
+	m.endNATS()
 	dir := m.t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(m.dir)); err != nil {
 		m.t.Fatal(err)
