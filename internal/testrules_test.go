@@ -40,7 +40,6 @@ var exceptions = map[string]struct{ kinds, reason string }{
 	"internal/config":          {elapsed, unconverted},
 	"internal/dashboard":       {waits + " " + sockets, unconverted},
 	"internal/document/worker": {waits + " " + elapsed + " " + sockets, unconverted},
-	"internal/frontier":        {waits + " " + elapsed, unconverted},
 	"internal/htmlscan":        {elapsed, unconverted},
 	"internal/mcpserver":       {waits, unconverted},
 	"internal/mdhtml":          {elapsed, unconverted},
