@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -25,9 +25,7 @@ func BenchmarkPage(b *testing.B) {
 
 func benchmarkPage(b *testing.B, discard bool) {
 	const hosts, pages = 16, 64
-	cfg := simweb.Bench(hosts, pages, 8)
-	cfg.Listen = simnet.Of(b).Listen
-	web, err := simweb.Start(cfg)
+	web, err := simweb.Start(simweb.Bench(hosts, pages, 8)) // on real sockets, since they cost most
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -37,7 +35,7 @@ func benchmarkPage(b *testing.B, discard bool) {
 	spec.Resolve, spec.Seeds, spec.Scope = []string{web.Resolve()}, web.Seeds(), "domain"
 	// The pages of each host, found by a crawl.
 	f := newToy(d, 0, web.Seeds(), func(canon.URL) bool { return false })
-	ft, stop := startFetcher(b, d, spec, Options{DiscardPages: discard})
+	ft, stop := startFetcher(b, d, spec, Options{DiscardPages: discard, Dial: wiretest.Real.Dial})
 	f.run(time.Minute)
 	var visits []crawl.Visit
 	for name, h := range f.hosts {

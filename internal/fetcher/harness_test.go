@@ -353,11 +353,14 @@ func (d *desk) grant(v crawl.Visit) crawl.VisitID {
 // ample is how much virtual time a test waits for what must come.
 const ample = 10 * time.Minute
 
+// leastWait is how much virtual time passes between two looks at whether an outcome has come.
+const leastWait = 2 * time.Millisecond
+
 // outcome waits for the end of a visit; its results are those of all parts. What the visit told
 // other shards is known by then, too.
 func (d *desk) outcome(id crawl.VisitID) crawl.Outcome {
 	d.t.Helper()
-	for end := time.Now().Add(ample); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(ample); time.Now().Before(end); time.Sleep(leastWait) {
 		d.mu.Lock()
 		var results []crawl.Result
 		for _, e := range d.events {

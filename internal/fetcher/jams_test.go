@@ -46,7 +46,7 @@ func TestFullShardHoldsUpNobodyElse(t *testing.T) {
 				t.Errorf("%s", classes(out))
 			}
 		}
-		if took := time.Since(start); took > ample/2 { // the jam lasts until clear
+		if took := time.Since(start); took > 5*time.Second { // the jam lasts until clear
 			t.Errorf("the other shard's visits took %v", took)
 		}
 		// New visits of the full shard are given back unasked.

@@ -44,14 +44,8 @@ func TestNamesShareARest(t *testing.T) {
 		for i := range names {
 			ids = append(ids, d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/", i)))))
 		}
-		for i, id := range ids {
-			out := d.outcome(id)
-			// Where a machine is so busy that the address is not to be had soon, visits are given
-			// back.
-			for end := time.Now().Add(ample); out.NotBefore > 0 && out.Requests == 0 && time.Now().Before(end); {
-				out = d.outcome(d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/", i)))))
-			}
-			if len(out.Results) != 1 || out.Results[0].Class != crawl.Stored {
+		for _, id := range ids {
+			if out := d.outcome(id); len(out.Results) != 1 || out.Results[0].Class != crawl.Stored {
 				t.Errorf("%s", classes(out))
 			}
 		}
@@ -61,10 +55,10 @@ func TestNamesShareARest(t *testing.T) {
 			t.Fatalf("%d requests for %d names", len(b.Starts), names)
 		}
 		slices.SortFunc(b.Starts, time.Time.Compare)
-		// The first request may be late on a busy machine, no other one can be early.
-		rest := time.Second / 8
-		if took := b.Starts[names-1].Sub(b.Starts[0]); took < (names-1)*rest/2 {
-			t.Errorf("%d requests to one address in %v, want a rest of %v between them", names, took, rest)
+		for i := 1; i < names; i++ {
+			if gap := b.Starts[i].Sub(b.Starts[i-1]); gap < time.Second/8 || gap > time.Second/4 {
+				t.Errorf("request %d came %v after the one before", i, gap)
+			}
 		}
 	})
 }

@@ -71,7 +71,6 @@ func TestManyLargePages(t *testing.T) {
 			switch out := d.outcome(id); classes(out) {
 			case "stored stored":
 				whole++
-			case "stored returned": // on a busy machine the first took long to publish: that is all
 			default:
 				t.Errorf("%s %+v", classes(out), out.Results)
 			}

@@ -30,19 +30,18 @@ func TestDeadFrontierHoldsNoHands(t *testing.T) {
 			d.subscribe(d.name.Take(owner), func(*nats.Msg) { asked.Add(1) })
 			d.own(i+1, owner)
 		}
-		startFetcher(t, d, testSpec(4, addr), Options{Hands: 2, RequestTimeout: ample})
+		startFetcher(t, d, testSpec(4, addr), Options{Hands: 2})
 		for asked.Load() < 3 {
 			time.Sleep(time.Millisecond)
 		}
-		start, slowest := time.Now(), time.Duration(0)
+		var slowest time.Duration
 		const visits = 30
 		for range visits {
 			began := time.Now()
 			d.outcome(d.grant(manyURLs(t, 1)))
 			slowest = max(slowest, time.Since(began))
 		}
-		t.Logf("%d visits took %v, the slowest %v", visits, time.Since(start), slowest)
-		if slowest > ample/2 {
+		if slowest > time.Second { // the dead ones are given 2 s to answer
 			t.Errorf("a visit waited %v for a hand", slowest)
 		}
 	})
@@ -62,7 +61,7 @@ func TestStopGivesBackWhatIsGranted(t *testing.T) {
 		}
 		start := time.Now()
 		stop()
-		if took := time.Since(start); took > ample/2 {
+		if took := time.Since(start); took > 300*time.Millisecond {
 			t.Errorf("stopping took %v", took)
 		}
 		if out := d.outcome(id); classes(out) != "returned returned" || out.Requests != 0 || n.Load() != 0 {

@@ -86,8 +86,9 @@ func verifier(t testing.TB, key *botauth.Key, secure bool) (*verifying, *httptes
 	if !secure {
 		return v, wiretest.HTTP(t, simnet.Of(t), v), nil
 	}
-	// offered, and not taken
-	srv := wiretest.HTTPS(t, simnet.Of(t), v, func(s *httptest.Server) { s.EnableHTTP2 = true })
+	srv := wiretest.HTTPS(t, simnet.Of(t), v, func(s *httptest.Server) {
+		s.EnableHTTP2 = true // offered, and not taken
+	})
 	pool := x509.NewCertPool()
 	pool.AddCert(srv.Certificate())
 	return v, srv, &tls.Config{RootCAs: pool}
