@@ -368,7 +368,8 @@ func TestSlowServer(t *testing.T) {
 		if res := get(t, opt, datasetOf("http://d.example/f")); res[0].Outcome != Done || res[0].SHA256 != sumOf(body) {
 			t.Fatalf("%+v", res)
 		}
-		if got := rangesOf(s.take()); got != `0-6399 6400-11732?"1" 11733-17065?"1"` { // 6,400 bytes take 12 s
+		// 6,400 bytes take 12 s.
+		if got := rangesOf(s.take()); got != `0-6399 6400-11732?"1" 11733-17065?"1"` {
 			t.Errorf("asked for %s", got)
 		}
 		o := &Options{Piece: 6400, Span: 10 * time.Second}
