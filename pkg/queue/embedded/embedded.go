@@ -295,12 +295,12 @@ func (s *Server) stop() bool {
 	for p := range pipes {
 		_ = p.Conn.Close()
 	}
-	if len(pipes) > 0 {
-		for end := time.Now().Add(dropWithin); ; {
-			time.Sleep(time.Millisecond)
-			if ns.NumClients() == 0 || time.Now().After(end) {
-				break
-			}
+	// Clients that left by themselves may have asked for something just before. Answering takes the
+	// same locks, so that is waited for as well.
+	for end := time.Now().Add(dropWithin); ; {
+		time.Sleep(time.Millisecond)
+		if len(pipes) == 0 || ns.NumClients() == 0 || time.Now().After(end) {
+			break
 		}
 	}
 	ns.Shutdown()

@@ -238,6 +238,47 @@ func TestHeals(t *testing.T) {
 	})
 }
 
+// The server answers what a client asked for before it went away, and only then ends: with its
+// locks held it waits for a moment, which in a bubble never passes if somebody wants such a lock.
+func TestRequestsBeforeTheEnd(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		s := start(t, Options{Dir: t.TempDir()})
+		nc, err := nats.Connect("", nats.InProcessServer(s.InProcess()), nats.UserInfo(s.User(), s.Password()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := nc.JetStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := js.AddStream(&nats.StreamConfig{Name: "S", Subjects: []string{"s"}, MaxBytes: 16 * mib}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := js.AddConsumer("S", &nats.ConsumerConfig{Durable: "C", AckPolicy: nats.AckExplicitPolicy}); err != nil {
+			t.Fatal(err)
+		}
+		answers, err := nc.SubscribeSync(nats.NewInbox())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(subject, text string) {
+			if err := nc.PublishRequest("$JS.API.CONSUMER."+subject, answers.Subject, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask("MSG.NEXT.S.C", `{"batch":1,"expires":60000000000}`)
+		for i := range 50 {
+			name := fmt.Sprint("C", i)
+			ask("DURABLE.CREATE.S."+name, `{"stream_name":"S","config":{"durable_name":"`+name+`","ack_policy":"explicit"}}`)
+		}
+		if err := nc.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		nc.Close()
+		s.Shutdown()
+	})
+}
+
 func TestRestartKeepsClients(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := start(t, Options{Dir: t.TempDir()})
