@@ -100,6 +100,13 @@ func TestCrawlsShareHosts(t *testing.T) {
 			t.Errorf("%d and %d requests", one, two)
 		}
 		site.check(t, delay)
+		if t.Failed() {
+			b, err := desks[0].q.JS.Stream(t.Context(), "KV_"+crawl.HostsBucket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("requests by %v at %v; claims: %+v", site.who, site.start, b.CachedInfo())
+		}
 		turns := 0
 		for i, who := range site.who {
 			if i > 0 && who != site.who[i-1] {
