@@ -98,6 +98,10 @@ func openFile(path string, readOnly, scratch bool) (*file, error) {
 		head := make([]byte, len(sqliteMagic))
 		_, err := io.ReadFull(f, head)
 		f.Close()
+		if err == io.EOF {
+			// bbolt would take it for a file that it has just made.
+			return nil, &boltfile.Damaged{Path: path, Cause: errors.New("it is empty"), Remedy: remedy}
+		}
 		if err == nil && string(head) == sqliteMagic {
 			return nil, fmt.Errorf("%w: format 1, this version writes %s", errStale, format)
 		}

@@ -72,7 +72,12 @@ type Index struct {
 func Open(path string, store *pages.Store, o Options) (*Index, error) {
 	x, err := open(path, store, o)
 	if errors.Is(err, errStale) || boltfile.IsDamaged(err) {
-		x.o.Log.Info("search index starts anew", "file", path, "reason", err)
+		level, reason := slog.LevelInfo, err
+		if d := (*boltfile.Damaged)(nil); errors.As(err, &d) {
+			level, reason = slog.LevelWarn, d.Cause
+		}
+		x.o.Log.Log(context.Background(), level, "the search index cannot be used as it is: it is built anew from the page store",
+			"file", path, "reason", reason, "pages", store.Stats().Pages)
 		if err := errors.Join(x.Close(), Remove(path)); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -42,6 +43,7 @@ type fixture struct {
 	store *pages.Store
 	dir   string
 	now   time.Time
+	log   *slog.Logger
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -69,7 +71,7 @@ func (f *fixture) reopen() {
 		f.Close()
 	}
 	var err error
-	if f.Index, err = Open(f.path(), f.store, Options{Now: func() time.Time { return f.now }}); err != nil {
+	if f.Index, err = Open(f.path(), f.store, Options{Now: func() time.Time { return f.now }, Log: f.log}); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -436,17 +438,27 @@ func TestStaleFilesAreFilledAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			a, err := Run(t.Context(), crawl.SearchRequest{Query: "kiwi"}, local{ro})
-			if broken := name == "garbage" || name == "cut"; broken && (err == nil || !strings.Contains(err.Error(), "curtsy reindex --dir "+filepath.Dir(f.path()))) {
+			damaged := name == "garbage" || name == "cut" || name == "empty"
+			if damaged && (err == nil || !strings.Contains(err.Error(), "curtsy reindex --dir "+filepath.Dir(f.path()))) {
 				t.Errorf("no advice: %v", err)
-			} else if !broken && (err != nil || a.Behind != 1) || len(a.Hits) != 0 {
+			} else if !damaged && (err != nil || a.Behind != 1) || len(a.Hits) != 0 {
 				t.Errorf("read-only on a useless file: %+v, %v; want no hits, behind 1", a, err)
 			}
 			ro.Close()
 			f.Index = nil
+			var log strings.Builder
+			f.log = slog.New(slog.NewTextHandler(&log, nil))
 			f.reopen()
 			f.follow()
 			if n := len(f.search("kiwi")); n != 1 {
 				t.Errorf("%d hits after filling again", n)
+			}
+			level := "level=INFO"
+			if damaged {
+				level = "level=WARN"
+			}
+			if said := log.String(); !strings.Contains(said, level) || !strings.Contains(said, "built anew from the page store") || !strings.Contains(said, f.path()) {
+				t.Errorf("the log says %q", said)
 			}
 		})
 	}
