@@ -22,7 +22,6 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/homes"
-	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -450,23 +449,6 @@ func TestHomes(t *testing.T) {
 		}
 		b, _ = w.start(Options{Dir: dirs["two"], Instance: "two"})
 		eventually(t, "moved", func() bool { return len(b.ids()) == 8 && b.Status().Pages == 50 })
-	})
-}
-
-func TestRunEndsOnAFileItCannotUse(t *testing.T) {
-	simnet.Test(t, func(t *testing.T) {
-		w := newWorld(t, 1)
-		dir := t.TempDir()
-		os.WriteFile(homes.PagesFile(dir, 0), []byte(strings.Repeat("not a store ", 4096)), 0o644)
-		x, err := New(w.q, w.spec, Options{Dir: dir, Instance: "one"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), within)
-		defer cancel()
-		if err := x.Run(ctx); !errors.Is(err, pages.ErrFormat) {
-			t.Errorf("Run = %v", err)
-		}
 	})
 }
 

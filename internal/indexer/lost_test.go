@@ -1,15 +1,19 @@
 package indexer
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
@@ -95,6 +99,60 @@ func TestDirectoryEmptied(t *testing.T) {
 				}
 				f.again(2)
 				w.complete(f, a)
+			})
+		})
+	}
+}
+
+// moveAway is the command that an error about a file tells the operator to type.
+var moveAway = regexp.MustCompile(`\(mv (\S+) (\S+)\) and run the crawl again`)
+
+// An indexer whose page store is no page store ends, and reading the directory fails. The error says
+// which command to type. Once it is typed, the crawl goes on and the pages are fetched again.
+func TestPageStoreSpoiled(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"emptied":          func(path string) error { return os.Truncate(path, 0) },
+		"cut short":        func(path string) error { return os.Truncate(path, 5000) },
+		"something else":   func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("no store "), 4096), 0o600) },
+		"a search's index": func(path string) error { return os.Rename(homes.SearchFile(filepath.Dir(path), 0), path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			simnet.Test(t, func(t *testing.T) {
+				w := newWorld(t, 1)
+				o := Options{Embedded: true, Search: true}
+				a := w.peer("one", "", o, nil)
+				f := w.fill(5)
+				a.stop()
+				path := homes.PagesFile(a.dir, 0)
+				if err := spoil(path); err != nil {
+					t.Fatal(err)
+				}
+				again := w.peer("one", a.dir, o, nil)
+				<-again.done
+				r, readErr := OpenDir(a.dir)
+				if readErr == nil {
+					r.Close()
+				}
+				for _, err := range []error{again.err, readErr} {
+					if !errors.Is(err, pages.ErrFormat) || !moveAway.MatchString(fmt.Sprint(err)) {
+						t.Fatalf("%v: it does not say what to type", err)
+					}
+				}
+				typed := moveAway.FindStringSubmatch(again.err.Error())
+				if typed[1] != path {
+					t.Errorf("%v: it is about another file", again.err)
+				}
+				if err := os.Rename(typed[1], typed[2]); err != nil {
+					t.Fatal(err)
+				}
+				a = w.peer("one", a.dir, o, nil)
+				eventually(t, "begun anew", func() bool { return len(w.lost(0)) == 1 })
+				f.again(2)
+				w.complete(f, a)
+				w.settled(a.Indexer)
+				if hits := searched(w, "aardvark").Hits; len(hits) != 5 {
+					t.Errorf("search finds %d pages, want 5", len(hits))
+				}
 			})
 		})
 	}

@@ -112,9 +112,19 @@ func OpenReadOnly(path string) (*Store, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open page store: %w", err)
 	} else if info.Size() == 0 {
-		return nil, fmt.Errorf("open page store %s: empty file: %w", path, ErrFormat)
+		return nil, damaged(path, "it is empty")
 	}
 	return open(path, Options{}, true)
+}
+
+// remedy says what to do about a damaged file.
+func remedy(path string) string {
+	return fmt.Sprintf("stop the crawl if it runs, move the file away (mv %[1]s %[1]s.damaged) and run the crawl again: its pages are fetched again", path)
+}
+
+// damaged is the error for a file that opens, and is no page store.
+func damaged(path, why string) error {
+	return fmt.Errorf("open page store: %w: %w", ErrFormat, &boltfile.Damaged{Path: path, Cause: errors.New(why), Remedy: remedy(path)})
 }
 
 func open(path string, o Options, readOnly bool) (*Store, error) {
@@ -131,7 +141,7 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 		InitialMmapSize: o.Mmap,
 		MaxSize:         o.MaxSize,
 		NoStatistics:    true,
-	}, fmt.Sprintf("stop the crawl if it runs, move the file away (mv %[1]s %[1]s.damaged) and run the crawl again: its pages are fetched again", path))
+	}, remedy(path))
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, fmt.Errorf("open page store %s: %w: %s", path, ErrInUse, readOwner(path))
@@ -153,6 +163,9 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 	}
 	if err != nil {
 		db.Close()
+		if boltfile.IsDamaged(err) { // which names the file
+			return nil, err
+		}
 		return nil, fmt.Errorf("open page store %s: %w", path, err)
 	}
 	if !readOnly {
@@ -195,18 +208,16 @@ func initialise(tx *bolt.Tx) error {
 func (s *Store) load(tx *bolt.Tx) error {
 	about := tx.Bucket(bucketAbout)
 	if about == nil {
-		return fmt.Errorf("%w: it is a bbolt file of something else", ErrFormat)
+		return damaged(s.path, "it is a bbolt file of something else")
 	}
 	f := about.Get(keyFormat)
 	switch {
 	case len(f) != 18:
-		return fmt.Errorf("%w: no format number in it", ErrFormat)
+		return damaged(s.path, "there is no format number in it")
 	case f[0] == 0 || f[0] > Format:
-		return fmt.Errorf("%w: format %d, this version knows 1 to %d: use the version that wrote it, or move the file away and its pages are crawled again",
-			ErrFormat, f[0], Format)
+		return fmt.Errorf("%w: format %d, this version knows 1 to %d: use the version that wrote it, or %s", ErrFormat, f[0], Format, remedy(s.path))
 	case f[1] < canon.OldestVersion || f[1] > canon.Version:
-		return fmt.Errorf("%w: URLs spelled by canonicaliser %d, this version spells as %d: move the file away and its pages are crawled again",
-			ErrFormat, f[1], canon.Version)
+		return fmt.Errorf("%w: URLs spelled by canonicaliser %d, this version spells as %d: %s", ErrFormat, f[1], canon.Version, remedy(s.path))
 	}
 	s.identity, s.session = hex.EncodeToString(f[2:]), rand.Text()[:12]
 	c, err := getCounters(about)
