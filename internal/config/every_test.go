@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -11,41 +12,43 @@ import (
 // Rounds begin with the command that asks for them, go on when it is typed again, and give way to
 // --recrawl, as that does to them.
 func TestEvery(t *testing.T) {
-	plan := func(old *crawl.Spec, args ...string) crawl.Spec {
-		t.Helper()
-		c := NewCrawl()
-		src, err := load(t, c, args...)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		plan := func(old *crawl.Spec, args ...string) crawl.Spec {
+			t.Helper()
+			c := NewCrawl()
+			src, err := load(t, c, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.Plan.Spec(old, src.Given)
 		}
-		return c.Plan.Spec(old, src.Given)
-	}
-	first := plan(nil, "--every", "24h")
-	if first.Every != 24*time.Hour || time.Since(first.EverySince) > time.Minute || first.Recrawl {
-		t.Errorf("%+v", first)
-	}
-	first.EverySince = first.EverySince.Add(-time.Hour)
-	if again := plan(&first, "--every", "24h"); !again.EverySince.Equal(first.EverySince) {
-		t.Errorf("the same command counts rounds from %v", again.EverySince)
-	}
-	if again := plan(&first); again.Every != first.Every {
-		t.Error("who says nothing takes rounds away")
-	}
-	fresh := plan(&first, "--recrawl")
-	if !fresh.Recrawl || fresh.Every != 0 {
-		t.Errorf("--recrawl after rounds: %+v", fresh)
-	}
-	if back := plan(&fresh, "--every", "1h"); back.Recrawl || back.Every != time.Hour {
-		t.Errorf("rounds after --recrawl: %+v", back)
-	}
-	if off := plan(&first, "--every", "0s"); off.Every != 0 || off.Refreshes() {
-		t.Errorf("%+v", off)
-	}
-	for _, args := range [][]string{{"--every", "999ms"}, {"--every", "-1h"}, {"--every", "24h", "--recrawl"}} {
-		if _, err := load(t, NewCrawl(), args...); err == nil || !strings.Contains(err.Error(), "24h") {
-			t.Errorf("%v: %v", args, err)
+		first := plan(nil, "--every", "24h")
+		if first.Every != 24*time.Hour || time.Since(first.EverySince) > time.Minute || first.Recrawl {
+			t.Errorf("%+v", first)
 		}
-	}
+		first.EverySince = first.EverySince.Add(-time.Hour)
+		if again := plan(&first, "--every", "24h"); !again.EverySince.Equal(first.EverySince) {
+			t.Errorf("the same command counts rounds from %v", again.EverySince)
+		}
+		if again := plan(&first); again.Every != first.Every {
+			t.Error("who says nothing takes rounds away")
+		}
+		fresh := plan(&first, "--recrawl")
+		if !fresh.Recrawl || fresh.Every != 0 {
+			t.Errorf("--recrawl after rounds: %+v", fresh)
+		}
+		if back := plan(&fresh, "--every", "1h"); back.Recrawl || back.Every != time.Hour {
+			t.Errorf("rounds after --recrawl: %+v", back)
+		}
+		if off := plan(&first, "--every", "0s"); off.Every != 0 || off.Refreshes() {
+			t.Errorf("%+v", off)
+		}
+		for _, args := range [][]string{{"--every", "999ms"}, {"--every", "-1h"}, {"--every", "24h", "--recrawl"}} {
+			if _, err := load(t, NewCrawl(), args...); err == nil || !strings.Contains(err.Error(), "24h") {
+				t.Errorf("%v: %v", args, err)
+			}
+		}
+	})
 }
 
 func TestTraces(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -66,37 +67,39 @@ func put(t testing.TB, s *Store, batch ...Page) Result {
 }
 
 func TestPutGet(t *testing.T) {
-	s := openTemp(t)
-	want := page("https://example.org/a?b=c", 1, strings.Repeat("hello ", 1000))
-	want.Truncated, want.Directives, want.UnavailableAfter = true, crawl.NoSnippet|crawl.NoArchive, day.AddDate(1, 0, 0)
-	if r := put(t, s, want); r != (Result{Stored: 1}) {
-		t.Fatalf("Put = %+v", r)
-	}
-	got, ok, err := s.Get(want.URL)
-	if err != nil || !ok {
-		t.Fatalf("Get = %v, %v", ok, err)
-	}
-	if d := time.Since(got.Changed); d < 0 || d > time.Minute {
-		t.Errorf("changed %v ago", d)
-	}
-	want.ID, want.Seq, want.Packed, want.Since, want.Changed = 1, 1, len(want.Body), want.FetchedAt, got.Changed
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("Get\n got %+v\nwant %+v", got, want)
-	}
-	body, err := got.Unpack(nil)
-	if err != nil || string(body) != strings.Repeat("hello ", 1000) {
-		t.Errorf("Unpack = %d bytes, %v", len(body), err)
-	}
-	if _, ok, _ := s.Get("https://example.org/other"); ok {
-		t.Error("Get found a page never put")
-	}
-	info := got.Info()
-	if info.SnippetAllowed || info.FoundOn == nil || *info.FoundOn != "https://example.org/" || len(info.SHA256) != 64 {
-		t.Errorf("Info = %+v", info)
-	}
-	if st := s.Stats(); st.Pages != 1 || st.Bytes != 6000 || st.Packed != int64(len(want.Body)) || st.LastSeq != 1 {
-		t.Errorf("Stats = %+v", st)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := openTemp(t)
+		want := page("https://example.org/a?b=c", 1, strings.Repeat("hello ", 1000))
+		want.Truncated, want.Directives, want.UnavailableAfter = true, crawl.NoSnippet|crawl.NoArchive, day.AddDate(1, 0, 0)
+		if r := put(t, s, want); r != (Result{Stored: 1}) {
+			t.Fatalf("Put = %+v", r)
+		}
+		got, ok, err := s.Get(want.URL)
+		if err != nil || !ok {
+			t.Fatalf("Get = %v, %v", ok, err)
+		}
+		if d := time.Since(got.Changed); d < 0 || d > time.Minute {
+			t.Errorf("changed %v ago", d)
+		}
+		want.ID, want.Seq, want.Packed, want.Since, want.Changed = 1, 1, len(want.Body), want.FetchedAt, got.Changed
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("Get\n got %+v\nwant %+v", got, want)
+		}
+		body, err := got.Unpack(nil)
+		if err != nil || string(body) != strings.Repeat("hello ", 1000) {
+			t.Errorf("Unpack = %d bytes, %v", len(body), err)
+		}
+		if _, ok, _ := s.Get("https://example.org/other"); ok {
+			t.Error("Get found a page never put")
+		}
+		info := got.Info()
+		if info.SnippetAllowed || info.FoundOn == nil || *info.FoundOn != "https://example.org/" || len(info.SHA256) != 64 {
+			t.Errorf("Info = %+v", info)
+		}
+		if st := s.Stats(); st.Pages != 1 || st.Bytes != 6000 || st.Packed != int64(len(want.Body)) || st.LastSeq != 1 {
+			t.Errorf("Stats = %+v", st)
+		}
+	})
 }
 
 func TestEmptyBody(t *testing.T) {

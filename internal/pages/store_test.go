@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -15,44 +16,48 @@ import (
 )
 
 func TestReopen(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pages-0.db")
-	s, err := Open(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, s, page("https://example.org/", 1, "kept"))
-	id := s.Identity()
-	s.Close()
-	if _, err := os.Stat(path + ".owner"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("owner note after Close: %v", err)
-	}
-	r, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if _, ok, _ := r.Get("https://example.org/"); !ok || r.Identity() != id || r.Stats().Pages != 1 {
-		t.Errorf("reopened: ok %v, identity %s want %s, %+v", ok, r.Identity(), id, r.Stats())
-	}
-	r2, err := OpenReadOnly(path) // readers do not shut one another out
-	if err != nil {
-		t.Fatal(err)
-	}
-	r2.Close()
-	if _, err := Open(path, Options{}); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "reads it") {
-		t.Errorf("Open beside a reader: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "pages-0.db")
+		s, err := Open(path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, page("https://example.org/", 1, "kept"))
+		id := s.Identity()
+		s.Close()
+		if _, err := os.Stat(path + ".owner"); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("owner note after Close: %v", err)
+		}
+		r, err := OpenReadOnly(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if _, ok, _ := r.Get("https://example.org/"); !ok || r.Identity() != id || r.Stats().Pages != 1 {
+			t.Errorf("reopened: ok %v, identity %s want %s, %+v", ok, r.Identity(), id, r.Stats())
+		}
+		r2, err := OpenReadOnly(path) // readers do not shut one another out
+		if err != nil {
+			t.Fatal(err)
+		}
+		r2.Close()
+		if _, err := Open(path, Options{}); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "reads it") {
+			t.Errorf("Open beside a reader: %v", err)
+		}
+	})
 }
 
 func TestInUseNamesTheOwner(t *testing.T) {
-	s := openTemp(t)
-	_, err := Open(s.Path(), Options{})
-	if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d on ", os.Getpid())) {
-		t.Errorf("Open = %v", err)
-	}
-	if _, err := OpenReadOnly(s.Path()); !errors.Is(err, ErrInUse) {
-		t.Errorf("OpenReadOnly = %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := openTemp(t)
+		_, err := Open(s.Path(), Options{})
+		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d on ", os.Getpid())) {
+			t.Errorf("Open = %v", err)
+		}
+		if _, err := OpenReadOnly(s.Path()); !errors.Is(err, ErrInUse) {
+			t.Errorf("OpenReadOnly = %v", err)
+		}
+	})
 }
 
 func TestFormatIsRefused(t *testing.T) {

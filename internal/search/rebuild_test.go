@@ -20,6 +20,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // battery are queries of every kind, for the pages that churn makes.
@@ -167,12 +168,19 @@ func TestRebuildBesideWriting(t *testing.T) {
 	go func() {
 		defer close(stored)
 		for {
-			select {
-			case <-stop:
+			over := false
+			until.True(t, "the index has followed the last changes", func() bool {
+				select {
+				case <-stop:
+					over = true
+				default:
+				}
+				return over || f.Behind() == 0
+			})
+			if over {
 				return
-			case <-time.After(2 * time.Millisecond):
-				churn(t, f.store, rng, 5)
 			}
+			churn(t, f.store, rng, 5)
 		}
 	}()
 	for i := range 4 {
@@ -186,9 +194,7 @@ func TestRebuildBesideWriting(t *testing.T) {
 	}
 	close(stop)
 	<-stored
-	for end := time.Now().Add(time.Minute); f.Behind() > 0 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
+	until.True(t, "the index has followed all changes", func() bool { return f.Behind() == 0 })
 	cancel()
 	wg.Wait()
 	got := answers(t, f.Index)

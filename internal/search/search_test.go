@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -539,26 +540,28 @@ func TestAwkwardPaths(t *testing.T) {
 }
 
 func TestRunFollowsAndStops(t *testing.T) {
-	f := newFixture(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- f.Run(ctx) }()
-	if _, err := f.store.Put([]pages.Page{page("https://a.example/", "en", "Ibis", "<p>ibis")}); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(time.Minute); f.Behind() > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the index does not follow")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error)
+		go func() { done <- f.Run(ctx) }()
+		if _, err := f.store.Put([]pages.Page{page("https://a.example/", "en", "Ibis", "<p>ibis")}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if n := len(f.search("ibis")); n != 1 {
-		t.Errorf("%d hits", n)
-	}
-	start := time.Now()
-	cancel()
-	if err := <-done; err != nil || time.Since(start) > 30*time.Second {
-		t.Errorf("Run = %v after %v", err, time.Since(start))
-	}
+		for deadline := time.Now().Add(time.Minute); f.Behind() > 0; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the index does not follow")
+			}
+		}
+		if n := len(f.search("ibis")); n != 1 {
+			t.Errorf("%d hits", n)
+		}
+		start := time.Now()
+		cancel()
+		if err := <-done; err != nil || time.Since(start) > 30*time.Second {
+			t.Errorf("Run = %v after %v", err, time.Since(start))
+		}
+	})
 }
 
 // A page that says what it is about half in its title and half in its address is about that.
