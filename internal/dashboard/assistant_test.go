@@ -2,9 +2,9 @@ package dashboard
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -21,66 +21,69 @@ func program(r *http.Request) {
 }
 
 // bearing is a transport that sends a token.
-type bearing string
+type bearing struct {
+	token string
+	over  http.RoundTripper
+}
 
 func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+string(b))
-	return http.DefaultTransport.RoundTrip(r)
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.over.RoundTrip(r)
 }
 
 // An assistant asks over HTTP with the dashboard's token, by the SDK's own client; without it, with
 // another one or with a cookie it is told nothing.
 func TestAssistant(t *testing.T) {
-	const token = "a long enough token"
-	w := New(Options{Token: token, Name: "manuals", Ask: answering(ask.Handlers{
-		"page": sends(crawl.PageRecord{PageInfo: crawl.PageInfo{URL: "https://docs.example.org/", SnippetAllowed: true}, Text: "The quiet harbor."}),
-	})})
-	srv := httptest.NewServer(w)
-	defer srv.Close()
-	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	connect := func(token string) (*mcp.ClientSession, error) {
-		return mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
-			Endpoint: srv.URL + mcpPath, HTTPClient: &http.Client{Transport: bearing(token)}, DisableStandaloneSSE: true, MaxRetries: -1,
-		}, nil)
-	}
-	s, err := connect(token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "page", Arguments: map[string]any{"url": "https://docs.example.org/"}})
-	if err != nil || r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, "The quiet harbor.") {
-		t.Errorf("with the token: %+v, %v", r, err)
-	}
-	r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "page", Arguments: map[string]any{"url": "https://docs.example.org/", "limit": 0}})
-	if err != nil || !r.IsError {
-		t.Errorf("past a limit: %+v, %v", r, err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if s, err := connect("another token"); err == nil {
-		s.Close()
-		t.Error("it answers with another token")
-	}
-	c := browse(t, w)
-	c.ask("GET", "/login?token=a+long+enough+token", "")
-	for name, change := range map[string]func(*http.Request){
-		"no token": func(*http.Request) {}, "another token": header("Authorization", "Bearer another"), "another scheme": header("Authorization", "Basic "+token),
-		"an empty token": header("Authorization", "Bearer "),
-	} {
-		resp := c.ask("POST", mcpPath, initialize, program, change) // with the cookie
-		if body := read(t, resp); resp.StatusCode != http.StatusUnauthorized || !strings.Contains(resp.Header.Get("WWW-Authenticate"), "Bearer") || strings.Contains(body, "manuals") {
-			t.Errorf("%s: %d %v %s", name, resp.StatusCode, resp.Header, body)
+	synctest.Test(t, func(t *testing.T) {
+		const token = "a long enough token"
+		w := New(Options{Token: token, Name: "manuals", Ask: answering(ask.Handlers{
+			"page": sends(crawl.PageRecord{PageInfo: crawl.PageInfo{URL: "https://docs.example.org/", SnippetAllowed: true}, Text: "The quiet harbor."}),
+		})})
+		address, client := served(t, w)
+		connect := func(token string) (*mcp.ClientSession, error) {
+			return mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+				Endpoint: address + mcpPath, HTTPClient: &http.Client{Transport: bearing{token, client.Transport}}, DisableStandaloneSSE: true, MaxRetries: -1,
+			}, nil)
 		}
-	}
-	// Tokens cannot be found by trying.
-	for range 20 {
-		read(t, c.ask("POST", mcpPath, initialize, program, header("Authorization", "Bearer another")))
-	}
-	if resp := c.ask("POST", mcpPath, initialize, program, header("Authorization", "Bearer "+token)); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
-		t.Errorf("after many wrong tokens: %d", resp.StatusCode)
-	}
+		s, err := connect(token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "page", Arguments: map[string]any{"url": "https://docs.example.org/"}})
+		if err != nil || r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, "The quiet harbor.") {
+			t.Errorf("with the token: %+v, %v", r, err)
+		}
+		r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "page", Arguments: map[string]any{"url": "https://docs.example.org/", "limit": 0}})
+		if err != nil || !r.IsError {
+			t.Errorf("past a limit: %+v, %v", r, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if s, err := connect("another token"); err == nil {
+			s.Close()
+			t.Error("it answers with another token")
+		}
+		c := browse(t, w)
+		c.ask("GET", "/login?token=a+long+enough+token", "")
+		for name, change := range map[string]func(*http.Request){
+			"no token": func(*http.Request) {}, "another token": header("Authorization", "Bearer another"), "another scheme": header("Authorization", "Basic "+token),
+			"an empty token": header("Authorization", "Bearer "),
+		} {
+			resp := c.ask("POST", mcpPath, initialize, program, change) // with the cookie
+			if body := read(t, resp); resp.StatusCode != http.StatusUnauthorized || !strings.Contains(resp.Header.Get("WWW-Authenticate"), "Bearer") || strings.Contains(body, "manuals") {
+				t.Errorf("%s: %d %v %s", name, resp.StatusCode, resp.Header, body)
+			}
+		}
+		// Tokens cannot be found by trying.
+		for range 20 {
+			read(t, c.ask("POST", mcpPath, initialize, program, header("Authorization", "Bearer another")))
+		}
+		if resp := c.ask("POST", mcpPath, initialize, program, header("Authorization", "Bearer "+token)); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
+			t.Errorf("after many wrong tokens: %d", resp.StatusCode)
+		}
+	})
 }
 
 // On loopback a program needs no token. A page of another origin, or under a name that was made to

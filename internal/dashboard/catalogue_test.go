@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
@@ -51,73 +52,77 @@ func (d *told) change(do func()) {
 
 // The catalogue is put together once for each state of what is stored, not for each page.
 func TestTheCatalogueIsMadeWhenItChanges(t *testing.T) {
-	d := &told{state: 1}
-	c := browse(t, New(Options{Ask: answering(d.handlers())}))
-	for range 3 {
-		if _, body := c.get("/datasets"); !strings.Contains(body, "State 1") || strings.Contains(body, "has changed since") {
-			t.Fatalf("of the first state: %s", body)
+	synctest.Test(t, func(t *testing.T) {
+		d := &told{state: 1}
+		c := browse(t, New(Options{Ask: answering(d.handlers())}))
+		for range 3 {
+			if _, body := c.get("/datasets"); !strings.Contains(body, "State 1") || strings.Contains(body, "has changed since") {
+				t.Fatalf("of the first state: %s", body)
+			}
 		}
-	}
-	if d.asked != 1 {
-		t.Errorf("asked %d times for all datasets", d.asked)
-	}
-	// What takes no time is waited for, once it is worth making it again.
-	d.change(func() { d.state = 2 })
-	for deadline := time.Now().Add(time.Minute); ; {
-		_, body := c.get("/datasets")
-		if strings.Contains(body, "State 2") {
-			break
+		if d.asked != 1 {
+			t.Errorf("asked %d times for all datasets", d.asked)
 		}
-		if !strings.Contains(body, "State 1") || !strings.Contains(body, "has changed since") {
-			t.Fatalf("an old table that does not say so: %s", body)
+		// What takes no time is waited for, once it is worth making it again.
+		d.change(func() { d.state = 2 })
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			_, body := c.get("/datasets")
+			if strings.Contains(body, "State 2") {
+				break
+			}
+			if !strings.Contains(body, "State 1") || !strings.Contains(body, "has changed since") {
+				t.Fatalf("an old table that does not say so: %s", body)
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("it stays as it was")
+			}
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("it stays as it was")
-		}
-	}
+	})
 }
 
 // While a table is made that takes long, the old one is shown and says so; but not if it may have
 // what was forgotten since, and not before there is any.
 func TestTheCatalogueIsNotWaitedFor(t *testing.T) {
-	d := &told{state: 1, hold: make(chan struct{})}
-	w := New(Options{Ask: answering(d.handlers())})
-	c := browse(t, w)
-	w.catalog.wait = tableWait
-	resp := c.ask("GET", "/datasets", "")
-	if body := read(t, resp); resp.StatusCode != 200 || resp.Header.Get("Refresh") == "" || !strings.Contains(body, "being put together") {
-		t.Fatalf("before there is one: %d %v %s", resp.StatusCode, resp.Header, body)
-	}
-	if code, body := c.get("/dataset/whatever"); code != 200 || !strings.Contains(body, "being put together") {
-		t.Fatalf("a dataset, before there is one: %d %s", code, body)
-	}
-	was := d.hold
-	d.change(func() { d.hold = nil })
-	close(was)
-	wait := func(what string) {
-		t.Helper()
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-			if _, body := c.get("/datasets"); strings.Contains(body, what) && !strings.Contains(body, "has changed since") {
-				return
-			} else if time.Now().After(deadline) {
-				t.Fatalf("%s never stands there: %s", what, body)
+	synctest.Test(t, func(t *testing.T) {
+		d := &told{state: 1, hold: make(chan struct{})}
+		w := New(Options{Ask: answering(d.handlers())})
+		c := browse(t, w)
+		w.catalog.wait = tableWait
+		resp := c.ask("GET", "/datasets", "")
+		if body := read(t, resp); resp.StatusCode != 200 || resp.Header.Get("Refresh") == "" || !strings.Contains(body, "being put together") {
+			t.Fatalf("before there is one: %d %v %s", resp.StatusCode, resp.Header, body)
+		}
+		if code, body := c.get("/dataset/whatever"); code != 200 || !strings.Contains(body, "being put together") {
+			t.Fatalf("a dataset, before there is one: %d %s", code, body)
+		}
+		was := d.hold
+		d.change(func() { d.hold = nil })
+		close(was)
+		wait := func(what string) {
+			t.Helper()
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+				if _, body := c.get("/datasets"); strings.Contains(body, what) && !strings.Contains(body, "has changed since") {
+					return
+				} else if time.Now().After(deadline) {
+					t.Fatalf("%s never stands there: %s", what, body)
+				}
 			}
 		}
-	}
-	wait("State 1")
-	w.catalog.work.Lock()
-	w.catalog.ended, w.catalog.took = time.Time{}, 0 // as if that had been long ago
-	w.catalog.work.Unlock()
-	d.change(func() { d.state, d.hold = 2, make(chan struct{}) })
-	was = d.hold
-	if _, body := c.get("/datasets"); !strings.Contains(body, "State 1") || !strings.Contains(body, "has changed since") {
-		t.Errorf("while another is made: %s", body)
-	}
-	d.change(func() { d.forgotten = "d.example" })
-	if _, body := c.get("/datasets"); strings.Contains(body, "State 1") || !strings.Contains(body, "being put together") {
-		t.Errorf("what is forgotten is shown: %s", body)
-	}
-	d.change(func() { d.hold = nil })
-	close(was)
-	wait("State 2")
+		wait("State 1")
+		w.catalog.work.Lock()
+		w.catalog.ended, w.catalog.took = time.Time{}, 0 // as if that had been long ago
+		w.catalog.work.Unlock()
+		d.change(func() { d.state, d.hold = 2, make(chan struct{}) })
+		was = d.hold
+		if _, body := c.get("/datasets"); !strings.Contains(body, "State 1") || !strings.Contains(body, "has changed since") {
+			t.Errorf("while another is made: %s", body)
+		}
+		d.change(func() { d.forgotten = "d.example" })
+		if _, body := c.get("/datasets"); strings.Contains(body, "State 1") || !strings.Contains(body, "being put together") {
+			t.Errorf("what is forgotten is shown: %s", body)
+		}
+		d.change(func() { d.hold = nil })
+		close(was)
+		wait("State 2")
+	})
 }

@@ -17,18 +17,39 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// followed reads the events of a page until the test has seen enough.
-func followed(t *testing.T, address string) (next func() (event, data string), end func()) {
+// served serves a dashboard on a network in memory until the test ends, and returns its address and
+// a client for it. It is for bubbles.
+func served(t *testing.T, web http.Handler) (address string, client *http.Client) {
 	t.Helper()
+	network := simnet.New(simnet.Options{})
+	l, err := network.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: web}
+	go srv.Serve(l)
+	transport := &http.Transport{DialContext: network.Dial}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		srv.Close()
+	})
+	return "http://" + l.Addr().String(), &http.Client{Transport: transport}
+}
+
+// followed reads the events of a page until the test has seen enough.
+func followed(t *testing.T, web http.Handler) (next func() (event, data string), end func()) {
+	t.Helper()
+	address, client := served(t, web)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	r, err := http.NewRequestWithContext(ctx, "GET", address, nil)
+	r, err := http.NewRequestWithContext(ctx, "GET", address+"/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Accept", "text/event-stream")
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,50 +73,49 @@ func followed(t *testing.T, address string) (next func() (event, data string), e
 		}, func() {
 			cancel()
 			resp.Body.Close()
-			http.DefaultClient.CloseIdleConnections()
 		}
 }
 
 // A page that is followed is sent again when it has changed, and only then; trouble is told.
 func TestStream(t *testing.T) {
-	var stored atomic.Int64
-	var asked atomic.Int64
-	w := New(Options{Beat: time.Millisecond, Ask: answering(ask.Handlers{"status": func(_ context.Context, _ []byte, send func(any) error) error {
-		asked.Add(1)
-		st := running()
-		if st.Stored = stored.Load(); st.Stored < 0 {
-			return errors.New("a disk")
-		}
-		return send(st)
-	}})})
-	srv := httptest.NewServer(w)
-	defer srv.Close()
-	next, end := followed(t, srv.URL+"/")
-	defer end()
-	until := func(event, says string) {
-		t.Helper()
-		e, data := next()
-		if e != event || !strings.Contains(data, says) || strings.Contains(data, "<html") {
-			t.Fatalf("%s: %s", e, data)
-		}
-	}
-	until("main", "<dd>0")
-	for looks := asked.Load(); asked.Load() < looks+3; { // nothing has changed: nothing is sent
-		time.Sleep(time.Millisecond)
-	}
-	stored.Store(4711)
-	until("main", "<dd>4,711")
-	stored.Store(-1)
-	until("trouble", "the log of the server")
-	stored.Store(7)
-	for {
-		if e, data := next(); e == "main" {
-			if !strings.Contains(data, "<dd>7") {
-				t.Errorf("after the trouble: %s", data)
+	synctest.Test(t, func(t *testing.T) {
+		var stored atomic.Int64
+		var asked atomic.Int64
+		w := New(Options{Beat: time.Millisecond, Ask: answering(ask.Handlers{"status": func(_ context.Context, _ []byte, send func(any) error) error {
+			asked.Add(1)
+			st := running()
+			if st.Stored = stored.Load(); st.Stored < 0 {
+				return errors.New("a disk")
 			}
-			break
+			return send(st)
+		}})})
+		next, end := followed(t, w)
+		defer end()
+		until := func(event, says string) {
+			t.Helper()
+			e, data := next()
+			if e != event || !strings.Contains(data, says) || strings.Contains(data, "<html") {
+				t.Fatalf("%s: %s", e, data)
+			}
 		}
-	}
+		until("main", "<dd>0")
+		for looks := asked.Load(); asked.Load() < looks+3; { // nothing has changed: nothing is sent
+			time.Sleep(time.Millisecond)
+		}
+		stored.Store(4711)
+		until("main", "<dd>4,711")
+		stored.Store(-1)
+		until("trouble", "the log of the server")
+		stored.Store(7)
+		for {
+			if e, data := next(); e == "main" {
+				if !strings.Contains(data, "<dd>7") {
+					t.Errorf("after the trouble: %s", data)
+				}
+				break
+			}
+		}
+	})
 }
 
 // The script replaces a page that is live part by part, by the ids of its parts: what somebody
@@ -199,61 +219,63 @@ func TestTheHeadIsNoStream(t *testing.T) {
 
 // Only so many are followed at once; who leaves makes room.
 func TestStreams(t *testing.T) {
-	w := shows(Options{Beat: time.Millisecond, Streams: 1}, running())
-	srv := httptest.NewServer(w)
-	defer srv.Close()
-	next, end := followed(t, srv.URL+"/")
-	next()
-	c := browse(t, w)
-	if code, _ := c.get("/", header("Accept", "text/event-stream")); code != http.StatusServiceUnavailable {
-		t.Errorf("one more: %d", code)
-	}
-	if code, _ := c.get("/"); code != 200 {
-		t.Errorf("a page that is not followed: %d", code)
-	}
-	end()
-	for deadline := time.Now().Add(30 * time.Second); len(w.streams) > 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("who has left is still sent to")
+	synctest.Test(t, func(t *testing.T) {
+		w := shows(Options{Beat: time.Millisecond, Streams: 1}, running())
+		next, end := followed(t, w)
+		next()
+		c := browse(t, w)
+		if code, _ := c.get("/", header("Accept", "text/event-stream")); code != http.StatusServiceUnavailable {
+			t.Errorf("one more: %d", code)
 		}
-		time.Sleep(time.Millisecond)
-	}
+		if code, _ := c.get("/"); code != 200 {
+			t.Errorf("a page that is not followed: %d", code)
+		}
+		end()
+		for deadline := time.Now().Add(30 * time.Second); len(w.streams) > 0; {
+			if time.Now().After(deadline) {
+				t.Fatal("who has left is still sent to")
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
 }
 
 // More questions than there is room for are sent away.
 func TestBusy(t *testing.T) {
-	asked, leave := make(chan bool), make(chan bool)
-	w := New(Options{AtOnce: 1, Queue: 1, Ask: answering(ask.Handlers{"status": func(_ context.Context, _ []byte, send func(any) error) error {
-		asked <- true
-		<-leave
-		return send(running())
-	}})})
-	c := browse(t, w)
-	done := make(chan int)
-	for range 2 {
-		go func() {
-			rec := httptest.NewRecorder()
-			r := httptest.NewRequest("GET", "http://127.0.0.1/", nil)
-			w.ServeHTTP(rec, r)
-			done <- rec.Code
-		}()
-	}
-	<-asked // one is worked on; the other waits, or is about to
-	for deadline := time.Now().Add(30 * time.Second); w.turns.Waiting() < 2; {
-		if time.Now().After(deadline) {
-			t.Fatal("nobody waits")
+	synctest.Test(t, func(t *testing.T) {
+		asked, leave := make(chan bool), make(chan bool)
+		w := New(Options{AtOnce: 1, Queue: 1, Ask: answering(ask.Handlers{"status": func(_ context.Context, _ []byte, send func(any) error) error {
+			asked <- true
+			<-leave
+			return send(running())
+		}})})
+		c := browse(t, w)
+		done := make(chan int)
+		for range 2 {
+			go func() {
+				rec := httptest.NewRecorder()
+				r := httptest.NewRequest("GET", "http://127.0.0.1/", nil)
+				w.ServeHTTP(rec, r)
+				done <- rec.Code
+			}()
 		}
-		time.Sleep(time.Millisecond)
-	}
-	if code, body := c.get("/"); code != http.StatusServiceUnavailable || !strings.Contains(body, "Too many questions") {
-		t.Errorf("one more: %d", code)
-	}
-	leave <- true
-	<-asked
-	leave <- true
-	for range 2 {
-		if code := <-done; code != 200 {
-			t.Errorf("of those that had room: %d", code)
+		<-asked // one is worked on; the other waits, or is about to
+		for deadline := time.Now().Add(30 * time.Second); w.turns.Waiting() < 2; {
+			if time.Now().After(deadline) {
+				t.Fatal("nobody waits")
+			}
+			time.Sleep(time.Millisecond)
 		}
-	}
+		if code, body := c.get("/"); code != http.StatusServiceUnavailable || !strings.Contains(body, "Too many questions") {
+			t.Errorf("one more: %d", code)
+		}
+		leave <- true
+		<-asked
+		leave <- true
+		for range 2 {
+			if code := <-done; code != 200 {
+				t.Errorf("of those that had room: %d", code)
+			}
+		}
+	})
 }

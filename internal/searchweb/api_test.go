@@ -16,6 +16,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // Filters become words of the query, pages an offset.
@@ -202,23 +203,35 @@ func TestBusy(t *testing.T) {
 
 // A megabyte of query costs a sentence, over a connection too.
 func TestHugeQuery(t *testing.T) {
-	srv := httptest.NewServer(New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)}))
-	defer srv.Close()
-	for size, want := range map[int]int{2048: 200, 2049: 400, 1 << 19: 400, 1<<20 + 1<<13: 431} {
-		for _, path := range []string{"/search?q=", "/api/v1/search?q=", "/api/v1/pages?url=http://a.example/"} {
-			if size <= 2049 && strings.Contains(path, "pages") {
-				continue
-			}
-			resp, err := http.Get(srv.URL + path + strings.Repeat("x", size))
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.Body.Close()
-			if resp.StatusCode != want {
-				t.Errorf("%s with %d bytes: %d, want %d", path, size, resp.StatusCode, want)
+	synctest.Test(t, func(t *testing.T) {
+		network := simnet.New(simnet.Options{})
+		l, err := network.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv := &http.Server{Handler: New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)})}
+		go srv.Serve(l)
+		defer time.Sleep(time.Second) // net/http waits before it closes what it has not read
+		defer srv.Close()
+		over := &http.Transport{DialContext: network.Dial}
+		defer over.CloseIdleConnections()
+		client := &http.Client{Transport: over}
+		for size, want := range map[int]int{2048: 200, 2049: 400, 1 << 19: 400, 1<<20 + 1<<13: 431} {
+			for _, path := range []string{"/search?q=", "/api/v1/search?q=", "/api/v1/pages?url=http://a.example/"} {
+				if size <= 2049 && strings.Contains(path, "pages") {
+					continue
+				}
+				resp, err := client.Get("http://" + l.Addr().String() + path + strings.Repeat("x", size))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if resp.StatusCode != want {
+					t.Errorf("%s with %d bytes: %d, want %d", path, size, resp.StatusCode, want)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestPage(t *testing.T) {
