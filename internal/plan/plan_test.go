@@ -12,6 +12,8 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -29,11 +31,26 @@ func listed(urls []string) *simweb.Answer {
 	return &simweb.Answer{ContentType: "application/xml", Body: b.String()}
 }
 
+// planWeb is a web and the network that it is on.
+type planWeb struct {
+	*simweb.Server
+	network *simnet.Net
+}
+
+// open opens an engine on the network, with a server that does not listen.
+func (w *planWeb) open(t *testing.T) func(context.Context, engine.Options) (*engine.Engine, error) {
+	return func(ctx context.Context, o engine.Options) (*engine.Engine, error) {
+		o.Server, o.Fetcher.Dial = broker.Start(t), w.network.Dial
+		return engine.Open(ctx, o)
+	}
+}
+
 // sitemapWeb is a web whose sitemaps name all pages of h0000 and h0001, and some that robots.txt
 // closes. The delay of h0001 is the longer one.
-func sitemapWeb(t *testing.T) (*simweb.Server, crawl.Spec) {
+func sitemapWeb(t *testing.T) (*planWeb, crawl.Spec) {
 	t.Helper()
-	web, err := simweb.Start(simweb.Config{Seed: 5, Hosts: 3, PagesPerHost: 30, Behaviors: map[int]simweb.Behavior{
+	network := simnet.New(simnet.Options{Latency: time.Millisecond})
+	web, err := simweb.Start(simweb.Config{Listen: network.Listen, Seed: 5, Hosts: 3, PagesPerHost: 30, Behaviors: map[int]simweb.Behavior{
 		0: {Robots: simweb.RobotsSubtree, CrawlDelay: 20 * time.Millisecond, Features: []simweb.Feature{simweb.FeatureDataYAML}},
 		1: {Robots: simweb.RobotsSubtree, CrawlDelay: 50 * time.Millisecond},
 		2: {Robots: simweb.RobotsSubtree, CrawlDelay: 20 * time.Millisecond},
@@ -58,7 +75,7 @@ func sitemapWeb(t *testing.T) (*simweb.Server, crawl.Spec) {
 		DataJSON: true, AllowPrivate: true, Resolve: []string{web.Resolve()}, Sitemaps: true, NoLinks: true,
 		Seeds: []string{"http://h0000.sim.test/", "http://h0001.sim.test/"},
 	}
-	return web, spec
+	return &planWeb{web, network}, spec
 }
 
 func seedsOf(spec crawl.Spec) (urls []canon.URL) {
@@ -68,9 +85,9 @@ func seedsOf(spec crawl.Spec) (urls []canon.URL) {
 	return urls
 }
 
-func planOf(t *testing.T, spec crawl.Spec, change func(*Options)) *Report {
+func planOf(t *testing.T, web *planWeb, spec crawl.Spec, change func(*Options)) *Report {
 	t.Helper()
-	o := Options{Spec: spec, Seeds: seedsOf(spec), Dir: t.TempDir()}
+	o := Options{Spec: spec, Seeds: seedsOf(spec), Dir: t.TempDir(), Open: web.open(t)}
 	if change != nil {
 		change(&o)
 	}
@@ -84,9 +101,9 @@ func planOf(t *testing.T, spec crawl.Spec, change func(*Options)) *Report {
 }
 
 // crawled carries the crawl out, to its end.
-func crawled(t *testing.T, spec crawl.Spec) crawl.Status {
+func crawled(t *testing.T, web *planWeb, spec crawl.Spec) crawl.Status {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir(), Seeds: seedsOf(spec), Plan: func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }})
+	e, err := web.open(t)(t.Context(), engine.Options{Dir: t.TempDir(), Seeds: seedsOf(spec), Plan: func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +128,7 @@ func crawled(t *testing.T, spec crawl.Spec) crawl.Status {
 }
 
 // asked counts the requests of a log by host, and checks that they were polite.
-func asked(t *testing.T, web *simweb.Server) map[string]int64 {
+func asked(t *testing.T, web *planWeb) map[string]int64 {
 	t.Helper()
 	for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token}) {
 		t.Error(v)
@@ -126,117 +143,121 @@ func asked(t *testing.T, web *simweb.Server) map[string]int64 {
 // TestPlanIsTrue makes a plan, which asks for no page, and then carries the crawl out: the pages,
 // the refusals, the requests to each host and what they take at the hosts' delays are as planned.
 func TestPlanIsTrue(t *testing.T) {
-	t.Parallel()
-	web, spec := sitemapWeb(t)
-	r := planOf(t, spec, nil)
-	read := asked(t, web)
-	for _, q := range web.Log() {
-		if !q.Robots && q.Path != "/sitemap.xml" && !strings.HasSuffix(q.Path, "/data.txt") && q.Path != "/data.json" {
-			t.Errorf("the plan asked for %s%s", q.Host, q.Path)
+	simnet.Test(t, func(t *testing.T) {
+		web, spec := sitemapWeb(t)
+		r := planOf(t, web, spec, nil)
+		read := asked(t, web)
+		for _, q := range web.Log() {
+			if !q.Robots && q.Path != "/sitemap.xml" && !strings.HasSuffix(q.Path, "/data.txt") && q.Path != "/data.json" {
+				t.Errorf("the plan asked for %s%s", q.Host, q.Path)
+			}
 		}
-	}
-	web.ResetLog()
-	st := crawled(t, spec)
-	truth := asked(t, web)
+		web.ResetLog()
+		st := crawled(t, web, spec)
+		truth := asked(t, web)
 
-	if got, want := r.Pages, st.Discovered-st.ByReason["robots"]-st.ByReason["trap"]; got != want || r.PagesAre != PagesAll || got != 61 {
-		t.Errorf("%d pages (%s) planned, %d asked for: %+v", got, r.PagesAre, want, st)
-	}
-	if want := st.ByReason["robots"] + st.ByReason["trap"]; r.Refused != want || want != 9 {
-		t.Errorf("%d planned to be refused, %d were, want 9: %+v", r.Refused, want, st.ByReason)
-	}
-	if r.WrongType != st.ByReason["type"] || r.WrongType != 1 {
-		t.Errorf("%d planned of a type not kept, %d were", r.WrongType, st.ByReason["type"])
-	}
-	if r.Datasets < 1 || len(r.Titles) == 0 {
-		t.Errorf("%d datasets announced, titles %q", r.Datasets, r.Titles)
-	}
-	if r.Scope != "h0000.sim.test, h0001.sim.test and all other hosts of sim.test; links of pages are not followed, only what seeds and sitemaps name, and redirects" {
-		t.Errorf("scope %q", r.Scope)
-	}
-	var sum int64
-	var longest string // with what answers took, which a busy machine decides
-	var most float64
-	for _, h := range r.Hosts {
-		if h.ShortestS > most {
-			longest, most = h.Host, h.ShortestS
+		if got, want := r.Pages, st.Discovered-st.ByReason["robots"]-st.ByReason["trap"]; got != want || r.PagesAre != PagesAll || got != 61 {
+			t.Errorf("%d pages (%s) planned, %d asked for: %+v", got, r.PagesAre, want, st)
 		}
-		if h.Read != read[h.Host] {
-			t.Errorf("%s: %d requests read, the web saw %d", h.Host, h.Read, read[h.Host])
+		if want := st.ByReason["robots"] + st.ByReason["trap"]; r.Refused != want || want != 9 {
+			t.Errorf("%d planned to be refused, %d were, want 9: %+v", r.Refused, want, st.ByReason)
 		}
-		if got := h.Read + h.Pages; got != truth[h.Host] {
-			t.Errorf("%s: %d requests planned, the web saw %d", h.Host, got, truth[h.Host])
+		if r.WrongType != st.ByReason["type"] || r.WrongType != 1 {
+			t.Errorf("%d planned of a type not kept, %d were", r.WrongType, st.ByReason["type"])
 		}
-		sum += truth[h.Host]
-		// Without what answers took.
-		bound, planned := float64(truth[h.Host]-1)*web.CrawlDelay(h.Host, token).Seconds(), h.ShortestS-float64(h.Read+h.Pages)*h.ResponseS
-		if math.Abs(planned-bound) > 0.2*bound || h.DelaySource != "crawl-delay" {
-			t.Errorf("%s: %.3f s planned apart from the answers (delay %s), the delays alone are %.3f s", h.Host, planned, h.DelaySource, bound)
+		if r.Datasets < 1 || len(r.Titles) == 0 {
+			t.Errorf("%d datasets announced, titles %q", r.Datasets, r.Titles)
 		}
-	}
-	if r.Requests != sum || r.Longest != longest || r.ShortestS != most || most < 1.5 {
-		t.Errorf("%d requests planned, %d sent; %.3f s for %s, want %.3f s for %s", r.Requests, sum, r.ShortestS, r.Longest, most, longest)
-	}
-	first := r.Refusals[0]
-	if first.Reason != "robots" || first.Host != "h0000.sim.test" || first.URLs != 7 || first.Line == 0 || !strings.Contains(first.Rule, "/private") {
-		t.Errorf("most are refused by %+v, want the 7 of a line of robots.txt", first)
-	}
+		if r.Scope != "h0000.sim.test, h0001.sim.test and all other hosts of sim.test; links of pages are not followed, only what seeds and sitemaps name, and redirects" {
+			t.Errorf("scope %q", r.Scope)
+		}
+		var sum int64
+		var longest string // with what answers took, which a busy machine decides
+		var most float64
+		for _, h := range r.Hosts {
+			if h.ShortestS > most {
+				longest, most = h.Host, h.ShortestS
+			}
+			if h.Read != read[h.Host] {
+				t.Errorf("%s: %d requests read, the web saw %d", h.Host, h.Read, read[h.Host])
+			}
+			if got := h.Read + h.Pages; got != truth[h.Host] {
+				t.Errorf("%s: %d requests planned, the web saw %d", h.Host, got, truth[h.Host])
+			}
+			sum += truth[h.Host]
+			// Without what answers took.
+			bound, planned := float64(truth[h.Host]-1)*web.CrawlDelay(h.Host, token).Seconds(), h.ShortestS-float64(h.Read+h.Pages)*h.ResponseS
+			if math.Abs(planned-bound) > 0.2*bound || h.DelaySource != "crawl-delay" {
+				t.Errorf("%s: %.3f s planned apart from the answers (delay %s), the delays alone are %.3f s", h.Host, planned, h.DelaySource, bound)
+			}
+		}
+		if r.Requests != sum || r.Longest != longest || r.ShortestS != most || most < 1.5 {
+			t.Errorf("%d requests planned, %d sent; %.3f s for %s, want %.3f s for %s", r.Requests, sum, r.ShortestS, r.Longest, most, longest)
+		}
+		first := r.Refusals[0]
+		if first.Reason != "robots" || first.Host != "h0000.sim.test" || first.URLs != 7 || first.Line == 0 || !strings.Contains(first.Rule, "/private") {
+			t.Errorf("most are refused by %+v, want the 7 of a line of robots.txt", first)
+		}
+	})
 }
 
 // Links are not read, so what a plan knows is less than the crawl will find, and it says so.
 func TestPlanSaysWhatItsPagesAre(t *testing.T) {
-	t.Parallel()
-	web, spec := sitemapWeb(t)
-	for _, tt := range []struct {
-		change func(*crawl.Spec)
-		are    string
-		pages  int64
-	}{
-		{func(s *crawl.Spec) { s.NoLinks = false }, PagesAtLeast, 61},
-		{func(s *crawl.Spec) { s.Scope = "page" }, PagesAll, 2},
-		{func(s *crawl.Spec) { s.NoLinks, s.Sitemaps = false, false }, PagesUnknown, 2},
-		{func(s *crawl.Spec) { s.MaxPagesPerHost = 10 }, PagesAll, 20},
-	} {
-		changed := spec
-		tt.change(&changed)
-		if r := planOf(t, changed, nil); r.Pages != tt.pages || r.PagesAre != tt.are {
-			t.Errorf("%d pages, %s; want %d, %s", r.Pages, r.PagesAre, tt.pages, tt.are)
+	simnet.Test(t, func(t *testing.T) {
+		web, spec := sitemapWeb(t)
+		for _, tt := range []struct {
+			change func(*crawl.Spec)
+			are    string
+			pages  int64
+		}{
+			{func(s *crawl.Spec) { s.NoLinks = false }, PagesAtLeast, 61},
+			{func(s *crawl.Spec) { s.Scope = "page" }, PagesAll, 2},
+			{func(s *crawl.Spec) { s.NoLinks, s.Sitemaps = false, false }, PagesUnknown, 2},
+			{func(s *crawl.Spec) { s.MaxPagesPerHost = 10 }, PagesAll, 20},
+		} {
+			changed := spec
+			tt.change(&changed)
+			if r := planOf(t, web, changed, nil); r.Pages != tt.pages || r.PagesAre != tt.are {
+				t.Errorf("%d pages, %s; want %d, %s", r.Pages, r.PagesAre, tt.pages, tt.are)
+			}
 		}
-	}
-	web.ResetLog()
-	r := planOf(t, spec, func(o *Options) { o.MaxURLs = 10 })
-	if r.Cut == "" || r.PagesAre != PagesAtLeast {
-		t.Errorf("at the limit of URLs: %+v", r)
-	}
+		web.ResetLog()
+		r := planOf(t, web, spec, func(o *Options) { o.MaxURLs = 10 })
+		if r.Cut == "" || r.PagesAre != PagesAtLeast {
+			t.Errorf("at the limit of URLs: %+v", r)
+		}
+	})
 }
 
 // A crawl in rounds is planned as one of them: however short they are, nothing is read twice.
 func TestPlanOfRounds(t *testing.T) {
-	t.Parallel()
-	web, spec := sitemapWeb(t)
-	spec.Every, spec.EverySince = 20*time.Millisecond, time.Now()
-	if r := planOf(t, spec, nil); r.Pages != 61 || r.PagesAre != PagesAll {
-		t.Errorf("%d pages, %s", r.Pages, r.PagesAre)
-	}
-	asked := map[string]int{}
-	for _, q := range web.Log() {
-		if asked[q.Host+q.Path]++; asked[q.Host+q.Path] == 2 {
-			t.Errorf("%s%s is read twice", q.Host, q.Path)
+	simnet.Test(t, func(t *testing.T) {
+		web, spec := sitemapWeb(t)
+		spec.Every, spec.EverySince = 20*time.Millisecond, time.Now()
+		if r := planOf(t, web, spec, nil); r.Pages != 61 || r.PagesAre != PagesAll {
+			t.Errorf("%d pages, %s", r.Pages, r.PagesAre)
 		}
-	}
+		asked := map[string]int{}
+		for _, q := range web.Log() {
+			if asked[q.Host+q.Path]++; asked[q.Host+q.Path] == 2 {
+				t.Errorf("%s%s is read twice", q.Host, q.Path)
+			}
+		}
+	})
 }
 
 // A host whose robots.txt cannot be had is not waited for: nothing would be asked for.
 func TestPlanOfAHostThatCannotBeReached(t *testing.T) {
-	t.Parallel()
-	web, spec := sitemapWeb(t)
-	web.Override("http://h0001.sim.test/robots.txt", &simweb.Answer{Status: 503})
-	spec.HoldMax = 10 * time.Minute
-	r := planOf(t, spec, nil)
-	i := slices.IndexFunc(r.Hosts, func(h Host) bool { return h.Host == "h0001.sim.test" })
-	if i < 0 || r.Hosts[i].Waiting != 1 || r.Waiting != 1 || r.Hosts[i].Robots != "unreachable" || r.PagesAre != PagesAtLeast {
-		t.Errorf("%+v", r)
-	}
+	simnet.Test(t, func(t *testing.T) {
+		web, spec := sitemapWeb(t)
+		web.Override("http://h0001.sim.test/robots.txt", &simweb.Answer{Status: 503})
+		spec.HoldMax = 10 * time.Minute
+		r := planOf(t, web, spec, nil)
+		i := slices.IndexFunc(r.Hosts, func(h Host) bool { return h.Host == "h0001.sim.test" })
+		if i < 0 || r.Hosts[i].Waiting != 1 || r.Waiting != 1 || r.Hosts[i].Robots != "unreachable" || r.PagesAre != PagesAtLeast {
+			t.Errorf("%+v", r)
+		}
+	})
 }
 
 // What an operator says of limits cuts the plan off where it would the crawl.
