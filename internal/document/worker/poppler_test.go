@@ -102,9 +102,8 @@ func TestPDFToTextWrapped(t *testing.T) {
 		}
 		return New(Options{PDFToText: program, Wall: wall}).poppler(t.Context(), bytes.Repeat([]byte("x"), 1<<20), 1000)
 	}
-	start := time.Now()
-	if text, _, err := run("echo words; sleep 60; echo more", 300*time.Millisecond); err == nil || time.Since(start) > 30*time.Second {
-		t.Errorf("%q, %v after %v", text, err, time.Since(start))
+	if text, _, err := run("echo words; sleep 60; echo more", 300*time.Millisecond); err == nil || strings.Contains(text, "more") {
+		t.Errorf("%q, %v", text, err)
 	}
 	if text, cut, err := run("while :; do echo words; done", time.Minute); err != nil || !cut || len(text) != 1000 || !strings.HasPrefix(text, "words\nwords") {
 		t.Errorf("%d bytes, cut %v, %v", len(text), cut, err)

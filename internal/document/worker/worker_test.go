@@ -18,6 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -195,9 +196,15 @@ func TestOrphan(t *testing.T) {
 func TestCancel(t *testing.T) {
 	p := New(Options{Workers: 1})
 	defer p.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := p.Read(ctx, do("sleep")); !errors.Is(err, context.DeadlineExceeded) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := p.Read(ctx, do("sleep"))
+		ended <- err
+	}()
+	until.True(t, "a child is started", func() bool { return p.Started() == 1 })
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("a document that sleeps: %v", err)
 	}
 }
