@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -21,6 +22,7 @@ type Conn struct {
 	in, out       *half
 	abrupt        bool // SetLinger(0): Close resets
 	once          sync.Once
+	closed        atomic.Bool
 	both          *ends
 }
 
@@ -73,6 +75,7 @@ func (c *Conn) Close() error {
 	err := c.wrap("close", net.ErrClosed)
 	c.once.Do(func() {
 		err = nil
+		c.closed.Store(true)
 		if c.abrupt {
 			c.Reset()
 		} else {
@@ -117,19 +120,27 @@ func (c *Conn) Reset() {
 func (c *Conn) SetDeadline(t time.Time) error {
 	c.in.setDeadline(&c.in.readBy, t)
 	c.out.setDeadline(&c.out.writeBy, t)
+	return c.usable()
+}
+
+// usable returns the error that setting a deadline has once this end is closed.
+func (c *Conn) usable() error {
+	if c.closed.Load() {
+		return c.wrap("set", net.ErrClosed)
+	}
 	return nil
 }
 
 // SetReadDeadline is when reads fail with os.ErrDeadlineExceeded; the zero time: never.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.in.setDeadline(&c.in.readBy, t)
-	return nil
+	return c.usable()
 }
 
 // SetWriteDeadline is when writes fail with os.ErrDeadlineExceeded; the zero time: never.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.out.setDeadline(&c.out.writeBy, t)
-	return nil
+	return c.usable()
 }
 
 // half is one direction of a connection.

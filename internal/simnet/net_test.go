@@ -154,6 +154,23 @@ func TestTheWindowFills(t *testing.T) {
 	})
 }
 
+// No deadline can be set on an end that is closed, as with TCP.
+func TestDeadlinesOfAClosedEnd(t *testing.T) {
+	Test(t, func(t *testing.T) {
+		c, s, _ := connect(t, New(Options{}), "127.0.0.1:80")
+		c.Close()
+		for _, set := range []func(time.Time) error{c.SetDeadline, c.SetReadDeadline, c.SetWriteDeadline} {
+			if err := set(time.Time{}); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("closed here: %v", err)
+			}
+		}
+		if err := s.SetDeadline(time.Time{}); err != nil {
+			t.Errorf("closed there: %v", err)
+		}
+		s.Close()
+	})
+}
+
 // Lookups in two bubbles share what package net keeps for the process.
 func TestLookupsInTwoBubbles(t *testing.T) {
 	for range 2 {
