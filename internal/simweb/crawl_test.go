@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/html"
@@ -224,12 +225,14 @@ func checkCrawl(t *testing.T, cfg Config) {
 }
 
 func TestNaiveCrawlerFindsWhatIsExpected(t *testing.T) {
-	kinds := []Robots{
-		RobotsAllowAll, RobotsNone, RobotsClosed, RobotsSubtree, RobotsWildcard, RobotsAgent, RobotsOdd, RobotsServerError, RobotsTimeout,
-		RobotsReset, RobotsTruncated, RobotsTooMany, RobotsFlapping, RobotsUnauthorized, RobotsForbidden, RobotsGone, RobotsPage,
-		RobotsHuge, RobotsRedirect, RobotsRedirectChain, RobotsRedirectLong, RobotsRedirectLoop, RobotsMirror, RobotsHostSelf,
-	}
-	checkCrawl(t, Config{Hosts: len(kinds), PagesPerHost: 20, CrossLinks: 3, Mix: func(i int) Behavior {
-		return Behavior{Robots: kinds[i], Peer: 3}
-	}})
+	synctest.Test(t, func(t *testing.T) {
+		kinds := []Robots{
+			RobotsAllowAll, RobotsNone, RobotsClosed, RobotsSubtree, RobotsWildcard, RobotsAgent, RobotsOdd, RobotsServerError, RobotsTimeout,
+			RobotsReset, RobotsTruncated, RobotsTooMany, RobotsFlapping, RobotsUnauthorized, RobotsForbidden, RobotsGone, RobotsPage,
+			RobotsHuge, RobotsRedirect, RobotsRedirectChain, RobotsRedirectLong, RobotsRedirectLoop, RobotsMirror, RobotsHostSelf,
+		}
+		checkCrawl(t, Config{Hosts: len(kinds), PagesPerHost: 20, CrossLinks: 3, Mix: func(i int) Behavior {
+			return Behavior{Robots: kinds[i], Peer: 3}
+		}})
+	})
 }

@@ -3,35 +3,41 @@ package simweb
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 func TestNaiveCrawlerOnPresets(t *testing.T) {
 	t.Run("default mix", func(t *testing.T) {
-		t.Parallel()
-		checkCrawl(t, Config{Hosts: MixSize() + 3, PagesPerHost: 10, CrossLinks: 2, Seed: 3, Mix: func(i int) Behavior {
-			b := DefaultMix(i)
-			b.Stall = 50 * time.Millisecond
-			return b
-		}})
+		synctest.Test(t, func(t *testing.T) {
+			checkCrawl(t, Config{Hosts: MixSize() + 3, PagesPerHost: 10, CrossLinks: 2, Seed: 3, Mix: func(i int) Behavior {
+				b := DefaultMix(i)
+				b.Stall = 50 * time.Millisecond
+				return b
+			}})
+		})
 	})
 	t.Run("demo", func(t *testing.T) {
-		t.Parallel()
-		checkCrawl(t, Demo())
+		synctest.Test(t, func(t *testing.T) {
+			checkCrawl(t, Demo())
+		})
 	})
 	t.Run("mixed", func(t *testing.T) {
-		t.Parallel()
-		checkCrawl(t, Mixed(30, 5))
+		synctest.Test(t, func(t *testing.T) {
+			checkCrawl(t, Mixed(30, 5))
+		})
 	})
 	t.Run("bench", func(t *testing.T) {
-		t.Parallel()
-		cfg := Bench(5, 40, 4)
-		cfg.LogLimit = 0
-		checkCrawl(t, cfg)
+		synctest.Test(t, func(t *testing.T) {
+			cfg := Bench(5, 40, 4)
+			cfg.LogLimit = 0
+			checkCrawl(t, cfg)
+		})
 	})
 	t.Run("every feature on one host", func(t *testing.T) {
-		t.Parallel()
-		checkCrawl(t, one(Behavior{Robots: RobotsHostSelf, Features: Features(), Stall: 50 * time.Millisecond}))
+		synctest.Test(t, func(t *testing.T) {
+			checkCrawl(t, one(Behavior{Robots: RobotsHostSelf, Features: Features(), Stall: 50 * time.Millisecond}))
+		})
 	})
 }
 
