@@ -53,8 +53,7 @@ func TestServeHTTPAnswersLikeTheServer(t *testing.T) {
 		if asked < 100 || len(web.Log()) != len(srv.Log()) {
 			t.Errorf("asked for %d URLs; logs of %d and %d requests", asked, len(srv.Log()), len(web.Log()))
 		}
-		// An answer the client gave up stays open in the log until its handler has noticed, which takes
-		// a busy machine a while.
+		// An answer that the client gave up stays open in the log until its handler has noticed.
 		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			mine, theirs := statuses(srv.Log()), statuses(web.Log())
 			if maps.Equal(mine, theirs) {
