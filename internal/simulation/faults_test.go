@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,6 +28,8 @@ type faults struct {
 	ended  bool // no more of them
 	web    int  // how often the web was cut off or its connections reset
 	disks  int  // how many disks of frontiers were lost
+	// how often the broker lost messages
+	rollbacks int
 }
 
 // pointFault is a fault at the n-th time that a service comes to a point.
@@ -88,7 +92,7 @@ func (w *world) plan() {
 			w.note("plan: cut %s-%d off at %q, time %d, for %v", p.role, p.service, p.point, p.n, p.restart)
 		case 5, 6:
 			s, back := w.all[r.IntN(len(w.all))], pause(r)
-			loses := s.role == "frontier" && r.IntN(3) == 0
+			loses := s.role == "frontier" && r.IntN(3) == 0 || s.role == "indexer" && r.IntN(4) == 0
 			w.later(at, func() {
 				if s.life == nil || !s.life.kill() {
 					return
@@ -98,7 +102,9 @@ func (w *world) plan() {
 				if loses {
 					s.lost++
 					s.rename()
-					f.disks++
+					if s.role == "frontier" {
+						f.disks++
+					}
 				}
 				w.later(back, s.start)
 			})
@@ -150,8 +156,18 @@ func (w *world) plan() {
 				}
 			})
 		case 11:
+			lost := time.Duration(r.IntN(1000)) * ms
+			if r.IntN(2) == 0 {
+				w.later(at, func() { w.restartBroker("") })
+				break
+			}
 			w.later(at, func() {
-				w.restartBroker()
+				synctest.Wait()
+				dir := filepath.Join(w.dir, fmt.Sprint("nats-", at))
+				if err := copyDir(w.natsDir, dir); err != nil {
+					w.t.Error(err)
+				}
+				w.later(lost, func() { w.restartBroker(dir) })
 			})
 		}
 	}
@@ -196,10 +212,12 @@ func (w *world) twice() {
 	}
 }
 
-// restartBroker restarts the NATS server. All lines are cut before, since it sleeps with a lock
-// held while it shuts down, and a request that came then would keep virtual time from moving.
-func (w *world) restartBroker() {
-	w.note("the broker restarts")
+// restartBroker restarts the NATS server, with the files of a directory unless that is "": what was
+// acknowledged since they were copied is lost, as after a power cut. All lines are cut before, since
+// the server sleeps with a lock held while it shuts down, and a request that came then would keep
+// virtual time from moving.
+func (w *world) restartBroker(dir string) {
+	w.note("the broker restarts; what it acknowledged last is lost: %v", dir != "")
 	lines := []*broker.Line{w.line}
 	for _, s := range w.all {
 		if s.life != nil {
@@ -210,8 +228,20 @@ func (w *world) restartBroker() {
 		l.Cut(true)
 	}
 	synctest.Wait()
-	if err := w.srv.Restart(); err != nil {
-		w.t.Errorf("restart the broker: %v", err)
+	if dir == "" {
+		if err := w.srv.Restart(); err != nil {
+			w.t.Errorf("restart the broker: %v", err)
+		}
+	} else {
+		w.srv.Shutdown()
+		if err := errors.Join(os.RemoveAll(w.natsDir), copyDir(dir, w.natsDir)); err != nil {
+			w.t.Error(err)
+		}
+		w.srv = broker.StartIn(w.t, w.natsDir)
+		for _, l := range lines {
+			l.Move(w.srv)
+		}
+		w.faults.rollbacks++
 	}
 	w.line.Cut(false)
 	for _, s := range w.all {

@@ -42,7 +42,9 @@ type world struct {
 	line *broker.Line // the test's own
 	q    *queue.Conn
 	dir  string
-	all  []*service
+
+	natsDir string
+	all     []*service
 
 	visits     map[string]string // of stored URLs, by the frontier
 	checkpoint int64
@@ -117,7 +119,8 @@ func (w *world) start() {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.web.Close() })
-	w.srv = broker.Start(t)
+	w.natsDir = filepath.Join(w.dir, "nats")
+	w.srv = broker.StartIn(t, w.natsDir)
 	w.line = broker.NewLine(w.srv)
 	w.q = w.line.Dial(t, w.srv)
 	w.spec = crawl.Spec{

@@ -88,6 +88,13 @@ func (l *Line) InProcessConn() (net.Conn, error) {
 	return c, err
 }
 
+// Move leads the line to another server: connections from now on are to that one.
+func (l *Line) Move(s *embedded.Server) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.to = s.InProcess()
+}
+
 // Cut ends all connections, and refuses new ones until it is called with false.
 func (l *Line) Cut(down bool) {
 	l.mu.Lock()
