@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -112,7 +112,7 @@ func right(x crawl.Explanation, e simweb.Expectation) bool {
 // checkAtRest reads what the services have left.
 func (w *world) checkAtRest() {
 	w.checkLog()
-	visits := map[string]string{} // of the copies
+	visits := map[string][]crawl.VisitID{} // of the copies
 	for _, s := range w.all {
 		if s.role != "indexer" {
 			continue
@@ -129,7 +129,7 @@ func (w *world) checkAtRest() {
 			}
 			err = store.Each(func(p pages.Page) error {
 				if p.Deleted == "" && p.Directives&crawl.NoIndex == 0 {
-					visits[string(p.URL)] += p.Visit.String() + " "
+					visits[string(p.URL)] = append(visits[string(p.URL)], p.Visit)
 				}
 				return nil
 			})
@@ -138,11 +138,23 @@ func (w *world) checkAtRest() {
 			}
 		}
 	}
-	for u, want := range w.visits {
-		if got := strings.TrimSpace(visits[u]); got != want {
-			w.fail("newest", "the copy of %s is of visit %q, the outcome that counts of %q", u, got, want)
+	for u, least := range w.visits {
+		// It may be newer: of a fetcher that was killed before it published the outcome, while an
+		// older outcome was still on its way.
+		switch got := visits[u]; {
+		case len(got) != 1:
+			w.fail("stored-once", "%s is stored %d times", u, len(got))
+		case got[0].Compare(visitOf(least)) < 0:
+			w.fail("newest", "the copy of %s is of visit %v, the outcome that counts of %s", u, got[0], least)
 		}
 	}
+}
+
+func visitOf(text string) (v crawl.VisitID) {
+	if _, err := fmt.Sscanf(text, "%d-%d", &v.Epoch, &v.N); err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // checkLog looks for a line of each page that was fetched.

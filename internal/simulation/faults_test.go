@@ -38,7 +38,8 @@ type pointFault struct {
 	service     int
 	n           int // left
 	what        string
-	restart     time.Duration // after a kill
+	restart     time.Duration // after a kill, or how long a cut lasts
+	dies        bool          // when a cut is over
 }
 
 // death is a service that was killed at a point, and is to be started again.
@@ -67,29 +68,31 @@ func (w *world) plan() {
 	f := w.faults
 	for range r.IntN(12) {
 		at := time.Duration(r.Int64N(int64(60 * time.Second)))
-		switch k := r.IntN(14); k {
+		switch k := r.IntN(15); k {
 		case 0, 1, 2: // a kill at a point
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
 			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "kill", restart: pause(r)}
 			f.points = append(f.points, p)
 			w.note("plan: kill %s-%d at %q, time %d; back after %v", p.role, p.service, p.point, p.n, p.restart)
-		// a disk that is full for one commit, or a message that is not known to have arrived
 		case 3:
+			// A disk that is full for one commit, or a message that is not known to have arrived.
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
 			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "error"}
-			if s.role == "fetcher" {
-				continue // it drops the visit, as when it is killed
+			if s.role == "fetcher" || s.role == "indexer" && strings.HasPrefix(p.point, "committed") {
+				// A fetcher drops the visit, as when it is killed. A commit that was carried out
+				// does not fail.
+				continue
 			}
 			f.points = append(f.points, p)
 			w.note("plan: %s-%d has an error at %q, time %d", p.role, p.service, p.point, p.n)
-		case 4: // the line to the broker is cut at a point
+		case 4, 14: // the line to the broker is cut at a point, and the process may die of it
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
-			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "cut", restart: pause(r)}
+			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "cut", restart: pause(r), dies: r.IntN(2) == 0}
 			f.points = append(f.points, p)
-			w.note("plan: cut %s-%d off at %q, time %d, for %v", p.role, p.service, p.point, p.n, p.restart)
+			w.note("plan: cut %s-%d off at %q, time %d, for %v; then it is killed: %v", p.role, p.service, p.point, p.n, p.restart, p.dies)
 		case 5, 6:
 			s, back := w.all[r.IntN(len(w.all))], pause(r)
 			loses := s.role == "frontier" && r.IntN(3) == 0 || s.role == "indexer" && r.IntN(4) == 0
@@ -119,8 +122,7 @@ func (w *world) plan() {
 			})
 		case 8, 9, 12, 13:
 			s, back := w.all[r.IntN(len(w.all))], pause(r)
-			// a fetcher, for longer than a lease: what it does then only the lease ends
-			if k >= 12 {
+			if k >= 12 { // a fetcher, for longer than a lease
 				for s.role != "fetcher" {
 					s = w.all[r.IntN(len(w.all))]
 				}
@@ -213,8 +215,8 @@ func (w *world) twice() {
 }
 
 // restartBroker restarts the NATS server, with the files of a directory unless that is "": what was
-// acknowledged since they were copied is lost, as after a power cut. All lines are cut before, since
-// the server sleeps with a lock held while it shuts down, and a request that came then would keep
+// acknowledged since they were copied is lost, as after a power cut. All lines are cut before. The
+// server sleeps with a lock held while it shuts down, and a request that came then would keep
 // virtual time from moving.
 func (w *world) restartBroker(dir string) {
 	w.note("the broker restarts; what it acknowledged last is lost: %v", dir != "")
@@ -296,7 +298,15 @@ func (f *faults) at(l *life, point string) error {
 	case "cut":
 		f.w.note("%s is cut off at %q", l, point)
 		l.line.Cut(true)
-		f.w.laterFrom(hit.restart, l.connect)
+		f.w.laterFrom(hit.restart, func() {
+			if !hit.dies {
+				l.connect()
+			} else if l.s.life == l && l.kill() {
+				f.w.note("%s is killed while it is cut off", l)
+				l.s.over()
+				f.w.later(hit.restart, l.s.start)
+			}
+		})
 		return nil
 	}
 	f.w.note("%s has an error at %q", l, point)

@@ -52,8 +52,8 @@ func randomWeb(r *rand.Rand) simweb.Config {
 		if r.IntN(5) == 0 {
 			b.FlapRate = 0.2
 		}
-		// so slow that a request outlasts a third of a lease, or all of it
 		if i > 0 && r.IntN(4) == 0 {
+			// So slow that a request outlasts a third of a lease, or all of it.
 			b.Latency, b.Jitter, b.Pages, b.Features = time.Duration(3+r.IntN(18))*time.Second, 3*time.Second, 3, nil
 			b.CrawlDelay = 0
 		}
