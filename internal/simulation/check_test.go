@@ -22,6 +22,9 @@ import (
 func (w *world) check(st crawl.Status) {
 	t := w.t
 	for _, v := range simweb.Check(w.web.Log(), simweb.CheckOptions{Delay: simweb.Every(w.spec.Delay), Token: token, AbortTolerance: 100 * ms}) {
+		if v.Rule == simweb.RuleRetryAfter && w.faults.untold(v.Previous.End) {
+			continue // whoever was asked for patience could not tell the others
+		}
 		w.fail(v.Rule, "%s", v)
 	}
 	kv, err := w.q.JS.KeyValue(t.Context(), crawl.Names(w.spec.Name).Bucket())

@@ -26,6 +26,8 @@ type faults struct {
 	points []*pointFault
 	dead   []death
 	ended  bool // no more of them
+	// When fetchers could not publish what they knew.
+	outages []outage
 	web    int  // how often the web was cut off or its connections reset
 	disks  int  // how many disks of frontiers were lost
 	// how often the broker lost messages
@@ -40,6 +42,45 @@ type pointFault struct {
 	what        string
 	restart     time.Duration // after a kill, or how long a cut lasts
 	dies        bool          // when a cut is over
+}
+
+// outage is a time in which a fetcher was cut off, or the moment at which it was killed.
+type outage struct {
+	l        *life
+	from, to time.Time // to is zero while it goes on
+}
+
+// off notes that a fetcher is cut off, or killed, from now on.
+func (f *faults) off(l *life) {
+	if l.s.role != "fetcher" {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.outages = append(f.outages, outage{l: l, from: time.Now()})
+}
+
+// on notes that a fetcher is connected again.
+func (f *faults) on(l *life) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.outages {
+		if o := &f.outages[i]; o.l == l && o.to.IsZero() {
+			o.to = time.Now()
+		}
+	}
+}
+
+// untold reports whether what a fetcher learnt at a time may not have reached a frontier.
+func (f *faults) untold(at time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, o := range f.outages {
+		if o.from.Add(-time.Second).Before(at) && (o.to.IsZero() || !o.to.Before(at)) {
+			return true
+		}
+	}
+	return false
 }
 
 // death is a service that was killed at a point, and is to be started again.
@@ -134,7 +175,7 @@ func (w *world) plan() {
 				}
 				l := s.life
 				w.note("%s is cut off for %v", l, back)
-				l.line.Cut(true)
+				l.cut()
 				w.later(back, func() { l.connect() })
 			})
 		case 10:
@@ -243,6 +284,9 @@ func (w *world) restartBroker(dir string) {
 		for _, l := range lines {
 			l.Move(w.srv)
 		}
+		w.faults.mu.Lock()
+		w.faults.outages = append(w.faults.outages, outage{from: time.Now().Add(-2 * time.Second), to: time.Now()})
+		w.faults.mu.Unlock()
 		w.faults.rollbacks++
 	}
 	w.line.Cut(false)
@@ -253,10 +297,17 @@ func (w *world) restartBroker(dir string) {
 	}
 }
 
+// cut cuts a service off from the broker.
+func (l *life) cut() {
+	l.s.w.faults.off(l)
+	l.line.Cut(true)
+}
+
 // connect ends a cut, unless the process is dead.
 func (l *life) connect() {
 	if !l.isDead() {
 		l.line.Cut(false)
+		l.s.w.faults.on(l)
 	}
 }
 
@@ -297,7 +348,7 @@ func (f *faults) at(l *life, point string) error {
 		return errKilled
 	case "cut":
 		f.w.note("%s is cut off at %q", l, point)
-		l.line.Cut(true)
+		l.cut()
 		f.w.laterFrom(hit.restart, func() {
 			if !hit.dies {
 				l.connect()

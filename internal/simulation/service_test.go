@@ -202,6 +202,7 @@ func (l *life) kill() bool {
 	conns := l.conns
 	l.conns = nil
 	l.mu.Unlock()
+	w.faults.off(l)
 	l.line.Cut(true)
 	for c := range conns {
 		c.Close()
