@@ -28,8 +28,8 @@ type faults struct {
 	ended  bool // no more of them
 	// When fetchers could not publish what they knew.
 	outages []outage
-	web    int  // how often the web was cut off or its connections reset
-	disks  int  // how many disks of frontiers were lost
+	web     int // how often the web was cut off or its connections reset
+	disks   int // how many disks of frontiers were lost
 	// how often the broker lost messages
 	rollbacks int
 }

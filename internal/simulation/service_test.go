@@ -203,6 +203,7 @@ func (l *life) kill() bool {
 	l.conns = nil
 	l.mu.Unlock()
 	w.faults.off(l)
+	w.faults.on(l) // what it knew is gone
 	l.line.Cut(true)
 	for c := range conns {
 		c.Close()
