@@ -113,7 +113,7 @@ func (w *world) plan() {
 		case 0, 1, 2: // a kill at a point
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
-			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "kill", restart: pause(r)}
+			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "kill", restart: away(r, s)}
 			f.points = append(f.points, p)
 			w.note("plan: kill %s-%d at %q, time %d; back after %v", p.role, p.service, p.point, p.n, p.restart)
 		case 3:
@@ -135,7 +135,8 @@ func (w *world) plan() {
 			f.points = append(f.points, p)
 			w.note("plan: cut %s-%d off at %q, time %d, for %v; then it is killed: %v", p.role, p.service, p.point, p.n, p.restart, p.dies)
 		case 5, 6:
-			s, back := w.all[r.IntN(len(w.all))], pause(r)
+			s := w.all[r.IntN(len(w.all))]
+			back := away(r, s)
 			loses := s.role == "frontier" && r.IntN(3) == 0 || s.role == "indexer" && r.IntN(4) == 0
 			w.later(at, func() {
 				if s.life == nil || !s.life.kill() {
@@ -320,6 +321,15 @@ func pause(r *rand.Rand) time.Duration {
 		return time.Duration(1500+r.IntN(12000)) * ms
 	}
 	return time.Duration(12+r.IntN(30)) * time.Second
+}
+
+// away is how long a process is gone that was killed. A frontier is often back while leases of
+// before still last: in its own directory it need not wait for anybody.
+func away(r *rand.Rand, s *service) time.Duration {
+	if s.role == "frontier" && r.IntN(2) == 0 {
+		return time.Duration(r.IntN(2500)) * ms
+	}
+	return pause(r)
 }
 
 // at is called at each point of a life, from any goroutine.
