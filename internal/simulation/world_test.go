@@ -124,7 +124,7 @@ func (w *world) start() {
 	w.line = broker.NewLine(w.srv)
 	w.q = w.line.Dial(t, w.srv)
 	w.spec = crawl.Spec{
-		Name: "sim", Shards: 2 + w.r.IntN(4), Scope: "domain", MaxDepth: -1, HoldMax: 20 * time.Minute, Agent: token, Contact: "test@example.org",
+		Name: "sim", Shards: 2 + w.r.IntN(4), Scope: "domain", MaxDepth: -1, HoldMax: 6 * time.Hour, Agent: token, Contact: "test@example.org",
 		AllowPrivate: true, Resolve: []string{w.web.Resolve()}, Search: true, Sitemaps: true, Delay: time.Duration(30+w.r.IntN(300)) * ms,
 	}
 	for _, s := range w.web.Seeds() {
@@ -168,7 +168,7 @@ func (w *world) seedCrawl() {
 }
 
 // longest is how long a crawl may take.
-const longest = 4 * time.Hour
+const longest = 12 * time.Hour
 
 // patiently tries until do succeeds.
 func (w *world) patiently(what string, do func(context.Context) error) {
