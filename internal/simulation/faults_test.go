@@ -189,6 +189,9 @@ func (w *world) plan() {
 				case 0:
 					w.note("all connections to the web are reset")
 					w.net.Reset(at)
+					f.mu.Lock() // an answer that was on its way does not arrive
+					f.outages = append(f.outages, outage{from: time.Now(), to: time.Now()})
+					f.mu.Unlock()
 				case 1:
 					w.note("the web is cut off for %v", long)
 					w.net.Cut(at, true)
