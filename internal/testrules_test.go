@@ -40,7 +40,7 @@ var exceptions = map[string]struct{ kinds, reason string }{
 	"internal/document/worker": {waits + " " + sockets, unconverted},
 	"internal/htmlscan":        {elapsed, unconverted},
 	"internal/mdhtml":          {elapsed, unconverted},
-	"internal/simweb": {sockets, unconverted},
+	"internal/simweb":          {sockets, unconverted},
 	"pkg/datatxt":              {elapsed, unconverted},
 	"pkg/usage":                {elapsed, unconverted},
 }
