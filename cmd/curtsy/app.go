@@ -16,6 +16,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/queue"
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -40,6 +42,9 @@ type app struct {
 	dial wire.Dial
 	// listen is where the demo's web listens; nil: on TCP. Only tests set it.
 	listen func(network, address string) (net.Listener, error)
+	// nats connects to the NATS server that is named, within this process; nil: by its URL. Only
+	// tests set it.
+	nats nats.InProcessConnProvider
 	// openEngine is engine.Open. Tests put one in its place whose network is in memory.
 	openEngine func(context.Context, engine.Options) (*engine.Engine, error)
 	// dialEngine is engine.Dial, or what fits the openEngine of a test.
@@ -48,6 +53,15 @@ type app struct {
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 	return &app{stdin: stdin, stdout: stdout, stderr: stderr, openEngine: engine.Open, dialEngine: engine.Dial}
+}
+
+// natsOptions say how to connect to the NATS server of the settings as the process called name.
+func (a *app) natsOptions(n config.NATS, name string) queue.Options {
+	o := n.Queue(name)
+	if a.nats != nil && o.URL != "" {
+		o.URL, o.InProcess = "", a.nats
+	}
+	return o
 }
 
 // exit is an error that asks for an exit code of its own. A nil err exits silently.

@@ -48,7 +48,7 @@ func (a *app) controlling(use, short string, run func(ctx context.Context, l *as
 // one in --dir, asked over its own server while it runs.
 func (a *app) open(ctx context.Context, cfg *config.Reader) (*asker.Crawl, error) {
 	if cfg.URL != "" {
-		return asker.Dial(ctx, cfg.NATS.Queue("curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
+		return asker.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
 	}
 	for try := 1; ; try++ {
 		l, err := a.dialEngine(ctx, cfg.Dir, a.logger(cfg))
@@ -65,7 +65,7 @@ func (a *app) open(ctx context.Context, cfg *config.Reader) (*asker.Crawl, error
 // reach finds a crawl that runs.
 func (a *app) reach(ctx context.Context, cfg *config.Reader) (*asker.Crawl, error) {
 	if cfg.URL != "" {
-		return asker.Dial(ctx, cfg.NATS.Queue("curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
+		return asker.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
 	}
 	l, err := a.dialEngine(ctx, cfg.Dir, a.logger(cfg))
 	if errors.Is(err, engine.ErrNotRunning) {

@@ -77,9 +77,9 @@ func sayProxy(d config.Doors, say func(text string)) {
 func isNew(cfg *config.Crawl) bool { return cfg.URL == "" && engine.IsNew(cfg.Dir) }
 
 // engineOptions are what settings mean to an engine that takes a crawl up as it is.
-func engineOptions(cfg *config.Crawl, log logger) engine.Options {
+func (a *app) engineOptions(cfg *config.Crawl, log logger) engine.Options {
 	o := engine.Options{
-		Dir: cfg.Dir, NATS: cfg.NATS.Queue("curtsy crawl"), Room: frontier.Room{Replicas: cfg.Replicas}, MinFree: int64(cfg.MinFree),
+		Dir: cfg.Dir, NATS: a.natsOptions(cfg.NATS, "curtsy crawl"), Room: frontier.Room{Replicas: cfg.Replicas}, MinFree: int64(cfg.MinFree),
 		CrawlLog: frontier.CrawlLog{Max: int64(cfg.LogMax), Keep: cfg.LogKeep},
 		Version:  version.Get().Version, Log: log,
 	}
@@ -105,7 +105,7 @@ func (a *app) fetcherOptions(f *config.Fetch, s *config.Sign, d *config.Doors) (
 // engineFor opens an engine that creates or resumes the crawl with what the
 // settings and seeds ask for.
 func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log logger) (*engine.Engine, error) {
-	o := engineOptions(cfg, log)
+	o := a.engineOptions(cfg, log)
 	o.Seeds, o.Registry, o.Tracer, o.Mail = seeds, reg, tracer, cfg.MailOptions(reg, log)
 	var err error
 	if o.Fetcher, err = a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.Doors); err != nil {

@@ -45,7 +45,7 @@ func (a *app) dashboard(ctx context.Context, cfg *config.Dashboard) error {
 		watch = func(context.Context) error { return nil }
 	)
 	if cfg.URL != "" {
-		c, err := asker.Dial(ctx, cfg.NATS.Queue("curtsy dashboard"), crawl.Names(cfg.Crawl), log)
+		c, err := asker.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy dashboard"), crawl.Names(cfg.Crawl), log)
 		if err != nil {
 			return err
 		}

@@ -271,7 +271,7 @@ func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) erro
 	}
 	c := config.NewCrawl()
 	c.Common, c.NATS, c.Disk, c.Dir = g.cfg.Common, g.cfg.NATS, g.cfg.Disk, g.cfg.Dir
-	o := engineOptions(c, g.log)
+	o := g.a.engineOptions(c, g.log)
 	o.NotFetched = true
 	e, err := g.a.openEngine(ctx, o)
 	if err != nil {

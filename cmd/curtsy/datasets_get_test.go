@@ -227,28 +227,44 @@ func curtsyFails(t *testing.T, args ...string) string {
 	return errs.String()
 }
 
-// A get beside a crawl takes turns with it. When that ends, or is killed, it goes on alone, and
-// never while a request of before may be under way.
-func TestDatasetsGetBesideACrawl(t *testing.T) {
+// A get beside a crawl takes turns with it. When that ends, it goes on alone.
+func TestDatasetsGetBesideACrawlThatStops(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		besideACrawl(t, func(crawl ...string) (end func()) {
+			stop := start(t, crawl...)
+			return func() {
+				if code := stop(); code != exitInterrupted {
+					t.Fatalf("the crawl was over before it was ended, with %d", code)
+				}
+			}
+		})
+	})
+}
+
+// So it does when the crawl is killed, and never while a request of before may be under way.
+func TestDatasetsGetBesideACrawlThatIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a lease")
 	}
 	t.Parallel()
-	for name, end := range map[string]func(cmd *exec.Cmd) error{
-		"killed":  func(cmd *exec.Cmd) error { return cmd.Process.Kill() },
-		"stopped": func(cmd *exec.Cmd) error { return cmd.Process.Signal(os.Interrupt) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			besideACrawl(t, end)
-		})
-	}
+	besideACrawl(t, func(crawl ...string) (end func()) {
+		cmd, said := begin(t, crawl...)
+		return func() {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if cmd.Wait(); cmd.ProcessState.ExitCode() == 0 {
+				t.Fatalf("the crawl was over before it was ended\n%s", said)
+			}
+		}
+	})
 }
 
-func besideACrawl(t *testing.T, end func(*exec.Cmd) error) {
+// besideACrawl gets a dataset while a crawl runs that begin starts and that ends in between.
+func besideACrawl(t *testing.T, begin func(crawl ...string) (end func())) {
 	web := dataWeb(t, 2000, largeRows, 20*time.Millisecond)
 	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
-	cmd, said := begin(t, "crawl", "--dir", data, "--allow-private", "--delay", getDelay.String(), "--resolve", web.Resolve(), web.Seeds()[0])
+	end := begin("crawl", "--dir", data, "--allow-private", "--delay", getDelay.String(), "--resolve", web.Resolve(), web.Seeds()[0])
 	await(t, "the datasets to be known", func() bool {
 		var list, errs bytes.Buffer
 		return runs(t, t.Context(), []string{"datasets", "--dir", data}, nil, &list, &errs) == 0 && strings.Contains(list.String(), "rivers")
@@ -264,12 +280,7 @@ func besideACrawl(t *testing.T, end func(*exec.Cmd) error) {
 		_, asked := rivers(t, web)
 		return len(asked) >= 3
 	})
-	if err := end(cmd); err != nil {
-		t.Fatal(err)
-	}
-	if cmd.Wait(); cmd.ProcessState.ExitCode() == 0 {
-		t.Fatalf("the crawl was over before it was ended\n%s", said)
-	}
+	end()
 	if s := <-got; !strings.HasPrefix(s, "0 ") || !strings.Contains(s, "done") {
 		t.Fatalf("datasets get: %s", s)
 	}
@@ -290,32 +301,34 @@ func besideACrawl(t *testing.T, end func(*exec.Cmd) error) {
 
 // Over NATS, beside daemons: no directory but that of the files is needed. A paused crawl says so.
 func TestDatasetsGetOverNATS(t *testing.T) {
-	server(t)
-	web := dataWeb(t, 2000, 1000, 0)
-	out := filepath.Join(t.TempDir(), "out")
-	_, said := begin(t, "crawl", "--crawl", "d", "--dir", filepath.Join(t.TempDir(), "data"), "--allow-private", "--delay", getDelay.String(), "--resolve", web.Resolve(), web.Seeds()[0])
-	await(t, "the datasets to be known", func() bool {
-		var list, errs bytes.Buffer
-		return runs(t, t.Context(), []string{"datasets", "--crawl", "d"}, nil, &list, &errs) == 0 && strings.Contains(list.String(), "rivers")
-	})
-	var id string
-	for line := range strings.Lines(curtsy(t, 0, "datasets", "--crawl", "d")) {
-		if strings.Contains(line, "rivers") {
-			id = strings.Fields(line)[0]
+	virtual(t, func(t *testing.T) {
+		server(t)
+		web := dataWeb(t, 2000, 1000, 0)
+		out := filepath.Join(t.TempDir(), "out")
+		start(t, "crawl", "--crawl", "d", "--dir", filepath.Join(t.TempDir(), "data"), "--allow-private", "--delay", getDelay.String(), "--resolve", web.Resolve(), web.Seeds()[0])
+		await(t, "the datasets to be known", func() bool {
+			var list, errs bytes.Buffer
+			return runs(t, t.Context(), []string{"datasets", "--crawl", "d"}, nil, &list, &errs) == 0 && strings.Contains(list.String(), "rivers")
+		})
+		var id string
+		for line := range strings.Lines(curtsy(t, 0, "datasets", "--crawl", "d")) {
+			if strings.Contains(line, "rivers") {
+				id = strings.Fields(line)[0]
+			}
 		}
-	}
-	get := []string{"datasets", "get", "--crawl", "d", "--dir", out, id}
-	curtsy(t, 0, "pause", "--crawl", "d")
-	if got := curtsyFails(t, get...); !strings.Contains(got, "curtsy resume") {
-		t.Errorf("paused: %s", got)
-	}
-	curtsy(t, 0, "resume", "--crawl", "d")
-	if got := curtsy(t, 0, get...); !strings.Contains(got, "done") {
-		t.Errorf("%s\n%s", got, said)
-	}
-	d, _ := rivers(t, web)
-	verified(t, out, d)
-	impolite(t, web)
+		get := []string{"datasets", "get", "--crawl", "d", "--dir", out, id}
+		curtsy(t, 0, "pause", "--crawl", "d")
+		if got := curtsyFails(t, get...); !strings.Contains(got, "curtsy resume") {
+			t.Errorf("paused: %s", got)
+		}
+		curtsy(t, 0, "resume", "--crawl", "d")
+		if got := curtsy(t, 0, get...); !strings.Contains(got, "done") {
+			t.Errorf("%s", got)
+		}
+		d, _ := rivers(t, web)
+		verified(t, out, d)
+		impolite(t, web)
+	})
 }
 
 // What a data.txt closes to fetches of datasets is not asked for, whatever page tells of it, and

@@ -138,7 +138,7 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 	if engine.IsNew(cfg.Dir) {
 		return usage("the crawl in %s belongs to a server; name it: curtsy forget --nats URL --crawl NAME %s", cfg.Dir, entry)
 	}
-	e, err := a.openEngine(ctx, takenUp(cfg, a.logger(cfg)))
+	e, err := a.openEngine(ctx, a.takenUp(cfg, a.logger(cfg)))
 	if err != nil {
 		return err
 	}

@@ -220,14 +220,10 @@ func TestForgetAndTheCrawlIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer crawling.Process.Kill()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(r.dir, "nats.json")); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the crawl does not begin")
-		}
-	}
+	await(t, "the crawl to begin", func() bool {
+		_, err := os.Stat(filepath.Join(r.dir, "nats.json"))
+		return err == nil
+	})
 	if out := curtsy(t, 0, "forget", "--dir", r.dir, host); !strings.HasPrefix(out, host+" is forgotten: ") {
 		t.Errorf("said %q", out)
 	}

@@ -44,7 +44,7 @@ func (a *app) mcp(ctx context.Context, cfg *config.Reader) error {
 	o := mcpserver.Options{Log: log, Version: version.Get().Version}
 	watch := func(context.Context) error { return nil }
 	if cfg.URL != "" {
-		c, err := asker.Dial(ctx, cfg.NATS.Queue("curtsy mcp"), crawl.Names(cfg.Crawl), log)
+		c, err := asker.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy mcp"), crawl.Names(cfg.Crawl), log)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
@@ -51,12 +50,7 @@ func TestRecrawlIsKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(2 * time.Minute); !enough(); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Error("the crawl does not go on")
-				break
-			}
-		}
+		await(t, "the crawl to go on", enough)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Error(err)
 		}

@@ -16,7 +16,7 @@ import (
 
 // awayFor is how long reindex waits for shards that do not answer once all others are done. A shard
 // that moves, or whose indexer is started again, is back by then.
-var awayFor = 15 * time.Second
+const awayFor = 15 * time.Second
 
 // reindexing is what a reindex beside a crawl has come to.
 type reindexing struct {

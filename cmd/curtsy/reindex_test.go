@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -101,120 +100,122 @@ func TestReindexKilled(t *testing.T) {
 // Over NATS the indexers do it. For those that are away the command ends with a code of its own,
 // and they do it when they are back.
 func TestReindexOverNATS(t *testing.T) {
-	srv := server(t)
-	defer func(d time.Duration) { awayFor = d }(awayFor)
-	awayFor = 300 * time.Millisecond
-	t.Setenv("CURTSY_CRAWL", "docs")
-	curtsy(t, 0, "seed", "--shards", "4", "--allow-private", "http://127.0.0.1:1/")
-	q, err := queue.Dial(t.Context(), queue.Options{InProcess: srv.InProcess(), User: "u", Password: "p"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer q.Close()
-	kv, err := q.OpenBucket(t.Context(), crawl.Names("docs").Bucket(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := service.ReadSpec(t.Context(), kv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dirs := map[string]string{"one": t.TempDir(), "two": t.TempDir()}
-	var sees sync.Mutex // held while indexers are not to hear of a changed spec
-	start := func(name string) (stop func()) {
+	virtual(t, func(t *testing.T) {
+		srv := server(t)
+		t.Setenv("CURTSY_CRAWL", "docs")
+		curtsy(t, 0, "seed", "--shards", "4", "--allow-private", "http://127.0.0.1:1/")
+		q, err := queue.Dial(t.Context(), queue.Options{InProcess: srv.InProcess(), User: "u", Password: "p"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+		kv, err := q.OpenBucket(t.Context(), crawl.Names("docs").Bucket(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		spec, err := service.ReadSpec(t.Context(), kv)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := indexer.New(q, spec, indexer.Options{Dir: dirs[name], Instance: name, Search: true, Term: time.Second})
+		dirs := map[string]string{"one": t.TempDir(), "two": t.TempDir()}
+		sees := make(chan struct{}, 1) // full while indexers are not to hear of a changed spec
+		start := func(name string) (stop func()) {
+			spec, err := service.ReadSpec(t.Context(), kv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := indexer.New(q, spec, indexer.Options{Dir: dirs[name], Instance: name, Search: true, Term: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			done := make(chan struct{}, 2)
+			go func() {
+				if err := x.Run(ctx); err != nil {
+					t.Error(err)
+				}
+				done <- struct{}{}
+			}()
+			go func() {
+				_ = service.WatchSpec(ctx, kv, spec, func(s crawl.Spec) {
+					sees <- struct{}{}
+					defer func() { <-sees }()
+					_ = x.SetSpec(s)
+				})
+				done <- struct{}{}
+			}()
+			stop = func() { cancel(); <-done; <-done }
+			return stop
+		}
+		stopOne := start("one")
+		defer stopOne()
+		stopTwo := start("two")
+		c := asker.Running(q, kv, spec)
+		for n := 0; ; n++ {
+			time.Sleep(20 * time.Millisecond)
+			at, err := c.Indexes(t.Context())
+			if err == nil && len(at) == 4 && len(shardsHere(t, dirs["one"])) > 0 && len(shardsHere(t, dirs["two"])) > 0 {
+				break
+			}
+			if n == 6000 {
+				t.Fatalf("not all shards are held: %v, %v", at, err)
+			}
+		}
+		if out := curtsy(t, exitOK, "reindex"); !strings.Contains(out, "0 pages indexed") {
+			t.Errorf("said %q", out)
+		}
+		stopTwo()
+		var stdout, stderr bytes.Buffer
+		if code := runs(t, t.Context(), []string{"reindex"}, nil, &stdout, &stderr); code != exitPartial || !strings.Contains(stderr.String(), "as soon as they are back") {
+			t.Errorf("exit code %d without one indexer: %s%s", code, &stdout, &stderr)
+		}
+		spec, err = service.ReadSpec(t.Context(), kv)
+		if err != nil || spec.Reindex == "" {
+			t.Fatalf("spec %+v, %v", spec, err)
+		}
+		defer start("two")()
+		for n := 0; ; n++ {
+			time.Sleep(20 * time.Millisecond)
+			all, err := c.Indexes(t.Context())
+			done := 0
+			for _, b := range all {
+				if b.Mark == spec.Reindex {
+					done++
+				}
+			}
+			if err == nil && done == 4 {
+				break
+			}
+			if n == 6000 {
+				raw, _ := json.Marshal(all)
+				t.Fatalf("the one that came back has not done it: %s, %v", raw, err)
+			}
+		}
+		// Somebody else is at it: nobody begins again.
+		sees <- struct{}{}
+		ahead, err := service.ChangeSpec(t.Context(), kv, func(old *crawl.Spec) (crawl.Spec, error) {
+			s := *old
+			s.Reindex = time.Now().UTC().Format(time.RFC3339Nano)
+			return s, nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan struct{}, 2)
-		go func() {
-			if err := x.Run(ctx); err != nil {
-				t.Error(err)
-			}
-			done <- struct{}{}
-		}()
-		go func() {
-			_ = service.WatchSpec(ctx, kv, spec, func(s crawl.Spec) {
-				sees.Lock()
-				defer sees.Unlock()
-				_ = x.SetSpec(s)
-			})
-			done <- struct{}{}
-		}()
-		stop = func() { cancel(); <-done; <-done }
-		return stop
-	}
-	stopOne := start("one")
-	defer stopOne()
-	stopTwo := start("two")
-	c := asker.Running(q, kv, spec)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		at, err := c.Indexes(t.Context())
-		if err == nil && len(at) == 4 && len(shardsHere(t, dirs["one"])) > 0 && len(shardsHere(t, dirs["two"])) > 0 {
-			break
+		// ^C while it waits leaves it to the indexers.
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		stdout.Reset()
+		stderr.Reset()
+		code := runs(t, ctx, []string{"reindex"}, nil, &stdout, &stderr)
+		cancel()
+		if code == exitOK || !strings.Contains(stderr.String(), "being built anew already, since") {
+			t.Errorf("exit code %d of a second one: %s%s", code, &stdout, &stderr)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("not all shards are held: %v, %v", at, err)
+		<-sees
+		curtsy(t, exitOK, "reindex")
+		if spec, err := service.ReadSpec(t.Context(), kv); err != nil || spec.Reindex < ahead.Reindex {
+			t.Errorf("spec %+v, %v", spec, err)
 		}
-	}
-	if out := curtsy(t, exitOK, "reindex"); !strings.Contains(out, "0 pages indexed") {
-		t.Errorf("said %q", out)
-	}
-	stopTwo()
-	var stdout, stderr bytes.Buffer
-	if code := runs(t, t.Context(), []string{"reindex"}, nil, &stdout, &stderr); code != exitPartial || !strings.Contains(stderr.String(), "as soon as they are back") {
-		t.Errorf("exit code %d without one indexer: %s%s", code, &stdout, &stderr)
-	}
-	spec, err = service.ReadSpec(t.Context(), kv)
-	if err != nil || spec.Reindex == "" {
-		t.Fatalf("spec %+v, %v", spec, err)
-	}
-	defer start("two")()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		all, err := c.Indexes(t.Context())
-		done := 0
-		for _, b := range all {
-			if b.Mark == spec.Reindex {
-				done++
-			}
-		}
-		if err == nil && done == 4 {
-			break
-		}
-		if time.Now().After(end) {
-			raw, _ := json.Marshal(all)
-			t.Fatalf("the one that came back has not done it: %s, %v", raw, err)
-		}
-	}
-	// Somebody else is at it: nobody begins again.
-	sees.Lock()
-	ahead, err := service.ChangeSpec(t.Context(), kv, func(old *crawl.Spec) (crawl.Spec, error) {
-		s := *old
-		s.Reindex = time.Now().UTC().Format(time.RFC3339Nano)
-		return s, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// ^C while it waits leaves it to the indexers.
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	stdout.Reset()
-	stderr.Reset()
-	code := runs(t, ctx, []string{"reindex"}, nil, &stdout, &stderr)
-	cancel()
-	if code == exitOK || !strings.Contains(stderr.String(), "being built anew already, since") {
-		t.Errorf("exit code %d of a second one: %s%s", code, &stdout, &stderr)
-	}
-	sees.Unlock()
-	curtsy(t, exitOK, "reindex")
-	if spec, err := service.ReadSpec(t.Context(), kv); err != nil || spec.Reindex < ahead.Reindex {
-		t.Errorf("spec %+v, %v", spec, err)
-	}
 }
 
 // shardsHere are the page stores in a directory.

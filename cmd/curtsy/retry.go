@@ -105,10 +105,10 @@ func (a *app) retry(ctx context.Context, l *asker.Crawl, hosts []string, after s
 
 // takenUp are the options of an engine that takes up a crawl at rest for what a command has to do
 // in it: without a fetcher, so that no request is sent, and where no other command finds it.
-func takenUp(cfg *config.Reader, log logger) engine.Options {
+func (a *app) takenUp(cfg *config.Reader, log logger) engine.Options {
 	c := config.NewCrawl()
 	c.Dir, c.Common, c.NATS = cfg.Dir, cfg.Common, cfg.NATS
-	o := engineOptions(c, log)
+	o := a.engineOptions(c, log)
 	o.NotFetched, o.Unreached = true, true
 	return o
 }

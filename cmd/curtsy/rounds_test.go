@@ -20,16 +20,12 @@ func TestRoundsAreShown(t *testing.T) {
 	}
 	defer func() { _ = cmd.Process.Kill() }()
 	var st crawl.Status
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	await(t, "a second round", func() bool {
 		// An error: it may be starting.
 		out, _ := exec.Command("curtsy", "status", "--dir", r.dir, "--json").Output()
-		if st = (crawl.Status{}); json.Unmarshal(out, &st) == nil && st.Round != nil && st.Round.Number > 1 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("no second round: %s", out)
-		}
-	}
+		st = crawl.Status{}
+		return json.Unmarshal(out, &st) == nil && st.Round != nil && st.Round.Number > 1
+	})
 	if st.State != "running" || st.Round.Next.Sub(st.Round.Began) != 2*time.Second {
 		t.Errorf("%s, %+v", st.State, st.Round)
 	}

@@ -44,7 +44,7 @@ that runs in --dir. What is not given stays as it was; with no URL at all only t
 // dialForSeed connects to the server that was named, or to that of the crawl in the directory.
 func (a *app) dialForSeed(ctx context.Context, cfg *config.Seed) (*queue.Conn, error) {
 	if cfg.URL != "" {
-		return queue.Dial(ctx, cfg.NATS.Queue("curtsy seed"), cfg.Logger(a.stderr))
+		return queue.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy seed"), cfg.Logger(a.stderr))
 	}
 	l, err := a.reach(ctx, &config.Reader{Common: cfg.Common, NATS: cfg.NATS, Dir: cfg.Dir})
 	if err != nil {

@@ -40,7 +40,7 @@ func (a *app) serve(ctx context.Context, cfg *config.Serve) error {
 	o := searchweb.Options{Log: log}
 	watch := func(context.Context) error { return nil }
 	if cfg.URL != "" {
-		c, err := asker.Dial(ctx, cfg.NATS.Queue("curtsy serve"), crawl.Names(cfg.Crawl), log)
+		c, err := asker.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy serve"), crawl.Names(cfg.Crawl), log)
 		if err != nil {
 			return err
 		}

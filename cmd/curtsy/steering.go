@@ -83,7 +83,7 @@ func (a *app) steerAtRest(ctx context.Context, cfg *config.Reader, do func(conte
 	if engine.IsNew(cfg.Dir) {
 		return usage("the crawl in %s belongs to a server; name it with --nats URL --crawl NAME", cfg.Dir)
 	}
-	o := takenUp(cfg, a.logger(cfg))
+	o := a.takenUp(cfg, a.logger(cfg))
 	o.NotIndexed = true
 	e, err := a.openEngine(ctx, o)
 	if err != nil {

@@ -34,6 +34,7 @@ type machine struct {
 	net     *simnet.Net
 	mu      sync.Mutex // guards servers
 	servers map[string]*embedded.Server
+	nats    *embedded.Server // the one that CURTSY_NATS names, if any
 }
 
 // machines has the machine of each test that runs in a bubble, by its *testing.T.
@@ -100,7 +101,13 @@ func newTestApp(t testing.TB, stdin io.Reader, stdout, stderr io.Writer) *app {
 		return a
 	}
 	a.dial, a.listen = m.net.Dial, m.net.Listen
+	if m.nats != nil {
+		a.nats = m.nats.InProcess()
+	}
 	a.openEngine = func(ctx context.Context, o engine.Options) (*engine.Engine, error) {
+		if o.NATS.InProcess != nil {
+			return engine.Open(ctx, o)
+		}
 		srv, err := m.server(o.Dir)
 		if err != nil {
 			return nil, err
