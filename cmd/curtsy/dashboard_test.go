@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,7 +14,6 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/dashboard"
-	"github.com/curtsy/curtsy/internal/engine"
 )
 
 var csrfOf = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
@@ -24,72 +21,67 @@ var csrfOf = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 // A crawl is paused and resumed from the dashboard of its directory; while it is paused its sites
 // are asked for nothing.
 func TestDashboardPauses(t *testing.T) {
-	sites := web(t)
-	dir := filepath.Join(t.TempDir(), "data")
-	ended := make(chan int, 1)
-	ctx, stop := context.WithCancel(t.Context())
-	defer func() { stop(); <-ended }()
-	go func() {
-		args := []string{"crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "400ms", "--resolve", sites.Resolve(), sites.Seeds()[0]}
-		ended <- runs(t, ctx, args, strings.NewReader(""), io.Discard, io.Discard)
-	}()
-	await(t, "the sites are asked", func() bool { return len(sites.Log()) > 3 })
-	d, err := engine.WatchDirectory(t.Context(), dir, slog.New(slog.DiscardHandler), engine.OpenFiles)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	srv := httptest.NewServer(dashboard.New(dashboard.Options{Ask: d.Ask, Name: d.Name()}))
-	defer srv.Close()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	browser := &http.Client{Jar: jar}
-	defer browser.CloseIdleConnections()
-	var page string
-	send := func(path string) {
-		t.Helper()
-		var resp *http.Response
-		var err error
-		if path == "/" {
-			resp, err = browser.Get(srv.URL + path)
-		} else {
-			token := csrfOf.FindStringSubmatch(page)
-			if token == nil {
-				t.Fatalf("no form on %s", page)
-			}
-			r, _ := http.NewRequest("POST", srv.URL+path, strings.NewReader(url.Values{"csrf": token[1:2]}.Encode()))
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			r.Header.Set("Origin", srv.URL)
-			resp, err = browser.Do(r)
-		}
+	virtual(t, func(t *testing.T) {
+		sites := web(t)
+		dir := filepath.Join(t.TempDir(), "data")
+		start(t, "crawl", "--dir", dir, "--allow-private", "--delay", "400ms", "--resolve", sites.Resolve(), sites.Seeds()[0])
+		await(t, "the sites are asked", func() bool { return len(sites.Log()) > 3 })
+		c, err := newTestApp(t, nil, io.Discard, io.Discard).dialEngine(t.Context(), dir, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if page = string(body); err != nil || resp.StatusCode != 200 {
-			t.Fatalf("%s: %s %s, %v", path, resp.Status, page, err)
+		t.Cleanup(func() { c.Close() })
+		srv := newSite(t, dashboard.New(dashboard.Options{Ask: dashboard.Of(c), Name: c.Spec.Name}).ServeHTTP)
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	send("/")
-	send("/do/pause")
-	if !strings.Contains(page, `role="status">paused: `) || !strings.Contains(page, "/do/resume") {
-		t.Errorf("paused: %s", page)
-	}
-	// A request that was on its way may still arrive.
-	time.Sleep(100 * time.Millisecond)
-	before := len(sites.Log())
-	time.Sleep(2 * time.Second) // five delays of each host
-	if n := len(sites.Log()); n != before {
-		t.Errorf("%d requests while it was paused", n-before)
-	}
-	send("/do/resume")
-	if !strings.Contains(page, "/do/pause") {
-		t.Errorf("resumed: %s", page)
-	}
-	await(t, "it goes on", func() bool { return len(sites.Log()) > before })
+		browser := &http.Client{Jar: jar, Transport: &http.Transport{DialContext: machineOf(t).net.Dial}}
+		defer browser.CloseIdleConnections()
+		var page string
+		send := func(path string) {
+			t.Helper()
+			var resp *http.Response
+			var err error
+			if path == "/" {
+				resp, err = browser.Get(srv.URL + path)
+			} else {
+				token := csrfOf.FindStringSubmatch(page)
+				if token == nil {
+					t.Fatalf("no form on %s", page)
+				}
+				r, _ := http.NewRequest("POST", srv.URL+path, strings.NewReader(url.Values{"csrf": token[1:2]}.Encode()))
+				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				r.Header.Set("Origin", srv.URL)
+				resp, err = browser.Do(r)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if page = string(body); err != nil || resp.StatusCode != 200 {
+				t.Fatalf("%s: %s %s, %v", path, resp.Status, page, err)
+			}
+		}
+		send("/")
+		send("/do/pause")
+		if !strings.Contains(page, `role="status">paused: `) || !strings.Contains(page, "/do/resume") {
+			t.Errorf("paused: %s", page)
+		}
+		// A request that was on its way may still arrive.
+		time.Sleep(100 * time.Millisecond)
+		before := len(sites.Log())
+		time.Sleep(10 * time.Second) // 25 delays of each host
+		if n := len(sites.Log()); n != before {
+			t.Errorf("%d requests while it was paused", n-before)
+		}
+		send("/do/resume")
+		if !strings.Contains(page, "/do/pause") {
+			t.Errorf("resumed: %s", page)
+		}
+		await(t, "it goes on", func() bool { return len(sites.Log()) > before })
+	})
 }
 
 // typedCommand finds the commands that the dashboard tells people to type.

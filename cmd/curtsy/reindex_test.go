@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -165,6 +166,11 @@ func TestReindexOverNATS(t *testing.T) {
 			t.Errorf("said %q", out)
 		}
 		stopTwo()
+		// A search does not wait long for shards that nobody answers for.
+		began := time.Now()
+		if code := runs(t, t.Context(), []string{"search", "quiet"}, nil, io.Discard, io.Discard); code != exitPartial || time.Since(began) > time.Second {
+			t.Errorf("a search with an indexer away takes %v and ends with %d", time.Since(began), code)
+		}
 		var stdout, stderr bytes.Buffer
 		if code := runs(t, t.Context(), []string{"reindex"}, nil, &stdout, &stderr); code != exitPartial || !strings.Contains(stderr.String(), "as soon as they are back") {
 			t.Errorf("exit code %d without one indexer: %s%s", code, &stdout, &stderr)
