@@ -10,7 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // output may be written and read at once.
@@ -65,13 +66,12 @@ func TestServeAndStop(t *testing.T) {
 	code := make(chan int, 1)
 	go func() { code <- run(ctx, []string{"--config", name, "--log-format", "text"}, nil, &stderr) }()
 	line := func(pattern string) string {
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			if m := regexp.MustCompile(pattern).FindStringSubmatch(stderr.String()); m != nil {
-				return m[1]
-			}
-		}
-		t.Fatalf("no %s in %s", pattern, stderr.String())
-		return ""
+		var m []string
+		until.True(t, pattern+" in the log", func() bool {
+			m = regexp.MustCompile(pattern).FindStringSubmatch(stderr.String())
+			return m != nil
+		}, stderr.String)
+		return m[1]
 	}
 	admin, site := line(`url=(\S+)`), line(`serve=(\S+)`)
 	status := func(url string) int {
@@ -82,11 +82,7 @@ func TestServeAndStop(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	for end := time.Now().Add(time.Minute); status(admin+"readyz") != http.StatusOK; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never ready")
-		}
-	}
+	until.True(t, "rupd is ready", func() bool { return status(admin+"readyz") == http.StatusOK })
 	for url, want := range map[string]int{
 		admin: 200, admin + "metrics": 200, "http://" + site + "/rupinfo.txt": 200, "http://" + site + "/rup?Action=GetIndex&Span=30-day": 200, "http://" + site + "/rup": 400,
 	} {
