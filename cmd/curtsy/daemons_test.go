@@ -152,7 +152,8 @@ func TestDaemons(t *testing.T) {
 	await(t, "the daemons to be done", func() bool {
 		status.Reset()
 		errs.Reset()
-		runs(t, t.Context(), []string{"status", "--json", "--crawl", "shared"}, nil, &status, &errs) // nobody answers until the daemons are up
+		// Nobody answers until the daemons are up.
+		runs(t, t.Context(), []string{"status", "--json", "--crawl", "shared"}, nil, &status, &errs)
 		// Done also means that search has caught up, which it does after the pages.
 		return strings.Contains(status.String(), fmt.Sprintf(`"stored":%d,`, len(want))) && strings.Contains(status.String(), `"state":"done"`)
 	})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/simweb"
 	use "github.com/curtsy/curtsy/pkg/usage"
 )
@@ -216,6 +217,11 @@ func (w *wished) holds() {
 		handed[purpose] = w.listed("export", "pages", "--for", purpose)
 		handed[purpose+" unknown-too"] = w.listed("export", "pages", "--for", purpose, "--unknown-too")
 	}
+	from, err := engine.OpenFiles(w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
 	wishes := w.web.Wishes()
 	for _, u := range slices.Sorted(maps.Keys(wishes)) {
 		wish := wishes[u]
@@ -238,8 +244,8 @@ func (w *wished) holds() {
 				t.Errorf("%s says %s of %s; handed on for it with --unknown-too: %v", u, said, purpose, !allowed)
 			}
 		}
-		var x crawl.Explanation
-		if err := json.Unmarshal([]byte(curtsy(t, 0, "explain", "--json", "--dir", w.dir, u)), &x); err != nil {
+		x, err := from.Explain(t.Context(), u)
+		if err != nil {
 			t.Fatal(err)
 		}
 		want := "stored"
