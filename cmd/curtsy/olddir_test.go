@@ -388,7 +388,7 @@ func TestMakeOldDirectory(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(1200*time.Millisecond + time.Duration(try%40)*50*time.Millisecond)
+		await(t, "some requests", func() bool { return len(web.Log()) >= 60+3*(try%40) })
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

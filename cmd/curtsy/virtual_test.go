@@ -198,17 +198,10 @@ func newSite(t testing.TB, h http.HandlerFunc) *httptest.Server {
 // await waits until something is so.
 func await(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	if machineOf(t) == nil {
-		until.True(t, what, so)
-		return
+	if machineOf(t) != nil {
+		t = struct{ testing.TB }{t} // in a bubble nobody may ask for the deadline
 	}
-	for range 60_000 { // 20 minutes of virtual time
-		if so() {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatalf("never: %s", what)
+	until.True(t, what, so)
 }
 
 // unused is an address of this machine at which nobody listens.
