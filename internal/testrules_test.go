@@ -34,8 +34,6 @@ var exceptions = map[string]struct{ kinds, reason string }{
 	"pkg/queue":           {sockets, "TLS, which connections within a process do not have, and a cluster of real NATS servers"},
 	"pkg/rup":             {sockets, "an example of its documentation"},
 
-	"cmd/curtsy":               {waits + " " + elapsed, unconverted},
-	"cmd/rupd":                 {waits, unconverted},
 	"internal/boltfile":        {waits, unconverted},
 	"internal/document/worker": {waits + " " + sockets, unconverted},
 	"internal/htmlscan":        {elapsed, unconverted},
