@@ -113,6 +113,41 @@ func TestURLsThatWaitAreBounded(t *testing.T) {
 	})
 }
 
+// Refused URLs that another spec lets in no longer count against the limit of refused URLs, and
+// queued ones that it refuses do.
+func TestTheCountOfRefusedURLsFollowsTheSpec(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := testSpec("http://a.example/")
+		spec.MaxDepth = 1
+		b := newBench(t, spec)
+		want := func(when string, n int64) {
+			t.Helper()
+			if h := b.s.ledger.Hosts["a.example"]; h.Refused != n {
+				t.Errorf("%s: %d URLs of the host are refused, want %d", when, h.Refused, n)
+			}
+		}
+		b.links(1, "http://a.example/", "http://a.example/near")
+		b.links(2, "http://a.example/1", "http://a.example/x/deep", "http://a.example/deep")
+		want("too deep", 2)
+		b.links(1, "http://a.example/", "http://a.example/deep")
+		want("one was found nearer", 1)
+		respec := func(f func(*crawl.Spec)) {
+			b.respec(f)
+			b.refillAll()
+		}
+		respec(func(s *crawl.Spec) { s.MaxDepth = 5 })
+		want("a wider limit", 0)
+		respec(func(s *crawl.Spec) { s.Exclude = []string{"/x/"} })
+		want("a narrower scope", 1)
+		b.commit()
+		b.crash()
+		b.open()
+		want("after a crash", 1)
+		respec(func(s *crawl.Spec) { s.Exclude = nil })
+		want("a wider scope", 0)
+	})
+}
+
 // A site can only have those asked for its sitemaps that are in scope or of its own
 // domain, and few of them.
 func TestSitemapsOfThirdParties(t *testing.T) {

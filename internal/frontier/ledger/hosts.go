@@ -65,7 +65,7 @@ type Host struct {
 
 	// Its domain has too many names: its URLs are refused (domains.go).
 	Closed bool `json:"closed,omitempty"`
-	// URLs refused when they were first met, since that is counted
+	// URLs that are refused without a request, as far as that was counted
 	Refused int64 `json:"refused,omitempty"`
 	LeftOut int64 `json:"left_out,omitempty"` // links left out because too many URLs wait
 

@@ -56,12 +56,9 @@ func (s *URLs) Become(h *ledger.Host, r *Record, v Verdict) error {
 	return s.enter(h, r, v)
 }
 
-// Admit makes r, a URL that was not known yet, what v says. How many of a host's URLs were refused
-// when they were first met is counted, since that is bounded. The caller writes the record.
+// Admit makes r, a URL that was not known yet, what v says. The caller writes the record.
 func (s *URLs) Admit(h *ledger.Host, r *Record, v Verdict) error {
-	if v.Class == crawl.Refused {
-		h.Refused++
-	} else if v.Class == crawl.Queued {
+	if v.Class == crawl.Queued {
 		h.Found()
 	}
 	return s.enter(h, r, v)
@@ -140,6 +137,10 @@ func (s *URLs) count(h *ledger.Host, r *Record, n int64) {
 		c.Redirected += n
 	case crawl.Refused:
 		c.Refused += n
+		if refusedUnasked(r.Reason) {
+			h.Refused = max(h.Refused+n, 0) // older files lack those that were queued before
+			s.ledger.Touch(h)
+		}
 	case crawl.Failed:
 		c.Failed += n
 		h.Failed = max(h.Failed+n, 0) // those from before this was counted are not in it
@@ -150,6 +151,16 @@ func (s *URLs) count(h *ledger.Host, r *Record, n int64) {
 			delete(c.ByReason, string(r.Reason))
 		}
 	}
+}
+
+// refusedUnasked reports whether URLs are refused for this reason without a request. How many URLs
+// of a host are is bounded, since finding them costs its owner nothing.
+func refusedUnasked(r crawl.Reason) bool {
+	switch r {
+	case crawl.ReasonRedirects, crawl.ReasonPorts, crawl.ReasonMirror, crawl.ReasonHosts, crawl.ReasonForgotten, crawl.ReasonPlanned:
+		return true
+	}
+	return r.Has(crawl.UndoneBySpec)
 }
 
 // landed takes a URL that is in its host's queue no longer out of the visit it may be in.

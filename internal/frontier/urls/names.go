@@ -85,9 +85,6 @@ func (s *URLs) openHost(h *ledger.Host) error {
 		}
 		v := s.Decide(&r, h)
 		v.Silent = true
-		if v.Class == crawl.Queued {
-			h.Refused-- // it was refused when it was first met
-		}
 		if err := errors.Join(s.Become(h, &r, v), s.PutURL(k, &r)); err != nil {
 			return err
 		}
