@@ -43,7 +43,7 @@ func TestEvery(t *testing.T) {
 		if off := plan(&first, "--every", "0s"); off.Every != 0 || off.Refreshes() {
 			t.Errorf("%+v", off)
 		}
-		for _, args := range [][]string{{"--every", "999ms"}, {"--every", "-1h"}, {"--every", "24h", "--recrawl"}} {
+		for _, args := range [][]string{{"--every", "1s"}, {"--every", "59s"}, {"--every", "-1h"}, {"--every", "24h", "--recrawl"}} {
 			if _, err := load(t, NewCrawl(), args...); err == nil || !strings.Contains(err.Error(), "24h") {
 				t.Errorf("%v: %v", args, err)
 			}

@@ -68,8 +68,9 @@ func newPlan() Plan {
 // Scopes are the words --scope takes, narrowest first.
 var Scopes = choicesOf(&Plan{}, "scope")
 
-// leastEvery is the shortest time between two rounds.
-const leastEvery = time.Second
+// leastEvery is the shortest time between two rounds. A round asks for each page and sitemap of the
+// crawl again, whether or not it may have changed.
+const leastEvery = time.Minute
 
 var tokenRE = regexp.MustCompile(`^[A-Za-z_-]+$`)
 
@@ -93,7 +94,7 @@ func (p Plan) check(src *Source) error {
 	case p.MaxDepth < -1:
 		return src.Refuse("max-depth", "is below -1; use for example 3, or -1 for no limit")
 	case p.Every < 0 || p.Every > 0 && p.Every < leastEvery:
-		return src.Refuse("every", "is under 1s; use for example 24h, or 0s for one time only")
+		return src.Refuse("every", "is under 1m; use 1m or more, for example 24h, or 0s for one time only")
 	case p.Every > 0 && p.Recrawl:
 		return src.Refuse("every", "goes over all pages at once, while recrawl looks at each when it may have changed; use one of them, for example --every 24h")
 	case p.RecrawlMin <= 0:
