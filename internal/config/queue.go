@@ -12,7 +12,7 @@ import (
 func (n NATS) Queue(name string) queue.Options {
 	return queue.Options{
 		URL: n.URL, Name: name, Inbox: "operator", Replicas: n.Replicas,
-		User: n.User, Password: string(n.Password), CredsFile: n.Creds, NKeyFile: n.NKey,
+		User: n.User, Password: string(n.Password), PasswordFile: n.PasswordFile, CredsFile: n.Creds, NKeyFile: n.NKey,
 		CAFile: n.CA, CertFile: n.Cert, KeyFile: n.Key,
 	}
 }

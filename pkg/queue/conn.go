@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	neturl "net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -30,12 +31,15 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	User, Password string
-	CredsFile      string // a .creds file (JWT and seed)
-	NKeyFile       string // a seed file
-	CAFile         string // PEM; trusted beside the system's own
-	CertFile       string // PEM; with KeyFile: a client certificate
-	KeyFile        string
-	Replicas       int // of streams and buckets that do not say it themselves; 0: 1
+	// PasswordFile has the password of User. It is read each time a connection is made, so that a
+	// password may change while the process runs. Password is used if the file cannot be read.
+	PasswordFile string
+	CredsFile    string // a .creds file (JWT and seed)
+	NKeyFile     string // a seed file
+	CAFile       string // PEM; trusted beside the system's own
+	CertFile     string // PEM; with KeyFile: a client certificate
+	KeyFile      string
+	Replicas     int // of streams and buckets that do not say it themselves; 0: 1
 }
 
 // Conn is a connection that reconnects for ever. Its methods may be called from any goroutine.
@@ -199,7 +203,7 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 			nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
 	}
 	if o.User != "" {
-		opts = append(opts, nats.UserInfo(o.User, o.Password))
+		opts = append(opts, nats.UserInfoHandler(func() (user, password string) { return o.User, o.password(c.log) }))
 	}
 	if o.CredsFile != "" {
 		opts = append(opts, nats.UserCredentials(o.CredsFile))
@@ -221,6 +225,19 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 		opts = append(opts, nats.ClientCert(o.CertFile, o.KeyFile))
 	}
 	return opts, nil
+}
+
+// password is that of User as it is now.
+func (o Options) password(log *slog.Logger) string {
+	if o.PasswordFile == "" {
+		return o.Password
+	}
+	body, err := os.ReadFile(o.PasswordFile)
+	if err != nil {
+		log.Warn("the NATS password cannot be read again, and is used as it was at the start", "err", err)
+		return o.Password
+	}
+	return strings.TrimRight(string(body), "\r\n")
 }
 
 func (c *Conn) where(o Options, url string) string {
