@@ -125,6 +125,9 @@ func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(strin
 	if errors.As(err, &held) && held.Served {
 		return nil, usage("%w; use it without --nats, or use another --dir", err)
 	}
+	if errors.As(err, &held) && held.Remote {
+		return nil, usage("%w; use --nats URL --crawl %s, or another --dir", err, held.Crawl)
+	}
 	if errors.As(err, &held) {
 		return nil, usage("%w; use --crawl %s, or another --dir", err, held.Crawl)
 	}

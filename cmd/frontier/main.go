@@ -49,6 +49,9 @@ func serve(ctx context.Context, cfg *config.Frontier, stderr io.Writer) (err err
 	}
 	defer tracer.Close()
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
+		if err := frontier.CheckDaemonDir(cfg.Dir, p.Spec.Name); err != nil {
+			return nil, err
+		}
 		f, err := frontier.New(p.Queue, p.Spec, frontier.Options{
 			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, Tracer: tracer, CrawlLog: crawlLog,
 			Checkpoint: int64(cfg.Checkpoint), MinFree: int64(cfg.MinFree),

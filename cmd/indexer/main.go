@@ -62,7 +62,7 @@ func serve(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err erro
 	}
 	defer tracer.Close()
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
-		if err := frontier.CheckDir(cfg.Dir, p.Spec.Name); err != nil {
+		if err := frontier.CheckDaemonDir(cfg.Dir, p.Spec.Name); err != nil {
 			return nil, err
 		}
 		return indexer.New(p.Queue, p.Spec, indexer.Options{

@@ -121,12 +121,17 @@ type HeldError struct {
 	Dir, Crawl string // what it holds
 	// Served: it has a server of its own there, and was asked for on another.
 	Served bool
+	// Remote: it is on a NATS server elsewhere, and was asked for with a server of its own.
+	Remote bool
 }
 
 // Error names the crawl that is there.
 func (e *HeldError) Error() string {
 	if e.Served {
 		return fmt.Sprintf("%s holds the crawl %q, which has a NATS server of its own", e.Dir, e.Crawl)
+	}
+	if e.Remote {
+		return fmt.Sprintf("%s holds the crawl %q, which is on a NATS server elsewhere", e.Dir, e.Crawl)
 	}
 	return fmt.Sprintf("%s holds the crawl %q", e.Dir, e.Crawl)
 }
@@ -140,6 +145,10 @@ func (e *Engine) held() error {
 	}
 	if _, err := os.Stat(filepath.Join(natsDir(e.o.Dir), "lock")); err == nil && e.srv == nil {
 		return &HeldError{Dir: e.o.Dir, Crawl: spec.Name, Served: true}
+	}
+	// A crawl with a server of its own has the store of that server beside its spec.
+	if e.srv == nil && e.o.embedded() && IsNew(e.o.Dir) {
+		return &HeldError{Dir: e.o.Dir, Crawl: spec.Name, Remote: true}
 	}
 	if spec.Name != e.o.Crawl {
 		return &HeldError{Dir: e.o.Dir, Crawl: spec.Name}
@@ -184,8 +193,9 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 	if e.srv = e.o.Server; e.srv == nil && e.o.embedded() {
 		if IsNew(e.o.Dir) { // a new server has no crawl
 			e.o.Crawl = cmp.Or(e.o.Crawl, DefaultCrawl)
-			// If the directory is another crawl's, the store of a server must not be left in it:
-			// that crawl would be refused then, as one with a server of its own.
+			// The directory may be that of another crawl, or of one of the same name on a NATS
+			// server elsewhere. The store of a server must not be left in it: that crawl would be
+			// refused then, as one with a server of its own.
 			if err := e.held(); err != nil {
 				return err
 			}

@@ -60,7 +60,8 @@ func TestADirectoryHoldsOneCrawl(t *testing.T) {
 		}},
 		{shared, []attempt{
 			{"b", shared, HeldError{Crawl: "a"}},
-			{"b", own, HeldError{Crawl: "a"}},
+			{"b", own, HeldError{Crawl: "a", Remote: true}},
+			{"a", own, HeldError{Crawl: "a", Remote: true}},
 			{"a", shared, HeldError{}},
 		}},
 	} {

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -29,5 +30,32 @@ func TestADirectoryOfAnotherCrawl(t *testing.T) {
 	}
 	if spec, err := ReadSpec(dir); err != nil || spec.Name != "a" {
 		t.Errorf("it holds %q now (%v)", spec.Name, err)
+	}
+}
+
+// A daemon in the directory of a crawl with a NATS server of its own takes nothing of its files,
+// although the crawl has the same name.
+func TestADaemonInTheDirectoryOfACrawlWithItsOwnServer(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(SpecFile(dir), []byte(`{"name":"a","shards":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckDaemonDir(dir, "a"); err != nil {
+		t.Errorf("its own: %v", err)
+	}
+	if err := CheckDaemonDir(dir, "b"); err == nil || !strings.Contains(err.Error(), "--crawl a") {
+		t.Errorf("that of another crawl: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "nats"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "nats", "lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckDaemonDir(dir, "a"); err == nil || !strings.Contains(err.Error(), "curtsy crawl --dir "+dir) || !strings.Contains(err.Error(), "another --dir") {
+		t.Errorf("that of a crawl with its own server: %v", err)
+	}
+	if err := CheckDaemonDir(t.TempDir(), "a"); err != nil {
+		t.Errorf("a new directory: %v", err)
 	}
 }

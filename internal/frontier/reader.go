@@ -51,6 +51,20 @@ func CheckDir(dir, crawl string) error {
 	return nil
 }
 
+// CheckDaemonDir is CheckDir for a daemon, whose crawl is on a NATS server elsewhere. It also fails
+// if dir is known to hold a crawl with a server of its own, which may have the same name.
+func CheckDaemonDir(dir, crawl string) error {
+	spec, err := ReadSpec(dir)
+	if err != nil {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, "nats", "lock")); err == nil {
+		return fmt.Errorf("%s holds the crawl %q, which has a NATS server of its own: go on with it by `curtsy crawl --dir %s`, or use another --dir",
+			dir, spec.Name, dir)
+	}
+	return CheckDir(dir, crawl)
+}
+
 // OpenDir opens the frontier's files in dir for reading. It fails when there are none, and when
 // another process holds them: then that process is the one to ask.
 func OpenDir(dir string) (*Reader, error) {
