@@ -28,10 +28,9 @@ func (c *Conn) OpenSmallBucket(ctx context.Context, name string) (jetstream.KeyV
 	return c.openBucket(ctx, name, bucketConfig{bytes: smallBucketBytes})
 }
 
-// OpenPassingBucket is OpenBucket for a bucket of another size, whose keys are forgotten a while
-// after they were last written.
-func (c *Conn) OpenPassingBucket(ctx context.Context, name string, size int64, ttl time.Duration) (jetstream.KeyValue, error) {
-	return c.openBucket(ctx, name, bucketConfig{bytes: size, ttl: ttl})
+// OpenSizedBucket is OpenBucket for a bucket of another size.
+func (c *Conn) OpenSizedBucket(ctx context.Context, name string, size int64) (jetstream.KeyValue, error) {
+	return c.openBucket(ctx, name, bucketConfig{bytes: size})
 }
 
 type bucketConfig struct {

@@ -93,7 +93,7 @@ func (c *Conn) createStream(ctx context.Context, cfg jetstream.StreamConfig) err
 }
 
 func sameStream(a, b jetstream.StreamConfig) bool {
-	return a.MaxBytes == b.MaxBytes && a.Replicas == b.Replicas && a.MaxMsgsPerSubject == b.MaxMsgsPerSubject &&
+	return a.MaxBytes == b.MaxBytes && a.Replicas == b.Replicas && a.MaxMsgsPerSubject == b.MaxMsgsPerSubject && a.MaxAge == b.MaxAge &&
 		a.Discard == b.Discard && a.DiscardNewPerSubject == b.DiscardNewPerSubject &&
 		fmt.Sprint(a.Subjects) == fmt.Sprint(b.Subjects)
 }

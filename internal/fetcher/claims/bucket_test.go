@@ -111,8 +111,8 @@ func TestRoom(t *testing.T) {
 		}
 		state := info.CachedInfo()
 		t.Logf("%d bytes a host", state.State.Bytes/hosts)
-		if n := bucketSize / (state.State.Bytes / hosts); state.State.Msgs != hosts || n < 100_000 || state.Config.MaxAge != forgetAfter {
-			t.Errorf("%d messages; room for %d hosts; they are forgotten after %v", state.State.Msgs, n, state.Config.MaxAge)
+		if n := bucketSize / (state.State.Bytes / hosts); state.State.Msgs != hosts || n < 100_000 {
+			t.Errorf("%d messages; room for %d hosts", state.State.Msgs, n)
 		}
 	})
 }

@@ -53,7 +53,10 @@ type Claims struct {
 	number   uint64
 	waiting  int // visits
 	most     int
-	troubled bool // the last writing or reading failed, and it was said
+	troubled bool          // the last writing or reading failed, and it was said
+	swept    time.Duration // when sweep began last
+	edition  string        // of the records that sights is of
+	sights   []sighted     // the oldest first
 }
 
 // Open opens the bucket of a cluster, which is made when it is missing.
@@ -72,6 +75,7 @@ func newClaims(s store, now wire.Clock, o Options) *Claims {
 	return &Claims{
 		terms: terms{o.Crawl, o.Process},
 		store: s, now: now, log: cmp.Or(o.Log, slog.Default()), most: cmp.Or(o.Waiting, 64), seen: map[string]sighting{},
+		swept: now() - sweepEvery,
 	}
 }
 
@@ -81,6 +85,7 @@ func newClaims(s store, now wire.Clock, o Options) *Claims {
 // free is called before the first waiting, unless many wait already: then the visit keeps what it
 // has, so that no more are taken that would wait, too.
 func (c *Claims) Take(ctx context.Context, host canon.Host, owed time.Duration, free func()) (k *Claim, notBefore time.Duration) {
+	c.sweep(ctx)
 	key, began := keyOf(host), c.now()
 	owed = min(max(owed, wire.PoliteDelay), MaxRest)
 	look := backoff.Delay{Least: leastLook, Most: mostLook}

@@ -25,6 +25,7 @@ const host = "a.example"
 type records struct {
 	mu       sync.Mutex
 	last     uint64
+	edition  string
 	records  map[string]record
 	revision map[string]uint64
 	writes   int
@@ -98,6 +99,31 @@ func (l *link) write(ctx context.Context, key string, r record, revision uint64)
 		return 0, errChanged
 	}
 	return revision, nil
+}
+
+func (l *link) last(ctx context.Context) (uint64, string, error) {
+	if err := l.way(ctx, false); err != nil {
+		return 0, "", err
+	}
+	l.to.mu.Lock()
+	last, edition := l.to.last, l.to.edition
+	l.to.mu.Unlock()
+	return last, edition, l.way(ctx, true)
+}
+
+func (l *link) forget(ctx context.Context, revision uint64) error {
+	if err := l.way(ctx, false); err != nil {
+		return err
+	}
+	l.to.mu.Lock()
+	for key, of := range l.to.revision {
+		if of <= revision {
+			delete(l.to.records, key)
+			delete(l.to.revision, key)
+		}
+	}
+	l.to.mu.Unlock()
+	return l.way(ctx, true)
 }
 
 func nothing() {}
@@ -375,7 +401,7 @@ func TestCost(t *testing.T) {
 
 // What is remembered does not grow with the hosts.
 func TestSeenIsBounded(t *testing.T) {
-	c := newClaims(&link{to: newRecords()}, boottime.Now, Options{Crawl: "a", Process: "p"})
+	c := newClaims(nil, boottime.Now, Options{Crawl: "a", Process: "p"})
 	for i := range 2*maxSeen + 1 {
 		c.wrote(fmt.Sprint(i), record{}, 1, 0)
 		if len(c.seen) > maxSeen {

@@ -12,6 +12,9 @@
 // later. So whoever is stopped, killed or cut off is silent before anybody else begins. A record
 // that was released says how long the host rests from then on, and they count that in the same way.
 //
+// Records are deleted a while after their last writing. Each process measures this in the same way,
+// by the revisions that it has seen.
+//
 // Within a crawl its frontier decides: it has the visits of a host follow one another with the
 // host's delay between them. So a record of our own crawl, in use or not, may be taken at once.
 //

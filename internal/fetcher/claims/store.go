@@ -16,9 +16,11 @@ const (
 	// bucketSize is room for some 100,000 hosts. When it is full nobody begins visits to others
 	// until hosts are forgotten; nothing is dropped to make room.
 	bucketSize = 32 << 20
-	// forgetAfter is when a host is forgotten that nobody was at: no rest may last as long, and
-	// whoever is there writes every few seconds.
+	// forgetAfter is for how long a record is kept at least: no rest may last as long, and whoever
+	// is at the host writes every few seconds.
 	forgetAfter = MaxRest + 5*time.Minute
+	// sweepEvery is how often old records are deleted. The last revision is noted as often.
+	sweepEvery = 5 * time.Minute
 )
 
 // errChanged says that the record was written by somebody else meanwhile.
@@ -31,17 +33,25 @@ type store interface {
 	// write replaces the record that has this revision. errChanged: it is not the latest. Any
 	// other error may mean that it was written all the same.
 	write(ctx context.Context, key string, r record, revision uint64) (uint64, error)
+	// last returns the revision of the newest record. Another edition: the records were lost, and
+	// revisions are counted anew.
+	last(ctx context.Context) (revision uint64, edition string, err error)
+	// forget deletes all records that were not written after this revision.
+	forget(ctx context.Context, revision uint64) error
 }
 
 // bucket is the store in NATS.
-type bucket struct{ kv jetstream.KeyValue }
+type bucket struct {
+	kv jetstream.KeyValue
+	js jetstream.JetStream
+}
 
 func openBucket(ctx context.Context, q *queue.Conn) (store, error) {
-	kv, err := q.OpenPassingBucket(ctx, crawl.HostsBucket, bucketSize, forgetAfter)
+	kv, err := q.OpenSizedBucket(ctx, crawl.HostsBucket, bucketSize)
 	if err != nil {
 		return nil, err
 	}
-	return bucket{kv}, nil
+	return bucket{kv, q.JS}, nil
 }
 
 func (b bucket) read(ctx context.Context, key string) (record, uint64, error) {
@@ -73,4 +83,32 @@ func (b bucket) write(ctx context.Context, key string, r record, revision uint64
 		return 0, fmt.Errorf("write %s: %w", key, err)
 	}
 	return next, nil
+}
+
+func (b bucket) stream(ctx context.Context) (jetstream.Stream, error) {
+	s, err := b.js.Stream(ctx, "KV_"+crawl.HostsBucket)
+	if err != nil {
+		return nil, fmt.Errorf("look at bucket %s: %w", crawl.HostsBucket, err)
+	}
+	return s, nil
+}
+
+func (b bucket) last(ctx context.Context) (revision uint64, edition string, err error) {
+	s, err := b.stream(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	info := s.CachedInfo()
+	return info.State.LastSeq, info.Created.UTC().Format(time.RFC3339Nano), nil
+}
+
+func (b bucket) forget(ctx context.Context, revision uint64) error {
+	s, err := b.stream(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.Purge(ctx, jetstream.WithPurgeSequence(revision+1)); err != nil {
+		return fmt.Errorf("delete old records of bucket %s: %w", crawl.HostsBucket, err)
+	}
+	return nil
 }
