@@ -27,7 +27,10 @@ func TestEachSince(t *testing.T) {
 			}
 			put(t, s, p)
 		}
-		put(t, s, gone(url("before"), 1, crawl.ReasonNoindex))
+		// Never a page of its own, whatever it is refused for.
+		put(t, s, gone(url("refused"), 1, crawl.ReasonNoindex))
+		put(t, s, gone(url("refused"), 2, "gone"))
+		put(t, s, gone(url("opened"), 1, crawl.ReasonNoindex))
 		since := func(at time.Time) (all string) {
 			t.Helper()
 			err := s.eachSince(at, time.Now().Add(2*time.Hour), func(p Page) error {
@@ -45,7 +48,7 @@ func TestEachSince(t *testing.T) {
 			}
 			return strings.TrimSpace(all)
 		}
-		if got, want := since(time.Now().Add(-time.Minute)), "alias before:noindex expired gone later noindex renewed same tags text usage"; got != want {
+		if got, want := since(time.Now().Add(-time.Minute)), "alias expired gone later noindex renewed same tags text usage"; got != want {
 			t.Errorf("from the beginning: %s, want %s", got, want)
 		}
 		time.Sleep(2 * time.Millisecond)
@@ -56,10 +59,17 @@ func TestEachSince(t *testing.T) {
 		set.ContentSignal(usage.Place{From: "robots.txt", Line: 2}, "ai-train=no")
 		said.Usage = set.Statements()
 		put(t, s, page(url("same"), 2, "text of same"), renewal(url("renewed"), 2), page(url("text"), 2, "other"), tagged, said,
-			gone(url("noindex"), 2, crawl.ReasonNoindex), gone(url("gone"), 2, "gone"))
+			gone(url("noindex"), 2, crawl.ReasonNoindex), gone(url("gone"), 2, "gone"), gone(url("refused"), 3, crawl.ReasonNoindex),
+			page(url("opened"), 2, "it lets us in now"))
 		glue(t, s, alias(url("alias"), 2, url("same")))
-		if got, want := since(mark), "alias:mirror expired gone:gone noindex:noindex tags text usage"; got != want {
+		if got, want := since(mark), "alias:mirror expired gone:gone noindex:noindex opened tags text usage"; got != want {
 			t.Errorf("since then: %s, want %s", got, want)
+		}
+		time.Sleep(2 * time.Millisecond)
+		mark = time.Now()
+		put(t, s, gone(url("opened"), 3, "gone"))
+		if got, want := since(mark), "expired opened:gone"; got != want {
+			t.Errorf("at last: %s, want %s", got, want)
 		}
 		if got := since(time.Now().Add(90 * time.Minute)); got != "" {
 			t.Errorf("since later: %s", got)

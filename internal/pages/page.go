@@ -38,7 +38,8 @@ type Page struct {
 	Since time.Time
 	// Changed is when what is held of the page last changed by this store's clock: its body, or
 	// what its site says of it, or that it is held at all. The store sets it. Of records from
-	// before it was noted it is Since, else FetchedAt.
+	// before it was noted it is Since, else FetchedAt. Of a URL that never was a page of its own it
+	// is a time before all others.
 	Changed time.Time
 
 	// Claims, for Put, is what in the body tells of datasets, packed by its reader. nil: nothing

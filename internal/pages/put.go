@@ -415,9 +415,17 @@ func (ch *change) apply(live []*write) error {
 	return nil
 }
 
+// neverListed is Page.Changed of a URL that never was a page of its own here: it was refused when
+// it was fetched first, or has always been an alias.
+var neverListed = time.UnixMilli(1).UTC()
+
 // date notes when what is held of a page, or that it is held, changed.
 func (w *write) date(now time.Time) {
 	p, old := &w.page, &w.old
+	if !p.listed() && (old.ID == 0 || !old.listed() && old.Changed.Equal(neverListed)) {
+		p.Changed = neverListed
+		return
+	}
 	same := old.ID != 0 && p.Deleted == old.Deleted && p.AliasOf == old.AliasOf
 	if p.Changed = old.Changed; !same || p.Deleted == "" && !p.sameContent(old) {
 		p.Changed = now

@@ -81,7 +81,7 @@ func (s *Store) EachOfHost(h canon.Host, fn func(Page) error) error {
 
 // EachSince is EachWithBody for what changed at t or later, expiry included. Pages that are not
 // held any more, and those that are now another's alias, are among them: without a body, with
-// Deleted or AliasOf.
+// Deleted or AliasOf. URLs that never were pages of their own are not.
 func (s *Store) EachSince(t time.Time, fn func(Page) error) error {
 	return s.eachSince(t, time.Now(), fn)
 }
