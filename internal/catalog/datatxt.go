@@ -71,13 +71,10 @@ const maxTold = 8
 // tell notes that a visit to a host reported on the file. ok is false when that is nothing new.
 func (e *Entry) tell(host canon.Host, visit crawl.VisitID) (ok bool) {
 	told := e.Told
-	// from before Told was kept: the last report came from where the copy came from
-	if told == nil && !e.Visit.IsZero() {
-		first := host
-		if u, err := canon.Parse(e.URL); err == nil {
-			first = u.Host()
-		}
-		told = []Told{{first, e.Visit}}
+	// From before Told was kept: the last report came from where the copy came from. Without a
+	// copy, it may have come from a host of another shard, and nothing can be compared with it.
+	if u, err := canon.Parse(e.URL); err == nil && told == nil && !e.Visit.IsZero() {
+		told = []Told{{u.Host(), e.Visit}}
 	}
 	for _, t := range told {
 		if t.Host == host && visit.Compare(t.Visit) <= 0 {

@@ -93,6 +93,9 @@ func TestUpdateAfterARedirectElsewhere(t *testing.T) {
 	e.Told, e.URL, e.Visit = nil, "https://e.example/data.txt", crawl.VisitID{Epoch: 9, N: 1000}
 	told(at("e.example", 9, 1000), "delivered again", false)
 	told(at("d.example", 1, 3), "own", true)
+	// Without a copy, it is not known which host the visit was to.
+	e.Told, e.URL, e.Visit = nil, "", crawl.VisitID{Epoch: 9, N: 1000}
+	told(at("d.example", 1, 4), "own, after a redirect led to no file", true)
 	for i := range 3 * maxTold {
 		told(at("d.example", 1, uint64(20+2*i)), "own", true)
 		told(at(fmt.Sprintf("h%d.example", i), 1, 1), "elsewhere", true)
