@@ -625,6 +625,49 @@ func TestMirrorsMoveWithTheirShard(t *testing.T) {
 	})
 }
 
+// What a mirror has handed on counts against its budget for one main host, and for a month.
+func TestAMirrorsBudgetBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+
+		web := map[string]*site{
+			"one.example":   {robots: hostLine("one.example"), pages: copyPages(3)},
+			"two.example":   {robots: hostLine("two.example"), pages: copyPages(3)},
+			"other.example": {robots: hostLine("one.example"), pages: copyPages(3)},
+		}
+		g := newRigWith(t, testSpec("http://other.example/"), web)
+		g.seed("http://other.example/")
+		x, asked := testOriginOf("other.example").String(), 0
+		merged := func(robots, main string) *mirrorRecord {
+			t.Helper()
+			g.web[x].robots = robots
+			g.run(25 * time.Hour) // its robots.txt is old
+			asked++
+			g.shards[0].links(1, "", fmt.Sprintf("http://other.example/%d", 10+asked))
+			g.run(25 * time.Hour)
+			m := g.shards[0].s.ledger.Hosts["other.example"].Origins[0].Mirror
+			if main != "" && (!m.Mirrored() || m.Main.Host != canon.Host(main)) || main == "" && m.Mirrored() {
+				t.Fatalf("it is to be a mirror of %q: %+v", main, m)
+			}
+			return m
+		}
+		m := merged(hostLine("one.example"), "one.example")
+		m.Sent = 1e6 // as if
+		if m = merged(hostLine("two.example"), "two.example"); m.Sent > mirrors.MirrorLeast || m.Held > 3 {
+			t.Errorf("of another main host: %+v", m.Merge)
+		}
+		m.Sent = 1e6
+		merged("User-agent: *\n", "")
+		if m = merged(hostLine("two.example"), "two.example"); m.Sent < 1e6 {
+			t.Errorf("of the same one two days later: %+v", m.Merge)
+		}
+		merged("User-agent: *\n", "")
+		g.run(30 * 24 * time.Hour)
+		if m = merged(hostLine("two.example"), "two.example"); m.Sent > mirrors.MirrorLeast {
+			t.Errorf("of the same one a month later: %+v", m.Merge)
+		}
+	})
+}
+
 type mirrorRecord = mirror.Record // its name is a variable's below
 
 // Paths that nothing but links to a mirror names are handed on by the thousand, and by ten more for

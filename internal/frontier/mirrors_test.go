@@ -629,7 +629,7 @@ func TestMirrorTimesShift(t *testing.T) {
 		{"", -10 * time.Hour, -10 * time.Hour, -10 * time.Hour, -10 * time.Hour, -10 * time.Hour},
 		{mirror.TrialClaim, 10 * time.Hour, 0, 10 * time.Hour, 10 * time.Hour, 10 * time.Hour},
 	} {
-		m := &mirror.Record{Trial: c.trial, Since: at, Proved: at, Compared: at, Gone: at, Asked: at, Due: at}
+		m := &mirror.Record{Trial: c.trial, Since: at, Proved: at, Compared: at, Gone: at, Asked: at, Due: at, Merge: mirror.Merge{From: at}}
 		h := &ledger.Host{Origins: []ledger.Origin{{Mirror: m}, {Mirror: new(mirror.Record)}}}
 		h.Times(times.ShiftBy(c.d))
 		for _, x := range []struct {
@@ -638,6 +638,7 @@ func TestMirrorTimesShift(t *testing.T) {
 			want time.Duration
 		}{
 			{"since", m.Since, c.known}, {"proved", m.Proved, c.known}, {"compared", m.Compared, c.known},
+			{"from", m.From, c.known},
 			{"gone", m.Gone, c.gone}, {"asked", m.Asked, c.asked}, {"due", m.Due, c.due},
 		} {
 			if got := x.got.Sub(at); got != x.want {

@@ -25,6 +25,21 @@ type Merge struct {
 	Sent     int64  `json:"sent,omitempty"`     // URLs handed to a main host's shard, of X's budget
 	// Pages of X that were stored when they became the main host's.
 	Held int64 `json:"held,omitempty"`
+	// Sent and Held are counted for this main host, from then on.
+	To   canon.Origin `json:"to,omitzero"`
+	From time.Time    `json:"from,omitzero"`
+}
+
+// budgetSpan is how long what a mirror has handed on to a main host counts against its budget when
+// it becomes a mirror of that host again.
+const budgetSpan = 30 * 24 * time.Hour
+
+// Begin begins the counts of a merge with a main host. They go on if the last merge was with the
+// same one and began lately: to end a merge and begin it again gives no new budget.
+func (m *Merge) Begin(main canon.Origin, now time.Time) {
+	if m.To != main || now.Sub(m.From) >= budgetSpan {
+		m.Sent, m.Held, m.To, m.From = 0, 0, main, now
+	}
 }
 
 // The states of an origin X in the mirror database (protocols §2.4).
@@ -384,7 +399,7 @@ func (m *Record) Tick(e *Env) {
 // Times shows what is kept of time. Evidence keeps its age. The next look at a mirror is not put
 // off by another clock, unless an answer is being waited for.
 func (m *Record) Times(see times.See) {
-	for _, t := range []*time.Time{&m.Since, &m.Proved, &m.Compared} {
+	for _, t := range []*time.Time{&m.Since, &m.Proved, &m.Compared, &m.From} {
 		see(t, times.Known)
 	}
 	see(&m.Gone, times.Happened)

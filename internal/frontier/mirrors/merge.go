@@ -50,6 +50,7 @@ func (s *Mirrors) Turned(h *ledger.Host, i int, now time.Time) error {
 	m.Settling, m.Next = true, nil
 	s.Settling[Ref{h, i}] = struct{}{}
 	if m.Mirrored() {
+		m.Begin(m.Main, now)
 		if err := s.disown(h, i); err != nil {
 			return err
 		}
@@ -184,10 +185,9 @@ func (s *Mirrors) collapse(h *ledger.Host, r *urls.Record) (changed bool, err er
 	case r.Reason.Has(crawl.SharedByMain):
 		return false, nil
 	}
-	if r.Class == crawl.Stored {
-		m.Held++
+	if r.Glued = r.Glued || r.Class == crawl.Stored; r.Glued {
+		m.Held++ // also a page that was another main host's before
 	}
-	r.Glued = r.Glued || r.Class == crawl.Stored
 	r.Line = 0
 	if err := s.urls.Become(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonMirror, Silent: true}); err != nil {
 		return false, err
