@@ -7,7 +7,9 @@ import (
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/spf13/cobra"
 )
 
@@ -47,7 +49,7 @@ Of a crawl at rest in --dir this command does it; ^C leaves the shards that are 
 	})
 }
 
-func (a *app) reindexAtRest(ctx context.Context, cfg *config.Reader) error {
+func (a *app) reindexAtRest(ctx context.Context, cfg *config.Reader) (err error) {
 	// Says what to type when there is no crawl, or one that runs.
 	from, err := engine.OpenFiles(cfg.Dir)
 	if err != nil {
@@ -61,6 +63,14 @@ func (a *app) reindexAtRest(ctx context.Context, cfg *config.Reader) error {
 		return err
 	}
 	defer lock.Unlock()
+	if err := frontier.LogAudit(cfg.Dir, steer.ReindexAtRest(me(), nil)); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, frontier.LogAudit(cfg.Dir, steer.ReindexAtRest(me(), err)))
+		}
+	}()
 	var pages int64
 	person := config.Terminal(a.stdout)
 	err = indexer.Reindex(ctx, cfg.Dir, from.Spec.Reindex, cfg.Logger(a.stderr), func(done, left int64) {

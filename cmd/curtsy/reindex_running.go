@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/dustin/go-humanize"
 )
 
@@ -62,21 +62,12 @@ func (a *app) reindexRunning(ctx context.Context, l *asker.Crawl, ended func() b
 	}
 	r := &reindexing{mark: l.Spec.Reindex, builds: now, said: map[int]string{}}
 	seen, underWay := l.Spec.Reindex, r.working(now)
-	mark := time.Now().UTC().Format(time.RFC3339Nano)
-	_, err = service.ChangeSpec(ctx, l.Bucket, func(old *crawl.Spec) (next crawl.Spec, err error) {
-		if old == nil {
-			return next, service.ErrNoSpec
+	if !underWay {
+		var begun bool
+		if r.mark, begun, err = steer.Reindex(ctx, l, me(), seen); err != nil {
+			return err
 		}
-		next = *old
-		underWay = underWay || old.Reindex != seen // somebody else was faster
-		if !underWay {
-			next.Reindex = mark
-		}
-		r.mark = next.Reindex
-		return next, nil
-	})
-	if err != nil {
-		return err
+		underWay = !begun // somebody else was faster
 	}
 	if underWay {
 		fmt.Fprintf(a.stderr, "the index is being built anew already, since %s; this is how far it is\n", sinceMark(r.mark))

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +41,7 @@ word: stopping it is enough. --undo lets it have shards again.`,
 		}
 		defer l.Close()
 		if undo {
-			if err := l.Bucket.Delete(cmd.Context(), crawl.Retired(args[0])); err != nil {
+			if err := steer.Unretire(cmd.Context(), l, me(), args[0]); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.stdout, "%s is given shards again\n", args[0])
@@ -63,7 +64,7 @@ func (a *app) retire(ctx context.Context, l *asker.Crawl, name string) error {
 	if len(instances(at)) == 1 && !otherIndexer(ctx, l, name) {
 		return fmt.Errorf("%s is the only indexer of crawl %q: start another first", name, l.Spec.Name)
 	}
-	if _, err := l.Bucket.PutString(ctx, crawl.Retired(name), time.Now().UTC().Format(time.RFC3339)); err != nil {
+	if err := steer.Retire(ctx, l, me(), name); err != nil {
 		return err
 	}
 	for last := -1; ; {

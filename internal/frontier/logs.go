@@ -3,6 +3,7 @@ package frontier
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/crawllog"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
 )
 
 // CrawlLog says how much is kept of a crawl log.
@@ -22,6 +24,18 @@ type CrawlLog struct {
 // caller holds the directory, and closes the log after the frontier.
 func (c CrawlLog) Open(dir string) (io.WriteCloser, error) {
 	return crawllog.OpenWriter(dir, c.Max, c.Keep)
+}
+
+// LogAudit adds the line of an act to the crawl log in dir. The caller holds the directory, and no
+// frontier runs in it.
+func LogAudit(dir string, a crawl.Audit) (err error) {
+	log, err := CrawlLog{}.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	_, err = log.Write(ledger.AuditLine(a))
+	return err
 }
 
 // log sends lines of the crawl log. A frontier's log tells of the shards it had when they were

@@ -1,6 +1,7 @@
 // Package steer changes a crawl that runs: it pauses and resumes the crawl or a host, slows a host
-// down, adds seeds, forgets, fetches again, retries, and changes scope and limits. Commands and the
-// dashboard steer by these functions alone.
+// down, adds seeds, forgets, fetches again, retries, changes scope and limits, has search indexes
+// built anew, and has indexers give their shards away. Commands and the dashboard steer by these
+// functions alone.
 //
 // Each act leaves a line in the crawl log: who did what, when, and from which address. An act that
 // is an event carries its line with it. Where an act changes the spec, the line is acknowledged
@@ -44,6 +45,9 @@ const (
 	actRetry      = "retry"
 	actSettings   = "settings"
 	actUpdates    = "updates"
+	actReindex    = "reindex"
+	actRetire     = "retire"
+	actUnretire   = "unretire"
 )
 
 // pollEvery is how often it is looked whether those who work on the crawl follow it.

@@ -59,8 +59,20 @@ func (s *Ledger) LogAudit(a crawl.Audit) {
 	if s.CrawlLog == nil {
 		return
 	}
-	b := append(s.BeginLine(), `,"audit":`...)
-	b = AppendJSON(b, a.Act)
+	s.Lines = appendAudit(s.BeginLine(), a)
+	s.Changes++ // so that it is written although nothing else may have changed
+}
+
+// AuditLine is the line of an act for a crawl log that no frontier writes to, with the time of the
+// act.
+func AuditLine(a crawl.Audit) []byte {
+	b := a.At.UTC().AppendFormat([]byte(`{"time":"`), time.RFC3339Nano)
+	return appendAudit(append(b, '"'), a)
+}
+
+// appendAudit appends what is behind the time of a line.
+func appendAudit(b []byte, a crawl.Audit) []byte {
+	b = AppendJSON(append(b, `,"audit":`...), a.Act)
 	for _, f := range []struct{ key, value string }{
 		{`,"what":`, a.What}, {`,"detail":`, a.Detail}, {`,"who":`, a.Who}, {`,"from":`, a.From}, {`,"error":`, a.Error}, {`,"id":`, a.ID},
 	} {
@@ -70,8 +82,7 @@ func (s *Ledger) LogAudit(a crawl.Audit) {
 	}
 	b = append(b, `,"at":"`...)
 	b = a.At.UTC().AppendFormat(b, time.RFC3339Nano)
-	s.Lines = append(b, '"', '}', '\n')
-	s.Changes++ // so that it is written although nothing else may have changed
+	return append(b, '"', '}', '\n')
 }
 
 // Rate counts what was done in each of the last seconds.
