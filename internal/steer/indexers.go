@@ -26,8 +26,8 @@ func Reindex(ctx context.Context, c *asker.Crawl, by By, seen string) (mark stri
 	return mark, begun, err
 }
 
-// ReindexAtRest is the line of a reindex that a command does by itself, in the files of a crawl that
-// does not run. why is the reason if nothing came of it.
+// ReindexAtRest is the line of a reindex that a command does by itself, in the files of a crawl
+// that does not run. why is the reason if nothing came of it.
 func ReindexAtRest(by By, why error) crawl.Audit {
 	line := audit(by, act{what: actReindex})
 	if why != nil {

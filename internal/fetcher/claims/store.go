@@ -51,7 +51,31 @@ func openBucket(ctx context.Context, q *queue.Conn) (store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bucket{kv, q.JS}, nil
+	b := bucket{kv, q.JS}
+	return b, b.settle(ctx)
+}
+
+// settling is how old a bucket must be before anything is written into it. While several processes
+// create it at the same moment, a NATS server may let each of them write the first record of a key
+// (seen with 2.15.2): both would have the host.
+const settling = 2 * time.Second
+
+// settle waits until a bucket that was made just now is old enough, by the server's own clock.
+func (b bucket) settle(ctx context.Context) error {
+	s, err := b.stream(ctx)
+	if err != nil {
+		return err
+	}
+	info := s.CachedInfo()
+	if info.State.LastSeq > 0 {
+		return nil
+	}
+	select {
+	case <-time.After(min(settling-info.TimeStamp.Sub(info.Created), settling)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (b bucket) read(ctx context.Context, key string) (record, uint64, error) {
