@@ -34,10 +34,10 @@ func TestSerialPackagesStartNothing(t *testing.T) {
 }
 
 // ../.ci/processes are packages whose tests run programs or read documents, which the race detector
-// does not see into. ../.ci/budgets are those whose tests may take more than 20 seconds of
-// processor time, and how many.
+// does not see into, ../.ci/race-long those that only make race runs with it. ../.ci/budgets are
+// those whose tests may take more than 20 seconds of processor time, and how many.
 func TestListsOfPackages(t *testing.T) {
-	for file, fields := range map[string]int{"serial": 1, "processes": 1, "budgets": 2} {
+	for file, fields := range map[string]int{"serial": 1, "processes": 1, "race-long": 1, "budgets": 2} {
 		text, err := os.ReadFile("../.ci/" + file)
 		if err != nil {
 			t.Fatal(err)
