@@ -83,7 +83,7 @@ func storedBy(t *testing.T, args ...string) []string {
 // curtsy crawl stores.
 func TestDaemons(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the daemons")
+		t.Skip("runs the daemons")
 	}
 	web := web(t)
 	flags := []string{"--allow-private", "--delay", "0s", "--resolve", web.Resolve()}
@@ -106,11 +106,6 @@ func TestDaemons(t *testing.T) {
 	if racing.Enabled {
 		return // the detector watches this process, and what follows runs in others
 	}
-	bin := filepath.Join(dir, "bin") + string(filepath.Separator)
-	build := exec.Command("go", "build", "-o", bin, "../frontier", "../fetcher", "../indexer")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	var daemons []*exec.Cmd
 	var away *exec.Cmd // an indexer that is killed in the end
 	for name, args := range map[string][]string{
@@ -127,7 +122,7 @@ func TestDaemons(t *testing.T) {
 		if name == "away" {
 			program = "indexer"
 		}
-		d := exec.Command(bin+program, append([]string{"--crawl", "shared"}, args...)...)
+		d := exec.Command(program, append([]string{"--crawl", "shared"}, args...)...)
 		d.Stderr = log
 		if err := d.Start(); err != nil {
 			t.Fatal(err)

@@ -10,13 +10,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/internal/daemons"
+	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/until"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// TestMain makes this test binary each of our programs, by the name that it is called by.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"curtsy": mainThatMayDie})
+	testscript.Main(m, map[string]func(){
+		"curtsy":   mainThatMayDie,
+		"frontier": func() { daemons.Main(daemons.Frontier) },
+		"fetcher":  func() { daemons.Main(daemons.Fetcher) },
+		"indexer": func() {
+			indexer.Trial()
+			daemons.Main(daemons.Indexer)
+		},
+	})
 }
 
 // TestScripts runs the commands as a user types them. Beside testscript's own, the scripts know

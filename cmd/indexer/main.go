@@ -3,71 +3,11 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"io"
-	"os"
-
-	"github.com/curtsy/curtsy/internal/asker"
-	"github.com/curtsy/curtsy/internal/config"
-	"github.com/curtsy/curtsy/internal/dashboard"
-	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/indexer"
-	"github.com/curtsy/curtsy/internal/searchweb"
-	"github.com/curtsy/curtsy/internal/service"
 )
 
 func main() {
 	indexer.Trial()
-	ctx, stop := service.Signals(context.Background())
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-// run is the daemon from arguments to exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cfg := config.NewIndexer()
-	if err := config.Parse("indexer", cfg, args, stdout, stderr); err != nil {
-		return config.Exit("indexer", err, stderr)
-	}
-	return config.Exit("indexer", serve(ctx, cfg, stderr), stderr)
-}
-
-func serve(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err error) {
-	lock, err := service.LockData(cfg.Dir, "indexer.lock")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	o := cfg.Options("indexer", cfg.Dir, stderr)
-	o.Cert, o.Key = cfg.TLSCert, cfg.TLSKey
-	o.Site = func(p service.Parts, loopback bool) service.Site {
-		if !loopback && cfg.Token == "" {
-			return nil // a port for metrics does not say that others may look at the crawl
-		}
-		d := cfg.Access.Dashboard(loopback, o.Log)
-		d.Ask, d.Name, d.Metrics = dashboard.Of(asker.Running(p.Queue, p.Bucket, p.Spec)), cfg.Crawl, true
-		d.Typed = config.About(cfg.Dir, cfg.NATS)
-		var err error
-		if d.Searches, err = searchweb.NewMetrics(p.Registry); err != nil {
-			o.Log.Error("searches are not counted", "err", err)
-			d.Searches = nil
-		}
-		return dashboard.New(d)
-	}
-	tracer, err := cfg.Tracer("indexer", o.Instance, o.Log)
-	if err != nil {
-		return err
-	}
-	defer tracer.Close()
-	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
-		if err := frontier.CheckDaemonDir(cfg.Dir, p.Spec.Name); err != nil {
-			return nil, err
-		}
-		return indexer.New(p.Queue, p.Spec, indexer.Options{
-			Dir: cfg.Dir, Instance: o.Instance, Log: o.Log, Registry: p.Registry, Tracer: tracer, Search: p.Spec.Search,
-			RebuildAfter: cfg.RebuildAfter, MinFree: int64(cfg.MinFree),
-		})
-	})
+	daemons.Main(daemons.Indexer)
 }
