@@ -34,8 +34,7 @@ func server(t *testing.T) *embedded.Server {
 
 func serverWith(t *testing.T, user, password string) *embedded.Server {
 	t.Helper()
-	// Room for the streams of a crawl, which reserve more than they use, on any disk.
-	o := embedded.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", User: user, Password: password, MaxStore: 8 << 30, Log: slog.New(slog.DiscardHandler)}
+	o := embedded.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", User: user, Password: password, MaxStore: room, Log: slog.New(slog.DiscardHandler)}
 	vm := machineOf(t)
 	if vm != nil {
 		o.Listen = ""

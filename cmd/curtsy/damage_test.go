@@ -41,88 +41,90 @@ func maul(t *testing.T, path string, whole []byte, how int, rnd *rand.Rand) {
 // Whatever happened to a file of a crawl, no command panics; who needs the file says which it is
 // and what to do, and that works.
 func TestDamagedFiles(t *testing.T) {
-	r := newAtRest(t)
-	rnd := rand.New(rand.NewPCG(1, 2))
-	seeds := append([]string{"crawl", "--dir", r.dir, "--allow-private", "--delay", "0s", "--resolve", r.web.Resolve()}, r.web.Seeds()...)
-	say := func(args ...string) (int, string) {
-		t.Helper()
-		var stdout, stderr bytes.Buffer
-		code := runs(t, t.Context(), args, strings.NewReader(""), &stdout, &stderr)
-		return code, stderr.String()
-	}
-	for _, c := range []struct {
-		glob, remedy string
-		// Commands of which each fails if the file is unreadable from end to end,
-		fails []string
-		code  int // and ends with this. Of search the other shards answer.
-	}{
-		{"frontier-*.db", `mv (\S+) (\S+)\)`, []string{"status", "hosts", "pages", "updates", "crawl"}, exitFailed},
-		{"pages-*.db", `mv (\S+) (\S+)\)`, []string{"pages", "export pages", "datasets", "reindex", "search page", "crawl"}, exitFailed},
-		{"search-*.db", `curtsy reindex --dir (\S+)`, []string{"search page"}, exitPartial},
-	} {
-		t.Run(strings.TrimSuffix(c.glob, "-*.db"), func(t *testing.T) {
-			files, err := filepath.Glob(filepath.Join(r.dir, c.glob))
-			if err != nil || len(files) == 0 {
-				t.Fatal(files, err)
-			}
-			path := files[0]
-			whole, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			os.Remove(path + "-wal")
-			os.Remove(path + "-shm")
-			for how := range 5 {
-				maul(t, path, whole, how, rnd)
-				for _, line := range c.fails {
-					if line == "crawl" && how > 1 {
-						continue // takes its time
-					}
-					args := append(strings.Fields(line), "--dir", r.dir)
-					if line == "crawl" {
-						args = seeds
-					}
-					code, said := say(args...)
-					if how < 2 && code != c.code {
-						t.Errorf("damage %d: curtsy %s exits with %d:\n%s", how, line, code, said)
-					}
-					if code != exitOK && (!strings.Contains(said, path) || !regexp.MustCompile(c.remedy).MatchString(said)) {
-						t.Errorf("damage %d: curtsy %s names neither file nor way out:\n%s", how, line, said)
-					}
+	virtual(t, func(t *testing.T) {
+		r := newAtRest(t)
+		rnd := rand.New(rand.NewPCG(1, 2))
+		seeds := append([]string{"crawl", "--dir", r.dir, "--allow-private", "--delay", "0s", "--resolve", r.web.Resolve()}, r.web.Seeds()...)
+		say := func(args ...string) (int, string) {
+			t.Helper()
+			var stdout, stderr bytes.Buffer
+			code := runs(t, t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+			return code, stderr.String()
+		}
+		for _, c := range []struct {
+			glob, remedy string
+			// Commands of which each fails if the file is unreadable from end to end,
+			fails []string
+			code  int // and ends with this. Of search the other shards answer.
+		}{
+			{"frontier-*.db", `mv (\S+) (\S+)\)`, []string{"status", "hosts", "pages", "updates", "crawl"}, exitFailed},
+			{"pages-*.db", `mv (\S+) (\S+)\)`, []string{"pages", "export pages", "datasets", "reindex", "search page", "crawl"}, exitFailed},
+			{"search-*.db", `curtsy reindex --dir (\S+)`, []string{"search page"}, exitPartial},
+		} {
+			{
+				files, err := filepath.Glob(filepath.Join(r.dir, c.glob))
+				if err != nil || len(files) == 0 {
+					t.Fatal(files, err)
 				}
-			}
-			// The advice, word for word.
-			maul(t, path, whole, 1, rnd)
-			line := c.fails[0]
-			_, said := say(append(strings.Fields(line), "--dir", r.dir)...)
-			do := regexp.MustCompile(c.remedy).FindStringSubmatch(said)
-			switch len(do) {
-			case 3:
-				if err := os.Rename(do[1], do[2]); err != nil {
+				path := files[0]
+				whole, err := os.ReadFile(path)
+				if err != nil {
 					t.Fatal(err)
 				}
-				if code, said := say(seeds...); code != exitOK {
-					t.Fatalf("the crawl does not go on: %s", said)
+				os.Remove(path + "-wal")
+				os.Remove(path + "-shm")
+				for how := range 5 {
+					maul(t, path, whole, how, rnd)
+					for _, line := range c.fails {
+						if line == "crawl" && how > 1 {
+							continue // takes its time
+						}
+						args := append(strings.Fields(line), "--dir", r.dir)
+						if line == "crawl" {
+							args = seeds
+						}
+						code, said := say(args...)
+						if how < 2 && code != c.code {
+							t.Errorf("damage %d: curtsy %s exits with %d:\n%s", how, line, code, said)
+						}
+						if code != exitOK && (!strings.Contains(said, path) || !regexp.MustCompile(c.remedy).MatchString(said)) {
+							t.Errorf("damage %d: curtsy %s names neither file nor way out:\n%s", how, line, said)
+						}
+					}
 				}
-			case 2:
-				if code, said := say("reindex", "--dir", do[1]); code != exitOK {
-					t.Fatalf("no reindex: %s", said)
+				// The advice, word for word.
+				maul(t, path, whole, 1, rnd)
+				line := c.fails[0]
+				_, said := say(append(strings.Fields(line), "--dir", r.dir)...)
+				do := regexp.MustCompile(c.remedy).FindStringSubmatch(said)
+				switch len(do) {
+				case 3:
+					if err := os.Rename(do[1], do[2]); err != nil {
+						t.Fatal(err)
+					}
+					if code, said := say(seeds...); code != exitOK {
+						t.Fatalf("the crawl does not go on: %s", said)
+					}
+				case 2:
+					if code, said := say("reindex", "--dir", do[1]); code != exitOK {
+						t.Fatalf("no reindex: %s", said)
+					}
+				default:
+					t.Fatalf("no advice: %s", said)
 				}
-			default:
-				t.Fatalf("no advice: %s", said)
-			}
-			if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
-				t.Errorf("%d pages after that, before %d", len(got), len(r.all))
-			}
-			for _, line := range append(c.fails, "status", "search page") {
-				if line != "crawl" {
-					if code, said := say(append(strings.Fields(line), "--dir", r.dir)...); code != exitOK {
-						t.Errorf("curtsy %s after that: %s", line, said)
+				if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
+					t.Errorf("%d pages after that, before %d", len(got), len(r.all))
+				}
+				for _, line := range append(c.fails, "status", "search page") {
+					if line != "crawl" {
+						if code, said := say(append(strings.Fields(line), "--dir", r.dir)...); code != exitOK {
+							t.Errorf("curtsy %s after that: %s", line, said)
+						}
 					}
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // Small courtesies of the command line.

@@ -91,56 +91,58 @@ func oldCrawl(web *simweb.Server, dir string) []string {
 // The crawl in it goes on to its end, and has then found what an undisturbed crawl finds. No host
 // is asked too early, and nothing is fetched again whose outcome was known.
 func TestOldDirectoryGoesOn(t *testing.T) {
-	dir, oldLog := unpackOld(t)
-	copied, _ := unpackOld(t)
-	settled, ahead := toldInLog(t, copied)
-	if len(settled) < 20 || ahead == 0 {
-		t.Fatalf("%d URLs are settled, %d events are not applied: the archive is not what it was", len(settled), ahead)
-	}
-	for _, args := range [][]string{
-		{"status"}, {"hosts"}, {"pages"}, {"mirrors"}, {"updates"}, {"datasets"}, {"search", "page"},
-		{"explain", "http://h0000.sim.test/"}, {"timeline", "h0000.sim.test"},
-	} {
-		curtsy(t, exitOK, append(args, "--dir", dir)...)
-	}
+	virtual(t, func(t *testing.T) {
+		dir, oldLog := unpackOld(t)
+		copied, _ := unpackOld(t)
+		settled, ahead := toldInLog(t, copied)
+		if len(settled) < 20 || ahead == 0 {
+			t.Fatalf("%d URLs are settled, %d events are not applied: the archive is not what it was", len(settled), ahead)
+		}
+		for _, args := range [][]string{
+			{"status"}, {"hosts"}, {"pages"}, {"mirrors"}, {"updates"}, {"datasets"}, {"search", "page"},
+			{"explain", "http://h0000.sim.test/"}, {"timeline", "h0000.sim.test"},
+		} {
+			curtsy(t, exitOK, append(args, "--dir", dir)...)
+		}
 
-	web := oldWeb(t, "")
-	began := time.Now()
-	curtsy(t, exitOK, append(oldCrawl(web, dir), "--recrawl=false")...)
-	first := map[string]bool{}
-	for _, q := range web.Log() {
-		u := "http://" + q.Host + q.Path
-		if what, ok := settled[u]; ok {
-			t.Errorf("%s was %s, and is asked for once more", u, what)
+		web := oldWeb(t, "")
+		began := time.Now()
+		curtsy(t, exitOK, append(oldCrawl(web, dir), "--recrawl=false")...)
+		first := map[string]bool{}
+		for _, q := range web.Log() {
+			u := "http://" + q.Host + q.Path
+			if what, ok := settled[u]; ok {
+				t.Errorf("%s was %s, and is asked for once more", u, what)
+			}
+			if !first[q.Host] && q.Start.Before(began.Add(oldDelay)) {
+				t.Errorf("%s was asked for %v after the start", u, q.Start.Sub(began))
+			}
+			first[q.Host] = true
 		}
-		if !first[q.Host] && q.Start.Before(began.Add(oldDelay)) {
-			t.Errorf("%s was asked for %v after the start", u, q.Start.Sub(began))
+		for _, v := range simweb.Check(append(oldLog, web.Log()...), simweb.CheckOptions{
+			Token: "curtsy", Delay: simweb.Every(oldDelay), UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") },
+		}) {
+			t.Error(v)
 		}
-		first[q.Host] = true
-	}
-	for _, v := range simweb.Check(append(oldLog, web.Log()...), simweb.CheckOptions{
-		Token: "curtsy", Delay: simweb.Every(oldDelay), UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") },
-	}) {
-		t.Error(v)
-	}
 
-	fresh := filepath.Join(t.TempDir(), "data")
-	web = oldWeb(t, "")
-	curtsy(t, exitOK, append(append(oldCrawl(web, fresh), "--shards", "2"), web.Seeds()...)...)
-	got, want := whatCameOf(t, dir), whatCameOf(t, fresh)
-	for _, line := range got {
-		if !slices.Contains(want, line) {
-			t.Errorf("the old directory says, and an undisturbed crawl does not: %s", line)
+		fresh := filepath.Join(t.TempDir(), "data")
+		web = oldWeb(t, "")
+		curtsy(t, exitOK, append(append(oldCrawl(web, fresh), "--shards", "2"), web.Seeds()...)...)
+		got, want := whatCameOf(t, dir), whatCameOf(t, fresh)
+		for _, line := range got {
+			if !slices.Contains(want, line) {
+				t.Errorf("the old directory says, and an undisturbed crawl does not: %s", line)
+			}
 		}
-	}
-	for _, line := range want {
-		if !slices.Contains(got, line) {
-			t.Errorf("an undisturbed crawl says, and the old directory does not: %s", line)
+		for _, line := range want {
+			if !slices.Contains(got, line) {
+				t.Errorf("an undisturbed crawl says, and the old directory does not: %s", line)
+			}
 		}
-	}
-	if len(want) < 100 {
-		t.Errorf("only %d lines are compared", len(want))
-	}
+		if len(want) < 100 {
+			t.Errorf("only %d lines are compared", len(want))
+		}
+	})
 }
 
 // whatCameOf lists, a line each, what the commands say of a crawl that is done. It leaves out what

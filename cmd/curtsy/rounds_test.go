@@ -1,9 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -13,31 +12,26 @@ import (
 
 // Rounds as an operator sees them: the command goes on, status tells of them, stop ends them.
 func TestRoundsAreShown(t *testing.T) {
-	r := newAtRest(t)
-	cmd := exec.Command("curtsy", "crawl", "--dir", r.dir, "--every", "1m")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = cmd.Process.Kill() }()
-	var st crawl.Status
-	await(t, "a round", func() bool {
-		// An error: it may be starting.
-		out, _ := exec.Command("curtsy", "status", "--dir", r.dir, "--json").Output()
-		st = crawl.Status{}
-		return json.Unmarshal(out, &st) == nil && st.Round != nil && st.State == "running"
+	virtual(t, func(t *testing.T) {
+		r := newAtRest(t)
+		stop := start(t, "crawl", "--dir", r.dir, "--every", "1m")
+		var st crawl.Status
+		await(t, "a second round", func() bool {
+			var out, errs bytes.Buffer
+			// An error: it may be starting.
+			code := runs(t, t.Context(), []string{"status", "--dir", r.dir, "--json"}, nil, &out, &errs)
+			st = crawl.Status{}
+			return code == exitOK && json.Unmarshal(out.Bytes(), &st) == nil && st.Round != nil && st.Round.Number > 1
+		})
+		if st.State != "running" || st.Round.Next.Sub(st.Round.Began) != time.Minute {
+			t.Errorf("%s, %+v", st.State, st.Round)
+		}
+		if text := curtsy(t, exitOK, "status", "--dir", r.dir); !strings.Contains(text, "\nround ") || !strings.Contains(text, "the next begins ") {
+			t.Errorf("status says: %s", text)
+		}
+		curtsy(t, exitOK, "stop", "--dir", r.dir)
+		if code := stop(); code != exitInterrupted {
+			t.Errorf("it ends with %d", code)
+		}
 	})
-	if st.State != "running" || st.Round.Next.Sub(st.Round.Began) != time.Minute {
-		t.Errorf("%s, %+v", st.State, st.Round)
-	}
-	text, err := exec.Command("curtsy", "status", "--dir", r.dir).Output()
-	if err != nil || !strings.Contains(string(text), "\nround ") || !strings.Contains(string(text), "the next begins ") {
-		t.Errorf("status says: %v, %s", err, text)
-	}
-	if out, err := exec.Command("curtsy", "stop", "--dir", r.dir).CombinedOutput(); err != nil {
-		t.Errorf("stop: %v, %s", err, out)
-	}
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
-		t.Errorf("it ends with %v, not 130", err)
-	}
 }

@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // TestVirtualScripts runs the scripts in testdata/virtual: each in a bubble, its commands in this
-// process. They are in the language of TestScripts, of which they may use stdout, stderr, exists,
-// grep, rm, env, simweb, exits and idof.
+// process. They are in the language of TestScripts, of which they may use stdin, stdout, stderr,
+// exists, grep, rm, env, simweb, exits and idof, and files after the script.
 func TestVirtualScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/virtual/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -30,7 +32,13 @@ func TestVirtualScripts(t *testing.T) {
 				t.Chdir(dir)
 				t.Setenv("HOME", dir)
 				s := script{t: t, env: map[string]string{}}
-				for i, line := range strings.Split(string(text), "\n") {
+				archive := txtar.Parse(text)
+				for _, f := range archive.Files {
+					if err := os.WriteFile(f.Name, f.Data, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for i, line := range strings.Split(string(archive.Comment), "\n") {
 					if words := s.words(line); len(words) > 0 {
 						if err := s.do(words); err != nil {
 							t.Fatalf("%s:%d: %s: %v\nstdout:\n%s\nstderr:\n%s", file, i+1, line, err, &s.stdout, &s.stderr)
@@ -46,6 +54,7 @@ func TestVirtualScripts(t *testing.T) {
 type script struct {
 	t              *testing.T
 	env            map[string]string
+	stdin          string // of the next command
 	stdout, stderr bytes.Buffer
 }
 
@@ -112,10 +121,14 @@ func (s *script) do(words []string) error {
 		id, err := datasetID(s.stdout.String(), args[0])
 		s.env["ID"] = id
 		return err
+	case "stdin":
+		text, err := os.ReadFile(args[0])
+		s.stdin = string(text)
+		return err
 	case "stdout":
-		return is(regexp.MustCompile("(?m)" + args[0]).Match(s.stdout.Bytes()))
+		return s.matches(negated, args, s.stdout.Bytes())
 	case "stderr":
-		return is(regexp.MustCompile("(?m)" + args[0]).Match(s.stderr.Bytes()))
+		return s.matches(negated, args, s.stderr.Bytes())
 	case "exists":
 		_, err := os.Stat(args[0])
 		return is(err == nil)
@@ -125,21 +138,27 @@ func (s *script) do(words []string) error {
 		name, value, _ := strings.Cut(args[0], "=")
 		s.t.Setenv(name, value)
 	case "grep":
-		count, counted := strings.CutPrefix(args[0], "-count=")
-		if counted {
-			args = args[1:]
-		}
-		text, err := os.ReadFile(args[1])
+		text, err := os.ReadFile(args[len(args)-1])
 		if err != nil {
 			return err
 		}
-		n := len(regexp.MustCompile("(?m)"+args[0]).FindAll(text, -1))
-		if counted && strconv.Itoa(n) != count {
-			return fmt.Errorf("%d matches", n)
-		}
-		return is(n > 0)
+		return s.matches(negated, args[:len(args)-1], text)
 	default:
 		return fmt.Errorf("no such verb")
+	}
+	return nil
+}
+
+// matches holds a text to an expression, of which it has as many matches as -count=N says, if that
+// stands before it, and otherwise at least one; if negated, none.
+func (s *script) matches(negated bool, args []string, text []byte) error {
+	count, counted := strings.CutPrefix(args[0], "-count=")
+	if counted {
+		args = args[1:]
+	}
+	n := len(regexp.MustCompile("(?m)"+args[0]).FindAll(text, -1))
+	if counted && strconv.Itoa(n) != count || !counted && (n > 0) == negated {
+		return fmt.Errorf("%d matches", n)
 	}
 	return nil
 }
@@ -151,7 +170,8 @@ func (s *script) exits(code string, command []string) error {
 	if command[0] != "curtsy" {
 		return fmt.Errorf("only curtsy can be run")
 	}
-	got := runs(s.t, s.t.Context(), command[1:], strings.NewReader(""), &s.stdout, &s.stderr)
+	got := runs(s.t, s.t.Context(), command[1:], strings.NewReader(s.stdin), &s.stdout, &s.stderr)
+	s.stdin = ""
 	if strconv.Itoa(got) != code {
 		return fmt.Errorf("exit code %d", got)
 	}
