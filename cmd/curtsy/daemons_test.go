@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,12 +15,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -50,7 +54,6 @@ func serverWith(t *testing.T, user, password string) *embedded.Server {
 	}
 	t.Setenv("CURTSY_NATS_USER", user)
 	t.Setenv("CURTSY_NATS_PASSWORD", password)
-	t.Setenv("CURTSY_LISTEN", "off")
 	return srv
 }
 
@@ -78,11 +81,72 @@ func storedBy(t *testing.T, args ...string) []string {
 	return urls
 }
 
-// The three daemons and curtsy crawl --nats, each on a server that runs already, store what
-// curtsy crawl stores.
+// A crawl on a server that runs already stores what curtsy crawl stores. When one of its indexers is
+// away, each command gives what the others have, and says what is missing.
+func TestIndexerAway(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		web := web(t)
+		flags := []string{"--allow-private", "--delay", "0s", "--resolve", web.Resolve(), web.Seeds()[0]}
+		dir := t.TempDir()
+		curtsy(t, 0, append([]string{"crawl", "--dir", filepath.Join(dir, "one")}, flags...)...)
+		want := storedBy(t, "--dir", filepath.Join(dir, "one"))
+
+		srv := server(t)
+		curtsy(t, 0, append([]string{"crawl", "--crawl", "own", "--dir", filepath.Join(dir, "own")}, flags...)...)
+		if got := storedBy(t, "--dir", filepath.Join(dir, "own"), "--nats", ""); len(want) < 40 || !slices.Equal(got, want) {
+			t.Errorf("crawl --nats stored %d pages, want %d", len(got), len(want))
+		}
+		curtsy(t, 0, append([]string{"seed", "--crawl", "shared", "--shards", "4"}, flags...)...)
+		o := queue.Options{InProcess: srv.InProcess(), User: "u", Password: "p"}
+		q, err := queue.Dial(t.Context(), o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+		kv, err := q.OpenBucket(t.Context(), crawl.Names("shared").Bucket(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, err := service.ReadSpec(t.Context(), kv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		away, err := indexer.New(q, spec, indexer.Options{Dir: filepath.Join(dir, "away"), Instance: "away", Search: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, leave := context.WithCancel(context.Background())
+		left := make(chan error, 1)
+		go func() { left <- away.Run(ctx) }()
+		gone := sync.OnceValue(func() error {
+			leave()
+			return <-left
+		})
+		defer gone()
+		start(t, "crawl", "--crawl", "shared", "--dir", filepath.Join(dir, "shared"), "--recrawl")
+		waitCounted(t, want, "")
+		waitStored(t, want)
+		await(t, "both indexers to have shards", func() bool {
+			return len(shardsHere(t, filepath.Join(dir, "away"))) > 0 && len(shardsHere(t, filepath.Join(dir, "shared"))) > 0
+		})
+		await(t, "search to have all pages", func() bool {
+			return strings.Count(curtsy(t, 0, "search", "--limit", "100", "--json", "--crawl", "shared", "page"), "\n") >= len(want)
+		})
+		assisted(t, want, "")
+		if err := gone(); err != nil {
+			t.Error(err)
+		}
+		partialAnswers(t, want, []string{"pages", "--json"}, []string{"pages"}, []string{"export", "pages"}, []string{"search", "quiet"}, []string{"datasets"})
+		partialKnown(t)
+		partialSearch(t, o, want)
+		assisted(t, want, "do not answer at the moment")
+	})
+}
+
+// The three daemons, on a server that runs already, store what curtsy crawl stores.
 func TestDaemons(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the daemons")
+	if racing.Enabled || testing.Short() {
+		t.Skip("runs the daemons, and the detector watches this process alone")
 	}
 	web := web(t)
 	flags := []string{"--allow-private", "--delay", "0s", "--resolve", web.Resolve()}
@@ -96,15 +160,7 @@ func TestDaemons(t *testing.T) {
 		t.Fatalf("the crawl in one process stored %d pages", len(want))
 	}
 
-	srv := server(t)
-	curtsy(t, 0, append(append([]string{"crawl", "--crawl", "own", "--dir", filepath.Join(dir, "own")}, flags...), seed)...)
-	if got := storedBy(t, "--dir", filepath.Join(dir, "own"), "--nats", ""); !slices.Equal(got, want) {
-		t.Errorf("crawl --nats stored %d pages, want %d", len(got), len(want))
-	}
-
-	if racing.Enabled {
-		return // the detector watches this process, and what follows runs in others
-	}
+	server(t)
 	var daemons []*exec.Cmd
 	var away *exec.Cmd // an indexer that is killed in the end
 	for name, args := range map[string][]string{
@@ -142,15 +198,8 @@ func TestDaemons(t *testing.T) {
 		}
 	}
 	curtsy(t, 0, append(append([]string{"seed", "--crawl", "shared", "--shards", "4"}, flags...), seed)...)
-	var status, errs bytes.Buffer
-	await(t, "the daemons to be done", func() bool {
-		status.Reset()
-		errs.Reset()
-		// Nobody answers until the daemons are up.
-		runs(t, t.Context(), []string{"status", "--json", "--crawl", "shared"}, nil, &status, &errs)
-		// Done also means that search has caught up, which it does after the pages.
-		return strings.Contains(status.String(), fmt.Sprintf(`"stored":%d,`, len(want))) && strings.Contains(status.String(), `"state":"done"`)
-	})
+	// Done also means that search has caught up, which it does after the pages.
+	waitCounted(t, want, `"state":"done"`)
 	waitStored(t, want)
 	if out := curtsy(t, 0, "search", "--crawl", "shared", "quiet"); !strings.Contains(out, ".sim.test/") {
 		t.Errorf("search over NATS: %s", out)
@@ -159,11 +208,8 @@ func TestDaemons(t *testing.T) {
 	assisted(t, want, "")
 	away.Process.Kill()
 	away.Wait()
-	partialAnswers(t, want)
-	partialKnown(t)
-	partialSearch(t, srv.ClientURL(), want)
 	searchedPartly(t, filepath.Join(dir, "indexer.log"))
-	assisted(t, want, "do not answer at the moment")
+	partialAnswers(t, want, []string{"pages", "--json"})
 	out := curtsy(t, 0, "stop", "--crawl", "shared")
 	for _, kind := range []string{"frontier", "fetcher", "indexer"} {
 		if !strings.Contains(out, "stopped "+kind) {
@@ -177,6 +223,17 @@ func TestDaemons(t *testing.T) {
 	}
 }
 
+// waitCounted waits until the frontiers count all pages, and their status has some words in it.
+func waitCounted(t *testing.T, want []string, words string) {
+	t.Helper()
+	await(t, "the frontiers to know of all pages", func() bool {
+		var status, errs bytes.Buffer
+		// Nobody answers until they are up.
+		runs(t, t.Context(), []string{"status", "--json", "--crawl", "shared"}, nil, &status, &errs)
+		return strings.Contains(status.String(), fmt.Sprintf(`"stored":%d,`, len(want))) && strings.Contains(status.String(), words)
+	})
+}
+
 // waitStored waits until the indexers have what the frontiers know is on its way.
 func waitStored(t *testing.T, want []string) {
 	t.Helper()
@@ -187,9 +244,9 @@ var missingShards = regexp.MustCompile(`no answer for \d+ of 4 shards \(([^)]*)\
 
 // partialAnswers holds the commands that ask the indexers to giving exactly what the indexers that
 // are left have, saying which shards are missing, and ending with exit code 4.
-func partialAnswers(t *testing.T, want []string) {
+func partialAnswers(t *testing.T, want []string, commands ...[]string) {
 	t.Helper()
-	for _, args := range [][]string{{"pages", "--json"}, {"pages"}, {"export", "pages"}, {"search", "quiet"}, {"datasets"}} {
+	for _, args := range commands {
 		var out, errs bytes.Buffer
 		code := runs(t, t.Context(), append(args, "--crawl", "shared"), nil, &out, &errs)
 		m := missingShards.FindStringSubmatch(errs.String())
@@ -233,9 +290,9 @@ func partialKnown(t *testing.T) {
 }
 
 // partialSearch: the answer itself says which shards are missing, and how many pages with them.
-func partialSearch(t *testing.T, server string, want []string) {
+func partialSearch(t *testing.T, server queue.Options, want []string) {
 	t.Helper()
-	c, err := asker.Dial(t.Context(), queue.Options{URL: server, User: "u", Password: "p"}, "shared", slog.New(slog.DiscardHandler))
+	c, err := asker.Dial(t.Context(), server, "shared", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

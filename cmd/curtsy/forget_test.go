@@ -25,7 +25,6 @@ type atRest struct {
 
 func newAtRest(t *testing.T) *atRest {
 	t.Helper()
-	t.Setenv("CURTSY_LISTEN", "off")
 	web := startWeb(t, simweb.Config{Hosts: 3, PagesPerHost: 40, CrossLinks: 3, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureDataYAML}}
 	}})
@@ -171,6 +170,7 @@ func urlsOf(t *testing.T, r *atRest, host string) (n int64) {
 // The command is killed at any moment: nothing is broken by that, and the same again, or the
 // crawl, does the rest.
 func TestForgetIsKilled(t *testing.T) {
+	t.Parallel()
 	r := newAtRest(t)
 	const host = "h0001.sim.test"
 	noted := func() int64 { // bytes of the crawl log
@@ -228,6 +228,7 @@ func TestForgetIsKilled(t *testing.T) {
 // A crawl that keeps its pages fresh is told to forget, and killed the moment the command
 // says that it is done.
 func TestForgetAndTheCrawlIsKilled(t *testing.T) {
+	t.Parallel()
 	r := newAtRest(t)
 	const host = "h0001.sim.test"
 	crawling := exec.Command("curtsy", "crawl", "--dir", r.dir, "--recrawl", "--recrawl-min", "1s", "--recrawl-max", "1s")

@@ -12,7 +12,6 @@ import (
 // Signals §6 row 33: a site submits pages by HTTP to a crawl that runs. They are asked for once its
 // key file was seen; with a key that it has not, and of a host that is not crawled, nothing is.
 func TestUsage_8_33_Crawl(t *testing.T) {
-	t.Setenv("CURTSY_LISTEN", "off")
 	var mu sync.Mutex
 	asked := map[string]int{}
 	site := newSite(t, func(w http.ResponseWriter, r *http.Request) {

@@ -187,6 +187,7 @@ func TestMCPTags(t *testing.T) {
 
 // TestMCPWhileACrawlRuns: one session sees a crawl run and end.
 func TestMCPWhileACrawlRuns(t *testing.T) {
+	t.Parallel()
 	web := web(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	ctx, stop := context.WithCancel(t.Context())

@@ -41,6 +41,7 @@ func (r *atRest) bodyOf(u string) (status int, sum string) {
 // back. In the end what is stored is what the web has, it counts what it lists, and no host was
 // asked twice at once or where it may not be.
 func TestRecrawlIsKilled(t *testing.T) {
+	t.Parallel()
 	r := newAtRest(t)
 	pages := r.all[5:]
 	r.web.ResetLog()

@@ -26,9 +26,9 @@ var questions = []string{"quiet", "quiet river", "the -quiet", `"the quiet"`, "t
 // A process that builds an index anew and is killed leaves one that answers as before: the same
 // hits with the same scores, totals and facets.
 func TestReindexKilled(t *testing.T) {
+	t.Parallel()
 	web := web(t)
 	dir := t.TempDir()
-	t.Setenv("CURTSY_LISTEN", "off")
 	curtsy(t, 0, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), web.Seeds()[0])
 	exe, err := os.Executable()
 	if err != nil {

@@ -18,7 +18,9 @@ import (
 )
 
 // TestMain makes this test binary each of our programs, by the name that it is called by.
+// None of them listens where it is not asked to.
 func TestMain(m *testing.M) {
+	os.Setenv("CURTSY_LISTEN", "off")
 	testscript.Main(m, map[string]func(){
 		"curtsy":   mainThatMayDie,
 		"frontier": func() { daemons.Main(daemons.Frontier) },

@@ -89,6 +89,7 @@ func searchedPartly(t *testing.T, log string) {
 // Whoever serves search of a directory stays out of the way of the crawl in it: searched all the
 // time, a crawl begins, ends, and is killed nowhere, and each search is answered by what there is.
 func TestServeWhileCrawlsBeginAndEnd(t *testing.T) {
+	t.Parallel()
 	web := web(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	flags := []string{"crawl", "--listen", "off", "--dir", dir, "--allow-private", "--delay", "0s", "--scope", "host", "--resolve", web.Resolve()}

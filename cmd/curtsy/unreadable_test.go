@@ -99,6 +99,7 @@ func (k *killSite) setAside() {
 // A page that kills the process that stores it costs one start. At the next it is tried in a
 // process of its own and set aside.
 func TestPageThatKillsIsSetAside(t *testing.T) {
+	t.Parallel()
 	k := newKillSite(t)
 	k.kill = true
 	if !k.crawl() {
@@ -113,6 +114,7 @@ func TestPageThatKillsIsSetAside(t *testing.T) {
 // A process that is killed while it reads a page that did nothing loses nothing: the page
 // is tried, and kept.
 func TestPageThatWasReadWhenSomebodyKilled(t *testing.T) {
+	t.Parallel()
 	k := newKillSite(t)
 	k.kill = true
 	if !k.crawl() {

@@ -58,7 +58,6 @@ func virtual(t *testing.T, f func(t *testing.T)) {
 				srv.Shutdown()
 			}
 		})
-		t.Setenv("CURTSY_LISTEN", "off")
 		t.Setenv("TMPDIR", t.TempDir())
 		time.Sleep(time.Until(begins))
 		f(t)

@@ -19,7 +19,6 @@ import (
 // it asked for and nothing else, and fetches what the hub delivers as new at once; what somebody
 // else delivers, or the hub delivers once more, it does not take.
 func TestWebSubCrawl(t *testing.T) {
-	t.Setenv("CURTSY_LISTEN", "off")
 	var mu sync.Mutex
 	asked := map[string]int{}
 	var form url.Values
