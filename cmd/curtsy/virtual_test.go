@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,6 +49,7 @@ var begins = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 func virtual(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	signals()
+	collectSeldom()
 	simnet.Test(t, func(t *testing.T) {
 		t.TempDir() // so that it is removed after the servers have ended
 		m := &machine{net: simnet.New(simnet.Options{}), servers: map[string]*embedded.Server{}}
@@ -75,6 +77,10 @@ var signals = sync.OnceFunc(func() {
 	signal.Notify(c, syscall.SIGWINCH)
 	signal.Stop(c)
 })
+
+// collectSeldom makes the garbage collector run less often in this process, where it takes a quarter
+// of the processor's time otherwise, since servers and crawls begin and end all the time.
+var collectSeldom = sync.OnceFunc(func() { debug.SetGCPercent(400) })
 
 // machineOf is the machine of a test; nil: the test is not in a bubble.
 func machineOf(t testing.TB) *machine {
