@@ -14,7 +14,7 @@ import (
 func TestRoundsAreShown(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newAtRest(t)
-		stop := start(t, "crawl", "--dir", r.dir, "--every", "1m")
+		stop := start(t, "crawl", "--dir", r.dir, "--every", "2s")
 		var st crawl.Status
 		await(t, "a second round", func() bool {
 			var out, errs bytes.Buffer
@@ -23,7 +23,7 @@ func TestRoundsAreShown(t *testing.T) {
 			st = crawl.Status{}
 			return code == exitOK && json.Unmarshal(out.Bytes(), &st) == nil && st.Round != nil && st.Round.Number > 1
 		})
-		if st.State != "running" || st.Round.Next.Sub(st.Round.Began) != time.Minute {
+		if st.State != "running" || st.Round.Next.Sub(st.Round.Began) != 2*time.Second {
 			t.Errorf("%s, %+v", st.State, st.Round)
 		}
 		if text := curtsy(t, exitOK, "status", "--dir", r.dir); !strings.Contains(text, "\nround ") || !strings.Contains(text, "the next begins ") {
