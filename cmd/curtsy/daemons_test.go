@@ -81,8 +81,8 @@ func storedBy(t *testing.T, args ...string) []string {
 	return urls
 }
 
-// A crawl on a server that runs already stores what curtsy crawl stores. When one of its indexers is
-// away, each command gives what the others have, and says what is missing.
+// A crawl on a server that runs already stores what curtsy crawl stores. When one of its indexers
+// is away, each command gives what the others have, and says what is missing.
 func TestIndexerAway(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := web(t)

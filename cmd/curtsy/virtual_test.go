@@ -78,8 +78,8 @@ var signals = sync.OnceFunc(func() {
 	signal.Stop(c)
 })
 
-// collectSeldom makes the garbage collector run less often in this process, where it takes a quarter
-// of the processor's time otherwise, since servers and crawls begin and end all the time.
+// collectSeldom makes the garbage collector run less often in this process, where it takes a
+// quarter of the processor's time otherwise, since servers and crawls begin and end all the time.
 var collectSeldom = sync.OnceFunc(func() { debug.SetGCPercent(400) })
 
 // machineOf is the machine of a test; nil: the test is not in a bubble.

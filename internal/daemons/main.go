@@ -1,5 +1,5 @@
-// Package daemons holds the services of a crawl as programs of their own: each from its arguments to
-// its exit code.
+// Package daemons holds the services of a crawl as programs of their own: each from its arguments
+// to its exit code.
 package daemons
 
 import (
