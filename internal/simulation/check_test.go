@@ -22,8 +22,15 @@ import (
 func (w *world) check(st crawl.Status) {
 	t := w.t
 	for _, v := range simweb.Check(w.web.Log(), simweb.CheckOptions{Delay: simweb.Every(w.spec.Delay), Token: token, AbortTolerance: 100 * ms}) {
-		if v.Rule == simweb.RuleRetryAfter && w.faults.untold(v.Previous.End) {
-			continue // whoever was asked for patience could not tell the others
+		switch v.Rule {
+		case simweb.RuleRetryAfter:
+			if w.unheard(v) {
+				continue
+			}
+		case simweb.RuleDelay, simweb.RuleConcurrent:
+			if w.exchanges.abandoned(v.Previous) || w.exchanges.abandoned(v.Request) {
+				continue
+			}
 		}
 		w.fail(v.Rule, "%s", v)
 	}
@@ -32,7 +39,7 @@ func (w *world) check(st crawl.Status) {
 		t.Fatal(err)
 	}
 	c := asker.Running(w.q, kv, w.spec)
-	want := w.web.Expect(token)
+	want := w.expect()
 	urls := slices.DeleteFunc(slices.Sorted(maps.Keys(want)), func(u string) bool {
 		_, err := canon.Parse(u)
 		return err != nil && want[u].Optional // no link leads there
@@ -81,14 +88,58 @@ func (w *world) check(st crawl.Status) {
 		w.fail("stored-both", "%d are stored by the status, %d are listed", st.Stored, n)
 	}
 	w.search(c, listed)
+	w.attempts(got)
+	w.fetchedOnce()
+}
+
+// attempts holds how often URLs were tried, and how many requests their hosts had, against the web's
+// own log. A fetcher that dies takes its last requests along; no request is counted that was not
+// made, unless the web could not be reached.
+func (w *world) attempts(got map[string]crawl.Explanation) {
+	if w.faults.web > 0 {
+		return
+	}
+	requests := map[string]int{}
+	for _, q := range w.web.Log() {
+		requests["http://"+q.Origin+q.Path]++
+	}
+	for u, x := range got {
+		if x.Seen && x.Attempts > 0 && x.Reason != string(crawl.ReasonNetwork) && x.Attempts > requests[u] {
+			w.fail("attempts", "%s was tried %d times, by %d requests (%s, %s)", u, x.Attempts, requests[u], x.State, x.Reason)
+		}
+	}
+}
+
+// fetchedOnce looks for pages of the chains that were fetched a second time although nothing had
+// gone wrong.
+func (w *world) fetchedOnce() {
+	chains := map[string]*simweb.Request{}
+	for _, c := range w.chains {
+		for _, u := range c {
+			chains[u] = nil
+		}
+	}
+	for _, q := range w.web.Log() {
+		u := "http://" + q.Origin + q.Path
+		before, is := chains[u]
+		if !is || q.Status != 200 || q.Aborted {
+			continue
+		}
+		if before != nil && w.faults.undisturbed(before.Start, q.Start) {
+			w.fail("fetched-once", "%s was fetched again %v after it had been fetched", u, q.Start.Sub(before.End))
+		}
+		chains[u] = &q
+	}
 }
 
 // search looks for a word of each page.
 func (w *world) search(c *asker.Crawl, listed map[string]crawl.PageInfo) {
-	for word, on := range w.web.RareWords() {
+	words := w.web.RareWords()
+	words[chainWord] = slices.Concat(w.chains...)
+	for word, on := range words {
 		var hits map[string]bool
 		w.patiently("search", func(ctx context.Context) error {
-			a, err := c.Search(ctx, crawl.SearchRequest{Query: word, Limit: 50})
+			a, err := c.Search(ctx, crawl.SearchRequest{Query: word, Limit: 100})
 			hits = map[string]bool{}
 			for _, h := range a.Hits {
 				hits[h.URL] = true
@@ -187,7 +238,7 @@ func (w *world) checkLog() {
 			lines[l.URL] = true
 		}
 	}
-	want := w.web.Expect(token)
+	want := w.expect()
 	for _, q := range w.web.Log() {
 		u := "http://" + q.Origin + q.Path
 		if _, page := want[u]; page && q.Status == 200 && !q.Aborted && !lines[u] {

@@ -28,8 +28,9 @@ type faults struct {
 	ended  bool // no more of them
 	// When fetchers could not publish what they knew.
 	outages []outage
-	web     int // how often the web was cut off or its connections reset
-	disks   int // how many disks of frontiers were lost
+	times   []time.Time // of all faults, their ends too
+	web     int         // how often the web was cut off or its connections reset
+	disks   int         // how many disks of frontiers were lost
 	// how often the broker lost messages
 	rollbacks int
 }
@@ -41,10 +42,12 @@ type pointFault struct {
 	n           int // left
 	what        string
 	restart     time.Duration // after a kill, or how long a cut lasts
+	loses       bool          // its disk, when it is killed
 	dies        bool          // when a cut is over
 }
 
-// outage is a time in which a fetcher was cut off, or the moment at which it was killed.
+// outage is a time in which a fetcher was cut off, or since which it is dead. Without a fetcher it is
+// a time of which the broker has lost the messages.
 type outage struct {
 	l        *life
 	from, to time.Time // to is zero while it goes on
@@ -57,6 +60,11 @@ func (f *faults) off(l *life) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for _, o := range f.outages {
+		if o.l == l && o.to.IsZero() {
+			return // it was cut off before it was killed
+		}
+	}
 	f.outages = append(f.outages, outage{l: l, from: time.Now()})
 }
 
@@ -71,23 +79,53 @@ func (f *faults) on(l *life) {
 	}
 }
 
-// untold reports whether what a fetcher learnt at a time may not have reached a frontier.
-func (f *faults) untold(at time.Time) bool {
+// silent reports whether what a fetcher learnt at a time can have been unknown to all others at a
+// later time: it was cut off or dead at the first, or shortly after it, and still at the second; or
+// the broker has lost what it had at the first.
+func (f *faults) silent(l *life, at, until time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, o := range f.outages {
-		if o.from.Add(-time.Second).Before(at) && (o.to.IsZero() || !o.to.Before(at)) {
+		if o.l == nil { // the broker lost messages
+			if !at.After(o.to) && o.from.Before(at.Add(publishing)) {
+				return true
+			}
+		} else if o.l == l && o.from.Before(at.Add(publishing)) && (o.to.IsZero() || until.Before(o.to.Add(publishing))) {
 			return true
 		}
 	}
 	return false
 }
 
+// publishing is how long it takes at most until what was read is published, and applied, when
+// nothing goes wrong.
+const publishing = 250 * ms
+
+// happened notes that something goes wrong, or ends to go wrong, now.
+func (f *faults) happened() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.times = append(f.times, time.Now())
+}
+
+// undisturbed reports whether nothing went wrong in a time, nor in the minute before: no cut lasts
+// for so long.
+func (f *faults) undisturbed(from, to time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range f.times {
+		if t.After(from.Add(-time.Minute)) && t.Before(to) {
+			return false
+		}
+	}
+	return true
+}
+
 // death is a service that was killed at a point, and is to be started again.
 type death struct {
 	l     *life
 	after time.Duration
-	why   string
+	loses bool // its disk
 }
 
 // event is something that the goroutine of the test does at a time.
@@ -107,20 +145,20 @@ var pointsOf = map[string][]string{
 func (w *world) plan() {
 	r := w.r
 	f := w.faults
-	for range r.IntN(12) {
+	for range 1 + r.IntN(14) {
 		at := time.Duration(r.Int64N(int64(60 * time.Second)))
-		switch k := r.IntN(15); k {
-		case 0, 1, 2: // a kill at a point
+		switch k := r.IntN(20); k {
+		case 0, 1, 2, 15, 16, 17: // a kill at a point
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
-			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "kill", restart: away(r, s)}
+			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: times(r), what: "kill", restart: away(r, s), loses: s.role == "frontier" && r.IntN(6) == 0}
 			f.points = append(f.points, p)
-			w.note("plan: kill %s-%d at %q, time %d; back after %v", p.role, p.service, p.point, p.n, p.restart)
-		case 3:
+			w.note("plan: kill %s-%d at %q, time %d; back after %v; its disk is lost: %v", p.role, p.service, p.point, p.n, p.restart, p.loses)
+		case 3, 18:
 			// A disk that is full for one commit, or a message that is not known to have arrived.
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
-			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "error"}
+			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: times(r), what: "error"}
 			if s.role == "fetcher" || s.role == "indexer" && strings.HasPrefix(p.point, "committed") {
 				// A fetcher drops the visit, as when it is killed. A commit that was carried out
 				// does not fail.
@@ -128,10 +166,10 @@ func (w *world) plan() {
 			}
 			f.points = append(f.points, p)
 			w.note("plan: %s-%d has an error at %q, time %d", p.role, p.service, p.point, p.n)
-		case 4, 14: // the line to the broker is cut at a point, and the process may die of it
+		case 4, 14, 19: // the line to the broker is cut at a point, and the process may die of it
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
-			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: 1 + r.IntN(40), what: "cut", restart: pause(r), dies: r.IntN(2) == 0}
+			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: times(r), what: "cut", restart: pause(r), dies: r.IntN(2) == 0}
 			f.points = append(f.points, p)
 			w.note("plan: cut %s-%d off at %q, time %d, for %v; then it is killed: %v", p.role, p.service, p.point, p.n, p.restart, p.dies)
 		case 5, 6:
@@ -145,11 +183,7 @@ func (w *world) plan() {
 				w.note("%s is killed; its disk is lost: %v", s.life, loses)
 				s.over()
 				if loses {
-					s.lost++
-					s.rename()
-					if s.role == "frontier" {
-						f.disks++
-					}
+					s.loseDisk()
 				}
 				w.later(back, s.start)
 			})
@@ -185,13 +219,11 @@ func (w *world) plan() {
 			w.later(at, func() {
 				at := w.web.Addr()
 				f.web++
+				f.happened()
 				switch kind {
 				case 0:
 					w.note("all connections to the web are reset")
 					w.net.Reset(at)
-					f.mu.Lock() // an answer that was on its way does not arrive
-					f.outages = append(f.outages, outage{from: time.Now(), to: time.Now()})
-					f.mu.Unlock()
 				case 1:
 					w.note("the web is cut off for %v", long)
 					w.net.Cut(at, true)
@@ -205,16 +237,17 @@ func (w *world) plan() {
 		case 11:
 			lost := time.Duration(r.IntN(1000)) * ms
 			if r.IntN(2) == 0 {
-				w.later(at, func() { w.restartBroker("") })
+				w.later(at, func() { w.restartBroker("", time.Time{}) })
 				break
 			}
 			w.later(at, func() {
+				copied := time.Now()
 				synctest.Wait()
 				dir := filepath.Join(w.dir, fmt.Sprint("nats-", at))
 				if err := copyDir(w.natsDir, dir); err != nil {
 					w.t.Error(err)
 				}
-				w.later(lost, func() { w.restartBroker(dir) })
+				w.later(lost, func() { w.restartBroker(dir, copied) })
 			})
 		}
 	}
@@ -263,7 +296,8 @@ func (w *world) twice() {
 // acknowledged since they were copied is lost, as after a power cut. All lines are cut before. The
 // server sleeps with a lock held while it shuts down, and a request that came then would keep
 // virtual time from moving.
-func (w *world) restartBroker(dir string) {
+func (w *world) restartBroker(dir string, copied time.Time) {
+	w.faults.happened()
 	w.note("the broker restarts; what it acknowledged last is lost: %v", dir != "")
 	lines := []*broker.Line{w.line}
 	for _, s := range w.all {
@@ -289,7 +323,7 @@ func (w *world) restartBroker(dir string) {
 			l.Move(w.srv)
 		}
 		w.faults.mu.Lock()
-		w.faults.outages = append(w.faults.outages, outage{from: time.Now().Add(-2 * time.Second), to: time.Now()})
+		w.faults.outages = append(w.faults.outages, outage{from: copied, to: time.Now()})
 		w.faults.mu.Unlock()
 		w.faults.rollbacks++
 	}
@@ -304,6 +338,7 @@ func (w *world) restartBroker(dir string) {
 // cut cuts a service off from the broker.
 func (l *life) cut() {
 	l.s.w.faults.off(l)
+	l.s.w.faults.happened()
 	l.line.Cut(true)
 }
 
@@ -312,6 +347,24 @@ func (l *life) connect() {
 	if !l.isDead() {
 		l.line.Cut(false)
 		l.s.w.faults.on(l)
+		l.s.w.faults.happened()
+	}
+}
+
+// times is at which time of a point something goes wrong: mostly early, since a crawl may be short.
+func times(r *rand.Rand) int {
+	if r.IntN(4) == 0 {
+		return 1 + r.IntN(150)
+	}
+	return 1 + r.IntN(30)
+}
+
+// loseDisk has the next life of a service begin without files.
+func (s *service) loseDisk() {
+	s.lost++
+	s.rename()
+	if s.role == "frontier" {
+		s.w.faults.disks++
 	}
 }
 
@@ -355,7 +408,7 @@ func (f *faults) at(l *life, point string) error {
 		f.w.note("%s is killed at %q", l, point)
 		if l.kill() {
 			f.mu.Lock()
-			f.dead = append(f.dead, death{l: l, after: hit.restart})
+			f.dead = append(f.dead, death{l: l, after: hit.restart, loses: hit.loses})
 			f.mu.Unlock()
 		}
 		return errKilled
@@ -373,6 +426,7 @@ func (f *faults) at(l *life, point string) error {
 		})
 		return nil
 	}
+	f.happened()
 	f.w.note("%s has an error at %q", l, point)
 	if strings.HasPrefix(point, "commit ") {
 		return fmt.Errorf("simulated: %w", syscall.ENOSPC)
@@ -405,6 +459,9 @@ func (w *world) step() time.Duration {
 		for _, d := range dead {
 			if d.l.s.life == d.l {
 				d.l.s.over()
+				if d.loses {
+					d.l.s.loseDisk()
+				}
 				w.later(d.after, d.l.s.start)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -69,11 +70,11 @@ var mutations = []mutation{
 	{"an outcome that comes twice counts twice", "internal/frontier/outcome.go",
 		"	if r.Visit.Compare(id) >= 0 {\n",
 		"	if r.Visit.Compare(id) > 0 {\n",
-		"sum stored-both outcome counts"},
+		"attempts"},
 	{"the seen set is forgotten after a restart", "internal/frontier/ledger/blocks.go",
 		"	return packed.Flush(b.known, b.records, b.ready)\n",
 		"	return packed.Flush(b.records, b.ready)\n",
-		"stored-both sum outcome"},
+		"seen-once fetched-once"},
 	{"the cursor of search is moved without its segment", "internal/search/follow.go",
 		"	if err := x.db.Update(func(tx *bolt.Tx) error { return x.write(tx, changes, raw, last) }); err != nil {\n",
 		"	if err := x.db.Update(func(tx *bolt.Tx) error { return putCursor(tx, last) }); err != nil {\n		return 0, err\n	}\n	if err := x.db.Update(func(tx *bolt.Tx) error { return x.write(tx, changes, raw, last) }); err != nil {\n",
@@ -88,12 +89,55 @@ var mutations = []mutation{
 		"concurrent delay"},
 }
 
-// TestMutationsApply checks that each mutation still fits the product.
+// foundFile has a line for each mutation: the seed and the promise by which it was found last.
+const foundFile = "testdata/mutations.txt"
+
+// found reads foundFile: the lines by the names of the mutations.
+func found(t *testing.T) map[string]string {
+	t.Helper()
+	b, err := os.ReadFile(foundFile)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	lines := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		if name, how, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			lines[name] = how
+		}
+	}
+	return lines
+}
+
+// keep writes how a mutation was found.
+func (m mutation) keep(t *testing.T, seed, promise string) {
+	t.Helper()
+	lines := found(t)
+	lines[m.name] = seed + ", " + promise
+	var b strings.Builder
+	for _, m := range mutations {
+		if how, ok := lines[m.name]; ok {
+			fmt.Fprintf(&b, "%s: %s\n", m.name, how)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(foundFile), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(foundFile, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMutationsApply checks that each mutation still fits the product, and was found once.
 func TestMutationsApply(t *testing.T) {
 	if len(mutations) < 15 {
 		t.Errorf("%d mutations, want fifteen", len(mutations))
 	}
+	all := found(t)
 	for _, m := range mutations {
+		_, promise, _ := strings.Cut(all[m.name], ", ")
+		if promise == "" || !slices.Contains(strings.Fields(m.promise), promise) {
+			t.Errorf("%s: %s has no line that says how it was found, by one of %s: run `make mutate MUTATE=%q`", m.name, foundFile, m.promise, m.name)
+		}
 		if _, err := m.apply(); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
@@ -177,6 +221,7 @@ func (m mutation) run(t *testing.T, seeds int) {
 		for _, p := range promises {
 			if strings.Contains(" "+m.promise+" ", " "+string(p[1])+" ") {
 				t.Logf("found by %s, promise %s: %s", name, p[1], bytes.TrimSpace(p[2][:min(len(p[2]), 300)]))
+				m.keep(t, name, string(p[1]))
 				return
 			}
 		}

@@ -87,6 +87,7 @@ func (s *service) start() {
 	l.cancel = cancel
 	s.life = l
 	s.dirs = append(s.dirs, l.dir)
+	w.faults.happened()
 	w.note("%s starts", l)
 	go func() {
 		err := run(ctx)
@@ -142,8 +143,9 @@ func (l *life) dial(ctx context.Context, network, address string) (net.Conn, err
 		c.Close()
 		return nil, errKilled
 	}
-	l.conns[c] = struct{}{}
-	return c, nil
+	watched := &watchedConn{Conn: c, l: l}
+	l.conns[watched] = struct{}{}
+	return watched, nil
 }
 
 var errKilled = errors.New("the process was killed")
@@ -203,7 +205,7 @@ func (l *life) kill() bool {
 	l.conns = nil
 	l.mu.Unlock()
 	w.faults.off(l)
-	w.faults.on(l) // what it knew is gone
+	w.faults.happened()
 	l.line.Cut(true)
 	for c := range conns {
 		c.Close()
@@ -231,8 +233,10 @@ func (s *service) stop() {
 	}
 	began := time.Now()
 	s.w.note("%s is stopped", l)
+	s.w.faults.happened()
 	l.cancel()
 	err := <-l.done
+	s.w.faults.happened()
 	l.mu.Lock()
 	dead := l.dead
 	l.mu.Unlock()

@@ -1,7 +1,9 @@
 package simulation
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/simweb"
@@ -10,10 +12,10 @@ import (
 const ms = time.Millisecond
 
 // randomWeb is a web of a few hosts, each with a behaviour of its own. None is paused for longer
-// than a crawl waits.
-func randomWeb(r *rand.Rand) simweb.Config {
+// than a crawl waits. The chains are pages beside it: see chains.
+func randomWeb(r *rand.Rand) (cfg simweb.Config, chains [][]string) {
 	hosts := 5 + r.IntN(8)
-	cfg := simweb.Config{
+	cfg = simweb.Config{
 		Seed: r.Int64(), Hosts: hosts, PagesPerHost: 4 + r.IntN(9), PageBytes: 1500, PageSpread: 0.5, LinksPerPage: 5 + r.IntN(5), CrossLinks: r.IntN(3),
 	}
 	kinds := []simweb.Robots{
@@ -59,8 +61,47 @@ func randomWeb(r *rand.Rand) simweb.Config {
 		}
 		all[i] = b
 	}
-	cfg.Behaviors = all
-	return cfg
+	chains = chain(r, all)
+	cfg.Hosts, cfg.Behaviors = len(all), all
+	return cfg, chains
+}
+
+// chainWord is on each page of a chain, and on no other page.
+const chainWord = "quchainlinked"
+
+// chain adds some plain hosts, and pages on them. From page to page leads exactly one link, mostly
+// to another host. So whoever loses one link loses all the rest. The first URL of each chain is a
+// seed.
+func chain(r *rand.Rand, all map[int]simweb.Behavior) (chains [][]string) {
+	first, hosts := len(all), 4+r.IntN(3)
+	for i := range hosts {
+		b := simweb.Behavior{Robots: simweb.RobotsAllowAll, Pages: 2}
+		if r.IntN(3) == 0 {
+			b.Latency = time.Duration(r.IntN(400)) * ms
+		}
+		all[first+i] = b
+	}
+	for c := range 2 + r.IntN(2) {
+		var urls []string
+		var on []int
+		for n := range 10 + r.IntN(12) {
+			host := first + r.IntN(hosts)
+			on = append(on, host)
+			urls = append(urls, fmt.Sprintf("http://h%04d.sim.test/chain/%d-%d.html", host, c, n))
+		}
+		for n, u := range urls {
+			body := fmt.Sprintf("<!DOCTYPE html><html><title>Page %d of chain %d</title><p>%s quchain%dx%d.</p>", n, c, chainWord, c, n)
+			if n+1 < len(urls) {
+				body += fmt.Sprintf("<a href=%q>on</a>", urls[n+1])
+			}
+			b := all[on[n]]
+			path := u[strings.Index(u, "/chain/"):]
+			b.Files = append(b.Files, simweb.File{Path: path, ContentType: "text/html; charset=utf-8", Body: body + "</html>\n"})
+			all[on[n]] = b
+		}
+		chains = append(chains, urls)
+	}
+	return chains
 }
 
 // namesSitemaps reports whether there is a robots.txt of the host's own that can be read.

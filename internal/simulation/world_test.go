@@ -46,11 +46,15 @@ type world struct {
 	natsDir string
 	all     []*service
 
+	chains     [][]string        // URLs, of pages to which one link leads
 	visits     map[string]string // of stored URLs, by the frontier
+	final      crawl.Status
+	bound      int64
 	checkpoint int64
 	alone      bool         // fetchers know of no other crawl: nothing but leases keeps them apart
 	copies     atomic.Int64 // of messages that are still to be sent
 	faults     *faults
+	exchanges  exchanges
 	asked      time.Time      // when the crawl was last asked whether it is done
 	agenda     []event        // guarded by faults.mu
 	dying      sync.WaitGroup // processes that were killed and have not noticed
@@ -98,6 +102,7 @@ func (w *world) run() {
 	w.plan()
 	w.twice()
 	st := w.untilDone()
+	w.final = st
 	w.note("done: %d discovered, %d stored, %d requests", st.Discovered, st.Stored, len(w.web.Log()))
 	w.check(st)
 	w.end()
@@ -108,7 +113,8 @@ func (w *world) run() {
 func (w *world) start() {
 	t := w.t
 	w.net = simnet.New(simnet.Options{Seed: w.seed, Latency: time.Duration(w.r.IntN(20)) * ms, Jitter: time.Duration(w.r.IntN(20)) * ms})
-	cfg := randomWeb(w.r)
+	cfg, chains := randomWeb(w.r)
+	w.chains = chains
 	cfg.Listen = w.net.Listen
 	for i := range cfg.Hosts {
 		b := cfg.Behaviors[i]
@@ -124,10 +130,14 @@ func (w *world) start() {
 	w.line = broker.NewLine(w.srv)
 	w.q = w.line.Dial(t, w.srv)
 	w.spec = crawl.Spec{
-		Name: "sim", Shards: 2 + w.r.IntN(4), Scope: "domain", MaxDepth: -1, HoldMax: 6 * time.Hour, Agent: token, Contact: "test@example.org",
+		Name: "sim", Shards: 3 + w.r.IntN(4), Scope: "domain", MaxDepth: -1, HoldMax: 6 * time.Hour, Agent: token, Contact: "test@example.org",
 		AllowPrivate: true, Resolve: []string{w.web.Resolve()}, Search: true, Sitemaps: true, Delay: time.Duration(30+w.r.IntN(300)) * ms,
 	}
-	for _, s := range w.web.Seeds() {
+	seeds := w.web.Seeds()
+	for _, c := range chains {
+		seeds = append(seeds, c[0])
+	}
+	for _, s := range seeds {
 		u, err := canon.Parse(s)
 		if err != nil {
 			t.Fatal(err)
@@ -197,6 +207,10 @@ func (w *world) untilDone() crawl.Status {
 		w.asked = time.Now()
 		st, done, err := asker.Done(t.Context(), w.q, w.spec)
 		if err == nil {
+			if st.Discovered > w.most() {
+				w.fail("seen-once", "%d URLs are discovered, and the web has %d", st.Discovered, w.most())
+				t.FailNow()
+			}
 			if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
 				w.fail("sum", "discovered %d, the classes add up to %d: %+v", st.Discovered, sum, st)
 			}
@@ -212,6 +226,26 @@ func (w *world) untilDone() crawl.Status {
 			t.FailNow()
 		}
 	}
+}
+
+// expect is what the web expects, the chains included.
+func (w *world) expect() map[string]simweb.Expectation {
+	want := w.web.Expect(token)
+	for _, c := range w.chains {
+		for _, u := range c {
+			want[u] = simweb.Expectation{Class: simweb.Stored}
+		}
+	}
+	return want
+}
+
+// most is how many URLs can be discovered. Outside the expectation are links that lead nowhere, a
+// few on some pages.
+func (w *world) most() int64 {
+	if w.bound == 0 {
+		w.bound = 2*int64(len(w.expect())) + 200
+	}
+	return w.bound
 }
 
 // drop forgets planned faults that would come after the end of the crawl.

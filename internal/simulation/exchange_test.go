@@ -1,0 +1,123 @@
+package simulation
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/simweb"
+)
+
+// exchange is a request as a fetcher saw it. The web's own log has the other end of it.
+type exchange struct {
+	l          *life
+	host, path string
+	wrote      time.Time
+	asked      time.Time // when the head of an answer had been read that asked for patience; or zero
+	answered   bool      // something was read
+	closed     time.Time // when the connection was closed before another request; or zero
+}
+
+// exchanges are those of all fetchers.
+type exchanges struct {
+	mu  sync.Mutex // guards all, and what they point to
+	all []*exchange
+}
+
+// watchedConn is a connection to the web of which the exchanges are kept.
+type watchedConn struct {
+	net.Conn
+	l *life
+
+	// guarded by exchanges.mu
+	last *exchange
+	head []byte // of the answer
+}
+
+func (c *watchedConn) Write(b []byte) (int, error) {
+	if line, rest, ok := bytes.Cut(b, []byte("\r\n")); ok {
+		if f := strings.Fields(string(line)); len(f) == 3 && strings.HasPrefix(f[2], "HTTP/") {
+			x := &exchange{l: c.l, host: hostOf(rest), path: f[1], wrote: time.Now()}
+			all := &c.l.s.w.exchanges
+			all.mu.Lock()
+			all.all = append(all.all, x)
+			c.last, c.head = x, nil
+			all.mu.Unlock()
+		}
+	}
+	return c.Conn.Write(b)
+}
+
+// hostOf is the host that the head of a request names.
+func hostOf(head []byte) string {
+	for line := range bytes.SplitSeq(head, []byte("\r\n")) {
+		if name, value, ok := strings.Cut(string(line), ":"); ok && http.CanonicalHeaderKey(name) == "Host" {
+			host, _, _ := strings.Cut(strings.TrimSpace(value), ":")
+			return strings.ToLower(host)
+		}
+	}
+	return ""
+}
+
+func (c *watchedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	all := &c.l.s.w.exchanges
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if x := c.last; x != nil && n > 0 {
+		x.answered = true
+		if len(c.head) < 64<<10 {
+			c.head = append(c.head, b[:n]...)
+			head, _, whole := bytes.Cut(c.head, []byte("\r\n\r\n"))
+			if whole && x.asked.IsZero() && bytes.Contains(bytes.ToLower(head), []byte("\r\nretry-after:")) {
+				x.asked = time.Now()
+			}
+		}
+	}
+	return n, err
+}
+
+func (c *watchedConn) Close() error {
+	all := &c.l.s.w.exchanges
+	all.mu.Lock()
+	if c.last != nil && c.last.closed.IsZero() {
+		c.last.closed = time.Now()
+	}
+	all.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// abandoned reports whether a request came to the web when its fetcher had closed the connection
+// already, without having read anything: it was on its way while the web was cut off. No crawler
+// can call it back.
+func (a *exchanges) abandoned(r simweb.Request) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, x := range a.all {
+		if x.host == r.Host && x.path == r.Path && !x.answered && !x.wrote.After(r.Start) && !x.closed.IsZero() && x.closed.Before(r.Start) {
+			return true
+		}
+	}
+	return false
+}
+
+// unheard reports whether a request may be forgiven that it came before the end of a pause that an
+// earlier answer had asked for. Either no fetcher has read the head of that answer; or the fetcher
+// that has read it was dead or cut off from the broker at that time, and still when the request
+// came: then nobody else could know.
+func (w *world) unheard(v simweb.Violation) bool {
+	w.exchanges.mu.Lock()
+	defer w.exchanges.mu.Unlock()
+	for _, x := range w.exchanges.all {
+		if x.host != v.Previous.Host || x.path != v.Previous.Path || x.asked.IsZero() || x.wrote.After(v.Previous.End) || x.asked.Before(v.Previous.End.Add(-ms)) || x.asked.After(v.Request.Start) {
+			continue
+		}
+		if !w.faults.silent(x.l, x.asked, v.Request.Start) {
+			return false
+		}
+	}
+	return true
+}
