@@ -339,12 +339,20 @@ func (w *world) restartBroker(dir string, copied time.Time) {
 func (l *life) cut() {
 	l.s.w.faults.off(l)
 	l.s.w.faults.happened()
+	l.mu.Lock()
+	if l.cutSince.IsZero() {
+		l.cutSince = time.Now()
+	}
+	l.mu.Unlock()
 	l.line.Cut(true)
 }
 
 // connect ends a cut, unless the process is dead.
 func (l *life) connect() {
 	if !l.isDead() {
+		l.mu.Lock()
+		l.cutSince = time.Time{}
+		l.mu.Unlock()
 		l.line.Cut(false)
 		l.s.w.faults.on(l)
 		l.s.w.faults.happened()

@@ -52,6 +52,7 @@ type life struct {
 	mu         sync.Mutex // guards what follows
 	dead       bool
 	conns      map[net.Conn]struct{}
+	cutSince   time.Time       // zero: it is connected
 	committing map[string]bool // files
 }
 
@@ -93,6 +94,9 @@ func (s *service) start() {
 		err := run(ctx)
 		if err != nil && ctx.Err() == nil {
 			w.note("%s fails: %v", l, err)
+			if l.gaveUp() {
+				err = nil
+			}
 		}
 		l.done <- err
 	}()
@@ -222,6 +226,26 @@ func (l *life) kill() bool {
 		<-l.done
 		l.q.Close()
 	})
+	return true
+}
+
+// giveUp is how long a service that starts waits for the broker, at least.
+const giveUp = 14 * time.Second
+
+// gaveUp reports whether a service that has failed is one that was cut off for so long that it may
+// give up. It is started again, as its supervisor does.
+func (l *life) gaveUp() bool {
+	l.mu.Lock()
+	cut := l.cutSince
+	l.mu.Unlock()
+	if cut.IsZero() || time.Since(cut) < giveUp {
+		return false
+	}
+	l.s.w.dying.Go(func() { l.q.Close() })
+	f := l.s.w.faults
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dead = append(f.dead, death{l: l, after: time.Second})
 	return true
 }
 
