@@ -13,6 +13,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -166,6 +167,7 @@ func right(x crawl.Explanation, e simweb.Expectation) bool {
 // checkAtRest reads what the services have left.
 func (w *world) checkAtRest() {
 	w.checkLog()
+	w.checkRecords()
 	visits := map[string][]crawl.VisitID{} // of the copies
 	for _, s := range w.all {
 		if s.role != "indexer" {
@@ -201,6 +203,73 @@ func (w *world) checkAtRest() {
 		case got[0].Compare(visitOf(least)) < 0:
 			w.fail("newest", "the copy of %s is of visit %v, the outcome that counts of %s", u, got[0], least)
 		}
+	}
+}
+
+// checkRecords counts the records in the files of the frontiers, of each shard in that of its last
+// owner, and holds the sums against the last status.
+func (w *world) checkRecords() {
+	type part struct {
+		epoch uint64
+		class map[crawl.Class]int64
+		urls  map[canon.URL]bool
+	}
+	parts := map[int]*part{}
+	for _, s := range w.all {
+		if s.role != "frontier" {
+			continue
+		}
+		files, err := frontier.OpenDir(s.dir)
+		if err != nil {
+			continue // a disk that was lost just before the end
+		}
+		here := map[int]*part{}
+		err = files.Handlers().Ask(w.t.Context(), "status", struct{}{}, func(v any) error {
+			st, ok := v.(crawl.Status)
+			if !ok {
+				return fmt.Errorf("a status is a %T", v)
+			}
+			for _, sh := range st.Shards {
+				here[sh.Shard] = &part{sh.Epoch, map[crawl.Class]int64{}, map[canon.URL]bool{}}
+			}
+			return nil
+		})
+		if err == nil {
+			err = files.EachURL(func(u frontier.URLState) error {
+				p := here[crawl.ShardOf(u.URL.Host(), w.spec.Shards)]
+				if p == nil {
+					return fmt.Errorf("%s is in no file of its shard", u.URL)
+				}
+				if p.urls[u.URL] {
+					w.fail("seen-once", "%s has two records in %s", u.URL, s.dir)
+				}
+				p.urls[u.URL] = true
+				p.class[u.Class]++
+				return nil
+			})
+		}
+		if err := errors.Join(err, files.Close()); err != nil {
+			w.fail("files", "%s: %v", s.dir, err)
+		}
+		for id, p := range here {
+			if old := parts[id]; old == nil || old.epoch < p.epoch {
+				parts[id] = p
+			}
+		}
+	}
+	sum := map[crawl.Class]int64{}
+	var all int64
+	for _, p := range parts {
+		for c, n := range p.class {
+			sum[c] += n
+			all += n
+		}
+	}
+	st := w.final
+	got := []int64{all, sum[crawl.Queued], sum[crawl.Stored], sum[crawl.Redirected], sum[crawl.Refused], sum[crawl.Failed]}
+	want := []int64{st.Discovered, st.Queued, st.Stored, st.Redirected, st.Refused, st.Failed}
+	if !slices.Equal(got, want) {
+		w.fail("counts", "records that are discovered, queued, stored, redirected, refused, failed: %v; by the status %v", got, want)
 	}
 }
 

@@ -157,8 +157,8 @@ func (m mutation) apply() (string, error) {
 }
 
 // TestMutations puts each mutation into the product and simulates until one seed finds it.
-// MUTATE=1 runs it, or MUTATE with a part of a mutation's name; SEEDS says how many seeds are
-// tried.
+// MUTATE=1 runs it, or MUTATE with a part of a mutation's name; SEEDS is the last seed that is
+// tried, and FROM the first.
 func TestMutations(t *testing.T) {
 	which := os.Getenv("MUTATE")
 	if which == "" {
@@ -203,7 +203,7 @@ func (m mutation) run(t *testing.T, seeds int) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for from := 1; from <= seeds; from += step {
+	for from := setting(t, "FROM", 1); from <= seeds; from += step {
 		run := exec.Command(program, "-test.run", "^TestSimulation$", "-test.failfast", "-test.timeout", "10m")
 		run.Env = append(os.Environ(), fmt.Sprint("FROM=", from), fmt.Sprint("SEEDS=", min(step, seeds-from+1)))
 		out, err := run.CombinedOutput()

@@ -9,8 +9,10 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// keptSeeds failed once. They always run.
-var keptSeeds = []uint64{33, 62, 118, 122}
+// keptSeeds failed once, or found a mutation (testdata/mutations.txt). They always run. What a seed
+// does changes with the web and the plan that are made from it, so a change of these makes others of
+// these seeds worth keeping.
+var keptSeeds = []uint64{28, 30, 41, 42, 46, 54, 55}
 
 // TestSimulation crawls one random web per seed, with faults, and checks what is promised. SEEDS
 // says how many seeds, and FROM the first.
