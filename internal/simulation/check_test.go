@@ -93,9 +93,8 @@ func (w *world) check(st crawl.Status) {
 	w.fetchedOnce()
 }
 
-// attempts holds how often URLs were tried, and how many requests their hosts had, against the web's
-// own log. A fetcher that dies takes its last requests along; no request is counted that was not
-// made, unless the web could not be reached.
+// attempts compares how often URLs were tried with the web's own log: no attempt is counted for
+// which there was no request, unless the web could not be reached.
 func (w *world) attempts(got map[string]crawl.Explanation) {
 	if w.faults.web > 0 {
 		return

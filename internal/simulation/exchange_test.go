@@ -16,9 +16,11 @@ type exchange struct {
 	l          *life
 	host, path string
 	wrote      time.Time
-	asked      time.Time // when the head of an answer had been read that asked for patience; or zero
-	answered   bool      // something was read
-	closed     time.Time // when the connection was closed before another request; or zero
+	answered   bool // something was read
+	// When the head of an answer with a Retry-After had been read, or zero.
+	asked time.Time
+	// When the connection was closed before another request was sent, or zero.
+	closed time.Time
 }
 
 // exchanges are those of all fetchers.

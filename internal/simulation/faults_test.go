@@ -46,8 +46,8 @@ type pointFault struct {
 	dies        bool          // when a cut is over
 }
 
-// outage is a time in which a fetcher was cut off, or since which it is dead. Without a fetcher it is
-// a time of which the broker has lost the messages.
+// outage is a time in which a fetcher was cut off, or since which it is dead. Without a fetcher it
+// is a time of which the broker has lost the messages.
 type outage struct {
 	l        *life
 	from, to time.Time // to is zero while it goes on

@@ -10,8 +10,8 @@ import (
 )
 
 // keptSeeds failed once, or found a mutation (testdata/mutations.txt). They always run. What a seed
-// does changes with the web and the plan that are made from it, so a change of these makes others of
-// these seeds worth keeping.
+// does changes with the web and the plan that are made from it, so a change of these makes others
+// of these seeds worth keeping.
 var keptSeeds = []uint64{28, 30, 41, 42, 46, 54, 55}
 
 // TestSimulation crawls one random web per seed, with faults, and checks what is promised. SEEDS
