@@ -89,7 +89,9 @@ var mutations = []mutation{
 		"concurrent delay"},
 }
 
-// foundFile has a line for each mutation: the seed and the promise by which it was found last.
+// foundFile has a line for each mutation: the first seed from 1 on that found it, and by what
+// promise. The order of goroutines differs from run to run, so that the same seed alone may need
+// several tries, and a later search may end at another seed.
 const foundFile = "testdata/mutations.txt"
 
 // found reads foundFile: the lines by the names of the mutations.
