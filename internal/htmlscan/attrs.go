@@ -82,6 +82,20 @@ func dataType(v []byte, media string) bool {
 	return equalFold(v[from:to], media)
 }
 
+// Refresh returns the address in a Refresh header, as that of a <meta http-equiv=refresh>; ok is
+// false if it names none.
+func Refresh(value string) (address string, ok bool) {
+	target, ok := refreshTarget([]byte(value))
+	return string(target), ok
+}
+
+// LeadsToPage reports whether a link with these relations and this type, both as they are written,
+// is followed as a link to a page.
+func LeadsToPage(rel, kind string) bool {
+	r := relationOf([]byte(rel))
+	return r.page && !r.nofollow && pageType([]byte(kind))
+}
+
 // refreshTarget reads the content of <meta http-equiv=refresh> as the HTML standard's shared
 // declarative refresh steps do, and returns the address in it: `5; url=next.html`. A refresh of the
 // page itself, without an address, is none.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/curtsy/curtsy/internal/mdhtml"
+	"github.com/curtsy/curtsy/internal/xhtml"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robotstag"
 	"github.com/curtsy/curtsy/pkg/usage"
@@ -98,7 +99,7 @@ func (s *Scanner) Scan(p Page) Result {
 	s.set.Reset(p.Token)
 	s.set.AddHeaders(p.Header)
 	said := ""
-	if p.HTML && isMarkdown(p.ContentType) {
+	if p.HTML && isType(p.ContentType, mdhtml.MediaType) {
 		cs := detect(p.Body, p.ContentType, false)
 		p.Body, said = mdhtml.HTML(s.utf8(p.Body, cs)), cs.name
 		p.ContentType = "text/html; charset=utf-8"
@@ -107,6 +108,9 @@ func (s *Scanner) Scan(p Page) Result {
 	r := Result{Charset: cmp.Or(said, cs.name)}
 	if p.HTML {
 		body := s.utf8(p.Body, cs)
+		if isType(p.ContentType, xhtml.MediaType) {
+			body = xhtml.HTML(body)
+		}
 		s.refs.reset()
 		s.canonicals, s.decoded = 0, 0
 		s.marks, s.feeds = s.marks[:0], s.feeds[:0]
@@ -130,10 +134,11 @@ func (s *Scanner) Scan(p Page) Result {
 	return r
 }
 
-// isMarkdown reports whether a page is Markdown, which is read as the HTML that it stands for.
-func isMarkdown(contentType string) bool {
+// isType reports whether a Content-Type is of a media type, which is read as the HTML that it
+// stands for.
+func isType(contentType, want string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
-	return equalFold([]byte(strings.TrimSpace(media)), mdhtml.MediaType)
+	return strings.EqualFold(strings.TrimSpace(media), want)
 }
 
 // keepBuffers is the size of page up to which a Scanner keeps the buffers it needed.

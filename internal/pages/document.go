@@ -31,8 +31,8 @@ type heading struct {
 // document reads a page through the tree that goquery builds of it. It returns false when no
 // tree is built, because the page is too large for one or its elements are nested hundreds
 // deep. Then nothing was read.
-func (x *Extractor) document(body []byte, xml bool) bool {
-	page, ok := x.reduce(body, xml)
+func (x *Extractor) document(body []byte) bool {
+	page, ok := x.reduce(body)
 	if !ok {
 		return false
 	}

@@ -25,6 +25,7 @@ func (x *Extractor) LinkedData(contentType, charsetName string, body []byte, lim
 	} else if body = DecodeCharset(body, charsetName); wide && !mayLink(body) {
 		return nil
 	}
+	_, body = readable(contentType, body)
 	out := []byte{'['}
 	s, scripts := scanner{src: body}, 0
 	for {
@@ -36,7 +37,7 @@ func (x *Extractor) LinkedData(contentType, charsetName string, body []byte, lim
 			continue
 		}
 		raw := rawElement(val)
-		if raw == "" || contentType == "application/xhtml+xml" && len(attrs) > 0 && attrs[len(attrs)-1] == '/' {
+		if raw == "" {
 			continue
 		}
 		s.raw = raw

@@ -20,7 +20,6 @@ type rewriter struct {
 	self  canon.URL
 	based bool // a <base> was seen: the first counts
 	tags  int
-	xml   bool
 	quiet quiet // what says data-nosnippet
 	// Something was left out for that.
 	hushed bool
@@ -68,7 +67,7 @@ const (
 const marksAttr = "m"
 
 func newRewriter(x *Extractor, p *Page) *rewriter {
-	return &rewriter{x: x, out: x.page[:0], base: canon.NewBase(p.URL), self: p.URL, xml: p.ContentType == "application/xhtml+xml"}
+	return &rewriter{x: x, out: x.page[:0], base: canon.NewBase(p.URL), self: p.URL}
 }
 
 // page returns the page as it is written anew; ok is false when it is too large.
@@ -90,15 +89,13 @@ func (r *rewriter) page(src []byte) (page []byte, ok bool) {
 			}
 		case startTag:
 			slash := len(attrs) > 0 && attrs[len(attrs)-1] == '/'
-			closed := slash && r.xml
 			if r.quiet.on() || len(attrs) > 0 {
-				drawn := r.svg > 0 && slash
-				if r.quiet.start(val, attrs, closed || drawn) {
+				if r.quiet.start(val, attrs, r.svg > 0 && slash) {
 					r.hushed = true
 					r.text([]byte(" … "))
 				}
 			}
-			r.start(val, attrs, closed, slash)
+			r.start(val, attrs, slash)
 		case endTag:
 			hushed := r.quiet.on()
 			if hushed {
@@ -217,24 +214,20 @@ func (r *rewriter) block(name string, attrs ...string) {
 }
 
 // start takes a start tag. Of what says data-nosnippet, and of what is in it, nothing is written.
-func (r *rewriter) start(name, attrs []byte, closed, slash bool) {
+func (r *rewriter) start(name, attrs []byte, slash bool) {
 	if raw := rawElement(name); raw != "" {
-		r.raw(raw, closed)
+		r.raw(raw)
 		return
 	}
 	switch string(name) {
 	case "template":
-		r.skip += int(1 - bit(closed))
+		r.skip++
 		return
 	case "svg":
-		r.svg += int(1 - bit(closed || slash))
+		r.svg += int(1 - bit(slash))
 		return
 	}
 	if r.skip > 0 || r.svg > 0 || r.quiet.on() {
-		return
-	}
-	if closed && !endless(name) {
-		r.out = append(r.out, ' ') // complete as it is, in XHTML
 		return
 	}
 	if inline := lineTag(name); inline != "" {
@@ -251,8 +244,8 @@ func (r *rewriter) start(name, attrs []byte, closed, slash bool) {
 		r.shut("a")
 		written := attr(attrs, "href")
 		href := r.resolve(written)
-		r.ownSpot = href == "" && len(written) > 0 && written[0] == '#' && !closed
-		if href != "" && !closed {
+		r.ownSpot = href == "" && len(written) > 0 && written[0] == '#'
+		if href != "" {
 			r.open("a", href)
 		}
 	case "base":
@@ -301,10 +294,7 @@ func (r *rewriter) start(name, attrs []byte, closed, slash bool) {
 }
 
 // raw steps over an element that holds no markup.
-func (r *rewriter) raw(name string, closed bool) {
-	if closed {
-		return
-	}
+func (r *rewriter) raw(name string) {
 	r.s.raw = name
 	at := r.s.i
 	kind, val, _ := r.s.next()

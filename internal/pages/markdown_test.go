@@ -68,7 +68,7 @@ func TestMarkdownKinds(t *testing.T) {
 		{"text/plain", "utf-8", " # a <b>\n\tc\n", "# a <b>\n\tc"},
 		{"text/plain", "iso-8859-1", "\xe4", "ä"},
 		{"text/html", "windows-1252", "<h1>\x84\xe4</h1>", "# „ä"},
-		{"application/xhtml+xml", "utf-8", `<h1>T</h1><p>a<b/>b<i/><script/>c</p><div/>d`, "# T\n\na b c\n\nd"},
+		{"application/xhtml+xml", "utf-8", `<h1>T</h1><p>a<b/>b<i/><script/>c</p><div/>d`, "# T\n\nabc\n\nd"},
 	} {
 		p := htmlPage(c.kind, "")
 		p.Charset = c.charset

@@ -94,15 +94,13 @@ func (x *Extractor) readSome(pageURL canon.URL, contentType, charsetName string,
 	r.reset(x)
 	r.most = most
 	src := DecodeCharset(body, charsetName)
-	if contentType == mdhtml.MediaType {
-		contentType, src = readable(contentType, src)
-		body = src // its links are in UTF-8
-	}
+	// its links are in UTF-8
+	decoded := len(src) > 0 && len(body) > 0 && &src[0] != &body[0] && contentType != mdhtml.MediaType
+	contentType, src = readable(contentType, src)
 	if contentType == "text/plain" {
 		x.plain(src)
 		return Reading{Body: x.body}, true
 	}
-	r.xml = contentType == "application/xhtml+xml"
 	r.page(src)
 	out = Reading{Title: x.title, Lang: x.lang, Description: r.description, Body: x.body, Date: r.date.at}
 	if len(out.Title) == 0 {
@@ -113,7 +111,7 @@ func (x *Extractor) readSome(pageURL canon.URL, contentType, charsetName string,
 	}
 	around := r.boilerplate(len(x.body))
 	if most == 0 {
-		out.Links = r.resolve(pageURL, around, len(src) > 0 && len(body) > 0 && &src[0] != &body[0])
+		out.Links = r.resolve(pageURL, around, decoded)
 	}
 	r.spans = append(append(append(r.spans, around...), r.code...), r.quiet.spans...)
 	slices.SortStableFunc(r.spans, func(a, b Span) int { return cmp.Or(a.From-b.From, b.To-a.To, int(b.Kind)-int(a.Kind)) })

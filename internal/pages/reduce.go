@@ -30,7 +30,7 @@ func matters(name []byte) bool {
 }
 
 // reduce writes a page anew. ok is false when the page is too large for a tree.
-func (x *Extractor) reduce(body []byte, xml bool) (page []byte, ok bool) {
+func (x *Extractor) reduce(body []byte) (page []byte, ok bool) {
 	out, tags := x.page[:0], 0
 	s := scanner{src: body}
 	defer func() { x.page = out[:0] }()
@@ -51,9 +51,6 @@ func (x *Extractor) reduce(body []byte, xml bool) (page []byte, ok bool) {
 			}
 			if raw := rawElement(val); raw != "" {
 				tags++
-				if xml && closed { // in HTML the slash means nothing
-					continue
-				}
 				s.raw = raw
 				at := s.i
 				kind, val, _ := s.next()

@@ -21,7 +21,7 @@ func TestReduce(t *testing.T) {
 		`<custom-element-of-some-length>a</custom-element-of-some-length>`:               `a`,
 	} {
 		var x Extractor
-		got, ok := x.reduce([]byte(in), false)
+		got, ok := x.reduce([]byte(in))
 		if string(got) != want || !ok {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		}
@@ -40,7 +40,7 @@ func TestTreeLimits(t *testing.T) {
 	}{{maxTreeTags - 6, 1, true}, {maxTreeTags - 4, 1, false}, {0, maxTreeBytes - fixed - 10, true}, {0, maxTreeBytes, false}} {
 		var x Extractor
 		body := page(c.tags, c.letters)
-		if _, ok := x.reduce(body, false); ok != c.tree {
+		if _, ok := x.reduce(body); ok != c.tree {
 			t.Errorf("%d tags, %d letters: tree %v", c.tags, c.letters, ok)
 		}
 		got := x.Text("text/html", "utf-8", body)

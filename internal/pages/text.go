@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/mdhtml"
+	"github.com/curtsy/curtsy/internal/xhtml"
 )
 
 // Text is what a reader of a page sees, UTF-8. Its slices live in the Extractor that returned it,
@@ -53,19 +54,22 @@ func (x *Extractor) Text(contentType, charsetName string, body []byte) Text {
 	contentType, body = readable(contentType, body)
 	if contentType == "text/plain" {
 		x.plain(body)
-	} else if xml := contentType == "application/xhtml+xml"; !x.document(body, xml) {
+	} else if !x.document(body) {
 		x.reset()
-		x.html(body, xml, false)
+		x.html(body, false)
 	}
 	return Text{Title: x.bestTitle(), Lang: x.lang, Headings: x.heads, Body: x.body}
 }
 
-// readable makes HTML of Markdown, in UTF-8, and leaves all else alone.
+// readable makes HTML of Markdown and XHTML, in UTF-8, and leaves all else alone.
 func readable(contentType string, body []byte) (string, []byte) {
-	if contentType != mdhtml.MediaType {
-		return contentType, body
+	switch contentType {
+	case mdhtml.MediaType:
+		return "text/html", mdhtml.HTML(body)
+	case xhtml.MediaType:
+		return "text/html", xhtml.HTML(body)
 	}
-	return "text/html", mdhtml.HTML(body)
+	return contentType, body
 }
 
 // Title returns title and language only, which costs a few microseconds: reading stops at </title>.
@@ -75,8 +79,8 @@ func (x *Extractor) Title(contentType, charsetName string, body []byte) (title, 
 		return "", ""
 	}
 	x.reset()
-	contentType, body = readable(contentType, DecodeCharset(body, charsetName))
-	x.html(body, contentType == "application/xhtml+xml", true)
+	_, body = readable(contentType, DecodeCharset(body, charsetName))
+	x.html(body, true)
 	return string(x.bestTitle()), x.lang
 }
 
@@ -127,7 +131,7 @@ func (x *Extractor) plain(body []byte) {
 
 // html walks the pieces of a page. titleOnly stops at the title, or without one at the
 // end of the first h1.
-func (x *Extractor) html(body []byte, xml, titleOnly bool) {
+func (x *Extractor) html(body []byte, titleOnly bool) {
 	s := scanner{src: body}
 	var q quiet // of titleOnly: a heading that is not to be shown is no title
 	for {
@@ -141,14 +145,12 @@ func (x *Extractor) html(body []byte, xml, titleOnly bool) {
 				x.words(val)
 			}
 		case startTag:
-			// <script/> is complete in XHTML; in HTML the slash means nothing.
-			closed := xml && len(attrs) > 0 && attrs[len(attrs)-1] == '/'
 			if titleOnly && (q.on() || len(attrs) > 0) {
-				q.start(val, attrs, closed)
+				q.start(val, attrs, false)
 			}
 			x.hushed = q.on() || x.hushed && x.heading >= 0
-			x.startTag(val, attrs, closed)
-			if raw := rawElement(val); raw != "" && !closed {
+			x.startTag(val, attrs)
+			if raw := rawElement(val); raw != "" {
 				s.raw = raw
 				kind, val, _ := s.next()
 				if kind == rawText && raw == "title" && x.svg == 0 && x.skip == 0 && len(x.title) == 0 {
@@ -196,25 +198,21 @@ func rawElement(name []byte) string {
 	return ""
 }
 
-func (x *Extractor) startTag(name, attrs []byte, closed bool) {
+func (x *Extractor) startTag(name, attrs []byte) {
 	switch string(name) {
 	case "html":
 		if x.lang == "" {
 			x.lang = primaryLang(attr(attrs, "lang", "xml:lang"))
 		}
 	case "template":
-		if !closed {
-			x.skip++
-		}
+		x.skip++
 	case "svg":
-		if !closed {
-			x.svg++
-		}
+		x.svg++
 		x.space()
 	case "h1", "h2", "h3":
 		x.closeHeading()
 		x.breakLine()
-		if !closed && x.skip == 0 {
+		if x.skip == 0 {
 			x.heading, x.open = len(x.body), name[1]
 		}
 	default:

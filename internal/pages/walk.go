@@ -5,9 +5,8 @@ import "bytes"
 // walk is what Read notes while it goes over the tags of a page. Its buffers are kept from one
 // page to the next.
 type walk struct {
-	x   *Extractor // has the text
-	s   scanner
-	xml bool
+	x *Extractor // has the text
+	s scanner
 
 	most int  // how much text is read, about; 0: all
 	part bool // there was more
@@ -89,17 +88,17 @@ func (r *walk) page(src []byte) {
 				x.words(val)
 			}
 		case startTag:
-			// <a/> is complete in XHTML and in a drawing; in HTML the slash means nothing.
+			// <a/> is complete in a drawing; elsewhere the slash means nothing.
 			e, slash := elementOf(val), len(attrs) > 0 && attrs[len(attrs)-1] == '/'
 			if r.quiet.on() || len(attrs) > 0 {
 				// Some names end a drawing, whatever they seem to be in it.
 				drawn := x.svg > 0 && e == inline && string(val) != "span" && string(val) != "listing"
-				if r.quiet.start(val, attrs, slash && (r.xml || drawn)) {
+				if r.quiet.start(val, attrs, slash && drawn) {
 					r.quiet.from = r.at()
 				}
 			}
 			if e != inline {
-				r.start(e, val, attrs, slash && (r.xml || x.svg > 0))
+				r.start(e, val, attrs, slash && x.svg > 0)
 			}
 		case endTag:
 			if r.quiet.on() && r.quiet.end(val) {

@@ -1,0 +1,108 @@
+package xhtml
+
+import (
+	"bytes"
+	"encoding/xml"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+func TestHTML(t *testing.T) {
+	for in, want := range map[string]string{
+		`<p>plain</p>`:                                   `<p>plain</p>`,
+		`<script src="a"/><p>b</p>`:                      `<script src="a"></script><p>b</p>`,
+		`<title/><iframe /><textarea a='/>'/>`:           `<title></title><iframe ></iframe><textarea a='/>'></textarea>`,
+		`<br/><img src="x/"/><br></br>`:                  `<br><img src="x/"><br>`,
+		`<p><![CDATA[a < b && c]]></p>`:                  `<p>a &lt; b &amp;&amp; c</p>`,
+		`<script><![CDATA[if (a < b) "</p>"]]></script>`: `<script>if (a < b) "<\/p>"</script>`,
+		`<script>a &lt; b<!-- c --><b/>d</script>`:       `<script>a < bd</script>`,
+		`<style>/*&amp;*/</style>`:                       `<style>/*&*/</style>`,
+		`<h:html xmlns:h="http://www.w3.org/1999/xhtml"><h:a href="x">y</h:a><s:a/></h:html>`: `<html xmlns:h="http://www.w3.org/1999/xhtml"><a href="x">y</a><s:a></s:a></html>`,
+		`<!DOCTYPE html [<!ENTITY a "b>">]><p/>`:                                              `<!DOCTYPE html ><p></p>`,
+		`<?xml version="1.0"?><p a="1" />`:                                                    `<?xml version="1.0"?><p a="1" ></p>`,
+		`<p/`:                                                                                 `<p/`,
+		`a < b <p/>`:                                                                          `a < b <p></p>`,
+		`<![CDATA[x`:                                                                          `x`,
+		`</p`:                                                                                 `</p`,
+		`<!DOCTYPE`:                                                                           `<!DOCTYPE`,
+		`</script/><x/>`:                                                                      `</script/><x></x>`,
+	} {
+		if got := string(HTML([]byte(in))); got != want {
+			t.Errorf("%s\nis  %s\nnot %s", in, got, want)
+		}
+	}
+}
+
+// seen is the text of a page and the names of its elements, as a reader of HTML sees them.
+func seen(page []byte) (names, text string) {
+	z := html.NewTokenizer(bytes.NewReader(page))
+	var n, s strings.Builder
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return n.String(), s.String()
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, _ := z.TagName()
+			n.WriteString(string(name) + " ")
+		case html.TextToken:
+			s.Write(z.Text())
+		}
+	}
+}
+
+// parsed is the same as a parser of XML sees it. ok is false where it sees no XHTML that HTML can
+// express.
+func parsed(page []byte) (names, text string, ok bool) {
+	d := xml.NewDecoder(bytes.NewReader(page))
+	d.Entity = xml.HTMLEntity
+	var n, s strings.Builder
+	for {
+		token, err := d.Token()
+		if token == nil {
+			return n.String(), s.String(), err.Error() == "EOF"
+		}
+		switch x := token.(type) {
+		case xml.StartElement:
+			if x.Name.Space != "" || !wellKnown[x.Name.Local] || len(x.Attr) > 1 {
+				return "", "", false
+			}
+			n.WriteString(x.Name.Local + " ")
+		case xml.CharData:
+			s.Write(x)
+		case xml.Directive, xml.ProcInst:
+			return "", "", false
+		}
+	}
+}
+
+var wellKnown = map[string]bool{"html": true, "head": true, "body": true, "p": true, "a": true, "b": true, "div": true, "title": true, "br": true, "img": true}
+
+// FuzzHTML holds the rewriting against encoding/xml: what that sees in a page, HTML's tokenizer
+// sees in what was made of it.
+func FuzzHTML(f *testing.F) {
+	for _, s := range []string{
+		`<html><head><title/></head><body><p>a &amp; b<br/></p></body></html>`, `<p><![CDATA[<a/>]]></p>`, `<div><b/>x</div>`, `<p>x<!-- y -->z</p>`,
+		`<script><![CDATA[</script>]]></script>`, `<h:p xmlns:h="http://www.w3.org/1999/xhtml"/>`, `<!DOCTYPE p [<!ENTITY x "y">]><p/>`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, page []byte) {
+		out := HTML(page)
+		if a, b := bytes.Count(page, []byte{'\n'}), bytes.Count(out, []byte{'\n'}); a > b {
+			t.Errorf("%d lines of %d are left", b, a)
+		}
+		if bytes.ContainsAny(page, "\r\x00") {
+			return // which the two normalise differently
+		}
+		names, text, ok := parsed(page)
+		if !ok {
+			return
+		}
+		gotNames, gotText := seen(out)
+		if gotNames != names || html.UnescapeString(text) == text && gotText != text {
+			t.Errorf("%q became %q: %q %q, and in XML it is %q %q", page, out, gotNames, gotText, names, text)
+		}
+	})
+}
