@@ -72,8 +72,7 @@ func NewByHand(opt ByHandOptions) (*ByHand, error) {
 		cfg:   &wire.Config{Resolve: resolve, AllowPrivate: opt.AllowPrivate, Contact: opt.Contact != ""},
 		// An answer typed for may come as slowly as it likes, within its time.
 		client: wire.NewClient(wire.Options{
-			// A form may have long patterns.
-			WholeResponse: opt.WholeAnswer, RateWindow: opt.WholeAnswer, MinRate: 1, WriteBuffer: 256 << 10, Signer: opt.Signer,
+			WholeResponse: opt.WholeAnswer, RateWindow: opt.WholeAnswer, MinRate: 1, Signer: opt.Signer,
 			Credentials: opt.Credentials, Proxy: opt.Proxy, Dial: opt.Dial,
 		}),
 	}

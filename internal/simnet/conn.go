@@ -69,6 +69,18 @@ func (c *Conn) wrap(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
 }
 
+// Readable reports whether a read would return at once, with something or an error.
+func (c *Conn) Readable() bool {
+	h := c.in
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.deaf || h.broken || h.readBy.passed() {
+		return true
+	}
+	arrived := len(h.segments) > 0 && time.Until(h.segments[0].from) <= 0
+	return !h.n.isCut(h.at) && (arrived || len(h.segments) == 0 && h.ended)
+}
+
 // Close ends both directions. The other end reads what was written before, and then io.EOF; if
 // there was something that this end has not read, a reset instead, as with TCP.
 func (c *Conn) Close() error {

@@ -63,8 +63,8 @@ func TestResolve(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"a.example:80": "10.0.0.1:80", "b.example:443": "10.0.0.2:8080", "x.example:80": "[::1]:81",
-		"x.deep.example:80": "10.0.0.3:80", "deep.example:80": "[::1]:81", "c.example:80": "[::2]:80", "d.example:443": "[::3]:443",
-		"example:80": "example:80", "other.test:80": "other.test:80", "xa.example:80": "[::1]:81",
+		"x.deep.example:80": "10.0.0.3:80", "deep.example:80": "10.0.0.3:80", "c.example:80": "[::2]:80", "d.example:443": "[::3]:443",
+		"example:80": "[::1]:81", "other.test:80": "other.test:80", "xa.example:80": "[::1]:81",
 	} {
 		if got := m.target(in); got != want {
 			t.Errorf("target(%s) = %s, want %s", in, got, want)

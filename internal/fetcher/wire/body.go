@@ -1,9 +1,12 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"github.com/klauspost/compress/gzip"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -58,10 +61,20 @@ type Answer struct {
 // and the gate knows.
 //
 // A connection kept from earlier that the server gave up, before or just when our request arrived,
-// tells nothing about the URL: the request is sent once more, after the delay like any other.
+// tells nothing about the URL: the request is sent once more, after the delay like any other. So is
+// one whose body cannot be decoded, with the wish that it be sent as it is.
 func (h *Hold) Fetch(u canon.URL, extra http.Header, want func(status int, header http.Header) Wanted) (Answer, error) {
 	for again := 0; ; again++ {
 		a, err := h.exchange(u, extra, want)
+		if errors.Is(err, errEncoding) && h.form == "" && extra.Get("Accept-Encoding") == "" && h.Waiting.Err() == nil {
+			// It can be had without, perhaps.
+			extra = maps.Clone(extra)
+			if extra == nil {
+				extra = make(http.Header, 1)
+			}
+			extra.Set("Accept-Encoding", "identity")
+			continue
+		}
 		if again >= 2 || !h.givenUp(a, err) || h.form != "" && h.started.Load() || h.Waiting.Err() != nil {
 			return a, err
 		}
@@ -90,14 +103,13 @@ func (h *Hold) exchange(u canon.URL, extra http.Header, want func(int, http.Head
 	if resp == nil {
 		return a, err
 	}
-	a.Status, a.Header = resp.StatusCode, resp.Header
+	a.Status, a.Header = resp.Status, resp.Header
 	h.under.Status = a.Status
-	a.Framed = resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
-	complete, err := h.read(resp, want(resp.StatusCode, resp.Header), &a)
-	if !complete {
-		h.conn.Close() // before Body.Close, which would leave it to another goroutine
+	a.Framed = resp.Length >= 0 || resp.Chunked
+	complete, err := h.read(resp, want(resp.Status, resp.Header), &a)
+	if complete && !(resp.Reusable() && resp.body.Complete() && h.conn.in.Buffered() == 0) {
+		h.conn.Close() // the origin is done with the request, and with the connection
 	}
-	resp.Body.Close()
 	h.done(complete)
 	a.Complete = complete
 	a.Door = h.door
@@ -110,11 +122,11 @@ func (h *Hold) exchange(u canon.URL, extra http.Header, want func(int, http.Head
 
 // read reads a body into h.buf, decoded, up to what is wanted. It reports whether the answer was
 // read to its end, so that its connection can serve again.
-func (h *Hold) read(resp *http.Response, w Wanted, a *Answer) (complete bool, err error) {
-	if resp.StatusCode == http.StatusSwitchingProtocols {
+func (h *Hold) read(resp *reply, w Wanted, a *Answer) (complete bool, err error) {
+	if resp.Status == http.StatusSwitchingProtocols {
 		return false, nil // what follows is no HTTP
 	}
-	wire := &wireReader{r: resp.Body}
+	wire := &wireReader{r: resp.body}
 	h.wire = wire
 	defer func() { a.Wire, h.under.Bytes, h.wire = wire.n, wire.n, nil }()
 	if w.Raw {
@@ -123,7 +135,7 @@ func (h *Hold) read(resp *http.Response, w Wanted, a *Answer) (complete bool, er
 	if w.Limit <= 0 {
 		// What a redirect or an error says is short, whether it tells its length or not; anything
 		// else may be endless.
-		if n := resp.ContentLength; n > drainBytes || n < 0 && resp.StatusCode <= 299 {
+		if n := resp.Length; n > drainBytes || n < 0 && resp.Status <= 299 {
 			return false, nil
 		}
 		if complete = wire.drain(); !complete {
@@ -138,7 +150,7 @@ func (h *Hold) read(resp *http.Response, w Wanted, a *Answer) (complete bool, er
 		return h.stream(wire, encoding, w.Stream)
 	}
 	h.Buf = h.Buf[:0]
-	if n := resp.ContentLength; n > 0 && encodingName(encoding) == "" {
+	if n := resp.Length; n > 0 && len(codings(encoding)) == 0 {
 		if n = min(n, w.Limit); n >= KeepBuffer {
 			if err := h.takeRoom(n, 0); err != nil {
 				return false, err
@@ -171,6 +183,15 @@ func (h *Hold) read(resp *http.Response, w Wanted, a *Answer) (complete bool, er
 		}
 		n, err := r.Read(h.Buf[len(h.Buf):min(int64(cap(h.Buf)), h.upTo(w.Limit))])
 		h.Buf = h.Buf[:len(h.Buf)+n]
+		if u.encoding == "" && len(h.Buf) == n && bytes.HasPrefix(h.Buf, gzipMagic) {
+			// Packed without a word. Nobody reads it as it is.
+			u.encoding, u.packed = "gzip", bytes.Clone(h.Buf)
+			if r, err = u.open(); err != nil {
+				return false, err
+			}
+			h.Buf = h.Buf[:0]
+			continue
+		}
 		if !asked && (len(h.Buf) >= sniffBytes || err != nil) {
 			asked = true
 			if !w.Decide(h.Buf[:min(len(h.Buf), sniffBytes)]) {
@@ -187,6 +208,10 @@ func (h *Hold) read(resp *http.Response, w Wanted, a *Answer) (complete bool, er
 		case errors.Is(err, ErrWireLimit):
 			a.Body, a.Truncated = h.Buf, true
 			return false, nil
+		case err != nil && wire.err == io.EOF && len(h.Buf) > 0 && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum)):
+			// The response is whole, and its compressed stream is not. Browsers show what is there.
+			a.Body, a.Truncated = h.Buf, true
+			return true, nil
 		case err != nil:
 			a.Body = h.Buf
 			return false, wire.blame(fmt.Errorf("%w: %w", errEncoding, err))
@@ -292,7 +317,7 @@ func (c *capped) Read(p []byte) (int, error) {
 }
 
 // PausedSince says that nothing was read since start, for no fault of the origin's. An answer that
-// has come to its end is not ours to hold up any more: net/http looks after its connection.
+// has come to its end is not ours to hold up any more.
 func (h *Hold) PausedSince(start time.Time) {
 	if d := time.Since(start); d > shortPause && h.wire != nil && h.wire.err == nil {
 		h.conn.pause(d)

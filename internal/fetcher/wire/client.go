@@ -1,15 +1,13 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
-	"net/http/httptrace"
 	"net/netip"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -35,19 +33,18 @@ type Config struct {
 // Client sends requests and nothing else: it keeps no cookies, follows no redirect, repeats nothing
 // and speaks no HTTP/2.
 type Client struct {
-	opt       Options
-	transport *http.Transport
-	tls       *tls.Config
-	Reach     func(netip.Addr) Reach // reachOf; tests play the internet on loopback
-	gate      Gate
-	check     check
-	conns     connRecord
-	skew      skew
-	onSigned  func()
-	onSkew    func(ahead time.Duration)
-	onOver    func(x *crawl.Exchange)
-	places    places
-	room      *room // for large pages
+	opt      Options
+	tls      *tls.Config
+	Reach    func(netip.Addr) Reach // reachOf; tests play the internet on loopback
+	gate     Gate
+	check    check
+	conns    connRecord
+	skew     skew
+	onSigned func()
+	onSkew   func(ahead time.Duration)
+	onOver   func(x *crawl.Exchange)
+	places   places
+	room     *room // for large pages
 
 	afterAbandon time.Duration
 	doors        doors
@@ -70,23 +67,6 @@ func NewClient(opt Options) *Client {
 		c.tls.ClientSessionCache = tls.NewLRUClientSessionCache(1024)
 	}
 	c.doors.init(opt.Credentials, c.tls)
-	http1 := new(http.Protocols)
-	http1.SetHTTP1(true)
-	c.transport = &http.Transport{
-		// Also not from the environment. Where there is a proxy, dial goes through it: net/http
-		// would have it look names up, behind the back of the guard.
-		Proxy:                  nil,
-		DialContext:            c.dial,
-		DialTLSContext:         c.dialTLS,
-		DisableCompression:     true, // Accept-Encoding and decoding are ours, with limits
-		MaxIdleConns:           1024,
-		MaxIdleConnsPerHost:    1,
-		IdleConnTimeout:        opt.IdleTimeout,
-		MaxResponseHeaderBytes: opt.MaxHeader,
-		WriteBufferSize:        opt.WriteBuffer + c.doors.most,
-		ReadBufferSize:         16 << 10,
-		Protocols:              http1,
-	}
 	return c
 }
 
@@ -113,10 +93,10 @@ func (c *Client) OnOver(tell func(x *crawl.Exchange)) { c.onOver = tell }
 func (c *Client) OnSkew(tell func(ahead time.Duration)) { c.onSkew = tell }
 
 // Close closes the connections that are kept for later requests.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() { c.conns.closeIdle() }
 
 // Hold is a visit's hold on its host: under it, and only under it, requests are sent. It belongs to
-// the visit's goroutine; begin and ready are called by net/http on its behalf.
+// the visit's goroutine; it is not safe for concurrent use but for what its context does.
 type Hold struct {
 	c       *Client
 	cfg     *Config
@@ -135,9 +115,10 @@ type Hold struct {
 
 	Recorder *Recorder // keeps what goes over the wire; nil: nothing is
 
-	get       *http.Request // what all requests have in common
-	form      string        // what the request under way posts; empty: it is a GET
-	abandoned bool          // the last connection was closed in the middle of an answer
+	sending   bytes.Buffer // the request under way, in one piece
+	unwatch   func()       // ends the watch over ctx; nil: no request is under way
+	form      string       // what the request under way posts; empty: it is a GET
+	abandoned bool         // the last connection was closed in the middle of an answer
 
 	// Of the request under way.
 	out      bool        // the gate is passed, and not told of the end
@@ -179,22 +160,7 @@ type Journal interface {
 
 // NewHold begins a hold. Its user calls release in the end.
 func (c *Client) NewHold(ctx, waiting context.Context, cfg *Config, host canon.Host, l *Lease) *Hold {
-	h := &Hold{c: c, cfg: cfg, host: host, Lease: l, Waiting: waiting, seat: c.newSeat(string(host))}
-	h.ctx = context.WithValue(ctx, holdKey{}, h)
-	traced := httptrace.WithClientTrace(h.ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { h.ready(info.Conn, info.Reused) },
-	})
-	h.get = (&http.Request{
-		Method: http.MethodGet,
-		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		// Net/http repeats a request on its own, 0 ms later, when a reused connection turns out
-		// closed. A body it cannot rewind stops it, and none is sent for one that is empty.
-		Body: emptyBody{},
-		// A body of unknown length would be probed for 200 ms in a goroutine; on a busy machine
-		// that can come to nothing, and the request would go out with Transfer-Encoding: chunked,
-		// in two pieces, of which conn lets only one pass.
-		TransferEncoding: []string{"identity"},
-	}).WithContext(traced)
+	h := &Hold{c: c, cfg: cfg, host: host, Lease: l, Waiting: waiting, ctx: ctx, seat: c.newSeat(string(host))}
 	switch open := c.conns.get(host); {
 	case open == nil:
 	case open.cfg != cfg:
@@ -238,14 +204,9 @@ func (h *Hold) owedTo(isPrivate bool) time.Duration {
 	return h.Owed
 }
 
-// ready is called when net/http has a connection for the request and is about to send. Only a
-// connection that is armed here lets it.
-func (h *Hold) ready(nc any, reused bool) {
-	c, ok := nc.(*conn)
-	if !ok || h.used {
-		return
-	}
-	h.conn, h.reused, h.used = c, reused, true
+// ready waits for what the address of a connection is owed, and lets it send one request. A
+// connection that is not armed here sends nothing.
+func (h *Hold) ready(c *conn) {
 	if c.cfg != h.cfg || c.host != h.host {
 		return // it is of another spec, and being closed
 	}
@@ -256,7 +217,7 @@ func (h *Hold) ready(nc any, reused bool) {
 				return
 			}
 		}
-		// It has one, unless net/http came by this connection in a way we do not know.
+		// It has one already, if all is well.
 		if h.takePlace(c.addr, c) != nil {
 			return
 		}
@@ -282,7 +243,7 @@ func (h *Hold) begin(c *conn) error {
 
 // send waits for the gate and sends one request. When it returns without an error the caller reads
 // the answer and calls done; else done was called.
-func (h *Hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
+func (h *Hold) send(u canon.URL, extra http.Header) (*reply, error) {
 	h.conn, h.reused, h.used = nil, false, false
 	h.started.Store(false)
 	if !h.Lease.Alive() {
@@ -299,7 +260,7 @@ func (h *Hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
 	h.out = true
 	h.trace(u, delay)
 	h.Requests++
-	resp, err := h.roundTrip(u, extra)
+	resp, err := h.roundTrip(u, h.request(u, extra))
 	if err != nil {
 		var full *NoPlace
 		var useless *proxyError
@@ -317,19 +278,6 @@ func (h *Hold) send(u canon.URL, extra http.Header) (*http.Response, error) {
 	}
 	h.compareClocks(resp.Header)
 	return resp, nil
-}
-
-// roundTrip sends a request as soon as there is a place for it at the host's address. Where
-// the host has a connection, that is waited for here; else when its name has been looked up
-// (see Client.connect).
-func (h *Hold) roundTrip(u canon.URL, extra http.Header) (*http.Response, error) {
-	h.seat.begin()
-	if kept := h.c.conns.get(h.host); kept != nil && !kept.private && kept.cfg == h.cfg {
-		if err := h.takePlace(kept.addr, kept); err != nil {
-			return nil, err
-		}
-	}
-	return h.c.transport.RoundTrip(h.request(u, extra))
 }
 
 // takePlace waits for a place at a public address, unless the request under way has it.
@@ -395,6 +343,10 @@ func (h *Hold) Rest() time.Duration {
 // so that the request is over for the origin too; only then does the delay begin.
 func (h *Hold) done(complete bool) {
 	h.out, h.abandoned = false, false
+	if h.unwatch != nil {
+		h.unwatch()
+		h.unwatch = nil
+	}
 	if h.conn != nil && h.used {
 		h.conn.armed.Store(nil)
 		h.conn.recording.Store(nil)
@@ -415,39 +367,26 @@ func (h *Hold) done(complete bool) {
 
 // request makes the request for a URL exactly as it is spelled: what robots.txt was asked about is
 // what goes over the wire.
-func (h *Hold) request(u canon.URL, extra http.Header) *http.Request {
-	target := &url.URL{Scheme: u.Scheme(), Host: authority(u)}
-	pathQuery := u.PathQuery()
-	path, query, _ := strings.Cut(pathQuery, "?")
-	if strings.HasPrefix(path, "//") {
-		// Opaque would read as an authority. RawPath is used as it is when it is a
-		// valid spelling of Path.
-		target.RawPath = path
-		target.Path, _ = url.PathUnescape(path)
-	} else {
-		target.Opaque = path
-	}
-	target.RawQuery = query
-	signed := h.c.opt.Signer != nil && target.Scheme == "https"
-	header := h.cfg.Header
+func (h *Hold) request(u canon.URL, extra http.Header) *request {
+	r := &request{method: http.MethodGet, target: u.PathQuery(), host: authority(u), header: h.cfg.Header}
+	signed := h.c.opt.Signer != nil && u.Scheme() == "https"
 	shown := h.meet(u)
 	if extra != nil || signed || shown {
-		header = header.Clone()
-		maps.Copy(header, extra)
+		r.header = r.header.Clone()
+		maps.Copy(r.header, extra)
 	}
 	if shown {
-		h.head = header
+		h.head = r.header
 	}
-	r := *h.get
-	r.URL, r.Host, r.Header = target, target.Host, header
 	if h.form != "" {
-		h.postForm(&r)
+		r.method, r.body = http.MethodPost, h.form
 	}
 	h.unsigned, h.signedAt = botauth.Message{}, time.Time{}
 	if signed {
-		h.unsigned = botauth.Message{Method: r.Method, Scheme: target.Scheme, Authority: target.Host, Path: path, Query: query, Header: header}
+		path, query, _ := strings.Cut(r.target, "?")
+		h.unsigned = botauth.Message{Method: r.method, Scheme: "https", Authority: r.host, Path: path, Query: query, Header: r.header}
 	}
-	return &r
+	return r
 }
 
 // authority is host and port as written in a URL.
@@ -463,26 +402,3 @@ func (h *Hold) Post(u canon.URL, form string, want WantFunc) (Answer, error) {
 	defer func() { h.form = "" }()
 	return h.Fetch(u, http.Header{"Content-Type": {rup.FormType}}, want)
 }
-
-// postForm makes a POST of a request. Its body cannot be rewound, so that net/http sends it once;
-// and head and body are small enough to go out in one piece (see conn.Write).
-func (h *Hold) postForm(r *http.Request) {
-	r.Method, r.TransferEncoding = http.MethodPost, nil
-	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(h.form)), int64(len(h.form))
-}
-
-type emptyBody struct{}
-
-// beforeEmpty is a test's: what happens before the emptiness is read.
-var beforeEmpty func()
-
-func (emptyBody) Read([]byte) (int, error) {
-	if beforeEmpty != nil {
-		beforeEmpty()
-	}
-	return 0, io.EOF
-}
-func (emptyBody) Close() error { return nil }
-
-// WriteTo spares each request a buffer of 32 KB, which io.Copy would make for nothing.
-func (emptyBody) WriteTo(io.Writer) (int64, error) { return 0, nil }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bufio"
+	"container/list"
 	"errors"
 	"net"
 	"net/netip"
@@ -20,11 +22,11 @@ var (
 	errUnarmed   = errors.New("fetcher: nobody may send on this connection now")
 )
 
-// conn is a connection to an origin as the HTTP client sees it, TLS already inside. It is the
-// sending point: each request needs a permit of its own, armed by the hold it is sent under, so
-// nothing net/http might do by itself (repeat a request, use a connection for somebody else) puts a
-// byte on the wire. It also keeps the time limits of an answer, by deadlines on the socket, which
-// cost less than timers and work while net/http waits inside Read.
+// conn is a connection to an origin as requests see it, TLS already inside. It is the sending
+// point: each request needs a permit of its own, armed by the hold it is sent under, so no mistake
+// above (a request sent twice, a connection used for somebody else) puts a byte on the wire. It
+// also keeps the time limits of a response, by deadlines on the socket, which cost less than
+// timers.
 type conn struct {
 	net.Conn          // plain TCP, or TLS over raw
 	raw      net.Conn // the socket
@@ -32,8 +34,13 @@ type conn struct {
 	cfg      *Config // it was dialled under: what the guard was asked
 	host     canon.Host
 	port     int
-	addr     netip.Addr // in unknownBlock: only a proxy knows it
-	private  bool
+	secure   bool          // there is TLS inside
+	in       *bufio.Reader // of this conn
+	// among those that wait for a request; guarded by connRecord.mu, as is expiry
+	idle    *list.Element
+	expiry  *time.Timer // closes it when it has waited for long; nil: it has not waited yet
+	addr    netip.Addr  // in unknownBlock: only a proxy knows it
+	private bool
 	// Nobody on the internet can read along: it is TLS, or stays among private addresses.
 	safe bool
 	// In its handshake the server asked for a certificate, and was shown none.
@@ -51,15 +58,14 @@ type conn struct {
 	fault atomic.Pointer[error]
 	ended atomic.Bool // the other side has ended the connection, and we have read up to there
 
-	// The rest belongs to whoever reads; net/http hands that from one goroutine to the other.
+	// The rest belongs to whoever reads, which is the visit's goroutine.
 	answering int64 // value of sent that the window is for
 	inWindow  int64
 	late      int64         // value of sent when the time was up; 0 in a new window
 	paused    time.Duration // of this answer: we did not want to read on
 }
 
-// Write sends one request: net/http hands it over in one piece, its head being smaller
-// than the write buffer.
+// Write sends one request, which is in one piece.
 func (c *conn) Write(p []byte) (int, error) {
 	h := c.armed.Swap(nil)
 	if h == nil || c.shut.Load() {
@@ -205,6 +211,7 @@ func (c *conn) fail(err error) error {
 func (c *conn) rest() {
 	c.Conn.SetDeadline(time.Time{})
 	c.over()
+	c.client.conns.rest(c, c.client.opt.IdleTimeout)
 }
 
 // Close closes the socket at once. TLS would first say goodbye, and may wait for seconds for

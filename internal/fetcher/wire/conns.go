@@ -1,16 +1,21 @@
 package wire
 
 import (
+	"container/list"
 	"sync"
+	"time"
 
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// connRecord keeps the one connection of each host. net/http would keep one per origin, and a
-// host may have several.
+// maxIdle is how many connections may wait for another request of their hosts.
+const maxIdle = 1024
+
+// connRecord keeps the one connection of each host, whichever of its origins that leads to.
 type connRecord struct {
-	mu    sync.Mutex // guards conns
+	mu    sync.Mutex // guards what follows
 	conns map[canon.Host]*conn
+	idle  list.List // of *conn: those without a request, the longest unused first
 }
 
 // put makes c its host's connection and closes the one before.
@@ -34,6 +39,18 @@ func (r *connRecord) drop(c *conn) {
 	if r.conns[c.host] == c {
 		delete(r.conns, c.host)
 	}
+	r.busy(c)
+}
+
+// busy takes a connection out of those that wait. mu is held.
+func (r *connRecord) busy(c *conn) {
+	if c.idle != nil {
+		r.idle.Remove(c.idle)
+		c.idle = nil
+	}
+	if c.expiry != nil {
+		c.expiry.Stop()
+	}
 }
 
 // get returns the host's open connection, or nil.
@@ -41,4 +58,55 @@ func (r *connRecord) get(host canon.Host) *conn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.conns[host]
+}
+
+// rest has a connection wait for another request, no longer than limit. If too many wait, the one
+// that was unused for longest is closed.
+func (r *connRecord) rest(c *conn, limit time.Duration) {
+	r.mu.Lock()
+	var surplus *conn
+	if r.conns[c.host] == c {
+		c.idle = r.idle.PushBack(c)
+		if c.expiry == nil {
+			c.expiry = time.AfterFunc(limit, func() {
+				if r.wake(c) {
+					c.Close()
+				}
+			})
+		} else {
+			c.expiry.Reset(limit)
+		}
+		if r.idle.Len() > maxIdle {
+			surplus = r.idle.Front().Value.(*conn)
+			r.busy(surplus)
+		}
+	}
+	r.mu.Unlock()
+	if surplus != nil {
+		surplus.Close()
+	}
+}
+
+// wake takes a connection out of its rest for a request. It reports false if it did not rest.
+func (r *connRecord) wake(c *conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conns[c.host] != c || c.idle == nil {
+		return false
+	}
+	r.busy(c)
+	return true
+}
+
+// closeIdle closes the connections that wait for a request.
+func (r *connRecord) closeIdle() {
+	r.mu.Lock()
+	var all []*conn
+	for e := r.idle.Front(); e != nil; e = e.Next() {
+		all = append(all, e.Value.(*conn))
+	}
+	r.mu.Unlock()
+	for _, c := range all {
+		c.Close()
+	}
 }

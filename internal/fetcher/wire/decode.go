@@ -1,9 +1,15 @@
 package wire
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zlib"
 	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -35,47 +41,200 @@ var (
 	}}
 )
 
-// encodingName is the name of a content encoding; empty when there is nothing to decode.
-func encodingName(encoding string) string {
-	if e := strings.ToLower(strings.TrimSpace(encoding)); e != "identity" {
-		return e
+// maxLayers is how many content codings may lie over one another.
+const maxLayers = 2
+
+// maxBetween is how many bytes may pass between two layers: mostly emptiness, where it is more.
+const maxBetween = 64 << 20
+
+// codings are the content codings that a Content-Encoding names and that we know, in the order in
+// which they were applied. Whatever else it names is nothing to be undone: sites write utf-8, none
+// or binary.
+func codings(encoding string) (list []string) {
+	if encoding == "" {
+		return nil
 	}
-	return ""
+	for name := range strings.SplitSeq(encoding, ",") {
+		switch name = strings.ToLower(strings.Trim(name, " \t\"'")); name {
+		case "x-gzip":
+			list = append(list, "gzip")
+		case "gzip", "deflate", "br", "zstd":
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // Decoder returns a reader of what r holds under the given Content-Encoding. put gives it back;
 // neither may be used after. The identity encoding costs nothing.
+//
+// The first bytes decide whether they are what the encoding says: a body that is plain is read as
+// it is, and what lies behind the end of a compressed stream is left out, both as browsers do it.
 func Decoder(r io.Reader, encoding string) (decoded io.Reader, put func(), err error) {
-	switch e := encodingName(encoding); e {
-	case "":
+	names := codings(encoding)
+	if len(names) == 0 {
 		return r, func() {}, nil
-	case "gzip", "x-gzip":
+	}
+	if len(names) > maxLayers {
+		return nil, nil, fmt.Errorf("%w: %d layers, %q", errEncoding, len(names), encoding)
+	}
+	var puts []func()
+	put = func() {
+		for _, p := range slices.Backward(puts) {
+			p()
+		}
+	}
+	heavy := heavy(encoding)
+	for i, name := range slices.Backward(names) {
+		in := inputs.Get().(*bufio.Reader)
+		in.Reset(r)
+		puts = append(puts, func() { in.Reset(nil); inputs.Put(in) })
+		var done func()
+		if r, done, err = layer(in, name, heavy); err != nil {
+			put()
+			return nil, nil, err
+		}
+		puts = append(puts, done)
+		if i > 0 {
+			r = &capped{r, maxBetween}
+		}
+	}
+	return r, put, nil
+}
+
+// layer undoes one content coding. The memory of zstd and br is taken only where heavy says that it
+// was reckoned with.
+func layer(in *bufio.Reader, name string, heavy bool) (io.Reader, func(), error) {
+	first, err := in.Peek(4)
+	if err == io.EOF && len(first) == 0 {
+		// No body at all, as some servers answer; nothing is missing.
+		return in, func() {}, nil
+	}
+	switch {
+	case bytes.HasPrefix(first, gzipMagic):
 		z := gzips.Get().(*gzip.Reader)
-		if err := z.Reset(r); err != nil {
+		g := &members{z: z, in: in}
+		if err := g.next(); err != nil {
 			gzips.Put(z)
-			if err == io.EOF {
-				// No body at all, as some servers answer; nothing is missing.
-				return strings.NewReader(""), func() {}, nil
-			}
 			return nil, nil, fmt.Errorf("%w: gzip: %w", errEncoding, err)
 		}
-		return z, func() { gzips.Put(z) }, nil
-	case "br":
-		z := brotlis.Get().(*brotli.Reader)
-		if err := z.Reset(r); err != nil {
-			return nil, nil, fmt.Errorf("%w: br: %w", errEncoding, err)
-		}
-		return z, func() { brotlis.Put(z) }, nil
-	case "zstd":
+		return g, func() { gzips.Put(z) }, nil
+	case bytes.HasPrefix(first, zstdMagic) && heavy:
 		z := zstds.Get().(*zstd.Decoder)
-		if err := z.Reset(r); err != nil {
+		if err := z.Reset(in); err != nil {
 			return nil, nil, fmt.Errorf("%w: zstd: %w", errEncoding, err)
 		}
-		return z, func() {
-			z.Reset(nil) // lets go of r
+		return &untilJunk{r: z}, func() {
+			z.Reset(nil) // lets go of in
 			zstds.Put(z)
 		}, nil
-	default:
-		return nil, nil, fmt.Errorf("%w %q was not asked for", errEncoding, e)
+	case isZlib(first) && (name == "deflate" || name == "gzip"):
+		z, err := zlib.NewReader(in)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w: deflate: %w", errEncoding, err)
+		}
+		return z, func() {}, nil
 	}
+	first, err = in.Peek(sniffBytes)
+	switch {
+	case isPlain(first) && !(name == "br" && err == io.EOF && isBrotli(first)):
+		return in, func() {}, nil
+	case name == "br":
+		z := brotlis.Get().(*brotli.Reader)
+		if err := z.Reset(in); err != nil {
+			return nil, nil, fmt.Errorf("%w: br: %w", errEncoding, err)
+		}
+		return &untilJunk{r: z}, func() { brotlis.Put(z) }, nil
+	case name == "deflate": // without the frame that it should have
+		return flate.NewReader(in), func() {}, nil
+	}
+	return nil, nil, fmt.Errorf("%w: neither %s nor text, it begins with %x", errEncoding, name, first[:min(len(first), 4)])
+}
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b, 8}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	inputs    = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4<<10) }}
+)
+
+// isZlib recognises the two bytes before a deflate stream (RFC 1950).
+func isZlib(b []byte) bool {
+	return len(b) >= 2 && b[0]&0x0f == 8 && b[0]>>4 <= 7 && (uint(b[0])<<8|uint(b[1]))%31 == 0
+}
+
+// isPlain reports whether bytes are of a kind that is not compressed any more, text above all.
+func isPlain(b []byte) bool {
+	switch kind := http.DetectContentType(b); kind {
+	case "application/octet-stream", "application/x-gzip":
+		return false
+	}
+	return true
+}
+
+// isBrotli reports whether a whole body, which is short, is a brotli stream. That has no mark at
+// its beginning, and a short one may look like text.
+func isBrotli(whole []byte) bool {
+	z := brotlis.Get().(*brotli.Reader)
+	defer brotlis.Put(z)
+	if z.Reset(bytes.NewReader(whole)) != nil {
+		return false
+	}
+	var buf [4 << 10]byte
+	for range 4 {
+		if _, err := z.Read(buf[:]); err != nil {
+			return err == io.EOF
+		}
+	}
+	return true
+}
+
+// members reads a gzip stream of one member or several. What follows them and is none is left out.
+type members struct {
+	z  *gzip.Reader
+	in *bufio.Reader
+}
+
+func (m *members) next() error {
+	if err := m.z.Reset(m.in); err != nil {
+		return err
+	}
+	m.z.Multistream(false)
+	return nil
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		n, err := m.z.Read(p)
+		if err != io.EOF || n > 0 {
+			if err == io.EOF {
+				err = nil
+			}
+			return n, err
+		}
+		more, err := m.in.Peek(len(gzipMagic))
+		if errors.Is(err, ErrWireLimit) {
+			return 0, err // there may have been many members, all of them empty
+		}
+		if !bytes.Equal(more, gzipMagic) {
+			return 0, io.EOF
+		}
+		if err := m.next(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// untilJunk ends a stream where its decoder finds what is none behind it.
+type untilJunk struct {
+	r   io.Reader
+	any bool
+}
+
+func (u *untilJunk) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	u.any = u.any || n > 0
+	if err != nil && u.any && (errors.Is(err, zstd.ErrMagicMismatch) || err.Error() == "brotli: excessive input") {
+		err = io.EOF
+	}
+	return n, err
 }

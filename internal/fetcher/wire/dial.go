@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -22,40 +23,25 @@ type connectTimeout struct{ err error }
 func (e *connectTimeout) Error() string { return "connect: " + e.err.Error() }
 func (e *connectTimeout) Unwrap() error { return e.err }
 
-type holdKey struct{}
-
 // Dial opens a connection, as net.Dialer's DialContext does. The address has a host that is an IP
 // and passed the guard; the peer that the connection names is compared with it. Only the address of
 // a proxy may have a name, and then the peer passes the guard.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dial connects for the hold whose request needs a connection.
-func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	return c.connect(ctx, network, addr, false)
-}
-
-// dialTLS is dial with the handshake. It is done here, not by net/http, so that a conn's Write
-// sees requests only.
-func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	return c.connect(ctx, network, addr, true)
-}
-
-func (c *Client) connect(ctx context.Context, network, addr string, secure bool) (net.Conn, error) {
-	h, _ := ctx.Value(holdKey{}).(*Hold)
-	if h == nil {
-		return nil, errors.New("fetcher: a connection nobody asked for")
-	}
-	// net/http lets a dial outlive its request, hoping for another use. Ours end with the visit.
+// connect connects for a hold whose request needs a connection to addr, with the TLS handshake if
+// it is to be secure. So a conn's Write sees requests only.
+func (c *Client) connect(h *Hold, addr string, secure bool) (*conn, error) {
 	t := &allowance{deadline: time.Now().Add(c.opt.ConnectTimeout)}
 	if old := c.conns.get(h.host); old != nil {
 		old.Close() // it leads to another origin; one connection at a time, also while connecting
 	}
-	l, err := c.connectRaw(h, t, network, addr)
+	l, err := c.connectRaw(h, t, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	conn := &conn{Conn: l.Conn, raw: l.socket, client: c, cfg: h.cfg, host: h.host, port: portOf(addr), addr: l.addr,
+	conn := &conn{Conn: l.Conn, raw: l.socket, client: c, cfg: h.cfg, host: h.host, port: portOf(addr), secure: secure, addr: l.addr,
 		private: !unknownBlock.Contains(l.addr) && c.Reach(l.addr) != Public}
+	conn.in = bufio.NewReaderSize(conn, readBuffer)
 	conn.safe = secure || conn.private && l.closed
 	if secure {
 		if err := c.handshake(h, t, conn, addr); err != nil {
@@ -94,7 +80,7 @@ func (c *Client) handshake(h *Hold, t *allowance, conn *conn, addr string) error
 // portOf is the port in host:port.
 func portOf(addr string) int {
 	_, port, _ := net.SplitHostPort(addr)
-	n, _ := strconv.Atoi(port) // net/http has seen to it
+	n, _ := strconv.Atoi(port) // it is of a canonical URL
 	return n
 }
 

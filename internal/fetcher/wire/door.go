@@ -19,9 +19,8 @@ const (
 
 // doors are the sites with credentials, made ready for use.
 type doors struct {
-	set  *credentials.Set
-	tls  map[*credentials.Site]*tls.Config // of those that have a way of their own
-	most int                               // bytes that header fields of one of them take
+	set *credentials.Set
+	tls map[*credentials.Site]*tls.Config // of those that have a way of their own
 
 	mu       sync.Mutex // guards withheld and wanted
 	withheld map[string]bool
@@ -54,7 +53,6 @@ func (d *doors) wants(o canon.Origin, asked, resumed bool) bool {
 func (d *doors) init(set *credentials.Set, base *tls.Config) {
 	d.set = set
 	for _, site := range set.All() {
-		d.most = max(d.most, site.HeaderBytes())
 		if site.HasTLS() {
 			if d.tls == nil {
 				d.tls = make(map[*credentials.Site]*tls.Config)
@@ -89,7 +87,7 @@ func (h *Hold) meet(u canon.URL) bool {
 }
 
 // show puts the site's header fields into the head of the request under way, now that it is known
-// over which connection that goes. net/http reads the head after that.
+// over which connection that goes.
 func (h *Hold) show(c *conn) {
 	switch {
 	case h.behind == nil:

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/textproto"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire/response"
 )
 
 // Failure says what a request that came to nothing means for its URL.
@@ -32,7 +32,7 @@ type Failure struct {
 }
 
 // Cause is why the connection of the last request was given up, if it was, or else err:
-// net/http's words for it vary.
+// the errors of a closed socket say nothing of it.
 func (h *Hold) Cause(err error) error {
 	if err != nil && h.conn != nil && h.used {
 		if fault := h.conn.fault.Load(); fault != nil {
@@ -81,7 +81,7 @@ func (h *Hold) FailureOf(err error) Failure {
 		return Failure{Reason: crawl.ReasonTLS, Detail: clip(tlsErr.why()), Silent: true}
 	case errors.As(err, &op) && op.Op == "dial":
 		return Failure{Reason: crawl.ReasonConnect, Detail: strings.TrimPrefix(detail(op.Err), "connect: "), Silent: true, Timeout: true}
-	case strings.Contains(text, "server response headers exceeded"):
+	case errors.Is(err, response.ErrTooLarge):
 		return Failure{Reason: crawl.ReasonHeaders, Detail: "the head of the answer is larger than anyone's should be", Final: true}
 	case h.conn != nil && h.used && !h.reused && h.conn.certWanted && h.conn.got.Load() == 0:
 		// It hung up on a request without a certificate; its word for that may be lost with it.
@@ -89,28 +89,13 @@ func (h *Hold) FailureOf(err error) Failure {
 		return Failure{Reason: crawl.ReasonTLS, Detail: clip(why.why()), Silent: true}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return Failure{Reason: crawl.ReasonNetwork, Detail: "the connection ended in the middle of the answer"}
-	case isProtocol(err, text) && !(h.conn != nil && h.used && h.conn.ended.Load()):
+	case (errors.Is(err, response.ErrMalformed) || errors.Is(err, response.ErrLength)) && !(h.conn != nil && h.used && h.conn.ended.Load()):
 		// A head cut short looks malformed, too
 		// On a connection used before it may have been the tail of an answer longer than
 		// its Content-Length.
 		return Failure{Reason: crawl.ReasonProtocol, Detail: text, Final: !h.reused}
 	}
 	return Failure{Reason: crawl.ReasonNetwork, Detail: text}
-}
-
-// isProtocol recognises an answer that is not HTTP. net/http has no type for all of them.
-func isProtocol(err error, text string) bool {
-	var p textproto.ProtocolError
-	if errors.As(err, &p) {
-		return true
-	}
-	for _, words := range [...]string{"malformed", "invalid", "unsupported transfer encoding", "too many transfer encodings",
-		"Content-Length", "too many 1xx", "unexpected"} {
-		if strings.Contains(text, words) {
-			return true
-		}
-	}
-	return false
 }
 
 // dnsHint adds what to type where names may be known only to the proxy.

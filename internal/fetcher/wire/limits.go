@@ -10,6 +10,9 @@ import (
 )
 
 const (
+	// readBuffer is how much of a response is read from a connection at once, if its reader wants
+	// less.
+	readBuffer = 16 << 10
 	// MaxCrawlDelay is the longest Crawl-delay we wait out. Above it the host is held and
 	// reported, never hurried.
 	MaxCrawlDelay = 10 * time.Minute
@@ -34,8 +37,7 @@ type Options struct {
 	MinRate     int64         // 0 = 1024
 	IdleTimeout time.Duration // an unused connection is kept this long; 0 = 30 s
 
-	MaxHeader   int64 // bytes of a response's header block; 0 = 64 KiB
-	WriteBuffer int   // larger than any head and form we send: a request is one Write; 0 = 8 KiB
+	MaxHeader int64 // bytes of a response's header block; 0 = 64 KiB
 	// Bytes that large pages under way take together; one that finds no room waits; 0 = 256 MiB.
 	PageMemory int64
 	// Requests at once, and open connections, to one public address (IPv6: to one /64); 0 = 8.
@@ -61,7 +63,6 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.MinRate, 1024)
 	orDefault(&o.IdleTimeout, 30*time.Second)
 	orDefault(&o.MaxHeader, 64<<10)
-	orDefault(&o.WriteBuffer, 8<<10)
 	orDefault(&o.PageMemory, 256<<20) // eight of the largest at once, about
 	orDefault(&o.MaxPerIP, 8)
 	return o

@@ -14,9 +14,9 @@ const maxRecorded = crawl.MaxPayloadBytes
 
 // Recorder keeps what goes over a connection while a request is under way, for an archive: under
 // TLS, before anything is decoded. Every byte of requests and answers passes through conn, one
-// Write a request, so nothing is put together again from what net/http made of it.
+// Write a request, so nothing is put together again from what was read of it.
 type Recorder struct {
-	mu              sync.Mutex // guards what follows: net/http reads in a goroutine of its own
+	mu              sync.Mutex // guards what follows
 	request, answer []byte
 	cut             bool // there was more of the answer
 	turn            *recording

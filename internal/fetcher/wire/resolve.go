@@ -26,8 +26,8 @@ type suffixMapping struct {
 	mapping
 }
 
-// ParseResolve reads HOST=ADDR[:PORT] and *.suffix=ADDR[:PORT]. An IPv6 address with a port
-// stands in brackets.
+// ParseResolve reads HOST=ADDR[:PORT] and *.NAME=ADDR[:PORT], which is for NAME and all names
+// below. An IPv6 address with a port stands in brackets.
 func ParseResolve(list []string) (ResolveMap, error) {
 	m := ResolveMap{exact: make(map[string]mapping)}
 	for _, s := range list {
@@ -72,7 +72,7 @@ func (m *ResolveMap) target(hostport string) string {
 	}
 	to, ok := m.exact[host]
 	for i := 0; i < len(m.suffixes) && !ok; i++ {
-		if suffix := m.suffixes[i].suffix; strings.HasSuffix(host, suffix) && len(host) > len(suffix) {
+		if suffix := m.suffixes[i].suffix; strings.HasSuffix(host, suffix) && len(host) > len(suffix) || len(suffix) > 0 && host == suffix[1:] {
 			to, ok = m.suffixes[i].mapping, true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -110,11 +111,7 @@ type unpacker struct {
 
 // heavy reports whether decoding takes much memory.
 func heavy(encoding string) bool {
-	switch encodingName(encoding) {
-	case "br", "zstd":
-		return true
-	}
-	return false
+	return slices.ContainsFunc(codings(encoding), func(name string) bool { return name == "br" || name == "zstd" })
 }
 
 // open returns a reader of the decoded body. close must be called in any case.

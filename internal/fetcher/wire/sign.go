@@ -10,8 +10,8 @@ import (
 
 // sign puts the signature into the head of the request under way, if it is to have one. That is
 // done when there is a connection and nothing is waited for any more, since a signature is good for
-// a minute only, and a place at an address may take longer to come by. net/http reads the header
-// when it writes the request, after that.
+// a minute only, and a place at an address may take longer to come by. The request is written after
+// that.
 //
 // Each request has a signature of its own, so also each hop of a redirect, and one that is sent a
 // second time because its connection was given up.

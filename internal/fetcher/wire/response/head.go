@@ -1,0 +1,299 @@
+package response
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+)
+
+var (
+	// ErrMalformed is a response that cannot be understood at all.
+	ErrMalformed = errors.New("not an HTTP response")
+	// ErrTooLarge is a head past its limit.
+	ErrTooLarge = errors.New("the head of the response is too large")
+	// ErrLength is a response that announces two different lengths of its body.
+	ErrLength = errors.New("the response has two different lengths")
+)
+
+const (
+	// maxInterim is how many interim responses (1xx) may precede the final one, as in net/http.
+	maxInterim = 5
+	// maxBlank is how many empty lines may precede the status line.
+	maxBlank = 4
+)
+
+// Head is the head of a response.
+type Head struct {
+	Status int
+	Header http.Header // canonical names; the values have no control characters
+	// Length is how many bytes the body has; -1 when its end is that of the connection, or when it
+	// is Chunked.
+	Length  int64
+	Chunked bool
+	// Skipped is how many lines of the head were not understood and left out.
+	Skipped int
+
+	odd  bool // something was not as the grammar has it
+	keep bool // the connection may serve again, by what the head says
+}
+
+// Odd reports whether the head was not written as RFC 9112 has it, although it was understood.
+func (h *Head) Odd() bool { return h.odd }
+
+// Reusable reports whether the connection may carry another request once the body was read to its
+// end.
+func (h *Head) Reusable() bool { return h.keep && !h.odd && (h.Chunked || h.Length >= 0) }
+
+// ReadHead reads a head of at most limit bytes, the interim responses before it included. Its error
+// is io.EOF when the connection ended before the first byte, io.ErrUnexpectedEOF when it ended
+// within the head, ErrTooLarge, ErrMalformed or ErrLength, wrapped, or the reader's own. More than
+// five interim responses count as too large.
+func ReadHead(br *bufio.Reader, limit int64) (*Head, error) {
+	r := &reader{br: br, left: limit}
+	for range maxInterim + 1 {
+		h, err := r.head()
+		if err != nil {
+			return nil, err
+		}
+		// What follows a 101 is another protocol, so it is final.
+		if h.Status >= 200 || h.Status == http.StatusSwitchingProtocols {
+			return h, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: more than %d interim responses", ErrTooLarge, maxInterim)
+}
+
+// reader reads lines within a limit.
+type reader struct {
+	br   *bufio.Reader
+	left int64
+	any  bool // a byte was read
+	long []byte
+}
+
+// line is the next line without its end. It holds until the next call.
+func (r *reader) line() ([]byte, error) {
+	r.long = r.long[:0]
+	for {
+		part, err := r.br.ReadSlice('\n')
+		r.any = r.any || len(part) > 0
+		if r.left -= int64(len(part)); r.left < 0 {
+			return nil, ErrTooLarge
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			r.long = append(r.long, part...)
+			continue
+		case err == io.EOF && r.any:
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
+		}
+		if len(r.long) > 0 {
+			r.long = append(r.long, part...)
+			part = r.long
+		}
+		return bytes.TrimSuffix(part[:len(part)-1], []byte{'\r'}), nil
+	}
+}
+
+func (r *reader) head() (*Head, error) {
+	h := &Head{Header: make(http.Header, 12), Length: -1}
+	minor, err := r.statusLine(h)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.fields(h); err != nil {
+		return nil, err
+	}
+	return h, h.frame(minor)
+}
+
+// statusLine reads the status line. Its result is the minor version, 1 where none is named.
+func (r *reader) statusLine(h *Head) (minor int, err error) {
+	var line []byte
+	for blank := 0; ; blank++ {
+		if line, err = r.line(); err != nil {
+			return 0, err
+		}
+		whole := len(line)
+		if line = trim(line); len(line) > 0 {
+			h.odd = h.odd || len(line) != whole
+			break
+		}
+		if h.odd = true; blank == maxBlank {
+			return 0, fmt.Errorf("%w: it begins with empty lines", ErrMalformed)
+		}
+	}
+	malformed := fmt.Errorf("%w: it begins with %q", ErrMalformed, clip(line))
+	protocol, rest, ok := bytes.Cut(line, []byte{' '})
+	if !ok || len(protocol) < 6 || !bytes.EqualFold(protocol[:5], []byte("HTTP/")) {
+		return 0, malformed
+	}
+	major, minorText, hasMinor := strings.Cut(string(protocol[5:]), ".")
+	if len(major) != 1 || major[0] < '1' || major[0] > '9' {
+		return 0, malformed
+	}
+	minor = 1
+	switch {
+	case !hasMinor:
+		h.odd = true
+	case len(minorText) == 1 && minorText[0] >= '0' && minorText[0] <= '9':
+		minor = int(minorText[0] - '0')
+	default:
+		return 0, malformed
+	}
+	if major != "1" {
+		minor, h.odd = 1, true
+	}
+	h.odd = h.odd || string(protocol[:5]) != "HTTP/"
+	code := bytes.TrimLeft(rest, " \t")
+	h.odd = h.odd || len(code) != len(rest)
+	if len(code) < 3 || len(code) > 3 && code[3] >= '0' && code[3] <= '9' {
+		return 0, malformed
+	}
+	if h.Status, err = strconv.Atoi(string(code[:3])); err != nil || h.Status < 100 {
+		return 0, malformed
+	}
+	h.odd = h.odd || len(code) > 3 && code[3] != ' '
+	return minor, nil
+}
+
+// fields reads the fields up to the empty line.
+func (r *reader) fields(h *Head) error {
+	last := "" // the field that a folded line goes on with
+	for first := true; ; first = false {
+		line, err := r.line()
+		if err != nil {
+			return err
+		}
+		if len(line) == 0 {
+			return nil
+		}
+		if folded := line[0] == ' ' || line[0] == '\t'; folded && !first {
+			if v := h.Header[last]; last != "" {
+				if more := value(line, h); more != "" {
+					v[len(v)-1] = strings.TrimLeft(v[len(v)-1]+" "+more, " ")
+				}
+			} else {
+				h.skip()
+			}
+			continue
+		}
+		name, text, ok := bytes.Cut(line, []byte{':'})
+		bare := trim(name)
+		h.odd = h.odd || len(bare) != len(name)
+		if last = ""; !ok || !isToken(bare) {
+			h.skip()
+			continue
+		}
+		last = textproto.CanonicalMIMEHeaderKey(string(bare))
+		h.Header[last] = append(h.Header[last], value(text, h))
+	}
+}
+
+func (h *Head) skip() {
+	h.Skipped++
+	h.odd = true
+}
+
+// value is a field's value, with blanks instead of control characters.
+func value(text []byte, h *Head) string {
+	text = trim(text)
+	for i, c := range text {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			text[i], h.odd = ' ', true
+		}
+	}
+	return string(trim(text))
+}
+
+// frame finds out where the body ends.
+func (h *Head) frame(minor int) error {
+	length, err := h.length()
+	if err != nil {
+		return err
+	}
+	codings, encoded := h.Header["Transfer-Encoding"]
+	if delete(h.Header, "Transfer-Encoding"); encoded && minor >= 1 {
+		for _, name := range strings.Split(strings.Join(codings, ","), ",") {
+			switch strings.ToLower(strings.Trim(name, " \t")) {
+			case "chunked":
+				h.odd = h.odd || h.Chunked
+				h.Chunked = true
+			case "":
+			default: // identity, which says nothing, or what a browser does not look at either
+				h.odd = true
+			}
+		}
+	}
+	switch {
+	case h.Status < 200, h.Status == http.StatusNoContent, h.Status == http.StatusNotModified:
+		h.Chunked, h.Length = false, 0
+	case h.Chunked:
+		if length >= 0 {
+			h.odd = true
+		}
+		delete(h.Header, "Content-Length")
+	default:
+		h.Length = length
+	}
+	h.keep = minor >= 1
+	for _, name := range strings.Split(strings.Join(h.Header["Connection"], ","), ",") {
+		switch strings.ToLower(strings.Trim(name, " \t")) {
+		case "close":
+			h.keep = false
+			return nil
+		case "keep-alive":
+			h.keep = true
+		}
+	}
+	return nil
+}
+
+// length is what Content-Length says, -1 if it says nothing that can be understood.
+func (h *Head) length() (int64, error) {
+	length := int64(-1)
+	fields := h.Header["Content-Length"]
+	for _, text := range strings.Split(strings.Join(fields, ","), ",") {
+		text = strings.Trim(text, " \t")
+		if text == "" {
+			h.odd = h.odd || len(fields) > 0
+			continue
+		}
+		n, err := strconv.ParseUint(text, 10, 63)
+		if err != nil {
+			h.skip()
+			continue
+		}
+		if length >= 0 && int64(n) != length {
+			return 0, fmt.Errorf("%w: %d and %d bytes", ErrLength, length, n)
+		}
+		h.odd = h.odd || length >= 0
+		length = int64(n)
+	}
+	return length, nil
+}
+
+func trim(b []byte) []byte { return bytes.Trim(b, " \t\r") }
+
+// isToken reports whether a name is one as RFC 9110 has it.
+func isToken(name []byte) bool {
+	for _, c := range name {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return len(name) > 0
+}
+
+func clip(b []byte) []byte { return b[:min(len(b), 60)] }

@@ -1,0 +1,162 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/curtsy/curtsy/internal/fetcher/wire/response"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// reply is the head of a response, and its body as it comes.
+type reply struct {
+	*response.Head
+	body *response.Body
+}
+
+// roundTrip sends one request and reads the head of its response. Where the host has a connection,
+// a place at its address is waited for here; else when its name has been looked up (see connect).
+// After an error the connection is of no more use.
+func (h *Hold) roundTrip(u canon.URL, r *request) (*reply, error) {
+	h.seat.begin()
+	c := h.kept(u)
+	if c != nil && !c.private {
+		if err := h.takePlace(c.addr, c); err != nil {
+			return nil, err
+		}
+		if c.shut.Load() { // meanwhile
+			c = nil
+		}
+	}
+	reused := c != nil
+	if c == nil {
+		var err error
+		origin := u.Origin()
+		if c, err = h.c.connect(h, net.JoinHostPort(strings.Trim(string(u.Host()), "[]"), strconv.Itoa(origin.Port)), origin.Scheme == "https"); err != nil {
+			return nil, err
+		}
+	}
+	h.conn, h.reused, h.used = c, reused, true
+	// What ends the lease, or the visit, ends the request at once.
+	stop := context.AfterFunc(h.ctx, func() { c.Close() })
+	h.unwatch = func() { stop() }
+	h.ready(c)
+	h.sending.Reset()
+	r.write(&h.sending)
+	if _, err := c.Write(h.sending.Bytes()); err != nil {
+		return nil, err
+	}
+	head, err := response.ReadHead(c.in, h.c.opt.MaxHeader)
+	if err != nil {
+		return nil, err
+	}
+	return &reply{head, head.Body(c.in)}, nil
+}
+
+// kept is the host's connection, if it can serve a request for u.
+func (h *Hold) kept(u canon.URL) *conn {
+	c := h.c.conns.get(h.host)
+	if c == nil {
+		return nil
+	}
+	origin := u.Origin()
+	if c.secure != (origin.Scheme == "https") || c.port != origin.Port || c.cfg != h.cfg || !c.wake() {
+		c.Close() // one connection at a time
+		return nil
+	}
+	return c
+}
+
+// wake takes a connection out of its rest. It reports false when the connection is closed, or
+// anything came over it meanwhile: the end, or bytes that nobody asked for, which must not be taken
+// for the next response.
+func (c *conn) wake() bool {
+	if !c.client.conns.wake(c) || c.shut.Load() || c.in.Buffered() > 0 {
+		return false
+	}
+	return !readable(c.raw)
+}
+
+// readable reports whether a read would return at once. Connections that are not sockets say so
+// themselves, or are taken at their word that they are open.
+func readable(c net.Conn) bool {
+	switch c := c.(type) {
+	case interface{ Readable() bool }:
+		return c.Readable()
+	case *tls.Conn: // to a proxy
+		return readable(c.NetConn())
+	case syscall.Conn:
+		raw, err := c.SyscallConn()
+		if err != nil {
+			return true
+		}
+		quiet := false
+		err = raw.Read(func(fd uintptr) bool {
+			var b [1]byte
+			_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+			quiet = errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EWOULDBLOCK)
+			return true
+		})
+		return err != nil || !quiet
+	}
+	return false
+}
+
+// request is what goes out, without what only its connection knows.
+type request struct {
+	method, target, host string
+	header               http.Header
+	body                 string
+}
+
+// write puts a request into one piece. Names and values are ours, so they need no checking but for
+// line ends.
+func (r *request) write(b *bytes.Buffer) {
+	b.WriteString(r.method)
+	b.WriteByte(' ')
+	b.WriteString(r.target)
+	b.WriteString(" HTTP/1.1\r\nHost: ")
+	b.WriteString(r.host)
+	b.WriteString("\r\n")
+	field := func(name, value string) {
+		b.WriteString(name)
+		b.WriteString(": ")
+		for i := range len(value) {
+			if c := value[i]; c != '\r' && c != '\n' {
+				b.WriteByte(c)
+			} else {
+				b.WriteByte(' ')
+			}
+		}
+		b.WriteString("\r\n")
+	}
+	for _, v := range r.header["User-Agent"] {
+		field("User-Agent", v)
+	}
+	var names [24]string
+	rest := names[:0]
+	for name := range r.header {
+		if name != "User-Agent" {
+			rest = append(rest, name)
+		}
+	}
+	slices.Sort(rest)
+	for _, name := range rest {
+		for _, v := range r.header[name] {
+			field(name, v)
+		}
+	}
+	if r.method == "POST" {
+		field("Content-Length", strconv.Itoa(len(r.body)))
+	}
+	b.WriteString("\r\n")
+	b.WriteString(r.body)
+}
