@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"hash/maphash"
 	"io"
+	"regexp"
 	"time"
 )
 
@@ -134,6 +136,8 @@ type reader struct {
 	sum    Summary
 	failed error // of each
 	feed   bool  // no other form is read
+	// hashes of the addresses in other languages that were handed out
+	alternates map[uint64]struct{}
 }
 
 // entry hands out an entry, unless it is empty.
@@ -148,6 +152,41 @@ func (s *reader) entry(e Entry) error {
 	s.sum.Entries++
 	s.failed = s.each(e)
 	return s.failed
+}
+
+// alternate hands out the address of an entry's page in another language, once. They are no entries
+// of their own, so they do not count towards the limit of these, and have the same one. A file of
+// many languages names each page once for each of them.
+func (s *reader) alternate(loc string, e *Entry) error {
+	if loc == "" || len(loc) > MaxLoc || len(s.alternates) >= s.o.MaxEntries {
+		return nil
+	}
+	h := maphash.String(alternateSeed, loc)
+	if _, again := s.alternates[h]; again || loc == e.Loc {
+		return nil
+	}
+	if s.alternates == nil {
+		s.alternates = make(map[uint64]struct{})
+	}
+	s.alternates[h] = struct{}{}
+	s.failed = s.each(Entry{Loc: loc, LastMod: e.LastMod, ChangeFreq: e.ChangeFreq, Priority: e.Priority})
+	return s.failed
+}
+
+var alternateSeed = maphash.MakeSeed()
+
+// beginning is how an XML file of one of the forms begins.
+var beginning = regexp.MustCompile(`(?i)<\?xml\s|<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed|rdf)[\s>]`)
+
+// maxPreamble bounds what may stand before a file: a program's warnings, mostly.
+const maxPreamble = 16 << 10
+
+// skipPreamble goes to where the file begins, if anything stands before that.
+func skipPreamble(in *bufio.Reader) {
+	first, _ := in.Peek(maxPreamble)
+	if at := beginning.FindIndex(first); at != nil {
+		in.Discard(at[0])
+	}
 }
 
 // meter lets so many bytes pass, and returns errEnough at the next one.
@@ -177,6 +216,7 @@ func (s *reader) read(in *bufio.Reader) error {
 	if bom, _ := in.Peek(2); bytes.Equal(bom, []byte{0xff, 0xfe}) || bytes.Equal(bom, []byte{0xfe, 0xff}) {
 		in = bufio.NewReader(&utf16Reader{r: in})
 	}
+	skipPreamble(in)
 	for {
 		c, err := in.ReadByte()
 		switch {

@@ -391,3 +391,71 @@ func ExampleRead() {
 	// https://a.example/new 2026-11-19
 	// urlset 1 <nil>
 }
+
+// collect reads a sitemap into lines: "S" for one of sitemaps, then the address.
+func collect(t *testing.T, text string) (lines []string, sum Summary) {
+	t.Helper()
+	sum, err := Read(strings.NewReader(text), Options{}, func(e Entry) error {
+		mark := ""
+		if e.Sitemap {
+			mark = "S "
+		}
+		lines = append(lines, mark+e.Loc)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines, sum
+}
+
+func TestAlternates(t *testing.T) {
+	const head = `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml">`
+	link := func(lang, href string) string {
+		return `<xhtml:link rel="alternate" hreflang="` + lang + `" href="` + href + `"/>`
+	}
+	lines, sum := collect(t, head+`<url><loc>/en</loc>`+link("de", "/de")+link("en", "/en")+link("fr", "/fr")+`<xhtml:link rel="x" href="/no"/></url>`+
+		`<url><loc>/de</loc>`+link("en", "/en")+link("fr", "/fr")+`</url></urlset>`)
+	if got := strings.Join(lines, " "); got != "/en /de /fr /de /en" || sum.Entries != 2 {
+		t.Errorf("%s; %d entries", got, sum.Entries)
+	}
+	// Whose limit is that of entries, so that languages do not push pages out.
+	var b strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&b, "<url><loc>/%d</loc>%s</url>", i, link("de", fmt.Sprintf("/de/%d", i)))
+	}
+	n := 0
+	sum, err := Read(strings.NewReader(head+b.String()+"</urlset>"), Options{MaxEntries: 10}, func(Entry) error { n++; return nil })
+	if err != nil || n != 20 || sum.Entries != 10 || !sum.Truncated {
+		t.Errorf("%d addresses, %+v, %v", n, sum, err)
+	}
+}
+
+func TestPreamble(t *testing.T) {
+	const file = `<?xml version="1.0"?><urlset><url><loc>/a</loc></url></urlset>`
+	for _, before := range []string{
+		"<br />\n<b>Warning</b>: x in <b>/a.php</b> on line <b>3</b><br />\n", "Notice: Undefined index in /a.php\n\n", "\n\n \t", "<!-- a -->", "\ufeff\n",
+		strings.Repeat("x", maxPreamble-200),
+	} {
+		lines, _ := collect(t, before+file)
+		if strings.Join(lines, " ") != "/a" {
+			t.Errorf("behind %.40q: %q", before, lines)
+		}
+	}
+	for _, none := range []string{"<html><body>" + strings.Repeat("x", 2*maxPreamble) + file, "<html><body>nothing</body></html>"} {
+		if _, err := Read(strings.NewReader(none), Options{}, func(Entry) error { return nil }); !errors.Is(err, ErrNotSitemap) {
+			t.Errorf("%.40q: %v", none, err)
+		}
+	}
+}
+
+func TestMixedForms(t *testing.T) {
+	lines, _ := collect(t, `<sitemapindex><url><loc>/a.xml</loc></url><sitemap><loc>/b</loc></sitemap><url><loc>/c.xml.gz?x</loc></url><url><loc>/page</loc></url></sitemapindex>`)
+	if got := strings.Join(lines, ", "); got != "S /a.xml, S /b, S /c.xml.gz?x, /page" {
+		t.Error(got)
+	}
+	lines, _ = collect(t, `<urlset><sitemap><loc>/b</loc></sitemap><url><loc>/page.xml</loc></url></urlset>`)
+	if got := strings.Join(lines, ", "); got != "S /b, /page.xml" {
+		t.Error(got)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,6 +154,8 @@ type xmlReader struct {
 	field  string // the element in it whose text is being read, or ""
 	text   []byte
 	bases  []base // of a feed, the innermost last
+	// of the entry: its addresses in other languages (<xhtml:link rel=alternate>)
+	alternates []string
 }
 
 // base is what addresses in an element are relative to (XML Base).
@@ -210,7 +213,8 @@ func (x *xmlReader) start(t xml.StartElement) error {
 	switch {
 	case x.entry == nil:
 		if x.field, x.text = "", x.text[:0]; x.opens(name, t.Name.Space) {
-			x.entry, x.at = &Entry{Priority: 0.5, Sitemap: x.s.sum.Kind == Index}, x.depth
+			x.entry, x.at = &Entry{Priority: 0.5, Sitemap: name == "sitemap"}, x.depth
+			x.alternates = x.alternates[:0]
 		} else if x.s.sum.Kind == Feed && x.depth <= feedHead {
 			x.head(name, t.Attr)
 		}
@@ -222,6 +226,11 @@ func (x *xmlReader) start(t xml.StartElement) error {
 			}
 			x.link(name, t.Attr)
 		}
+		if x.s.sum.Kind == URLSet && name == "link" && len(x.alternates) < maxAlternates {
+			if href, rels := linkOf(t.Attr); slices.Contains(rels, "alternate") {
+				x.alternates = append(x.alternates, href)
+			}
+		}
 	}
 	return nil
 }
@@ -229,10 +238,8 @@ func (x *xmlReader) start(t xml.StartElement) error {
 // opens reports whether an element of this name is an entry's.
 func (x *xmlReader) opens(name, space string) bool {
 	switch x.s.sum.Kind {
-	case URLSet:
-		return name == "url" && space == x.prefix
-	case Index:
-		return name == "sitemap" && space == x.prefix
+	case URLSet, Index: // each of which some files take for the other
+		return (name == "url" || name == "sitemap") && space == x.prefix
 	}
 	return name == "item" || name == "entry"
 }
@@ -321,8 +328,25 @@ func (x *xmlReader) end(name xml.Name) error {
 	}
 	e := *x.entry
 	x.entry, x.depth = nil, x.at
-	return x.s.entry(e)
+	if x.s.sum.Kind == Index && !e.Sitemap {
+		e.Sitemap = sitemapName.MatchString(e.Loc)
+	}
+	if err := x.s.entry(e); err != nil {
+		return err
+	}
+	for _, loc := range x.alternates {
+		if err := x.s.alternate(loc, &e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// sitemapName is what the address of a sitemap looks like, for an index that says <url>.
+var sitemapName = regexp.MustCompile(`(?i)\.(xml|txt)(\.gz)?(\?|$)`)
+
+// maxAlternates is how many addresses in other languages one entry may have.
+const maxAlternates = 200
 
 // takeHead notes what a field of the feed itself says that just ended.
 func (x *xmlReader) takeHead() {

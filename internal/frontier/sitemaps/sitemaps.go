@@ -315,6 +315,9 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 		r.Failures, r.Due = 0, s.restUntil(at)
 		r.Form, r.Entries, r.Skipped, r.ETag, r.LastMod = "", 0, 0, "", ""
 	}
+	if m.Reason != "" && m.Status != 404 && m.Status != 410 && !m.Again {
+		s.ledger.Log.Info("a sitemap is not read, or not all of it", "url", a.Errand.URL, "reason", m.Reason)
+	}
 	return s.putSitemap(key, &r)
 }
 
