@@ -22,8 +22,8 @@ type Plan struct {
 	Contact         string        `key:"contact" usage:"‹MAIL-OR-URL› by which a webmaster reaches you; it goes into the User-Agent" example:"me@example.org"`
 	Agent           string        `key:"agent" usage:"product ‹TOKEN› that robots.txt knows us by" example:"curtsy"`
 	Delay           time.Duration `key:"delay" usage:"least ‹TIME› between a response of a host and the next request to it" example:"1s"`
-	Hurry           []string      `key:"hurry" usage:"‹HOST› of your own, for which a delay under 1s holds as well (repeatable)" example:"docs.example.org"`
-	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: {}" choices:"page prefix host domain any" example:"domain"`
+	Hurry           []string      `key:"hurry" usage:"‹HOST› of your own, for which a delay under 1s holds as well; *.NAME is NAME and all below it (repeatable)" example:"docs.example.org"`
+	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: {}; or *.NAME for NAME and all below it" choices:"page prefix host subdomains domain any" example:"domain"`
 	Include         []string      `key:"include" usage:"crawl only URLs that match one of these ‹RE› (repeatable)" example:"/docs/"`
 	Exclude         []string      `key:"exclude" usage:"crawl no URL that matches one of these ‹RE› (repeatable)" example:"[?&]print="`
 	Links           bool          `key:"links" usage:"follow the links of pages; without, only what seeds, sitemaps and the like name is crawled"`
@@ -104,8 +104,10 @@ func (p Plan) check(src *Source) error {
 	case p.Shards < 0 || p.Shards > crawl.MaxShards:
 		return src.Refuse("shards", "must be 1 to 256, or 0 for the default; use for example 16")
 	}
-	if err := src.refuseOther("scope", "is no scope"); err != nil {
-		return err
+	if p, err := canon.ParseHostPattern(p.Scope); err != nil || !p.IsBelow() {
+		if err := src.refuseOther("scope", "is no scope"); err != nil {
+			return err
+		}
 	}
 	if p.UpdatesLatency != "" {
 		if err := src.refuseOther("updates-latency", "is no unit"); err != nil {
@@ -139,8 +141,8 @@ func (p Plan) check(src *Source) error {
 		return err
 	}
 	for _, h := range p.Hurry {
-		if _, err := canon.ParseHost(h); err != nil {
-			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is no host name; use for example docs.example.org")
+		if _, err := canon.ParseHostPattern(h); err != nil {
+			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is no host name; use for example docs.example.org, or *.example.org for it and all below")
 		}
 	}
 	return nil

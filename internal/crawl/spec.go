@@ -19,7 +19,7 @@ type Spec struct {
 	Created time.Time `json:"created"`
 
 	Seeds   []string `json:"seeds"` // canonical
-	Scope   string   `json:"scope"` // page, prefix, host, domain, any
+	Scope   string   `json:"scope"` // page, prefix, host, subdomains, domain, any, or *.NAME
 	Include []string `json:"include,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`
 	// NoLinks has the links of pages not followed: what is crawled is what seeds, sitemaps and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,9 @@ const listShown = 50
 
 func settings(ctx context.Context, c *asker.Crawl, _ *request) (any, error) {
 	v := settingsView{Spec: c.Spec, Steered: !c.AtRest(), MaxSeeds: maxSeedsTyped, Scopes: steer.Scopes}
+	if !slices.Contains(v.Scopes, c.Spec.Scope) { // a name
+		v.Scopes = append(slices.Clip(v.Scopes), c.Spec.Scope)
+	}
 	if v.Steered {
 		spec, err := service.ReadSpec(ctx, c.Bucket) // it may have changed since we came
 		if err != nil {

@@ -2,11 +2,15 @@
 //
 // A Scope is made of the crawl's seeds and a kind:
 //
-//	page    exactly the seeds
-//	prefix  the seed's origin, in or below the seed's directory (up to the last "/")
-//	host    the seed's host, whatever the scheme and port
-//	domain  the seed's registered domain with all its hosts (the default)
-//	any     every http and https host
+//	page        exactly the seeds
+//	prefix      the seed's origin, in or below the seed's directory (up to the last "/")
+//	host        the seed's host, whatever the scheme and port
+//	subdomains  the seed's host and all names below it
+//	domain      the seed's registered domain with all its hosts (the default)
+//	any         every http and https host
+//
+// Instead of a kind there may be a name, as *.example.org: it and all names below it, whatever the
+// seeds are, which are always inside.
 //
 // Rules narrow it: Exclude always wins; when there are Include rules a URL must match
 // one, except the seeds themselves. Redirects of seeds and budgets are the caller's
@@ -24,7 +28,7 @@ import (
 
 // Spec describes a scope in the words of the configuration.
 type Spec struct {
-	Kind  string      // page, prefix, host, domain or any; "" is domain
+	Kind  string      // page, prefix, host, subdomains, domain, any or *.NAME; "" is domain
 	Seeds []canon.URL // may be empty: then nothing is inside until Add (with any: everything is)
 
 	// Include and Exclude are regular expressions in Go's syntax (RE2, linear time),
@@ -43,6 +47,7 @@ type Decision struct {
 // Scope answers for one crawl. It never changes, and goroutines may share it.
 type Scope struct {
 	kind  string
+	fixed bool // names do not follow from the seeds
 	seeds map[canon.URL]struct{}
 	// what the kind compares (a host, a domain, a directory) → its rule
 	names            map[string]string
@@ -70,9 +75,14 @@ func New(spec Spec) (*Scope, error) {
 	switch s.kind {
 	case "":
 		s.kind = "domain"
-	case "page", "prefix", "host", "domain", "any":
+	case "page", "prefix", "host", "subdomains", "domain", "any":
 	default:
-		return nil, fmt.Errorf("scope %q is not known; use page, prefix, host, domain or any", spec.Kind)
+		p, err := canon.ParseHostPattern(s.kind)
+		if err != nil || !p.IsBelow() {
+			return nil, fmt.Errorf("scope %q is not known; use page, prefix, host, subdomains, domain, any, or a name such as *.example.org", spec.Kind)
+		}
+		s.kind, s.fixed = "subdomains", true
+		s.names[p.Name().String()] = p.String()
 	}
 	var err error
 	if s.include, err = compile("include", spec.Include); err != nil {
@@ -124,7 +134,7 @@ func (s *Scope) add(seeds []canon.URL) {
 			continue
 		}
 		s.seeds[seed] = struct{}{}
-		if name := s.name(seed); name != "" {
+		if name := s.name(seed); name != "" && !s.fixed {
 			s.names[name] = s.kind + " " + name
 		}
 	}
@@ -141,7 +151,7 @@ func (s *Scope) name(seed canon.URL) string {
 	case "prefix":
 		path := seed.Path()
 		return seed.Origin().String() + path[:strings.LastIndexByte(path, '/')+1]
-	case "host":
+	case "host", "subdomains":
 		return seed.Host().String()
 	case "domain":
 		return seed.Host().Registered()
@@ -157,11 +167,14 @@ func (s *Scope) describeOutside() string {
 	case len(s.names) == 0:
 		return "outside: there is no seed yet"
 	case len(s.names) > 1:
-		plural := map[string]string{"page": "pages", "prefix": "prefixes", "host": "hosts", "domain": "domains"}
+		plural := map[string]string{"page": "pages", "prefix": "prefixes", "host": "hosts", "subdomains": "hosts (and all names below them)", "domain": "domains"}
 		return fmt.Sprintf("outside the %d %s of the seeds", len(s.names), plural[s.kind])
 	}
 	var only string
 	for only = range s.names {
+	}
+	if s.kind == "subdomains" {
+		return "outside *." + only
 	}
 	return "outside " + s.kind + " " + only
 }
@@ -206,8 +219,22 @@ func (s *Scope) within(u canon.URL) (why string, in bool) {
 	case "host":
 		why, in = s.names[u.Host().String()]
 		return why, in
+	case "subdomains":
+		return s.withinNames(u)
 	}
 	return s.hosts.lookup(u.Host(), s.names)
+}
+
+// withinNames looks for the names that u's host is below, from the whole name up.
+func (s *Scope) withinNames(u canon.URL) (why string, in bool) {
+	host := u.Host().String()
+	for name, more := host, true; more; _, name, more = strings.Cut(name, ".") {
+		if why, in = s.names[name]; in {
+			return why, true
+		}
+	}
+	_, in = s.seeds[u]
+	return "seed", in
 }
 
 // withinPrefix looks for the directories u lies in, from the root down: a few lookups,

@@ -41,8 +41,14 @@ func kindWords(spec Spec) string {
 	case "host":
 		hosts := texts(seeds, func(u canon.URL) string { return u.Host().String() })
 		return some(hosts, "hosts", " and ") + " and no other host"
+	case "subdomains":
+		hosts := texts(seeds, func(u canon.URL) string { return u.Host().String() })
+		return some(hosts, "hosts", " and ") + " and all names below"
 	case "any":
 		return "all hosts of the web that links lead to, from " + some(texts(seeds, func(u canon.URL) string { return u.Host().String() }), "hosts", " and ") + " on"
+	}
+	if name, ok := strings.CutPrefix(spec.Kind, "*."); ok {
+		return name + " and all names below"
 	}
 	of := map[string][]string{} // a registered domain → the hosts of its seeds
 	for _, u := range seeds {

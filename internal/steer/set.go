@@ -26,7 +26,7 @@ var ErrNoSetting = errors.New("change what? for example --scope domain, --max-pa
 const MaxDelay = 10 * time.Minute
 
 // Scopes are the words for a scope, narrowest first.
-var Scopes = []string{"page", "prefix", "host", "domain", "any"}
+var Scopes = []string{"page", "prefix", "host", "subdomains", "domain", "any"}
 
 // Settings changes the scope and the limits of a spec, and its least delay; it may do so more than
 // once, on specs that others have changed meanwhile. It refuses what makes no sense.
@@ -41,7 +41,7 @@ func (to Settings) set(s crawl.Spec) (next crawl.Spec, what []string, err error)
 	if wish.Delay != s.Delay && (wish.Delay < 0 || wish.Delay > MaxDelay) {
 		return s, nil, fmt.Errorf("a delay of %v: use 0s to %v, for example 2s", wish.Delay, MaxDelay)
 	}
-	if !slices.Contains(Scopes, wish.Scope) {
+	if p, err := canon.ParseHostPattern(wish.Scope); !slices.Contains(Scopes, wish.Scope) && (err != nil || !p.IsBelow()) {
 		return s, nil, fmt.Errorf("the scope %q is not known; use one of %s", wish.Scope, strings.Join(Scopes, ", "))
 	}
 	if wish.MaxPages < 0 || wish.MaxBytes < 0 || wish.MaxPagesPerHost < 0 || wish.MaxDepth < -1 {

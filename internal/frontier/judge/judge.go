@@ -42,7 +42,9 @@ const MaxQueryDepth = 64
 type Judge struct {
 	Spec  crawl.Spec
 	Scope *scope.Scope
-	Hurry map[canon.Host]bool
+	// hosts that may be asked faster than once a second, and patterns of them
+	hurry    map[canon.Host]bool
+	hurrying []canon.HostPattern
 
 	Forgotten crawl.Forgotten
 
@@ -53,7 +55,7 @@ type Judge struct {
 
 // New makes the judge of a spec. It fails for a seed or a host that cannot be read.
 func New(spec crawl.Spec) (Judge, error) {
-	j := Judge{Spec: spec, Hurry: map[canon.Host]bool{}, Forgotten: crawl.NewForgotten(spec.Forgotten), ForgottenText: spec.ForgottenText()}
+	j := Judge{Spec: spec, hurry: map[canon.Host]bool{}, Forgotten: crawl.NewForgotten(spec.Forgotten), ForgottenText: spec.ForgottenText()}
 	var seeds []canon.URL
 	for _, raw := range spec.Seeds {
 		u, err := canon.Parse(raw)
@@ -61,14 +63,18 @@ func New(spec crawl.Spec) (Judge, error) {
 			return j, fmt.Errorf("seed %q: %w", raw, err)
 		}
 		seeds = append(seeds, u)
-		j.Hurry[u.Host()] = true
+		j.hurry[u.Host()] = true
 	}
 	for _, raw := range spec.Hurry {
-		u, err := canon.Parse("http://" + strings.TrimSpace(raw) + "/")
-		if err != nil {
+		p, err := canon.ParseHostPattern(raw)
+		switch {
+		case err != nil:
 			return j, fmt.Errorf("hurry %q: %w: give a host name, for example docs.example.org", raw, err)
+		case p.IsBelow():
+			j.hurrying = append(j.hurrying, p)
+		default:
+			j.hurry[p.Name()] = true
 		}
-		j.Hurry[u.Host()] = true
 	}
 	for _, rule := range spec.Hosts {
 		if rule.Paused {
@@ -126,3 +132,9 @@ func (j *Judge) Fingerprint() string {
 
 // Trapped is the detail of a URL in a trap.
 func Trapped(u canon.URL) (string, bool) { return scope.Trap(u) }
+
+// Hurries reports whether a host may be asked faster than once a second: those of seeds, and those
+// that the operator calls their own.
+func (j *Judge) Hurries(host canon.Host) bool {
+	return j.hurry[host] || slices.ContainsFunc(j.hurrying, func(p canon.HostPattern) bool { return p.Matches(host) })
+}

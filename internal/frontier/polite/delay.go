@@ -40,7 +40,7 @@ type spacing struct {
 // operator's own, a seed's, or known to be private.
 func (s *Polite) baseDelay(h *ledger.Host) time.Duration {
 	d := s.ledger.Judge.Spec.Delay
-	if d < minPublicDelay && !s.ledger.Judge.Hurry[h.Name] && !h.Private {
+	if d < minPublicDelay && !s.ledger.Judge.Hurries(h.Name) && !h.Private {
 		d = minPublicDelay
 	}
 	return d

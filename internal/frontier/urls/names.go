@@ -37,7 +37,7 @@ func (s *URLs) LinkedHost(name canon.Host, seed bool) (*ledger.Host, error) {
 	if d.Event != s.Events {
 		d.Event, d.InEvent = s.Events, 0
 	}
-	room := seed || s.ledger.Judge.Hurry[name] || d.Hosts < s.hostLimit(d) && d.OnPage < ledger.NewHostsPage && d.InEvent < ledger.NewHostsEvent
+	room := seed || s.ledger.Judge.Hurries(name) || d.Hosts < s.hostLimit(d) && d.OnPage < ledger.NewHostsPage && d.InEvent < ledger.NewHostsEvent
 	switch {
 	case h != nil && room:
 		err = s.openHost(h)

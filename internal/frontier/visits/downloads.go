@@ -47,7 +47,7 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	s.ledger.Meet(h)
 	s.ledger.OutOfPlace(h)
 	return &crawl.Visit{
-		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurry[h.Name],
+		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurries(h.Name),
 		DelaySource: s.polite.DelayOf(h).Source, Robots: []crawl.Robots{r},
 	}, nil
 }
