@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 )
@@ -34,19 +36,82 @@ func newMerger(claims []*crawl.DatasetClaim) *merger {
 // join puts claims with a key in common into one group. Claims of the same document are joined
 // only with sameDocument.
 func (m *merger) join(keys func(*crawl.DatasetClaim) []string, sameDocument bool) {
-	first := map[string]int{}
+	m.joinIf(keys, func(a, b int) bool { return sameDocument || !m.shareDocument(a, b) })
+}
+
+// maxApart is how many groups with a key in common are kept apart before others are no longer
+// compared with all of them.
+const maxApart = 32
+
+// joinIf puts claims with a key in common into one group, where their groups may be one.
+func (m *merger) joinIf(keys func(*crawl.DatasetClaim) []string, may func(a, b int) bool) {
+	with := map[string][]int{}
 	for i, c := range m.claims {
 		for _, k := range keys(c) {
-			j, ok := first[k]
-			if !ok {
-				first[k] = i
-				continue
+			joined := false
+			for _, j := range with[k] {
+				a, b := m.group[j], m.group[i]
+				if joined = a == b; !joined && may(a, b) {
+					m.unite(a, b)
+					joined = true
+				}
+				if joined {
+					break
+				}
 			}
-			if a, b := m.group[j], m.group[i]; a != b && (sameDocument || !m.shareDocument(a, b)) {
-				m.unite(a, b)
+			if !joined && len(with[k]) < maxApart {
+				with[k] = append(with[k], i)
 			}
 		}
 	}
+}
+
+// differ reports whether two groups say of themselves that they are different datasets: they have
+// different identifiers, or, where one of them has none, different titles. Two datasets may share a
+// file, and whoever cites one must not be told of the other.
+func (m *merger) differ(a, b int) bool {
+	ids, titles := m.names(a)
+	otherIDs, otherTitles := m.names(b)
+	if len(ids) > 0 && len(otherIDs) > 0 {
+		return !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(otherIDs, id) })
+	}
+	return len(titles) > 0 && len(otherTitles) > 0 && !slices.ContainsFunc(titles, func(t string) bool {
+		return slices.ContainsFunc(otherTitles, func(o string) bool { return alikeTitles(t, o) })
+	})
+}
+
+// names are the identifiers and the titles of a group, of its first claims: one of them is enough
+// to be recognised by.
+func (m *merger) names(group int) (ids, titles []string) {
+	for _, i := range m.members[group][:min(len(m.members[group]), maxApart)] {
+		c := m.claims[i]
+		if c.ID != "" && !slices.Contains(ids, c.ID) {
+			ids = append(ids, c.ID)
+		}
+		// A data.txt describes files, in whatever words; it is beside the page of a dataset.
+		if c.Title != "" && c.Kind != crawl.DatasetDataTxt && !slices.Contains(titles, c.Title) {
+			titles = append(titles, c.Title)
+		}
+	}
+	return ids, titles
+}
+
+// alikeTitles reports whether two titles may be those of one dataset: the words of one are all in
+// the other.
+func alikeTitles(a, b string) bool {
+	words := func(s string) []string {
+		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	}
+	short, long := words(a), words(b)
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	for _, w := range short {
+		if !slices.Contains(long, w) {
+			return false
+		}
+	}
+	return len(short) > 0
 }
 
 // unite makes one group of two, under the name of the larger. Only the members of the smaller one

@@ -25,12 +25,13 @@ func Merge(claims []crawl.DatasetClaim) (all []crawl.DatasetInfo) {
 // Each puts claims about the same dataset together and calls fn for each dataset, ordered by origin
 // and name. An error of fn ends it and is returned.
 //
-// Two claims are about the same dataset if they give the same identifier; or name the same file;
-// or, when one of them names no file at all, name the same page for people; or if one is a nested
-// data.txt that fills in what the other leaves open. Claims of one document are about different
-// datasets, unless they give the same identifier. Several origins may have redirected to one
-// data.txt: of its copies the one counts that its own host was asked for, else the newest. The
-// result depends only on the set of claims.
+// Two claims are about the same dataset if they give the same identifier; or name the same file,
+// and do not say by other identifiers or titles that they are about different ones; or, when one of
+// them names no file at all, name the same page for people; or if one is a nested data.txt that
+// fills in what the other leaves open. Claims of one document are about different datasets, unless
+// they give the same identifier. Several origins may have redirected to one data.txt: of its copies
+// the one counts that its own host was asked for, else the newest. The result depends only on the
+// set of claims.
 //
 // A dataset is made of one site's claims. What others say of a site's files, pages and identifiers
 // is shown beside it (AlsoDescribedAt), and as a conflict where it differs; see strangers. The
@@ -63,7 +64,7 @@ func each(claims []*crawl.DatasetClaim, shelf *shelf, fn func(crawl.DatasetInfo)
 		}
 		return keys
 	}, false)
-	m.join(func(c *crawl.DatasetClaim) []string {
+	m.joinIf(func(c *crawl.DatasetClaim) []string {
 		urls := make([]string, 0, len(c.Files))
 		for _, f := range c.Files {
 			if !leadsTo(c, &f) {
@@ -71,7 +72,7 @@ func each(claims []*crawl.DatasetClaim, shelf *shelf, fn func(crawl.DatasetInfo)
 			}
 		}
 		return urls
-	}, false)
+	}, func(a, b int) bool { return !m.shareDocument(a, b) && !m.differ(a, b) })
 	m.joinByPage()
 	sets := m.strangers()
 	titles := make([]heading, len(sets))

@@ -81,11 +81,38 @@ func TestMergeTwins(t *testing.T) {
 	var claims []crawl.DatasetClaim
 	for i := range n {
 		claims = append(claims, crawl.DatasetClaim{Kind: crawl.DatasetJSONLD, Document: fmt.Sprintf("https://a.example/%d", i), Origin: "https://a.example",
-			Title: fmt.Sprint(i % 1000), Files: files("https://a.example/x.csv", fmt.Sprintf("https://a.example/%d.csv", i/2)), Allowed: true})
+			Title: "Rivers", Publisher: fmt.Sprint(i % 1000), Files: files("https://a.example/x.csv", fmt.Sprintf("https://a.example/%d.csv", i/2)), Allowed: true})
 	}
 	got := Merge(claims)
-	if len(got) != 1 || len(got[0].Sources) != n || len(got[0].Files) != n/2+1 || len(got[0].Conflicts["title"]) != maxConflicts {
-		t.Errorf("%d datasets, %d sources, %d files, %d conflicts", len(got), len(got[0].Sources), len(got[0].Files), len(got[0].Conflicts["title"]))
+	if len(got) != 1 || len(got[0].Sources) != n || len(got[0].Files) != n/2+1 || len(got[0].Conflicts["publisher"]) != maxConflicts {
+		t.Errorf("%d datasets, %d sources, %d files, %d conflicts", len(got), len(got[0].Sources), len(got[0].Files), len(got[0].Conflicts["publisher"]))
+	}
+}
+
+// A file in common makes one dataset of two claims only where they do not say that they are about
+// different ones: by their identifiers, or by their titles.
+func TestMergeByFile(t *testing.T) {
+	const doi, other = "https://doi.org/10.1234/trees", "https://doi.org/10.1234/water"
+	claim := func(document, id, title string) crawl.DatasetClaim {
+		return crawl.DatasetClaim{Kind: crawl.DatasetJSONLD, Document: "https://a.example/" + document, Origin: "https://a.example", ID: id, Title: title,
+			Files: files("https://a.example/x.csv"), Allowed: true}
+	}
+	for name, tt := range map[string]struct {
+		claims []crawl.DatasetClaim
+		want   int
+	}{
+		"other titles":               {[]crawl.DatasetClaim{claim("1", "", "Water levels"), claim("2", doi, "Trees of the city")}, 2},
+		"other identifiers":          {[]crawl.DatasetClaim{claim("1", other, "Trees"), claim("2", doi, "Trees")}, 2},
+		"one identifier":             {[]crawl.DatasetClaim{claim("1", doi, "Trees"), claim("2", doi, "Arbres")}, 1},
+		"no title":                   {[]crawl.DatasetClaim{claim("1", "", ""), claim("2", doi, "Trees")}, 1},
+		"a longer title":             {[]crawl.DatasetClaim{claim("1", "", "Trees of the city"), claim("2", doi, "trees, of the City (2024)")}, 1},
+		"the third like the second":  {[]crawl.DatasetClaim{claim("1", "", "Water"), claim("2", "", "Trees"), claim("3", "", "Trees")}, 2},
+		"the third like the first":   {[]crawl.DatasetClaim{claim("1", "", "Water"), claim("2", "", "Trees"), claim("3", "", "Water")}, 2},
+		"titles of other characters": {[]crawl.DatasetClaim{claim("1", "", "水位"), claim("2", "", "树木")}, 2},
+	} {
+		if got := Merge(tt.claims); len(got) != tt.want {
+			t.Errorf("%s: %d datasets, want %d", name, len(got), tt.want)
+		}
 	}
 }
 
