@@ -54,7 +54,7 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 		if r.FetchedAt != nil {
 			verdict += ", fetched " + r.FetchedAt.Local().Format(time.DateTime)
 		}
-		line("robots.txt", "%s: %s", r.State, verdict)
+		line("robots.txt", "%s: %s", robotsWords(r), verdict)
 		if r.Usage != nil {
 			printUse(line, "use", *r.Usage)
 		}
@@ -136,9 +136,24 @@ func printUse(line func(name, format string, args ...any), name string, u crawl.
 	}
 }
 
+// robotsWords is the state of a robots.txt for people.
+func robotsWords(r *crawl.ExplainRobots) string {
+	if r.State != crawl.RobotsUnavailable.String() {
+		return r.State
+	}
+	if r.Status != 0 {
+		return fmt.Sprintf("there is none (HTTP %d)", r.Status)
+	}
+	return "there is none"
+}
+
 // why is the state of a URL with its reason, in one line.
 func why(x crawl.Explanation) string {
 	parts := []string{strings.ReplaceAll(x.State, "_", " ")}
+	// which stops the whole origin
+	if r := x.Robots; r != nil && r.State == crawl.RobotsUnreachable.String() {
+		return strings.Join(append(parts, "robots.txt unreachable", r.Rule), ": ")
+	}
 	if x.Reason != "" {
 		parts = append(parts, x.Reason)
 	}
@@ -147,9 +162,6 @@ func why(x crawl.Explanation) string {
 	}
 	if x.Detail != "" && x.Detail != x.Location {
 		parts = append(parts, x.Detail)
-	}
-	if r := x.Robots; r != nil && r.State == crawl.RobotsUnreachable.String() {
-		parts = append(parts, "robots.txt unreachable", r.Rule) // which holds the whole origin
 	}
 	return strings.Join(parts, ": ")
 }

@@ -62,7 +62,7 @@ func (w *watcher) lookAtSeeds(ctx context.Context, done bool) error {
 	}
 	for _, seed := range seeds {
 		x := all[leads[seed]]
-		if !had(x) && (done || x.State == crawl.Refused.String() || x.State == crawl.Failed.String()) {
+		if !had(x) && (done || x.State == crawl.Refused.String() || x.State == crawl.Failed.String() || !x.InScope && !x.Seen) {
 			w.end.missed = append(w.end.missed, missed{seed, x})
 		}
 	}
@@ -100,7 +100,7 @@ func printMissed(w io.Writer, end ending) {
 			because = m.x.State
 		}
 		if !m.x.InScope {
-			because += ": not in scope (" + m.x.ScopeRule + ")"
+			because += ": not in scope (" + m.x.ScopeRule + "); add it as a seed, or use a wider scope, for example --scope domain"
 		}
 		fmt.Fprintf(w, "seed %s: %s\n", what, clean(because))
 		if m.x.State == crawl.Queued.String() && m.x.NextDue != nil {

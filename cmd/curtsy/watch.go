@@ -76,6 +76,24 @@ func (w *watcher) countDatasets(ctx context.Context) {
 	w.end.datasets = n
 }
 
+// seedsWithin is how long the seeds are asked after when a time limit has ended the crawl.
+const seedsWithin = 5 * time.Second
+
+// overBy ends the watch when run has ended. If that was the crawl's own time limit, and ctx is
+// still there, the seeds that came to nothing are looked at all the same.
+func (w *watcher) overBy(ctx, run context.Context) error {
+	w.over(run)
+	if ctx.Err() != nil {
+		return nil
+	}
+	ask, cancel := context.WithTimeout(ctx, seedsWithin)
+	defer cancel()
+	if err := w.lookAtSeeds(ask, false); err != nil {
+		w.log.Info("what became of the seeds is not known", "err", err)
+	}
+	return nil
+}
+
 // untilEnd is watch, but for what is counted at the end.
 func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 	w.end.spec, w.end.first = w.c.Spec, first
@@ -89,8 +107,7 @@ func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 		st, done, err := asker.Done(run, w.c.Queue, w.c.Spec)
 		switch {
 		case run.Err() != nil:
-			w.over(run)
-			return nil
+			return w.overBy(ctx, run)
 		case errors.Is(err, ask.ErrIncomplete), errors.Is(err, ask.ErrNobody), queue.Unanswered(err):
 			w.log.Warn("not everybody answers; waiting", "err", err)
 		case err != nil:
@@ -112,8 +129,7 @@ func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 		}
 		select {
 		case <-run.Done():
-			w.over(run)
-			return nil
+			return w.overBy(ctx, run)
 		case <-time.After(min(max(lookEvery, lookShare*time.Since(began)), lookAtLeast)):
 		}
 	}
