@@ -39,9 +39,9 @@ var lower = map[string][]string{
 	"asker": {"internal/ask", "internal/catalog", "internal/crawl", "internal/paging", "internal/search", "internal/service", "pkg/canon",
 		"pkg/queue"},
 	"steer":    {"internal/ask", "internal/asker", "internal/crawl", "internal/scope", "internal/service", "internal/webtext", "pkg/canon"},
-	"htmlscan": {"internal/crawl", "internal/mdhtml", "pkg/canon", "pkg/robotstag", "pkg/usage"},
+	"htmlscan": {"internal/crawl", "internal/mdhtml", "internal/xhtml", "pkg/canon", "pkg/robotstag", "pkg/usage"},
 	"uses":     {"internal/htmlscan", "pkg/robots", "pkg/robotstag", "pkg/usage"},
-	"pages":    {"internal/boltfile", "internal/crawl", "internal/disk", "internal/mdhtml", "pkg/canon", "pkg/usage"},
+	"pages":    {"internal/boltfile", "internal/crawl", "internal/disk", "internal/mdhtml", "internal/xhtml", "pkg/canon", "pkg/usage"},
 	"archive":  {"internal/crawl", "internal/disk", "internal/pages", "internal/warc", "pkg/canon"},
 	"warc":     {"pkg/canon"},
 	"engine": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/fetcher", "internal/frontier",
@@ -58,6 +58,7 @@ var lower = map[string][]string{
 	"search/segment": {},
 	"simweb":         {},
 	"until":          {},
+	"xhtml":          {},
 	"simnet":         {},
 	"simnet/broker":  {"pkg/queue", "pkg/queue/embedded"},
 	"indexer/homes": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
@@ -74,11 +75,12 @@ var lower = map[string][]string{
 // rooms are the packages that a service is made of, and on which of the others each may stand.
 // Nobody outside the service imports a room, but who is listed in lower, and commands.
 var rooms = map[string][]string{
-	"internal/fetcher":          {"internal/fetcher/claims", "internal/fetcher/visit", "internal/fetcher/wire"},
-	"internal/fetcher/claims":   {"internal/fetcher/wire"},
-	"internal/fetcher/visit":    {"internal/fetcher/wire"},
-	"internal/fetcher/wire":     {},
-	"internal/fetcher/wiretest": {},
+	"internal/fetcher":               {"internal/fetcher/claims", "internal/fetcher/visit", "internal/fetcher/wire"},
+	"internal/fetcher/claims":        {"internal/fetcher/wire"},
+	"internal/fetcher/visit":         {"internal/fetcher/wire"},
+	"internal/fetcher/wire":          {"internal/fetcher/wire/response"},
+	"internal/fetcher/wire/response": {},
+	"internal/fetcher/wiretest":      {},
 
 	"internal/frontier": roomsOf("internal/frontier",
 		"account history passes links mirrors indexnow websub feeds rupsites visits datafiles hops recrawl "+

@@ -49,6 +49,7 @@ func (u *VisitURL) fields(c *codec) {
 	c.text(6, &u.ETag)
 	c.text(7, &u.LastModified)
 	c.bool(8, &u.Keep)
+	c.text(9, &u.Failed)
 }
 
 // field is the whole nested message, which is left out for the zero VisitID.

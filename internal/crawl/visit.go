@@ -67,6 +67,9 @@ type Visit struct {
 	DelaySource string
 }
 
+// MaxAttempts is how often a URL is tried before it counts as failed.
+const MaxAttempts = 3
+
 // VisitURL is one URL to fetch in a visit.
 type VisitURL struct {
 	URL      canon.URL
@@ -80,6 +83,8 @@ type VisitURL struct {
 	// Keep: a copy is held that is to stay should the page turn out to be gone (4xx) now. It is
 	// asked for once more before the copy is removed; then Keep is not set.
 	Keep bool
+	// Failed is how the last attempt failed, as the Rule of its result has it; "" if none did.
+	Failed string
 }
 
 // Renew asks the shard's owner to prolong visits.

@@ -70,7 +70,7 @@ func TestWireRoundTrip(t *testing.T) {
 	roundTrip(t, take, gotTake, err)
 
 	grants := Grants{Wait: time.Second, Visits: []Visit{{
-		ID: testVisitID, Shard: 3, Host: "a.example", URLs: []VisitURL{{"http://a.example/", "http://b.example/", 1, 2, 3, "e", "l", true}},
+		ID: testVisitID, Shard: 3, Host: "a.example", URLs: []VisitURL{{"http://a.example/", "http://b.example/", 1, 2, 3, "e", "l", true, "cut"}},
 		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Delay: 5, Lease: 7, Hurried: true,
 		DelaySource: "s",
 	}}, Now: time.UnixMilli(9)}

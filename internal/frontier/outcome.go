@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -184,6 +185,16 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 	if res.Location != "" {
 		to.Detail = strings.Clone(res.Location)
 	}
+	if to.Class == crawl.Redirected && to.Reason == crawl.ReasonRedirect {
+		by, err := s.leadsBack(r.URL, canon.URL(res.Location))
+		if err != nil {
+			return err
+		}
+		if by > 0 {
+			to.Class, to.Reason = crawl.Refused, crawl.ReasonRedirects
+			to.Detail = fmt.Sprintf("%s leads back here, in %d redirects: the site may want a cookie, which robots do not keep", crawl.ShortDetail(res.Location), by+1)
+		}
+	}
 	if to.Class == crawl.Retry {
 		if to.Class = crawl.Failed; r.Attempts < ledger.MaxAttempts {
 			to.Class, to.Due = crawl.Queued, now.Add(max(s.polite.RetryIn(h, r.Attempts), o.RetryAfter))
@@ -226,6 +237,38 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 	}
 	return nil
 }
+
+// leadsBack is how many redirects lead from one URL to another, as far as this shard knows; 0: none
+// do. A URL that redirects to one from which redirects lead back is no page, however often the two
+// are asked for.
+func (s *shard) leadsBack(to, from canon.URL) (redirects int, err error) {
+	for redirects < maxRedirects {
+		h := from.Host()
+		if crawl.ShardOf(h, s.ledger.Judge.Spec.Shards) != s.ledger.ID {
+			return 0, nil
+		}
+		host, err := s.ledger.HostNamed(h)
+		if host == nil || err != nil {
+			return 0, err
+		}
+		k, v := s.urls.Lookup(host, from)
+		if v == nil {
+			return 0, nil
+		}
+		r, err := urls.DecodeRecord(k, v)
+		if err != nil || r.Class != crawl.Redirected || r.Reason != crawl.ReasonRedirect {
+			return 0, err
+		}
+		redirects++
+		if from = canon.URL(r.Detail); from == to {
+			return redirects, nil
+		}
+	}
+	return 0, nil
+}
+
+// maxRedirects is how many redirects are followed to see whether they lead back.
+const maxRedirects = 10
 
 // acceptLate takes a URL in, as queued, that was visited although this state never knew it: the
 // link to it is in a part of the log that was lost, or was kept out, when the log was read

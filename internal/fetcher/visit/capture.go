@@ -89,7 +89,7 @@ func (v *Visit) archive(u canon.URL, a *wire.Answer) {
 	if c == nil {
 		return
 	}
-	kind := mediaType(a.Header.Get("Content-Type"))
+	kind := mediaType(contentType(a.Header))
 	mayForbid := len(body) > 0 && (kind == "" || kind == typeHTML || kind == typeXHTML)
 	if mayForbid && payload == nil {
 		// What it says is not known: the head alone.
@@ -104,7 +104,7 @@ func (v *Visit) archive(u canon.URL, a *wire.Answer) {
 // markupLets reports whether the markup of an answer that brought no page, such as that of an
 // error, lets it be archived.
 func (v *Visit) markupLets(u canon.URL, a *wire.Answer, text []byte) bool {
-	scan := v.hand.scanner.Scan(htmlscan.Page{URL: u, Body: text, ContentType: a.Header.Get("Content-Type"), HTML: true, Header: a.Header, Token: v.cfg.spec.Agent})
+	scan := v.hand.scanner.Scan(htmlscan.Page{URL: u, Body: text, ContentType: contentType(a.Header), HTML: true, Header: a.Header, Token: v.cfg.spec.Agent})
 	scan.Directives = scan.Directives.At(a.At)
 	return v.archivable(u, a, &scan)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/likeness"
+	"github.com/curtsy/curtsy/internal/xhtml"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -88,13 +89,13 @@ func (v *Visit) sample(u canon.URL) (s crawl.Sample, ok bool) {
 		if status < 200 || status > 299 || status == http.StatusPartialContent {
 			return wire.Wanted{}
 		}
-		declared := header.Get("Content-Type")
+		declared := contentType(header)
 		if kind = mediaType(declared); declared != "" && !storable(kind) {
 			return wire.Wanted{}
 		}
 		return wire.Wanted{Limit: v.kit.opt.MaxBody, Decide: func(first []byte) bool {
 			if declared == "" {
-				kind = mediaType(http.DetectContentType(first))
+				kind = sniff(first)
 			}
 			return storable(kind)
 		}}
@@ -128,6 +129,9 @@ func (v *Visit) sample(u canon.URL) (s crawl.Sample, ok bool) {
 func likenessOf(kind string, body []byte) uint64 {
 	if kind == typeText || kind == typeMarkdown {
 		return likeness.OfText(body)
+	}
+	if kind == typeXHTML {
+		body = xhtml.HTML(body)
 	}
 	return likeness.OfHTML(body)
 }

@@ -134,7 +134,7 @@ func (v *Visit) unreadable(u *crawl.VisitURL, a *wire.Answer, err error, r *craw
 
 // charsetOf is the charset that a Content-Type names.
 func charsetOf(h http.Header) string {
-	_, params, _ := strings.Cut(h.Get("Content-Type"), ";")
+	_, params, _ := strings.Cut(contentType(h), ";")
 	for p := range strings.SplitSeq(params, ";") {
 		if k, value, ok := strings.Cut(p, "="); ok && strings.EqualFold(strings.TrimSpace(k), "charset") {
 			return strings.Trim(strings.TrimSpace(value), `"'`)

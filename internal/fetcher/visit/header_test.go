@@ -2,15 +2,21 @@ package visit
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	for in, want := range map[string]time.Duration{
-		"": 0, "0": 0, "120": 2 * time.Minute, " 7 ": 7 * time.Second, "1.5": 2 * time.Second, "-5": 0, "5s": 0, "soon": 0,
+		"": 0, "0": 0, "120": 2 * time.Minute, " 7 ": 7 * time.Second, "1.5": 2 * time.Second, "-5": 0, "5s": 5 * time.Second, "soon": unreadRetryAfter, "12:30": unreadRetryAfter,
+		"3 seconds": 3 * time.Second, `"3"`: 3 * time.Second, "2 Minutes": 2 * time.Minute, "1h": time.Hour, "250ms": time.Second, "1772600827": time.Minute,
+		"Wed, 04 Mar 2026 05:06:37 -0000": 30 * time.Second, "Wed, 04 Mar 2026 06:06:37 +0100": 30 * time.Second, "2026-03-04T05:06:37Z": 30 * time.Second,
+		"2026-03-04 05:06:37": 30 * time.Second, "Wed, 4 Mar 2026 05:06:37 UTC": 30 * time.Second,
 		"99999999999999999999999": maxRetryAfter, "86401": maxRetryAfter,
 		"Wed, 04 Mar 2026 05:06:37 GMT":     30 * time.Second,
 		"Wednesday, 04-Mar-26 05:06:37 GMT": 30 * time.Second,
@@ -41,10 +47,56 @@ func TestRetryAfter(t *testing.T) {
 func TestMediaType(t *testing.T) {
 	for in, want := range map[string]string{
 		"text/html": "text/html", "Text/HTML; charset=UTF-8": "text/html", " text/plain ;x": "text/plain", "": "", "html": "",
-		"text/html, text/html": "text/html", "text/": "", "/html": "", "text html/x": "", ";charset=x": "",
+		"text/html, text/plain": "text/html", "text/": "", "*/*": "", "text/html charset=utf-8": "", "/html": "", "text html/x": "", ";charset=x": "",
 	} {
 		if got := mediaType(in); got != want {
 			t.Errorf("mediaType(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Of several types the last one counts, and what is none does not.
+func TestContentType(t *testing.T) {
+	for want, lines := range map[string][]string{
+		"":                        {"html", "*/*", "text/html charset=utf-8", "unknown/unknown"},
+		"text/html":               {"text/plain", "text/html"},
+		"text/html; charset=utf8": {"text/plain, text/html; charset=utf8, */*", "nothing"},
+	} {
+		if got := contentType(http.Header{"Content-Type": lines}); got != want {
+			t.Errorf("%q: %q, want %q", lines, got, want)
+		}
+	}
+	if got := typeDetail(http.Header{"Content-Type": {"html"}}, "image/png"); got != `image/png by its bytes; its Content-Type is "html"` {
+		t.Error(got)
+	}
+	for want, first := range map[string]string{
+		typeHTML: "<!DOCTYPE html><p>", typeText: "words", typeXHTML: `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">`, "text/xml": "<?xml?><a/>",
+	} {
+		if got := sniff([]byte(first)); got != want {
+			t.Errorf("%s looks like %s, want %s", first, got, want)
+		}
+	}
+}
+
+func TestHeaderLinks(t *testing.T) {
+	const at = "http://h.example/a/b"
+	for _, tt := range []struct {
+		header    http.Header
+		links     []canon.URL
+		canonical canon.URL
+	}{
+		{http.Header{"Refresh": {"0; url=/t", "5", "0;url='u'"}}, []canon.URL{"http://h.example/t", "http://h.example/a/u"}, ""},
+		{http.Header{"Link": {`</n>; rel="next", </s.css>; rel=stylesheet, <p>; rel=prev; type="text/html"`, `</n>; rel=alternate; type="application/rss+xml"`}},
+			[]canon.URL{"http://h.example/n", "http://h.example/a/p"}, ""},
+		{http.Header{"Link": {`</c>; rel=canonical`, `</x>; rel="next nofollow"`, `</y>; rel=next; anchor="/z"`}}, []canon.URL{"http://h.example/c"}, "http://h.example/c"},
+		{http.Header{"Link": {`</c>; rel=canonical`, `</d>; rel=canonical`}}, []canon.URL{"http://h.example/c", "http://h.example/d"}, ""},
+		{http.Header{"Link": {`<>; rel=next`, `<#x>; rel=next`, `<mailto:a@b>; rel=next`, `next`}}, nil, ""},
+	} {
+		if got := headerLinks(tt.header, at); !slices.Equal(got, tt.links) {
+			t.Errorf("%v: %v, want %v", tt.header, got, tt.links)
+		}
+		if got := headerCanonical(tt.header, at); got != tt.canonical {
+			t.Errorf("%v: canonical %q, want %q", tt.header, got, tt.canonical)
 		}
 	}
 }
@@ -74,4 +126,12 @@ func FuzzMediaType(f *testing.F) {
 			t.Errorf("mediaType(%q) = %q, and of that %q", s, got, again)
 		}
 	})
+}
+
+func TestFromStart(t *testing.T) {
+	for value, want := range map[string]bool{"": true, "bytes 0-99/100": true, "Bytes 0-99/*": true, "bytes 100-199/200": false, "bytes */200": false} {
+		if got := fromStart(http.Header{"Content-Range": {value}}); got != want {
+			t.Errorf("%q: %v", value, got)
+		}
+	}
 }

@@ -50,10 +50,11 @@ type Options struct {
 
 // Kit is what the visits of a process have in common.
 type Kit struct {
-	client *wire.Client
-	opt    Options
-	met    *Metrics
-	rules  rulesCache
+	client  *wire.Client
+	opt     Options
+	met     *Metrics
+	rules   rulesCache
+	repeats repeats
 
 	documents *worker.Pool
 

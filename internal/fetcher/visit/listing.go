@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
@@ -62,6 +63,13 @@ func (v *Visit) list(e *crawl.Errand, ask func(u canon.URL, conditions http.Head
 	return l
 }
 
+// fromStart reports whether a part that nobody asked for (206) begins where the whole does: some
+// servers call every answer a part.
+func fromStart(h http.Header) bool {
+	value := strings.ToLower(strings.TrimSpace(h.Get("Content-Range")))
+	return value == "" || strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(value, "bytes")), "0-")
+}
+
 // unread is what to tell of a document for a status that leaves nothing to be read of it, and
 // whether it may be had later; ok is false for any other.
 func (v *Visit) unread(a *wire.Answer) (reason string, again, ok bool) {
@@ -69,7 +77,7 @@ func (v *Visit) unread(a *wire.Answer) (reason string, again, ok bool) {
 	case overloaded(status):
 		v.overload(*a)
 		return fmt.Sprintf("%s: HTTP %d", crawl.ReasonOverload, status), true, true
-	case status < 200 || status > 299 || status == http.StatusPartialContent:
+	case status < 200 || status > 299 || status == http.StatusPartialContent && !fromStart(a.Header):
 		return statusText(a), status >= 500 && status <= 599, true
 	}
 	return "", false, false

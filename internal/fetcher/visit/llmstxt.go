@@ -59,7 +59,7 @@ func doLLMSTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 
 // llmsMedia reports whether an answer may be Markdown, by its Content-Type.
 func llmsMedia(h http.Header) bool {
-	switch mediaType(h.Get("Content-Type")) {
+	switch mediaType(contentType(h)) {
 	case "", "text/plain", "text/markdown", "text/x-markdown":
 		return true
 	}

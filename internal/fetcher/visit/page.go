@@ -3,6 +3,7 @@ package visit
 import (
 	"crypto/sha256"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,7 +31,7 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 		if status < 200 || status > 299 || status == http.StatusPartialContent {
 			return wire.Wanted{}
 		}
-		declared := header.Get("Content-Type")
+		declared := contentType(header)
 		kind = mediaType(declared)
 		switch certain, possible := metaDocument(u.URL, kind, declared == ""); {
 		case certain:
@@ -39,7 +40,7 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 		case possible || declared == "" || v.mayBeDocument(u.URL, kind):
 			return wire.Wanted{Limit: v.largest(), Decide: func(first []byte) bool {
 				if declared == "" {
-					kind = mediaType(http.DetectContentType(first))
+					kind = sniff(first)
 				}
 				kind = v.documentType(u.URL, kind, first)
 				meta = possible && kind != typeHTML && looksLikeJSON(first)
@@ -51,10 +52,16 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 		return v.wanted(kind, header)
 	})
 	v.cutPage(&a, kind)
+	if err != nil && v.sameCut(u, &a, err) && (meta || v.storable(kind)) {
+		err, a.Truncated = nil, true
+	}
 	r := crawl.Result{URL: u.URL, Status: a.Status, Bytes: a.Wire, Took: a.Took, FetchedAt: a.At}
 	if err != nil {
 		fail := v.failureOf(err)
 		r.Reason, r.Rule = fail.Reason, fail.Detail
+		if cut := cutAt(&a, err); cut != "" && fail.Reason == crawl.ReasonNetwork {
+			r.Rule = cut
+		}
 		switch {
 		case fail.Unsent:
 			return crawl.Result{URL: u.URL, Class: crawl.Returned}
@@ -84,7 +91,7 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 		}
 		v.keepMeta(u, &a, long, &r)
 	case status <= 299 && !v.storable(kind):
-		r.Class, r.Reason, r.Rule = crawl.Refused, typeReason(kind), kind
+		r.Class, r.Reason, r.Rule = crawl.Refused, typeReason(kind), typeDetail(a.Header, kind)
 		v.forget(u, r.Reason)
 	case status <= 299 && document.Reads(kind):
 		if v.keepDocument(u, &a, kind, &r); r.Class == crawl.Stored {
@@ -156,18 +163,34 @@ func temporary(status int) bool {
 func (v *Visit) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Result) {
 	start := time.Now()
 	scan := v.hand.scanner.Scan(htmlscan.Page{
-		URL: u.URL, Body: a.Body, ContentType: a.Header.Get("Content-Type"), HTML: kind != typeText,
+		URL: u.URL, Body: a.Body, ContentType: scanType(a.Header, kind), HTML: kind != typeText,
 		Header: a.Header, Token: v.cfg.spec.Agent,
 	})
+	if scan.Canonical == "" {
+		scan.Canonical = headerCanonical(a.Header, u.URL)
+	}
 	v.kit.met.stage(stageScan, start)
 	v.handPage(u, a, kind, &scan, r)
 	start = time.Now()
+	if v.repeated(u, kind, a.Body, r) {
+		v.kit.met.stage(stageScan, start)
+		return
+	}
 	v.follow(u, scan.Links) // which may send them: behind the page they are on
 	if !scan.Directives.NoFollow {
+		v.follow(u, headerLinks(a.Header, u.URL))
 		v.follow(u, signposts(a.Header, u.URL))
 	}
 	v.announce(u, a.Header, &scan)
 	v.kit.met.stage(stageScan, start)
+}
+
+// scanType is the Content-Type by which a page of a type is read.
+func scanType(h http.Header, kind string) string {
+	if value := contentType(h); mediaType(value) == kind {
+		return value
+	}
+	return kind
 }
 
 // handPage hands a page to the indexer, or what it asks for instead.
@@ -282,8 +305,41 @@ func (v *Visit) follow(u *crawl.VisitURL, links []canon.URL) {
 	}
 }
 
+// farFrom is how many links from a seed a page is whose text is compared as a reader sees it, which
+// costs as much as reading it: closer to the seeds it must be the same to the byte.
+const farFrom = 8
+
+// repeated reports whether the links of a page are left alone, since many URLs of its host have had
+// the same text. It also learns of session ids.
+func (v *Visit) repeated(u *crawl.VisitURL, kind string, body []byte, r *crawl.Result) bool {
+	if short, ok := sessionless(u.URL); ok && v.kit.repeats.session(u.URL, short, sessionDigest(u.URL, body)) {
+		v.kit.opt.Log.Info("session ids are taken off the URLs of a host: its pages are the same without", "host", u.URL.Host(), "url", u.URL)
+	}
+	text := r.Digest
+	if u.Depth >= farFrom {
+		text = likenessOf(kind, body)
+	}
+	if text == 0 {
+		return false
+	}
+	tooMany, first := v.kit.repeats.text(u.URL, text)
+	if first {
+		v.kit.opt.Log.Warn("many URLs of a host have one text: the links of further ones are not followed", "host", u.URL.Host(), "url", u.URL)
+	}
+	return tooMany
+}
+
 // offer gathers links for the frontiers.
 func (v *Visit) offer(from canon.URL, depth, hops int, links []canon.URL) {
+	for i, u := range links {
+		if short := v.kit.repeats.clean(u); short != u {
+			links = slices.Clone(links[:len(links):len(links)])
+			for ; i < len(links); i++ {
+				links[i] = v.kit.repeats.clean(links[i])
+			}
+			break
+		}
+	}
 	full := v.hand.links.add(v.cfg, from, depth, hops, links)
 	switch {
 	case v.hand.links.bytes > maxLinks:

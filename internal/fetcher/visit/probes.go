@@ -63,7 +63,7 @@ func (v *Visit) probeJSON(s *site, dataTxt canon.URL) {
 	case overloaded(a.Status):
 		v.overload(a)
 	case a.Status == http.StatusOK:
-		declared := a.Header.Get("Content-Type")
+		declared := contentType(a.Header)
 		if certain, possible := metaDocument(u, mediaType(declared), declared == ""); certain || possible {
 			v.offer(dataTxt, 1, 0, []canon.URL{u})
 		}
@@ -181,7 +181,7 @@ func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *craw
 		return nil
 	}
 	probe.Fresh = datatxt.Lifetime(a.Header, a.At)
-	if ok, reason := datatxt.Usable(a.Header.Get("Content-Type"), a.Body); !ok {
+	if ok, reason := datatxt.Usable(contentType(a.Header), a.Body); !ok {
 		probe.State, probe.Reason = crawl.ProbeAbsent, reason
 		return v.none(u, crawl.ReasonType)
 	}
@@ -200,7 +200,7 @@ func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *craw
 	p := &crawl.Page{
 		Kind: crawl.KindData, Origin: v.e.Origin, Asked: asked(v.e), Fresh: probe.Fresh, URL: u, Visit: v.job.ID, Status: a.Status, FetchedAt: a.At,
 		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet,
-		ContentType: mediaType(a.Header.Get("Content-Type")), Charset: htmlscan.Charset(a.Body, a.Header.Get("Content-Type")),
+		ContentType: mediaType(contentType(a.Header)), Charset: htmlscan.Charset(a.Body, contentType(a.Header)),
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"), Truncated: a.Truncated,
 		Usage: said,
 	}

@@ -32,14 +32,14 @@ func doSecurityTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 	}
 	t.Ask = func(u canon.URL, _ bool) (wire.Answer, error) {
 		return v.ask(u, nil, func(status int, h http.Header) wire.Wanted {
-			if status != http.StatusOK || mediaType(h.Get("Content-Type")) != "text/plain" {
+			if status != http.StatusOK || mediaType(contentType(h)) != "text/plain" {
 				return wire.Wanted{}
 			}
 			return wire.Wanted{Limit: maxSecurityTxt}
 		})
 	}
 	got, end, err := t.Follow(v.job.Host)
-	switch media := mediaType(got.Header.Get("Content-Type")); {
+	switch media := mediaType(contentType(got.Header)); {
 	case end == TrailBarred:
 	case err != nil:
 		fail := v.failureOf(err)

@@ -123,7 +123,7 @@ type sitemapReader struct {
 }
 
 func (r *sitemapReader) want(status int, header http.Header) wire.Wanted {
-	if status < 200 || status > 299 || status == http.StatusPartialContent {
+	if status < 200 || status > 299 || status == http.StatusPartialContent && !fromStart(header) {
 		return wire.Wanted{}
 	}
 	tags := robotstag.New(r.v.cfg.spec.Agent) // header tags hold for every type

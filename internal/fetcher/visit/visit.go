@@ -157,6 +157,12 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 			return returned
 		}
 	}
+	if short := v.kit.repeats.clean(u.URL); short != u.URL {
+		// No request is needed to see where it leads.
+		v.forget(u, crawl.ReasonCleanParam)
+		v.offer(u.URL, u.Depth, u.Hops, []canon.URL{short})
+		return crawl.Result{URL: u.URL, Class: crawl.Redirected, Reason: crawl.ReasonCleanParam, Location: string(short)}
+	}
 	pathQuery := u.URL.PathQuery()
 	if verdict, why := v.match(s, u.URL); why != "" {
 		v.forget(u, why)

@@ -323,7 +323,7 @@ func RobotsCopy(tx *bolt.Tx, id HostID, o canon.Origin) []byte {
 }
 
 // MaxAttempts is how often a URL is tried before it counts as failed.
-const MaxAttempts = 3
+const MaxAttempts = crawl.MaxAttempts
 
 // KeyHost is the host a key begins with.
 func KeyHost(key []byte) HostID { return HostID(binary.BigEndian.Uint32(key)) }

@@ -155,7 +155,7 @@ func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes i
 		ID: crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}, Host: h, Since: now, Until: now.Add(times.OwnerLease),
 	}
 	g = &crawl.Visit{
-		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurry[h.Name],
+		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurries(h.Name),
 		DelaySource: spacing.Source,
 	}
 	if !pages {
@@ -306,9 +306,11 @@ func (s *Visits) pick(h *ledger.Host, k int, now time.Time, g *crawl.Visit, v *l
 		}
 		used[e.origin] = true
 		v.List = append(v.List, ledger.InVisit{URL: r.URL, Order: r.Order})
-		g.URLs = append(g.URLs, crawl.VisitURL{
-			URL: r.URL, FoundOn: r.FoundOn, Depth: r.Depth, Hops: r.Hops, Attempts: r.Attempts,
-		})
+		u := crawl.VisitURL{URL: r.URL, FoundOn: r.FoundOn, Depth: r.Depth, Hops: r.Hops, Attempts: r.Attempts}
+		if r.Attempts > 0 {
+			u.Failed = r.Detail
+		}
+		g.URLs = append(g.URLs, u)
 	}
 	for i := range refuse { // not before: the heads lie in the queue that this changes
 		if err := s.RefuseQueued(h, ledger.URLKey(nil, h.ID, refuse[i].Order), &refuse[i]); err != nil {

@@ -1,0 +1,77 @@
+package frontier
+
+import (
+	"cmp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// Redirects that lead back to where they began are no page: the URL by which the circle closes says
+// so, and the others stay what they are.
+func TestRedirectsInACircle(t *testing.T) {
+	for name, tt := range map[string]struct {
+		leads map[string]string
+		want  map[string]crawl.Class
+	}{
+		"two": {map[string]string{"/1": "/2", "/2": "/1"}, map[string]crawl.Class{"/1": crawl.Redirected, "/2": crawl.Refused}},
+		"three": {map[string]string{"/1": "/2", "/2": "/3", "/3": "/1"},
+			map[string]crawl.Class{"/1": crawl.Redirected, "/2": crawl.Redirected, "/3": crawl.Refused}},
+		"a way into it": {map[string]string{"/1": "/2", "/2": "/3", "/3": "/2"},
+			map[string]crawl.Class{"/1": crawl.Redirected, "/2": crawl.Redirected, "/3": crawl.Refused}},
+		"none": {map[string]string{"/1": "/2", "/2": "/3"}, map[string]crawl.Class{"/1": crawl.Redirected, "/2": crawl.Redirected, "/3": crawl.Stored}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, testSpec("http://a.example/1"))
+				b.links(0, "", "http://a.example/1")
+				for range len(tt.want) {
+					v, _ := b.nextVisit()
+					// as the fetcher does
+					b.links(0, "", "http://a.example"+cmp.Or(tt.leads[v.URLs[0].URL.PathQuery()], "/1"))
+					b.answer(v, func(u crawl.VisitURL) crawl.Result {
+						if to := tt.leads[u.URL.PathQuery()]; to != "" {
+							return crawl.Result{Class: crawl.Redirected, Status: 302, Reason: crawl.ReasonRedirect, Location: "http://a.example" + to}
+						}
+						return crawl.Result{Class: crawl.Stored, Status: 200}
+					})
+				}
+				for path, class := range tt.want {
+					r := b.record("http://a.example" + path)
+					if r.Class != class {
+						t.Errorf("%s is %v (%s), want %v", path, r.Class, r.Detail, class)
+					}
+					if class == crawl.Refused && (r.Reason != crawl.ReasonRedirects || !strings.Contains(r.Detail, "cookie")) {
+						t.Errorf("%s: %s, %q", path, r.Reason, r.Detail)
+					}
+				}
+				b.verify()
+				if vs := b.grant(1); len(vs) > 0 {
+					t.Errorf("%v is to be asked for", vs[0].URLs)
+				}
+			})
+		})
+	}
+}
+
+// A URL that is tried again says how it failed before.
+func TestHowTheLastAttemptFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://a.example/1"))
+		b.links(0, "", "http://a.example/1")
+		for i, want := range []string{"", "cut after 1", "cut after 2"} {
+			v, _ := b.nextVisit()
+			if u := v.URLs[0]; u.Attempts != i || u.Failed != want {
+				t.Errorf("attempt %d: %d attempts failed, the last with %q", i, u.Attempts, u.Failed)
+			}
+			b.answer(v, func(crawl.VisitURL) crawl.Result {
+				return crawl.Result{Class: crawl.Retry, Status: 200, Reason: crawl.ReasonNetwork, Rule: "cut after " + string(rune('1'+i))}
+			})
+		}
+		if r := b.record("http://a.example/1"); r.Class != crawl.Failed {
+			t.Errorf("after three attempts it is %v", r.Class)
+		}
+	})
+}
