@@ -45,7 +45,7 @@ func (v *Visit) capture(a *wire.Answer) (c *crawl.Capture, body, payload []byte)
 	}
 	payload, used, whole := m.Payload()
 	encoding := strings.ToLower(strings.TrimSpace(m.Get("Content-Encoding")))
-	plain := encoding == "" || encoding == "identity"
+	plain := (encoding == "" || encoding == "identity") && !a.Unpacked
 	if !plain {
 		payload = nil
 	}

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/klauspost/compress/gzip"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -42,7 +43,9 @@ type Answer struct {
 	Status    int
 	Header    http.Header
 	Body      []byte // holds until the next fetch
-	Truncated bool   // there was more than the limit
+	Truncated bool   // there was more than the limit, or the body ended too early
+	Unpacked  bool   // the body was compressed, and the header does not say so
+	Skipped   int    // lines of the head that could not be read
 	Framed    bool   // it says where its body ends
 	Complete  bool   // it was read to the end
 	// Lost is why the connection ended before a body did of which nothing was wanted; nil: it did
@@ -64,10 +67,17 @@ type Answer struct {
 // tells nothing about the URL: the request is sent once more, after the delay like any other. So is
 // one whose body cannot be decoded, with the wish that it be sent as it is.
 func (h *Hold) Fetch(u canon.URL, extra http.Header, want func(status int, header http.Header) Wanted) (Answer, error) {
+	var first *undecoded
 	for again := 0; ; again++ {
 		a, err := h.exchange(u, extra, want)
-		if errors.Is(err, errEncoding) && h.form == "" && extra.Get("Accept-Encoding") == "" && h.Waiting.Err() == nil {
+		if first != nil {
+			a.Wire += first.Wire
+			if err == nil && a.Status >= 400 && a.Status <= 499 {
+				return first.Answer, first.err // it is there, only not as we wished it
+			}
+		} else if errors.Is(err, errEncoding) && h.form == "" && a.Status >= 200 && a.Status <= 299 && h.Waiting.Err() == nil {
 			// It can be had without, perhaps.
+			first = &undecoded{a, err}
 			extra = maps.Clone(extra)
 			if extra == nil {
 				extra = make(http.Header, 1)
@@ -80,6 +90,12 @@ func (h *Hold) Fetch(u canon.URL, extra http.Header, want func(status int, heade
 		}
 		h.conn.Close()
 	}
+}
+
+// undecoded is an answer that could not be decoded.
+type undecoded struct {
+	Answer
+	err error
 }
 
 // givenUp reports whether the last request failed on a connection that had served before,
@@ -103,11 +119,11 @@ func (h *Hold) exchange(u canon.URL, extra http.Header, want func(int, http.Head
 	if resp == nil {
 		return a, err
 	}
-	a.Status, a.Header = resp.Status, resp.Header
+	a.Status, a.Header, a.Skipped = resp.Status, resp.Header, resp.Skipped
 	h.under.Status = a.Status
 	a.Framed = resp.Length >= 0 || resp.Chunked
 	complete, err := h.read(resp, want(resp.Status, resp.Header), &a)
-	if complete && !(resp.Reusable() && resp.body.Complete() && h.conn.in.Buffered() == 0) {
+	if complete && !(resp.Reusable() && resp.body.Complete() && h.conn.quiet()) {
 		h.conn.Close() // the origin is done with the request, and with the connection
 	}
 	h.done(complete)
@@ -167,7 +183,7 @@ func (h *Hold) read(resp *reply, w Wanted, a *Answer) (complete bool, err error)
 		return false, err
 	}
 	defer h.fitRoom()
-	asked := w.Decide == nil
+	asked, looked := w.Decide == nil, false
 	for {
 		if len(h.Buf) >= KeepBuffer && h.room == 0 {
 			again, err := u.grow(w.Limit)
@@ -175,7 +191,7 @@ func (h *Hold) read(resp *reply, w Wanted, a *Answer) (complete bool, err error)
 				return false, err
 			}
 			if again != nil {
-				r, h.Buf = again, h.Buf[:0]
+				r, h.Buf, looked = again, h.Buf[:0], false
 			}
 		}
 		if len(h.Buf) == cap(h.Buf) {
@@ -183,14 +199,16 @@ func (h *Hold) read(resp *reply, w Wanted, a *Answer) (complete bool, err error)
 		}
 		n, err := r.Read(h.Buf[len(h.Buf):min(int64(cap(h.Buf)), h.upTo(w.Limit))])
 		h.Buf = h.Buf[:len(h.Buf)+n]
-		if u.encoding == "" && len(h.Buf) == n && bytes.HasPrefix(h.Buf, gzipMagic) {
-			// Packed without a word. Nobody reads it as it is.
-			u.encoding, u.packed = "gzip", bytes.Clone(h.Buf)
-			if r, err = u.open(); err != nil {
-				return false, err
+		if !looked && (len(h.Buf) >= len(gzipMagic) || err != nil) {
+			looked = true
+			if len(codings(encoding)) < maxLayers && bytes.HasPrefix(h.Buf, gzipMagic) {
+				// Packed without a word. Nobody reads it as it is.
+				if r, err = u.unpack(io.MultiReader(bytes.NewReader(bytes.Clone(h.Buf)), r)); err != nil {
+					return false, wire.blame(err)
+				}
+				h.Buf, a.Unpacked = h.Buf[:0], true
+				continue
 			}
-			h.Buf = h.Buf[:0]
-			continue
 		}
 		if !asked && (len(h.Buf) >= sniffBytes || err != nil) {
 			asked = true
@@ -209,8 +227,11 @@ func (h *Hold) read(resp *reply, w Wanted, a *Answer) (complete bool, err error)
 			a.Body, a.Truncated = h.Buf, true
 			return false, nil
 		case err != nil && wire.err == io.EOF && len(h.Buf) > 0 && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum)):
+			if a.Body = h.Buf; !a.Framed { // the connection may have ended too early
+				return false, io.ErrUnexpectedEOF
+			}
 			// The response is whole, and its compressed stream is not. Browsers show what is there.
-			a.Body, a.Truncated = h.Buf, true
+			a.Truncated = true
 			return true, nil
 		case err != nil:
 			a.Body = h.Buf

@@ -5,26 +5,27 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/klauspost/compress/flate"
-	"github.com/klauspost/compress/zlib"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zlib"
+
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
-// AcceptEncoding is what Decoder can undo.
+// AcceptEncoding is what we ask for, of what Decoder can undo.
 const AcceptEncoding = "gzip, br, zstd"
 
 // maxWindow bounds the memory one zstd answer can make us use: RFC 8878 asks receivers for 8 MiB.
 const maxWindow = 8 << 20
 
-// errEncoding is a body that is not what its Content-Encoding says, or one we did not ask for.
+// errEncoding is a body that is neither what its Content-Encoding says nor text.
 var errEncoding = errors.New("content encoding")
 
 // The decoders are kept: a gzip reader alone is 40 KB to make.
@@ -75,8 +76,8 @@ func Decoder(r io.Reader, encoding string) (decoded io.Reader, put func(), err e
 	if len(names) == 0 {
 		return r, func() {}, nil
 	}
-	if len(names) > maxLayers {
-		return nil, nil, fmt.Errorf("%w: %d layers, %q", errEncoding, len(names), encoding)
+	if len(names) > maxLayers || len(names) == 2 && needsRoom(names[0]) && needsRoom(names[1]) {
+		return nil, nil, fmt.Errorf("%w: %q is more than is undone for one body", errEncoding, encoding)
 	}
 	var puts []func()
 	put = func() {
@@ -128,16 +129,18 @@ func layer(in *bufio.Reader, name string, heavy bool) (io.Reader, func(), error)
 			z.Reset(nil) // lets go of in
 			zstds.Put(z)
 		}, nil
-	case isZlib(first) && (name == "deflate" || name == "gzip"):
+	}
+	first, err = in.Peek(sniffBytes)
+	// A short stream may look like text, and a text like the beginning of a stream.
+	short := err == io.EOF
+	switch zlibbed := isZlib(first) && (name == "deflate" || name == "gzip"); {
+	case zlibbed && (short && isWholeZlib(first) || !short && !isPlain(first)):
 		z, err := zlib.NewReader(in)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%w: deflate: %w", errEncoding, err)
 		}
 		return z, func() {}, nil
-	}
-	first, err = in.Peek(sniffBytes)
-	switch {
-	case isPlain(first) && !(name == "br" && err == io.EOF && isBrotli(first)):
+	case isPlain(first) && !(name == "br" && short && isBrotli(first)):
 		return in, func() {}, nil
 	case name == "br":
 		z := brotlis.Get().(*brotli.Reader)
@@ -157,9 +160,25 @@ var (
 	inputs    = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4<<10) }}
 )
 
-// isZlib recognises the two bytes before a deflate stream (RFC 1950).
+// isZlib recognises the two bytes before a deflate stream (RFC 1950), which has no dictionary.
 func isZlib(b []byte) bool {
-	return len(b) >= 2 && b[0]&0x0f == 8 && b[0]>>4 <= 7 && (uint(b[0])<<8|uint(b[1]))%31 == 0
+	return len(b) >= 2 && b[0]&0x0f == 8 && b[0]>>4 <= 7 && (uint(b[0])<<8|uint(b[1]))%31 == 0 && b[1]&0x20 == 0
+}
+
+func isWholeZlib(whole []byte) bool {
+	z, err := zlib.NewReader(bytes.NewReader(whole))
+	return err == nil && decodes(z)
+}
+
+// decodes reports whether a decoder of a short body comes to its end without an error, or far.
+func decodes(r io.Reader) bool {
+	var buf [4 << 10]byte
+	for range 4 {
+		if _, err := r.Read(buf[:]); err != nil {
+			return err == io.EOF
+		}
+	}
+	return true
 }
 
 // isPlain reports whether bytes are of a kind that is not compressed any more, text above all.
@@ -176,16 +195,7 @@ func isPlain(b []byte) bool {
 func isBrotli(whole []byte) bool {
 	z := brotlis.Get().(*brotli.Reader)
 	defer brotlis.Put(z)
-	if z.Reset(bytes.NewReader(whole)) != nil {
-		return false
-	}
-	var buf [4 << 10]byte
-	for range 4 {
-		if _, err := z.Read(buf[:]); err != nil {
-			return err == io.EOF
-		}
-	}
-	return true
+	return z.Reset(bytes.NewReader(whole)) == nil && decodes(z)
 }
 
 // members reads a gzip stream of one member or several. What follows them and is none is left out.

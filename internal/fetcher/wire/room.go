@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"runtime"
@@ -111,8 +112,11 @@ type unpacker struct {
 
 // heavy reports whether decoding takes much memory.
 func heavy(encoding string) bool {
-	return slices.ContainsFunc(codings(encoding), func(name string) bool { return name == "br" || name == "zstd" })
+	return slices.ContainsFunc(codings(encoding), needsRoom)
 }
+
+// needsRoom reports whether the decoder of a content coding takes much memory.
+func needsRoom(name string) bool { return name == "br" || name == "zstd" }
 
 // open returns a reader of the decoded body. close must be called in any case.
 func (u *unpacker) open() (io.Reader, error) {
@@ -172,6 +176,25 @@ func (u *unpacker) grow(n int64) (again io.Reader, err error) {
 		return nil, err
 	}
 	return u.open()
+}
+
+// unpack is a reader of a gzip stream that no header tells of.
+func (u *unpacker) unpack(r io.Reader) (io.Reader, error) {
+	in := inputs.Get().(*bufio.Reader)
+	in.Reset(r)
+	unpacked, done, err := layer(in, "gzip", false)
+	before := u.put
+	u.put = func() {
+		if done != nil {
+			done()
+		}
+		in.Reset(nil)
+		inputs.Put(in)
+		if before != nil {
+			before()
+		}
+	}
+	return unpacked, err
 }
 
 // close gives the decoder back.

@@ -5,12 +5,15 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/fetcher/wire/response"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -30,6 +33,7 @@ func (h *Hold) roundTrip(u canon.URL, r *request) (*reply, error) {
 	c := h.kept(u)
 	if c != nil && !c.private {
 		if err := h.takePlace(c.addr, c); err != nil {
+			h.c.conns.rest(c, h.c.opt.IdleTimeout) // nothing was sent on it
 			return nil, err
 		}
 		if c.shut.Load() { // meanwhile
@@ -49,6 +53,9 @@ func (h *Hold) roundTrip(u canon.URL, r *request) (*reply, error) {
 	stop := context.AfterFunc(h.ctx, func() { c.Close() })
 	h.unwatch = func() { stop() }
 	h.ready(c)
+	if reused && !c.quiet() { // while the place and the delay were waited for
+		return nil, io.EOF
+	}
 	h.sending.Reset()
 	r.write(&h.sending)
 	if _, err := c.Write(h.sending.Bytes()); err != nil {
@@ -79,20 +86,34 @@ func (h *Hold) kept(u canon.URL) *conn {
 // anything came over it meanwhile: the end, or bytes that nobody asked for, which must not be taken
 // for the next response.
 func (c *conn) wake() bool {
-	if !c.client.conns.wake(c) || c.shut.Load() || c.in.Buffered() > 0 {
+	return c.client.conns.wake(c) && c.quiet()
+}
+
+// quiet reports whether a connection without a request is open, and has brought nothing.
+func (c *conn) quiet() bool {
+	if c.shut.Load() || c.in.Buffered() > 0 {
 		return false
+	}
+	if t, ok := c.Conn.(*tls.Conn); ok {
+		// What TLS has read already, nobody sees in the socket. With a deadline in the past a read
+		// returns that, and asks the socket for nothing.
+		t.SetReadDeadline(time.Unix(1, 0))
+		var b [1]byte
+		n, err := t.Read(b[:])
+		t.SetReadDeadline(time.Time{})
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return false
+		}
 	}
 	return !readable(c.raw)
 }
 
-// readable reports whether a read would return at once. Connections that are not sockets say so
-// themselves, or are taken at their word that they are open.
+// readable reports whether a read of a connection without TLS would return at once. Connections
+// that are not sockets say so themselves; of others it is not known.
 func readable(c net.Conn) bool {
 	switch c := c.(type) {
 	case interface{ Readable() bool }:
 		return c.Readable()
-	case *tls.Conn: // to a proxy
-		return readable(c.NetConn())
 	case syscall.Conn:
 		raw, err := c.SyscallConn()
 		if err != nil {

@@ -12,8 +12,12 @@ import (
 // ErrChunk is a chunk without a size that can be read: where the body ends is not known.
 var ErrChunk = fmt.Errorf("%w: a chunk has no size", ErrMalformed)
 
-// maxLine bounds the line before a chunk, and all trailers together.
-const maxLine = 16 << 10
+// maxLine bounds the line before a chunk, all trailers together, and all lines before chunks that are
+// longer than usualLine.
+const (
+	maxLine   = 16 << 10
+	usualLine = 32
+)
 
 // Body reads the body of a response, without its framing. Read's error is io.EOF at its end, and
 // io.ErrUnexpectedEOF where the connection ended before.
@@ -22,6 +26,7 @@ type Body struct {
 	left     int64 // of the body, or of the chunk; -1: up to the end of the connection
 	chunked  bool
 	started  bool // a chunk was begun
+	extra    int  // bytes of lines before chunks that are longer than usual
 	complete bool
 	odd      bool
 	err      error
@@ -92,6 +97,11 @@ func (b *Body) nextChunk() error {
 	line, err := b.line()
 	if err != nil {
 		return err
+	}
+	if len(line) > usualLine {
+		if b.extra += len(line); b.extra > maxLine {
+			return ErrTooLarge
+		}
 	}
 	size, _, _ := bytes.Cut(line, []byte{';'})
 	n, err := strconv.ParseUint(string(trim(size)), 16, 63)

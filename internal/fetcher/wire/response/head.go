@@ -63,8 +63,10 @@ func ReadHead(br *bufio.Reader, limit int64) (*Head, error) {
 		}
 		// What follows a 101 is another protocol, so it is final.
 		if h.Status >= 200 || h.Status == http.StatusSwitchingProtocols {
+			h.odd = h.odd || r.odd
 			return h, nil
 		}
+		r.odd = r.odd || h.odd || len(h.Header["Content-Length"]) > 0 || h.Chunked
 	}
 	return nil, fmt.Errorf("%w: more than %d interim responses", ErrTooLarge, maxInterim)
 }
@@ -74,6 +76,7 @@ type reader struct {
 	br   *bufio.Reader
 	left int64
 	any  bool // a byte was read
+	odd  bool // something was, in an interim response
 	long []byte
 }
 
@@ -131,14 +134,14 @@ func (r *reader) statusLine(h *Head) (minor int, err error) {
 			return 0, fmt.Errorf("%w: it begins with empty lines", ErrMalformed)
 		}
 	}
-	malformed := fmt.Errorf("%w: it begins with %q", ErrMalformed, clip(line))
+	malformed := func() (int, error) { return 0, fmt.Errorf("%w: it begins with %q", ErrMalformed, clip(line)) }
 	protocol, rest, ok := bytes.Cut(line, []byte{' '})
 	if !ok || len(protocol) < 6 || !bytes.EqualFold(protocol[:5], []byte("HTTP/")) {
-		return 0, malformed
+		return malformed()
 	}
 	major, minorText, hasMinor := strings.Cut(string(protocol[5:]), ".")
 	if len(major) != 1 || major[0] < '1' || major[0] > '9' {
-		return 0, malformed
+		return malformed()
 	}
 	minor = 1
 	switch {
@@ -147,7 +150,7 @@ func (r *reader) statusLine(h *Head) (minor int, err error) {
 	case len(minorText) == 1 && minorText[0] >= '0' && minorText[0] <= '9':
 		minor = int(minorText[0] - '0')
 	default:
-		return 0, malformed
+		return malformed()
 	}
 	if major != "1" {
 		minor, h.odd = 1, true
@@ -156,10 +159,10 @@ func (r *reader) statusLine(h *Head) (minor int, err error) {
 	code := bytes.TrimLeft(rest, " \t")
 	h.odd = h.odd || len(code) != len(rest)
 	if len(code) < 3 || len(code) > 3 && code[3] >= '0' && code[3] <= '9' {
-		return 0, malformed
+		return malformed()
 	}
 	if h.Status, err = strconv.Atoi(string(code[:3])); err != nil || h.Status < 100 {
-		return 0, malformed
+		return malformed()
 	}
 	h.odd = h.odd || len(code) > 3 && code[3] != ' '
 	return minor, nil
@@ -221,7 +224,9 @@ func (h *Head) frame(minor int) error {
 		return err
 	}
 	codings, encoded := h.Header["Transfer-Encoding"]
-	if delete(h.Header, "Transfer-Encoding"); encoded && minor >= 1 {
+	if delete(h.Header, "Transfer-Encoding"); encoded && minor == 0 {
+		h.odd = true // HTTP/1.0 does not have it, and who sends it may mean it
+	} else if encoded {
 		for _, name := range strings.Split(strings.Join(codings, ","), ",") {
 			switch strings.ToLower(strings.Trim(name, " \t")) {
 			case "chunked":
