@@ -37,6 +37,7 @@ type Metrics struct {
 	Lost       prometheus.Counter
 	TurnedAway prometheus.Counter
 	noPlace    prometheus.Counter
+	skipped    prometheus.Counter
 	Violations prometheus.Counter
 	Running    prometheus.Gauge
 	results    *prometheus.CounterVec
@@ -90,6 +91,7 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m.Lost = counter("curtsy_fetcher_visits_lost_total", "Visits whose lease was not prolonged by the shard's owner.")
 	m.TurnedAway = counter("curtsy_fetcher_visits_turned_away_total", "Visits given back at once because the pages of their shard found no room.")
 	m.noPlace = counter("curtsy_fetcher_visits_without_place_total", "Visits given back because other hosts at the same address keep it busy.")
+	m.skipped = counter("curtsy_fetcher_header_lines_skipped_total", "Lines in the heads of responses that could not be read and were left out.")
 	m.Violations = counter("curtsy_politeness_violations_total", "Requests stopped at the last moment because they would have been impolite. Must be 0.")
 	if r == nil {
 		return m, nil

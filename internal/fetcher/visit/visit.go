@@ -270,6 +270,7 @@ func (v *Visit) account(u canon.URL, send func() (wire.Answer, error)) (wire.Ans
 		v.out.Requests += sent
 		v.kit.met.requests.Add(float64(sent))
 	}
+	v.kit.met.skipped.Add(float64(a.Skipped))
 	v.out.Bytes += a.Wire
 	v.kit.met.bytes.Add(float64(a.Wire))
 	v.kit.met.stage(stageFetch, start)

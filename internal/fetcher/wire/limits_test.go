@@ -87,6 +87,11 @@ func TestEncodingsOdd(t *testing.T) {
 			{"gzip twice", "gzip, gzip", packed("gzip", "gzip"), body, false},
 			{"said twice, packed once", "gzip, gzip", packed("gzip"), body, false},
 			{"not said", "", packed("gzip"), body, false},
+			{"not said by a charset", "utf-8", packed("gzip"), body, false},
+			{"said once, packed twice", "gzip", packed("gzip", "gzip"), body, false},
+			{"text like zlib", "deflate", []byte("80 words"), []byte("80 words"), false},
+			{"text like zlib, long", "gzip", []byte("Hj" + strings.Repeat(" words", 200)), []byte("Hj" + strings.Repeat(" words", 200)), false},
+			{"short deflate", "deflate", wiretest.Encode(t, "deflate", []byte("hello")), []byte("hello"), false},
 			{"several members", "gzip", twice, append(bytes.Clone(body), body...), false},
 			{"zeros behind gzip", "gzip", append(packed("gzip"), make([]byte, 100)...), body, false},
 			{"text behind br", "br", append(packed("br"), "<!-- x -->"...), body, false},
@@ -124,7 +129,7 @@ func TestEncodingsBroken(t *testing.T) {
 			body           []byte
 		}{
 			{"noise for gzip", "gzip", noise}, {"noise for br", "br", noise}, {"noise for zstd", "zstd", noise},
-			{"noise for deflate", "deflate", noise}, {"three layers", "gzip, gzip, gzip", wiretest.Encode(t, "gzip", body)},
+			{"noise for deflate", "deflate", noise}, {"two that take much memory", "br, zstd", wiretest.Encode(t, "zstd", wiretest.Encode(t, "br", body))}, {"three layers", "gzip, gzip, gzip", wiretest.Encode(t, "gzip", body)},
 			{"a broken header", "gzip", []byte{0x1f, 0x8b, 8, 0xff, 0}},
 		} {
 			_, w, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(tt.encoding, tt.body)), wantAll)
@@ -148,6 +153,34 @@ func TestEncodingsBroken(t *testing.T) {
 		}, wantAll)
 		if r.err != nil || !bytes.Equal(r.Body, body) {
 			t.Errorf("asked for as it is: %d bytes, %v", len(r.Body), r.err)
+		}
+		// A refusal of the second request does not undo that there is something.
+		first = true
+		_, _, r = fetchOne(t, Options{}, func(c net.Conn, q wiretest.Head) bool {
+			text := wiretest.PageAnswer("gzip", noise)
+			if !first {
+				text = "HTTP/1.1 406 Not Acceptable\r\nContent-Length: 0\r\n\r\n"
+			}
+			first = false
+			io.WriteString(c, text)
+			return true
+		}, wantAll)
+		if r.failure.Reason != crawl.ReasonEncoding || r.Status != 200 {
+			t.Errorf("then 406: %d, %+v", r.Status, r.failure)
+		}
+		// Nor is a body that belongs to an error asked for again.
+		_, w, _ := fetchOne(t, Options{}, wiretest.Say(strings.Replace(wiretest.PageAnswer("gzip", noise), "200 OK", "503 Busy", 1)), wantAll)
+		if n := len(w.Seen()); n != 1 {
+			t.Errorf("%d requests for a 503", n)
+		}
+		// Half a stream, and nothing says where the body ends: the connection may have broken.
+		half := wiretest.Encode(t, "gzip", body)
+		_, _, r = fetchOne(t, Options{}, func(c net.Conn, _ wiretest.Head) bool {
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n%s", half[:len(half)/2])
+			return false
+		}, wantAll)
+		if r.failure.Reason != crawl.ReasonNetwork || r.failure.Final {
+			t.Errorf("half a stream: %+v, %v", r.failure, r.err)
 		}
 		// The wire's end is the network's fault, not the encoding's.
 		cut := wiretest.PageAnswer("gzip", wiretest.Encode(t, "gzip", body))

@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"bufio"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -62,6 +65,116 @@ func TestWhichConnectionsServeAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Under TLS what came behind a response is not in the socket any more: it was read with it, and must
+// not be taken for the next response all the same.
+func TestBytesBehindAResponseUnderTLS(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		ca := wiretest.NewCA(t)
+		conf := ca.Server("h.test")
+		var plain net.Conn // of the first connection, to write two records at once
+		w := wiretest.New(t, simnet.Of(t), func(net.Conn, wiretest.Head) bool { return false })
+		w.Close()
+		l, err := simnet.Of(t).Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		conns := 0
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				conns++
+				number := conns
+				plain = &together{Conn: c}
+				s := tls.Server(plain, conf)
+				in := bufio.NewReader(s)
+				go func() {
+					defer c.Close()
+					for {
+						for {
+							line, err := in.ReadString('\n')
+							if err != nil {
+								return
+							}
+							if line == "\r\n" {
+								break
+							}
+						}
+						both := s.NetConn().(*together)
+						both.hold()
+						io.WriteString(s, wiretest.OKAnswer)
+						if number == 1 {
+							io.WriteString(s, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+						}
+						both.send()
+					}
+				}()
+			}
+		}()
+		h := newTestHold(t, Options{TLS: &tls.Config{RootCAs: ca.Pool()}}, l.Addr().String(), "h.test")
+		for range 3 {
+			a, err := h.Fetch(urlOf(t, "https://h.test/"), nil, wantAll)
+			if err != nil || string(a.Body) != "hello" {
+				t.Errorf("%q, %v", a.Body, err)
+			}
+		}
+		if conns != 2 {
+			t.Errorf("%d connections", conns)
+		}
+	})
+}
+
+// together writes several records in one piece.
+type together struct {
+	net.Conn
+	held []byte
+	on   bool
+}
+
+func (c *together) hold() { c.on = true }
+func (c *together) send() { c.on = false; c.Conn.Write(c.held); c.held = nil }
+
+func (c *together) Write(p []byte) (int, error) {
+	if c.on {
+		c.held = append(c.held, p...)
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+// A kept connection for which there is no place goes on waiting, and is closed in time.
+func TestAKeptConnectionWithoutAPlace(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		holds := sharedHolds(t, Options{Visits: handsShare, IdleTimeout: 30 * time.Second}, w.Addr().String(), 2) // one visit at an address
+		fetch := func(i int) error {
+			_, err := holds[i].Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll)
+			return err
+		}
+		if err := fetch(0); err != nil {
+			t.Fatal(err)
+		}
+		holds[0].Release()
+		if err := fetch(1); err != nil { // whose visit is at the address now
+			t.Fatal(err)
+		}
+		again := holdOn(t, holds[0].c, holds[0].cfg, "h0.test")
+		again.LimitPatience(1)
+		var full *NoPlace
+		if _, err := again.Fetch(urlOf(t, "http://h0.test/"), nil, wantAll); !errors.As(err, &full) {
+			t.Fatalf("there was a place: %v", err)
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if n := simnet.Of(t).Conns(w.Addr().String()); n != 0 {
+			t.Errorf("%d connections are open", n)
+		}
+	})
 }
 
 // A connection that waits is closed after IdleTimeout, and one that brings bytes nobody asked for is

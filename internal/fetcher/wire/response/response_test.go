@@ -67,6 +67,15 @@ func TestOddHeads(t *testing.T) {
 			t.Errorf("%s: %d skipped, odd: %v, its connection serves again: %v", name, h.Skipped, h.Odd(), h.Reusable())
 		}
 	}
+	for name, raw := range map[string]string{
+		"an odd line before":         "HTTP/1.1 103 Hints\r\nodd\r\n\r\n" + plain,
+		"a length before":            "HTTP/1.1 103 Hints\r\nContent-Length: 5\r\n\r\n" + plain,
+		"chunks that HTTP/1.0 lacks": strings.Replace(start("HTTP/1.0 200 OK"), "Content-Length", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\nContent-Length", 1),
+	} {
+		if h, body, _, err := read(raw); err != nil || body != "hello" || !h.Odd() || h.Reusable() {
+			t.Errorf("%s: %+v %q, %v", name, h, body, err)
+		}
+	}
 	h, _, b, err := read(plain)
 	if err != nil || h.Odd() || !h.Reusable() || !b.Complete() {
 		t.Errorf("a plain one: %+v, %v", h, err)
@@ -108,6 +117,13 @@ func TestRefused(t *testing.T) {
 		if _, _, _, err := read(raw); !errors.Is(err, want) {
 			t.Errorf("%.80q: %v, want %v", raw, err, want)
 		}
+	}
+	chunk := "1;" + strings.Repeat("x", 998) + "\r\ny\r\n"
+	if _, _, _, err := read(ok + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat(chunk, 16) + "0\r\n\r\n"); err != nil {
+		t.Errorf("16 KB of extensions: %v", err)
+	}
+	if _, _, _, err := read(ok + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat(chunk, 17) + "0\r\n\r\n"); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("17 KB of extensions: %v", err)
 	}
 	// At the limit and past it.
 	head := ok + "X: " + strings.Repeat("x", 1<<10-len(ok)-7) + "\r\n\r\n"
