@@ -14,16 +14,19 @@ type merger struct {
 	claims    []*crawl.DatasetClaim
 	group     []int
 	members   [][]int
-	documents []map[string]bool // of a group of several claims; that of a single one is the claim's
-	files     []bool            // some claim of the group names a file
-	owners    owned             // of files
-	shelf     *shelf            // what claims say beside their outlines
-	failed    error             // it could not be read
+	documents []map[string]bool   // of a group of several claims; that of a single one is the claim's
+	files     []bool              // some claim of the group names a file
+	known     []*names            // of a group, once it was compared; nil after a change
+	words     map[string][]string // of a title: see titleWords
+	owners    owned               // of files
+	shelf     *shelf              // what claims say beside their outlines
+	failed    error               // it could not be read
 }
 
 func newMerger(claims []*crawl.DatasetClaim) *merger {
 	n := len(claims)
 	m := &merger{claims: claims, group: make([]int, n), members: make([][]int, n), documents: make([]map[string]bool, n), files: make([]bool, n)}
+	m.known, m.words = make([]*names, n), map[string][]string{}
 	alone := make([]int, n)
 	for i := range claims {
 		m.files[i] = len(claims[i].Files) > 0
@@ -39,25 +42,36 @@ func (m *merger) join(keys func(*crawl.DatasetClaim) []string, sameDocument bool
 	m.joinIf(keys, func(a, b int) bool { return sameDocument || !m.shareDocument(a, b) })
 }
 
-// maxApart is how many groups with a key in common are kept apart before others are no longer
-// compared with all of them.
+// maxApart is how many groups with a key in common are kept apart and compared with further claims.
+// A claim that belongs to none of them then stays by itself, even if it would have matched another
+// such claim. Claims are sorted before they are joined, so this depends only on the set of claims.
 const maxApart = 32
 
-// joinIf puts claims with a key in common into one group, where their groups may be one.
+// joinIf puts claims with a key in common into one group, where their groups may be one. Of one
+// claim it asks once for each other group, and again only after the claim's group has changed: two
+// claims may have thousands of keys in common.
 func (m *merger) joinIf(keys func(*crawl.DatasetClaim) []string, may func(a, b int) bool) {
 	with := map[string][]int{}
+	refused := make([]int, len(m.claims)) // a group → the last round in which it was refused
+	round := 0
 	for i, c := range m.claims {
+		round++
 		for _, k := range keys(c) {
 			joined := false
 			for _, j := range with[k] {
 				a, b := m.group[j], m.group[i]
-				if joined = a == b; !joined && may(a, b) {
-					m.unite(a, b)
-					joined = true
-				}
-				if joined {
+				if joined = a == b; joined {
 					break
 				}
+				if refused[a] == round {
+					continue
+				}
+				if joined = may(a, b); joined {
+					m.unite(a, b)
+					round++
+					break
+				}
+				refused[a] = round
 			}
 			if !joined && len(with[k]) < maxApart {
 				with[k] = append(with[k], i)
@@ -66,50 +80,77 @@ func (m *merger) joinIf(keys func(*crawl.DatasetClaim) []string, may func(a, b i
 	}
 }
 
-// differ reports whether two groups say of themselves that they are different datasets: they have
+// mayShareFile reports whether two groups that name the same file may be one dataset.
+func (m *merger) mayShareFile(a, b int) bool {
+	return !m.differ(a, b) && !m.shareDocument(a, b)
+}
+
+// differ reports whether two groups describe different datasets by their own account: they have
 // different identifiers, or, where one of them has none, different titles. Two datasets may share a
-// file, and whoever cites one must not be told of the other.
+// file, and the record of one must not contain the metadata of the other.
 func (m *merger) differ(a, b int) bool {
-	ids, titles := m.names(a)
-	otherIDs, otherTitles := m.names(b)
-	if len(ids) > 0 && len(otherIDs) > 0 {
-		return !slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(otherIDs, id) })
+	one, other := m.namesOf(a), m.namesOf(b)
+	if len(one.ids) > 0 && len(other.ids) > 0 {
+		return !slices.ContainsFunc(one.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 	}
-	return len(titles) > 0 && len(otherTitles) > 0 && !slices.ContainsFunc(titles, func(t string) bool {
-		return slices.ContainsFunc(otherTitles, func(o string) bool { return alikeTitles(t, o) })
+	return len(one.titles) > 0 && len(other.titles) > 0 && !slices.ContainsFunc(one.titles, func(t []string) bool {
+		return slices.ContainsFunc(other.titles, func(o []string) bool { return alikeTitles(t, o) })
 	})
 }
 
-// names are the identifiers and the titles of a group, of its first claims: one of them is enough
-// to be recognised by.
-func (m *merger) names(group int) (ids, titles []string) {
-	for _, i := range m.members[group][:min(len(m.members[group]), maxApart)] {
-		c := m.claims[i]
-		if c.ID != "" && !slices.Contains(ids, c.ID) {
-			ids = append(ids, c.ID)
-		}
-		// A data.txt describes files, in whatever words; it is beside the page of a dataset.
-		if c.Title != "" && c.Kind != crawl.DatasetDataTxt && !slices.Contains(titles, c.Title) {
-			titles = append(titles, c.Title)
-		}
-	}
-	return ids, titles
+// names are the identifiers of a group and the words of its titles.
+type names struct {
+	ids    []string
+	titles [][]string
 }
 
-// alikeTitles reports whether two titles may be those of one dataset: the words of one are all in
-// the other.
-func alikeTitles(a, b string) bool {
-	words := func(s string) []string {
-		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+// namesOf returns the names of a group's first maxApart claims. One name in common is enough for two
+// groups to match. They are collected once, and again after the group has changed.
+func (m *merger) namesOf(group int) *names {
+	if m.known[group] != nil {
+		return m.known[group]
 	}
-	short, long := words(a), words(b)
+	n, seen := &names{}, map[string]bool{}
+	for _, i := range m.members[group][:min(len(m.members[group]), maxApart)] {
+		c := m.claims[i]
+		if c.ID != "" && !slices.Contains(n.ids, c.ID) {
+			n.ids = append(n.ids, c.ID)
+		}
+		// The title of a data.txt entry describes files in free words, so it is not compared.
+		if c.Title != "" && c.Kind != crawl.DatasetDataTxt && !seen[c.Title] {
+			seen[c.Title] = true
+			n.titles = append(n.titles, m.titleWords(c.Title))
+		}
+	}
+	m.known[group] = n
+	return n
+}
+
+// titleWords returns the words of a title in lower case, sorted, each once.
+func (m *merger) titleWords(title string) []string {
+	words, ok := m.words[title]
+	if !ok {
+		words = strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+		slices.Sort(words)
+		words = slices.Compact(words)
+		m.words[title] = words
+	}
+	return words
+}
+
+// alikeTitles reports whether two titles may be those of one dataset: all words of one are in the
+// other. Both are sorted.
+func alikeTitles(a, b []string) bool {
+	short, long := a, b
 	if len(short) > len(long) {
 		short, long = long, short
 	}
 	for _, w := range short {
-		if !slices.Contains(long, w) {
+		at, found := slices.BinarySearch(long, w)
+		if !found {
 			return false
 		}
+		long = long[at+1:]
 	}
 	return len(short) > 0
 }
@@ -130,6 +171,7 @@ func (m *merger) unite(a, b int) {
 	m.each(b, func(d string) bool { m.documents[a][d] = true; return true })
 	m.files[a] = m.files[a] || m.files[b]
 	m.members[b], m.documents[b] = nil, nil
+	m.known[a], m.known[b] = nil, nil
 }
 
 // documentOf tells documents apart. The header of a page is one beside the page: both may tell of

@@ -72,7 +72,7 @@ func each(claims []*crawl.DatasetClaim, shelf *shelf, fn func(crawl.DatasetInfo)
 			}
 		}
 		return urls
-	}, func(a, b int) bool { return !m.shareDocument(a, b) && !m.differ(a, b) })
+	}, m.mayShareFile)
 	m.joinByPage()
 	sets := m.strangers()
 	titles := make([]heading, len(sets))

@@ -116,6 +116,55 @@ func TestMergeByFile(t *testing.T) {
 	}
 }
 
+// Claims that name the same thousands of files and have different titles are compared once for each
+// pair of them, up to maxApart for a claim, and not once for each file.
+func TestMergeComparesPairsOnce(t *testing.T) {
+	const shared = 500
+	urls := make([]string, shared)
+	for i := range urls {
+		urls[i] = fmt.Sprintf("https://a.example/%d.csv", i)
+	}
+	comparisons := func(n int) (calls, groups int) {
+		claims := make([]*crawl.DatasetClaim, n)
+		for i := range claims {
+			claims[i] = &crawl.DatasetClaim{Kind: crawl.DatasetJSONLD, Document: fmt.Sprintf("https://a.example/%d", i), Origin: "https://a.example",
+				Title: fmt.Sprint("Title", i), Files: files(urls...), Allowed: true}
+		}
+		m := newMerger(claims)
+		m.joinIf(func(*crawl.DatasetClaim) []string { return urls }, func(a, b int) bool {
+			calls++
+			return m.mayShareFile(a, b)
+		})
+		for i := range claims {
+			if len(m.members[i]) > 0 {
+				groups++
+			}
+		}
+		return calls, groups
+	}
+	for _, n := range []int{maxApart, 2 * maxApart, 4 * maxApart} {
+		if calls, groups := comparisons(n); calls > n*maxApart || groups != n {
+			t.Errorf("%d claims with %d files each: %d comparisons, %d groups", n, shared, calls, groups)
+		}
+	}
+}
+
+// The names of a group are collected once, and again after it has grown.
+func TestNamesAreCollectedOnce(t *testing.T) {
+	m := newMerger([]*crawl.DatasetClaim{{Kind: crawl.DatasetJSONLD, Document: "1", Title: "Trees of the city"}, {Kind: crawl.DatasetJSONLD, Document: "2", Title: "Water"},
+		{Kind: crawl.DatasetJSONLD, Document: "3", Title: "Levels of the Water"}})
+	if !m.differ(0, 1) || !m.differ(0, 2) || m.differ(1, 2) {
+		t.Error("trees are water, or water is not")
+	}
+	if n := testing.AllocsPerRun(10, func() { m.differ(0, 1) }); n > 0 {
+		t.Errorf("a repeated comparison allocates %v times", n)
+	}
+	m.unite(0, 1)
+	if m.differ(0, 2) {
+		t.Error("a group does not have the titles of all its claims")
+	}
+}
+
 // Whose page it is that several datasets name is not guessed.
 func TestMergeByPage(t *testing.T) {
 	const p = "https://d.example/about"
