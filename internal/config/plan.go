@@ -141,8 +141,11 @@ func (p Plan) check(src *Source) error {
 		return err
 	}
 	for _, h := range p.Hurry {
-		if _, err := canon.ParseHostPattern(h); err != nil {
+		switch p, err := canon.ParseHostPattern(h); {
+		case err != nil:
 			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is no host name; use for example docs.example.org, or *.example.org for it and all below")
+		case p.IsOpen():
+			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", and anybody may have a name below "+p.Name().String()+"; name a domain of your own, for example *.example.org")
 		}
 	}
 	return nil

@@ -18,7 +18,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/http/httpguts"
-	"golang.org/x/net/publicsuffix"
 
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -164,8 +163,7 @@ func origin(name string) (o canon.Origin, below bool, err error) {
 	if o.Host.IsIP() {
 		return o, false, errors.New("nothing is below an address; " + example)
 	}
-	suffix, icann := publicsuffix.PublicSuffix(string(o.Host))
-	if suffix == string(o.Host) && (icann || strings.Contains(suffix, ".")) {
+	if o.Host.IsPublicSuffix() {
 		return o, false, errors.New("anybody may have a name below that; " + example)
 	}
 	return o, true, nil

@@ -79,6 +79,16 @@ func (h Host) Addr() (addr netip.Addr, ok bool) {
 	return addr, err == nil
 }
 
+// IsPublicSuffix reports whether anybody may have a name below this one: org, co.uk and github.io, by
+// the public suffix list. Single labels that are not in it, such as localhost, are none.
+func (h Host) IsPublicSuffix() bool {
+	if h == "" || h.IsIP() {
+		return false
+	}
+	suffix, icann := publicsuffix.PublicSuffix(string(h))
+	return suffix == string(h) && (icann || strings.Contains(suffix, "."))
+}
+
 // Registered returns the registered domain by the public suffix list, private section
 // included: example.co.uk for www.example.co.uk, me.github.io for me.github.io. An IP
 // literal, a single label and a public suffix are their own registered domain. It takes

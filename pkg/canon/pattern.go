@@ -49,5 +49,8 @@ func (p HostPattern) String() string {
 // IsBelow reports whether the pattern stands for more than one name.
 func (p HostPattern) IsBelow() bool { return p.below }
 
+// IsOpen reports whether the pattern stands for names that anybody may have, as *.org does.
+func (p HostPattern) IsOpen() bool { return p.below && p.name.IsPublicSuffix() }
+
 // Name is the name in it.
 func (p HostPattern) Name() Host { return p.name }

@@ -28,7 +28,15 @@ func TestHostPattern(t *testing.T) {
 			t.Errorf("%q is %s", bad, p)
 		}
 	}
-	if (HostPattern{}).Matches("") {
+	for text, open := range map[string]bool{
+		"*.org": true, "*.co.uk": true, "*.github.io": true, "*.xn--p1ai": true, "*.example.org": false, "*.me.github.io": false,
+		"org": false, "github.io": false, "*.localhost": false, "*.test": false, "10.0.0.1": false,
+	} {
+		if p, err := ParseHostPattern(text); err != nil || p.IsOpen() != open {
+			t.Errorf("%s is open to anybody: %v, %v", text, !open, err)
+		}
+	}
+	if none := (HostPattern{}); none.Matches("") || none.IsOpen() {
 		t.Error("no pattern stands for no host")
 	}
 }

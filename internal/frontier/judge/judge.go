@@ -70,6 +70,8 @@ func New(spec crawl.Spec) (Judge, error) {
 		switch {
 		case err != nil:
 			return j, fmt.Errorf("hurry %q: %w: give a host name, for example docs.example.org", raw, err)
+		case p.IsOpen():
+			return j, fmt.Errorf("hurry %q: anybody may have a name below %s: give a domain of your own, for example *.example.org", raw, p.Name())
 		case p.IsBelow():
 			j.hurrying = append(j.hurrying, p)
 		default:
