@@ -101,16 +101,16 @@ func read(r io.Reader, o Options, each func(Entry) error, feed bool) (Summary, e
 		o.MaxEntries = MaxEntries
 	}
 	s := &reader{o: o, each: each, feed: feed}
-	in := bufio.NewReaderSize(r, 32<<10)
+	in := bufio.NewReaderSize(r, bufferSize)
 	if head, _ := in.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return s.sum, ErrNotSitemap
 		}
-		in = bufio.NewReaderSize(z, 32<<10)
+		in = bufio.NewReaderSize(z, bufferSize)
 	}
 	s.in = &meter{r: in, left: o.MaxBytes}
-	err := s.read(bufio.NewReaderSize(s.in, 32<<10))
+	err := s.read(bufio.NewReaderSize(s.in, bufferSize))
 	s.sum.Bytes = o.MaxBytes - s.in.left
 	switch {
 	case s.failed != nil:
@@ -175,17 +175,30 @@ func (s *reader) alternate(loc string, e *Entry) error {
 
 var alternateSeed = maphash.MakeSeed()
 
-// beginning is how an XML file of one of the forms begins.
-var beginning = regexp.MustCompile(`(?i)<\?xml\s|<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed|rdf)[\s>]`)
+// bufferSize is the size of each reader's buffer. It is larger than maxPreamble, which is looked at
+// before anything is read.
+const bufferSize = 32 << 10
 
-// maxPreamble bounds what may stand before a file: a program's warnings, mostly.
+// maxPreamble bounds the text before the beginning of a file, which is mostly a program's warnings.
 const maxPreamble = 16 << 10
 
-// skipPreamble goes to where the file begins, if anything stands before that.
+// beginning matches the beginning of an XML file of one of the forms, or a comment, which may
+// contain what looks like one.
+var beginning = regexp.MustCompile(`(?is)<!--.*?(?:-->|$)|<\?xml\s|<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed|rdf)[\s>]`)
+
+// skipPreamble discards the text before the beginning of the file, if it is found.
 func skipPreamble(in *bufio.Reader) {
 	first, _ := in.Peek(maxPreamble)
-	if at := beginning.FindIndex(first); at != nil {
-		in.Discard(at[0])
+	for at := 0; ; {
+		match := beginning.FindIndex(first[at:])
+		if match == nil {
+			return
+		}
+		if !bytes.HasPrefix(first[at+match[0]:], []byte("<!--")) {
+			in.Discard(at + match[0])
+			return
+		}
+		at += match[1]
 	}
 }
 
@@ -214,7 +227,7 @@ func (s *reader) read(in *bufio.Reader) error {
 		in.Discard(3)
 	}
 	if bom, _ := in.Peek(2); bytes.Equal(bom, []byte{0xff, 0xfe}) || bytes.Equal(bom, []byte{0xfe, 0xff}) {
-		in = bufio.NewReader(&utf16Reader{r: in})
+		in = bufio.NewReaderSize(&utf16Reader{r: in}, bufferSize)
 	}
 	skipPreamble(in)
 	for {

@@ -3,6 +3,7 @@ package sitemap
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -431,18 +432,29 @@ func TestAlternates(t *testing.T) {
 	}
 }
 
+// utf16LE is a text in UTF-16, with its byte order mark.
+func utf16LE(text string) string {
+	b := []byte{0xff, 0xfe}
+	for _, u := range utf16.Encode([]rune(text)) {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	return string(b)
+}
+
 func TestPreamble(t *testing.T) {
 	const file = `<?xml version="1.0"?><urlset><url><loc>/a</loc></url></urlset>`
 	for _, before := range []string{
 		"<br />\n<b>Warning</b>: x in <b>/a.php</b> on line <b>3</b><br />\n", "Notice: Undefined index in /a.php\n\n", "\n\n \t", "<!-- a -->", "\ufeff\n",
-		strings.Repeat("x", maxPreamble-200),
+		strings.Repeat("x", maxPreamble-200), "<!-- <urlset><url><loc>/old</loc></url></urlset> -->", "Notice\n<!-- <rss> --><!--\n<feed\n-->\n",
 	} {
-		lines, _ := collect(t, before+file)
-		if strings.Join(lines, " ") != "/a" {
-			t.Errorf("behind %.40q: %q", before, lines)
+		for coding, text := range map[string]string{"UTF-8": before + file, "UTF-16": utf16LE(before + file)} {
+			if lines, _ := collect(t, text); strings.Join(lines, " ") != "/a" {
+				t.Errorf("%s behind %.40q: %q", coding, before, lines)
+			}
 		}
 	}
-	for _, none := range []string{"<html><body>" + strings.Repeat("x", 2*maxPreamble) + file, "<html><body>nothing</body></html>"} {
+	for _, none := range []string{"<html><body>" + strings.Repeat("x", 2*maxPreamble) + file, "<html><body>nothing</body></html>",
+		"<html><!-- " + file + " --><body>nothing</body></html>", "<html><!-- " + file} {
 		if _, err := Read(strings.NewReader(none), Options{}, func(Entry) error { return nil }); !errors.Is(err, ErrNotSitemap) {
 			t.Errorf("%.40q: %v", none, err)
 		}
