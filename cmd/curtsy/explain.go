@@ -136,7 +136,7 @@ func printUse(line func(name, format string, args ...any), name string, u crawl.
 	}
 }
 
-// robotsWords is the state of a robots.txt for people.
+// robotsWords describes the state of a robots.txt in words.
 func robotsWords(r *crawl.ExplainRobots) string {
 	if r.State != crawl.RobotsUnavailable.String() {
 		return r.State
@@ -150,7 +150,7 @@ func robotsWords(r *crawl.ExplainRobots) string {
 // why is the state of a URL with its reason, in one line.
 func why(x crawl.Explanation) string {
 	parts := []string{strings.ReplaceAll(x.State, "_", " ")}
-	// which stops the whole origin
+	// While robots.txt is unreachable, no page of the origin is requested.
 	if r := x.Robots; r != nil && r.State == crawl.RobotsUnreachable.String() {
 		return strings.Join(append(parts, "robots.txt unreachable", r.Rule), ": ")
 	}

@@ -76,11 +76,11 @@ func (w *watcher) countDatasets(ctx context.Context) {
 	w.end.datasets = n
 }
 
-// seedsWithin is how long the seeds are asked after when a time limit has ended the crawl.
+// seedsWithin limits the query for the seeds after a time limit has ended the crawl.
 const seedsWithin = 5 * time.Second
 
-// overBy ends the watch when run has ended. If that was the crawl's own time limit, and ctx is
-// still there, the seeds that came to nothing are looked at all the same.
+// overBy ends the watch when run has ended. If the crawl's own time limit ended it, and ctx has not
+// ended, it also collects the seeds that were not fetched.
 func (w *watcher) overBy(ctx, run context.Context) error {
 	w.over(run)
 	if ctx.Err() != nil {
@@ -89,7 +89,7 @@ func (w *watcher) overBy(ctx, run context.Context) error {
 	ask, cancel := context.WithTimeout(ctx, seedsWithin)
 	defer cancel()
 	if err := w.lookAtSeeds(ask, false); err != nil {
-		w.log.Info("what became of the seeds is not known", "err", err)
+		w.log.Info("the state of the seeds is not known", "err", err)
 	}
 	return nil
 }

@@ -14,9 +14,9 @@ type merger struct {
 	claims    []*crawl.DatasetClaim
 	group     []int
 	members   [][]int
-	documents []map[string]bool   // of a group of several claims; that of a single one is the claim's
+	documents []map[string]bool   // of a group of several claims; one claim has its own
 	files     []bool              // some claim of the group names a file
-	known     []*names            // of a group, once it was compared; nil after a change
+	known     []*names            // of a group, once compared; nil after a change
 	words     map[string][]string // of a title: see titleWords
 	owners    owned               // of files
 	shelf     *shelf              // what claims say beside their outlines
@@ -104,8 +104,8 @@ type names struct {
 	titles [][]string
 }
 
-// namesOf returns the names of a group's first maxApart claims. One name in common is enough for two
-// groups to match. They are collected once, and again after the group has changed.
+// namesOf returns the names of a group's first maxApart claims. Two groups match if they have one
+// name in common. The names are collected once, and again after the group has changed.
 func (m *merger) namesOf(group int) *names {
 	if m.known[group] != nil {
 		return m.known[group]

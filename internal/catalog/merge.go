@@ -25,9 +25,9 @@ func Merge(claims []crawl.DatasetClaim) (all []crawl.DatasetInfo) {
 // Each puts claims about the same dataset together and calls fn for each dataset, ordered by origin
 // and name. An error of fn ends it and is returned.
 //
-// Two claims are about the same dataset if they give the same identifier; or name the same file,
-// and do not say by other identifiers or titles that they are about different ones; or, when one of
-// them names no file at all, name the same page for people; or if one is a nested data.txt that
+// Two claims are about the same dataset if they give the same identifier; or name the same file
+// and have no different identifiers, or, without those, no different titles; or, when one of them
+// names no file at all, name the same page for people; or if one is a nested data.txt that
 // fills in what the other leaves open. Claims of one document are about different datasets, unless
 // they give the same identifier. Several origins may have redirected to one data.txt: of its copies
 // the one counts that its own host was asked for, else the newest. The result depends only on the

@@ -89,8 +89,7 @@ func TestMergeTwins(t *testing.T) {
 	}
 }
 
-// A file in common makes one dataset of two claims only where they do not say that they are about
-// different ones: by their identifiers, or by their titles.
+// Two claims with a file in common are joined, unless their identifiers or titles differ.
 func TestMergeByFile(t *testing.T) {
 	const doi, other = "https://doi.org/10.1234/trees", "https://doi.org/10.1234/water"
 	claim := func(document, id, title string) crawl.DatasetClaim {
@@ -154,7 +153,7 @@ func TestNamesAreCollectedOnce(t *testing.T) {
 	m := newMerger([]*crawl.DatasetClaim{{Kind: crawl.DatasetJSONLD, Document: "1", Title: "Trees of the city"}, {Kind: crawl.DatasetJSONLD, Document: "2", Title: "Water"},
 		{Kind: crawl.DatasetJSONLD, Document: "3", Title: "Levels of the Water"}})
 	if !m.differ(0, 1) || !m.differ(0, 2) || m.differ(1, 2) {
-		t.Error("trees are water, or water is not")
+		t.Error("groups with different titles match, or groups with a title in common do not")
 	}
 	if n := testing.AllocsPerRun(10, func() { m.differ(0, 1) }); n > 0 {
 		t.Errorf("a repeated comparison allocates %v times", n)

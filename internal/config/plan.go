@@ -22,8 +22,8 @@ type Plan struct {
 	Contact         string        `key:"contact" usage:"‹MAIL-OR-URL› by which a webmaster reaches you; it goes into the User-Agent" example:"me@example.org"`
 	Agent           string        `key:"agent" usage:"product ‹TOKEN› that robots.txt knows us by" example:"curtsy"`
 	Delay           time.Duration `key:"delay" usage:"least ‹TIME› between a response of a host and the next request to it" example:"1s"`
-	Hurry           []string      `key:"hurry" usage:"‹HOST› of your own, for which a delay under 1s holds as well; *.NAME is NAME and all below it (repeatable)" example:"docs.example.org"`
-	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: {}; or *.NAME for NAME and all below it" choices:"page prefix host subdomains domain any" example:"domain"`
+	Hurry           []string      `key:"hurry" usage:"‹HOST› of your own, for which a delay under 1s holds as well; *.NAME is NAME and all names below it (repeatable)" example:"docs.example.org"`
+	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: {}; or *.NAME for NAME and all names below it" choices:"page prefix host subdomains domain any" example:"domain"`
 	Include         []string      `key:"include" usage:"crawl only URLs that match one of these ‹RE› (repeatable)" example:"/docs/"`
 	Exclude         []string      `key:"exclude" usage:"crawl no URL that matches one of these ‹RE› (repeatable)" example:"[?&]print="`
 	Links           bool          `key:"links" usage:"follow the links of pages; without, only what seeds, sitemaps and the like name is crawled"`
@@ -143,9 +143,9 @@ func (p Plan) check(src *Source) error {
 	for _, h := range p.Hurry {
 		switch p, err := canon.ParseHostPattern(h); {
 		case err != nil:
-			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is no host name; use for example docs.example.org, or *.example.org for it and all below")
+			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is no host name; use for example docs.example.org, or *.example.org for that name and all names below it")
 		case p.IsOpen():
-			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", and anybody may have a name below "+p.Name().String()+"; name a domain of your own, for example *.example.org")
+			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", but anybody may have a name below "+p.Name().String()+"; name a domain of your own, for example *.example.org")
 		}
 	}
 	return nil

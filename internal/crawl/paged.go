@@ -71,7 +71,7 @@ type HostRow struct {
 	// Agents: its robots.txt names servers for mobile agents.
 	Agents   bool `json:"agents,omitempty"`
 	Updates  bool `json:"updates,omitempty"`  // a /rupinfo.txt
-	Sitemaps int  `json:"sitemaps,omitempty"` // how many are asked for, also where there is none
+	Sitemaps int  `json:"sitemaps,omitempty"` // how many are requested, whether they exist or not
 	// Usage: its robots.txt says something of the use of its pages.
 	Usage bool `json:"usage,omitempty"`
 }

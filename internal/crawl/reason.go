@@ -47,7 +47,7 @@ const (
 	ReasonProtocol    Reason = "protocol" // the answer was not HTTP, or broke it
 	ReasonTooSlow     Reason = "slow"     // under the minimum rate
 	ReasonHeaders     Reason = "headers"  // header block over the limit
-	ReasonEncoding    Reason = "encoding" // Content-Encoding unknown or broken
+	ReasonEncoding    Reason = "encoding" // a body that cannot be decoded
 	ReasonLocation    Reason = "location" // a redirect to nowhere usable
 	ReasonStoreFailed Reason = "store-failed"
 	// A PDF or another document of which nothing can be read within the limits.

@@ -83,7 +83,7 @@ type VisitURL struct {
 	// Keep: a copy is held that is to stay should the page turn out to be gone (4xx) now. It is
 	// asked for once more before the copy is removed; then Keep is not set.
 	Keep bool
-	// Failed is how the last attempt failed, as the Rule of its result has it; "" if none did.
+	// Failed is the Rule of the last attempt's result if that attempt failed, else "".
 	Failed string
 }
 

@@ -43,7 +43,7 @@ var reasonWords = map[crawl.Reason]string{
 	crawl.ReasonProtocol:    "the answer was not HTTP",
 	crawl.ReasonTooSlow:     "the answer came too slowly",
 	crawl.ReasonHeaders:     "headers past the limit",
-	crawl.ReasonEncoding:    "an unknown Content-Encoding",
+	crawl.ReasonEncoding:    "a body that cannot be decoded",
 	crawl.ReasonLocation:    "a redirect to nowhere",
 	crawl.ReasonDocument:    "a document of which nothing can be read",
 	crawl.ReasonStoreFailed: "our own disk would not take it",

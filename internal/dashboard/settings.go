@@ -41,7 +41,7 @@ const listShown = 50
 
 func settings(ctx context.Context, c *asker.Crawl, _ *request) (any, error) {
 	v := settingsView{Spec: c.Spec, Steered: !c.AtRest(), MaxSeeds: maxSeedsTyped, Scopes: steer.Scopes}
-	if !slices.Contains(v.Scopes, c.Spec.Scope) { // a name
+	if !slices.Contains(v.Scopes, c.Spec.Scope) { // *.NAME
 		v.Scopes = append(slices.Clip(v.Scopes), c.Spec.Scope)
 	}
 	if v.Steered {

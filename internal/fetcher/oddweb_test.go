@@ -26,7 +26,7 @@ func oddOrigin(t *testing.T, raw func(path string) string) string {
 	}).Addr().String()
 }
 
-// A line of a head that cannot be read costs only itself: what the other lines ask for holds.
+// A header line that cannot be parsed is ignored. The other lines keep their effect.
 func TestOddLinesInAHead(t *testing.T) {
 	for _, line := range []string{"what is this", "“X-A”: 1", "Content‑Type: image/png", "X(Y): 1", ": 1", "X: a\rb", "X: \x01", "X Y: 1"} {
 		t.Run(line, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestOddLinesInAHead(t *testing.T) {
 					t.Errorf("%s, want %s", got, want)
 				}
 				if out.RetryAfter != 6*time.Second {
-					t.Errorf("it waits for %v", out.RetryAfter)
+					t.Errorf("the delay is %v", out.RetryAfter)
 				}
 				for _, u := range []string{"http://h.test/linked", "http://h.test/new"} {
 					if _, ok := d.links()[mustURL(t, u)]; !ok {
@@ -61,8 +61,8 @@ func TestOddLinesInAHead(t *testing.T) {
 	}
 }
 
-// What comes identically in the last attempts is kept, and marked. A response that ends elsewhere
-// each time, or another error, is none.
+// If the last two attempts return the same incomplete body, it is stored and marked as truncated. A
+// body that differs each time is not stored.
 func TestCutTheSameWayEachTime(t *testing.T) {
 	const page = "<title>T</title><a href=/linked>x</a>"
 	for name, tt := range map[string]struct {
@@ -120,7 +120,7 @@ func TestCutTheSameWayEachTime(t *testing.T) {
 	}
 }
 
-// Pages lead on only while their texts differ, and session ids are taken off once they are known.
+// Links are followed from at most 16 pages with the same text. Session ids are removed once known.
 func TestEndlessNames(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		n := 0
@@ -138,7 +138,7 @@ func TestEndlessNames(t *testing.T) {
 			d.outcome(d.grant(open(visitTo(t, fmt.Sprintf("http://h.test/%d/", i)))))
 		}
 		if links := len(d.links()); links != 16 {
-			t.Errorf("%d pages of one text lead on, want 16", links)
+			t.Errorf("links of %d pages with the same text are followed, want 16", links)
 		}
 		for i := range 4 {
 			d.outcome(d.grant(open(visitTo(t, fmt.Sprintf("http://s.test/list;jsessionid=%032x", 100+i)))))
@@ -149,7 +149,7 @@ func TestEndlessNames(t *testing.T) {
 			t.Errorf("%s to %s, after %d requests", got, out.Results[0].Location, n-before)
 		}
 		if _, ok := d.links()["http://s.test/list"]; !ok {
-			t.Error("the address without a session id is not offered")
+			t.Error("the address without a session id is not reported as a link")
 		}
 	})
 }

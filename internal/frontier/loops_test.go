@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Redirects that lead back to where they began are no page: the URL by which the circle closes says
-// so, and the others stay what they are.
+// Of redirects in a circle, the URL that closes the circle is refused. The other URLs stay
+// redirected.
 func TestRedirectsInACircle(t *testing.T) {
 	for name, tt := range map[string]struct {
 		leads map[string]string
@@ -29,7 +29,7 @@ func TestRedirectsInACircle(t *testing.T) {
 				b.links(0, "", "http://a.example/1")
 				for range len(tt.want) {
 					v, _ := b.nextVisit()
-					// as the fetcher does
+					// The fetcher publishes these links.
 					b.links(0, "", "http://a.example"+cmp.Or(tt.leads[v.URLs[0].URL.PathQuery()], "/1"))
 					b.answer(v, func(u crawl.VisitURL) crawl.Result {
 						if to := tt.leads[u.URL.PathQuery()]; to != "" {
@@ -56,7 +56,7 @@ func TestRedirectsInACircle(t *testing.T) {
 	}
 }
 
-// A URL that is tried again says how it failed before.
+// A visit includes how the last attempt at a URL failed.
 func TestHowTheLastAttemptFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/1"))

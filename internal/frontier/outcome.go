@@ -192,7 +192,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 		}
 		if by > 0 {
 			to.Class, to.Reason = crawl.Refused, crawl.ReasonRedirects
-			to.Detail = fmt.Sprintf("%s leads back here, in %d redirects: the site may want a cookie, which robots do not keep", crawl.ShortDetail(res.Location), by+1)
+			to.Detail = fmt.Sprintf("%s leads back to this URL in %d redirects: the site may require a cookie, which the crawler does not keep", crawl.ShortDetail(res.Location), by+1)
 		}
 	}
 	if to.Class == crawl.Retry {
@@ -238,9 +238,8 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 	return nil
 }
 
-// leadsBack is how many redirects lead from one URL to another, as far as this shard knows; 0: none
-// do. A URL that redirects to one from which redirects lead back is no page, however often the two
-// are asked for.
+// leadsBack returns how many redirects lead from one URL to another, as far as this shard knows; 0
+// if they do not. Redirects in a circle never lead to a page, however often they are requested.
 func (s *shard) leadsBack(to, from canon.URL) (redirects int, err error) {
 	for redirects < maxRedirects {
 		h := from.Host()
@@ -267,7 +266,7 @@ func (s *shard) leadsBack(to, from canon.URL) (redirects int, err error) {
 	return 0, nil
 }
 
-// maxRedirects is how many redirects are followed to see whether they lead back.
+// maxRedirects is how many redirects leadsBack follows.
 const maxRedirects = 10
 
 // acceptLate takes a URL in, as queued, that was visited although this state never knew it: the

@@ -82,15 +82,15 @@ func dataType(v []byte, media string) bool {
 	return equalFold(v[from:to], media)
 }
 
-// Refresh returns the address in a Refresh header, as that of a <meta http-equiv=refresh>; ok is
-// false if it names none.
+// Refresh returns the address in the value of a Refresh header, whose syntax is that of
+// <meta http-equiv=refresh>. ok is false if it contains no address.
 func Refresh(value string) (address string, ok bool) {
 	target, ok := refreshTarget([]byte(value))
 	return string(target), ok
 }
 
-// LeadsToPage reports whether a link with these relations and this type, both as they are written,
-// is followed as a link to a page.
+// LeadsToPage reports whether a link with these values of rel and type is followed as a link to a
+// page.
 func LeadsToPage(rel, kind string) bool {
 	r := relationOf([]byte(rel))
 	return r.page && !r.nofollow && pageType([]byte(kind))

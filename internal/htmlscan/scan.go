@@ -134,8 +134,7 @@ func (s *Scanner) Scan(p Page) Result {
 	return r
 }
 
-// isType reports whether a Content-Type is of a media type, which is read as the HTML that it
-// stands for.
+// isType reports whether a Content-Type has the media type want.
 func isType(contentType, want string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	return strings.EqualFold(strings.TrimSpace(media), want)

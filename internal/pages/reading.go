@@ -94,7 +94,7 @@ func (x *Extractor) readSome(pageURL canon.URL, contentType, charsetName string,
 	r.reset(x)
 	r.most = most
 	src := DecodeCharset(body, charsetName)
-	// its links are in UTF-8
+	// The query of a link is in the page's charset, but the links of Markdown are in UTF-8.
 	decoded := len(src) > 0 && len(body) > 0 && &src[0] != &body[0] && contentType != mdhtml.MediaType
 	contentType, src = readable(contentType, src)
 	if contentType == "text/plain" {

@@ -61,7 +61,7 @@ func (x *Extractor) Text(contentType, charsetName string, body []byte) Text {
 	return Text{Title: x.bestTitle(), Lang: x.lang, Headings: x.heads, Body: x.body}
 }
 
-// readable makes HTML of Markdown and XHTML, in UTF-8, and leaves all else alone.
+// readable converts Markdown and XHTML, in UTF-8, to HTML. It returns other types unchanged.
 func readable(contentType string, body []byte) (string, []byte) {
 	switch contentType {
 	case mdhtml.MediaType:

@@ -88,7 +88,7 @@ func (r *walk) page(src []byte) {
 				x.words(val)
 			}
 		case startTag:
-			// <a/> is complete in a drawing; elsewhere the slash means nothing.
+			// In a drawing <a/> is a complete element. Elsewhere the slash has no meaning.
 			e, slash := elementOf(val), len(attrs) > 0 && attrs[len(attrs)-1] == '/'
 			if r.quiet.on() || len(attrs) > 0 {
 				// Some names end a drawing, whatever they seem to be in it.

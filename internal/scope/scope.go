@@ -9,8 +9,8 @@
 //	domain      the seed's registered domain with all its hosts (the default)
 //	any         every http and https host
 //
-// Instead of a kind there may be a name, as *.example.org: it and all names below it, whatever the
-// seeds are, which are always inside.
+// A pattern such as *.example.org may stand in place of a kind. It covers that name and all names
+// below it. The seeds do not change it, but they are always inside.
 //
 // Rules narrow it: Exclude always wins; when there are Include rules a URL must match
 // one, except the seeds themselves. Redirects of seeds and budgets are the caller's
@@ -47,7 +47,7 @@ type Decision struct {
 // Scope answers for one crawl. It never changes, and goroutines may share it.
 type Scope struct {
 	kind  string
-	fixed bool // names do not follow from the seeds
+	fixed bool // names come from a pattern, not from the seeds
 	seeds map[canon.URL]struct{}
 	// what the kind compares (a host, a domain, a directory) → its rule
 	names            map[string]string
@@ -225,7 +225,7 @@ func (s *Scope) within(u canon.URL) (why string, in bool) {
 	return s.hosts.lookup(u.Host(), s.names)
 }
 
-// withinNames looks for the names that u's host is below, from the whole name up.
+// withinNames looks up u's host, and then each name above it.
 func (s *Scope) withinNames(u canon.URL) (why string, in bool) {
 	host := u.Host().String()
 	for name, more := host, true; more; _, name, more = strings.Cut(name, ".") {

@@ -43,12 +43,12 @@ func kindWords(spec Spec) string {
 		return some(hosts, "hosts", " and ") + " and no other host"
 	case "subdomains":
 		hosts := texts(seeds, func(u canon.URL) string { return u.Host().String() })
-		return some(hosts, "hosts", " and ") + " and all names below"
+		return some(hosts, "hosts", " and ") + " and all subdomains"
 	case "any":
 		return "all hosts of the web that links lead to, from " + some(texts(seeds, func(u canon.URL) string { return u.Host().String() }), "hosts", " and ") + " on"
 	}
 	if name, ok := strings.CutPrefix(spec.Kind, "*."); ok {
-		return name + " and all names below"
+		return name + " and all subdomains"
 	}
 	of := map[string][]string{} // a registered domain → the hosts of its seeds
 	for _, u := range seeds {

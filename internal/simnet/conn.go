@@ -69,7 +69,7 @@ func (c *Conn) wrap(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
 }
 
-// Readable reports whether a read would return at once, with something or an error.
+// Readable reports whether a read would return at once, with data or an error.
 func (c *Conn) Readable() bool {
 	h := c.in
 	h.mu.Lock()

@@ -20,7 +20,7 @@ func (s features) broken() {
 	network := failed(ReasonNetwork)
 	s.script("/broken/no-answer.html", network, 0, func(*wire) {})
 	s.script("/broken/reset.html", network, 0, resetAtOnce)
-	// Cut in the same place each time: after all attempts that is all there is.
+	// It is cut at the same place in each attempt, so the last attempt stores what arrived.
 	same := Expectation{Class: Stored, Reason: ReasonNetwork, Contains: "beginning of a page", Also: []Class{Failed}}
 	s.script("/broken/cut.html", same, 200, truncated(htmlType, someHTML))
 	s.script("/broken/reset-body.html", network, 200, func(c *wire) {

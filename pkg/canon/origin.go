@@ -79,8 +79,9 @@ func (h Host) Addr() (addr netip.Addr, ok bool) {
 	return addr, err == nil
 }
 
-// IsPublicSuffix reports whether anybody may have a name below this one: org, co.uk and github.io, by
-// the public suffix list. Single labels that are not in it, such as localhost, are none.
+// IsPublicSuffix reports whether the host is in the public suffix list, so that anybody may have a
+// name below it: org, co.uk and github.io are. A single label that is not in the list, such as
+// localhost, is not a public suffix.
 func (h Host) IsPublicSuffix() bool {
 	if h == "" || h.IsIP() {
 		return false

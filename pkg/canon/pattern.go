@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// HostPattern stands for hosts: a host name for itself, and "*." before a name for it and for all
-// names below it. The zero value stands for none. It may be used from many goroutines.
+// HostPattern matches hosts. A host name matches itself; "*." and a name match that name and all
+// names below it. The zero value matches nothing. Goroutines may share it.
 type HostPattern struct {
 	name  Host
 	below bool
 }
 
-// ParseHostPattern reads a pattern as people write one. Its error is ErrHost, or says that an
-// address has no names below it.
+// ParseHostPattern parses a pattern, without regard to blanks around it. Its error wraps ErrHost.
 func ParseHostPattern(raw string) (HostPattern, error) {
 	text, below := strings.CutPrefix(strings.TrimSpace(raw), "*.")
 	h, err := ParseHost(text)
@@ -28,17 +27,17 @@ func ParseHostPattern(raw string) (HostPattern, error) {
 	return HostPattern{h, below}, nil
 }
 
-// Matches reports whether the pattern stands for a host.
+// Matches reports whether the pattern matches a host.
 func (p HostPattern) Matches(h Host) bool {
 	return p.name != "" && (h == p.name || p.below && h.below(p.name))
 }
 
-// below reports whether a host's name is below another one.
+// below reports whether the host is a name below another name.
 func (h Host) below(name Host) bool {
 	return len(h) > len(name) && h[len(h)-len(name)-1] == '.' && strings.HasSuffix(string(h), string(name))
 }
 
-// String is the pattern as it is written.
+// String returns the pattern in the form that ParseHostPattern reads.
 func (p HostPattern) String() string {
 	if p.below {
 		return "*." + string(p.name)
@@ -46,11 +45,11 @@ func (p HostPattern) String() string {
 	return string(p.name)
 }
 
-// IsBelow reports whether the pattern stands for more than one name.
+// IsBelow reports whether the pattern begins with "*.".
 func (p HostPattern) IsBelow() bool { return p.below }
 
-// IsOpen reports whether the pattern stands for names that anybody may have, as *.org does.
+// IsOpen reports whether the pattern covers all names below a public suffix, as *.org does.
 func (p HostPattern) IsOpen() bool { return p.below && p.name.IsPublicSuffix() }
 
-// Name is the name in it.
+// Name returns the name in the pattern, without "*.".
 func (p HostPattern) Name() Host { return p.name }

@@ -136,7 +136,7 @@ type reader struct {
 	sum    Summary
 	failed error // of each
 	feed   bool  // no other form is read
-	// hashes of the addresses in other languages that were handed out
+	// hashes of the addresses in other languages that were reported
 	alternates map[uint64]struct{}
 }
 
@@ -154,9 +154,9 @@ func (s *reader) entry(e Entry) error {
 	return s.failed
 }
 
-// alternate hands out the address of an entry's page in another language, once. They are no entries
-// of their own, so they do not count towards the limit of these, and have the same one. A file of
-// many languages names each page once for each of them.
+// alternate reports the address of an entry's page in another language, once. Such addresses are
+// not entries, so they do not count towards the limit of entries; they have a limit of the same
+// size. A file in many languages repeats the address of a page in the entry of each language.
 func (s *reader) alternate(loc string, e *Entry) error {
 	if loc == "" || len(loc) > MaxLoc || len(s.alternates) >= s.o.MaxEntries {
 		return nil

@@ -393,7 +393,7 @@ func ExampleRead() {
 	// urlset 1 <nil>
 }
 
-// collect reads a sitemap into lines: "S" for one of sitemaps, then the address.
+// collect returns the addresses in a sitemap, those of other sitemaps after "S ".
 func collect(t *testing.T, text string) (lines []string, sum Summary) {
 	t.Helper()
 	sum, err := Read(strings.NewReader(text), Options{}, func(e Entry) error {
@@ -420,7 +420,7 @@ func TestAlternates(t *testing.T) {
 	if got := strings.Join(lines, " "); got != "/en /de /fr /de /en" || sum.Entries != 2 {
 		t.Errorf("%s; %d entries", got, sum.Entries)
 	}
-	// Whose limit is that of entries, so that languages do not push pages out.
+	// They have a limit of their own, so that languages do not displace pages.
 	var b strings.Builder
 	for i := range 20 {
 		fmt.Fprintf(&b, "<url><loc>/%d</loc>%s</url>", i, link("de", fmt.Sprintf("/de/%d", i)))

@@ -154,7 +154,7 @@ type xmlReader struct {
 	field  string // the element in it whose text is being read, or ""
 	text   []byte
 	bases  []base // of a feed, the innermost last
-	// of the entry: its addresses in other languages (<xhtml:link rel=alternate>)
+	// addresses of the entry's page in other languages (<xhtml:link rel=alternate>)
 	alternates []string
 }
 
@@ -238,7 +238,7 @@ func (x *xmlReader) start(t xml.StartElement) error {
 // opens reports whether an element of this name is an entry's.
 func (x *xmlReader) opens(name, space string) bool {
 	switch x.s.sum.Kind {
-	case URLSet, Index: // each of which some files take for the other
+	case URLSet, Index: // some files use the element of the other form
 		return (name == "url" || name == "sitemap") && space == x.prefix
 	}
 	return name == "item" || name == "entry"
@@ -342,7 +342,7 @@ func (x *xmlReader) end(name xml.Name) error {
 	return nil
 }
 
-// sitemapName is what the address of a sitemap looks like, for an index that says <url>.
+// sitemapName matches the addresses of sitemaps in an index whose entries are <url> elements.
 var sitemapName = regexp.MustCompile(`(?i)\.(xml|txt)(\.gz)?(\?|$)`)
 
 // maxAlternates is how many addresses in other languages one entry may have.

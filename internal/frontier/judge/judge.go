@@ -42,7 +42,7 @@ const MaxQueryDepth = 64
 type Judge struct {
 	Spec  crawl.Spec
 	Scope *scope.Scope
-	// hosts that may be asked faster than once a second, and patterns of them
+	// hosts, and patterns of hosts, that may get more than one request a second
 	hurry    map[canon.Host]bool
 	hurrying []canon.HostPattern
 
@@ -135,8 +135,8 @@ func (j *Judge) Fingerprint() string {
 // Trapped is the detail of a URL in a trap.
 func Trapped(u canon.URL) (string, bool) { return scope.Trap(u) }
 
-// Hurries reports whether a host may be asked faster than once a second: those of seeds, and those
-// that the operator calls their own.
+// Hurries reports whether a host may get more than one request a second. The hosts of seeds may,
+// and the hosts that the operator lists as their own.
 func (j *Judge) Hurries(host canon.Host) bool {
 	return j.hurry[host] || slices.ContainsFunc(j.hurrying, func(p canon.HostPattern) bool { return p.Matches(host) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A pattern in --hurry is for the operator's own hosts, and never for a whole public suffix.
+// A pattern in --hurry may cover the operator's own hosts, but not a whole public suffix.
 func TestHurries(t *testing.T) {
 	j, err := New(crawl.Spec{Seeds: []string{"https://seed.example/"}, Hurry: []string{"*.example.org", "a.example.net"}})
 	if err != nil {

@@ -316,7 +316,7 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 		r.Form, r.Entries, r.Skipped, r.ETag, r.LastMod = "", 0, 0, "", ""
 	}
 	if m.Reason != "" && m.Status != 404 && m.Status != 410 && !m.Again {
-		s.ledger.Log.Info("a sitemap is not read, or not all of it", "url", a.Errand.URL, "reason", m.Reason)
+		s.ledger.Log.Info("a sitemap was not read completely", "url", a.Errand.URL, "reason", m.Reason)
 	}
 	return s.putSitemap(key, &r)
 }
