@@ -67,8 +67,8 @@ func TestWhichConnectionsServeAgain(t *testing.T) {
 	}
 }
 
-// Under TLS what came behind a response is not in the socket any more: it was read with it, and must
-// not be taken for the next response all the same.
+// Under TLS what came behind a response is not in the socket any more: it was read with it, and
+// must not be taken for the next response all the same.
 func TestBytesBehindAResponseUnderTLS(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		ca := wiretest.NewCA(t)
@@ -151,7 +151,8 @@ func (c *together) Write(p []byte) (int, error) {
 func TestAKeptConnectionWithoutAPlace(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
-		holds := sharedHolds(t, Options{Visits: handsShare, IdleTimeout: 30 * time.Second}, w.Addr().String(), 2) // one visit at an address
+		// one visit at an address
+		holds := sharedHolds(t, Options{Visits: handsShare, IdleTimeout: 30 * time.Second}, w.Addr().String(), 2)
 		fetch := func(i int) error {
 			_, err := holds[i].Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll)
 			return err
@@ -177,8 +178,8 @@ func TestAKeptConnectionWithoutAPlace(t *testing.T) {
 	})
 }
 
-// A connection that waits is closed after IdleTimeout, and one that brings bytes nobody asked for is
-// not used again: they would be taken for the next response.
+// A connection that waits is closed after IdleTimeout, and one that brings bytes nobody asked for
+// is not used again: they would be taken for the next response.
 func TestWaitingConnections(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		var first net.Conn

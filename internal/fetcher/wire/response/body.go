@@ -12,8 +12,8 @@ import (
 // ErrChunk is a chunk without a size that can be read: where the body ends is not known.
 var ErrChunk = fmt.Errorf("%w: a chunk has no size", ErrMalformed)
 
-// maxLine bounds the line before a chunk, all trailers together, and all lines before chunks that are
-// longer than usualLine.
+// maxLine bounds the line before a chunk, all trailers together, and all lines before chunks that
+// are longer than usualLine.
 const (
 	maxLine   = 16 << 10
 	usualLine = 32
