@@ -17,21 +17,54 @@ func TestHTML(t *testing.T) {
 		`<br/><img src="x/"/><br></br>`:                  `<br><img src="x/"><br>`,
 		`<p><![CDATA[a < b && c]]></p>`:                  `<p>a &lt; b &amp;&amp; c</p>`,
 		`<script><![CDATA[if (a < b) "</p>"]]></script>`: `<script>if (a < b) "<\/p>"</script>`,
-		`<script>a &lt; b<!-- c --><b/>d</script>`:       `<script>a < bd</script>`,
+		`<script>a &lt; b<!-- c --><b/>d</script>`:       `<script>a < b<b/>d</script>`,
 		`<style>/*&amp;*/</style>`:                       `<style>/*&*/</style>`,
 		`<h:html xmlns:h="http://www.w3.org/1999/xhtml"><h:a href="x">y</h:a><s:a/></h:html>`: `<html xmlns:h="http://www.w3.org/1999/xhtml"><a href="x">y</a><s:a></s:a></html>`,
 		`<!DOCTYPE html [<!ENTITY a "b>">]><p/>`:                                              `<!DOCTYPE html ><p></p>`,
-		`<?xml version="1.0"?><p a="1" />`:                                                    `<?xml version="1.0"?><p a="1" ></p>`,
+		`<?xml version="1.0"?><p a="1" />`:                                                    `<p a="1" ></p>`,
 		`<p/`:                                                                                 `<p/`,
 		`a < b <p/>`:                                                                          `a < b <p></p>`,
 		`<![CDATA[x`:                                                                          `x`,
 		`</p`:                                                                                 `</p`,
 		`<!DOCTYPE`:                                                                           `<!DOCTYPE`,
 		`</script/><x/>`:                                                                      `</script/><x></x>`,
+		// what hides the rest of a page in HTML
+		`<script><![CDATA["<!--<script>"]]></script><p/>`:                                          `<script>"\u003c!--\u003cscript>"</script><p></p>`,
+		`<script><![CDATA[<]]>SCRIPT &lt;!-- &lt;<![CDATA[/script>]]></script><p/>`:                `<script>\u003cSCRIPT \u003c!-- <\/script></script><p></p>`,
+		`<script>if (a<b && c == '"') d = "<i x='"</script><p/>`:                                   `<script>if (a<b && c == '"') d = "<i x='"</script><p></p>`,
+		`<h:script xmlns:h='http://www.w3.org/1999/xhtml'>a</h:script><p/>`:                        `<script xmlns:h='http://www.w3.org/1999/xhtml'>a</script><p></p>`,
+		`<script>a <!-- b</script><p/>`:                                                            `<script>a \u003c!-- b</script><p></p>`,
+		"<!--> <meta name='robots'/>\n -->a":                                                       "\na",
+		"<?x > <meta name='robots'/>\n ?>a":                                                        "\na",
+		`<?x <meta name='robots'> a`:                                                               ` a`,
+		`<!DOCTYPE html [<!-- don't ]> --><?x " ]> ?><!ENTITY a "]>">]><p/>`:                       `<!DOCTYPE html ><p></p>`,
+		`<!DOCTYPE html [<!ENTITY a "b>]><p/>`:                                                     `<!DOCTYPE html >]><p></p>`,
+		`<!ELEMENT "><p/>`:                                                                         `<!ELEMENT "><p></p>`,
+		`<plaintext>a</plaintext><xmp>b</xmp><noembed/><Noframes>c</Noframes><listing>d</listing>`: `<pre>a</pre><pre>b</pre><div></div><div>c</div><pre>d</pre>`,
 	} {
 		if got := string(HTML([]byte(in))); got != want {
 			t.Errorf("%s\nis  %s\nnot %s", in, got, want)
 		}
+	}
+}
+
+// What is written is bounded, whatever a page is made of, and so is what it takes.
+func TestHTMLIsBounded(t *testing.T) {
+	const n = 200_000
+	for _, part := range []string{"&", "<", "<!['>", "<!DOCTYPE[<?", "<?", "<!--", "<script><!--<![CDATA[", "<b/>", "<a xmlns:h='http://www.w3.org/1999/xhtml'/>"} {
+		for _, begin := range []string{"", "<![CDATA[", "<script>", "<script><![CDATA["} {
+			page := []byte(begin + strings.Repeat(part, n/len(part)))
+			if got := len(HTML(page)); got > 3*len(page)+64<<10 {
+				t.Errorf("%d bytes of %s%s become %d", len(page), begin, part, got)
+			}
+		}
+	}
+	w := writer{}
+	for range 3 {
+		w.declared([]byte(` xmlns:h="http://www.w3.org/1999/xhtml"`))
+	}
+	if len(w.prefixes) != 1 {
+		t.Errorf("one prefix counts as %d", len(w.prefixes))
 	}
 }
 
