@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 )
@@ -52,6 +53,27 @@ func TestRedirectsInACircle(t *testing.T) {
 					t.Errorf("%v is to be asked for", vs[0].URLs)
 				}
 			})
+		})
+	}
+}
+
+// A redirect that was fetched long ago may have been reversed since.
+func TestRedirectsTurnedRound(t *testing.T) {
+	for age, want := range map[time.Duration]crawl.Class{time.Hour: crawl.Refused, 25 * time.Hour: crawl.Redirected} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, testSpec("http://a.example/1"))
+			b.links(0, "", "http://a.example/1")
+			for _, to := range []string{"/2", "/1"} {
+				v, _ := b.nextVisit()
+				b.links(0, "", "http://a.example"+to)
+				b.answer(v, func(crawl.VisitURL) crawl.Result {
+					return crawl.Result{Class: crawl.Redirected, Status: 302, Reason: crawl.ReasonRedirect, Location: "http://a.example" + to}
+				})
+				time.Sleep(age)
+			}
+			if r := b.record("http://a.example/2"); r.Class != want {
+				t.Errorf("after %v it is %v (%s), want %v", age, r.Class, r.Detail, want)
+			}
 		})
 	}
 }

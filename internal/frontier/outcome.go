@@ -186,7 +186,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 		to.Detail = strings.Clone(res.Location)
 	}
 	if to.Class == crawl.Redirected && to.Reason == crawl.ReasonRedirect {
-		by, err := s.leadsBack(r.URL, canon.URL(res.Location))
+		by, err := s.leadsBack(r.URL, canon.URL(res.Location), at)
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,8 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 
 // leadsBack returns how many redirects lead from one URL to another, as far as this shard knows; 0
 // if they do not. Redirects in a circle never lead to a page, however often they are requested.
-func (s *shard) leadsBack(to, from canon.URL) (redirects int, err error) {
+// Redirects that were fetched more than a day ago do not count: a site may have reversed them.
+func (s *shard) leadsBack(to, from canon.URL, now time.Time) (redirects int, err error) {
 	for redirects < maxRedirects {
 		h := from.Host()
 		if crawl.ShardOf(h, s.ledger.Judge.Spec.Shards) != s.ledger.ID {
@@ -258,6 +259,9 @@ func (s *shard) leadsBack(to, from canon.URL) (redirects int, err error) {
 		if err != nil || r.Class != crawl.Redirected || r.Reason != crawl.ReasonRedirect {
 			return 0, err
 		}
+		if now.Sub(time.UnixMilli(r.FetchedAt)) > redirectAge {
+			return 0, nil
+		}
 		redirects++
 		if from = canon.URL(r.Detail); from == to {
 			return redirects, nil
@@ -268,6 +272,9 @@ func (s *shard) leadsBack(to, from canon.URL) (redirects int, err error) {
 
 // maxRedirects is how many redirects leadsBack follows.
 const maxRedirects = 10
+
+// redirectAge is how long after it was fetched a redirect counts in leadsBack.
+const redirectAge = 24 * time.Hour
 
 // acceptLate takes a URL in, as queued, that was visited although this state never knew it: the
 // link to it is in a part of the log that was lost, or was kept out, when the log was read
