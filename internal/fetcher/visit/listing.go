@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -63,11 +64,21 @@ func (v *Visit) list(e *crawl.Errand, ask func(u canon.URL, conditions http.Head
 	return l
 }
 
-// fromStart reports whether a part that nobody asked for (206) begins where the whole does: some
-// servers call every answer a part.
+// fromStart reports whether a part that nobody asked for (206) is the whole: some servers call every
+// answer a part. A whole of unknown length ends where the part does.
 func fromStart(h http.Header) bool {
 	value := strings.ToLower(strings.TrimSpace(h.Get("Content-Range")))
-	return value == "" || strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(value, "bytes")), "0-")
+	if value == "" {
+		return true
+	}
+	reach, length, ok := strings.Cut(strings.TrimSpace(strings.TrimPrefix(value, "bytes")), "/")
+	first, last, isRange := strings.Cut(reach, "-")
+	if !ok || !isRange || strings.TrimSpace(first) != "0" {
+		return false
+	}
+	end, err := strconv.ParseUint(strings.TrimSpace(last), 10, 63)
+	length = strings.TrimSpace(length)
+	return err == nil && (length == "*" || length == strconv.FormatUint(end+1, 10))
 }
 
 // unread is what to tell of a document for a status that leaves nothing to be read of it, and
