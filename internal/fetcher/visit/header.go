@@ -29,70 +29,129 @@ func retryAfter(header http.Header, now time.Time) (wait time.Duration) {
 		if value == "" {
 			continue
 		}
-		if d, ok := duration(value, now); ok {
-			wait = max(wait, d)
+		if at, ok := date(value); ok {
+			wait = max(wait, at.Sub(now))
+			if sent, ok := date(header.Get("Date")); ok {
+				wait = max(wait, at.Sub(sent))
+			}
 			continue
 		}
-		at, ok := date(value)
+		d, ok := duration(strings.ToLower(value), now)
 		if !ok {
-			wait = max(wait, unreadRetryAfter)
-			continue
+			d = max(d, unreadRetryAfter)
 		}
-		wait = max(wait, at.Sub(now))
-		if sent, ok := date(header.Get("Date")); ok {
-			wait = max(wait, at.Sub(sent))
-		}
+		wait = max(wait, d)
 	}
 	return min(wait, maxRetryAfter)
 }
 
-// units are how long the unit is that stands behind a number, by its first letters. Without one it
-// is a second.
-var units = []struct {
-	name string
-	unit time.Duration
-}{{"ms", time.Millisecond}, {"milli", time.Millisecond}, {"s", time.Second}, {"m", time.Minute}, {"h", time.Hour}, {"d", 24 * time.Hour}}
+// units are how long the unit is that stands behind a number. Without one it is a second.
+var units = map[string]time.Duration{
+	"": time.Second, "ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour,
+	"msec": time.Millisecond, "millisecond": time.Millisecond, "sec": time.Second, "second": time.Second, "min": time.Minute, "minute": time.Minute,
+	"hr": time.Hour, "hour": time.Hour, "day": 24 * time.Hour, "wk": 7 * 24 * time.Hour, "week": 7 * 24 * time.Hour,
+	"mo": 30 * 24 * time.Hour, "month": 30 * 24 * time.Hour, "y": 365 * 24 * time.Hour, "yr": 365 * 24 * time.Hour, "year": 365 * 24 * time.Hour,
+}
 
-// duration reads a number of seconds, or of what it says. A number that can only be a Unix time is
-// one.
+// unitOf is how long the unit of that name is, also in the plural.
+func unitOf(word string) (unit time.Duration, ok bool) {
+	if unit, ok = units[word]; !ok {
+		unit, ok = units[strings.TrimSuffix(word, "s")]
+	}
+	return unit, ok
+}
+
+// duration reads numbers of seconds, or of what they say: the sum where each says of what, the
+// longest where it is a list of answers. It is in lower case. Where not all of it can be read, d is
+// no less than the number of seconds that it begins with.
 func duration(value string, now time.Time) (d time.Duration, ok bool) {
-	value = strings.ToLower(value)
-	digits := strings.IndexFunc(value, func(r rune) bool { return (r < '0' || r > '9') && r != '.' && r != '-' && r != '+' })
-	if digits < 0 {
-		digits = len(value)
+	var sum, longest, first time.Duration
+	parts, summed := 0, true
+	iso, inDays := false, false
+	if rest, isPeriod := strings.CutPrefix(value, "p"); isPeriod {
+		value, iso, inDays = rest, true, true // ISO 8601: P1DT2H, and an M before the T is a month
 	}
-	n, err := strconv.ParseFloat(value[:digits], 64)
-	if err != nil {
-		return 0, false
-	}
-	unit := time.Second
-	if word := strings.TrimLeft(value[digits:], " \t"); word != "" {
-		i := 0
-		for i < len(units) && !strings.HasPrefix(word, units[i].name) {
-			i++
+	for {
+		if value = strings.TrimLeft(value, " \t,;"); iso && strings.HasPrefix(value, "t") {
+			value, inDays = value[1:], false
 		}
-		if i == len(units) || strings.ContainsAny(word, "0123456789:") {
-			return 0, false
+		if rest, ok := strings.CutPrefix(value, "and "); ok && parts > 0 {
+			value = strings.TrimLeft(rest, " \t")
 		}
-		unit = units[i].unit
-	} else if since := n - float64(now.Unix()); n > 1e9 && since > -3e8 && since < 3e8 {
-		n = since
+		if value == "" {
+			break
+		}
+		digits := spanOf(value, func(c byte) bool { return c >= '0' && c <= '9' || strings.IndexByte(".-+", c) >= 0 })
+		n, err := strconv.ParseFloat(value[:digits], 64)
+		if err != nil && parts == 0 {
+			n, _ = strconv.ParseFloat(value[:spanOf(value, func(c byte) bool { return c >= '0' && c <= '9' })], 64)
+			first = times(n, time.Second)
+		}
+		if err != nil {
+			return first, false
+		}
+		value = strings.TrimLeft(value[digits:], " \t")
+		letters := spanOf(value, func(c byte) bool { return c >= 'a' && c <= 'z' })
+		if iso {
+			letters = min(letters, 1)
+		}
+		word := value[:letters]
+		if word == "and" { // of two numbers without units
+			word, letters = "", 0
+		}
+		if inDays && word == "m" {
+			word = "mo"
+		}
+		if parts++; parts == 1 {
+			first = times(n, time.Second)
+		}
+		unit, known := unitOf(word)
+		if !known {
+			return first, false
+		}
+		if word == "" {
+			summed = false
+			if since := n - float64(now.Unix()); n > 1e9 && since > -3e8 && since < 3e8 {
+				n = since // a number that can only be a Unix time is one
+			}
+		}
+		one := times(n, unit)
+		sum, longest = min(sum+one, maxRetryAfter), max(longest, one)
+		value = value[letters:]
 	}
-	if n <= 0 {
-		return 0, true
+	if summed {
+		longest = sum
 	}
-	if seconds := n * unit.Seconds(); seconds < maxRetryAfter.Seconds() {
-		d = time.Duration(seconds * float64(time.Second))
-		return (d + time.Second - 1).Truncate(time.Second), true // a moment more is polite
+	return longest, parts > 0
+}
+
+// spanOf is how many bytes of a value are of a kind, from its beginning.
+func spanOf(value string, of func(byte) bool) int {
+	for i := range len(value) {
+		if !of(value[i]) {
+			return i
+		}
 	}
-	return maxRetryAfter, true
+	return len(value)
+}
+
+// times is n times a unit, no less than 0 and no more than maxRetryAfter.
+func times(n float64, unit time.Duration) time.Duration {
+	switch seconds := n * unit.Seconds(); {
+	case n <= 0:
+		return 0
+	case seconds < maxRetryAfter.Seconds():
+		d := time.Duration(seconds * float64(time.Second))
+		return (d + time.Second - 1).Truncate(time.Second) // a moment more is polite
+	}
+	return maxRetryAfter
 }
 
 // layouts are the forms of dates that servers write beside those of RFC 9110.
 var layouts = []string{
 	time.RFC1123Z, "Mon, 2 Jan 2006 15:04:05 MST", "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05",
 	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05-0700", "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST",
-	"2006-01-02 15:04:05", "2006-01-02 15:04", time.RFC822Z, time.RFC822, time.RFC850, time.UnixDate, time.RubyDate, "2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700",
+	"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", time.RFC822Z, time.RFC822, time.RFC850, time.UnixDate, time.RubyDate, "2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700",
 }
 
 // date reads a date. One without a zone is in UTC.

@@ -16,6 +16,10 @@ func TestRetryAfter(t *testing.T) {
 		"": 0, "0": 0, "120": 2 * time.Minute, " 7 ": 7 * time.Second, "1.5": 2 * time.Second, "-5": 0, "5s": 5 * time.Second, "soon": unreadRetryAfter, "12:30": unreadRetryAfter,
 		"3 seconds": 3 * time.Second, `"3"`: 3 * time.Second, "2 Minutes": 2 * time.Minute, "1h": time.Hour, "250ms": time.Second, "1772600827": time.Minute,
 		"Wed, 04 Mar 2026 05:06:37 -0000": 30 * time.Second, "Wed, 04 Mar 2026 06:06:37 +0100": 30 * time.Second, "2026-03-04T05:06:37Z": 30 * time.Second,
+		"120, 120": 2 * time.Minute, "60, 120": 2 * time.Minute, "3600;": time.Hour, "1 hour, 30 minutes": 90 * time.Minute, "1h30m": 90 * time.Minute,
+		"1 hour and 30 mins": 90 * time.Minute, "PT2H": 2 * time.Hour, "P1DT2H": maxRetryAfter, "PT1M30S": 90 * time.Second, "P1M": maxRetryAfter,
+		"1 month": maxRetryAfter, "1w": maxRetryAfter, "2 weeks": maxRetryAfter, "1 moment": unreadRetryAfter, "300 moments": 5 * time.Minute,
+		"120 (please)": 2 * time.Minute, "3600; later": time.Hour, "300:00": 5 * time.Minute, "P": unreadRetryAfter, ",": unreadRetryAfter, "2026-03-05": 18*time.Hour + 53*time.Minute + 53*time.Second,
 		"2026-03-04 05:06:37": 30 * time.Second, "Wed, 4 Mar 2026 05:06:37 UTC": 30 * time.Second,
 		"99999999999999999999999": maxRetryAfter, "86401": maxRetryAfter,
 		"Wed, 04 Mar 2026 05:06:37 GMT":     30 * time.Second,
@@ -129,7 +133,8 @@ func FuzzMediaType(f *testing.F) {
 }
 
 func TestFromStart(t *testing.T) {
-	for value, want := range map[string]bool{"": true, "bytes 0-99/100": true, "Bytes 0-99/*": true, "bytes 100-199/200": false, "bytes */200": false} {
+	for value, want := range map[string]bool{"": true, "bytes 0-99/100": true, "Bytes 0-99/*": true, "bytes 0-0/1": true,
+		"bytes 0-49/100": false, "bytes 0-99/": false, "bytes 0-": false, "bytes 100-199/200": false, "bytes 00-1/200": false, "bytes */200": false} {
 		if got := fromStart(http.Header{"Content-Range": {value}}); got != want {
 			t.Errorf("%q: %v", value, got)
 		}
