@@ -6,6 +6,9 @@ package likeness
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
 	"math/bits"
 
 	"github.com/cespare/xxhash/v2"
@@ -26,13 +29,19 @@ const (
 // scripts and styles do not count, nor do case and punctuation. The page is read as UTF-8 whatever
 // it is in: pages of one site share their encoding.
 func OfHTML(page []byte) uint64 {
-	z := html.NewTokenizer(bytes.NewReader(page[:min(len(page), maxBytes)]))
 	var s sum
+	visible(page[:min(len(page), maxBytes)], s.add)
+	return s.hash()
+}
+
+// visible hands over the texts of a page that a reader sees.
+func visible(page []byte, add func(text []byte)) {
+	z := html.NewTokenizer(bytes.NewReader(page))
 	skip := atom.Atom(0)
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			return s.hash()
+			return
 		case html.StartTagToken:
 			name, _ := z.TagName()
 			if a := atom.Lookup(name); a == atom.Script || a == atom.Style || a == atom.Template {
@@ -45,10 +54,45 @@ func OfHTML(page []byte) uint64 {
 			}
 		case html.TextToken:
 			if skip == 0 {
-				s.add(z.Text())
+				add(z.Text())
 			}
 		}
 	}
+}
+
+// SameHTML tells the visible text of a whole page from any other text, however like; 0 when it has
+// none. White space counts once, wherever it is.
+func SameHTML(page []byte) uint64 {
+	var w digest
+	visible(page, w.add)
+	return w.hash()
+}
+
+// SameText is the same of plain text.
+func SameText(text []byte) uint64 {
+	var w digest
+	w.add(text)
+	return w.hash()
+}
+
+// digest hashes the words of a text, each with a blank behind.
+type digest struct{ h hash.Hash }
+
+func (w *digest) add(text []byte) {
+	for word := range bytes.FieldsSeq(text) {
+		if w.h == nil {
+			w.h = sha256.New()
+		}
+		w.h.Write(word)
+		w.h.Write([]byte{' '})
+	}
+}
+
+func (w *digest) hash() uint64 {
+	if w.h == nil {
+		return 0
+	}
+	return binary.BigEndian.Uint64(w.h.Sum(nil))
 }
 
 // OfText is the hash of plain text.

@@ -136,6 +136,18 @@ func likenessOf(kind string, body []byte) uint64 {
 	return likeness.OfHTML(body)
 }
 
+// textOf tells the text of a page of that type, as a reader sees it, from any other; 0 when it has
+// none.
+func textOf(kind string, body []byte) uint64 {
+	switch kind {
+	case typeText, typeMarkdown:
+		return likeness.SameText(body)
+	case typeXHTML:
+		body = xhtml.HTML(body)
+	}
+	return likeness.SameHTML(body)
+}
+
 // mayAsk says why u may not be asked for, or nothing; it begins with the code of the reason.
 // Without ok the visit is over.
 func (v *Visit) mayAsk(u canon.URL) (why string, ok bool) {

@@ -317,7 +317,7 @@ func (v *Visit) repeated(u *crawl.VisitURL, kind string, body []byte, r *crawl.R
 	}
 	text := r.Digest
 	if u.Depth >= farFrom {
-		text = likenessOf(kind, body)
+		text = textOf(kind, body)
 	}
 	if text == 0 {
 		return false

@@ -3,6 +3,7 @@ package visit
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -38,6 +39,28 @@ func TestManyURLsWithOneText(t *testing.T) {
 	}
 	if len(r.hosts) != repeatHosts || r.order.Len() != repeatHosts {
 		t.Errorf("%d hosts are remembered", len(r.hosts))
+	}
+}
+
+// Pages of one template are not one text, however alike. Markup and white space do not count.
+func TestTextOf(t *testing.T) {
+	page := func(i int) []byte {
+		return fmt.Appendf(nil, "<title>T</title><script>%d</script><p>%s</p>Part no. %d", i, strings.Repeat("the words of the template ", 50), i)
+	}
+	if a, b := page(1), page(2); likenessOf(typeHTML, a) != likenessOf(typeHTML, b) || textOf(typeHTML, a) == textOf(typeHTML, b) {
+		t.Error("pages of one template are one text")
+	}
+	for kind, same := range map[string][]string{
+		typeHTML:  {"<p>a  b</p>c", "<div class=x>a\nb</div><style>d</style>\n<b>c</b>"},
+		typeXHTML: {"<script/><p>a</p>", "<p><![CDATA[a]]></p>"},
+		typeText:  {"a b", " a\n\tb\n"},
+	} {
+		if a, b := textOf(kind, []byte(same[0])), textOf(kind, []byte(same[1])); a != b || a == 0 {
+			t.Errorf("%s: %q are not one text", kind, same)
+		}
+	}
+	if textOf(typeHTML, []byte("<p> </p>")) != 0 {
+		t.Error("a page without text has one")
 	}
 }
 
