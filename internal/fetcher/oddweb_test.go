@@ -127,7 +127,10 @@ func TestEndlessNames(t *testing.T) {
 		addr := oddOrigin(t, func(path string) string {
 			n++
 			body := fmt.Sprintf("<title>T</title><a href=\"a/%s/b\">x</a>", strings.Repeat("x", 30))
-			if strings.Contains(path, "jsessionid") {
+			if path == "/x" {
+				return "HTTP/1.1 302 Found\r\nLocation: /x?PHPSESSID=0123456789\r\nContent-Length: 0\r\n\r\n"
+			}
+			if strings.HasPrefix(path, "/list") {
 				body = fmt.Sprintf("<title>S</title><a href=\"/list;jsessionid=%032x\">x</a>", n)
 			}
 			return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
@@ -143,6 +146,12 @@ func TestEndlessNames(t *testing.T) {
 		for i := range 4 {
 			d.outcome(d.grant(open(visitTo(t, fmt.Sprintf("http://s.test/list;jsessionid=%032x", 100+i)))))
 		}
+		if _, ok := d.links()["http://s.test/list"]; !ok {
+			t.Error("the address without a session id is not tried")
+		}
+		if out := d.outcome(d.grant(open(visitTo(t, "http://s.test/list")))); classes(out) != "stored" {
+			t.Errorf("without a session id: %s", classes(out))
+		}
 		before := n
 		out := d.outcome(d.grant(open(visitTo(t, fmt.Sprintf("http://s.test/list;jsessionid=%032x", 900)))))
 		if got := classes(out); got != "redirected/clean-param" || n != before || out.Results[0].Location != "http://s.test/list" {
@@ -150,6 +159,15 @@ func TestEndlessNames(t *testing.T) {
 		}
 		if _, ok := d.links()["http://s.test/list"]; !ok {
 			t.Error("the address without a session id is not reported as a link")
+		}
+		// A redirect that adds one would lead back here without it.
+		d.outcome(d.grant(open(visitTo(t, "http://s.test/x"))))
+		const with = "http://s.test/x?PHPSESSID=0123456789"
+		if _, ok := d.links()[with]; !ok {
+			t.Error("where the redirect leads is not offered as it is")
+		}
+		if out := d.outcome(d.grant(open(visitTo(t, with)))); classes(out) != "stored" {
+			t.Errorf("with the session id that the host asks for: %s", classes(out))
 		}
 	})
 }

@@ -151,6 +151,9 @@ func (v *Visit) redirect(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 	if r.Class == crawl.Refused {
 		return
 	}
+	if short, ok := sessionless(target); ok && short == u.URL {
+		v.kit.repeats.needed(u.URL.Host()) // taking the id off would lead back here
+	}
 	v.offer(u.URL, u.Depth, u.Hops+1, []canon.URL{target})
 }
 
@@ -172,6 +175,7 @@ func (v *Visit) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Re
 	v.kit.met.stage(stageScan, start)
 	v.handPage(u, a, kind, &scan, r)
 	start = time.Now()
+	v.sessions(u, a.Body, scan.Directives.NoFollow)
 	if v.repeated(u, kind, a.Body, r) {
 		v.kit.met.stage(stageScan, start)
 		return
@@ -310,11 +314,8 @@ func (v *Visit) follow(u *crawl.VisitURL, links []canon.URL) {
 const farFrom = 8
 
 // repeated reports whether the links of a page are left alone, since many URLs of its host have had
-// the same text. It also learns of session ids.
+// the same text.
 func (v *Visit) repeated(u *crawl.VisitURL, kind string, body []byte, r *crawl.Result) bool {
-	if short, ok := sessionless(u.URL); ok && v.kit.repeats.session(u.URL, short, sessionDigest(u.URL, body)) {
-		v.kit.opt.Log.Info("session ids are taken off the URLs of a host: its pages are the same without", "host", u.URL.Host(), "url", u.URL)
-	}
 	text := r.Digest
 	if u.Depth >= farFrom {
 		text = textOf(kind, body)
@@ -327,6 +328,26 @@ func (v *Visit) repeated(u *crawl.VisitURL, kind string, body []byte, r *crawl.R
 		v.kit.opt.Log.Warn("many URLs of a host have one text: the links of further ones are not followed", "host", u.URL.Host(), "url", u.URL)
 	}
 	return tooMany
+}
+
+// sessions learns of session ids by a page. Where its address may have one, the address without is
+// offered, if the links of the page may be followed.
+func (v *Visit) sessions(u *crawl.VisitURL, body []byte, noFollow bool) {
+	known := false
+	if short, ok := sessionless(u.URL); ok {
+		if noFollow || v.cfg.spec.NoLinks || !v.kit.repeats.learning(short) {
+			return
+		}
+		var try bool
+		if try, known = v.kit.repeats.session(u.URL, short, sessionDigest(body)); try {
+			v.offer(u.URL, u.Depth, u.Hops, []canon.URL{short})
+		}
+	} else if v.kit.repeats.tried(u.URL) {
+		known = v.kit.repeats.atShort(u.URL, sessionDigest(body))
+	}
+	if known {
+		v.kit.opt.Log.Info("session ids are taken off the URLs of a host: its pages are the same without", "host", u.URL.Host(), "url", u.URL)
+	}
 }
 
 // offer gathers links for the frontiers.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -15,13 +16,14 @@ const (
 	// maxSame is how many URLs of a host may have one text before the links of a further one are
 	// left alone: relative links that stack up, or a page instead of an error, lead on for ever.
 	maxSame = 16
-	// enoughSame is how many pages must have been the same but for their session ids.
-	enoughSame = 3
-	// repeatHosts, repeatTexts and repeatPages bound what is remembered: hosts, and of each host
-	// texts, and addresses without session ids.
+	// enoughSame is how many pages must have been the same as one with another session id, beside
+	// the page without any.
+	enoughSame = 2
+	// repeatHosts and repeatTexts bound what is remembered: hosts, and of each host texts.
 	repeatHosts = 4096
 	repeatTexts = 64
-	repeatPages = 64
+	// maxShorts is how many addresses without a session id are tried on a host.
+	maxShorts = 3
 )
 
 var repeatSeed = maphash.MakeSeed()
@@ -39,11 +41,31 @@ type repeats struct {
 type repeated struct {
 	host  canon.Host
 	texts map[uint64][]uint64 // hashes of the URLs that have had a text, no more than maxSame + 1
-	pages map[canon.URL][sha256.Size]byte
-	same  int  // pages that were the same but for their session ids
-	noise bool // such ids are taken off
-	real  bool // such parameters choose the page
 	told  bool
+
+	// Of session ids.
+	shorts map[canon.URL]*short
+	same   int  // pages that were the same with other ids, up to enoughSame
+	noise  bool // such ids are taken off
+	real   bool // such parameters choose the page
+}
+
+// short is an address without a session id that is tried: that of a page that was met with one.
+type short struct {
+	digest [sha256.Size]byte
+	urls   []canon.URL // with ids that gave the page, the first few
+	asked  bool        // without one the page is the same
+}
+
+// settle makes it known that session ids of the host are noise, or that they are not. r.mu is held.
+func (r *repeats) settle(h *repeated, noise bool) {
+	switch {
+	case noise && !h.noise:
+		r.noisy.Add(1)
+	case !noise && h.noise:
+		r.noisy.Add(-1)
+	}
+	h.noise, h.real, h.shorts = noise, !noise, nil
 }
 
 // of is what is remembered of a host. mu is held.
@@ -61,7 +83,7 @@ func (r *repeats) of(host canon.Host) *repeated {
 			r.noisy.Add(-1)
 		}
 	}
-	h := &repeated{host: host, texts: make(map[uint64][]uint64), pages: make(map[canon.URL][sha256.Size]byte)}
+	h := &repeated{host: host, texts: make(map[uint64][]uint64)}
 	r.hosts[host] = r.order.PushFront(h)
 	return h
 }
@@ -92,32 +114,106 @@ func (r *repeats) text(u canon.URL, digest uint64) (tooMany, first bool) {
 	return tooMany, first
 }
 
-// session notes the text of a page whose address has what may be a session id. It reports whether
-// it is known by that, for the first time, that such ids mean nothing on this host.
-func (r *repeats) session(u, short canon.URL, digest [sha256.Size]byte) (known bool) {
+// learning reports whether a page whose address is without once its session id is off would say
+// something of such ids.
+func (r *repeats) learning(without canon.URL) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.of(without.Host())
+	return !h.real && !h.noise && (h.shorts[without] != nil || len(h.shorts) < maxShorts)
+}
+
+// session notes the digest of a page whose address has what may be a session id, and is without
+// without it. try reports that the page there should be asked for; known, that by this page it is
+// known that such ids mean nothing on the host.
+func (r *repeats) session(u, without canon.URL, digest [sha256.Size]byte) (try, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.of(u.Host())
 	if h.real || h.noise {
-		return false
+		return false, false
 	}
-	before, ok := h.pages[short]
+	s := h.shorts[without]
 	switch {
-	case !ok:
-		if len(h.pages) < repeatPages {
-			h.pages[short] = digest
+	case s == nil:
+		if len(h.shorts) == maxShorts {
+			return false, false
 		}
-		return false
-	case before != digest:
-		h.real = true
+		if h.shorts == nil {
+			h.shorts = make(map[canon.URL]*short)
+		}
+		h.shorts[without] = &short{digest: digest, urls: []canon.URL{u}}
+		return true, false
+	case s.digest != digest:
+		r.settle(h, false)
+		return false, false
+	case h.same < enoughSame && !slices.Contains(s.urls, u):
+		s.urls = append(s.urls, u)
+		h.same++
+	}
+	return false, r.decide(h)
+}
+
+// decide settles that ids are noise, if enough is known of the host. r.mu is held.
+func (r *repeats) decide(h *repeated) bool {
+	if h.same < enoughSame {
 		return false
 	}
-	if h.same++; h.same < enoughSame {
+	for _, s := range h.shorts {
+		if s.asked {
+			r.settle(h, true)
+			return true
+		}
+	}
+	return false
+}
+
+// tried reports whether an address is one without a session id that is tried.
+func (r *repeats) tried(u canon.URL) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.hosts[u.Host()]
+	return e != nil && e.Value.(*repeated).shorts[u] != nil
+}
+
+// atShort notes the digest of a page whose address is tried. known is as that of session.
+func (r *repeats) atShort(u canon.URL, digest [sha256.Size]byte) (known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.of(u.Host())
+	s := h.shorts[u]
+	if s == nil {
 		return false
 	}
-	h.noise = true
-	r.noisy.Add(1)
-	return true
+	if s.digest != digest {
+		r.settle(h, false)
+		return false
+	}
+	s.asked = true
+	return r.decide(h)
+}
+
+// ended notes how a URL ended. Where one that is tried is no page, ids are no noise.
+func (r *repeats) ended(u canon.URL, class crawl.Class) {
+	switch class {
+	case crawl.Redirected, crawl.Refused, crawl.Failed:
+	default:
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.hosts[u.Host()]; e != nil {
+		if h := e.Value.(*repeated); h.shorts[u] != nil && !h.shorts[u].asked {
+			r.settle(h, false)
+		}
+	}
+}
+
+// needed notes that a host asks for session ids: never are they taken off.
+func (r *repeats) needed(host canon.Host) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settle(r.of(host), false)
 }
 
 // clean is a URL without a session id, where those of its host are known to mean nothing.

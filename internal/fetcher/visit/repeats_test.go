@@ -1,11 +1,11 @@
 package visit
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -73,7 +73,7 @@ func TestWithoutSession(t *testing.T) {
 		"/a?x=1&sid=" + id + "&y=2":      "/a?x=1&y=2",
 		"/a?CFID=12345&CFTOKEN=67890":    "/a",
 		"/a?ASPSESSIONIDQQ=" + id:        "/a",
-		"/a?s=" + id:                     "/a",
+		"/a?s=" + id:                     "/a?s=" + id,
 		"/a?sid=1":                       "/a?sid=1",
 		"/a?session=morning":             "/a?session=morning",
 		"/a?s=words":                     "/a?s=words",
@@ -88,52 +88,96 @@ func TestWithoutSession(t *testing.T) {
 	}
 }
 
-// Session ids are taken off once pages were the same without, and never where they were not.
+// Session ids are taken off once the page without one was the same, and so were pages with others,
+// and never where they were not.
 func TestSessionsAreLearnt(t *testing.T) {
 	id := func(i int) string { return fmt.Sprintf("%032x", i+1) }
-	page := func(host string, i int) canon.URL {
-		return canon.URL("http://" + host + "/p?sid=" + id(i) + "&x=1")
+	at := func(i int) canon.URL { return canon.URL("http://h.example/p?sid=" + id(i) + "&x=1") }
+	const without = canon.URL("http://h.example/p?x=1")
+	same := func(int) string { return "words" }
+	type step struct {
+		page  int // the id in its address; -1: none
+		known bool
 	}
 	for name, tt := range map[string]struct {
 		text  func(i int) string
+		steps []step
+		class crawl.Class // of the page without an id, before all this
 		clean bool
 	}{
-		"the same":               {func(i int) string { return "words <a href='/q?sid=" + id(100+i) + "'>q</a>" }, true},
-		"the same, with its own": {func(i int) string { return "<input value=" + id(i) + "><a href='/q;jsessionid=" + id(i) + "'>" }, true},
-		"others":                 {func(i int) string { return fmt.Sprint("section ", i) }, false},
+		"only with ids":    {same, []step{{0, false}, {1, false}, {2, false}, {3, false}, {4, false}}, 0, false},
+		"without at last":  {same, []step{{0, false}, {1, false}, {2, false}, {-1, true}}, 0, true},
+		"without at first": {same, []step{{0, false}, {-1, false}, {1, false}, {2, true}, {3, false}}, 0, true},
+		"one id, again":    {same, []step{{0, false}, {-1, false}, {0, false}, {0, false}, {1, false}}, 0, false},
+		"ids in the markup": {func(i int) string {
+			return "<input type=hidden name=PHPSESSID value=" + id(i) + "><a href='/q;jsessionid=" + id(i) + "'>"
+		}, []step{{0, false}, {1, false}, {2, false}, {-1, true}}, 0, true},
+		"others":             {func(i int) string { return fmt.Sprint("section ", i) }, []step{{0, false}, {-1, false}, {1, false}, {2, false}}, 0, false},
+		"ids in the text":    {func(i int) string { return "sid=" + id(i) }, []step{{0, false}, {1, false}, {2, false}, {-1, false}}, 0, false},
+		"another without":    {func(i int) string { return fmt.Sprint(i < 0) }, []step{{0, false}, {1, false}, {2, false}, {-1, false}, {3, false}}, 0, false},
+		"none without":       {same, []step{{0, false}, {1, false}, {2, false}, {-1, false}, {3, false}}, crawl.Failed, false},
+		"it leads elsewhere": {same, []step{{0, false}, {1, false}, {2, false}, {-1, false}}, crawl.Redirected, false},
+		"it is tried again":  {same, []step{{0, false}, {1, false}, {2, false}, {-1, true}}, crawl.Retry, true},
 	} {
 		var r repeats
-		u := page("h.example", 0)
-		for i := range enoughSame + 1 {
-			u = page("h.example", i)
-			if r.clean(u) != u {
-				t.Errorf("%s: it is taken off after %d pages", name, i)
+		for i, step := range tt.steps {
+			if u := at(99); r.clean(u) != u && i == 0 {
+				t.Errorf("%s: it is taken off before", name)
 			}
-			short, ok := sessionless(u)
-			if !ok || short != "http://h.example/p?x=1" {
-				t.Fatalf("%s without its session id is %s", u, short)
+			digest, known := sessionDigest([]byte(tt.text(step.page))), false
+			if step.page < 0 {
+				if r.ended(without, tt.class); r.tried(without) {
+					known = r.atShort(without, digest)
+				}
+			} else {
+				var try bool
+				if try, known = r.session(at(step.page), without, digest); try != (i == 0) {
+					t.Errorf("%s: page %d: the address without an id is to be tried: %v", name, i, try)
+				}
 			}
-			known := r.session(u, short, sessionDigest(u, []byte(tt.text(i))))
-			if known != (tt.clean && i == enoughSame) {
-				t.Errorf("%s: known after %d pages: %v", name, i+1, known)
+			if known != step.known {
+				t.Errorf("%s: known by page %d: %v", name, i, known)
 			}
 		}
-		if got := r.clean(u); (got != u) != tt.clean {
-			t.Errorf("%s: %s becomes %s", name, u, got)
+		if u := at(99); (r.clean(u) == without) != tt.clean {
+			t.Errorf("%s: %s becomes %s", name, u, r.clean(u))
 		}
-		if other := page("other.example", 1); r.clean(other) != other {
+		if other := canon.URL("http://other.example/p?sid=" + id(1)); r.clean(other) != other {
 			t.Errorf("%s: it is taken off at another host", name)
 		}
+		// That a host asks for them settles it, whatever was learnt before.
+		if r.needed("h.example"); r.clean(at(99)) != at(99) || r.noisy.Load() != 0 {
+			t.Errorf("%s: it is taken off although the host asks for it", name)
+		}
 	}
-	// A page that differs once settles it, whatever comes after.
 	var r repeats
-	for i, text := range []string{"a", "b", "b", "b", "b", "b"} {
-		u := page("h.example", i)
-		short, _ := sessionless(u)
-		r.session(u, short, sha256.Sum256([]byte(text)))
+	tries := 0
+	for i := range 10 {
+		if try, _ := r.session(at(i), canon.URL(fmt.Sprint("http://h.example/", i)), sessionDigest(nil)); try {
+			tries++
+		}
 	}
-	if u := page("h.example", 9); r.clean(u) != u {
-		t.Error("it is taken off although pages differed")
+	if tries != maxShorts {
+		t.Errorf("%d addresses are tried, want %d", tries, maxShorts)
+	}
+}
+
+// Session ids do not count in URLs and hidden fields, and count anywhere else.
+func TestSessionDigest(t *testing.T) {
+	const id = "0123456789abcdef0123456789abcdef"
+	for _, same := range [][2]string{
+		{"<a href=/a?sid=" + id + "&amp;b=c>", "<a href=/a?b=c>"}, {"<a href=/a?CFID=1234&CFTOKEN=5678&b=c>", "<a href=/a?b=c>"},
+		{"<a href=/a?b=c&amp;PHPSESSID=" + id + ">", "<a href=/a?b=c>"}, {"<a href='/a;jsessionid=" + id + "?b=c'>", "<a href='/a?b=c'>"},
+		{"a<input value='" + id + "' name=\"sid\" type='hidden'/>", "a"},
+	} {
+		if sessionDigest([]byte(same[0])) != sessionDigest([]byte(same[1])) {
+			t.Errorf("%s is not %s", same[0], same[1])
+		}
+	}
+	for _, other := range []string{"sid=%s", "<p id=%s>", "<input name=sid value=%s>", "<input type=hidden name=q value=%s>", "/a?q=%s", "session=%s"} {
+		if sessionDigest(fmt.Appendf(nil, other, id)) == sessionDigest(fmt.Appendf(nil, other, "fedcba9876543210")) {
+			t.Errorf("%s does not count", other)
+		}
 	}
 }
 

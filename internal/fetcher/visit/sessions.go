@@ -1,7 +1,6 @@
 package visit
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"regexp"
 	"strings"
@@ -12,8 +11,8 @@ import (
 // Session ids in URLs. A site that keeps track of its visitors in the address gives each robot a
 // new id with each page, and every page has endless addresses. The names of such parameters are
 // known, but so are sites on which a parameter of that name chooses the page. So they are taken off
-// the addresses of a host only once pages that differ in nothing else were the same several times,
-// and never if such pages once were not.
+// the addresses of a host only once the page without one was fetched, too, and was the same, and so
+// were several with other ids; and never if such pages once were not, or if there is none without.
 
 // sessionName is a parameter that is known to carry session ids.
 type sessionName struct {
@@ -25,7 +24,7 @@ type sessionName struct {
 var sessionNames = []sessionName{
 	{"jsessionid", true, 4}, {"phpsessid", true, 4}, {"phpsessionid", true, 4}, {"aspsessionid", false, 4}, {"asp.net_sessionid", true, 4},
 	{"oscsid", true, 8}, {"zenid", true, 8}, {"xtcsid", true, 8}, {"cfid", true, 4}, {"cftoken", true, 4}, {"sessid", true, 8}, {"sessionid", true, 8},
-	{"session_id", true, 8}, {"session-id", true, 8}, {"sess_id", true, 8}, {"sid", true, 16}, {"session", true, 16}, {"sess", true, 16}, {"s", true, 32},
+	{"session_id", true, 8}, {"session-id", true, 8}, {"sess_id", true, 8}, {"sid", true, 16}, {"session", true, 16}, {"sess", true, 16},
 }
 
 // isSession reports whether a parameter may be a session id.
@@ -102,18 +101,29 @@ func sessionless(u canon.URL) (short canon.URL, ok bool) {
 	return short, err == nil && short != u
 }
 
-// sessionInText is a session id where a page's markup has one.
-var sessionInText = regexp.MustCompile(`(?i)\b(?:jsessionid|phpsess(?:ion)?id|aspsessionid\w*|oscsid|zenid|xtcsid|cfid|cftoken|sess(?:ion)?[_-]?id|sid|sess|session|s)(?:=|%3d)[\w.~!*-]{4,}`)
+// What may be a session id in the markup of a page: in a URL, and in a field of a form.
+var (
+	idsFirst    = regexp.MustCompile(`\?(?:` + idInURL + `(?:&amp;|&))+`) // others follow
+	ids         = regexp.MustCompile(`(?:&amp;|[?;&])` + idInURL)
+	fields      = regexp.MustCompile(`(?i)<input\b[^>]*\bhidden\b[^>]*>`)
+	nameOfField = regexp.MustCompile(`(?i)\bname\s*=\s*["']?([\w.-]+)`)
+)
 
-// sessionDigest is the digest of a page in which session ids do not count, neither in links nor in
-// fields of forms that repeat the id of the page's own address.
-func sessionDigest(u canon.URL, body []byte) [sha256.Size]byte {
-	body = sessionInText.ReplaceAll(body, nil)
-	own := u.PathQuery()
-	for _, part := range strings.FieldsFunc(own, func(r rune) bool { return r == ';' || r == '?' || r == '&' || r == '/' }) {
-		if name, value, ok := strings.Cut(part, "="); ok && isSession(name, value) {
-			body = bytes.ReplaceAll(body, []byte(value), nil)
+const idInURL = `(?i:jsessionid|phpsess(?:ion)?id|aspsessionid\w*|asp\.net_sessionid|oscsid|zenid|xtcsid|cfid|cftoken|sess(?:ion)?[_-]?id|sid|sess|session)=[\w.~!*%-]{4,}`
+
+// sessionDigest is the digest of a page in which session ids do not count, where they are in URLs
+// and in hidden fields of forms.
+func sessionDigest(body []byte) [sha256.Size]byte {
+	body = idsFirst.ReplaceAllLiteral(body, []byte("?"))
+	body = ids.ReplaceAllLiteral(body, nil)
+	body = fields.ReplaceAllFunc(body, func(field []byte) []byte {
+		if m := nameOfField.FindSubmatch(field); m != nil && isSession(string(m[1]), longID) {
+			return nil
 		}
-	}
+		return field
+	})
 	return sha256.Sum256(body)
 }
+
+// longID is as long as any session id must be.
+const longID = "0123456789abcdef0123456789abcdef"

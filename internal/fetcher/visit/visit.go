@@ -80,6 +80,7 @@ func (v *Visit) Run() {
 	for i, u := range urls {
 		r := crawl.Result{URL: u.URL, Class: crawl.Retry, Reason: crawl.ReasonProtocol, Rule: ourMistake}
 		v.safely(u.URL, func() { r = v.one(u) })
+		v.kit.repeats.ended(r.URL, r.Class)
 		r.Rule = crawl.ShortDetail(r.Rule)
 		v.hand.results = append(v.hand.results, r)
 		if i < len(urls)-1 {
