@@ -64,8 +64,8 @@ func (v *Visit) list(e *crawl.Errand, ask func(u canon.URL, conditions http.Head
 	return l
 }
 
-// fromStart reports whether a part that nobody asked for (206) is the whole: some servers call every
-// answer a part. A whole of unknown length ends where the part does.
+// fromStart reports whether a part that nobody asked for (206) is the whole: some servers call
+// every answer a part. A whole of unknown length ends where the part does.
 func fromStart(h http.Header) bool {
 	value := strings.ToLower(strings.TrimSpace(h.Get("Content-Range")))
 	if value == "" {
