@@ -151,13 +151,14 @@ func widen(end ending) []string {
 	if st.ByReason[string(crawl.ReasonHostLimit)] > 0 {
 		flags = append(flags, fmt.Sprintf(" --max-pages-per-host %d", 2*spec.MaxPagesPerHost))
 	}
-	for i, s := range config.Scopes[:len(config.Scopes)-2] { // never suggest crawling the whole web
-		if s == spec.Scope && len(flags) == 0 {
-			flags = append(flags, " --scope "+config.Scopes[i+1])
-		}
+	if next := widerScopes[spec.Scope]; next != "" && len(flags) == 0 {
+		flags = append(flags, " --scope "+next)
 	}
 	return flags
 }
+
+// widerScopes are the scopes to suggest after another; never the whole web.
+var widerScopes = map[string]string{"page": "prefix", "prefix": "host", "host": "domain", "subdomains": "domain"}
 
 // beyond doubles a limit until it is over what is used: one that was lowered, or overshot, would
 // not let the crawl go on otherwise.

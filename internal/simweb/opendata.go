@@ -19,7 +19,7 @@ func (s features) openData() {
 		trees.Name, trees.Title, trees.License, trees.Bytes, trees.SHA256)))
 	s.enter(s.document("/data.json", "application/json", fmt.Sprintf(
 		`{"conformsTo": "https://project-open-data.cio.gov/v1.1/schema", "@type": "dcat:Catalog", "dataset": [
- {"@type": "dcat:Dataset", "title": "Rain by day, of this year", "accessLevel": "public", "license": %q, "distribution": [{"downloadURL": %q}]},
+ {"@type": "dcat:Dataset", "title": "Rain of this year", "accessLevel": "public", "license": %q, "distribution": [{"downloadURL": %q}]},
  {"@type": "dcat:Dataset", "title": %q, "accessLevel": "public", "distribution": [{"downloadURL": %q}]}]}`,
 		rain.License, rain.URL, trees.Title, trees.URL)))
 
