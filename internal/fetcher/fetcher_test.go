@@ -138,7 +138,8 @@ func TestLostVisitStops(t *testing.T) {
 // is cut off, and what was found is published all the same.
 func TestLeaseRunsOut(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		var n, cut, began atomic.Int64 // began: Unix ns, when the first request came, which is when the lease began
+		// began: Unix ns, when the first request came, which is when the lease began
+		var n, cut, began atomic.Int64
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 			began.CompareAndSwap(0, time.Now().UnixNano())
 			if n.Add(1) > 2 { // this one hangs until the lease is over
