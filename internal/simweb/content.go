@@ -76,12 +76,12 @@ func (s features) encodings() {
 		}
 		s.enter(r)
 	}
-	lie := func(name, coding string) {
-		r := reply{status: 200, ctype: htmlType, header: "Content-Encoding: " + coding + "\r\n", body: []byte(someHTML)}
-		s.enter(&resource{path: "/encoded/" + name + ".html", want: Expectation{Class: Stored, Contains: "beginning of a page"}, answer: always(r)})
+	lie := func(name, coding, body string, want Expectation) {
+		r := reply{status: 200, ctype: htmlType, header: "Content-Encoding: " + coding + "\r\n", body: []byte(body)}
+		s.enter(&resource{path: "/encoded/" + name + ".html", want: want, answer: always(r)})
 	}
-	lie("lie", "gzip")
-	lie("unknown", "rot13")
+	lie("lie", "gzip", strings.Repeat("\x01\xff\x8f", 200), failed(ReasonEncoding))
+	lie("unknown", "rot13", someHTML, Expectation{Class: Stored, Also: []Class{Failed}})
 	s.script("/encoded/chunked.html", Expectation{Class: Stored, Contains: "piecemeal"}, 200, func(c *wire) {
 		c.Write(chunkedHead())
 		for _, part := range []string{"<html><title>chu", "nks</title><body><p>It came pie", "cemeal.</p></body></html>"} {
