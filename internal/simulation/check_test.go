@@ -79,8 +79,8 @@ func (w *world) check(st crawl.Status) {
 		if is != (x.State == "stored") {
 			w.fail("stored-both", "%s is %s in the frontier; in the page store: %v", u, x.State, is)
 		}
-		// An outcome that leaves the copy as it is, such as a timeout after the answer of a visit whose
-		// lease was over, says in Detail what happened; then Visit is not that of the copy.
+		// An outcome that leaves the copy as it is, such as a timeout after the answer of a visit
+		// whose lease was over, says in Detail what happened; then Visit is not that of the copy.
 		if is && x.State == "stored" && x.Detail == "" {
 			w.visits[u] = x.Visit
 		}

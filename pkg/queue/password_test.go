@@ -29,7 +29,7 @@ func TestARotatedPasswordFileIsReadAgain(t *testing.T) {
 		back := func(when string, reconnects uint64) {
 			t.Helper()
 			for range 600 {
-				if c.NC.IsConnected() && c.NC.Statistics.Reconnects >= reconnects {
+				if c.NC.IsConnected() && c.NC.Stats().Reconnects >= reconnects {
 					return
 				}
 				time.Sleep(100 * time.Millisecond)
