@@ -159,9 +159,9 @@ func (w *writer) script() {
 	w.code = w.code[:0]
 }
 
-// between hands what is in a construct to write, if one begins here. One without an end goes up to
-// the page's, unless in a script, where it is text; a processing instruction goes up to the first >
-// then, as in HTML.
+// between passes the inside of a construct to write, if one begins here, and reports whether it did.
+// A construct without an end extends to the end of the page. In a script it is text instead, and a
+// processing instruction ends at the first >, as in HTML.
 func (w *writer) between(begin, end string, write func(inner []byte)) bool {
 	if !bytes.HasPrefix(w.src, []byte(begin)) {
 		return false

@@ -39,9 +39,9 @@ type repeats struct {
 
 // repeated is what is remembered of one host.
 type repeated struct {
-	host  canon.Host
-	texts map[uint64][]uint64 // hashes of the URLs that have had a text, no more than maxSame + 1
-	told  bool
+	host     canon.Host
+	texts    map[uint64][]uint64 // hashes of the URLs that have had a text, no more than maxSame + 1
+	reported bool                // that more than maxSame URLs had one text
 
 	// Of session ids.
 	shorts map[canon.URL]*short
@@ -57,8 +57,9 @@ type short struct {
 	asked  bool        // without one the page is the same
 }
 
-// settle makes it known that session ids of the host are noise, or that they are not. r.mu is held.
-func (r *repeats) settle(h *repeated, noise bool) {
+// setNoise records whether the session ids of a host are noise. That is final, except that needed may
+// reverse it. r.mu must be locked.
+func (r *repeats) setNoise(h *repeated, noise bool) {
 	switch {
 	case noise && !h.noise:
 		r.noisy.Add(1)
@@ -68,7 +69,7 @@ func (r *repeats) settle(h *repeated, noise bool) {
 	h.noise, h.real, h.shorts = noise, !noise, nil
 }
 
-// of is what is remembered of a host. mu is held.
+// of returns the entry of a host, and makes one if there is none. r.mu must be locked.
 func (r *repeats) of(host canon.Host) *repeated {
 	if e := r.hosts[host]; e != nil {
 		r.order.MoveToFront(e)
@@ -88,8 +89,8 @@ func (r *repeats) of(host canon.Host) *repeated {
 	return h
 }
 
-// text notes the text of a page. tooMany reports that so many URLs of its host
-// have had the same text that its links are left alone; first, that it is the first such page.
+// text records the text of a page. tooMany reports that more than maxSame URLs of its host have had
+// this text, so that its links are not followed; first, that it is the first such page of the host.
 func (r *repeats) text(u canon.URL, digest uint64) (tooMany, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,13 +110,13 @@ func (r *repeats) text(u canon.URL, digest uint64) (tooMany, first bool) {
 		h.texts[digest] = append(urls, hash)
 	}
 	if tooMany = len(h.texts[digest]) > maxSame; tooMany {
-		first, h.told = !h.told, true
+		first, h.reported = !h.reported, true
 	}
 	return tooMany, first
 }
 
-// learning reports whether a page whose address is without once its session id is off would say
-// something of such ids.
+// learning reports whether a page with a session id would help to decide about such ids. without is
+// its URL with the id removed.
 func (r *repeats) learning(without canon.URL) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,9 +124,9 @@ func (r *repeats) learning(without canon.URL) bool {
 	return !h.real && !h.noise && (h.shorts[without] != nil || len(h.shorts) < maxShorts)
 }
 
-// session notes the digest of a page whose address has what may be a session id, and is without
-// without it. try reports that the page there should be asked for; known, that by this page it is
-// known that such ids mean nothing on the host.
+// session records the digest of a page at u, whose address may have a session id; without is u with
+// the id removed. try reports that the page at without should be fetched; known, that this page was
+// the last proof that such ids mean nothing on the host.
 func (r *repeats) session(u, without canon.URL, digest [sha256.Size]byte) (try, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +146,7 @@ func (r *repeats) session(u, without canon.URL, digest [sha256.Size]byte) (try, 
 		h.shorts[without] = &short{digest: digest, urls: []canon.URL{u}}
 		return true, false
 	case s.digest != digest:
-		r.settle(h, false)
+		r.setNoise(h, false)
 		return false, false
 	case h.same < enoughSame && !slices.Contains(s.urls, u):
 		s.urls = append(s.urls, u)
@@ -154,21 +155,22 @@ func (r *repeats) session(u, without canon.URL, digest [sha256.Size]byte) (try, 
 	return false, r.decide(h)
 }
 
-// decide settles that ids are noise, if enough is known of the host. r.mu is held.
+// decide takes session ids for noise if enough pages of the host were the same without them. It
+// reports whether it did. r.mu must be locked.
 func (r *repeats) decide(h *repeated) bool {
 	if h.same < enoughSame {
 		return false
 	}
 	for _, s := range h.shorts {
 		if s.asked {
-			r.settle(h, true)
+			r.setNoise(h, true)
 			return true
 		}
 	}
 	return false
 }
 
-// tried reports whether an address is one without a session id that is tried.
+// tried reports whether u is an address without its session id, fetched to compare the pages.
 func (r *repeats) tried(u canon.URL) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,7 +178,8 @@ func (r *repeats) tried(u canon.URL) bool {
 	return e != nil && e.Value.(*repeated).shorts[u] != nil
 }
 
-// atShort notes the digest of a page whose address is tried. known is as that of session.
+// atShort records the digest of the page at u if u is such an address (see tried). known is as in
+// session.
 func (r *repeats) atShort(u canon.URL, digest [sha256.Size]byte) (known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,14 +189,14 @@ func (r *repeats) atShort(u canon.URL, digest [sha256.Size]byte) (known bool) {
 		return false
 	}
 	if s.digest != digest {
-		r.settle(h, false)
+		r.setNoise(h, false)
 		return false
 	}
 	s.asked = true
 	return r.decide(h)
 }
 
-// ended notes how a URL ended. Where one that is tried is no page, ids are no noise.
+// ended records the outcome of a URL. If there is no page without a session id, ids are not noise.
 func (r *repeats) ended(u canon.URL, class crawl.Class) {
 	switch class {
 	case crawl.Redirected, crawl.Refused, crawl.Failed:
@@ -204,19 +207,20 @@ func (r *repeats) ended(u canon.URL, class crawl.Class) {
 	defer r.mu.Unlock()
 	if e := r.hosts[u.Host()]; e != nil {
 		if h := e.Value.(*repeated); h.shorts[u] != nil && !h.shorts[u].asked {
-			r.settle(h, false)
+			r.setNoise(h, false)
 		}
 	}
 }
 
-// needed notes that a host asks for session ids: never are they taken off.
+// needed records that a site asks for session ids, so that they are not removed from its URLs.
 func (r *repeats) needed(host canon.Host) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settle(r.of(host), false)
+	r.setNoise(r.of(host), false)
 }
 
-// clean is a URL without a session id, where those of its host are known to mean nothing.
+// clean returns u without its session id if the ids of its host are known to be noise, and u
+// otherwise.
 func (r *repeats) clean(u canon.URL) canon.URL {
 	if r.noisy.Load() == 0 {
 		return u
