@@ -10,8 +10,8 @@ func (n *Net) Refuse(address string, refused bool) {
 	n.fault(address, func(f *fault) { f.refused = refused })
 }
 
-// Cut separates an address from all others: bytes written in either direction wait, and no side gets
-// an error. New connections wait until their context ends. With false all waiting bytes arrive.
+// Cut separates an address from all others: bytes written in either direction wait, and no side
+// gets an error. New connections wait until their context ends. With false all waiting bytes arrive.
 func (n *Net) Cut(address string, cut bool) {
 	n.fault(address, func(f *fault) { f.cut = cut })
 	if !cut {

@@ -40,7 +40,7 @@ type repeats struct {
 // repeated is what is remembered of one host.
 type repeated struct {
 	host     canon.Host
-	texts    map[uint64][]uint64 // hashes of the URLs that have had a text, no more than maxSame + 1
+	texts    map[uint64][]uint64 // hashes of the URLs that had a text, at most maxSame + 1
 	reported bool                // that more than maxSame URLs had one text
 
 	// Of session ids.
@@ -57,8 +57,8 @@ type short struct {
 	asked  bool        // without one the page is the same
 }
 
-// setNoise records whether the session ids of a host are noise. That is final, except that needed may
-// reverse it. r.mu must be locked.
+// setNoise records whether the session ids of a host are noise. That is final, except that needed
+// may reverse it. r.mu must be locked.
 func (r *repeats) setNoise(h *repeated, noise bool) {
 	switch {
 	case noise && !h.noise:
