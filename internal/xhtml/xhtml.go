@@ -160,8 +160,8 @@ func (w *writer) script() {
 }
 
 // between passes the inside of a construct to write, if one begins here, and reports whether it
-// did. A construct without an end extends to the end of the page. In a script it is text instead, and a
-// processing instruction ends at the first >, as in HTML.
+// did. A construct without an end extends to the end of the page. In a script it is text instead,
+// and a processing instruction ends at the first >, as in HTML.
 func (w *writer) between(begin, end string, write func(inner []byte)) bool {
 	if !bytes.HasPrefix(w.src, []byte(begin)) {
 		return false
