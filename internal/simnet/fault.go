@@ -11,7 +11,7 @@ func (n *Net) Refuse(address string, refused bool) {
 }
 
 // Cut separates an address from all others: bytes written in either direction wait, and no side
-// gets an error. New connections wait until their context ends. With false all waiting bytes arrive.
+// gets an error. New connections wait until their context ends. With false all that waits arrives.
 func (n *Net) Cut(address string, cut bool) {
 	n.fault(address, func(f *fault) { f.cut = cut })
 	if !cut {
