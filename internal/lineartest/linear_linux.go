@@ -28,14 +28,14 @@ func cpuTime() time.Duration {
 // them. They are called more than once.
 func Linear(t testing.TB, what string, one, eight func()) {
 	t.Helper()
-	if eightTimes, all, ok := measure(30, one, eight); !ok {
+	if eightTimes, all, ok := Measure(30, one, eight); !ok {
 		t.Errorf("%s: %v for an eighth, eight times; %v for all", what, eightTimes, all)
 	}
 }
 
-// measure returns how long eight times one takes, and how long eight takes, at best of up to so
-// many tries, and whether that is in proportion.
-func measure(tries int, one, eight func()) (eightTimes, all time.Duration, ok bool) {
+// Measure is Linear for a caller that has another question if the answer is no. It returns how long
+// eight times one takes, and how long eight takes, at best of up to so many tries.
+func Measure(tries int, one, eight func()) (eightTimes, all time.Duration, ok bool) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	// A collection that falls into one of the two looks like work.

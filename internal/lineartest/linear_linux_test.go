@@ -14,10 +14,10 @@ func work(n int) func() {
 
 func TestMeasure(t *testing.T) {
 	const n = 1_000_000
-	if eightTimes, eight, ok := measure(30, work(n), work(8*n)); !ok {
+	if eightTimes, eight, ok := Measure(30, work(n), work(8*n)); !ok {
 		t.Errorf("work that is eight times as much takes %v, and eight times the work %v", eight, eightTimes)
 	}
-	if eightTimes, eight, ok := measure(30, work(n), work(64*n)); ok {
+	if eightTimes, eight, ok := Measure(30, work(n), work(64*n)); ok {
 		t.Errorf("work that is 64 times as much takes %v, and eight times the work %v", eight, eightTimes)
 	}
 }
