@@ -143,7 +143,7 @@ func TestRUPByHand(t *testing.T) {
 	site.mu.Lock()
 	defer site.mu.Unlock()
 	for _, line := range site.asked {
-		if !strings.HasSuffix(line, " curtsy/0.1") || strings.Contains(line, strings.TrimSpace(key)) || strings.Contains(line, "/rup") && !strings.Contains(line, "info") && !strings.HasPrefix(line, "POST ") {
+		if !strings.HasSuffix(line, " curtsy/1.0") || strings.Contains(line, strings.TrimSpace(key)) || strings.Contains(line, "/rup") && !strings.Contains(line, "info") && !strings.HasPrefix(line, "POST ") {
 			t.Error(line)
 		}
 	}

@@ -10,12 +10,10 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/internal/version"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/usage"
 )
-
-// Version is the version our User-Agent names.
-const Version = "0.1"
 
 // Config is a crawl.Spec made ready for use. It does not change; a new spec makes a new one, and a
 // visit keeps the one it began with.
@@ -88,7 +86,7 @@ func (c *Config) Spec() *crawl.Spec { return &c.spec }
 // UserAgent is <token>/<version> (+<contact>): robots.txt token and a way to reach a
 // person (RFC 9309 §2.2.1).
 func UserAgent(spec crawl.Spec) string {
-	ua := spec.Agent + "/" + Version
+	ua := spec.Agent + "/" + version.Product()
 	if c := strings.TrimSpace(spec.Contact); c != "" {
 		ua += " (+" + c + ")"
 	}

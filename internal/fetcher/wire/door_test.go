@@ -91,13 +91,13 @@ func TestDoorOpens(t *testing.T) {
 			}
 			got := origin.last()
 			if got.Get("Authorization") != "Basic bWU6aHVudGVyMg==" || got.Get("Cookie") != "session=hunter3" || got.Get("X-Api-Key") != "hunter4" ||
-				got.Get("If-None-Match") != `"x"` || got.Get("User-Agent") != "curtsy/0.1" {
+				got.Get("If-None-Match") != `"x"` || got.Get("User-Agent") != "curtsy/1.0" {
 				t.Errorf("%s: %v", path, got)
 			}
 			rec, ok := h.Recorded()
 			head := string(rec.Request)
 			if !ok || strings.Contains(head, "hunter") || strings.Contains(head, "Basic") || strings.Contains(head, "Api-Key") ||
-				!strings.HasPrefix(head, "GET "+path+" HTTP/1.1\r\n") || !strings.Contains(head, "User-Agent: curtsy/0.1\r\n") || !strings.HasSuffix(head, "\r\n\r\n") {
+				!strings.HasPrefix(head, "GET "+path+" HTTP/1.1\r\n") || !strings.Contains(head, "User-Agent: curtsy/1.0\r\n") || !strings.HasSuffix(head, "\r\n\r\n") {
 				t.Errorf("recorded: %q", head)
 			}
 		}
