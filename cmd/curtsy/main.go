@@ -72,7 +72,7 @@ func (a *app) root() *cobra.Command {
 		a.checkCommand(), a.identityCommand(), a.rupCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
 	)
 	root.AddCommand(daemons.Commands(a.stderr)...)
-	root.AddCommand(natsServerCommand())
+	root.AddCommand(a.manualCommand(), natsServerCommand())
 	return root
 }
 
