@@ -197,7 +197,7 @@ func TestExternalDoors(t *testing.T) {
 	if files, err := filepath.Glob(filepath.Join(dir, "files", "*", "rain.csv")); len(files) != 2 {
 		t.Errorf("files of datasets: %v, %v", files, err)
 	}
-	if _, err := try(program(t, "fetcher"), "--nats", "nats://127.0.0.1:1", "--credentials", filepath.Join(dir, "nowhere")); err == nil || !strings.Contains(err.Error(), "there is no such file") {
+	if _, err := try(program(t, "fetcher"), "--nats", "nats://127.0.0.1:1", "--credentials", filepath.Join(dir, "nowhere")); err == nil || !strings.Contains(err.Error(), "the file does not exist") {
 		t.Errorf("a fetcher without its file: %v", err)
 	}
 	key, err := os.ReadFile(filepath.Join(s.dir, "curtsy-key.pem"))
