@@ -86,7 +86,7 @@ func TestRUPByHandBehindADoor(t *testing.T) {
 	if code, stdout, stderr := typed(t, "rup", "index", "--allow-private", "--credentials", file, site.URL); code != 0 || !strings.Contains(stdout, "/changed.html") || strings.Contains(stdout+stderr, "hunter2") {
 		t.Errorf("%d %s %s", code, stdout, stderr)
 	}
-	if code, _, stderr := typed(t, "rup", "index", "--allow-private", site.URL); code == 0 || !strings.Contains(stderr, "it wants credentials") {
+	if code, _, stderr := typed(t, "rup", "index", "--allow-private", site.URL); code == 0 || !strings.Contains(stderr, "it requires credentials") {
 		t.Errorf("without: %d %s", code, stderr)
 	}
 	if code, _, stderr := typed(t, "rup", "index", "--allow-private", "--credentials", file, "--proxy", "http://127.0.0.1:1", site.URL); code == 0 || !strings.Contains(stderr, "the proxy http://127.0.0.1:1 cannot be reached") {

@@ -108,7 +108,7 @@ func (w *dcatWriter) dataset(d *crawl.DatasetInfo) object {
 	setAny(o, "dct:license", license)
 	setAny(o, "dct:rights", rights)
 	if said := d.Usage.Said(); len(said) > 0 {
-		o["dct:accessRights"] = object{"@type": "dct:RightsStatement", "rdfs:label": "what its site lets it be used for: " + strings.Join(said, ", ")}
+		o["dct:accessRights"] = object{"@type": "dct:RightsStatement", "rdfs:label": "allowed uses according to its site: " + strings.Join(said, ", ")}
 	}
 	if d.Publisher != "" {
 		o["dct:publisher"] = object{"@type": "foaf:Agent", "foaf:name": d.Publisher}
