@@ -37,7 +37,7 @@ func (w *dcatWriter) export(x *Exporter) {
 			return err
 		}
 		_, err = fmt.Fprintf(w.out, `{"@context": %s, "@id": "urn:uuid:%s", "@type": "dcat:Catalog",
- "dct:title": "Datasets found by Curtsy", "dct:description": "What the sites of a crawl say of their datasets, put together.",
+ "dct:title": "Datasets found by Curtsy", "dct:description": "Datasets that the sites of a crawl announce, merged from all sources.",
  "dct:publisher": {"@type": "foaf:Agent", "foaf:name": "Curtsy"}, "dcat:dataset": [`, context, nameUUID("catalogue"))
 		return err
 	}

@@ -229,7 +229,7 @@ func (rec *Record) Close() error {
 		return rec.damaged(err)
 	}
 	if string(end[:]) != "\r\n\r\n" {
-		return rec.damaged("its block does not end where Content-Length says")
+		return rec.damaged("its block does not end after Content-Length bytes")
 	}
 	if rec.in == io.Reader(rec.r.z) {
 		// The member's checksum stands behind its data.

@@ -251,7 +251,7 @@ func (s *Ownership) begin(ctx context.Context) error {
 	case s.writing <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("renew shard %s: another write is under way: %w", s.key, ctx.Err())
+		return fmt.Errorf("renew shard %s: another write is running: %w", s.key, ctx.Err())
 	}
 }
 
