@@ -42,10 +42,10 @@ func New(reg prometheus.Registerer) *Metrics {
 			Namespace: "curtsy", Subsystem: "frontier", Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.01, 2, 14),
 		})
 	}
-	m.Checkpoints = counter("checkpoints_total", "Checkpoints of shards put into the object store.")
-	m.CheckpointsFailed = counter("checkpoints_failed_total", "Checkpoints of shards that could not be put there.")
-	m.CheckpointBytes = counter("checkpoint_bytes_total", "Bytes of the checkpoints put, compressed.")
-	m.CheckpointTime = seconds("checkpoint_seconds", "Time to put a checkpoint.")
+	m.Checkpoints = counter("checkpoints_total", "Checkpoints of shards written to the object store.")
+	m.CheckpointsFailed = counter("checkpoints_failed_total", "Checkpoints of shards that could not be written to the object store.")
+	m.CheckpointBytes = counter("checkpoint_bytes_total", "Bytes of the checkpoints written, compressed.")
+	m.CheckpointTime = seconds("checkpoint_seconds", "Time to write a checkpoint.")
 	m.HandedOver = counter("shards_handed_over_total", "Shards handed over to their next owner.")
 	m.Taken = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "curtsy", Subsystem: "frontier", Name: "shards_taken_total",
