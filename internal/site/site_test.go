@@ -363,7 +363,7 @@ func TestCheck(t *testing.T) {
 		"https://www.example":    func(o *Options) { o.Base = "www.site.example" },
 		"in the document root":   func(o *Options) { o.Dir = filepath.Join(o.Root, "state") },
 		"/var/lib/rupd":          func(o *Options) { o.Dir = "" },
-		"use no other host":       func(o *Options) { o.Info.CGI = "http://other.example/rup" },
+		"use no other host":      func(o *Options) { o.Info.CGI = "http://other.example/rup" },
 		"a path of its own":      func(o *Options) { o.Info.CGI = "/rupinfo.txt" },
 		"or a URL on its host":   func(o *Options) { o.Info.CGI = "" },
 		"day, week or month":     func(o *Options) { o.Info.Latency = []rup.Unit{"hour"} },

@@ -95,7 +95,9 @@ func TestRights(t *testing.T) {
 		go func() {
 			_, _ = (&Log{c: few, cfg: LogConfig{Subject: "x.events.7"}}).Append(actx, nil)
 		}()
-		eventually(t, "Waiting", func() bool { return strings.Contains(few.Waiting()["x.events.7"], "NATS does not allow this process to use the subject") })
+		eventually(t, "Waiting", func() bool {
+			return strings.Contains(few.Waiting()["x.events.7"], "NATS does not allow this process to use the subject")
+		})
 		if n := said.count("NATS does not allow this process to use a subject"); n < 5 || n > 10 {
 			t.Errorf("refusals were said %d times", n)
 		}
