@@ -5,8 +5,8 @@
 //	curtsy search "words"
 //
 // Each subcommand has a file of its own. crawl.go is the place to start reading: it puts an
-// embedded NATS server, a frontier, a fetcher and an indexer together, the same packages the
-// daemons in cmd/ run one by one.
+// embedded NATS server, a frontier, a fetcher and an indexer together. The daemons run the same
+// packages one by one: curtsy frontier, or a link to this program that is called frontier.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/version"
@@ -22,6 +23,10 @@ import (
 
 func main() {
 	indexer.Trial()
+	if name := daemons.CalledAs(os.Args[0]); name != "" {
+		daemons.Main(name)
+		return
+	}
 	ctx, stop := service.Signals(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -66,6 +71,8 @@ func (a *app) root() *cobra.Command {
 		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.setCommand(), a.hostCommand(), a.refetchCommand(), a.forgetCommand(), a.retryCommand(), a.reindexCommand(), a.archiveCommand(),
 		a.checkCommand(), a.identityCommand(), a.rupCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
 	)
+	root.AddCommand(daemons.Commands(a.stderr)...)
+	root.AddCommand(a.manualCommand(), natsServerCommand())
 	return root
 }
 

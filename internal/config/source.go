@@ -25,6 +25,9 @@ func (e *Error) Error() string { return e.text }
 
 func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
+// Errorf is an error in what the operator wrote.
+func Errorf(format string, args ...any) error { return refuse(format, args...) }
+
 // checker is a struct that can tell which of its values make no sense.
 type checker interface{ check(*Source) error }
 
