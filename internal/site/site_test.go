@@ -211,7 +211,7 @@ func TestConfirm(t *testing.T) {
 		}
 	}
 	leave := regexp.MustCompile(`/rup/leave\?token=([A-Z0-9]+)`).FindStringSubmatch(string(r.relay.got()[1].raw))[1]
-	if code, body := r.ask("/rup/leave?token="+leave, "List-Unsubscribe", "One-Click"); code != http.StatusOK || !strings.Contains(body, "Stop mails") {
+	if code, body := r.ask("/rup/leave?token="+leave, "List-Unsubscribe", "One-Click"); code != http.StatusOK || !strings.Contains(body, "No further mails") {
 		t.Errorf("leaving: %d %s", code, body)
 	}
 	if _, ok := office.registered("robot@x.example"); ok {
@@ -376,7 +376,7 @@ func TestCheck(t *testing.T) {
 		"without a slash":        func(o *Options) { o.Index = "a/b" },
 		"must match one name":    func(o *Options) { o.Ignore = []string{"["} },
 		"Allow: /rup":            func(o *Options) { write(t, o.Root, "User-agent: *\nDisallow: /\nAllow: /rupinfo.txt") },
-		"closes /rupinfo.txt to": func(o *Options) { write(t, o.Root, "User-agent: *\nDisallow: /rupi") },
+		"does not allow robots to request /rupinfo.txt": func(o *Options) { write(t, o.Root, "User-agent: *\nDisallow: /rupi") },
 	} {
 		o := good()
 		change(&o)
