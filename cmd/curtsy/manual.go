@@ -43,6 +43,7 @@ func manual(root *cobra.Command, v version.Info) map[string]string {
 	add = func(cmd *cobra.Command) {
 		m := &manPage{}
 		m.macro("TH", strings.ToUpper(pageName(cmd)), "1", day, "Curtsy "+v.Version, "Curtsy")
+		m.WriteString(".ad l\n.nh\n") // flags and addresses have no place to break a line
 		m.describe(cmd)
 		pages[pageName(cmd)+".1"] = m.String()
 		for _, sub := range documented(cmd) {
