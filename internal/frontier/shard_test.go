@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/metrics"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -44,9 +45,21 @@ func testSpec(seeds ...string) crawl.Spec {
 	}
 }
 
-func newBench(t testing.TB, spec crawl.Spec) *bench { return newBenchOf(t, spec, 0) }
+func newBench(t testing.TB, spec crawl.Spec) *bench {
+	driven(t)
+	return newBenchOf(t, spec, 0)
+}
 
-// newBenchOf is of another shard than the first.
+// driven skips a test under the race detector if one goroutine drives its shards: there is nothing
+// that the detector could see.
+func driven(t testing.TB) {
+	t.Helper()
+	if racing.Enabled {
+		t.Skip("one goroutine drives this shard")
+	}
+}
+
+// newBenchOf is of another shard than the first, or of one beside frontiers that run.
 func newBenchOf(t testing.TB, spec crawl.Spec, id int) *bench {
 	b := &bench{t: t, dir: t.TempDir(), spec: spec, id: id}
 	b.open()
