@@ -104,7 +104,7 @@ func (m *manPage) describe(cmd *cobra.Command) {
 		also = append(also, pageName(sub)+"(1)")
 	}
 	if !cmd.HasParent() {
-		also = append(also, "/usr/share/doc/curtsy/operations.md")
+		also = append(also, "/usr/share/doc/curtsy/docs/operations.md")
 	}
 	m.line(strings.Join(also, ", "))
 }
