@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,8 +91,11 @@ func TestExternalInstallDebian(t *testing.T) {
 	if said := in("/usr/lib/curtsy/frontier", "--version"); !strings.HasPrefix(said, "frontier 1.") {
 		t.Errorf("frontier says %q", said)
 	}
-	kib := strings.TrimSpace(in("dpkg-query", "-W", "-f", "${Installed-Size}", "curtsy"))
-	t.Logf("installed: %s KiB", kib)
+	kib, err := strconv.Atoi(strings.TrimSpace(in("dpkg-query", "-W", "-f", "${Installed-Size}", "curtsy")))
+	if err != nil || kib > 60<<10 {
+		t.Errorf("the package takes %d KiB (%v), more than 60 MiB", kib, err)
+	}
+	t.Logf("installed: %d KiB", kib)
 }
 
 // TestExternalInstallDocker loads the image of the release, runs the demo in it, and brings up the
