@@ -43,6 +43,7 @@ func manual(root *cobra.Command, v version.Info) map[string]string {
 	add = func(cmd *cobra.Command) {
 		m := &manPage{}
 		m.macro("TH", strings.ToUpper(pageName(cmd)), "1", day, "Curtsy "+v.Version, "Curtsy")
+		m.WriteString(".ad l\n.nh\n") // flags and addresses have no place to break a line
 		m.describe(cmd)
 		pages[pageName(cmd)+".1"] = m.String()
 		for _, sub := range documented(cmd) {
@@ -103,7 +104,7 @@ func (m *manPage) describe(cmd *cobra.Command) {
 		also = append(also, pageName(sub)+"(1)")
 	}
 	if !cmd.HasParent() {
-		also = append(also, "/usr/share/doc/curtsy/operations.md")
+		also = append(also, "/usr/share/doc/curtsy/docs/operations.md")
 	}
 	m.line(strings.Join(also, ", "))
 }

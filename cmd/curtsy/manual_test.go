@@ -62,7 +62,7 @@ func TestManual(t *testing.T) {
 		}
 		for line := range strings.Lines(page) {
 			if rest, ok := strings.CutPrefix(line, "."); ok && !strings.HasPrefix(rest, "SH ") && !strings.HasPrefix(rest, "SS ") &&
-				!strings.HasPrefix(rest, "TH ") && !strings.HasPrefix(rest, "B ") && !strings.HasPrefix(rest, "I ") &&
+				!strings.HasPrefix(rest, "TH ") && !strings.HasPrefix(rest, "B ") && !strings.HasPrefix(rest, "I ") && rest != "ad l\n" && rest != "nh\n" &&
 				rest != "TP\n" && rest != "PP\n" && rest != "br\n" && rest != "nf\n" && rest != "fi\n" {
 				t.Errorf("%s: %q is read as a macro", name, line)
 			}

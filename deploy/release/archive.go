@@ -2,28 +2,19 @@ package main
 
 import (
 	"archive/tar"
-	"archive/zip"
 	"bytes"
 	"cmp"
 	"compress/gzip"
 	"io"
 	"slices"
-	"strings"
 	"time"
 )
 
-// archive writes a tar.gz or a zip file in which all files are below one folder.
-func (r *release) archive(base string, files []file, zipped bool) error {
+// archive writes a tar.gz file in which all files are below one folder.
+func (r *release) archive(base string, files []file) error {
 	files = slices.Clone(files)
 	for i := range files {
 		files[i].name = base + "/" + files[i].name
-	}
-	if zipped {
-		body, err := zipOf(files, r.time)
-		if err != nil {
-			return err
-		}
-		return r.write(base+".zip", body)
 	}
 	body, err := tarOf(files, r.time)
 	if err != nil {
@@ -78,28 +69,6 @@ func withFolders(files []file) []file {
 	}
 	slices.SortFunc(all, func(a, b file) int { return cmp.Compare(a.name, b.name) })
 	return all
-}
-
-func zipOf(files []file, at time.Time) ([]byte, error) {
-	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.name, b.name) })
-	var buf bytes.Buffer
-	w := zip.NewWriter(&buf)
-	for _, f := range files {
-		body := f.body
-		if strings.HasSuffix(f.name, ".md") || strings.HasSuffix(f.name, "LICENSE") {
-			body = bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n")) // for the editors there
-		}
-		e, err := w.CreateHeader(&zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: at})
-		if err != nil {
-			return nil, err
-		}
-		if _, err := e.Write(body); err != nil {
-			return nil, err
-		}
-	}
-	err := w.Close()
-	return buf.Bytes(), err
 }
 
 func gzipOf(body []byte) ([]byte, error) {

@@ -30,7 +30,9 @@ import (
 	"github.com/curtsy/curtsy/internal/version"
 )
 
-const defaultTargets = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64"
+// defaultTargets are those for which the program can be built. Windows is none of them: locks of
+// files and opening a file through no symbolic link are written for Unix.
+const defaultTargets = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
 
 func main() {
 	var r release
@@ -209,8 +211,8 @@ func (r *release) target(system, arch string) error {
 	if err != nil {
 		return err
 	}
-	files := slices.Concat([]file{{name: filepath.Base(program), mode: 0o755, body: body}}, r.docs, texts)
-	if err := r.archive(base, files, system == "windows"); err != nil {
+	files := slices.Concat([]file{{name: "curtsy", mode: 0o755, body: body}}, r.docs, texts)
+	if err := r.archive(base, files); err != nil {
 		return err
 	}
 	if system != "linux" {
@@ -228,11 +230,7 @@ func (r *release) target(system, arch string) error {
 
 // build builds the program for a system and a processor, once, and returns its file.
 func (r *release) build(system, arch string) (string, error) {
-	name := "curtsy"
-	if system == "windows" {
-		name += ".exe"
-	}
-	program := filepath.Join(r.scratch, system+"_"+arch, name)
+	program := filepath.Join(r.scratch, system+"_"+arch, "curtsy")
 	if _, err := os.Stat(program); err == nil {
 		return program, nil
 	}

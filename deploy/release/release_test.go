@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/tar"
-	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -67,19 +66,6 @@ func TestArchives(t *testing.T) {
 	}
 	if headers["x/curtsy"].Mode != 0o755 || headers["x/link"].Linkname != "curtsy" {
 		t.Errorf("mode %o, link to %q", headers["x/curtsy"].Mode, headers["x/link"].Linkname)
-	}
-	zipped, err := zipOf(files[:3], commitTime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := zip.NewReader(bytes.NewReader(zipped), int64(len(zipped)))
-	if err != nil || len(z.File) != 3 || z.File[0].Name != "x/README.md" || !z.File[0].Modified.Equal(commitTime) {
-		t.Fatalf("zip: %v, %d files", err, len(z.File))
-	}
-	if f, err := z.File[0].Open(); err != nil {
-		t.Error(err)
-	} else if text, _ := io.ReadAll(f); string(text) != "a\r\nb\r\n" {
-		t.Errorf("a text for Windows is %q", text)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/indexer"
@@ -25,12 +24,12 @@ func Commands(stderr io.Writer) []*cobra.Command {
 // CalledAs returns the name of the program that is to run in a process started as argv0: that of a
 // daemon, or "nats-server", or "" for curtsy. So links to one file are all programs.
 func CalledAs(argv0 string) string {
-	name := strings.TrimSuffix(filepath.Base(argv0), ".exe")
-	switch name {
+	switch name := filepath.Base(argv0); name {
 	case "frontier", "fetcher", "indexer", "rupd", "nats-server":
 		return name
+	default:
+		return ""
 	}
-	return ""
 }
 
 // Main runs the program called name as the whole of the process, until it ends or a signal ends it.

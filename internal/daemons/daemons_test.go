@@ -13,7 +13,7 @@ import (
 func TestVersionAndHelp(t *testing.T) {
 	for _, cmd := range Commands(nil) {
 		name := cmd.Name()
-		if CalledAs("/usr/lib/curtsy/"+name) != name || CalledAs(name+".exe") != name {
+		if CalledAs("/usr/lib/curtsy/"+name) != name || CalledAs(name) != name {
 			t.Errorf("a program called %s is %q", name, CalledAs(name))
 		}
 		var stdout, stderr bytes.Buffer
