@@ -19,13 +19,9 @@ import (
 // patience is how long stop, pause and resume wait to see their effect.
 const patience = 30 * time.Second
 
-// logger is the log of a command that only asks: it speaks up when something is wrong.
+// logger is the log of a command that only asks: it prints what is wrong.
 func (a *app) logger(cfg *config.Reader) *slog.Logger {
-	c := cfg.Common
-	if c.LogLevel == "info" {
-		c.LogLevel = "error"
-	}
-	return c.Logger(a.stderr)
+	return serviceLog(cfg.Common, slog.LevelError, a.stderr)
 }
 
 // controlling makes a command that steers a crawl which runs.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"time"
 
@@ -50,11 +51,8 @@ Exit codes: 0 nothing more can be done now, 1 failed, 2 typed or configured wron
 			}
 		}
 		p := newProgress(a.stdout, a.stderr, cfg.Progress)
-		if p.person && !src.Given("log-level") {
-			cfg.LogLevel = "warn" // a person sees how it goes on the line below
-		}
-		sayProxy(cfg.Doors, func(text string) { p.say("%s", text) })
-		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, cfg.Logger(p.logTo()))
+		sayProxy(cfg.Doors, func(text string) { p.warn("%s", text) })
+		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, serviceLog(cfg.Common, slog.LevelWarn, p.logTo()))
 		if err != nil {
 			return err
 		}

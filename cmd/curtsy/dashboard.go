@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -38,7 +39,7 @@ Beyond loopback a token opens it, which is shown once, or taken from CURTSY_DASH
 }
 
 func (a *app) dashboard(ctx context.Context, cfg *config.Dashboard) error {
-	log := cfg.Logger(a.stderr)
+	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr)
 	var (
 		asked dashboard.Ask
 		name  string

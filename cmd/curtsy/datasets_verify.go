@@ -39,7 +39,7 @@ Exit codes: 0 all is as it should be, 1 something is not, 2 typed wrong.`,
 			if err := g.sends(); err != nil {
 				return err
 			}
-			g.log, g.shown = a.logger(g.cfg.Reader()), newDownloadLine(a.stdout, false)
+			g.log, g.shown = a.logger(g.cfg.Reader()), newDownloadLine(a.stderr)
 			return g.repair(cmd.Context(), args[0], damaged)
 		}
 		if asJSON {
