@@ -41,6 +41,9 @@ type peopleLog struct {
 // ownAttrs are attributes that mean something to those who know the program from inside.
 var ownAttrs = []string{"shard", "epoch", "instance", "crawl", "visit", "stack", "deliveries", "seq", "store", "home"}
 
+// causes are attributes that say what went wrong.
+var causes = []string{"err", "error", "why", "reason"}
+
 func (h *peopleLog) Enabled(_ context.Context, l slog.Level) bool { return l >= h.least }
 
 func (h *peopleLog) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -58,7 +61,7 @@ func (h *peopleLog) Handle(_ context.Context, r slog.Record) error {
 	add := func(a slog.Attr) bool {
 		switch value := clean(a.Value.Resolve().String()); {
 		case slices.Contains(ownAttrs, a.Key) || value == "":
-		case a.Key == "err" || a.Key == "error":
+		case slices.Contains(causes, a.Key):
 			failed = ": " + value
 		default:
 			about = append(about, strings.ReplaceAll(a.Key, "_", " ")+" "+value)
