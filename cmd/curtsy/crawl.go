@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -134,6 +136,10 @@ func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(strin
 	}
 	if errors.As(err, &held) {
 		return nil, usage("%w; use --crawl %s, or another --dir", err, held.Crawl)
+	}
+	var file *fs.PathError
+	if errors.As(err, &file) && (file.Op == "mkdir" || errors.Is(err, fs.ErrPermission)) {
+		return nil, fmt.Errorf("%w; use another directory, for example --dir ./curtsy-data", err)
 	}
 	return e, err
 }

@@ -24,9 +24,9 @@ func visible(cmd *cobra.Command, each func(*cobra.Command)) {
 	}
 }
 
-// typed reads a line as the program does that is called with these words, up to where it would do
+// accepts reads a line as the program does that is called with these words, up to where it would do
 // something. With settings it also loads the settings, which may need files.
-func typed(settings bool, words ...string) error {
+func accepts(settings bool, words ...string) error {
 	root := newApp(strings.NewReader(""), io.Discard, io.Discard).root()
 	cmd, rest, err := root.Find(words)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestHelpOfEachCommand(t *testing.T) {
 			words := shellWords(strings.TrimSpace(line))
 			if !strings.HasPrefix("curtsy "+strings.Join(words, " "), path) {
 				t.Errorf("%s: the example is of another command: %s", path, line)
-			} else if err := typed(false, words...); err != nil {
+			} else if err := accepts(false, words...); err != nil {
 				t.Errorf("%s: its example fails: %s%v", path, line, err)
 			}
 		}

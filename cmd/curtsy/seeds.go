@@ -42,7 +42,7 @@ func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, usage("--seeds: %v", err)
+			return nil, usage("--seeds: %v; name a file with one URL a line, or use --seeds - for standard input", err)
 		}
 		defer f.Close()
 		in, name = f, file

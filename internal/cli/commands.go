@@ -124,6 +124,7 @@ func completionExamples(root *cobra.Command) {
 			continue
 		}
 		cmd.Short = "Print a script that completes commands and flags in a shell"
+		cmd.Example = "  " + cmd.CommandPath() + " bash > curtsy-completion.bash"
 		for _, shell := range cmd.Commands() {
 			shell.Example = "  " + shell.CommandPath() + " > curtsy-completion." + shell.Name()
 		}

@@ -43,7 +43,7 @@ func GroupsOf(flags *pflag.FlagSet, all bool) (groups []FlagGroup, left int) {
 		g := FlagGroup{Name: name, Flags: by[name]}
 		n := len(g.Flags)
 		if !all && n > 0 && (unfolded > few || folded[name] != "") {
-			g.Flags = slices.DeleteFunc(slices.Clone(g.Flags), func(f *pflag.Flag) bool { return !config.Common(f) })
+			g.Flags = slices.DeleteFunc(slices.Clone(g.Flags), func(f *pflag.Flag) bool { return !config.IsCommon(f) })
 			if left += n - len(g.Flags); len(g.Flags) == 0 {
 				g.Folded = folded[name]
 			}

@@ -15,7 +15,7 @@ type foreign struct {
 var foreignFlags = []foreign{
 	// Scope
 	{"--depth --level --max-level --depth-limit --max-link-depth --maxdepth --max_depth --ext-depth --hops --max-hops -l -d -depth", "--max-depth 3", ""},
-	{"--recursive --mirror --crawl --page-requisites -r -m -p -rec", "", "A crawl follows links unless --links=false is given; --max-depth N limits how far."},
+	{"--recursive --mirror --page-requisites -r -m -p -rec", "", "A crawl follows links unless --links=false is given; --max-depth N limits how far."},
 	{"--no-recursive --no-links --nofollow --no-follow", "--links=false", ""},
 	{"--domains --domain --allowed-domains --allowed_domains --allow-domains --crawl-scope -D -cs", "--scope domain", "Or name the hosts with --include 'REGEXP'."},
 	{"--exclude-domains --disallowed-domains --crawl-out-scope -cos", "--exclude '^https?://shop[.]example[.]org/'", ""},

@@ -34,6 +34,7 @@ func Dress(root *cobra.Command) {
 }
 
 func dress(cmd *cobra.Command) {
+	cmd.Flags().SortFlags = false
 	cmd.InitDefaultHelpFlag()
 	if _, left := GroupsOf(flagsOf(cmd), false); left > 0 {
 		f := cmd.Flags().VarPF(&helpAllFlag{cmd: cmd}, helpAll, "", "show help with all flags")

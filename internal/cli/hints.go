@@ -68,7 +68,7 @@ func example(f *pflag.Flag) string {
 }
 
 // unknownFlag is the error for a flag that a command does not have. What to use instead is, in this
-// order, what another crawler's flag is called here, the same flag with two dashes, the command
+// order, the same flag with two dashes, what another crawler's flag is called here, the command
 // that has the flag, and the flag that is spelled most alike.
 func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	typed := []string{"--" + err.GetSpecifiedName()}
@@ -77,6 +77,8 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		typed = []string{"-" + group, "-h" + group, "-" + group[:1]}
 	}
 	flags := flagsOf(cmd)
+	crawls := flags.Lookup("seeds") != nil // what is said about crawls applies
+	elsewhere := commandsWith(cmd.Root(), strings.TrimLeft(typed[0], "-"))
 	for _, name := range typed {
 		long := strings.TrimLeft(name, "-")
 		row := foreignOf(foreignFlags, name)
@@ -87,14 +89,14 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		if f := flags.Lookup(long); f != nil && len(long) > 1 {
 			return config.Errorf("unknown flag: %s; flags have two dashes: --%s", name, long)
 		}
-		if row != nil {
+		if row != nil && (crawls || len(elsewhere) == 0) {
 			if hint := row.hint(cmd); hint != "" {
-				return config.Errorf("unknown flag: %s; %s", name, hint)
+				return config.Errorf("unknown flag: %s%s", name, hint)
 			}
 		}
 	}
 	name := strings.TrimLeft(typed[0], "-")
-	if elsewhere := commandsWith(cmd.Root(), name); len(elsewhere) > 0 {
+	if len(elsewhere) > 0 {
 		return config.Errorf("unknown flag: %s; %s has no such flag, but %s has it", typed[0], cmd.CommandPath(), orList(elsewhere))
 	}
 	var names []string
@@ -109,25 +111,25 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return config.Errorf("unknown flag: %s; %s --help shows the flags", typed[0], cmd.CommandPath())
 }
 
-// hint says what a command has instead of another crawler's flag. It is "" where nothing that could
-// help is known.
+// hint says what a command has instead of another crawler's flag, behind the name of that flag. It
+// is "" where nothing that could help is known.
 func (r *foreign) hint(cmd *cobra.Command) string {
 	if r.ours == "" {
-		return r.say
+		return ". " + r.say
 	}
 	name, value, _ := strings.Cut(strings.TrimPrefix(r.ours, "--"), " ")
 	name, off, _ := strings.Cut(name, "=")
 	f := flagsOf(cmd).Lookup(name)
-	use := "use " + r.ours
+	use := "; use " + r.ours
 	switch {
 	case f == nil:
 		elsewhere := commandsWith(cmd.Root(), name)
 		if len(elsewhere) == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s has no such flag, but %s has %s", cmd.CommandPath(), orList(elsewhere), r.ours)
+		return fmt.Sprintf("; %s has no such flag, but %s has %s", cmd.CommandPath(), orList(elsewhere), r.ours)
 	case name == "dir" && off == "" && value != "":
-		use = "use --dir " + f.DefValue // each command has a directory of its own
+		use = "; use --dir " + f.DefValue // each command has a directory of its own
 	}
 	if r.say != "" {
 		use += ". " + r.say

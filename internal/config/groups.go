@@ -37,8 +37,8 @@ func GroupOf(f *pflag.Flag) string {
 	return OwnFlags
 }
 
-// Common reports whether help shows a flag even where a command has many.
-func Common(f *pflag.Flag) bool { return GroupOf(f) == OwnFlags || f.Annotations[noteCommon] != nil }
+// IsCommon reports whether help shows a flag even where a command has many.
+func IsCommon(f *pflag.Flag) bool { return GroupOf(f) == OwnFlags || f.Annotations[noteCommon] != nil }
 
 // EnvOf is the environment variable that sets a flag, or "" for none.
 func EnvOf(f *pflag.Flag) string { return strings.Join(f.Annotations[noteEnv], "") }

@@ -35,8 +35,8 @@ func TestGroups(t *testing.T) {
 		"nats-creds": {"Cluster", "CURTSY_NATS_CREDS", "/run/secrets/curtsy.creds", false},
 	} {
 		f := flags.Lookup(name)
-		if GroupOf(f) != want.group || EnvOf(f) != want.env || ExampleOf(f) != want.example || Common(f) != want.common {
-			t.Errorf("%s: %s, %s, %s, %v", name, GroupOf(f), EnvOf(f), ExampleOf(f), Common(f))
+		if GroupOf(f) != want.group || EnvOf(f) != want.env || ExampleOf(f) != want.example || IsCommon(f) != want.common {
+			t.Errorf("%s: %s, %s, %s, %v", name, GroupOf(f), EnvOf(f), ExampleOf(f), IsCommon(f))
 		}
 	}
 }

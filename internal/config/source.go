@@ -71,9 +71,6 @@ func (s *Source) Load() error {
 	v.AutomaticEnv()
 	for _, f := range s.fields {
 		v.SetDefault(f.key, f.value.Interface())
-		if err := v.BindEnv(f.key, envName(f.key), dashedEnvName(f.key)); err != nil {
-			return err
-		}
 		if f.flag != "" {
 			if err := v.BindPFlag(f.key, s.flags.Lookup(f.flag)); err != nil {
 				return err
@@ -92,6 +89,9 @@ func (s *Source) Load() error {
 			return err
 		}
 	}
+	if err := v.MergeConfigMap(dashedEnviron(s.fields)); err != nil { // stronger than the file
+		return err
+	}
 	if err := s.decode(v); err != nil {
 		return err
 	}
@@ -99,6 +99,18 @@ func (s *Source) Load() error {
 		return c.check(s)
 	}
 	return nil
+}
+
+// dashedEnviron are the settings in variables whose names contain "-".
+func dashedEnviron(fields []field) map[string]any {
+	m := map[string]any{}
+	for _, f := range fields {
+		name := dashedEnvName(f.key)
+		if value := os.Getenv(name); value != "" && name != envName(f.key) {
+			m[f.key] = value
+		}
+	}
+	return m
 }
 
 // decode fills the struct. If that fails, the fields are tried one by one to find the one
