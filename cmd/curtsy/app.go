@@ -154,22 +154,22 @@ func configured(cmd *cobra.Command, cfg any, run func(cmd *cobra.Command, args [
 	return cmd
 }
 
-// oneURL takes a URL, and oneHost the name of a host.
-func oneURL(cmd *cobra.Command, args []string) error {
-	if err := one("URL", "https://docs.example.org/")(cmd, args); err != nil {
-		return err
-	}
+// isURL refuses a first argument that is not a URL, and isHost one that is not the name of a host.
+func isURL(_ *cobra.Command, args []string) error {
 	_, err := typedURL(args[0], "")
 	return err
 }
 
-func oneHost(cmd *cobra.Command, args []string) error {
-	if err := one("host", "docs.example.org")(cmd, args); err != nil {
-		return err
-	}
+func isHost(_ *cobra.Command, args []string) error {
 	_, err := typedHost(args[0])
 	return err
 }
+
+// oneURL takes one URL, and oneHost one host; isURL and isHost look at them.
+var (
+	oneURL  = one("URL", "https://docs.example.org/")
+	oneHost = one("host", "docs.example.org")
+)
 
 // typedHost reads the name of a host that was typed.
 func typedHost(arg string) (canon.Host, error) {

@@ -19,6 +19,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Short:   "Explain what happened to a URL, and why",
 		Example: "  curtsy explain https://example.org/private/",
 		Args:    oneURL,
+		PreRunE: isURL,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {

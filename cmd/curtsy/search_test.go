@@ -47,7 +47,7 @@ func TestSearchTypedWrong(t *testing.T) {
 		"--limti 3 x":                  "did you mean --limit",
 		"--limit 0 x":                  "use 1 to 1000",
 		"--limit 1001 x":               "use 1 to 1000",
-		"--limit":                      "needs an argument",
+		"--limit":                      "--limit needs a value",
 		"--page -1 x":                  "--page 2",
 		"--offset -1 x":                "--offset cannot be negative",
 		"--page 2 --offset 3 x":        "use one of them",

@@ -111,12 +111,13 @@ when.`,
 request. The URLs of the host stay queued, and a crawl with such URLs does not end.`,
 			Example: "  curtsy host pause docs.example.org",
 			Args:    oneHost,
+			PreRunE: isHost,
 		}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
 			return steer.PauseHost(ctx, l, me(), args[0])
 		}),
 		a.steering(&cobra.Command{
 			Use: "resume HOST", Short: "Continue with a paused host", Example: "  curtsy host resume docs.example.org",
-			Args: oneHost,
+			Args: oneHost, PreRunE: isHost,
 		}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
 			return steer.ResumeHost(ctx, l, me(), args[0])
 		}),
@@ -127,14 +128,17 @@ request. The URLs of the host stay queued, and a crawl with such URLs does not e
 2m, at most 10m; 0 removes the setting. A longer delay that the site demands, that --delay sets or
 that errors have caused stays in force.`,
 			Example: "  curtsy host delay docs.example.org 5s",
-			Args: func(cmd *cobra.Command, args []string) error {
+			Args: func(_ *cobra.Command, args []string) error {
 				if len(args) != 2 {
 					return usage("curtsy host delay needs a host and a time, for example: curtsy host delay docs.example.org 5s")
 				}
+				return nil
+			},
+			PreRunE: func(cmd *cobra.Command, args []string) error {
 				if _, err := time.ParseDuration(args[1]); err != nil {
 					return usage("%q is not a time with its unit (ms, s, m); use for example 5s or 500ms", args[1])
 				}
-				return oneHost(cmd, args[:1])
+				return isHost(cmd, args)
 			},
 		}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
 			d, err := time.ParseDuration(args[1])
@@ -156,6 +160,7 @@ the delay and order of that host do not change. The stored copy stays until the 
 A crawl that is not running fetches the URL when it is resumed.`,
 		Example: "  curtsy refetch https://docs.example.org/changes.html",
 		Args:    oneURL,
+		PreRunE: isURL,
 	}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
 		return steer.Refetch(ctx, l, me(), args[0])
 	})

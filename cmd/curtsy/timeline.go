@@ -20,11 +20,11 @@ func (a *app) timelineCommand() *cobra.Command {
 		Short:   "Show the last requests to a host and the pauses between them",
 		Example: "  curtsy timeline docs.example.org",
 		Args:    oneHost,
-		PreRunE: func(*cobra.Command, []string) error {
+		PreRunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 0 {
 				return usage("--limit %d is negative; use for example --limit 20, or 0 for all", limit)
 			}
-			return nil
+			return isHost(cmd, args)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
