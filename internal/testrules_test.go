@@ -34,16 +34,9 @@ var exceptions = map[string]struct{ kinds, reason string }{
 	"pkg/queue":           {sockets, "TLS, which connections within a process do not have, and a cluster of real NATS servers"},
 	"pkg/rup":             {sockets, "an example of its documentation"},
 
-	"internal/boltfile":        {waits, unconverted},
-	"internal/document/worker": {waits + " " + sockets, unconverted},
-	"internal/htmlscan":        {elapsed, unconverted},
-	"internal/mdhtml":          {elapsed, unconverted},
-	"internal/simweb":          {sockets, unconverted},
-	"pkg/datatxt":              {elapsed, unconverted},
-	"pkg/usage":                {elapsed, unconverted},
+	"internal/document/worker": {waits + " " + sockets, "what it tests are processes; one sleeps, and one tries whether it may listen, in place of a document"},
+	"internal/simweb":          {sockets, "the server of its benchmark is a process of its own"},
 }
-
-const unconverted = "was there before the rule"
 
 func TestRulesOfTests(t *testing.T) {
 	var dirs []string

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/until"
 )
 
 // fill makes a file with branches, overflowing values, an inline bucket and a free list,
@@ -162,11 +164,7 @@ func TestAFaultIsAnError(t *testing.T) {
 	}
 	done := make(chan struct{})
 	go func() { f.Close(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(time.Minute):
-		t.Fatal("Close does not return")
-	}
+	until.Closed(t, "Close has returned", done)
 }
 
 func TestOpenFollowsNoLink(t *testing.T) {

@@ -72,7 +72,7 @@ func TestManyFilesOfOneName(t *testing.T) {
 			}
 		}
 	}
-	lineartest.Double(t, "names of files", take(4000), take(8000))
+	lineartest.Linear(t, "names of files", take(1000), take(8000))
 }
 
 // A package may be of any size: what was written can be read.

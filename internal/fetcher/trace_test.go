@@ -74,9 +74,7 @@ func TestTraces(t *testing.T) {
 		if len(told) != len(kinds) || len(seen) != len(kinds) || out.Requests != len(kinds) {
 			t.Fatalf("%d requests told of, %d came, %d counted, want %d: %+v", len(told), len(seen), out.Requests, len(kinds), told)
 		}
-		// The clock of traces adds how long the machine has slept, which it measures on the real
-		// clocks, so it is some microseconds off. The requests are 20 milliseconds apart.
-		const near = 10 * time.Millisecond
+		const near = time.Microsecond // that is how exactly it is written down
 		for i, x := range told {
 			was := seen[i]
 			if x.Kind.String() != kinds[i] || mustURL(t, x.URL).Path() != was.path || x.Cut || x.Unsent {

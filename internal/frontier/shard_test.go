@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/metrics"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -48,6 +49,9 @@ func newBench(t testing.TB, spec crawl.Spec) *bench { return newBenchOf(t, spec,
 
 // newBenchOf is of another shard than the first.
 func newBenchOf(t testing.TB, spec crawl.Spec, id int) *bench {
+	if racing.Enabled {
+		t.Skip("one goroutine drives this shard: there is nothing that the race detector could see")
+	}
 	b := &bench{t: t, dir: t.TempDir(), spec: spec, id: id}
 	b.open()
 	b.start = ledger.StartDelay // from now on it was killed

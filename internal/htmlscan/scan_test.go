@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html/charset"
 
@@ -248,7 +247,8 @@ func TestMaxLinks(t *testing.T) {
 	}
 }
 
-// Pages made to hurt: each takes time in proportion to its size.
+// Pages made to hurt: each takes time in proportion to its size, some 0.1 s. With the square of it,
+// they would take hours, and the time limit of go test would say which.
 func TestHostilePages(t *testing.T) {
 	n := racing.Volume(4<<20, 128<<10)
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, n/len(s))) }
@@ -277,12 +277,10 @@ func TestHostilePages(t *testing.T) {
 		"bases":                 fill("<base href=x>"),
 		"utf-16":                cat([]byte("\xFE\xFF"), fill("\x00<\x00a\x00 ")),
 	} {
-		var s Scanner
-		start := time.Now()
-		s.Scan(Page{URL: here, Body: page, HTML: true, Token: "testbot"})
-		if took := time.Since(start); took > 30*time.Second {
-			t.Errorf("%s: %d bytes took %v", name, len(page), took)
-		}
+		t.Run(name, func(*testing.T) {
+			var s Scanner
+			s.Scan(Page{URL: here, Body: page, HTML: true, Token: "testbot"})
+		})
 	}
 }
 

@@ -207,7 +207,10 @@ func TestOneDropIsNotAll(t *testing.T) {
 
 // Storing, indexing and exporting a page costs what it may, whatever is in it.
 func TestNoPageCostsAnIndexerMuch(t *testing.T) {
-	size := racing.Volume(1<<20, 20<<10)
+	if racing.Enabled {
+		t.Skip("they are made to take time, and nothing of it runs beside anything else")
+	}
+	const size = 1 << 20
 	met, _ := newMetrics(nil, nil)
 	store := func(p crawl.Page) func() {
 		s := &shard{log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, met: met}}

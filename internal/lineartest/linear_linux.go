@@ -20,33 +20,38 @@ func cpuTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Double fails the test if work on twice the input takes three times as long or longer, and more
-// than a millisecond longer than that: the processor's time, at best of up to 30 tries. Both must
-// do their work in the goroutine that calls them. They are called more than once.
-func Double(t testing.TB, what string, one, two func()) {
+// Linear fails the test if work on eight times the input takes three times as long as eight times
+// the work on the input, or longer, and more than a millisecond longer than that. Work that grows
+// with the square of its input takes eight times as long. Both sides last about as long as the
+// other if all is well, so that whatever slows the machine down slows both. It takes the
+// processor's time, at best of up to 30 tries. Both must do their work in the goroutine that calls
+// them. They are called more than once.
+func Linear(t testing.TB, what string, one, eight func()) {
 	t.Helper()
-	if half, all, ok := Doubles(30, one, two); !ok {
-		t.Errorf("%s: %v for half, %v for all", what, half, all)
+	if eightTimes, all, ok := Measure(30, one, eight); !ok {
+		t.Errorf("%s: %v for an eighth, eight times; %v for all", what, eightTimes, all)
 	}
 }
 
-// Doubles is Double for a caller that has another question if the answer is no. It returns how long
-// the two took at best of up to so many tries.
-func Doubles(tries int, one, two func()) (half, all time.Duration, ok bool) {
+// Measure is Linear for a caller that has another question if the answer is no. It returns how long
+// eight times one takes, and how long eight takes, at best of up to so many tries.
+func Measure(tries int, one, eight func()) (eightTimes, all time.Duration, ok bool) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// a collection that falls into one of two looks like work
+	// A collection that falls into one of the two looks like work.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	measure := func(work func()) time.Duration {
+	took := func(times int, work func()) time.Duration {
 		start := cpuTime()
-		work()
+		for range times {
+			work()
+		}
 		return cpuTime() - start
 	}
-	half, all = time.Hour, time.Hour
+	eightTimes, all = time.Hour, time.Hour
 	for try := 0; try < 2 || try < tries && !ok; try++ {
 		runtime.GC()
-		half, all = min(half, measure(one)), min(all, measure(two))
-		ok = all < 3*half+time.Millisecond
+		eightTimes, all = min(eightTimes, took(8, one)), min(all, took(1, eight))
+		ok = all < 3*eightTimes+time.Millisecond
 	}
-	return half, all, ok
+	return eightTimes, all, ok
 }

@@ -12,12 +12,12 @@ func work(n int) func() {
 	}
 }
 
-func TestDoubles(t *testing.T) {
-	const n = 10_000_000
-	if half, all, ok := Doubles(30, work(n), work(2*n)); !ok {
-		t.Errorf("work that is twice as much takes %v and %v", half, all)
+func TestMeasure(t *testing.T) {
+	const n = 1_000_000
+	if eightTimes, eight, ok := Measure(30, work(n), work(8*n)); !ok {
+		t.Errorf("work that is eight times as much takes %v, and eight times the work %v", eight, eightTimes)
 	}
-	if half, all, ok := Doubles(30, work(n), work(8*n)); ok {
-		t.Errorf("work that is eight times as much takes %v and %v", half, all)
+	if eightTimes, eight, ok := Measure(30, work(n), work(64*n)); ok {
+		t.Errorf("work that is 64 times as much takes %v, and eight times the work %v", eight, eightTimes)
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Double runs both. How long they take is not measured on this system.
-func Double(t testing.TB, what string, one, two func()) {
+// Linear runs both. How long they take is not measured on this system.
+func Linear(t testing.TB, what string, one, eight func()) {
 	t.Helper()
-	Doubles(1, one, two)
+	Measure(1, one, eight)
 }
 
-// Doubles runs both, and says that all is well.
-func Doubles(tries int, one, two func()) (half, all time.Duration, ok bool) {
+// Measure runs both, and says that all is well.
+func Measure(tries int, one, eight func()) (eightTimes, all time.Duration, ok bool) {
 	one()
-	two()
+	eight()
 	return 0, 0, true
 }

@@ -194,8 +194,8 @@ func JSON(size int) []Bomb {
 }
 
 // Check fails the test if reading one of some pages costs more than it may. pages makes them of
-// about a size: size, to measure how much memory is allocated, and smaller ones to see that twice
-// the page takes twice the time (lineartest.Double). A page whose cost is cut off by a limit may
+// about a size: size, to measure how much memory is allocated, and smaller ones to see that eight
+// times the page takes eight times the time (lineartest.Linear). A page whose cost is cut off by a limit may
 // take longer as long as it is small, and is measured in a larger size instead. prepare is given a
 // page and returns what reads it, in the goroutine that calls it. Other goroutines' allocations
 // count, so nothing else may run beside it.
@@ -207,8 +207,8 @@ func Check(t testing.TB, what string, size int, pages func(size int) []Bomb, pre
 // CheckWith is Check with another limit than MaxAlloc.
 func CheckWith(t testing.TB, what string, size, maxAlloc int, pages func(size int) []Bomb, prepare func(Bomb) (read func())) {
 	t.Helper()
-	half, all := pages(small/2), pages(small)
-	largeHalf := sync.OnceValue(func() []Bomb { return pages(large / 2) })
+	eighth, all := pages(small/8), pages(small)
+	largeEighth := sync.OnceValue(func() []Bomb { return pages(large / 8) })
 	largeAll := sync.OnceValue(func() []Bomb { return pages(large) })
 	for i, b := range pages(size) {
 		name := fmt.Sprintf("%s of %s", what, b.Name)
@@ -216,8 +216,8 @@ func CheckWith(t testing.TB, what string, size, maxAlloc int, pages func(size in
 		if limit := int64(maxAlloc + len(b.Body)); alloc > limit {
 			t.Errorf("%s: %d bytes: %.1f MiB allocated, limit %.1f", name, len(b.Body), float64(alloc)/(1<<20), float64(limit)/(1<<20))
 		}
-		if _, _, ok := lineartest.Doubles(5, prepare(half[i]), prepare(all[i])); !ok {
-			lineartest.Double(t, name, prepare(largeHalf()[i]), prepare(largeAll()[i]))
+		if _, _, ok := lineartest.Measure(5, prepare(eighth[i]), prepare(all[i])); !ok {
+			lineartest.Linear(t, name, prepare(largeEighth()[i]), prepare(largeAll()[i]))
 		}
 	}
 }

@@ -103,6 +103,6 @@ func TestHostilePagesTakeLinearTime(t *testing.T) {
 				x.Read("http://a.example/", "text/html", "utf-8", page)
 			}
 		}
-		lineartest.Double(t, unit, read(64<<10), read(128<<10))
+		lineartest.Linear(t, unit, read(16<<10), read(128<<10))
 	}
 }

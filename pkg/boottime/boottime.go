@@ -9,7 +9,10 @@ package boottime
 
 import "time"
 
-var processStart = time.Now()
+var (
+	processStart = time.Now()
+	asleep       = sleep{measure: measureSleep}
+)
 
 var boot = clock{
 	goes: func() (wall, run time.Duration) {
@@ -17,8 +20,8 @@ var boot = clock{
 		return time.Duration(t.UnixNano()), t.Sub(processStart)
 	},
 	boot: func() (time.Duration, bool) {
-		asleep, ok := slept()
-		return time.Since(processStart) + asleep, ok
+		slept, ok := asleep.slept()
+		return time.Since(processStart) + slept, ok
 	},
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 func yamlList(n int) string {
@@ -82,23 +81,19 @@ func hostile(size int) map[string]string {
 	}
 }
 
-// No body takes time out of proportion. The bound is generous, for slow and
-// busy machines: these take some 0.1 s, quadratic work would take minutes.
+// No body takes time out of proportion: these take some 0.1 s. With the square of their size they
+// would take many minutes, and the time limit of go test would say which.
 func TestHostileBodies(t *testing.T) {
 	for name, body := range hostile(MaxSize / 4) {
-		start := time.Now()
-		f, err := Parse([]byte(body), root, bot)
-		if f != nil {
-			f.Nested(0)
-			if len(f.Datasets) > 0 {
-				f.Finder()(f.Datasets[0])
+		t.Run(name, func(*testing.T) {
+			f, _ := Parse([]byte(body), root, bot)
+			if f != nil {
+				f.Nested(0)
+				if len(f.Datasets) > 0 {
+					f.Finder()(f.Datasets[0])
+				}
 			}
-		}
-		if d := time.Since(start); d > 30*time.Second {
-			t.Errorf("%s took %v", name, d)
-		} else {
-			t.Logf("%-18s %8d bytes %8v  %v", name, len(body), d.Round(time.Millisecond), err)
-		}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
@@ -33,9 +34,10 @@ func smallDisk(t *testing.T, size string) (dir string) {
 // nobody is stuck, and it is said once what is the matter.
 func TestDiskFull(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		dir := smallDisk(t, "200m")
+		free := racing.Volume(50, 15) // MiB
+		dir := smallDisk(t, fmt.Sprintf("%dm", 100+free))
 		ballast := filepath.Join(dir, "ballast")
-		check(t, os.WriteFile(ballast, make([]byte, 150<<20), 0o600))
+		check(t, os.WriteFile(ballast, make([]byte, 100<<20), 0o600))
 		said := newLines()
 		s, err := embedded.Start(embedded.Options{Dir: filepath.Join(dir, "nats"), MaxStore: 4 << 30, Log: slog.New(said)})
 		check(t, err)

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/curtsy/curtsy/pkg/usage"
 )
@@ -85,13 +84,12 @@ func FuzzContentSignal(f *testing.F) {
 	})
 }
 
-// A file is read in full or not at all, in good time, and its answer does not hang on the spelling
+// A file is read in full or not at all, and its answer does not hang on the spelling
 // of the URL.
 func FuzzTDMRep(f *testing.F) {
 	f.Add([]byte(`[{"location":"/a*b$","tdm-reservation":1},{"location":"/","tdm-reservation":0}]`), "/axb")
 	f.Add([]byte(`[{"location":"/%7E","tdm-policy":"x"}]`), "/~")
 	f.Fuzz(func(t *testing.T, body []byte, url string) {
-		start := time.Now()
 		doc, err := usage.ParseTDMRep(body)
 		if (doc == nil) != (err != nil) {
 			t.Fatal(doc, err)
@@ -105,9 +103,6 @@ func FuzzTDMRep(f *testing.F) {
 		again.TDMRep(doc, url+"#fragment")
 		if s.Preferences() != again.Preferences() && !strings.Contains(url, "#") {
 			t.Errorf("%q: %v, with a fragment %v", url, s.Preferences(), again.Preferences())
-		}
-		if d := time.Since(start); d > 20*time.Second {
-			t.Errorf("%d bytes took %v", len(body), d)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -184,11 +185,9 @@ func TestOrphan(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.in.Close() // as the kernel does with what is left of a process that was killed
-		late := time.AfterFunc(time.Minute, c.kill)
 		if err := c.cmd.Wait(); err != nil || c.shot.Load() {
 			t.Errorf("%s: %v", deed, err)
 		}
-		late.Stop()
 	}
 }
 
@@ -207,6 +206,17 @@ func TestCancel(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("a document that sleeps: %v", err)
 	}
+}
+
+// killing writes to a child's input, and kills the child when it has something to read.
+type killing struct {
+	io.WriteCloser
+	child *os.Process
+}
+
+func (k killing) Write(b []byte) (int, error) {
+	n, err := k.WriteCloser.Write(b)
+	return n, errors.Join(err, k.child.Kill())
 }
 
 // A child that is killed, by the system for want of memory or by somebody, is nothing that the
@@ -233,7 +243,7 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(50*time.Millisecond, func() { _ = c.cmd.Process.Kill() })
+	c.in = killing{c.in, c.cmd.Process}
 	var its *Unreadable
 	if _, err := p.ask(t.Context(), c, do("sleep")); err == nil || errors.As(err, &its) {
 		t.Errorf("killed while it read: %v, which is the document's fault", err)

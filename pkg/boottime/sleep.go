@@ -1,0 +1,38 @@
+package boottime
+
+import (
+	"sync"
+	"time"
+)
+
+// narrow is how far apart the readings of one measurement may be for it to be remembered.
+const narrow = exact / 2
+
+// sleep is how long the machine has slept. Each measurement is a little too large, by another
+// amount each time. A value that followed every measurement would move the clock back and forth,
+// which a bubble of testing/synctest would see. So the value changes only when the machine has
+// certainly slept meanwhile.
+type sleep struct {
+	// measure returns a time between what is right and what is right plus width, or false if the
+	// system cannot tell.
+	measure func() (most, width time.Duration, ok bool)
+
+	mu    sync.Mutex
+	known bool
+	value time.Duration // what was right when it was stored, and narrow more at most
+}
+
+// slept returns how long the machine has slept, at most narrow less than is right, and false if the
+// system cannot tell. It may be called from any goroutine.
+func (s *sleep) slept() (time.Duration, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	most, width, ok := s.measure()
+	if !ok || width >= narrow {
+		return most, ok // more than is right is safe: a lease ends sooner
+	}
+	if !s.known || most-width > s.value {
+		s.known, s.value = true, most
+	}
+	return s.value, true
+}

@@ -1,0 +1,39 @@
+package boottime
+
+import (
+	"testing"
+	"time"
+)
+
+func TestSleep(t *testing.T) {
+	const us = time.Microsecond
+	var right, late, width time.Duration
+	none := false
+	s := sleep{measure: func() (time.Duration, time.Duration, bool) { return right + late, width, !none }}
+	shows := func(when string, want time.Duration) {
+		t.Helper()
+		if got, ok := s.slept(); got != want || ok == none {
+			t.Errorf("%s: %v (%v), want %v", when, got, ok, want)
+		}
+	}
+	right, late, width = time.Hour, 3*us, 4*us
+	shows("at first", time.Hour+3*us)
+	late = 0
+	shows("a measurement nearer to what is right", time.Hour+3*us)
+	late, width = 20*us, narrow-1
+	shows("one that is further off", time.Hour+3*us)
+	late, width = narrow, narrow
+	shows("one too wide to decide by", time.Hour+narrow)
+	late, width = 0, us
+	shows("the next one", time.Hour+3*us)
+	right += 4 * us
+	shows("a sleep as long as the measurements' differences", time.Hour+3*us)
+	right++
+	shows("a longer one", time.Hour+4*us+1)
+	right += time.Minute
+	shows("a minute of sleep", time.Hour+time.Minute+4*us+1)
+	none = true
+	if _, ok := s.slept(); ok {
+		t.Error("a system that cannot tell is believed")
+	}
+}
