@@ -129,7 +129,7 @@ func addSeeds(spec *crawl.Spec, seeds []canon.URL) error {
 func typedURL(raw, where string) (canon.URL, error) {
 	if without, ok := cutUserinfo(raw); ok { // quoting it would show a password
 		return "", usage("%sa URL with a name or password in it is not taken, since others would see it: write both into a file for --credentials "+
-			"of whoever fetches (README, Sites behind a door), and use %s", where, without)
+			"of whoever fetches (docs/guides/credentials.md), and use %s", where, without)
 	}
 	u, err := canon.Parse(raw)
 	if err != nil {
