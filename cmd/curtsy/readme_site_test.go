@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// exampleSite serves docs.example.org and data.example.org over TLS, and returns its address and the
+// exampleSite serves docs.example.org and data.example.org over TLS. It returns its address and the
 // certificate to trust.
 func exampleSite(t *testing.T) (addr, ca string) {
 	t.Helper()
