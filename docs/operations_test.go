@@ -171,7 +171,7 @@ func (o ops) inCode(c string) (bad []string) {
 		if len(words) > 2 && o.flags[command+" "+words[2]] != nil {
 			command += " " + words[2]
 		}
-		if words[1] != "URL" && o.flags[command] == nil {
+		if words[1] != "URL" && words[1] != "completion" && o.flags[command] == nil {
 			return []string{"command " + command + " does not exist"}
 		}
 	}

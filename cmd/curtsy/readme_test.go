@@ -34,9 +34,10 @@ var readmeCommands = []struct {
 	begins string
 	do     func(r *readme, line string)
 }{
-	// These need a network, root or Docker, or would run this test again, so they are compared with
-	// the repository. Tests with the build tag external run such commands: TestExternalInstallDebian
-	// installs the package; TestExternalInstallDocker loads the image and starts the compose file.
+	// These need a network, root or Docker, or would run this test again. They are compared with
+	// the repository. Tests with the build tag external run such commands:
+	// TestExternalInstallDebian installs the package; TestExternalInstallDocker loads the image and
+	// starts the compose file.
 	{"sudo apt install ./curtsy_", compare("../../deploy/build-deb", `curtsy_\$`)},
 	{"tar xzf curtsy_1.0.0-rc.1_", compare("../../internal/version/version.go", `Number = "1\.0\.0-rc\.1"`)},
 	{"docker load -i curtsy_1.0.0-rc.1_", compare("../../deploy/release/main.go", `\.oci\.tar`)},
