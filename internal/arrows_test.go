@@ -179,7 +179,7 @@ func forbidden(from, to, full string, ours bool) string {
 	if strings.HasPrefix(full, "go.opentelemetry.io/") && from != "internal/tracing" {
 		return "only internal/tracing knows OpenTelemetry"
 	}
-	if full == "github.com/spf13/cobra" && part[0] != "cmd" {
+	if full == "github.com/spf13/cobra" && part[0] != "cmd" && from != "internal/daemons" {
 		return "only commands know cobra"
 	}
 	if !ours {

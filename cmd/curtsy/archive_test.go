@@ -234,7 +234,7 @@ func TestArchiveCommands(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "other.warc"), bytes.Replace(all, []byte("elsewhere"), []byte("elsewhare"), 1), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out := curtsy(t, exitFailed, "archive", "verify", dir); !strings.Contains(out, "the block of "+moved+" is not what its digest says") {
+		if out := curtsy(t, exitFailed, "archive", "verify", dir); !strings.Contains(out, "the block of "+moved+" does not match its digest") {
 			t.Error(out)
 		}
 	})

@@ -123,7 +123,7 @@ func TestForgetAtRest(t *testing.T) {
 			!strings.HasSuffix(got, fmt.Sprintf(" %s, 0 datasets\n", count(int64(below), "page"))) {
 			t.Errorf("said %q", got)
 		}
-		says(part+" was forgotten already\n", part)
+		says(part+" was already forgotten\n", part)
 		if log := r.web.Log(); len(log) > 0 {
 			t.Errorf("%d requests were sent: %+v", len(log), log[0])
 		}

@@ -5,8 +5,8 @@
 //	curtsy search "words"
 //
 // Each subcommand has a file of its own. crawl.go is the place to start reading: it puts an
-// embedded NATS server, a frontier, a fetcher and an indexer together, the same packages the
-// daemons in cmd/ run one by one.
+// embedded NATS server, a frontier, a fetcher and an indexer together. The daemons run the same
+// packages one by one: curtsy frontier, or a link to this program that is called frontier.
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"os"
 
 	"github.com/curtsy/curtsy/internal/cli"
+	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/version"
@@ -23,6 +24,10 @@ import (
 
 func main() {
 	indexer.Trial()
+	if name := daemons.CalledAs(os.Args[0]); name != "" {
+		daemons.Main(name)
+		return
+	}
 	ctx, stop := service.Signals(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -67,7 +72,7 @@ func (a *app) root() *cobra.Command {
 		}
 		root.AddCommand(g.commands...)
 	}
-	root.AddCommand(a.versionCommand())
+	root.AddCommand(a.manualCommand(), natsServerCommand(), a.versionCommand())
 	cli.Dress(root)
 	return root
 }
@@ -92,7 +97,7 @@ func (a *app) commandGroups() []commandGroup {
 		{"Data", []*cobra.Command{a.datasetsCommand(), a.exportCommand()}},
 		{"Archive", []*cobra.Command{a.archiveCommand()}},
 		{"Check", []*cobra.Command{a.checkCommand(), a.rupCommand(), a.simwebCommand()}},
-		{"Cluster", []*cobra.Command{a.retireCommand(), a.healthcheckCommand()}},
+		{"Cluster", append(daemons.Commands(a.stderr), a.retireCommand(), a.healthcheckCommand())},
 	}
 }
 

@@ -132,7 +132,7 @@ func addSeeds(spec *crawl.Spec, seeds []canon.URL) error {
 func typedURL(raw, where string) (canon.URL, error) {
 	if without, ok := cutUserinfo(raw); ok { // quoting it would show a password
 		return "", usage("%sa URL must not contain a user name or password, because other people could read it; write them into a file for "+
-			"--credentials (docs/operations.md), and use %s", where, without)
+			"--credentials (docs/guides/credentials.md), and use %s", where, without)
 	}
 	u, err := canon.Parse(raw)
 	if err != nil {

@@ -58,9 +58,9 @@ var foreignFlags = []foreign{
 	{"--continue --resume --start-pos", "", "The same command with the same --dir resumes a crawl."},
 	{"-c", "", "The same command with the same --dir resumes a crawl; --visits N is the number of hosts that are visited at the same time."},
 	// Access
-	{"--header --headers --http-header --custom-headers -H", "--credentials FILE", "Header fields for a site stand in that file; see docs/operations.md."},
-	{"--cookie --cookies --load-cookies --cookie-file --cookie-jar -b -cookie", "--credentials FILE", "Cookies for a site stand in that file; see docs/operations.md."},
-	{"--user --password --http-user --http-password --auth --login --basic-auth --username", "--credentials FILE", "Passwords for a site stand in that file; see docs/operations.md."},
+	{"--header --headers --http-header --custom-headers -H", "--credentials FILE", "Header fields for a site stand in that file; see docs/guides/credentials.md."},
+	{"--cookie --cookies --load-cookies --cookie-file --cookie-jar -b -cookie", "--credentials FILE", "Cookies for a site stand in that file; see docs/guides/credentials.md."},
+	{"--user --password --http-user --http-password --auth --login --basic-auth --username", "--credentials FILE", "Passwords for a site stand in that file; see docs/guides/credentials.md."},
 	{"--http-proxy --https-proxy --socks5 --proxy-url --proxy-server -x -proxy", "--proxy http://127.0.0.1:3128", ""},
 	{"--no-check-certificate --insecure --skip-ssl --ignore-certificate-errors -k", "", "Certificates are always checked; install the CA of a site of your own on this machine."},
 	{"--headless --js --javascript --js-crawl --render --browser --chrome -jc -headless", "", "JavaScript is not run; curtsy reads the HTML that the server sends."},
@@ -75,7 +75,7 @@ var foreignFlags = []foreign{
 	{"--json", "--progress json", ""},
 	{"--port --web-port --admin-port --http-port --address --bind", "--listen 127.0.0.1:8080", ""},
 	{"--settings --conf --config-file --set -f", "--config curtsy.yaml", ""},
-	{"--background --daemon --detach -B", "", "Run it as a service (docs/operations.md), or write & behind the command."},
+	{"--background --daemon --detach -B", "", "Run it as a service (docs/guides/credentials.md), or write & behind the command."},
 	{"--spider --dry-run --simulate", "", "curtsy plan with the same flags shows what a crawl would fetch."},
 	// Cluster
 	{"--server --broker --redis --redis-url --queue --nats-url --nats-server --brokers", "--nats nats://127.0.0.1:4222", ""},

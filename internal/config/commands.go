@@ -286,7 +286,7 @@ func (c *Daemon) check(src *Source) error {
 	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Admin.check(src), c.Traces.check(src))
 }
 
-// Frontier are the settings of cmd/frontier.
+// Frontier are the settings of `curtsy frontier`.
 type Frontier struct {
 	Daemon     `key:",squash"`
 	Disk       `key:",squash"`
@@ -296,7 +296,7 @@ type Frontier struct {
 	Checkpoint Size   `key:"checkpoint" group:"Cluster,common" usage:"copy the state of a shard to NATS whenever its log has grown by this ‹SIZE›" example:"64MiB"`
 }
 
-// NewFrontier has the defaults of cmd/frontier.
+// NewFrontier has the defaults of `curtsy frontier`.
 func NewFrontier() *Frontier {
 	return &Frontier{Daemon: newDaemon(), CrawlLog: newCrawlLog(), Dir: defaultDir, Checkpoint: 64 << 20}
 }
@@ -369,7 +369,7 @@ func (d Disk) check(src *Source) error {
 	return nil
 }
 
-// Fetcher are the settings of cmd/fetcher.
+// Fetcher are the settings of `curtsy fetcher`.
 type Fetcher struct {
 	Daemon `key:",squash"`
 	Fetch  `key:",squash"`
@@ -377,7 +377,7 @@ type Fetcher struct {
 	Doors  `key:",squash"`
 }
 
-// NewFetcher has the defaults of cmd/fetcher.
+// NewFetcher has the defaults of `curtsy fetcher`.
 func NewFetcher() *Fetcher { return &Fetcher{Daemon: newDaemon(), Fetch: newFetch(), Sign: newSign()} }
 
 func (c *Fetcher) check(src *Source) error {
@@ -394,7 +394,7 @@ func (c *Fetcher) check(src *Source) error {
 	return errors.Join(c.Daemon.check(src), c.Fetch.check(src), c.Sign.check(src), c.Doors.check(src))
 }
 
-// Indexer are the settings of cmd/indexer.
+// Indexer are the settings of `curtsy indexer`.
 type Indexer struct {
 	Daemon       `key:",squash"`
 	Disk         `key:",squash"`
@@ -403,7 +403,7 @@ type Indexer struct {
 	RebuildAfter time.Duration `key:"rebuild-after" group:"Cluster,common" usage:"crawl the pages of a shard again when its indexer was away for this ‹TIME› (0s: never)" example:"1h"`
 }
 
-// NewIndexer has the defaults of cmd/indexer.
+// NewIndexer has the defaults of `curtsy indexer`.
 func NewIndexer() *Indexer {
 	return &Indexer{Daemon: newDaemon(), Dir: defaultDir, RebuildAfter: time.Hour}
 }

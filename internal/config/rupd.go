@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// Rupd are the settings of cmd/rupd.
+// Rupd are the settings of rupd.
 type Rupd struct {
 	Root   string   `key:"root" group:"Site,common" usage:"watch the document root ‹DIR›" example:"/var/www/html"`
 	Base   string   `key:"base" group:"Site,common" usage:"‹URL› at which the document root is served" example:"https://www.example.org/"`
@@ -51,7 +51,7 @@ type Rupd struct {
 	Common `key:",squash"`
 }
 
-// NewRupd has the defaults of cmd/rupd.
+// NewRupd has the defaults of rupd.
 func NewRupd() *Rupd {
 	c := &Rupd{
 		Root: "/var/www/html", Dir: "/var/lib/rupd", Index: "index.html", Ignore: site.DefaultIgnore(), Settle: 2 * time.Second, Scan: time.Hour,
@@ -63,8 +63,6 @@ func NewRupd() *Rupd {
 	c.Listen = "127.0.0.1:7871"
 	return c
 }
-
-func (c *Rupd) synopsis() string { return "[check | robots | forget ADDRESS] --config FILE [flags]" }
 
 func (c *Rupd) check(src *Source) error {
 	for _, v := range []struct {
