@@ -54,6 +54,9 @@ func TestPagesAreTrue(t *testing.T) {
 		t.Errorf("only %d pages found", len(pages))
 	}
 	for _, page := range pages {
+		if page == "reference/commands.md" { // the commands wrote it: TestReference
+			continue
+		}
 		text := read(t, page)
 		all.WriteString(text)
 		for _, p := range o.problems(text) {

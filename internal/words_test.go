@@ -43,19 +43,15 @@ var privateWords = []struct{ pattern, write, ordinary string }{
 // wordExceptions are the places in which such a word may stand: a file, or a folder that ends with
 // a slash; the word, or none for all; and the reason. One that is not needed any more fails.
 var wordExceptions = []struct{ where, word, reason string }{
-	{"cmd/curtsy/", "", "helpers help and out"},
-	{"internal/config/", "", "helper help"},
+	{"cmd/curtsy/progress.go", "", "helper out"},
+	{"cmd/curtsy/status.go", "", "helper out"},
+	{"cmd/curtsy/missed.go", "", "helper out"},
 	{"internal/dashboard/", "", "helper dash"},
 	{"internal/searchweb/", "", "helper dash"},
-	{"README.md", "", "helper docs"},
 	{"docs/", "", "helper docs"},
 	{"CHANGELOG.md", "", "helper docs"},
 
-	{"deploy/debian/curtsy.1", "", "helper rel"},
-	{"deploy/debian/rupd.1", "", "helper rel"},
-	{"deploy/curtsy.example.yaml", "how it goes", "helper out"},
 
-	{"deploy/rupd.example.yaml", "settle", "the name of a setting"},
 	{"internal/frontier/metrics/metrics.go", "held", "a value of the label outcome, which is public"},
 	{"internal/mcpserver/hosts.go", "held", "a value of the argument state, which is public"},
 	{"internal/search/stopwords.go", "", "words of other languages"},

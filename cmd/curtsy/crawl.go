@@ -38,7 +38,7 @@ func (a *app) crawlCommand() *cobra.Command {
 The same command with the same --dir resumes the crawl. Flags that are given then replace the
 earlier ones, all others keep their values, and no URL is needed. ^C stops the crawl cleanly; a
 second ^C stops it at once.`,
-		Annotations: cli.ExitCodes("0 Nothing more can be crawled now.", "1 The crawl failed.", "2 The command line or a setting is wrong.",
+		Annotations: cli.ExitCodes("0 Nothing more can be crawled now.", "1 The crawl failed, or a seed could not be fetched.", "2 The command line or a setting is wrong.",
 			"3 A limit ended the crawl.", "130 The crawl was interrupted."),
 		Example: `  curtsy crawl --contact me@example.org https://docs.example.org/
   curtsy crawl --contact me@example.org --scope host --max-pages 500 https://docs.example.org/

@@ -139,13 +139,13 @@ func TestHelpOfEachCommand(t *testing.T) {
 func TestEveryFlagHasAGroup(t *testing.T) {
 	visible(newApp(nil, io.Discard, io.Discard).root(), func(cmd *cobra.Command) {
 		shown := map[string]int{}
-		groups, left := cli.GroupsOf(cmd.Flags(), true)
+		groups, left := cli.GroupsOf(cli.FlagsOf(cmd), true)
 		for _, g := range groups {
 			for _, f := range g.Flags {
 				shown[f.Name]++
 			}
 		}
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		cli.FlagsOf(cmd).VisitAll(func(f *pflag.Flag) {
 			want := 1
 			if f.Hidden {
 				want = 0
@@ -213,7 +213,7 @@ func TestHelpOfStatus(t *testing.T) {
 func TestHelpOfCurtsy(t *testing.T) {
 	text := help(t, "--help")
 	last := -1
-	for _, group := range []string{"Crawl:", "Look:", "Steer:", "Data:", "Archive:", "Check:", "Cluster:", "Other:"} {
+	for _, group := range []string{"Crawl:", "Look:", "Control:", "Data:", "Archive:", "Check:", "Cluster:", "Other:"} {
 		at := strings.Index(text, "\n"+group+"\n")
 		if at <= last {
 			t.Errorf("%s stands at %d, behind %d:\n%s", group, at, last, text)

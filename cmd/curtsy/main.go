@@ -90,7 +90,7 @@ func (a *app) commandGroups() []commandGroup {
 			a.statusCommand(), a.searchCommand(), a.pagesCommand(), a.hostsCommand(), a.explainCommand(), a.logCommand(), a.timelineCommand(),
 			a.mirrorsCommand(), a.updatesCommand(), a.dashboardCommand(), a.serveCommand(), a.mcpCommand(),
 		}},
-		{"Steer", []*cobra.Command{
+		{"Control", []*cobra.Command{
 			a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.setCommand(), a.seedCommand(), a.hostCommand(), a.refetchCommand(),
 			a.retryCommand(), a.forgetCommand(), a.reindexCommand(),
 		}},

@@ -212,7 +212,7 @@ func atLeast(r *plan.Report) string {
 	text := "at least " + service.Span(r.ShortestS)
 	for i := range r.Hosts {
 		if h := &r.Hosts[i]; h.Host == r.Longest && r.Limit == "" {
-			text += fmt.Sprintf(", because of %s: %s, %s apart (%s), answered in %s", h.Host, count(h.Read+h.Pages, "request"), apart(h.DelayS), delayWords(h.DelaySource), apart(h.ResponseS))
+			text += fmt.Sprintf(", because of %s: %s with %s between them (%s), answered in %s", h.Host, count(h.Read+h.Pages, "request"), apart(h.DelayS), delayWords(h.DelaySource), apart(h.ResponseS))
 		}
 	}
 	return text

@@ -49,12 +49,11 @@ const common = 8
 func commandsPage(root *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n# Commands\n\n%s\n\n", generated, cli.Wrap("`curtsy help COMMAND` and `curtsy COMMAND --help` show the same on a terminal. "+
-		"A setting can be given as a flag, as the environment variable that stands beside it, or in the file of `--config`, where its key is the name of "+
-		"the flag without dashes; the flag is strongest, then the variable, then the file. [Exit codes](exit-codes.md) are the same for all commands.", 100, ""))
+		"A setting can be given as a flag, as the environment variable beside it, or in the file of `--config`, where its key is the variable in lower case "+
+		"without `CURTSY_`, such as `max-pages` or `max_pages`. A flag overrides the variable, and the variable overrides the file. [Exit codes](exit-codes.md) are the same for all commands.", 100, ""))
 	groups := cli.CommandGroups(root)
 	for _, g := range groups {
-		fmt.Fprintf(&b, "- **%s**: ", g.Name)
-		var links []string
+		links := []string{"- **" + g.Name + "**:"}
 		for _, cmd := range g.Commands {
 			links = append(links, fmt.Sprintf("[%s](#%s)", cmd.Name(), anchor(cmd)))
 		}
@@ -86,7 +85,7 @@ func anchor(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPa
 func sharedFlags(root *cobra.Command) (shared []*pflag.Flag) {
 	uses := map[string]int{}
 	visible(root, func(cmd *cobra.Command) {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		cli.FlagsOf(cmd).VisitAll(func(f *pflag.Flag) {
 			if uses[flagKey(f)]++; uses[flagKey(f)] == common {
 				shared = append(shared, f)
 			}
@@ -116,7 +115,7 @@ func commandText(b *strings.Builder, cmd *cobra.Command, shared []*pflag.Flag) {
 	if cmd.HasExample() {
 		fmt.Fprintf(b, "\nExamples:\n\n```\n%s\n```\n", outdent(cmd.Example))
 	}
-	left := flagTables(b, cmd.Flags(), shared)
+	left := flagTables(b, cli.FlagsOf(cmd), shared)
 	if len(left) > 0 {
 		fmt.Fprintf(b, "\n%s\n", cli.Wrap("And the [flags of many commands](#flags-of-many-commands): "+strings.Join(left, " "), 100, ""))
 	}
@@ -191,7 +190,7 @@ func exitsPage(root *cobra.Command) string {
 func prose(text string) string {
 	var out []string
 	block := false
-	for line := range strings.Lines(cli.Fill(strings.TrimSpace(text), 100)) {
+	for line := range strings.Lines(cli.Fill(strings.TrimSpace(text), 95)) {
 		line = strings.TrimRight(line, "\n")
 		if indented := strings.HasPrefix(line, "  "); indented != block && (indented || line != "") {
 			if block {

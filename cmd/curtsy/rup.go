@@ -22,8 +22,8 @@ func (a *app) rupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rup",
 		Short: "Query the update server of a site (Remote Update Protocol)",
-		Long: `Query the update server of a site (Remote Update Protocol, /rupinfo.txt) by hand. A crawl with
---recrawl does this by itself. The robots.txt of the site is obeyed, with at least a second between
+		Long: `Query the update server of a site (Remote Update Protocol, /rupinfo.txt). A crawl with --recrawl
+does this by itself. The robots.txt of the site is obeyed, with at least a second between
 two requests. --credentials and --proxy work as in a crawl.
 
 All commands except index need the key that register prints: in the variable CURTSY_RUP_KEY, or in

@@ -91,8 +91,8 @@ func (o *asking) check(typed string) error {
 }
 
 // wordsLast moves what belongs to a query behind a "--", where cobra reads nothing as a flag: all
-// that is not a flag, and what begins with a single "-" unless it is a short flag. An unknown --flag
-// stays in front, so that a misspelled one is reported.
+// that is not a flag, and what begins with a single "-" unless it is a short flag. An unknown
+// --flag stays in front, so that a misspelled one is reported.
 func wordsLast(flags *pflag.FlagSet, args []string) []string {
 	var known, words []string
 	for i := 0; i < len(args); i++ {

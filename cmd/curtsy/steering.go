@@ -45,7 +45,7 @@ func (a *app) steering(cmd *cobra.Command, act func(ctx context.Context, l *aske
 			said, err := act(ctx, l, args)
 			var unknown *steer.UnknownError
 			if errors.As(err, &unknown) && strings.Contains(unknown.What, "://") {
-				unknown.Hint = fmt.Sprintf("to crawl it: curtsy %s%s %s", add, config.About(cfg.Dir, cfg.NATS), webtext.ShellWord(unknown.What))
+				unknown.Hint = fmt.Sprintf("to crawl it, type: curtsy %s%s %s", add, config.About(cfg.Dir, cfg.NATS), webtext.ShellWord(unknown.What))
 			}
 			return a.say(said, err)
 		}

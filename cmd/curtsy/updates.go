@@ -29,10 +29,10 @@ by the Remote Update Protocol (/rupinfo.txt), by feeds and by the dates in sitem
   CHANNEL  mail: the site mails reports; http: IndexNow or a hub sends them;
            poll: we query the site; none: see STATE and WHY
   LAST     number of the last report, and when it arrived; +N: N are missing
-  TOLD     URLs that were reported / queued earlier or new because of it /
+  REPORTED URLs that were reported / queued earlier or new because of it /
            fetched since / changed / not changed (wrong)
   COST     requests for reports, feeds, sitemaps, key files and hubs, without
-           those for the pages in TOLD`,
+           those for the pages in REPORTED`,
 		Example: "  curtsy updates\n  curtsy updates --json",
 		Args:    no,
 	}
@@ -42,7 +42,7 @@ by the Remote Update Protocol (/rupinfo.txt), by feeds and by the dates in sitem
 		if asJSON {
 			return from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error { return a.printJSON(u) })
 		}
-		t, n := newTable(a.stdout, "SITE", "SOURCE", "CHANNEL", "STATE", "SINCE", "LAST", "GAPS", "TOLD", "COST", "WHY"), int64(0)
+		t, n := newTable(a.stdout, "SITE", "SOURCE", "CHANNEL", "STATE", "SINCE", "LAST", "GAPS", "REPORTED", "COST", "WHY"), int64(0)
 		err := from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error {
 			n++
 			since, last := "-", "-"

@@ -40,8 +40,8 @@ func typed(words ...string) (said string, err error) {
 	return out.String(), err
 }
 
-// Every name of another crawler gets a hint that names a flag of ours with a value that it takes, or
-// a sentence; and it is no flag of ours already.
+// Every name of another crawler gets a hint: a flag of ours with a value that it takes, or a
+// sentence. None is a flag of ours already.
 func TestForeignNames(t *testing.T) {
 	n := 0
 	for _, row := range foreignFlags {

@@ -110,7 +110,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			if len(rest) > 0 {
 				return unknownCommand(cmd, rest[0])
 			}
-			flagsOf(cmd)
+			FlagsOf(cmd)
 			printHelp(help.OutOrStdout(), cmd)
 			return nil
 		},

@@ -91,7 +91,7 @@ var foreignCommands = []foreign{
 	{"find query grep lookup", "search", ""},
 	{"list ls urls docs documents dump", "pages", ""},
 	{"why inspect url trace", "explain", ""},
-	{"logs tail events journal audit", "log", ""},
+	{"logs tail events audit", "log", ""},
 	{"server web http api", "serve", ""},
 	{"ui gui admin console", "dashboard", ""},
 	{"host-list domains sites servers", "hosts", ""},

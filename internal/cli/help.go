@@ -36,7 +36,7 @@ func Dress(root *cobra.Command) {
 func dress(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	cmd.InitDefaultHelpFlag()
-	if _, left := GroupsOf(flagsOf(cmd), false); left > 0 {
+	if _, left := GroupsOf(FlagsOf(cmd), false); left > 0 {
 		f := cmd.Flags().VarPF(&helpAllFlag{cmd: cmd}, helpAll, "", "show help with all flags")
 		f.NoOptDefVal = "true"
 	}
@@ -48,8 +48,8 @@ func dress(cmd *cobra.Command) {
 	}
 }
 
-// flagsOf are all flags of a command, those that it shares with the commands below it included.
-func flagsOf(cmd *cobra.Command) *pflag.FlagSet {
+// FlagsOf are all flags of a command, those that it shares with the commands below it included.
+func FlagsOf(cmd *cobra.Command) *pflag.FlagSet {
 	cmd.LocalFlags() // takes the shared ones in
 	return cmd.Flags()
 }
@@ -101,7 +101,7 @@ func printUsage(w io.Writer, cmd *cobra.Command) {
 			fmt.Fprintf(w, "  %-*s%s\n", nameColumn(cmd), sub.Name(), hang(sub.Short, 2+nameColumn(cmd)))
 		}
 	}
-	groups, left := GroupsOf(flagsOf(cmd), wantsAll(cmd))
+	groups, left := GroupsOf(FlagsOf(cmd), wantsAll(cmd))
 	printFlags(w, groups)
 	if exits := Exits(cmd); len(exits) > 0 {
 		fmt.Fprint(w, "\nExit codes:\n")

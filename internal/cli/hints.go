@@ -76,7 +76,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		// An h in front was read as -h before.
 		typed = []string{"-" + group, "-h" + group, "-" + group[:1]}
 	}
-	flags := flagsOf(cmd)
+	flags := FlagsOf(cmd)
 	crawls := flags.Lookup("seeds") != nil // what is said about crawls applies
 	elsewhere := commandsWith(cmd.Root(), strings.TrimLeft(typed[0], "-"))
 	for _, name := range typed {
@@ -119,7 +119,7 @@ func (r *foreign) hint(cmd *cobra.Command) string {
 	}
 	name, value, _ := strings.Cut(strings.TrimPrefix(r.ours, "--"), " ")
 	name, off, _ := strings.Cut(name, "=")
-	f := flagsOf(cmd).Lookup(name)
+	f := FlagsOf(cmd).Lookup(name)
 	use := "; use " + r.ours
 	switch {
 	case f == nil:
@@ -144,7 +144,7 @@ const mostNamed = 3
 func commandsWith(root *cobra.Command, flag string) (paths []string) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
-		if f := flagsOf(cmd).Lookup(flag); f != nil && !f.Hidden && cmd.Runnable() && cmd != root && !cmd.Hidden {
+		if f := FlagsOf(cmd).Lookup(flag); f != nil && !f.Hidden && cmd.Runnable() && cmd != root && !cmd.Hidden {
 			paths = append(paths, cmd.CommandPath())
 		}
 		for _, sub := range cmd.Commands() {

@@ -37,7 +37,7 @@ type Plan struct {
 	Resolve         []string      `key:"resolve" group:"Access" usage:"connect to ADDR for HOST, given as ‹HOST=ADDR›; *.suffix is allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
 	Sitemaps        bool          `key:"sitemaps" group:"Scope,common" usage:"read the sitemaps of sites; with --max-depth only when this flag is given, or with --links=false"`
 	Recrawl         bool          `key:"recrawl" group:"Freshness,common" usage:"keep stored pages up to date: the crawl goes on until it is stopped"`
-	Every           time.Duration `key:"every" group:"Freshness,common" usage:"crawl all pages again in rounds that begin this ‹TIME› apart, until it is stopped (0s: one round)" example:"24h"`
+	Every           time.Duration `key:"every" group:"Freshness,common" usage:"crawl all pages again in rounds, one in each ‹TIME›, until it is stopped (0s: one round)" example:"24h"`
 	RecrawlMin      time.Duration `key:"recrawl-min" group:"Freshness" usage:"with --recrawl: fetch a page again after this ‹TIME› at the earliest" example:"1h"`
 	RecrawlMax      time.Duration `key:"recrawl-max" group:"Freshness" usage:"with --recrawl: fetch a page again after this ‹TIME› at the latest" example:"720h"`
 	Updates         bool          `key:"updates" group:"Freshness" usage:"with --recrawl: use the update servers of sites (/rupinfo.txt)"`
@@ -143,9 +143,9 @@ func (p Plan) check(src *Source) error {
 	for _, h := range p.Hurry {
 		switch p, err := canon.ParseHostPattern(h); {
 		case err != nil:
-			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is not a host name; use for example docs.example.org, or *.example.org for that name and all names below it")
+			return src.Refuse("hurry", "contains "+strconv.Quote(h)+", which is not a host name; use for example docs.example.org, or *.example.org for that name and all names below it")
 		case p.IsOpen():
-			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", but other people own names below "+p.Name().String()+"; use a domain of your own, for example *.example.org")
+			return src.Refuse("hurry", "contains "+strconv.Quote(h)+", but other people own names below "+p.Name().String()+"; use a domain of your own, for example *.example.org")
 		}
 	}
 	return nil
@@ -185,7 +185,7 @@ func purposeNames(lists []string) []string {
 func checkResolve(src *Source, list []string) error {
 	for _, r := range list {
 		if !resolvable(r) {
-			return src.Refuse("resolve", "holds "+strconv.Quote(r)+"; use HOST=ADDR, for example docs.test=127.0.0.1:8080 or *.test=127.0.0.1")
+			return src.Refuse("resolve", "contains "+strconv.Quote(r)+"; use HOST=ADDR, for example docs.test=127.0.0.1:8080 or *.test=127.0.0.1")
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func TestSigning_8_28_Settings(t *testing.T) {
 		"key alone":         {[]string{"--sign-key", good}, []string{"sign-agent", "https://bot.example.org"}},
 		"agent alone":       {[]string{"--sign-agent", "https://bot.example.org"}, []string{"sign-key", "curtsy identity --new-key"}},
 		"no file":           {[]string{"--sign-key", "/nowhere.pem", "--sign-agent", "https://bot.example.org"}, []string{"does not exist", "curtsy identity --new-key /nowhere.pem"}},
-		"a directory":       {[]string{"--sign-key", t.TempDir(), "--sign-agent", "https://bot.example.org"}, []string{"no file"}},
+		"a directory":       {[]string{"--sign-key", t.TempDir(), "--sign-agent", "https://bot.example.org"}, []string{"not a regular file"}},
 		"read by all":       {[]string{"--sign-key", keyFile(t, 0o644), "--sign-agent", "https://bot.example.org"}, []string{"0644", "chmod 600"}},
 		"written by group":  {[]string{"--sign-key", keyFile(t, 0o660), "--sign-agent", "https://bot.example.org"}, []string{"0660", "chmod 600"}},
 		"http":              {[]string{"--sign-key", good, "--sign-agent", "http://bot.example.org"}, []string{"https"}},
