@@ -18,6 +18,14 @@ race: ## the race detector on everything; .ci/run leaves out what starts nothing
 deb: ## a Debian package of this commit, in this folder
 	deploy/build-deb
 
+.PHONY: release release-check
+
+release: ## all files of a release of this commit, in dist/; TARGETS=linux/amd64,linux/arm64 for some
+	$(GO) run ./deploy/release $(if $(TARGETS),-targets $(TARGETS))
+
+release-check: ## builds the release twice, from nothing, and compares; CACHE=shared compiles only once
+	deploy/release-check $(if $(TARGETS),-targets $(TARGETS))
+
 .PHONY: smoke long rounds
 
 smoke: ## each program that Curtsy works with, once and briefly: the part of `make external` that .ci/run runs

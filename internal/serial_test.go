@@ -61,7 +61,7 @@ func TestListsOfPackages(t *testing.T) {
 
 // The test of ../.ci/serial must find what it looks for.
 func TestSerialPackagesCanFail(t *testing.T) {
-	for _, name := range []string{"internal/scope", "pkg/robots", "internal/pages", "internal/search", "pkg/rup", "internal/simweb", "cmd/rupd"} {
+	for _, name := range []string{"internal/scope", "pkg/robots", "internal/pages", "internal/search", "pkg/rup", "internal/simweb", "internal/daemons"} {
 		if len(starts(t, name, true, map[string]bool{})) == 0 {
 			t.Errorf("%s starts nothing?", name)
 		}

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/daemons"
-	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/until"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -23,12 +22,9 @@ func TestMain(m *testing.M) {
 	os.Setenv("CURTSY_LISTEN", "off")
 	testscript.Main(m, map[string]func(){
 		"curtsy":   mainThatMayDie,
-		"frontier": func() { daemons.Main(daemons.Frontier) },
-		"fetcher":  func() { daemons.Main(daemons.Fetcher) },
-		"indexer": func() {
-			indexer.Trial()
-			daemons.Main(daemons.Indexer)
-		},
+		"frontier": func() { daemons.Main("frontier") },
+		"fetcher":  func() { daemons.Main("fetcher") },
+		"indexer":  func() { daemons.Main("indexer") },
 	})
 }
 

@@ -1,11 +1,8 @@
-// Command fetcher fetches the pages of a crawl, or of several, politely. It asks frontiers for
-// visits over NATS and keeps no state: run as many as you like.
+// Command fetcher is `curtsy fetcher` as a program of its own: it fetches the pages of a crawl, or
+// of several, politely. It asks frontiers for visits over NATS and keeps no state: run as many as
+// you like.
 package main
 
-import (
-	"github.com/curtsy/curtsy/internal/daemons"
-)
+import "github.com/curtsy/curtsy/internal/daemons"
 
-func main() {
-	daemons.Main(daemons.Fetcher)
-}
+func main() { daemons.Main("fetcher") }

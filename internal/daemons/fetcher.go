@@ -9,30 +9,33 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/spf13/cobra"
 )
 
-// Fetcher is the fetcher daemon from arguments to exit code.
-func Fetcher(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func fetcherCommand(stderr io.Writer) *cobra.Command {
 	cfg := config.NewFetcher()
-	if err := config.Parse("fetcher", cfg, args, stdout, stderr); err != nil {
-		return config.Exit("fetcher", err, stderr)
-	}
+	cmd, loaded := command("fetcher", daemonUsage, "Fetch the pages of a crawl, or of several, politely", cfg)
+	cmd.RunE = loaded(func(cmd *cobra.Command, _ []string) error { return serveFetcher(cmd.Context(), cfg, stderr) })
+	return cmd
+}
+
+func serveFetcher(ctx context.Context, cfg *config.Fetcher, stderr io.Writer) error {
 	o := cfg.Options("fetcher", "", stderr)
 	signer, err := cfg.Signer()
 	if err != nil {
-		return config.Exit("fetcher", err, stderr)
+		return err
 	}
 	shown, err := cfg.Shown()
 	if err != nil {
-		return config.Exit("fetcher", err, stderr)
+		return err
 	}
 	proxy, err := cfg.Through(shown)
 	if err != nil {
-		return config.Exit("fetcher", err, stderr)
+		return err
 	}
 	tracer, err := cfg.Tracer("fetcher", o.Instance, o.Log)
 	if err != nil {
-		return config.Exit("fetcher", err, stderr)
+		return err
 	}
 	defer tracer.Close()
 	weight := map[string]int{}
@@ -44,7 +47,7 @@ func Fetcher(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Name: o.Instance, Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), MaxCatalogue: int64(cfg.MaxCatalogue), PageMemory: int64(cfg.PageMemory), PDFToText: cfg.PDFToText, Signer: signer, Tracer: tracer, Credentials: shown, Proxy: proxy, Log: o.Log,
 	}
 	var shared sharedOnce
-	err = service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
+	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
 		options := options
 		options.Registerer = p.Registry
 		if len(o.Crawls) > 1 {
@@ -59,7 +62,6 @@ func Fetcher(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return fetcher.New(p.Queue, p.Spec, options)
 	})
-	return config.Exit("fetcher", err, stderr)
 }
 
 // sharedOnce is what the crawls of the process share, made by the first of them that is there.

@@ -10,15 +10,14 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/updates"
+	"github.com/spf13/cobra"
 )
 
-// Frontier is the frontier daemon from arguments to exit code.
-func Frontier(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func frontierCommand(stderr io.Writer) *cobra.Command {
 	cfg := config.NewFrontier()
-	if err := config.Parse("frontier", cfg, args, stdout, stderr); err != nil {
-		return config.Exit("frontier", err, stderr)
-	}
-	return config.Exit("frontier", serveFrontier(ctx, cfg, stderr), stderr)
+	cmd, loaded := command("frontier", daemonUsage, "Decide which URL of a crawl is due, and when", cfg)
+	cmd.RunE = loaded(func(cmd *cobra.Command, _ []string) error { return serveFrontier(cmd.Context(), cfg, stderr) })
+	return cmd
 }
 
 func serveFrontier(ctx context.Context, cfg *config.Frontier, stderr io.Writer) (err error) {

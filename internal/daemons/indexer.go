@@ -12,15 +12,14 @@ import (
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/spf13/cobra"
 )
 
-// Indexer is the indexer daemon from arguments to exit code.
-func Indexer(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func indexerCommand(stderr io.Writer) *cobra.Command {
 	cfg := config.NewIndexer()
-	if err := config.Parse("indexer", cfg, args, stdout, stderr); err != nil {
-		return config.Exit("indexer", err, stderr)
-	}
-	return config.Exit("indexer", serveIndexer(ctx, cfg, stderr), stderr)
+	cmd, loaded := command("indexer", daemonUsage, "Store the pages of a crawl, index them, and answer searches", cfg)
+	cmd.RunE = loaded(func(cmd *cobra.Command, _ []string) error { return serveIndexer(cmd.Context(), cfg, stderr) })
+	return cmd
 }
 
 func serveIndexer(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (err error) {

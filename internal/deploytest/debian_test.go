@@ -7,24 +7,23 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// tinyPrograms is a folder with the names of ours, whose programs do nothing.
-func tinyPrograms(t *testing.T) (dir string) {
+// tinyProgram is a folder with a program of the name of ours that does nothing.
+func tinyProgram(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	for _, name := range []string{"curtsy", "rupd", "frontier", "fetcher", "indexer"} {
-		run(t, "install", "-D", "/bin/true", filepath.Join(dir, name))
-	}
+	run(t, "install", "-D", "/bin/true", filepath.Join(dir, "curtsy"))
 	return dir
 }
 
-// deb builds the Debian package in dir, of the programs in bin, and returns its name.
+// deb builds the Debian package in dir, of the program in bin, and returns its name.
 func deb(t *testing.T, dir, version, bin, compress string) string {
 	t.Helper()
-	out, err := tryEnv(environ("BIN="+bin, "OUT="+dir, "COMPRESS="+compress, "VERSION="+version),
+	out, err := tryEnv(environ("BIN="+bin, "TOOL="+program(t, "curtsy"), "OUT="+dir, "COMPRESS="+compress, "VERSION="+version),
 		filepath.Join(root, "deploy", "build-deb"))
 	if err != nil {
 		t.Fatal(err)
@@ -32,11 +31,11 @@ func deb(t *testing.T, dir, version, bin, compress string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestExternalSmokeLintian has lintian look at a package of tiny programs: ours take it minutes,
-// and it has nothing to say of them but that they are Go's.
+// TestExternalSmokeLintian has lintian look at a package of a tiny program: ours takes it minutes,
+// and it has nothing to say of it but that it is Go's.
 func TestExternalSmokeLintian(t *testing.T) {
 	t.Parallel()
-	run(t, "lintian", "--allow-root", "--fail-on", "error,warning", deb(t, t.TempDir(), "0.2.0", tinyPrograms(t), "xz"))
+	run(t, "lintian", "--allow-root", "--fail-on", "error,warning", deb(t, t.TempDir(), "0.2.0", tinyProgram(t), "xz"))
 }
 
 // TestExternalDebian builds the Debian package, of programs that are there already, and installs,
@@ -44,7 +43,7 @@ func TestExternalSmokeLintian(t *testing.T) {
 func TestExternalDebian(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first, second := deb(t, dir, "0.1.0", filepath.Dir(program(t, "curtsy")), "none"), deb(t, dir, "0.2.0", tinyPrograms(t), "none")
+	first, second := deb(t, dir, "0.1.0", filepath.Dir(program(t, "curtsy")), "none"), deb(t, dir, "0.2.0", tinyProgram(t), "none")
 
 	// Below a folder, with scripts that know of it (DPKG_ROOT), and without what the package needs.
 	under := filepath.Join(dir, "root")
@@ -82,17 +81,23 @@ func TestExternalDebian(t *testing.T) {
 	for _, name := range []string{
 		"usr/bin/curtsy", "usr/bin/rupd", "usr/lib/curtsy/frontier", "usr/lib/curtsy/fetcher", "usr/lib/curtsy/indexer",
 		"lib/systemd/system/curtsy.target", "usr/share/man/man1/curtsy.1.gz", "usr/share/bash-completion/completions/curtsy",
+		"usr/share/man/man1/rupd.1.gz", "usr/share/zsh/vendor-completions/_curtsy", "usr/share/fish/vendor_completions.d/curtsy.fish",
 		"etc/curtsy/curtsy.yaml", "etc/curtsy/crawl.yaml", "usr/share/doc/curtsy/examples/alerts.yml",
 	} {
 		if !has(name) {
 			t.Errorf("the package has no %s", name)
 		}
 	}
+	// In KiB, as apt shows it to who installs it.
+	size, err := strconv.Atoi(strings.TrimSpace(string(run(t, "dpkg-deb", "-f", first, "Installed-Size"))))
+	if err != nil || size > 60<<10 {
+		t.Errorf("the package takes %d KiB (%v), more than 60 MiB", size, err)
+	}
 	if has("etc/systemd/system/multi-user.target.wants") {
 		t.Error("installing the package enables something")
 	}
 	manual, err := exec.Command("sh", "-c", "gzip -dc "+filepath.Join(under, "usr/share/man/man1/curtsy.1.gz")).Output()
-	if err != nil || !strings.Contains(string(manual), "\n.B crawl\n") {
+	if err != nil || !strings.Contains(string(manual), "\n.B \"crawl\"\n") {
 		t.Errorf("the manual does not tell of crawl: %v", err)
 	}
 	// The settings that come with it are such as the programs take; so is each unit's command line.
@@ -145,7 +150,7 @@ func checkCommandLines(t *testing.T, units, under string) {
 			continue
 		}
 		args := strings.Fields(m[2])
-		last := "--version" // is told of when all flags are known
+		last := "--version" // is printed when all flags are known
 		if args[0] == "crawl" {
 			last = "--help"
 		}

@@ -41,17 +41,23 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs builds every command, and nats-server from its module, once. If the variable PROGRAMS
-// names a folder, whoever runs the tests has just built them there.
+// programs builds curtsy, makes the links by which it is each of our programs, and builds
+// nats-server from its module, once. If the variable PROGRAMS names a folder, whoever runs the
+// tests has just done so there.
 var programs = sync.OnceValues(func() (dir string, err error) {
 	if dir = os.Getenv("PROGRAMS"); dir != "" {
 		return dir, nil
 	}
 	dir = filepath.Join(scratch, "bin")
-	cmd := exec.Command("go", "build", "-o", dir+"/", "./cmd/...", "github.com/nats-io/nats-server/v2")
+	cmd := exec.Command("go", "build", "-o", dir+"/", "./cmd/curtsy", "github.com/nats-io/nats-server/v2")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	for _, name := range []string{"frontier", "fetcher", "indexer", "rupd"} {
+		if err := os.Symlink("curtsy", filepath.Join(dir, name)); err != nil {
+			return "", err
+		}
 	}
 	return dir, nil
 })

@@ -25,17 +25,14 @@ import (
 func TestExternalSmokeDocker(t *testing.T) {
 	t.Parallel()
 	const name = image + "-smoke"
-	var programs []string
-	for _, p := range []string{"curtsy", "frontier", "fetcher", "indexer", "nats-server"} {
-		programs = append(programs, program(t, p))
-	}
 	// As the end of deploy/Dockerfile.
-	scratchImage(t, name, `COPY --chown=65532:65532 empty /data
+	scratchImage(t, name, `COPY links/ /bin/
+COPY --chown=65532:65532 empty /data
 COPY --chown=65532:65532 empty /tmp
 USER 65532:65532
 WORKDIR /data
 ENTRYPOINT ["/bin/curtsy"]
-`, programs...)
+`, program(t, "curtsy"))
 	c := compose(t, "compose.yaml", []string{"IMAGE=" + name, "NATS_IMAGE=" + name})
 	nats := fmt.Sprintf("nats://127.0.0.1:%d", c.ports[0])
 	o := observe(t, nats, "demo")
@@ -51,13 +48,19 @@ ENTRYPOINT ["/bin/curtsy"]
 }
 
 // scratchImage makes an image of programs of this machine, with the libraries that they are linked
-// to, and with more lines in its Dockerfile, which may copy the folder empty.
+// to, and with more lines in its Dockerfile, which may copy the folders empty and links, with the
+// other names of curtsy.
 func scratchImage(t *testing.T, name, more string, programs ...string) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	links := filepath.Join(dir, "links")
+	if err := os.Mkdir(links, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "go", "run", "./deploy/release", "-links", links)
 	recipe := "FROM scratch\n"
 	add := func(file, as string) {
 		base := filepath.Base(file)

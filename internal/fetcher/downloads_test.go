@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/version"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -61,7 +62,7 @@ func TestDownload(t *testing.T) {
 			case "/robots.txt":
 				fmt.Fprint(w, "User-agent: *\nDisallow: /closed\nCrawl-delay: 0.15\n")
 			case "/file":
-				if ua := r.Header.Get("User-Agent"); ua != "curtsy/"+visit.Version || r.Header.Get("Accept-Encoding") != "identity" {
+				if ua := r.Header.Get("User-Agent"); ua != "curtsy/"+version.Product() || r.Header.Get("Accept-Encoding") != "identity" {
 					t.Errorf("header %v", r.Header)
 				}
 				http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file))

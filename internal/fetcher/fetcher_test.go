@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/version"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -57,7 +57,7 @@ func TestNewSaysWhatWouldWork(t *testing.T) {
 	}
 	spec := testSpec(4, "")
 	spec.Agent = "other"
-	if err := f.SetSpec(spec); err != nil || f.cfg.Load().Header.Get("User-Agent") != "other/"+visit.Version {
+	if err := f.SetSpec(spec); err != nil || f.cfg.Load().Header.Get("User-Agent") != "other/"+version.Product() {
 		t.Errorf("SetSpec: %v", err)
 	}
 }

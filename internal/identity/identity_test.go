@@ -27,7 +27,7 @@ func testKey(t *testing.T, n byte) *botauth.Key {
 func testOptions(t *testing.T) Options {
 	return Options{
 		Agent: "https://bot.example.org", Form: botauth.FormString, Keys: []*botauth.Key{testKey(t, 1), testKey(t, 2)}, Token: "curtsy",
-		UserAgent: "curtsy/0.1 (+me@example.org)", Contact: "me@example.org", Purposes: []string{"search", "tdm"},
+		UserAgent: "curtsy/1.0 (+me@example.org)", Contact: "me@example.org", Purposes: []string{"search", "tdm"},
 		Ranges: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/28"), netip.MustParsePrefix("2001:db8::/48")},
 		Now:    time.Unix(1790000000, 0), Valid: 24 * time.Hour,
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-const testAgent = "curtsy/0.1 (+mailto:test@example.org)"
+const testAgent = "curtsy/1.0 (+mailto:test@example.org)"
 
 // start serves a web for one test and returns a client that finds its hosts, follows nothing
 // and repeats nothing.

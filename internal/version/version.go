@@ -5,61 +5,79 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
+	"time"
 )
 
-// Set by the linker where the Go tool sees no repository, with -X, as deploy/Dockerfile does.
-var number, commit string
+// Number is the version of this source (semver.org). A release changes it here and nowhere else.
+const Number = "1.0.0-rc.1"
+
+// Set by the linker where the Go tool sees no repository, with -X, as deploy/release does: the hash
+// of the commit, and its time as RFC 3339 has it.
+var commit, date string
 
 // Info is which program this is.
 type Info struct {
-	Version string `json:"version"` // "0.1.0-dev" if nobody said one
+	Version string `json:"version"`
 	// Commit is the whole hash of it; "" where it is not known, as with go run.
 	Commit string `json:"commit,omitempty"`
 	// Modified: files were changed after that commit.
-	Modified  bool   `json:"modified,omitempty"`
+	Modified bool `json:"modified,omitempty"`
+	// Date is the time of the commit, in RFC 3339 and UTC; "" where it is not known.
+	Date      string `json:"date,omitempty"`
 	GoVersion string `json:"go"`
 }
 
 // Get is the information about this program.
 func Get() Info {
 	built, _ := debug.ReadBuildInfo()
-	return of(built, number, commit)
+	return of(built, commit, date)
 }
 
 // of is what a build's information says (nil: there is none), unless the linker said something
 // else.
-func of(built *debug.BuildInfo, number, commit string) Info {
-	i := Info{Version: number, Commit: commit, GoVersion: runtime.Version()}
-	if built != nil {
-		if v := built.Main.Version; i.Version == "" && v != "(devel)" {
-			i.Version = v
-		}
-		if i.Commit == "" {
-			for _, s := range built.Settings {
-				switch s.Key {
-				case "vcs.revision":
-					i.Commit = s.Value
-				case "vcs.modified":
-					i.Modified = s.Value == "true"
-				}
+func of(built *debug.BuildInfo, commit, date string) Info {
+	i := Info{Version: Number, Commit: commit, GoVersion: runtime.Version()}
+	if commit == "" && built != nil {
+		for _, s := range built.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				i.Commit = s.Value
+			case "vcs.modified":
+				i.Modified = s.Value == "true"
+			case "vcs.time":
+				date = s.Value
 			}
 		}
 	}
-	if i.Version == "" {
-		i.Version = "0.1.0-dev"
+	if t, err := time.Parse(time.RFC3339, date); err == nil {
+		i.Date = t.UTC().Format(time.RFC3339)
 	}
 	return i
 }
 
-// String is what --version says behind the program's name:
-// "0.1.0-dev (commit 05b97271234a, go1.26.8)".
+// String is what --version prints after the program's name:
+// "1.0.0-rc.1 (commit 05b97271234a, 2026-11-27, go1.26.8)".
 func (i Info) String() string {
-	switch short := i.Commit[:min(len(i.Commit), 12)]; {
-	case short == "":
-		return fmt.Sprintf("%s (%s)", i.Version, i.GoVersion)
-	case i.Modified:
-		return fmt.Sprintf("%s (commit %s with changes, %s)", i.Version, short, i.GoVersion)
-	default:
-		return fmt.Sprintf("%s (commit %s, %s)", i.Version, short, i.GoVersion)
+	var about []string
+	if i.Commit != "" {
+		what := "commit " + i.Commit[:min(len(i.Commit), 12)]
+		if i.Modified {
+			what += " with changes"
+		}
+		about = append(about, what)
 	}
+	if day, _, ok := strings.Cut(i.Date, "T"); ok {
+		about = append(about, day)
+	}
+	return fmt.Sprintf("%s (%s)", i.Version, strings.Join(append(about, i.GoVersion), ", "))
+}
+
+// Product is the version that requests carry behind our name, such as "1.0": the first two numbers
+// alone, because a sender should not generate needlessly fine-grained detail there (RFC 9110
+// §10.1.5).
+func Product() string {
+	core, _, _ := strings.Cut(Number, "-")
+	parts := strings.Split(core, ".")
+	return parts[0] + "." + parts[1]
 }

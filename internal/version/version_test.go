@@ -1,33 +1,43 @@
 package version
 
 import (
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 )
 
 func TestOf(t *testing.T) {
 	const hash = "05b97271234a89f0c1d2e3f4a5b6c7d8e9f00112"
-	vcs := func(version, modified string) *debug.BuildInfo {
-		return &debug.BuildInfo{Main: debug.Module{Version: version},
-			Settings: []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: hash}, {Key: "vcs.modified", Value: modified}}}
+	vcs := func(modified string) *debug.BuildInfo {
+		return &debug.BuildInfo{Main: debug.Module{Version: "v0.0.0-20261127061224-05b97271234a"}, Settings: []debug.BuildSetting{
+			{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: hash}, {Key: "vcs.time", Value: "2026-11-27T06:12:24Z"}, {Key: "vcs.modified", Value: modified}}}
 	}
 	for _, c := range []struct {
-		built          *debug.BuildInfo
-		number, commit string
-		want           string
+		built        *debug.BuildInfo
+		commit, date string
+		want         string
 	}{
-		{nil, "", "", "0.1.0-dev ("},
-		{&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "", "", "0.1.0-dev ("},
-		{vcs("", "false"), "", "", "0.1.0-dev (commit 05b97271234a, "},
-		{vcs("v1.2.3", "true"), "", "", "v1.2.3 (commit 05b97271234a with changes, "},
-		{vcs("v1.2.3", "true"), "1.2.4", "abc", "1.2.4 (commit abc, "}, // the linker knows better
+		{nil, "", "", " ("},
+		{&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "", "", " ("},
+		{vcs("false"), "", "", " (commit 05b97271234a, 2026-11-27, "},
+		{vcs("true"), "", "", " (commit 05b97271234a with changes, 2026-11-27, "},
+		{vcs("true"), "abc", "", " (commit abc, "}, // the linker knows better
+		{nil, "abc", "2026-11-28T01:00:00+02:00", " (commit abc, 2026-11-27, "},
+		{nil, "abc", "yesterday", " (commit abc, "},
 	} {
-		if got, want := of(c.built, c.number, c.commit).String(), c.want+runtime.Version()+")"; got != want {
-			t.Errorf("%v, %q, %q: %s, want %s", c.built, c.number, c.commit, got, want)
+		if got, want := of(c.built, c.commit, c.date).String(), Number+c.want+runtime.Version()+")"; got != want {
+			t.Errorf("%v, %q, %q: %s, want %s", c.built, c.commit, c.date, got, want)
 		}
 	}
-	if got := of(vcs("", "false"), "", ""); got.Commit != hash || got.Modified || got.GoVersion != runtime.Version() {
+	if got := of(vcs("false"), "", ""); got.Commit != hash || got.Modified || got.Date != "2026-11-27T06:12:24Z" || got.GoVersion != runtime.Version() {
 		t.Errorf("the whole commit is %+v", got)
+	}
+}
+
+func TestProduct(t *testing.T) {
+	if got := Product(); !regexp.MustCompile(`^\d+\.\d+$`).MatchString(got) || !strings.HasPrefix(Number, got+".") {
+		t.Errorf("version %s is %s in requests", Number, got)
 	}
 }

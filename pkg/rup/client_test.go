@@ -43,7 +43,7 @@ func TestRUP_6_ClientAgainstServer(t *testing.T) {
 		t.Fatal(info, err)
 	}
 	ctx := t.Context()
-	c := &Client{CGI: info.CGI + "?site=1", UserAgent: "curtsy/0.1 (+x)", Transport: over}
+	c := &Client{CGI: info.CGI + "?site=1", UserAgent: "curtsy/1.0 (+x)", Transport: over}
 	key, err := c.Register(ctx, Preferences{Email: "r@bot.example", Latency: Latency{2, Day}, Exclude: []string{`\.gif$`}})
 	if err != nil || key == "" {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRUP_6_ClientAgainstServer(t *testing.T) {
 		t.Error(err)
 	}
 	for _, line := range seen[1:] { // POST only, and no key in a URL
-		if line != "POST /rup?site=1 curtsy/0.1 (+x)" {
+		if line != "POST /rup?site=1 curtsy/1.0 (+x)" {
 			t.Error(line)
 		}
 	}

@@ -91,13 +91,13 @@ func TestDoorOpens(t *testing.T) {
 			}
 			got := origin.last()
 			if got.Get("Authorization") != "Basic bWU6aHVudGVyMg==" || got.Get("Cookie") != "session=hunter3" || got.Get("X-Api-Key") != "hunter4" ||
-				got.Get("If-None-Match") != `"x"` || got.Get("User-Agent") != "curtsy/0.1" {
+				got.Get("If-None-Match") != `"x"` || got.Get("User-Agent") != "curtsy/1.0" {
 				t.Errorf("%s: %v", path, got)
 			}
 			rec, ok := h.Recorded()
 			head := string(rec.Request)
 			if !ok || strings.Contains(head, "hunter") || strings.Contains(head, "Basic") || strings.Contains(head, "Api-Key") ||
-				!strings.HasPrefix(head, "GET "+path+" HTTP/1.1\r\n") || !strings.Contains(head, "User-Agent: curtsy/0.1\r\n") || !strings.HasSuffix(head, "\r\n\r\n") {
+				!strings.HasPrefix(head, "GET "+path+" HTTP/1.1\r\n") || !strings.Contains(head, "User-Agent: curtsy/1.0\r\n") || !strings.HasSuffix(head, "\r\n\r\n") {
 				t.Errorf("recorded: %q", head)
 			}
 		}
@@ -235,7 +235,7 @@ func TestDoorCertificate(t *testing.T) {
 				}
 				if with == "without" {
 					f := h.FailureOf(err)
-					if f.Reason != crawl.ReasonTLS || !strings.Contains(f.Detail, "cert: and key: below https://h.test in the file of --credentials") {
+					if f.Reason != crawl.ReasonTLS || !strings.Contains(f.Detail, "cert: and key: below https://h.test in the file for --credentials") {
 						t.Errorf("version %x: %v: %+v", version, err, f)
 					}
 				}
@@ -268,11 +268,11 @@ func TestTLSFailureWords(t *testing.T) {
 			want string
 		}{
 			"unknown CA": {httpsOrigin(t, hello, stranger.Server("h.test")),
-				"its certificate is of an authority we do not know; if you trust that, name its file: ca: below https://h.test:8443 in the file of --credentials"},
+				"its certificate is from an unknown authority; if you trust it, add the authority's file as ca: below https://h.test:8443 in the file for --credentials"},
 			"wrong name": {httpsOrigin(t, hello, ca.Server("a.test", "b.test", "c.test", "127.0.0.1")), "its certificate is for other names: a.test, b.test, c.test and others"},
 			"expired":    {httpsOrigin(t, hello, expired()), "its certificate has expired or is not valid yet: current time "},
 			"old":        {httpsOrigin(t, hello, old), "protocol version"},
-			"not TLS":    {strings.TrimPrefix(plain.URL, "http://"), "what answers there does not speak TLS"},
+			"not TLS":    {strings.TrimPrefix(plain.URL, "http://"), "the server does not use TLS"},
 			"refusing":   {httpsOrigin(t, hello, picky), "internal error"},
 		} {
 			h := newTestHold(t, Options{TLS: &tls.Config{RootCAs: ca.Pool()}}, tt.addr, "h.test")
@@ -294,8 +294,8 @@ func TestTLSFailureWords(t *testing.T) {
 // What is said is true whatever the alert; the words are crypto/tls's own.
 func TestAlertWords(t *testing.T) {
 	for alert, want := range map[string]string{
-		"certificate required": "it wants another certificate of ours, or one at all (certificate required)", "bad certificate": "certificate of ours",
-		"unknown certificate authority": "certificate of ours", "access denied": "certificate of ours", "handshake failure": "it refuses the handshake",
+		"certificate required": "it requires a client certificate, or another one (certificate required)", "bad certificate": "requires a client certificate",
+		"unknown certificate authority": "requires a client certificate", "access denied": "requires a client certificate", "handshake failure": "it refuses the handshake",
 		"unrecognized name": "no certificate for this name", "internal error": "remote error: tls: internal error",
 	} {
 		err := &tlsError{&net.OpError{Op: "remote error", Err: fmt.Errorf("tls: %s", alert)}, "https://h.test"}

@@ -40,7 +40,7 @@ func newHoldOf(t testing.TB, opt Options, addr, host string) *Hold {
 		t.Fatal(err)
 	}
 	cfg := &Config{Resolve: resolve, AllowPrivate: true, Header: http.Header{
-		"User-Agent": {"curtsy/0.1"}, "Accept": {"text/html"}, "Accept-Encoding": {AcceptEncoding},
+		"User-Agent": {"curtsy/1.0"}, "Accept": {"text/html"}, "Accept-Encoding": {AcceptEncoding},
 	}}
 	c := NewClient(opt)
 	c.check.onFire = func(why string) { t.Error("a request had to be stopped:", why) }
@@ -83,7 +83,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			}
 			slices.Sort(lines[1:])
 			got := strings.Join(lines[1:], "\n")
-			if exp := "Accept-Encoding: gzip, br, zstd\nAccept: text/html\nHost: h.test:8080\nUser-Agent: curtsy/0.1"; got != exp {
+			if exp := "Accept-Encoding: gzip, br, zstd\nAccept: text/html\nHost: h.test:8080\nUser-Agent: curtsy/1.0"; got != exp {
 				t.Errorf("headers:\n%s\nwant:\n%s", got, exp)
 			}
 			if head.Conn != 0 {

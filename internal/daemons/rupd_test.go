@@ -1,4 +1,4 @@
-package main
+package daemons
 
 import (
 	"bytes"
@@ -58,13 +58,13 @@ func settings(t *testing.T, more map[string]string) string {
 	return name
 }
 
-func TestServeAndStop(t *testing.T) {
+func TestRupdServesAndStops(t *testing.T) {
 	name := settings(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var stderr output
 	code := make(chan int, 1)
-	go func() { code <- run(ctx, []string{"--config", name, "--log-format", "text"}, nil, &stderr) }()
+	go func() { code <- Run(ctx, "rupd", []string{"--config", name, "--log-format", "text"}, nil, &stderr) }()
 	line := func(pattern string) string {
 		var m []string
 		until.True(t, pattern+" in the log", func() bool {
@@ -91,7 +91,7 @@ func TestServeAndStop(t *testing.T) {
 		}
 	}
 	var second output
-	if got := run(t.Context(), []string{"--config", name}, nil, &second); got != 1 || !strings.Contains(second.String(), "in use by process") {
+	if got := Run(t.Context(), "rupd", []string{"--config", name}, nil, &second); got != 1 || !strings.Contains(second.String(), "in use by process") {
 		t.Errorf("a second rupd: exit %d, %s", got, second.String())
 	}
 	cancel()
@@ -100,23 +100,32 @@ func TestServeAndStop(t *testing.T) {
 	}
 }
 
-func TestCheckCommand(t *testing.T) {
+func TestRupdCommands(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		exit int
-		want string
+		want string // on stderr, or on stdout where the exit code is 0
 	}{
 		{[]string{"check", "--config", settings(t, map[string]string{"smtp": "127.0.0.1:1"})}, 1, "relay 127.0.0.1:"},
 		{[]string{"check"}, 2, "base"},
 		{[]string{"check", "--config", settings(t, map[string]string{"settle": "soon"})}, 2, "settle"},
+		{[]string{"check", "now"}, 2, `got "now"`},
 		{[]string{"start"}, 2, "forget ADDRESS] --config FILE"},
+		{[]string{"forget", "--config", settings(t, nil)}, 2, "one mail address"},
 		{[]string{"forget", "a@x.example", "--config", settings(t, nil)}, 1, "rupd.db"},
-		{[]string{"robots", "--config", settings(t, nil)}, 1, "rupd.db"},
-		{[]string{"--help"}, 0, "--smtp-tls"},
+		{[]string{"--config", settings(t, nil), "robots"}, 1, "rupd.db"},
+		{[]string{"--colour"}, 2, "--colour"},
+		{[]string{"--help-all"}, 0, "--smtp-tls"},
+		{[]string{"check", "--help-all"}, 0, "--smtp-tls"},
 	} {
-		var out, stderr output
-		if got := run(t.Context(), c.args, &out, &stderr); got != c.exit || !strings.Contains(stderr.String(), c.want) {
-			t.Errorf("rupd %q: exit %d, want %d and %q: %s", c.args, got, c.exit, c.want, stderr.String())
+		var stdout, stderr output
+		got := Run(t.Context(), "rupd", c.args, &stdout, &stderr)
+		said := &stderr
+		if c.exit == 0 {
+			said = &stdout
+		}
+		if got != c.exit || !strings.Contains(said.String(), c.want) {
+			t.Errorf("rupd %q: exit %d, want %d and %q: %s", c.args, got, c.exit, c.want, said.String())
 		}
 	}
 }

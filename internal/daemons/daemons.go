@@ -1,0 +1,109 @@
+// Package daemons has the services of a crawl, and rupd, as commands: a program of its own each,
+// or a subcommand of curtsy.
+package daemons
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/cli"
+	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/version"
+	"github.com/spf13/cobra"
+)
+
+// Commands returns a new command for each daemon. What the daemons log goes to stderr.
+func Commands(stderr io.Writer) []*cobra.Command {
+	return []*cobra.Command{frontierCommand(stderr), fetcherCommand(stderr), indexerCommand(stderr), rupdCommand(stderr)}
+}
+
+// CalledAs returns the name of the program that is to run in a process started as argv0: that of a
+// daemon, or "nats-server", or "" for curtsy. So links to one file are all programs.
+func CalledAs(argv0 string) string {
+	name := strings.TrimSuffix(filepath.Base(argv0), ".exe")
+	switch name {
+	case "frontier", "fetcher", "indexer", "rupd", "nats-server":
+		return name
+	}
+	return ""
+}
+
+// Main runs the program called name as the whole of the process, until it ends or a signal ends it.
+func Main(name string) {
+	if name == "nats-server" {
+		NATSServer(os.Args[1:])
+		return
+	}
+	indexer.Trial()
+	ctx, stop := service.Signals(context.Background())
+	code := Run(ctx, name, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Run is the daemon called name, from its arguments to its exit code.
+func Run(ctx context.Context, name string, args []string, stdout, stderr io.Writer) int {
+	for _, cmd := range Commands(stderr) {
+		if cmd.Name() != name {
+			continue
+		}
+		cmd.SilenceUsage, cmd.SilenceErrors = true, true
+		cmd.CompletionOptions.DisableDefaultCmd = true
+		cli.Dress(cmd)
+		// Not nil, for which cobra takes the arguments of the process.
+		cmd.SetArgs(append([]string{}, args...))
+		cmd.SetOut(stdout)
+		cmd.SetErr(stderr)
+		return config.Exit(name, cmd.ExecuteContext(ctx), stderr)
+	}
+	return config.Exit(name, errors.New("there is no such daemon"), stderr)
+}
+
+// daemonUsage follows the name of a daemon of a crawl.
+const daemonUsage = "--nats URL --crawl NAME [flags]"
+
+// runs is what a command does with its arguments.
+type runs = func(cmd *cobra.Command, args []string) error
+
+// command makes the command of the daemon called name, whose settings are the fields of the struct
+// that cfg points to. usage is what follows the name. What loaded returns fills cfg and then runs.
+func command(name, usage, short string, cfg any) (cmd *cobra.Command, loaded func(run runs) runs) {
+	cmd = &cobra.Command{
+		Use: name + " " + usage, Short: short, DisableFlagsInUseLine: true,
+		Long:    short + ".\n\n" + alsoSettings,
+		Example: "  curtsy " + name + " --nats nats://127.0.0.1:4222 --crawl docs",
+		Version: version.Get().String(),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return config.Errorf("%s takes no arguments, got %q; use it as %s %s", name, args[0], name, usage)
+			}
+			return nil
+		},
+	}
+	cmd.SetVersionTemplate(name + " {{.Version}}\n")
+	// Persistent, so that rupd's subcommands have them as well.
+	src := config.Bind(cmd.PersistentFlags(), cfg)
+	cmd.Flags().SortFlags = false
+	cmd.Flags().Bool("version", false, "print the version of "+name)
+	for flag, words := range src.Choices() {
+		// This fails only for a flag that does not exist, and src has registered them all.
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd, func(run runs) runs {
+		return func(cmd *cobra.Command, args []string) error {
+			if err := src.Load(); err != nil {
+				return err
+			}
+			return run(cmd, args)
+		}
+	}
+}
+
+// alsoSettings is in the help of each daemon.
+const alsoSettings = "Every flag is also a key of --config FILE and a variable such as CURTSY_LOG_LEVEL."

@@ -1,0 +1,137 @@
+//go:build external
+
+package deploytest
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/until"
+)
+
+// stopwatch logs how long each step took that somebody new to Curtsy takes.
+type stopwatch struct {
+	t    *testing.T
+	what string
+	all  time.Duration
+}
+
+func (s *stopwatch) step(name string, do func()) {
+	s.t.Helper()
+	began := time.Now()
+	do()
+	took := time.Since(began)
+	s.all += took
+	s.t.Logf("%s: %-32s %6.1f s, %6.1f s in all", s.what, name, took.Seconds(), s.all.Seconds())
+}
+
+// released builds the release for Linux and this processor and returns its folder.
+func released(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "dist")
+	run(t, "go", "run", "./deploy/release", "-dirty", "-targets", "linux/"+goarch(t), "-out", dir)
+	return dir
+}
+
+func goarch(t *testing.T) string { return strings.TrimSpace(string(run(t, "go", "env", "GOARCH"))) }
+
+// only is the one file of a folder that matches a pattern.
+func only(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%s: %q, %v", pattern, files, err)
+	}
+	return files[0]
+}
+
+// firstHit is the first line of a search's result.
+var firstHit = regexp.MustCompile(`(?m)^1\. .*harbor`)
+
+// TestExternalInstallDebian takes a root of Debian with nothing but what Debian itself needs, and
+// no network, installs the package, crawls the demo's web and searches it.
+func TestExternalInstallDebian(t *testing.T) {
+	if _, err := exec.LookPath("debootstrap"); err != nil {
+		t.Fatal("debootstrap is missing: apt-get install debootstrap")
+	}
+	dist := released(t)
+	under := filepath.Join(t.TempDir(), "root")
+	run(t, "debootstrap", "--variant=minbase", "bookworm", under)
+	run(t, "cp", only(t, dist, "*.deb"), filepath.Join(under, "root"))
+	in := func(args ...string) string {
+		t.Helper()
+		// A network of its own, in which only loopback is up: it needs nothing from outside.
+		return string(run(t, "unshare", append([]string{"--net", "--mount", "--pid", "--fork", "sh", "-ec",
+			`ip link set lo up; root=$1; shift; mount -t proc proc "$root/proc"; exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"`, "sh", under}, args...)...))
+	}
+	watch := stopwatch{t: t, what: "Debian"}
+	watch.step("dpkg -i curtsy.deb", func() { in("sh", "-c", "dpkg -i /root/curtsy_*.deb") })
+	var said string
+	watch.step("curtsy demo --dir /root/demo", func() { said = in("curtsy", "demo", "--dir", "/root/demo") })
+	if !firstHit.MatchString(said) {
+		t.Errorf("the demo finds nothing:\n%s", said)
+	}
+	watch.step("curtsy search", func() { said = in("curtsy", "search", "--dir", "/root/demo", "quiet harbor") })
+	if !firstHit.MatchString(said) {
+		t.Errorf("search finds nothing:\n%s", said)
+	}
+	if said := in("rupd", "--version"); !strings.HasPrefix(said, "rupd 1.") {
+		t.Errorf("rupd says %q", said)
+	}
+	if said := in("/usr/lib/curtsy/frontier", "--version"); !strings.HasPrefix(said, "frontier 1.") {
+		t.Errorf("frontier says %q", said)
+	}
+	kib := strings.TrimSpace(in("dpkg-query", "-W", "-f", "${Installed-Size}", "curtsy"))
+	t.Logf("installed: %s KiB", kib)
+}
+
+// TestExternalInstallDocker loads the image of the release, runs the demo in it, and brings up the
+// compose file with it: the programs under all their names, and the NATS server, are in there.
+func TestExternalInstallDocker(t *testing.T) {
+	dist := released(t)
+	file := only(t, dist, "*.oci.tar")
+	watch := stopwatch{t: t, what: "Docker"}
+	var tag string
+	watch.step("docker load", func() {
+		out := string(run(t, "docker", "load", "-i", file))
+		m := regexp.MustCompile(`Loaded image: (curtsy:1\S+)`).FindStringSubmatch(out)
+		if m == nil {
+			t.Fatalf("docker load says %q", out)
+		}
+		tag = m[1]
+	})
+	t.Cleanup(func() { run(t, "docker", "image", "rm", tag, "curtsy:latest") })
+	var said string
+	watch.step("docker run curtsy demo", func() { said = string(run(t, "docker", "run", "--rm", "--network", "none", tag, "demo")) })
+	if !firstHit.MatchString(said) {
+		t.Errorf("the demo finds nothing:\n%s", said)
+	}
+	watch.what, watch.all = "Compose", 0
+	var c *composition
+	watch.step("docker-compose up -d", func() { c = compose(t, "compose.yaml", []string{"IMAGE=" + tag, "NATS_IMAGE=" + tag}) })
+	watch.step("first search result", func() {
+		until.True(t, "a search finds a page", func() bool {
+			out, _ := c.try("exec", "-T", "indexer", "curtsy", "search", "harbor")
+			return strings.Contains(string(out), "1. ")
+		}, func() string { return ps(c.project) })
+	})
+	layers := string(run(t, "docker", "image", "inspect", "-f", "{{len .RootFS.Layers}} {{.Config.User}} {{.Size}}", tag))
+	if !strings.HasPrefix(layers, "1 65532:65532 ") {
+		t.Errorf("layers, user and size are %s", layers)
+	}
+	t.Logf("layers, user and size: %s", layers)
+	c.stop()
+}
+
+// TestExternalReleaseTwice builds the release for one system twice and compares the files.
+func TestExternalReleaseTwice(t *testing.T) {
+	out, err := tryEnv(environ("CACHE=shared"), filepath.Join(root, "deploy", "release-check"), "-dirty", "-targets", "linux/"+goarch(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s", out)
+}
