@@ -50,7 +50,7 @@ func (a *app) statusCommand() *cobra.Command {
 		}
 		printStatus(a.stdout, st, lastMinute(cmd.Context(), from, st))
 		if purposes := from.Spec.PurposeSet(); purposes.Beyond() {
-			fmt.Fprintf(a.stdout, "for %s: what its site forbids all of that is not kept\n", purposes)
+			fmt.Fprintf(a.stdout, "purposes: %s; a page whose site forbids all of them is not kept\n", purposes)
 		}
 		return err
 	})
@@ -135,7 +135,7 @@ func printStatus(w io.Writer, st crawl.Status, lately string) {
 	printHeld(w, st)
 	printPaused(w, st)
 	if st.UsageHosts > 0 {
-		fmt.Fprintf(w, "%s in robots.txt what pages may be used for: curtsy hosts --has usage\n", countSay(st.UsageHosts))
+		fmt.Fprintf(w, "%s in robots.txt how pages may be used: curtsy hosts --has usage\n", countState(st.UsageHosts))
 	}
 	if st.Limit != "" {
 		fmt.Fprintf(w, "ended by a limit: %s\n", st.Limit)
@@ -175,12 +175,12 @@ func printReasons(w io.Writer, st crawl.Status) {
 	}
 }
 
-// countSay is "1 host says", or "2 hosts say".
-func countSay(n int64) string {
+// countState is "1 host states", or "2 hosts state".
+func countState(n int64) string {
 	if n == 1 {
-		return count(n, "host") + " says"
+		return count(n, "host") + " states"
 	}
-	return count(n, "host") + " say"
+	return count(n, "host") + " state"
 }
 
 // printPaused tells of hosts whose URLs stay queued because the operator has paused them.
