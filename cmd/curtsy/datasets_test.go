@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -66,7 +69,7 @@ func TestDatasetsLeftOutAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.tell(&out)
-	if got := out.String(); strings.Count(got, "(7 or more are left out)") != 10 || !strings.Contains(got, "https://d.example/00 tells") || !strings.HasSuffix(got, "and so of 2 documents more\n") {
+	if got := out.String(); strings.Count(got, "(at least 7 are left out)") != 10 || !strings.Contains(got, "https://d.example/00 describes") || !strings.HasSuffix(got, "and 2 more documents\n") {
 		t.Errorf("%s", got)
 	}
 }
@@ -81,10 +84,10 @@ func TestDatasetsChosen(t *testing.T) {
 		{"", "aaaa11112222", "aaaa11112222", ""}, {"", "AAAA11112222", "aaaa11112222", ""}, {"", "bbbb bbbb00 aaaa11112", "bbbb00000000 aaaa11112222", ""},
 		{"", "aaaa1111", "aaaa1111", ""}, // one whole ID that others begin with
 		{"", "aaaa111", "", "\n  aaaa11113333  Snow"}, {"", "bbb", "", "curtsy datasets lists"}, {"", "cccc", "", "curtsy datasets lists"},
-		{"", "rain.csv", "", "one of that name has the ID aaaa11112222"}, {"", "Snow", "", "aaaa11113333"},
-		{"CC-BY-4.0", "aaaa11112222", "aaaa11112222", ""}, {"MIT", "aaaa11112222", "", "aaaa11112222 is under CC-BY-4.0, which --license MIT leaves out"},
-		{"CC-BY-4.0", "dddd", "", "CC-BY-4.0 by the word of https://a.example/x alone"}, {"unknown", "dddd", "dddd00000000", ""}, {"", "dddd", "dddd00000000", ""},
-		{"MIT", "aaaa11113333", "", `("ask us")`}, {"MIT", "bbbb", "", "no licence that it names"}, {"unknown", "bbbb", "bbbb00000000", ""}, {"free", "bbbb", "", "SPDX"},
+		{"", "rain.csv", "", "the dataset of that name has the ID aaaa11112222"}, {"", "Snow", "", "aaaa11113333"},
+		{"CC-BY-4.0", "aaaa11112222", "aaaa11112222", ""}, {"MIT", "aaaa11112222", "", "aaaa11112222 is under CC-BY-4.0, which --license MIT excludes"},
+		{"CC-BY-4.0", "dddd", "", "only https://a.example/x states that dddd00000000 is under CC-BY-4.0"}, {"unknown", "dddd", "dddd00000000", ""}, {"", "dddd", "dddd00000000", ""},
+		{"MIT", "aaaa11113333", "", `("ask us")`}, {"MIT", "bbbb", "", "no stated licence"}, {"unknown", "bbbb", "bbbb00000000", ""}, {"free", "bbbb", "", "SPDX"},
 	} {
 		w := wanted{licenses: strings.Fields(c.licenses)}
 		chosen, err := w.choose(t.Context(), from, strings.Fields(c.ids))
@@ -100,11 +103,39 @@ func TestDatasetsChosen(t *testing.T) {
 
 func TestDownloadText(t *testing.T) {
 	p := download.Progress{Files: 3, Over: 1, Bytes: 30 << 20, Name: "rain\x1b[2J of may.csv", Have: 12 << 20, Of: 40 << 20}
-	if got := downloadText(p, 10*time.Second); got != "rain[2J of may.csv: 12 MiB of 40 MiB · 1 of 3 files · 3.0 MiB/s" {
+	if got := downloadText(p, 3<<20); got != "rain[2J of may.csv: 12 MiB of 40 MiB · 1 of 3 files · 3.0 MiB/s" {
 		t.Errorf("%q", got)
 	}
 	p.Of, p.Name = -1, strings.Repeat("x", 200)
 	if got := downloadText(p, 0); len([]rune(got)) > 80 || !strings.Contains(got, "…: 12 MiB · ") {
 		t.Errorf("%q", got)
 	}
+}
+
+// The speed of downloads is that of the last minute.
+func TestDownloadRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, bytes := newDownloadLine(io.Discard), int64(0)
+		run := func(seconds int, perSecond int64) (rate float64) {
+			for range seconds * 5 {
+				time.Sleep(200 * time.Millisecond)
+				bytes += perSecond / 5
+				rate = l.rate(bytes, time.Now())
+			}
+			return rate
+		}
+		for _, tt := range []struct {
+			seconds   int
+			perSecond int64
+			want      float64
+		}{{10, 1000, 1000}, {2700, 1000, 1000}, {30, 0, 500}, {61, 0, 0}, {120, 5000, 5000}} {
+			if got := run(tt.seconds, tt.perSecond); math.Abs(got-tt.want) > 20 {
+				t.Errorf("after %d seconds of %d bytes each: %.0f a second, want %.0f", tt.seconds, tt.perSecond, got, tt.want)
+			}
+		}
+		bytes = 0
+		if got := l.rate(bytes, time.Now()); got != 0 {
+			t.Errorf("begun again: %.0f", got)
+		}
+	})
 }

@@ -147,7 +147,7 @@ func misses(t *testing.T, r *atRest, entry, hint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := runs(t, t.Context(), []string{"forget", "--dir", r.dir, entry}, strings.NewReader(""), &stdout, &stderr)
-	if said := stderr.String(); code != exitFailed || stdout.Len() > 0 || !strings.Contains(said, "nothing is known of "+entry) || !strings.Contains(said, hint) {
+	if said := stderr.String(); code != exitFailed || stdout.Len() > 0 || !strings.Contains(said, "the crawl has nothing of "+entry) || !strings.Contains(said, hint) {
 		t.Errorf("curtsy forget %s: exit code %d, %s%s", entry, code, &stdout, said)
 	}
 }

@@ -136,7 +136,7 @@ func TestRUPByHand(t *testing.T) {
 	do(2, "--email", "register")
 	do(2, "no dot", "register", "--email", "r@localhost")
 	do(2, "use day, week or month", "register", "--email", "r@bot.example", "--latency", "2-days")
-	do(2, "not both", "register", "--email", "r@bot.example", "--exclude", "a", "--include-only", "b")
+	do(2, "use one of them", "register", "--email", "r@bot.example", "--exclude", "a", "--include-only", "b")
 	do(2, "CURTSY_RUP_KEY", "sequence", "--email", "r@bot.example")
 	do(2, "2-week", "index", "--span", "week")
 

@@ -53,7 +53,7 @@ func TestSigning_8_28_Settings(t *testing.T) {
 		"jwks":              {[]string{"--sign-key", good, "--sign-agent", "https://bot.example.org/k.json", "--sign-form", "jwks"}, nil},
 		"key alone":         {[]string{"--sign-key", good}, []string{"sign-agent", "https://bot.example.org"}},
 		"agent alone":       {[]string{"--sign-agent", "https://bot.example.org"}, []string{"sign-key", "curtsy identity --new-key"}},
-		"no file":           {[]string{"--sign-key", "/nowhere.pem", "--sign-agent", "https://bot.example.org"}, []string{"no such file", "curtsy identity --new-key /nowhere.pem"}},
+		"no file":           {[]string{"--sign-key", "/nowhere.pem", "--sign-agent", "https://bot.example.org"}, []string{"does not exist", "curtsy identity --new-key /nowhere.pem"}},
 		"a directory":       {[]string{"--sign-key", t.TempDir(), "--sign-agent", "https://bot.example.org"}, []string{"not a regular file"}},
 		"read by all":       {[]string{"--sign-key", keyFile(t, 0o644), "--sign-agent", "https://bot.example.org"}, []string{"0644", "chmod 600"}},
 		"written by group":  {[]string{"--sign-key", keyFile(t, 0o660), "--sign-agent", "https://bot.example.org"}, []string{"0660", "chmod 600"}},

@@ -27,7 +27,7 @@ type Status struct {
 	Bottleneck *Bottleneck `json:"bottleneck,omitempty"`
 	// Of a shard's part, before the parts are added up.
 	Outlook *Outlook `json:"outlook,omitempty"`
-	Rate    float64  `json:"rate"` // URLs finished a second, over the last half minute
+	Rate    float64  `json:"rate"` // URLs finished a second, over the last minute
 	Bytes   int64    `json:"bytes"`
 	Hosts   int64    `json:"hosts"`
 	// Of the URLs that are done, those that are asked for again (--recrawl, --every).
