@@ -47,12 +47,8 @@ var wordExceptions = []struct{ where, word, reason string }{
 	{"internal/config/", "", "helper help"},
 	{"internal/dashboard/", "", "helper dash"},
 	{"internal/searchweb/", "", "helper dash"},
-	{"README.md", "", "helper docs"},
-	{"docs/", "", "helper docs"},
 	{"CHANGELOG.md", "", "helper docs"},
 
-	{"deploy/debian/curtsy.1", "", "helper rel"},
-	{"deploy/debian/rupd.1", "", "helper rel"},
 	{"deploy/curtsy.example.yaml", "how it goes", "helper out"},
 
 	{"deploy/rupd.example.yaml", "settle", "the name of a setting"},
