@@ -112,7 +112,7 @@ func readmeText(t *testing.T) string {
 
 var (
 	shellBlock   = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
-	shellComment = regexp.MustCompile(`\s+# .*$`)
+	shellComment = regexp.MustCompile(`(^|\s+)# [^']*$`)
 )
 
 // shellCommands are the lines of a page's blocks of commands, without comments.
@@ -125,6 +125,13 @@ func shellCommands(page string) (commands []string) {
 		}
 	}
 	return commands
+}
+
+func TestShellCommands(t *testing.T) {
+	page := "text\n```sh\na 'b # c'  # d\n\n# e\nf > g\n```\n```yaml\nh: i\n```\n```sh\nj\n```\n"
+	if got := shellCommands(page); !slices.Equal(got, []string{"a 'b # c'", "f > g", "j"}) {
+		t.Errorf("got %q", got)
+	}
 }
 
 // readme is what the commands of the README share.
@@ -149,6 +156,7 @@ func (r *readme) settings() {
 	for name, value := range map[string]string{
 		"HOME": r.dir, "CURTSY_RESOLVE": "*.example.org=" + addr, "CURTSY_ALLOW_PRIVATE": "true", "CURTSY_DELAY": "0s",
 		"CURTSY_CREDENTIALS": credentials, "CURTSY_LISTEN": "off", "CURTSY_SEARCH_LISTEN": "127.0.0.1:0",
+		"CURTSY_LOG_LEVEL": "warn",
 	} {
 		r.t.Setenv(name, value)
 	}
