@@ -51,6 +51,7 @@ func hot(pages int) func(int, *rand.Rand) float64 {
 // What can be gained is bounded: round robin sees a page every tenth round, and misses little of
 // what changes more seldom.
 func TestChangesAreFound(t *testing.T) {
+	driven(t)
 	models := []siteModel{
 		{"the same 1 % of the pages change every round", hot(siteSize / 100), 6},
 		{"2 % change every other round", hot(siteSize / 50), 3},
@@ -198,6 +199,7 @@ func (w *changing) crawl(t *testing.T, most time.Duration) (found, late, asked i
 // requests each; and a page whose number is all that ever changes, but only now and then, is not
 // taken for one with a clock.
 func TestNoiseIsNoChange(t *testing.T) {
+	driven(t)
 	const size, hot, delay, days = 400, 8, 36 * time.Minute, 100 // 40 requests a day
 	text := func(page, edition, clock int) uint64 {
 		words := make([]string, 0, 200)

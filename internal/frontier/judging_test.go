@@ -176,6 +176,7 @@ func TestAFullHostIsRefusedInStretches(t *testing.T) {
 // not depend on it. A late outcome of another visit fills the host; it is the same whether a visit
 // is out then or not.
 func TestWhatIsRefusedDoesNotDependOnVisits(t *testing.T) {
+	driven(t)
 	spec := testSpec("http://a.example/")
 	spec.MaxPagesPerHost, spec.Delay = 1, 10*time.Second
 	var dumps []map[string]string

@@ -45,13 +45,22 @@ func testSpec(seeds ...string) crawl.Spec {
 	}
 }
 
-func newBench(t testing.TB, spec crawl.Spec) *bench { return newBenchOf(t, spec, 0) }
+func newBench(t testing.TB, spec crawl.Spec) *bench {
+	driven(t)
+	return newBenchOf(t, spec, 0)
+}
 
-// newBenchOf is of another shard than the first.
-func newBenchOf(t testing.TB, spec crawl.Spec, id int) *bench {
+// driven skips a test under the race detector if one goroutine drives its shards: there is nothing
+// that the detector could see.
+func driven(t testing.TB) {
+	t.Helper()
 	if racing.Enabled {
-		t.Skip("one goroutine drives this shard: there is nothing that the race detector could see")
+		t.Skip("one goroutine drives this shard")
 	}
+}
+
+// newBenchOf is of another shard than the first, or of one beside frontiers that run.
+func newBenchOf(t testing.TB, spec crawl.Spec, id int) *bench {
 	b := &bench{t: t, dir: t.TempDir(), spec: spec, id: id}
 	b.open()
 	b.start = ledger.StartDelay // from now on it was killed

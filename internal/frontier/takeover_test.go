@@ -116,7 +116,7 @@ func (s *script) applied() *shard {
 // compare holds the shard against one that has applied all events, one by one.
 func (s *script) compare() {
 	s.c.t.Helper()
-	control := newBench(s.c.t, s.c.spec)
+	control := newBenchOf(s.c.t, s.c.spec, 0)
 	if err := control.s.apply(s.all); err != nil {
 		s.c.t.Fatal(err)
 	}

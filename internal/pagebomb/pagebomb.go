@@ -195,10 +195,10 @@ func JSON(size int) []Bomb {
 
 // Check fails the test if reading one of some pages costs more than it may. pages makes them of
 // about a size: size, to measure how much memory is allocated, and smaller ones to see that eight
-// times the page takes eight times the time (lineartest.Linear). A page whose cost is cut off by a limit may
-// take longer as long as it is small, and is measured in a larger size instead. prepare is given a
-// page and returns what reads it, in the goroutine that calls it. Other goroutines' allocations
-// count, so nothing else may run beside it.
+// times the page takes eight times the time (lineartest.Linear). A page whose cost is cut off by a
+// limit may take longer as long as it is small, and is measured in a larger size instead. prepare
+// is given a page and returns what reads it, in the goroutine that calls it. Other goroutines'
+// allocations count, so nothing else may run beside it.
 func Check(t testing.TB, what string, size int, pages func(size int) []Bomb, prepare func(Bomb) (read func())) {
 	t.Helper()
 	CheckWith(t, what, size, MaxAlloc, pages, prepare)
