@@ -93,14 +93,11 @@ func sharedFlags(root *cobra.Command) (shared []*pflag.Flag) {
 	})
 	at := func(f *pflag.Flag) int { return slices.Index(config.Groups, config.GroupOf(f)) }
 	slices.SortStableFunc(shared, func(a, b *pflag.Flag) int { return cmp.Compare(at(a), at(b)) })
-	return slices.DeleteFunc(shared, func(f *pflag.Flag) bool { return f.Hidden || f.Name == "help" })
+	return slices.DeleteFunc(shared, func(f *pflag.Flag) bool { return f.Hidden || config.GroupOf(f) == config.HelpFlags })
 }
 
 func flagKey(f *pflag.Flag) string {
 	name, text := cli.FlagLine(f)
-	if f.Name == "help" {
-		return name
-	}
 	return name + " " + text
 }
 
@@ -136,12 +133,13 @@ func commandText(b *strings.Builder, cmd *cobra.Command, shared []*pflag.Flag) {
 func flagTables(b *strings.Builder, flags *pflag.FlagSet, shared []*pflag.Flag) (left []string) {
 	groups, _ := cli.GroupsOf(flags, true)
 	for _, g := range groups {
+		if g.Name == config.HelpFlags {
+			continue
+		}
 		begun := false
 		for _, f := range g.Flags {
 			name, text := cli.FlagLine(f)
 			switch {
-			case f.Name == "help" || f.Name == "help-all":
-				continue
 			case slices.ContainsFunc(shared, func(s *pflag.Flag) bool { return flagKey(s) == flagKey(f) }):
 				left = append(left, "`--"+f.Name+"`")
 				continue

@@ -137,7 +137,9 @@ Usage:
 
 Flags:
       --lines N              show N lines
-  -h, --help                 help for status
+
+Help:
+  -h, --help                 show this help
 
 Exit codes:
   0    It is there.

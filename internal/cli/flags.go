@@ -11,7 +11,7 @@ import (
 // few is how many flags help shows whether they are common or not.
 const few = 20
 
-// folded is what help shows of a group instead of its flags, if none of them is common.
+// folded is what help shows of a group instead of the flags that are not common.
 var folded = map[string]string{
 	"Cluster": "--nats URL --crawl NAME selects a crawl on a NATS server; --help-all shows all flags of that connection",
 }
@@ -35,7 +35,7 @@ func GroupsOf(flags *pflag.FlagSet, all bool) (groups []FlagGroup, left int) {
 		}
 		g := config.GroupOf(f)
 		by[g] = append(by[g], f)
-		if folded[g] == "" {
+		if folded[g] == "" && g != config.HelpFlags {
 			unfolded++
 		}
 	})
@@ -44,7 +44,7 @@ func GroupsOf(flags *pflag.FlagSet, all bool) (groups []FlagGroup, left int) {
 		n := len(g.Flags)
 		if !all && n > 0 && (unfolded > few || folded[name] != "") {
 			g.Flags = slices.DeleteFunc(slices.Clone(g.Flags), func(f *pflag.Flag) bool { return !config.IsCommon(f) })
-			if left += n - len(g.Flags); len(g.Flags) == 0 {
+			if left += n - len(g.Flags); len(g.Flags) < n {
 				g.Folded = folded[name]
 			}
 		}

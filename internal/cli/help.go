@@ -36,8 +36,15 @@ func Dress(root *cobra.Command) {
 func dress(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	cmd.InitDefaultHelpFlag()
+	cmd.Flags().Lookup("help").Usage = "show this help"
+	if !cmd.HasParent() {
+		cmd.InitDefaultVersionFlag()
+		if f := cmd.Flags().Lookup("version"); f != nil {
+			f.Usage = "print the version"
+		}
+	}
 	if _, left := GroupsOf(FlagsOf(cmd), false); left > 0 {
-		f := cmd.Flags().VarPF(&helpAllFlag{cmd: cmd}, helpAll, "", "show help with all flags")
+		f := cmd.Flags().VarPF(&helpAllFlag{cmd: cmd}, helpAll, "", "show this help with all flags")
 		f.NoOptDefVal = "true"
 	}
 	if cmd.HasSubCommands() && !cmd.Runnable() {

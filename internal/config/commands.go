@@ -164,7 +164,7 @@ func (c *Seed) check(src *Source) error {
 // Set are the settings of `curtsy set`: those of Plan that may change while a crawl runs, and
 // where it is.
 type Set struct {
-	Dir             string        `key:"dir" group:"Output,common" usage:"directory ‹DIR› of the running crawl" example:"./curtsy-data"`
+	Dir             string        `key:"dir" group:"Output,common" usage:"change the crawl that runs in ‹DIR›" example:"./curtsy-data"`
 	Scope           string        `key:"scope" group:"Scope,common" usage:"how far from the seeds to go: ‹WORD› is {}" choices:"page prefix host domain any" example:"domain"`
 	Include         []string      `key:"include" group:"Scope,common" usage:"crawl only URLs that match one of these ‹REGEXP›s (repeatable; '' removes all)" example:"/docs/"`
 	Exclude         []string      `key:"exclude" group:"Scope,common" usage:"crawl no URL that matches one of these ‹REGEXP›s (repeatable; '' removes all)" example:"[?&]print="`
@@ -209,7 +209,7 @@ func (c *Set) check(src *Source) error {
 
 // Reader are the settings of the commands that ask a crawl something, or steer it.
 type Reader struct {
-	Dir    string `key:"dir" group:"Output,common" usage:"directory ‹DIR› of the crawl" example:"./curtsy-data"`
+	Dir    string `key:"dir" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
 	Common `key:",squash"`
 	NATS   `key:",squash"`
 }
@@ -221,7 +221,7 @@ func (c *Reader) check(src *Source) error { return errors.Join(c.Common.check(sr
 
 // Serve are the settings of `curtsy serve`.
 type Serve struct {
-	Dir string `key:"dir" group:"Output,common" usage:"directory ‹DIR› of the crawl" example:"./curtsy-data"`
+	Dir string `key:"dir" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
 	// A setting of its own: the admin port of a crawl that runs may be off, or elsewhere.
 	Listen string `key:"search-listen" flag:"listen" group:"Output,common" usage:"serve on ‹ADDR›" example:"127.0.0.1:7880"`
 	// A port of its own: that of search is for everybody.
@@ -414,7 +414,7 @@ func (c *Indexer) check(src *Source) error {
 // Download are the settings of `curtsy datasets get`.
 type Download struct {
 	// On the command line this is --data, because --dir says where the files go.
-	Dir      string        `key:"dir" flag:"data" group:"Output,common" usage:"directory ‹DIR› of the crawl" example:"./curtsy-data"`
+	Dir      string        `key:"dir" flag:"data" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
 	MaxSize  Size          `key:"max-size" group:"Limits,common" usage:"fetch no file larger than this ‹SIZE› (0: no limit)" example:"10GiB"`
 	MaxTotal Size          `key:"max-total" group:"Limits,common" usage:"fetch no more than this ‹SIZE› in total (0: no limit)" example:"100GiB"`
 	HoldMax  time.Duration `key:"hold-max" group:"Politeness" usage:"do not wait for a host that must be left alone for longer than this ‹TIME›" example:"10m"`

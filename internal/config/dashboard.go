@@ -77,7 +77,7 @@ func About(dir string, n NATS) string {
 
 // Dashboard are the settings of `curtsy dashboard`.
 type Dashboard struct {
-	Dir string `key:"dir" group:"Output,common" usage:"directory ‹DIR› of the crawl" example:"./curtsy-data"`
+	Dir string `key:"dir" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
 	// A setting of its own: the admin port of a crawl that runs may be off, or elsewhere.
 	Listen string `key:"dashboard-listen" flag:"listen" group:"Output,common" usage:"serve on ‹ADDR›" example:"127.0.0.1:7890"`
 	Access `key:",squash"`

@@ -9,8 +9,11 @@ import (
 // OwnFlags is the heading of the flags that a command declares itself.
 const OwnFlags = "Flags"
 
+// HelpFlags is the heading of the flags that show help or the version.
+const HelpFlags = "Help"
+
 // Groups are the headings under which help shows flags, in their order.
-var Groups = []string{OwnFlags, "Site", "Offers", "Mail", "Scope", "Limits", "Politeness", "What is kept", "Freshness", "Access", "Output", "Cluster"}
+var Groups = []string{OwnFlags, "Site", "Offers", "Mail", "Scope", "Limits", "Politeness", "What is kept", "Freshness", "Access", "Output", "Cluster", HelpFlags}
 
 // Annotations of a flag that is a setting: its heading in help, whether it is common, the variable
 // that sets it, and a value that it accepts.
@@ -34,11 +37,15 @@ func GroupOf(f *pflag.Flag) string {
 	if g := f.Annotations[noteGroup]; len(g) > 0 {
 		return g[0]
 	}
+	switch f.Name {
+	case "help", "help-all", "version":
+		return HelpFlags
+	}
 	return OwnFlags
 }
 
 // IsCommon reports whether help shows a flag even where a command has many.
-func IsCommon(f *pflag.Flag) bool { return GroupOf(f) == OwnFlags || f.Annotations[noteCommon] != nil }
+func IsCommon(f *pflag.Flag) bool { return EnvOf(f) == "" || f.Annotations[noteCommon] != nil }
 
 // EnvOf is the environment variable that sets a flag, or "" for none.
 func EnvOf(f *pflag.Flag) string { return strings.Join(f.Annotations[noteEnv], "") }

@@ -25,12 +25,14 @@ func TestGroups(t *testing.T) {
 	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.Bool("own", false, "")
+	flags.Bool("help", false, "")
 	Bind(flags, NewCrawl())
 	for name, want := range map[string]struct {
 		group, env, example string
 		common              bool
 	}{
 		"own":        {OwnFlags, "", "false", true},
+		"help":       {HelpFlags, "", "false", true},
 		"max-pages":  {"Limits", "CURTSY_MAX_PAGES", "500", true},
 		"nats-creds": {"Cluster", "CURTSY_NATS_CREDS", "/run/secrets/curtsy.creds", false},
 	} {

@@ -7,8 +7,8 @@ import (
 
 // Identity are the settings of `curtsy identity`: who we are, as it is published.
 type Identity struct {
-	Contact  string        `key:"contact" group:"Politeness,common" usage:"address at which a webmaster reaches you, a ‹MAIL-OR-URL›; it is part of the User-Agent" example:"me@example.org"`
-	Agent    string        `key:"agent" group:"Politeness,common" usage:"product ‹TOKEN›: the name in the User-Agent and in robots.txt rules for us" example:"curtsy"`
+	Contact  string        `key:"contact" group:"Politeness,common" usage:"‹ADDRESS› at which webmasters reach you, mail or URL; it is sent in the User-Agent" example:"me@example.org"`
+	Agent    string        `key:"agent" group:"Politeness,common" usage:"product ‹TOKEN›: the name of this crawler in the User-Agent and in robots.txt" example:"curtsy"`
 	Delay    time.Duration `key:"delay" group:"Politeness,common" usage:"publish that we wait at least this ‹TIME› between a response of a host and the next request to it" example:"1s"`
 	Purposes []string      `key:"purpose" group:"Politeness,common" usage:"what you fetch pages for, a ‹WORD›: search, ai-input, ai-train or tdm (repeatable)" words:"search ai-input ai-train tdm" example:"search"`
 	Sign     `key:",squash"`

@@ -19,8 +19,8 @@ import (
 
 // Plan are the settings that become the crawl's Spec: what to crawl, as whom, and how fast.
 type Plan struct {
-	Contact         string        `key:"contact" group:"Politeness,common" usage:"address at which a webmaster reaches you, a ‹MAIL-OR-URL›; it is part of the User-Agent" example:"me@example.org"`
-	Agent           string        `key:"agent" group:"Politeness" usage:"product ‹TOKEN›: the name in the User-Agent and in robots.txt rules for us" example:"curtsy"`
+	Contact         string        `key:"contact" group:"Politeness,common" usage:"‹ADDRESS› at which webmasters reach you, mail or URL; it is sent in the User-Agent" example:"me@example.org"`
+	Agent           string        `key:"agent" group:"Politeness" usage:"product ‹TOKEN›: the name of this crawler in the User-Agent and in robots.txt" example:"curtsy"`
 	Delay           time.Duration `key:"delay" group:"Politeness,common" usage:"wait at least this ‹TIME› between a response of a host and the next request to it" example:"1s"`
 	Hurry           []string      `key:"hurry" group:"Politeness" usage:"‹HOST› of your own for which a delay under 1s is allowed; *.NAME is NAME and all names below it (repeatable)" example:"docs.example.org"`
 	Scope           string        `key:"scope" group:"Scope,common" usage:"how far from the seeds to go: ‹WORD› is {}, or *.NAME for NAME and all names below it" choices:"page prefix host subdomains domain any" example:"domain"`

@@ -8,7 +8,7 @@ import (
 
 // RUP are the settings of `curtsy rup`: who asks a site, and the key that the site gave.
 type RUP struct {
-	Contact      string   `key:"contact" group:"Politeness,common" usage:"address at which a webmaster reaches you, a ‹MAIL-OR-URL›; it is part of the User-Agent" example:"me@example.org"`
+	Contact      string   `key:"contact" group:"Politeness,common" usage:"‹ADDRESS› at which webmasters reach you, mail or URL; it is sent in the User-Agent" example:"me@example.org"`
 	AllowPrivate bool     `key:"allow-private" group:"Access,common" usage:"connect to private and loopback addresses too"`
 	Resolve      []string `key:"resolve" group:"Access,common" usage:"connect to ADDR for HOST, given as ‹HOST=ADDR›; *.suffix is allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
 	Key          Secret   `key:"rup-key" flag:"-"`
