@@ -30,6 +30,9 @@ var withheldWords = map[string]string{
 	"alias":     "This is another address of a page that is stored under its main address.",
 }
 
+// copyHead has the frame follow the page around it, light or dark.
+const copyHead = `<meta name="color-scheme" content="light dark">`
+
 // harmless lets markup pass that makes text readable, and nothing that loads, leads away, asks for
 // anything or looks different from the rest. Its policies may be used by many goroutines.
 var harmless = func() *bluemonday.Policy {
@@ -65,7 +68,9 @@ func cached(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	case !rec.SnippetAllowed || rec.MaxSnippet > 0: // which Withheld says as well
 		v.Why = withheldWords["nosnippet"]
 	default:
-		v.Copy = harmless.Sanitize(rec.HTML)
+		if v.Copy = harmless.Sanitize(rec.HTML); v.Copy != "" {
+			v.Copy = copyHead + v.Copy
+		}
 	}
 	v.HTML, v.Text = "", ""
 	return v, nil

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,14 +41,15 @@ var words = template.FuncMap{
 	"percent":    percent,
 	"means":      reasonWord,
 
-	"called":      called,
-	"className":   className,
-	"featureName": featureName,
-	"fits":        func(url string) bool { return len(url) <= canon.MaxLen },
-	"language":    searchweb.LanguageName,
-	"moment":      moment,
-	"stateName":   stateName,
-	"typeName":    typeName,
+	"called":       called,
+	"className":    className,
+	"featureName":  featureName,
+	"fits":         func(url string) bool { return len(url) <= canon.MaxLen },
+	"hostFeatures": hostFeatures,
+	"language":     searchweb.LanguageName,
+	"moment":       moment,
+	"stateName":    stateName,
+	"typeName":     typeName,
 }
 
 // count writes a number of things: 1 page, 1,204 pages.
@@ -172,6 +174,21 @@ var featureNames = map[string]string{
 }
 
 func featureName(has string) string { return cmp.Or(featureNames[has], text(has, 40)) }
+
+// hostFeatures are what a host has, in words.
+func hostFeatures(h crawl.HostRow) string {
+	var all []string
+	for has, is := range map[string]bool{"robots": h.Robots, "data": h.DataTxt, "agents": h.Agents, "updates": h.Updates, "usage": h.Usage} {
+		if is {
+			all = append(all, featureName(has))
+		}
+	}
+	slices.Sort(all)
+	if h.Sitemaps > 0 {
+		all = append(all, count(int64(h.Sitemaps), "sitemap"))
+	}
+	return strings.Join(all, ", ")
+}
 
 // className is a class of lines in the log.
 func className(class string) string {
