@@ -40,14 +40,14 @@ func robotsText(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	asked := r.URL.Query().Get("url")
 	u, err := canon.Parse(asked)
 	if err != nil {
-		return nil, wrong("That is no URL: %s.", text(asked, 120))
+		return nil, wrong("This is not a URL: %s.", text(asked, 120))
 	}
 	t, found, err := c.RobotsText(ctx, asked)
 	if !found {
 		if err != nil {
 			return nil, err
 		}
-		return nil, notFound("There is no copy of a robots.txt of %s.", text(u.Origin().String(), 120)).typed("curtsy explain " + webtext.ShellWord(u.Origin().String()+"/"))
+		return nil, notFound("No robots.txt of %s is stored.", text(u.Origin().String(), 120)).typed("curtsy explain " + webtext.ShellWord(u.Origin().String()+"/"))
 	}
 	v := robotsView{Origin: t.Origin, Agent: c.Spec.Agent, Size: t.Size, Cut: t.Size > crawl.MaxRobotsText}
 	f := robots.Parse([]byte(t.Text))
